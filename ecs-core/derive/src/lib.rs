@@ -1,0 +1,117 @@
+//! `#[derive(Component)]` for `ecs-core`. See `ecs_core::Component` for what it accepts.
+
+use proc_macro::TokenStream;
+use proc_macro2::TokenStream as Tokens;
+use quote::quote;
+use syn::{Data, DeriveInput, Error, Field, Fields, Member, Result, parse_macro_input};
+
+/// Implements `ecs_core::Component`.
+#[proc_macro_derive(Component, attributes(component))]
+pub fn derive_component(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    expand(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+fn expand(input: &DeriveInput) -> Result<Tokens> {
+    let enableable = is_enableable(input)?;
+    let map_entities = map_entities(&input.data)?;
+    let name = &input.ident;
+    let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
+    // Whether a type is Clone can be asked only of a type, not of a family of types.
+    let abilities = if input.generics.params.is_empty() {
+        quote! {
+            const CLONE: ::core::option::Option<fn(&Self) -> Self> = {
+                #[allow(unused_imports)]
+                use ::ecs_core::__private::ProbeFallback as _;
+                ::ecs_core::__private::Probe::<Self>::CLONE
+            };
+            const BYTES: ::core::option::Option<fn(&[Self]) -> &[u8]> = {
+                #[allow(unused_imports)]
+                use ::ecs_core::__private::ProbeFallback as _;
+                ::ecs_core::__private::Probe::<Self>::BYTES
+            };
+        }
+    } else {
+        Tokens::new()
+    };
+    Ok(quote! {
+        #[automatically_derived]
+        impl #impl_generics ::ecs_core::Component for #name #type_generics #where_clause {
+            const ENABLEABLE: bool = #enableable;
+            #abilities
+            #map_entities
+        }
+    })
+}
+
+/// Reads the options on the type.
+fn is_enableable(input: &DeriveInput) -> Result<bool> {
+    let mut enableable = false;
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("component")) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("enableable") {
+                enableable = true;
+                Ok(())
+            } else {
+                Err(meta.error("the options on a component type are: enableable"))
+            }
+        })?;
+    }
+    Ok(enableable)
+}
+
+/// Writes the function that maps the fields marked `#[component(entity)]`, if there are any.
+fn map_entities(data: &Data) -> Result<Tokens> {
+    let fields = match data {
+        Data::Struct(data) => &data.fields,
+        Data::Enum(data) => {
+            for field in data.variants.iter().flat_map(|variant| &variant.fields) {
+                if is_entity(field)? {
+                    let message =
+                        "entities inside an enum: implement MapEntities and Component by hand";
+                    return Err(Error::new_spanned(field, message));
+                }
+            }
+            return Ok(Tokens::new());
+        }
+        Data::Union(data) => {
+            return Err(Error::new(data.union_token.span, "a union cannot be a component"));
+        }
+    };
+    let members = entity_members(fields)?;
+    if members.is_empty() {
+        return Ok(Tokens::new());
+    }
+    Ok(quote! {
+        const MAP_ENTITIES: ::core::option::Option<
+            fn(&mut Self, &mut dyn ::core::ops::FnMut(::ecs_core::Entity) -> ::ecs_core::Entity),
+        > = ::core::option::Option::Some(|value, map| {
+            #( ::ecs_core::MapEntities::map_entities(&mut value.#members, map); )*
+        });
+    })
+}
+
+fn entity_members(fields: &Fields) -> Result<Vec<Member>> {
+    let mut members = Vec::new();
+    for (member, field) in fields.members().zip(fields) {
+        if is_entity(field)? {
+            members.push(member);
+        }
+    }
+    Ok(members)
+}
+
+fn is_entity(field: &Field) -> Result<bool> {
+    let mut marked = false;
+    for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("component")) {
+        attribute.parse_nested_meta(|meta| {
+            if meta.path.is_ident("entity") {
+                marked = true;
+                Ok(())
+            } else {
+                Err(meta.error("the options on a field are: entity"))
+            }
+        })?;
+    }
+    Ok(marked)
+}

@@ -1,0 +1,64 @@
+//! All archetypes of a world, and which component set leads to which.
+
+use alloc::vec::Vec;
+
+use super::{Archetype, ArchetypeId};
+use crate::component::{ComponentSet, Registry};
+use crate::hash::BuildFibonacci;
+
+/// The archetypes in order of first use, and the way from a component set to its archetype.
+#[derive(Debug)]
+pub(crate) struct Archetypes {
+    list: Vec<Archetype>,
+    by_set: hashbrown::HashMap<ComponentSet, ArchetypeId, BuildFibonacci>,
+}
+
+impl Archetypes {
+    /// The archetype of entities without components, and no other.
+    pub(crate) fn new(registry: &Registry) -> Self {
+        let mut archetypes = Self { list: Vec::new(), by_set: hashbrown::HashMap::default() };
+        archetypes.obtain(ComponentSet::default(), registry);
+        archetypes
+    }
+
+    /// The archetype of this set, made where there was none.
+    pub(crate) fn obtain(&mut self, set: ComponentSet, registry: &Registry) -> ArchetypeId {
+        if let Some(&id) = self.by_set.get(&set) {
+            return id;
+        }
+        let id = ArchetypeId(u32::try_from(self.list.len()).expect("fewer than 2^32 archetypes"));
+        self.list.push(Archetype::new(id, set.clone(), registry));
+        self.by_set.insert(set, id);
+        id
+    }
+
+    pub(crate) fn list(&self) -> &[Archetype] {
+        &self.list
+    }
+
+    pub(crate) fn list_mut(&mut self) -> &mut [Archetype] {
+        &mut self.list
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, id: ArchetypeId) -> &Archetype {
+        &self.list[id.index()]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, id: ArchetypeId) -> &mut Archetype {
+        &mut self.list[id.index()]
+    }
+
+    /// Two different archetypes at once.
+    pub(crate) fn get_two(
+        &mut self,
+        a: ArchetypeId,
+        b: ArchetypeId,
+    ) -> (&mut Archetype, &mut Archetype) {
+        let (first, second) = (a.index().min(b.index()), a.index().max(b.index()));
+        let (head, tail) = self.list.split_at_mut(second);
+        let (low, high) = (&mut head[first], &mut tail[0]);
+        if a < b { (low, high) } else { (high, low) }
+    }
+}

@@ -1,0 +1,145 @@
+//! Archetypes: all entities that have the same set of components, and their rows.
+//!
+//! An archetype is not a table of a database (its rows have no order that means anything) and not
+//! a class (an entity changes its archetype whenever a component comes or goes).
+
+mod index;
+mod rows;
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::alloc::Layout;
+
+use crate::component::{ComponentId, ComponentInfo, ComponentSet, Registry};
+use crate::entity::Entity;
+use crate::storage::Chunks;
+
+pub(crate) use index::Archetypes;
+pub(crate) use rows::ForgottenRows;
+
+/// The place of an archetype in its world's list. Ids are given in order of first use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ArchetypeId(pub(crate) u32);
+
+impl ArchetypeId {
+    /// The archetype of entities without components, which every world starts with.
+    pub(crate) const EMPTY: Self = Self(0);
+
+    /// The number itself.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The entities that have one particular set of components.
+///
+/// To be looked at: what is in it, and how full its chunks are. Everything else goes through the
+/// world.
+#[derive(Debug)]
+pub struct Archetype {
+    pub(crate) id: ArchetypeId,
+    pub(crate) components: ComponentSet,
+    /// In the order of `components`.
+    pub(crate) columns: Box<[Column]>,
+    pub(crate) chunks: Chunks,
+    /// Whether any column has something to drop.
+    pub(crate) needs_drop: bool,
+}
+
+/// One component of an archetype.
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
+    pub(crate) info: ComponentInfo,
+    /// Which of the archetype's enabled bits are this component's.
+    pub(crate) enable_slot: Option<usize>,
+}
+
+impl Archetype {
+    pub(crate) fn new(id: ArchetypeId, components: ComponentSet, registry: &Registry) -> Self {
+        let mut enableable_count = 0;
+        let columns: Box<[Column]> = components
+            .ids()
+            .iter()
+            .map(|&component| {
+                let info = registry.info(component).clone();
+                let enable_slot = info.enableable.then(|| {
+                    enableable_count += 1;
+                    enableable_count - 1
+                });
+                Column { info, enable_slot }
+            })
+            .collect();
+        let layouts: Vec<Layout> = columns.iter().map(|column| column.info.layout).collect();
+        let needs_drop = columns.iter().any(|column| column.info.erased.drop.is_some());
+        Self {
+            id,
+            components,
+            columns,
+            chunks: Chunks::new(&layouts, enableable_count),
+            needs_drop,
+        }
+    }
+
+    /// Its place in the world's list.
+    #[must_use]
+    pub const fn id(&self) -> ArchetypeId {
+        self.id
+    }
+
+    /// The components that its entities have.
+    #[must_use]
+    pub const fn components(&self) -> &ComponentSet {
+        &self.components
+    }
+
+    /// How many entities are in it.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.chunks.row_count()
+    }
+
+    /// Whether no entity is in it at the moment.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many chunks hold its entities.
+    #[must_use]
+    pub fn chunk_count(&self) -> usize {
+        self.chunks.used_count()
+    }
+
+    /// How many rows the chunk at this place has, and how many it could have.
+    ///
+    /// # Panics
+    /// Where `chunk` is not below [`chunk_count`](Self::chunk_count).
+    #[must_use]
+    pub fn chunk_fill(&self, chunk: usize) -> (usize, usize) {
+        assert!(chunk < self.chunk_count(), "chunk {chunk} of {}", self.chunk_count());
+        (self.chunks.len(chunk), self.chunks.capacity(chunk))
+    }
+
+    /// The memory that its chunks take, in bytes.
+    #[must_use]
+    pub fn block_bytes(&self) -> usize {
+        self.chunks.block_bytes()
+    }
+
+    /// The entities of one chunk, in row order.
+    ///
+    /// # Panics
+    /// Where `chunk` is not below [`chunk_count`](Self::chunk_count).
+    #[must_use]
+    pub fn entities(&self, chunk: usize) -> &[Entity] {
+        assert!(chunk < self.chunk_count(), "chunk {chunk} of {}", self.chunk_count());
+        self.chunks.entities(chunk)
+    }
+
+    /// The column of this component.
+    #[inline]
+    pub(crate) fn column_of(&self, component: ComponentId) -> Option<usize> {
+        self.components.position(component)
+    }
+}

@@ -1,0 +1,178 @@
+//! What happens to whole rows: cloning, dropping, and the end of an archetype.
+#![expect(
+    unsafe_code,
+    reason = "clones and drops the values of rows through their columns' functions"
+)]
+
+use core::ops::Range;
+
+use super::Archetype;
+use crate::component::ComponentInfo;
+use crate::entity::Entity;
+use crate::storage::RowAddress;
+
+impl Archetype {
+    /// The first component that cannot be cloned, if there is one.
+    pub(crate) fn not_clone(&self) -> Option<&ComponentInfo> {
+        self.columns.iter().map(|column| &column.info).find(|info| info.erased.clone.is_none())
+    }
+
+    /// Shows the bytes of one value, if its type has bytes.
+    pub(crate) fn show_bytes(
+        &self,
+        address: RowAddress,
+        column: usize,
+        show: &mut dyn FnMut(&[u8]),
+    ) {
+        let value = self.chunks.row(address, column);
+        if let Some(bytes) = self.columns[column].info.erased.bytes {
+            // SAFETY: the function is that of the column's type (I-9), and the row, which `row` has
+            // seen to be there, is initialised (I-2); `&self` keeps writers out.
+            unsafe { bytes(value, show) };
+        }
+    }
+
+    /// Clones a row into a reserved one, and maps the entities inside it.
+    ///
+    /// The clones belong to what is returned, which drops them unless it is told that they were
+    /// committed. A panic of a clone drops those before it and goes on.
+    ///
+    /// # Safety
+    /// `from` is a row of this archetype, `to` a reserved one.
+    ///
+    /// # Panics
+    /// Where a component cannot be cloned, or its clone panics.
+    pub(crate) unsafe fn clone_row(
+        &self,
+        from: RowAddress,
+        to: RowAddress,
+        map: &mut dyn FnMut(Entity) -> Entity,
+    ) -> UncommittedRow<'_> {
+        let mut row = UncommittedRow { archetype: self, address: to, columns: 0..0 };
+        for (index, column) in self.columns.iter().enumerate() {
+            let clone = column.info.erased.clone.expect("every component can be cloned");
+            let source = self.chunks.row(from, index);
+            let target = self.chunks.reserved(to, index);
+            // SAFETY: the functions are those of the column's type (I-9); the caller ensures that
+            // the one row is initialised (I-2) and the other is nobody's.
+            unsafe { clone(source, target) };
+            row.columns.end = index + 1;
+            if let Some(map_entities) = column.info.erased.map_entities {
+                // SAFETY: as above; the value was just written and is nobody else's.
+                unsafe { map_entities(target, map) };
+            }
+        }
+        row
+    }
+
+    /// Drops the values of a row that was given up, of those columns that have something to drop
+    /// and that `which` names. Where a drop panics the others are dropped all the same.
+    ///
+    /// # Safety
+    /// The values are initialised, nobody's, and not used afterwards; the row's memory is still
+    /// there.
+    pub(crate) unsafe fn drop_row(&self, address: RowAddress, which: impl Fn(usize) -> bool) {
+        let rows = address.row..address.row + 1;
+        // SAFETY: the caller's word is what this asks for.
+        unsafe { self.drop_rows(address.chunk, rows, 0..self.columns.len(), &which) };
+    }
+
+    /// # Safety
+    /// As for [`drop_row`](Self::drop_row), for these rows and columns.
+    unsafe fn drop_rows(
+        &self,
+        chunk: usize,
+        rows: Range<usize>,
+        columns: Range<usize>,
+        which: &dyn Fn(usize) -> bool,
+    ) {
+        DropColumns { archetype: self, chunk, rows, columns, which }.run();
+    }
+
+    /// Gives up all rows. The books are in order when this returns, and the values are dropped by
+    /// [`drop_forgotten`](Self::drop_forgotten).
+    pub(crate) fn forget_rows(&mut self) -> ForgottenRows {
+        ForgottenRows(self.chunks.forget_rows())
+    }
+
+    /// Drops the values of the rows that were given up.
+    ///
+    /// # Safety
+    /// `forgotten` came from this archetype, which has not been touched since.
+    pub(crate) unsafe fn drop_forgotten(&self, forgotten: &ForgottenRows) {
+        if !self.needs_drop {
+            return;
+        }
+        for (chunk, &len) in forgotten.0.iter().enumerate() {
+            // SAFETY: these rows were initialised (I-2) until they were given up, and the caller
+            // ensures that nobody has touched them since.
+            unsafe { self.drop_rows(chunk, 0..len, 0..self.columns.len(), &|_| true) };
+        }
+    }
+}
+
+/// How many rows each chunk had.
+#[derive(Debug)]
+pub(crate) struct ForgottenRows(alloc::vec::Vec<usize>);
+
+/// A row whose first columns are initialised and belong to this value.
+#[derive(Debug)]
+pub(crate) struct UncommittedRow<'a> {
+    archetype: &'a Archetype,
+    address: RowAddress,
+    columns: Range<usize>,
+}
+
+impl UncommittedRow<'_> {
+    /// The values are to belong to the archetype.
+    pub(crate) fn into_committed(mut self) {
+        self.columns = 0..0;
+    }
+}
+
+impl Drop for UncommittedRow<'_> {
+    fn drop(&mut self) {
+        let RowAddress { chunk, row } = self.address;
+        // SAFETY: these columns were written by `clone_row` and belong to this value.
+        unsafe { self.archetype.drop_rows(chunk, row..row + 1, self.columns.clone(), &|_| true) };
+    }
+}
+
+/// Drops columns one after the other, and the rest of them should one panic.
+struct DropColumns<'a> {
+    archetype: &'a Archetype,
+    chunk: usize,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    which: &'a dyn Fn(usize) -> bool,
+}
+
+impl DropColumns<'_> {
+    fn run(&mut self) {
+        // `next` steps over the column before its drops run, so that none is dropped twice.
+        while let Some(index) = self.columns.next() {
+            let Some(drop) = self.archetype.columns[index].info.erased.drop else { continue };
+            if (self.which)(index) {
+                // SAFETY: made only by `drop_rows`, whose caller ensures that the values are
+                // initialised and nobody's; the function is that of the column's type (I-9).
+                unsafe {
+                    self.archetype.chunks.drop_column(self.chunk, index, self.rows.clone(), drop)
+                };
+            }
+        }
+    }
+}
+
+impl Drop for DropColumns<'_> {
+    fn drop(&mut self) {
+        self.run();
+    }
+}
+
+impl Drop for Archetype {
+    fn drop(&mut self) {
+        let forgotten = self.forget_rows();
+        // SAFETY: just given up. The blocks are freed by the chunks, also where a drop panics.
+        unsafe { self.drop_forgotten(&forgotten) };
+    }
+}

@@ -1,0 +1,163 @@
+//! Bundles: one component or tuples of them, put into a row or taken out of it together.
+#![expect(
+    unsafe_code,
+    reason = "writes components into reserved rows and reads them out of given-up ones"
+)]
+
+use alloc::vec::Vec;
+use core::ptr::NonNull;
+
+use crate::component::{Component, ComponentId, Registry};
+use crate::entity::Entity;
+
+/// Components that are given to an entity, or taken from it, in one go: one component, or a tuple
+/// of up to twelve bundles.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component)] struct Position(f32);
+/// # #[derive(Component)] struct Speed(f32);
+/// # #[derive(Component)] struct Imp;
+/// let mut world = World::new();
+/// let body = (Position(0.0), Speed(1.5));
+/// world.spawn((Imp, body));
+/// ```
+///
+/// # Safety
+/// `COUNT` is the number of components in declared order that `register` appends; `write`
+/// initialises, and `read` takes, exactly these, the k-th through the k-th pointer.
+pub unsafe trait Bundle: Send + Sync + Sized + 'static {
+    /// How many components there are.
+    #[doc(hidden)]
+    const COUNT: usize;
+
+    /// Appends the ids of the components in declared order.
+    #[doc(hidden)]
+    fn register(registry: &mut Registry, ids: &mut Vec<ComponentId>);
+
+    /// Maps the entities that the components refer to.
+    #[doc(hidden)]
+    fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity);
+
+    /// Moves the components into a row.
+    ///
+    /// # Safety
+    /// The k-th of `columns` is the start of a column of the k-th component's type, and `row` is a
+    /// row in it that is reserved and nobody's.
+    #[doc(hidden)]
+    unsafe fn write(self, columns: &[NonNull<u8>], row: usize);
+
+    /// Moves the components out of a row.
+    ///
+    /// # Safety
+    /// The k-th of `columns` is the start of a column of the k-th component's type, and `row` is a
+    /// row in it that is initialised and given up.
+    #[doc(hidden)]
+    unsafe fn read(columns: &[NonNull<u8>], row: usize) -> Self;
+}
+
+// SAFETY: one component, through the first pointer.
+unsafe impl<T: Component> Bundle for T {
+    const COUNT: usize = 1;
+
+    fn register(registry: &mut Registry, ids: &mut Vec<ComponentId>) {
+        ids.push(registry.register::<T>());
+    }
+
+    fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity) {
+        if let Some(map_entities) = T::MAP_ENTITIES {
+            map_entities(self, map);
+        }
+    }
+
+    unsafe fn write(self, columns: &[NonNull<u8>], row: usize) {
+        let column = columns[0].cast::<T>();
+        // SAFETY: the caller ensures that the row is inside the column of this type.
+        let target = unsafe { column.add(row) };
+        // SAFETY: the caller ensures that the row is reserved: aligned, in bounds, nobody's.
+        unsafe { target.write(self) };
+    }
+
+    unsafe fn read(columns: &[NonNull<u8>], row: usize) -> Self {
+        let column = columns[0].cast::<T>();
+        // SAFETY: the caller ensures that the row is inside the column of this type.
+        let source = unsafe { column.add(row) };
+        // SAFETY: the caller ensures that the row is initialised and given up.
+        unsafe { source.read() }
+    }
+}
+
+/// The starts of the columns that a bundle's components go to or come from.
+#[derive(Debug)]
+pub(crate) enum ColumnStarts {
+    /// Few enough to stay on the stack.
+    Inline([NonNull<u8>; INLINE], usize),
+    Heap(Vec<NonNull<u8>>),
+}
+
+const INLINE: usize = 16;
+
+impl ColumnStarts {
+    pub(crate) fn new(starts: impl ExactSizeIterator<Item = NonNull<u8>>) -> Self {
+        let count = starts.len();
+        if count > INLINE {
+            return Self::Heap(starts.collect());
+        }
+        let mut inline = [NonNull::dangling(); INLINE];
+        inline.iter_mut().zip(starts).for_each(|(place, start)| *place = start);
+        Self::Inline(inline, count)
+    }
+
+    #[inline]
+    pub(crate) fn as_slice(&self) -> &[NonNull<u8>] {
+        match self {
+            Self::Inline(starts, count) => &starts[..*count],
+            Self::Heap(starts) => starts,
+        }
+    }
+}
+
+macro_rules! tuple_bundle {
+    ($(($name:ident $var:ident)),*) => {
+        // SAFETY: the members' components one after the other; each member gets the pointers from
+        // the sum of its forerunners' counts on.
+        unsafe impl<$($name: Bundle),*> Bundle for ($($name,)*) {
+            const COUNT: usize = 0 $(+ $name::COUNT)*;
+
+            fn register(registry: &mut Registry, ids: &mut Vec<ComponentId>) {
+                $($name::register(registry, ids);)*
+                let _ = (registry, ids);
+            }
+
+            fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity) {
+                let ($($var,)*) = self;
+                $($var.map_entities(map);)*
+                let _ = map;
+            }
+
+            unsafe fn write(self, columns: &[NonNull<u8>], row: usize) {
+                let ($($var,)*) = self;
+                let rest = columns;
+                $(
+                    let (mine, rest) = rest.split_at($name::COUNT);
+                    // SAFETY: the caller's word for all columns holds for these.
+                    unsafe { $var.write(mine, row) };
+                )*
+                let _ = (rest, row);
+            }
+
+            unsafe fn read(columns: &[NonNull<u8>], row: usize) -> Self {
+                let rest = columns;
+                $(
+                    let (mine, rest) = rest.split_at($name::COUNT);
+                    // SAFETY: the caller's word for all columns holds for these.
+                    let $var = unsafe { $name::read(mine, row) };
+                )*
+                let _ = (rest, row);
+                ($($var,)*)
+            }
+        }
+    };
+}
+
+crate::tuples::for_each_tuple!(tuple_bundle);

@@ -1,0 +1,82 @@
+//! The operations of a component type behind untyped pointers.
+#![expect(
+    unsafe_code,
+    reason = "calls a type's drop, clone and map functions through pointers to its rows"
+)]
+
+use core::ptr::NonNull;
+
+use super::Component;
+use crate::entity::Entity;
+
+type CloneFn = unsafe fn(NonNull<u8>, NonNull<u8>);
+type BytesFn = unsafe fn(NonNull<u8>, &mut dyn FnMut(&[u8]));
+type MapFn = unsafe fn(NonNull<u8>, &mut dyn FnMut(Entity) -> Entity);
+
+/// What can be done with a value of a component type that is known only by its pointer.
+///
+/// Every function asks that the pointer was made for the very type that `of` was called with
+/// (I-9) and is aligned for it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ErasedFns {
+    /// Drops the value in place. `None` where there is nothing to drop.
+    pub(crate) drop: Option<unsafe fn(NonNull<u8>)>,
+    /// Clones the value at the first pointer into the uninitialised row at the second.
+    pub(crate) clone: Option<CloneFn>,
+    /// Shows the bytes of the value.
+    pub(crate) bytes: Option<BytesFn>,
+    /// Maps the entities inside the value.
+    pub(crate) map_entities: Option<MapFn>,
+}
+
+impl ErasedFns {
+    pub(crate) fn of<T: Component>() -> Self {
+        Self {
+            drop: core::mem::needs_drop::<T>().then_some(drop_value::<T> as unsafe fn(_)),
+            clone: T::CLONE.map(|_| clone_value::<T> as CloneFn),
+            bytes: T::BYTES.map(|_| show_bytes::<T> as BytesFn),
+            map_entities: T::MAP_ENTITIES.map(|_| map_value::<T> as MapFn),
+        }
+    }
+}
+
+/// # Safety
+/// `value` points at an initialised `T` that nobody else uses, and that is not used afterwards.
+unsafe fn drop_value<T>(value: NonNull<u8>) {
+    // SAFETY: the caller ensures an initialised, unshared `T`.
+    unsafe { value.cast::<T>().drop_in_place() }
+}
+
+/// # Safety
+/// `source` points at an initialised `T` that nobody writes, `target` at room for another.
+unsafe fn clone_value<T: Component>(source: NonNull<u8>, target: NonNull<u8>) {
+    // SAFETY: the caller ensures an initialised `T` that nobody writes meanwhile.
+    let source = unsafe { source.cast::<T>().as_ref() };
+    if let Some(clone) = T::CLONE {
+        let copy = clone(source);
+        // SAFETY: the caller ensures that there is room for a `T`.
+        unsafe { target.cast::<T>().write(copy) };
+    }
+}
+
+/// # Safety
+/// `value` points at an initialised `T` that nobody writes.
+unsafe fn show_bytes<T: Component>(value: NonNull<u8>, show: &mut dyn FnMut(&[u8])) {
+    // SAFETY: the caller ensures an initialised `T` that nobody writes meanwhile.
+    let value = unsafe { value.cast::<T>().as_ref() };
+    match T::BYTES {
+        // A zero-sized value has no bytes, and bytemuck refuses to cast to none.
+        Some(bytes) if size_of::<T>() > 0 => show(bytes(core::slice::from_ref(value))),
+        _ => show(&[]),
+    }
+}
+
+/// # Safety
+/// `value` points at an initialised `T` that nobody else uses.
+unsafe fn map_value<T: Component>(value: NonNull<u8>, map: &mut dyn FnMut(Entity) -> Entity) {
+    // SAFETY: the caller ensures an initialised, unshared `T`.
+    let value = unsafe { value.cast::<T>().as_mut() };
+    if let Some(map_entities) = T::MAP_ENTITIES {
+        map_entities(value, map);
+    }
+}

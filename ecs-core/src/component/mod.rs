@@ -1,0 +1,144 @@
+//! What a component is, and how a world numbers the types it has met.
+
+mod erased;
+mod registry;
+mod set;
+
+use core::marker::PhantomData;
+
+use crate::entity::Entity;
+
+pub(crate) use erased::ErasedFns;
+pub use registry::{ComponentInfo, IdSource, Registry};
+pub use set::ComponentSet;
+
+/// Data that entities can have: any type that may be shared and sent between threads.
+///
+/// Derive it. The derive looks at what else the type can do, so nothing has to be said twice: a
+/// type that is `Clone` can be instantiated, one that is `bytemuck::NoUninit` (every `Pod` is)
+/// takes part in the state hash byte by byte. Options go into `#[component(...)]`:
+///
+/// * `enableable`: the component can be switched off and on per entity, without moving it.
+/// * `#[component(entity)]` on a field: it holds an [`Entity`], an `Option<Entity>`, or anything
+///   that is [`MapEntities`], to be remapped when a prefab is instantiated or a command buffer
+///   with deferred entities is played back.
+///
+/// ```
+/// use ecs_core::prelude::*;
+///
+/// #[derive(Component, Clone)]
+/// struct Name(String);
+///
+/// #[derive(Component)]
+/// #[component(enableable)]
+/// struct Executing;
+///
+/// #[derive(Component, Clone, Copy)]
+/// struct Target(#[component(entity)] Entity);
+/// ```
+///
+/// Implemented by hand, a component starts with none of these abilities:
+///
+/// ```
+/// struct Opaque(Box<dyn Fn() + Send + Sync>);
+/// impl ecs_core::Component for Opaque {}
+/// ```
+pub trait Component: Send + Sync + Sized + 'static {
+    /// Whether there is a bit per row that switches the component off and on.
+    const ENABLEABLE: bool = false;
+    /// How to copy a value, for instantiation.
+    const CLONE: Option<fn(&Self) -> Self> = None;
+    /// How to see values as bytes, for the state hash.
+    const BYTES: Option<fn(&[Self]) -> &[u8]> = None;
+    /// How to replace the entities that a value refers to.
+    const MAP_ENTITIES: Option<fn(&mut Self, &mut dyn FnMut(Entity) -> Entity)> = None;
+
+    /// The name in messages and in the state hash.
+    #[must_use]
+    fn name() -> &'static str {
+        core::any::type_name::<Self>()
+    }
+}
+
+/// A value that refers to entities and can be told to refer to others.
+///
+/// For the types of fields marked `#[component(entity)]`.
+pub trait MapEntities {
+    /// Replaces every entity in `self` by what `map` makes of it.
+    fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity);
+}
+
+impl MapEntities for Entity {
+    fn map_entities(&mut self, map: &mut dyn FnMut(Self) -> Self) {
+        *self = map(*self);
+    }
+}
+
+impl<T: MapEntities> MapEntities for Option<T> {
+    fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity) {
+        if let Some(value) = self {
+            value.map_entities(map);
+        }
+    }
+}
+
+impl<T: MapEntities> MapEntities for [T] {
+    fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity) {
+        for value in self {
+            value.map_entities(map);
+        }
+    }
+}
+
+impl<T: MapEntities, const N: usize> MapEntities for [T; N] {
+    fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity) {
+        self.as_mut_slice().map_entities(map);
+    }
+}
+
+impl<T: MapEntities> MapEntities for alloc::vec::Vec<T> {
+    fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity) {
+        self.as_mut_slice().map_entities(map);
+    }
+}
+
+/// The number of a component type in one world, in order of first use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ComponentId(pub(crate) u32);
+
+impl ComponentId {
+    /// Stands for a type that the world has not met: no archetype has it.
+    pub(crate) const UNKNOWN: Self = Self(u32::MAX);
+
+    /// The number itself.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// Asks at compile time what a type can do, for the derive.
+///
+/// An inherent constant is preferred to a trait's, and is there only where its bounds hold.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Probe<T>(PhantomData<T>);
+
+/// What [`Probe`] answers where the type cannot.
+#[doc(hidden)]
+pub trait ProbeFallback<T: 'static> {
+    const CLONE: Option<fn(&T) -> T> = None;
+    const BYTES: Option<fn(&[T]) -> &[u8]> = None;
+}
+
+impl<T: 'static> ProbeFallback<T> for Probe<T> {}
+
+impl<T: Clone> Probe<T> {
+    #[doc(hidden)]
+    pub const CLONE: Option<fn(&T) -> T> = Some(T::clone);
+}
+
+impl<T: bytemuck::NoUninit> Probe<T> {
+    #[doc(hidden)]
+    pub const BYTES: Option<fn(&[T]) -> &[u8]> = Some(bytemuck::cast_slice::<T, u8>);
+}

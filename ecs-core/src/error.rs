@@ -1,0 +1,243 @@
+//! Everything that can go wrong, on one page.
+//!
+//! A fact of life (an entity that is gone, a component that is not there) is one of these types.
+//! A bug in the caller (the same component twice in one bundle, a query that contradicts itself,
+//! a plan of another world) is a panic that names the types, documented where it can happen.
+
+use core::fmt;
+
+use crate::entity::Entity;
+
+/// The handle is stale, deferred, or was issued by another world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NoSuchEntity(pub Entity);
+
+impl fmt::Display for NoSuchEntity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "there is no entity {} in this world", self.0)
+    }
+}
+
+impl core::error::Error for NoSuchEntity {}
+
+/// The entity is there, the component is not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MissingComponent {
+    /// The entity that was asked.
+    pub entity: Entity,
+    /// The name of the component's type.
+    pub component: &'static str,
+}
+
+impl fmt::Display for MissingComponent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "entity {} has no component {}", self.entity, self.component)
+    }
+}
+
+impl core::error::Error for MissingComponent {}
+
+/// Why access to a component of one entity failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ComponentError {
+    /// The entity is not in this world.
+    NoSuchEntity(NoSuchEntity),
+    /// The entity does not have the component.
+    Missing(MissingComponent),
+    /// The component was not declared enableable, so it has no bit to read or write.
+    NotEnableable {
+        /// The name of the component's type.
+        component: &'static str,
+    },
+}
+
+impl fmt::Display for ComponentError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchEntity(error) => error.fmt(f),
+            Self::Missing(error) => error.fmt(f),
+            Self::NotEnableable { component } => {
+                write!(f, "{component} is not enableable; declare it with #[component(enableable)]")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ComponentError {}
+
+impl From<NoSuchEntity> for ComponentError {
+    fn from(error: NoSuchEntity) -> Self {
+        Self::NoSuchEntity(error)
+    }
+}
+
+impl From<MissingComponent> for ComponentError {
+    fn from(error: MissingComponent) -> Self {
+        Self::Missing(error)
+    }
+}
+
+/// Why a query has nothing to say about an entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum QueryEntityError {
+    /// The entity is not in this world.
+    NoSuchEntity(NoSuchEntity),
+    /// The entity lacks what the query asks for, or has it disabled.
+    NotMatching(Entity),
+}
+
+impl fmt::Display for QueryEntityError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchEntity(error) => error.fmt(f),
+            Self::NotMatching(entity) => write!(f, "entity {entity} does not match the query"),
+        }
+    }
+}
+
+impl core::error::Error for QueryEntityError {}
+
+impl From<NoSuchEntity> for QueryEntityError {
+    fn from(error: NoSuchEntity) -> Self {
+        Self::NoSuchEntity(error)
+    }
+}
+
+/// Why an entity could not be instantiated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum InstantiateError {
+    /// The entity to copy is not in this world.
+    NoSuchEntity(NoSuchEntity),
+    /// One of its components cannot be cloned.
+    NotClone {
+        /// The name of the component's type.
+        component: &'static str,
+    },
+}
+
+impl fmt::Display for InstantiateError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchEntity(error) => error.fmt(f),
+            Self::NotClone { component } => {
+                write!(f, "{component} cannot be copied: derive Clone for it beside Component")
+            }
+        }
+    }
+}
+
+impl core::error::Error for InstantiateError {}
+
+impl From<NoSuchEntity> for InstantiateError {
+    fn from(error: NoSuchEntity) -> Self {
+        Self::NoSuchEntity(error)
+    }
+}
+
+/// Somebody else holds access to a component or a resource that contradicts this one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AccessConflict {
+    /// The name of the component's or the resource's type.
+    pub name: &'static str,
+    /// Whether this side wanted to write.
+    pub wanted_write: bool,
+}
+
+impl fmt::Display for AccessConflict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verb = if self.wanted_write { "write" } else { "read" };
+        write!(f, "cannot {verb} {}: it is in use elsewhere at this moment", self.name)
+    }
+}
+
+impl core::error::Error for AccessConflict {}
+
+/// Why exclusive access to one entity was not granted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ClaimError {
+    /// The entity is not in this world.
+    NoSuchEntity(NoSuchEntity),
+    /// The entity lacks a component of the view.
+    Missing(Entity),
+    /// Somebody holds a claim on this entity in the same view.
+    Claimed(Entity),
+}
+
+impl fmt::Display for ClaimError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchEntity(error) => error.fmt(f),
+            Self::Missing(entity) => write!(f, "entity {entity} lacks a component of this view"),
+            Self::Claimed(entity) => {
+                write!(f, "entity {entity} is claimed by another job at this moment")
+            }
+        }
+    }
+}
+
+impl core::error::Error for ClaimError {}
+
+/// One command of a buffer that did not apply, and why. The commands after it did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommandFailure {
+    /// The sort key that the command was recorded under.
+    pub sort_key: u64,
+    /// What was to be done.
+    pub command: &'static str,
+    /// The entity it was to be done to.
+    pub entity: Entity,
+    /// Why it was not.
+    pub reason: CommandFailureReason,
+}
+
+/// Why a command did not apply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CommandFailureReason {
+    /// The entity is not in the world any more, or never was.
+    NoSuchEntity,
+    /// The entity does not have the component that the command is about.
+    MissingComponent(&'static str),
+    /// The component has no bit to write.
+    NotEnableable(&'static str),
+    /// A deferred entity of another buffer, or of an earlier playback of this one.
+    ForeignDeferred,
+}
+
+impl fmt::Display for CommandFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { sort_key, command, entity, .. } = self;
+        write!(f, "{command} on {entity} (sort key {sort_key}) did not apply: ")?;
+        match self.reason {
+            CommandFailureReason::NoSuchEntity => f.write_str("there is no such entity"),
+            CommandFailureReason::MissingComponent(name) => write!(f, "it has no {name}"),
+            CommandFailureReason::NotEnableable(name) => write!(f, "{name} is not enableable"),
+            CommandFailureReason::ForeignDeferred => {
+                f.write_str("the handle was deferred by another command buffer")
+            }
+        }
+    }
+}
+
+impl core::error::Error for CommandFailure {}
+
+/// A broken invariant that [`World::check`](crate::World::check) found: a bug in this crate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenInvariant {
+    /// Its number in ARCHITECTURE.md.
+    pub invariant: &'static str,
+    /// Where and how.
+    pub detail: alloc::string::String,
+}
+
+impl fmt::Display for BrokenInvariant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "invariant {} is broken: {}", self.invariant, self.detail)
+    }
+}
+
+impl core::error::Error for BrokenInvariant {}

@@ -1,0 +1,216 @@
+//! A bit per row of one chunk: which rows a query visits.
+
+use core::ops::Range;
+
+use crate::sync::{AtomicU64, Ordering};
+
+/// No chunk holds more rows than this: what fits a 16 KiB block of nothing but entities.
+pub(crate) const ROWS_MAX: usize = 2048;
+const WORDS: usize = ROWS_MAX / 64;
+
+/// The rows of one chunk that a query visits, as it stood when the chunk was entered.
+///
+/// Being a copy is the point: a bit that is flipped while the chunk is being visited is seen by
+/// the next pass, not in the middle of this one.
+#[derive(Clone, Debug)]
+pub struct RowMask {
+    words: [u64; WORDS],
+    len: usize,
+}
+
+impl RowMask {
+    /// All of `len` rows.
+    pub(crate) fn full(len: usize) -> Self {
+        debug_assert!(len <= ROWS_MAX);
+        let mut words = [0; WORDS];
+        words[..len / 64].fill(u64::MAX);
+        if len % 64 != 0 {
+            words[len / 64] = (1 << (len % 64)) - 1;
+        }
+        Self { words, len }
+    }
+
+    /// Keeps the rows whose bit is one in `words`.
+    pub(crate) fn keep(&mut self, words: &[AtomicU64]) {
+        let used = self.len.div_ceil(64);
+        for (mine, theirs) in self.words[..used].iter_mut().zip(words) {
+            // Relaxed: a bit carries no data with it, see `storage::bits`.
+            *mine &= theirs.load(Ordering::Relaxed);
+        }
+    }
+
+    /// Keeps the rows whose bit is zero in `words`.
+    pub(crate) fn drop_set(&mut self, words: &[AtomicU64]) {
+        let used = self.len.div_ceil(64);
+        for (mine, theirs) in self.words[..used].iter_mut().zip(words) {
+            *mine &= !theirs.load(Ordering::Relaxed);
+        }
+    }
+
+    /// How many rows are left.
+    pub(crate) fn count(&self) -> usize {
+        self.words[..self.len.div_ceil(64)].iter().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// Whether this row is left.
+    pub(crate) fn contains(&self, row: usize) -> bool {
+        row < self.len && self.words[row / 64] & (1 << (row % 64)) != 0
+    }
+
+    /// The first run of ones at or after row `from`.
+    pub(crate) fn next_run(&self, from: usize) -> Option<Range<usize>> {
+        let start = self.find(from, false)?;
+        let end = self.find(start, true).unwrap_or(self.len);
+        Some(start..end)
+    }
+
+    /// The first row at or after `from` whose bit is one, or zero where `inverted`.
+    fn find(&self, from: usize, inverted: bool) -> Option<usize> {
+        let mut word_index = from / 64;
+        let used = self.len.div_ceil(64);
+        let mut keep = u64::MAX << (from % 64);
+        while word_index < used {
+            let word = if inverted { !self.words[word_index] } else { self.words[word_index] };
+            let found = word & keep;
+            if found != 0 {
+                let row = word_index * 64 + found.trailing_zeros() as usize;
+                return (row < self.len).then_some(row);
+            }
+            keep = u64::MAX;
+            word_index += 1;
+        }
+        None
+    }
+}
+
+/// Which rows of a chunk to visit, with the two cheap answers kept apart from the mask.
+#[derive(Clone, Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "it lives on the stack for as long as a chunk is visited"
+)]
+pub enum Rows {
+    /// Not one: the chunk is skipped without a look at its block.
+    None,
+    /// Every row: the dense loop.
+    All,
+    /// These rows, by runs.
+    Some(RowMask),
+}
+
+impl Rows {
+    /// Narrows to the rows with a one in `words`, knowing how many of `len` are zeros.
+    pub(crate) fn keep(&mut self, words: &[AtomicU64], zeros: usize, len: usize) {
+        if zeros == 0 {
+            return;
+        }
+        if zeros == len {
+            *self = Self::None;
+        }
+        self.narrow(len, |mask| mask.keep(words));
+    }
+
+    /// Narrows to the rows with a zero in `words`, knowing how many of `len` are zeros.
+    pub(crate) fn drop_set(&mut self, words: &[AtomicU64], zeros: usize, len: usize) {
+        if zeros == len {
+            return;
+        }
+        if zeros == 0 {
+            *self = Self::None;
+        }
+        self.narrow(len, |mask| mask.drop_set(words));
+    }
+
+    fn narrow(&mut self, len: usize, narrow: impl FnOnce(&mut RowMask)) {
+        match self {
+            Self::None => {}
+            Self::All => {
+                let mut mask = RowMask::full(len);
+                narrow(&mut mask);
+                *self = Self::Some(mask);
+            }
+            Self::Some(mask) => narrow(mask),
+        }
+    }
+
+    /// Whether this row is visited, of a chunk with `len` rows.
+    pub(crate) fn contains(&self, row: usize, len: usize) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => row < len,
+            Self::Some(mask) => mask.contains(row),
+        }
+    }
+
+    /// How many rows are visited, of a chunk with `len` rows.
+    pub(crate) fn count(&self, len: usize) -> usize {
+        match self {
+            Self::None => 0,
+            Self::All => len,
+            Self::Some(mask) => mask.count(),
+        }
+    }
+
+    /// The first run of visited rows at or after `from`, of a chunk with `len` rows.
+    pub(crate) fn next_run(&self, from: usize, len: usize) -> Option<Range<usize>> {
+        match self {
+            Self::None => None,
+            Self::All => (from < len).then_some(from..len),
+            Self::Some(mask) => mask.next_run(from),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    fn runs(mask: &RowMask) -> Vec<Range<usize>> {
+        let mut from = 0;
+        let mut found = Vec::new();
+        while let Some(run) = mask.next_run(from) {
+            from = run.end;
+            found.push(run);
+        }
+        found
+    }
+
+    #[test]
+    fn a_full_mask_is_one_run_at_every_word_border() {
+        for len in [1, 63, 64, 65, 127, 128, 129, ROWS_MAX - 1, ROWS_MAX] {
+            let mask = RowMask::full(len);
+            assert_eq!(runs(&mask), [0..len], "length {len}");
+            assert_eq!(mask.count(), len);
+        }
+        assert_eq!(runs(&RowMask::full(0)), []);
+    }
+
+    #[test]
+    fn runs_cross_word_borders_and_stop_at_zeros() {
+        let bits = [AtomicU64::new(0xF000_0000_0000_0001), AtomicU64::new(0b1011)];
+        let mut mask = RowMask::full(128);
+        mask.keep(&bits);
+        assert_eq!(runs(&mask), [0..1, 60..66, 67..68]);
+        assert_eq!(mask.count(), 8);
+
+        let mut inverse = RowMask::full(128);
+        inverse.drop_set(&bits);
+        assert_eq!(runs(&inverse), [1..60, 66..67, 68..128]);
+    }
+
+    #[test]
+    fn counts_of_zeros_decide_without_a_look_at_the_words() {
+        let never_read: [AtomicU64; 0] = [];
+        let mut rows = Rows::All;
+        rows.keep(&never_read, 0, 10);
+        assert!(matches!(rows, Rows::All));
+        rows.keep(&never_read, 10, 10);
+        assert!(matches!(rows, Rows::None));
+        let mut rows = Rows::All;
+        rows.drop_set(&never_read, 10, 10);
+        assert!(matches!(rows, Rows::All));
+        rows.drop_set(&never_read, 0, 10);
+        assert!(matches!(rows, Rows::None));
+    }
+}

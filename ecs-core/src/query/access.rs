@@ -1,0 +1,192 @@
+//! What a query touches, and the run-time check that nobody else touches it meanwhile.
+
+use alloc::vec::Vec;
+
+use crate::component::{ComponentId, Registry};
+use crate::error::AccessConflict;
+use crate::sync::{Ordering, ProtocolU64};
+
+/// The components that something reads and writes, their values and their enabled bits apart.
+///
+/// Bits are atomics, so two that disagree about bits are no data race; but the result depends on
+/// who comes first, which is why a schedule orders them.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Access {
+    reads: Vec<ComponentId>,
+    writes: Vec<ComponentId>,
+    bit_reads: Vec<ComponentId>,
+    bit_writes: Vec<ComponentId>,
+    /// A component whose values were asked for twice, once of them to write.
+    clash: Option<ComponentId>,
+}
+
+fn add(list: &mut Vec<ComponentId>, id: ComponentId) {
+    if id != ComponentId::UNKNOWN && !list.contains(&id) {
+        list.push(id);
+    }
+}
+
+impl Access {
+    pub(crate) fn add_read(&mut self, id: ComponentId) {
+        if self.writes.contains(&id) {
+            self.clash = Some(id);
+        }
+        add(&mut self.reads, id);
+    }
+
+    pub(crate) fn add_write(&mut self, id: ComponentId) {
+        if self.writes.contains(&id) || self.reads.contains(&id) {
+            self.clash = Some(id);
+        }
+        add(&mut self.writes, id);
+    }
+
+    pub(crate) fn add_bit_read(&mut self, id: ComponentId) {
+        add(&mut self.bit_reads, id);
+    }
+
+    pub(crate) fn add_bit_write(&mut self, id: ComponentId) {
+        add(&mut self.bit_writes, id);
+    }
+
+    /// The component that one query asked for twice, once of them to write.
+    pub(crate) fn clash(&self) -> Option<ComponentId> {
+        self.clash
+    }
+
+    /// The components whose values are read.
+    #[must_use]
+    pub fn reads(&self) -> &[ComponentId] {
+        &self.reads
+    }
+
+    /// The components whose values are written.
+    #[must_use]
+    pub fn writes(&self) -> &[ComponentId] {
+        &self.writes
+    }
+
+    /// Takes in what another access does.
+    pub fn merge(&mut self, other: &Self) {
+        other.reads.iter().for_each(|&id| add(&mut self.reads, id));
+        other.writes.iter().for_each(|&id| add(&mut self.writes, id));
+        other.bit_reads.iter().for_each(|&id| add(&mut self.bit_reads, id));
+        other.bit_writes.iter().for_each(|&id| add(&mut self.bit_writes, id));
+    }
+
+    /// The components over which this and another access cannot go on at the same time: one
+    /// writes the values, or the bits, that the other uses.
+    #[must_use]
+    pub fn conflicts(&self, other: &Self) -> Vec<ComponentId> {
+        let mut found = self.value_conflicts(other);
+        let bits = overlap(&self.bit_writes, &other.bit_writes)
+            .chain(overlap(&self.bit_writes, &other.bit_reads))
+            .chain(overlap(&self.bit_reads, &other.bit_writes));
+        bits.for_each(|id| add(&mut found, id));
+        found
+    }
+
+    /// The components of which one side writes the values that the other uses: what must never
+    /// happen at the same time, as opposed to what must happen in an order.
+    pub(crate) fn value_conflicts(&self, other: &Self) -> Vec<ComponentId> {
+        let mut found = Vec::new();
+        overlap(&self.writes, &other.writes)
+            .chain(overlap(&self.writes, &other.reads))
+            .chain(overlap(&self.reads, &other.writes))
+            .for_each(|id| add(&mut found, id));
+        found
+    }
+}
+
+fn overlap<'a>(
+    a: &'a [ComponentId],
+    b: &'a [ComponentId],
+) -> impl Iterator<Item = ComponentId> + 'a {
+    a.iter().copied().filter(|id| b.contains(id))
+}
+
+/// For each component of a world, who uses its values at this moment.
+///
+/// A word is the number of readers, or [`WRITER`]. Taking it acquires and leaving it releases, so
+/// that whoever comes next sees all that was written (the loom model is `tests/loom.rs`).
+#[derive(Debug, Default)]
+pub struct Borrows {
+    words: Vec<ProtocolU64>,
+}
+
+const WRITER: u64 = u64::MAX;
+
+impl Borrows {
+    /// Makes words for components up to this number of them.
+    pub(crate) fn grow(&mut self, component_count: usize) {
+        while self.words.len() < component_count {
+            self.words.push(ProtocolU64::new(0));
+        }
+    }
+
+    /// Takes all that `access` asks for, or nothing.
+    pub(crate) fn take<'w>(
+        &'w self,
+        access: &'w Access,
+        registry: &Registry,
+    ) -> Result<BorrowGuard<'w>, AccessConflict> {
+        let mut guard = BorrowGuard { borrows: self, access, writes_taken: 0, reads_taken: 0 };
+        for &id in &access.writes {
+            if !take_write(&self.words[id.index()]) {
+                return Err(AccessConflict { name: registry.info(id).name(), wanted_write: true });
+            }
+            guard.writes_taken += 1;
+        }
+        for &id in &access.reads {
+            if !take_read(&self.words[id.index()]) {
+                return Err(AccessConflict { name: registry.info(id).name(), wanted_write: false });
+            }
+            guard.reads_taken += 1;
+        }
+        Ok(guard)
+    }
+}
+
+pub(crate) fn take_write(word: &ProtocolU64) -> bool {
+    word.compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed).is_ok()
+}
+
+pub(crate) fn take_read(word: &ProtocolU64) -> bool {
+    let mut readers = word.load(Ordering::Relaxed);
+    while readers < WRITER - 1 {
+        match word.compare_exchange_weak(readers, readers + 1, Ordering::Acquire, Ordering::Relaxed)
+        {
+            Ok(_) => return true,
+            Err(now) => readers = now,
+        }
+    }
+    false
+}
+
+pub(crate) fn leave_write(word: &ProtocolU64) {
+    word.store(0, Ordering::Release);
+}
+
+pub(crate) fn leave_read(word: &ProtocolU64) {
+    word.fetch_sub(1, Ordering::Release);
+}
+
+/// The right to use the values of some components, until it is dropped (I-10).
+#[derive(Debug)]
+pub(crate) struct BorrowGuard<'w> {
+    borrows: &'w Borrows,
+    access: &'w Access,
+    writes_taken: usize,
+    reads_taken: usize,
+}
+
+impl Drop for BorrowGuard<'_> {
+    fn drop(&mut self) {
+        for id in &self.access.writes[..self.writes_taken] {
+            leave_write(&self.borrows.words[id.index()]);
+        }
+        for id in &self.access.reads[..self.reads_taken] {
+            leave_read(&self.borrows.words[id.index()]);
+        }
+    }
+}

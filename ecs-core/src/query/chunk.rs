@@ -1,0 +1,163 @@
+//! One chunk of a query: the rows to visit, one by one or as slices.
+#![expect(unsafe_code, reason = "asks each row of a chunk once")]
+
+use core::fmt;
+
+use super::data::{ColumnData, QueryData};
+use crate::mask::Rows;
+
+/// The rows of one chunk that a query visits.
+///
+/// It holds the right to its rows; each is handed out at most once (I-11).
+pub struct Chunk<'w, Q: QueryData> {
+    fetch: Q::Fetch<'w>,
+    rows: Rows,
+    len: usize,
+    ordinal: usize,
+}
+
+impl<Q: QueryData> fmt::Debug for Chunk<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chunk")
+            .field("ordinal", &self.ordinal)
+            .field("len", &self.len)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'w, Q: QueryData> Chunk<'w, Q> {
+    /// # Safety
+    /// `fetch` was made for a chunk of `len` rows, `rows` is at most these; the caller has the
+    /// right to all of them for `'w` (I-10) and gives it away with this chunk (I-11).
+    pub(crate) unsafe fn new(fetch: Q::Fetch<'w>, rows: Rows, len: usize, ordinal: usize) -> Self {
+        Self { fetch, rows, len, ordinal }
+    }
+
+    /// A chunk without rows.
+    pub(crate) fn nothing() -> Self {
+        Self { fetch: Q::nothing(), rows: Rows::None, len: 0, ordinal: 0 }
+    }
+
+    /// The place of this chunk among all chunks of the query's archetypes, visited or not. It
+    /// depends on the contents of the world alone, which makes it the sort key for what is
+    /// recorded into a command buffer while visiting the chunk.
+    #[must_use]
+    pub fn ordinal(&self) -> usize {
+        self.ordinal
+    }
+
+    /// How many rows are visited.
+    #[must_use]
+    pub fn row_count(&self) -> usize {
+        self.rows.count(self.len)
+    }
+
+    /// Calls `f` with each row.
+    #[inline]
+    pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
+        let mut from = 0;
+        while let Some(run) = self.rows.next_run(from, self.len) {
+            from = run.end;
+            for row in run {
+                // SAFETY: the run is inside the chunk, and the chunk, which holds the right, is
+                // consumed here; runs do not overlap, so each row comes up once.
+                f(unsafe { Q::item(&self.fetch, row) });
+            }
+        }
+    }
+
+    /// Calls `f` with the slices of each run of rows.
+    #[inline]
+    pub fn for_each_run(self, mut f: impl FnMut(Q::Columns<'w>))
+    where
+        Q: ColumnData,
+    {
+        let mut from = 0;
+        while let Some(run) = self.rows.next_run(from, self.len) {
+            from = run.end;
+            // SAFETY: as in `for_each`.
+            f(unsafe { Q::columns(&self.fetch, run) });
+        }
+    }
+
+    /// One row, if it is visited.
+    pub(crate) fn into_row(self, row: usize) -> Option<Q::Item<'w>> {
+        if !self.rows.contains(row, self.len) {
+            return None;
+        }
+        // SAFETY: the row is inside the chunk, and the chunk, which holds the right, is consumed.
+        Some(unsafe { Q::item(&self.fetch, row) })
+    }
+}
+
+impl<'w, Q: QueryData> IntoIterator for Chunk<'w, Q> {
+    type Item = Q::Item<'w>;
+    type IntoIter = ChunkIter<'w, Q>;
+
+    fn into_iter(self) -> ChunkIter<'w, Q> {
+        ChunkIter { chunk: self, row: 0, end: 0 }
+    }
+}
+
+/// The rows of one chunk, one by one.
+pub struct ChunkIter<'w, Q: QueryData> {
+    chunk: Chunk<'w, Q>,
+    row: usize,
+    /// The end of the run that `row` is in.
+    end: usize,
+}
+
+impl<Q: QueryData> fmt::Debug for ChunkIter<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChunkIter")
+            .field("chunk", &self.chunk)
+            .field("row", &self.row)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<Q: QueryData> ChunkIter<'_, Q> {
+    /// How many rows are still to come.
+    pub(crate) fn remaining(&self) -> usize {
+        let mut from = self.end;
+        let mut count = self.end - self.row;
+        while let Some(run) = self.chunk.rows.next_run(from, self.chunk.len) {
+            count += run.len();
+            from = run.end;
+        }
+        count
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn next_run(&mut self) -> bool {
+        match self.chunk.rows.next_run(self.end, self.chunk.len) {
+            Some(run) => {
+                (self.row, self.end) = (run.start, run.end);
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+impl<'w, Q: QueryData> Iterator for ChunkIter<'w, Q> {
+    type Item = Q::Item<'w>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Q::Item<'w>> {
+        if self.row == self.end && !self.next_run() {
+            return None;
+        }
+        let row = self.row;
+        self.row += 1;
+        // SAFETY: `row` is inside a run of the chunk, which this iterator owns together with the
+        // right to it; it only ever goes up, so each row comes up once.
+        Some(unsafe { Q::item(&self.chunk.fetch, row) })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let remaining = self.remaining();
+        (remaining, Some(remaining))
+    }
+}

@@ -1,0 +1,175 @@
+//! Exclusive access to single entities, from many threads at once.
+#![expect(unsafe_code, reason = "gives out the row of an entity for as long as it is claimed")]
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::access::BorrowGuard;
+use super::data::QueryData;
+use super::iter::Source;
+use super::view::{ViewPlan, opened};
+use crate::entity::Entity;
+use crate::error::{ClaimError, NoSuchEntity, QueryEntityError};
+use crate::sync::{Ordering, ProtocolU64};
+
+/// A bit per entity slot: set while somebody holds a claim on the entity that is there (I-12).
+///
+/// Taking a bit acquires and leaving it releases: whoever claims an entity next sees what the one
+/// before wrote. The model is in `tests/loom.rs`.
+#[derive(Debug, Default)]
+pub(crate) struct ClaimBits {
+    words: Vec<ProtocolU64>,
+}
+
+impl ClaimBits {
+    /// Makes bits for this many slots, and clears those that a leaked claim left behind.
+    pub(crate) fn prepare(&mut self, slot_count: usize) {
+        self.words.clear();
+        self.words.extend((0..slot_count.div_ceil(64)).map(|_| ProtocolU64::new(0)));
+    }
+
+    /// Sets the bit; whether it was not set before.
+    #[inline]
+    pub(crate) fn take(&self, index: usize) -> bool {
+        let bit = 1 << (index % 64);
+        self.words[index / 64].fetch_or(bit, Ordering::Acquire) & bit == 0
+    }
+
+    /// Clears the bit, which this thread has set.
+    #[inline]
+    pub(crate) fn leave(&self, index: usize) {
+        let bit = 1 << (index % 64);
+        self.words[index / 64].fetch_and(!bit, Ordering::Release);
+    }
+}
+
+/// Random access from many threads, one entity at a time each: the pattern of actions that write
+/// to the agent they belong to.
+///
+/// A [`claim`](Self::claim) on an entity gives exclusive access to its components in this view
+/// until it is dropped. Somebody who asks for the same entity meanwhile is told so; there is no
+/// waiting and no data race.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::ClaimError;
+/// # #[derive(Component)] struct Gold(u32);
+/// let mut world = World::new();
+/// let agent = world.spawn(Gold(0));
+/// let mut plan = world.claim_plan::<&mut Gold>();
+/// let cell = world.cell();
+/// let purses = cell.claims(&mut plan)?;
+/// let mut purse = purses.claim(agent).expect("nobody else has it");
+/// purse.get_mut().0 += 5;
+/// assert_eq!(purses.claim(agent).unwrap_err(), ClaimError::Claimed(agent));
+/// drop(purse);
+/// assert_eq!(purses.claim(agent).expect("free again").get_mut().0, 5);
+/// # Ok::<(), ecs_core::AccessConflict>(())
+/// ```
+pub struct ClaimView<'w, Q: QueryData> {
+    source: Source<'w>,
+    plan: &'w ViewPlan<Q>,
+    bits: &'w ClaimBits,
+    _guard: BorrowGuard<'w>,
+}
+
+/// What a system keeps from run to run for a [`ClaimView`].
+///
+/// Made by [`World::claim_plan`](crate::World::claim_plan).
+pub struct ClaimPlan<Q: QueryData> {
+    pub(crate) view: ViewPlan<Q>,
+    pub(crate) bits: ClaimBits,
+}
+
+impl<Q: QueryData> fmt::Debug for ClaimPlan<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClaimPlan").field("view", &self.view).finish_non_exhaustive()
+    }
+}
+
+impl<Q: QueryData> ClaimPlan<Q> {
+    /// What the view touches.
+    #[must_use]
+    pub const fn access(&self) -> &super::Access {
+        self.view.access()
+    }
+}
+
+impl<Q: QueryData> fmt::Debug for ClaimView<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ClaimView").field("plan", self.plan).finish_non_exhaustive()
+    }
+}
+
+impl<'w, Q: QueryData> ClaimView<'w, Q> {
+    /// # Safety
+    /// `guard` is the right that Q needs in these archetypes (I-10); the bits were prepared for
+    /// these entities and are used by no other view.
+    pub(crate) unsafe fn new(
+        source: Source<'w>,
+        plan: &'w ClaimPlan<Q>,
+        guard: BorrowGuard<'w>,
+    ) -> Self {
+        Self { source, plan: &plan.view, bits: &plan.bits, _guard: guard }
+    }
+
+    /// Exclusive access to the components of one entity, until the claim is dropped.
+    ///
+    /// # Errors
+    /// Where the entity is not in the world, lacks a component, or is claimed by somebody.
+    #[inline]
+    pub fn claim(&self, entity: Entity) -> Result<Claim<'_, Q>, ClaimError> {
+        let index = entity.index() as usize;
+        if self.source.entities.get(entity).is_none() {
+            return Err(ClaimError::NoSuchEntity(NoSuchEntity(entity)));
+        }
+        if !self.bits.take(index) {
+            return Err(ClaimError::Claimed(entity));
+        }
+        let release = Release { bits: self.bits, index };
+        match opened::<Q>(self.source, self.plan.slots(), entity) {
+            Ok((fetch, row)) => Ok(Claim { fetch, row, release }),
+            Err(QueryEntityError::NoSuchEntity(error)) => Err(ClaimError::NoSuchEntity(error)),
+            Err(QueryEntityError::NotMatching(entity)) => Err(ClaimError::Missing(entity)),
+        }
+    }
+}
+
+struct Release<'a> {
+    bits: &'a ClaimBits,
+    index: usize,
+}
+
+impl Drop for Release<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        self.bits.leave(self.index);
+    }
+}
+
+/// Exclusive access to the components of one entity, while it lives.
+///
+/// It lends them rather than dereferencing to them: with the reference itself in hand, two claims
+/// could swap theirs and outlive the wrong one.
+pub struct Claim<'a, Q: QueryData> {
+    fetch: Q::Fetch<'a>,
+    row: usize,
+    release: Release<'a>,
+}
+
+impl<Q: QueryData> Claim<'_, Q> {
+    /// The components.
+    #[inline]
+    pub fn get_mut(&mut self) -> Q::Item<'_> {
+        // SAFETY: the row is that of a live entity (I-1) in the chunk that was fetched. The view
+        // behind this claim holds the right to all entities (I-10); the bit, which the claim
+        // holds, makes it exclusive for this one (I-12), and `self` is borrowed exclusively.
+        unsafe { Q::item(&self.fetch, self.row) }
+    }
+}
+
+impl<Q: QueryData> fmt::Debug for Claim<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claim").field("slot", &self.release.index).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,142 @@
+//! What narrows a query without being handed out.
+
+use core::marker::PhantomData;
+
+use super::access::Access;
+use super::data::{TermSlot, TermState};
+use crate::archetype::Archetype;
+use crate::component::{Component, IdSource};
+use crate::mask::Rows;
+use crate::storage::Chunks;
+
+/// What a query asks of a row beside its data: [`With`], [`Without`], [`Present`], [`Disabled`],
+/// and tuples of them, all of which have to hold.
+pub trait QueryFilter {
+    /// The component ids in one world. Also names the filter in the plan cache.
+    #[doc(hidden)]
+    type State: Copy + Send + Sync + 'static;
+    /// Where the components are in one archetype.
+    #[doc(hidden)]
+    type Slots: Copy + Send + Sync + 'static;
+
+    #[doc(hidden)]
+    fn state(ids: &mut IdSource<'_>) -> Self::State;
+
+    #[doc(hidden)]
+    fn access(state: &Self::State, access: &mut Access);
+
+    /// `None` where no row of the archetype can pass.
+    #[doc(hidden)]
+    fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots>;
+
+    /// Narrows the rows of a chunk to those that pass.
+    #[doc(hidden)]
+    fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: &mut Rows);
+}
+
+/// The entity has `T`, and it is enabled.
+#[derive(Debug)]
+pub struct With<T>(PhantomData<fn() -> T>);
+
+/// The entity does not have `T`, or has it disabled.
+#[derive(Debug)]
+pub struct Without<T>(PhantomData<fn() -> T>);
+
+/// The entity has `T`, enabled or not.
+#[derive(Debug)]
+pub struct Present<T>(PhantomData<fn() -> T>);
+
+/// The entity has `T`, and it is disabled.
+#[derive(Debug)]
+pub struct Disabled<T>(PhantomData<fn() -> T>);
+
+macro_rules! filter {
+    ($name:ident, $reads_bits:expr, $slots:expr, $rows:expr) => {
+        impl<T: Component> QueryFilter for $name<T> {
+            type State = TermState<$name<T>>;
+            type Slots = Option<TermSlot>;
+
+            fn state(ids: &mut IdSource<'_>) -> Self::State {
+                TermState::new(ids.id::<T>())
+            }
+
+            fn access(state: &Self::State, access: &mut Access) {
+                if T::ENABLEABLE && $reads_bits {
+                    access.add_bit_read(state.0);
+                }
+            }
+
+            fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
+                ($slots)(TermSlot::find(state.0, archetype))
+            }
+
+            #[inline]
+            fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
+                if let Some(slot) = slots {
+                    ($rows)(slot, chunks, chunk, rows);
+                }
+            }
+        }
+    };
+}
+
+fn keep_disabled(slot: &TermSlot, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
+    if let Some(index) = slot.bits {
+        let bits = chunks.bits(index);
+        rows.drop_set(bits.words(chunk), bits.disabled_count(chunk), chunks.len(chunk));
+    }
+}
+
+filter!(With, true, |slot: Option<TermSlot>| slot.map(Some), TermSlot::keep_enabled);
+filter!(Present, false, |slot: Option<TermSlot>| slot.map(Some), |_, _, _, _: &mut Rows| {});
+filter!(
+    Without,
+    true,
+    |slot: Option<TermSlot>| match slot {
+        // It is there and cannot be disabled.
+        Some(TermSlot { bits: None, .. }) => None,
+        other => Some(other),
+    },
+    keep_disabled
+);
+filter!(
+    Disabled,
+    true,
+    |slot: Option<TermSlot>| slot.filter(|slot| slot.bits.is_some()).map(Some),
+    keep_disabled
+);
+
+macro_rules! tuple_filter {
+    ($(($name:ident $var:ident)),*) => {
+        impl<$($name: QueryFilter),*> QueryFilter for ($($name,)*) {
+            type State = ($($name::State,)*);
+            type Slots = ($($name::Slots,)*);
+
+            fn state(ids: &mut IdSource<'_>) -> Self::State {
+                _ = &ids;
+                ($($name::state(ids),)*)
+            }
+
+            fn access(state: &Self::State, access: &mut Access) {
+                let ($($var,)*) = state;
+                $($name::access($var, access);)*
+                _ = access;
+            }
+
+            fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
+                let ($($var,)*) = state;
+                _ = archetype;
+                Some(($($name::slots($var, archetype)?,)*))
+            }
+
+            #[inline]
+            fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
+                let ($($var,)*) = slots;
+                $($name::rows($var, chunks, chunk, rows);)*
+                _ = (chunks, chunk, rows);
+            }
+        }
+    };
+}
+
+crate::tuples::for_each_tuple!(tuple_filter);

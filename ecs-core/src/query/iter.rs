@@ -1,0 +1,369 @@
+//! A query with the right to be asked.
+#![expect(unsafe_code, reason = "opens each chunk of a query once")]
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::access::BorrowGuard;
+use super::chunk::{Chunk, ChunkIter};
+use super::data::{ColumnData, QueryData};
+use super::filter::QueryFilter;
+use super::parallel::{ParallelChunks, ParallelScratch, Unit};
+use super::plan::MatchOf;
+use crate::archetype::Archetype;
+use crate::entities::Entities;
+use crate::entity::Entity;
+use crate::error::{NoSuchEntity, QueryEntityError};
+use crate::mask::Rows;
+
+/// A query of a world, ready to be walked: by row, by chunk, or entity by entity.
+///
+/// Rows come archetype by archetype in order of first use, chunk by chunk, in row order. The
+/// order depends on the operations that made the world and on nothing else.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component)] struct Position(f32);
+/// # #[derive(Component)] struct Velocity(f32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..100).map(|i| (Position(0.0), Velocity(i as f32))));
+///
+/// for (position, velocity) in world.query::<(&mut Position, &Velocity)>() {
+///     position.0 += velocity.0;
+/// }
+/// // The same, as fast as a plain loop.
+/// world.query::<(&mut Position, &Velocity)>().for_each(|(p, v)| p.0 += v.0);
+/// // The same with slices, a run of rows at a time.
+/// world.query::<(&mut Position, &Velocity)>().for_each_chunk(|(positions, velocities)| {
+///     for (position, velocity) in positions.iter_mut().zip(velocities) {
+///         position.0 += velocity.0;
+///     }
+/// });
+/// assert_eq!(world.query::<&Position>().map(|p| p.0).sum::<f32>(), 3.0 * 4950.0);
+/// ```
+pub struct Query<'w, Q: QueryData, F: QueryFilter = ()> {
+    source: Source<'w>,
+    matches: Matches<'w, Q, F>,
+}
+
+/// What every query of a world needs to know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source<'w> {
+    pub(crate) archetypes: &'w [Archetype],
+    pub(crate) entities: &'w Entities,
+    pub(crate) version: u64,
+}
+
+enum Matches<'w, Q: QueryData, F: QueryFilter> {
+    Planned(&'w [MatchOf<Q, F>]),
+    Once(Vec<MatchOf<Q, F>>),
+}
+
+impl<Q: QueryData, F: QueryFilter> Matches<'_, Q, F> {
+    fn as_slice(&self) -> &[MatchOf<Q, F>] {
+        match self {
+            Self::Planned(matches) => matches,
+            Self::Once(matches) => matches,
+        }
+    }
+}
+
+impl<Q: QueryData, F: QueryFilter> fmt::Debug for Query<'_, Q, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Query")
+            .field("archetypes", &self.matches.as_slice().len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Opens the chunk of a match, whose rows come with it.
+///
+/// # Safety
+/// The caller has the right that the query needs to this chunk for `'w` (I-10), and gives it away
+/// with what is returned (I-11).
+#[inline]
+pub(crate) unsafe fn open<'w, Q: QueryData, F: QueryFilter>(
+    archetype: &'w Archetype,
+    found: &MatchOf<Q, F>,
+    chunk: usize,
+    ordinal: usize,
+    version: u64,
+) -> Option<Chunk<'w, Q>> {
+    let chunks = &archetype.chunks;
+    let mut rows = Rows::All;
+    Q::rows(&found.query, chunks, chunk, &mut rows);
+    F::rows(&found.filter, chunks, chunk, &mut rows);
+    if matches!(rows, Rows::None) {
+        return None;
+    }
+    let fetch = Q::fetch(&found.query, chunks, chunk, version);
+    // SAFETY: fetched from the chunk whose length is given; the right is the caller's to give.
+    Some(unsafe { Chunk::new(fetch, rows, chunks.len(chunk), ordinal) })
+}
+
+impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
+    /// # Safety
+    /// The caller has the right that the query needs to all of these archetypes for `'w` (I-10),
+    /// and gives it away with the query; `matches` are those of this query in them (I-8).
+    pub(crate) unsafe fn planned(source: Source<'w>, matches: &'w [MatchOf<Q, F>]) -> Self {
+        Self { source, matches: Matches::Planned(matches) }
+    }
+
+    /// # Safety
+    /// As for [`planned`](Self::planned).
+    pub(crate) unsafe fn once(source: Source<'w>, matches: Vec<MatchOf<Q, F>>) -> Self {
+        Self { source, matches: Matches::Once(matches) }
+    }
+
+    /// The same query for a shorter time; this one can be asked again afterwards.
+    pub fn reborrow(&mut self) -> Query<'_, Q, F> {
+        Query { source: self.source, matches: Matches::Planned(self.matches.as_slice()) }
+    }
+
+    /// Calls `f` with every row. The fastest way row by row: the loop runs chunk by chunk.
+    #[inline]
+    pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
+        self.chunks(|chunk| chunk.for_each(&mut f));
+    }
+
+    /// Calls `f` with the slices of every run of rows: a whole chunk at a time where nothing in
+    /// it is disabled, else each run of enabled rows.
+    ///
+    /// Slices of `Pod` components can be cast to flat numbers, which lets the compiler use the
+    /// whole vector width: `bytemuck::cast_slice_mut::<Position, f32>(positions)`.
+    #[inline]
+    pub fn for_each_chunk(self, mut f: impl FnMut(Q::Columns<'w>))
+    where
+        Q: ColumnData,
+    {
+        self.chunks(|chunk| chunk.for_each_run(&mut f));
+    }
+
+    /// Calls `visit` with every chunk that has rows to visit.
+    #[inline]
+    pub fn chunks(self, mut visit: impl FnMut(Chunk<'w, Q>)) {
+        let mut ordinal = 0;
+        for found in self.matches.as_slice() {
+            let archetype = &self.source.archetypes[found.archetype];
+            for chunk in 0..archetype.chunks.used_count() {
+                // SAFETY: the query holds the right and is consumed; each chunk comes up once.
+                let opened =
+                    unsafe { open::<Q, F>(archetype, found, chunk, ordinal, self.source.version) };
+                opened.into_iter().for_each(&mut visit);
+                ordinal += 1;
+            }
+        }
+    }
+
+    /// How many rows match.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.matches.as_slice().iter().map(|found| self.count_in(found)).sum()
+    }
+
+    fn count_in(&self, found: &MatchOf<Q, F>) -> usize {
+        let chunks = &self.source.archetypes[found.archetype].chunks;
+        let in_chunk = |chunk| {
+            let mut rows = Rows::All;
+            Q::rows(&found.query, chunks, chunk, &mut rows);
+            F::rows(&found.filter, chunks, chunk, &mut rows);
+            rows.count(chunks.len(chunk))
+        };
+        (0..chunks.used_count()).map(in_chunk).sum()
+    }
+
+    /// Whether no row matches.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.matches.as_slice().iter().all(|found| self.count_in(found) == 0)
+    }
+
+    /// What one entity gives.
+    ///
+    /// # Errors
+    /// Where the entity is not in the world, or does not match the query.
+    pub fn get(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
+        self.reborrow().into_get(entity)
+    }
+
+    /// What one entity gives, for as long as the world is borrowed.
+    ///
+    /// # Errors
+    /// Where the entity is not in the world, or does not match the query.
+    pub fn into_get(self, entity: Entity) -> Result<Q::Item<'w>, QueryEntityError> {
+        let location = self.source.entities.get(entity).ok_or(NoSuchEntity(entity))?;
+        let matches = self.matches.as_slice();
+        let index = location.archetype.index();
+        let found = matches
+            .binary_search_by_key(&index, |found| found.archetype)
+            .map_err(|_| QueryEntityError::NotMatching(entity))?;
+        let archetype = &self.source.archetypes[index];
+        let (chunk, version) = (location.address.chunk, self.source.version);
+        // SAFETY: the query holds the right and is consumed.
+        let opened = unsafe { open::<Q, F>(archetype, &matches[found], chunk, 0, version) };
+        opened
+            .and_then(|chunk| chunk.into_row(location.address.row))
+            .ok_or(QueryEntityError::NotMatching(entity))
+    }
+
+    /// The one entity that matches; `None` where there is none, or more than one.
+    #[must_use]
+    pub fn single(self) -> Option<Q::Item<'w>> {
+        if self.count() == 1 { self.into_iter().next() } else { None }
+    }
+
+    /// The chunks as units of work for several threads. The scratch keeps its memory for the
+    /// next time.
+    pub fn parallel<'a>(
+        &'a mut self,
+        scratch: &'a mut ParallelScratch,
+    ) -> ParallelChunks<'a, Q, F> {
+        let matches = self.matches.as_slice();
+        let mut ordinal = 0;
+        let units = matches.iter().enumerate().flat_map(|(index, found)| {
+            let count = self.source.archetypes[found.archetype].chunks.used_count();
+            let first = ordinal;
+            ordinal += count;
+            (0..count).map(move |chunk| Unit { index, chunk, ordinal: first + chunk })
+        });
+        scratch.fill(units);
+        // SAFETY: the query holds the right and is borrowed for as long as the chunks are.
+        unsafe { ParallelChunks::new(self.source, matches, scratch) }
+    }
+}
+
+impl<'w, Q: QueryData, F: QueryFilter> IntoIterator for Query<'w, Q, F> {
+    type Item = Q::Item<'w>;
+    type IntoIter = RowIter<'w, Q, F>;
+
+    fn into_iter(self) -> RowIter<'w, Q, F> {
+        RowIter {
+            query: self,
+            next_match: 0,
+            next_chunk: 0,
+            ordinal: 0,
+            rows: Chunk::nothing().into_iter(),
+        }
+    }
+}
+
+impl<'a, Q: QueryData, F: QueryFilter> IntoIterator for &'a mut Query<'_, Q, F> {
+    type Item = Q::Item<'a>;
+    type IntoIter = RowIter<'a, Q, F>;
+
+    fn into_iter(self) -> RowIter<'a, Q, F> {
+        self.reborrow().into_iter()
+    }
+}
+
+impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
+    /// The rows, one by one, each turned into something else. Short for `into_iter().map(f)`.
+    pub fn map<T>(self, f: impl FnMut(Q::Item<'w>) -> T) -> impl Iterator<Item = T> {
+        self.into_iter().map(f)
+    }
+}
+
+/// The rows of a query, one by one.
+pub struct RowIter<'w, Q: QueryData, F: QueryFilter = ()> {
+    query: Query<'w, Q, F>,
+    next_match: usize,
+    next_chunk: usize,
+    ordinal: usize,
+    rows: ChunkIter<'w, Q>,
+}
+
+impl<Q: QueryData, F: QueryFilter> fmt::Debug for RowIter<'_, Q, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowIter").field("query", &self.query).finish_non_exhaustive()
+    }
+}
+
+impl<'w, Q: QueryData, F: QueryFilter> RowIter<'w, Q, F> {
+    /// Opens the next chunk with rows to visit.
+    fn next_chunk(&mut self) -> Option<Chunk<'w, Q>> {
+        loop {
+            let found = self.query.matches.as_slice().get(self.next_match)?;
+            let source = self.query.source;
+            let archetype = &source.archetypes[found.archetype];
+            while self.next_chunk < archetype.chunks.used_count() {
+                let chunk = self.next_chunk;
+                self.next_chunk += 1;
+                self.ordinal += 1;
+                // SAFETY: the iterator owns the query and its right; the place only ever goes up,
+                // so each chunk is opened once.
+                let opened = unsafe {
+                    open::<Q, F>(archetype, found, chunk, self.ordinal - 1, source.version)
+                };
+                if opened.is_some() {
+                    return opened;
+                }
+            }
+            self.next_match += 1;
+            self.next_chunk = 0;
+        }
+    }
+}
+
+impl<'w, Q: QueryData, F: QueryFilter> Iterator for RowIter<'w, Q, F> {
+    type Item = Q::Item<'w>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Q::Item<'w>> {
+        loop {
+            if let Some(item) = self.rows.next() {
+                return Some(item);
+            }
+            self.rows = self.next_chunk()?.into_iter();
+        }
+    }
+
+    /// The internal loop, which `for_each`, `sum`, `count` and others come down to.
+    fn fold<B, G: FnMut(B, Q::Item<'w>) -> B>(mut self, init: B, mut f: G) -> B {
+        let mut folded = Some(init);
+        let mut step = |item| folded = folded.take().map(|before| f(before, item));
+        self.rows.by_ref().for_each(&mut step);
+        while let Some(chunk) = self.next_chunk() {
+            chunk.for_each(&mut step);
+        }
+        folded.expect("put back after each step")
+    }
+}
+
+/// A query through a [`WorldCell`](crate::WorldCell): it holds the right to its components while
+/// it lives, and lends it to one query at a time.
+pub struct BorrowedQuery<'w, Q: QueryData, F: QueryFilter = ()> {
+    query: Query<'w, Q, F>,
+    _guard: BorrowGuard<'w>,
+}
+
+impl<Q: QueryData, F: QueryFilter> fmt::Debug for BorrowedQuery<'_, Q, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BorrowedQuery").field("query", &self.query).finish_non_exhaustive()
+    }
+}
+
+impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
+    /// # Safety
+    /// `guard` is the right that `matches` need in these archetypes (I-8, I-10).
+    pub(crate) unsafe fn new(
+        source: Source<'w>,
+        matches: &'w [MatchOf<Q, F>],
+        guard: BorrowGuard<'w>,
+    ) -> Self {
+        // SAFETY: the guard, which lives as long as the query, is the right; what the query hands
+        // out cannot outlive the borrow of `self` in `query`.
+        let query = unsafe { Query::planned(source, matches) };
+        Self { query, _guard: guard }
+    }
+
+    /// The query itself, for as long as this is borrowed.
+    pub fn query(&mut self) -> Query<'_, Q, F> {
+        self.query.reborrow()
+    }
+
+    /// How many rows match.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.query.count()
+    }
+}

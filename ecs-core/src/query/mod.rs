@@ -1,0 +1,31 @@
+//! Queries: what is asked of the world, and how the answer is walked.
+//!
+//! A *plan* knows which archetypes match and where their columns are; it is extended as archetypes
+//! appear and never rebuilt. A *query* is a plan with the right to use it: it hands out rows one by
+//! one, whole chunks as slices, or single entities. A *view* is for looking up entities at random.
+
+mod access;
+mod chunk;
+mod claims;
+mod data;
+mod filter;
+mod iter;
+mod parallel;
+mod plan;
+mod view;
+
+pub use access::{Access, Borrows};
+pub(crate) use access::{leave_read, leave_write, take_read, take_write};
+pub use chunk::{Chunk, ChunkIter};
+pub(crate) use claims::ClaimBits;
+pub use claims::{Claim, ClaimPlan, ClaimView};
+#[doc(hidden)]
+pub use data::{BitsFetch, OptionState, TermSlot, TermState};
+pub use data::{ColumnData, Enabled, EnabledBit, EnabledBitMut, EnabledMut, QueryData, ReadOnly};
+pub use filter::{Disabled, Present, QueryFilter, With, Without};
+pub(crate) use iter::Source;
+pub use iter::{BorrowedQuery, Query, RowIter};
+pub use parallel::{ParallelChunks, ParallelScratch};
+pub use plan::QueryPlan;
+pub(crate) use plan::{PlanCache, PlanSource, matches_once};
+pub use view::{View, ViewPlan};

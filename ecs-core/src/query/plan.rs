@@ -1,0 +1,162 @@
+//! Query plans: which archetypes match, and where their columns are.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::any::{Any, TypeId};
+
+use super::access::Access;
+use super::data::QueryData;
+use super::filter::QueryFilter;
+use crate::archetype::Archetype;
+use crate::component::{IdSource, Registry};
+use crate::hash::TypeMap;
+
+/// One archetype that matches.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Match<QuerySlots, FilterSlots> {
+    pub(crate) archetype: usize,
+    pub(crate) query: QuerySlots,
+    pub(crate) filter: FilterSlots,
+}
+
+/// A match of this query.
+pub(crate) type MatchOf<Q, F> = Match<<Q as QueryData>::Slots, <F as QueryFilter>::Slots>;
+
+/// A plan without the lifetimes of its query: it lists exactly those of the first `seen`
+/// archetypes that match, in their order (I-8).
+#[derive(Debug)]
+struct Parts<QueryState, QuerySlots, FilterState, FilterSlots> {
+    query: QueryState,
+    filter: FilterState,
+    access: Access,
+    seen: usize,
+    matches: Vec<Match<QuerySlots, FilterSlots>>,
+}
+
+type PartsOf<Q, F> = Parts<
+    <Q as QueryData>::State,
+    <Q as QueryData>::Slots,
+    <F as QueryFilter>::State,
+    <F as QueryFilter>::Slots,
+>;
+
+impl<QueryState, QuerySlots, FilterState, FilterSlots>
+    Parts<QueryState, QuerySlots, FilterState, FilterSlots>
+where
+    QuerySlots: Copy,
+    FilterSlots: Copy,
+{
+    fn make<Q, F>(ids: &mut IdSource<'_>) -> Self
+    where
+        Q: QueryData<State = QueryState, Slots = QuerySlots>,
+        F: QueryFilter<State = FilterState, Slots = FilterSlots>,
+    {
+        let (query, filter) = (Q::state(ids), F::state(ids));
+        let mut access = Access::default();
+        Q::access(&query, &mut access);
+        F::access(&filter, &mut access);
+        if let Some(id) = access.clash() {
+            let registry = match ids {
+                IdSource::Register(registry) => &**registry,
+                IdSource::LookUp(registry) => registry,
+            };
+            panic!(
+                "the query {} asks for {} twice, once of them to write",
+                core::any::type_name::<Q>(),
+                registry.info(id).name()
+            );
+        }
+        Self { query, filter, access, seen: 0, matches: Vec::new() }
+    }
+
+    /// Looks at the archetypes that have appeared since the last time.
+    fn extend<Q, F>(&mut self, archetypes: &[Archetype])
+    where
+        Q: QueryData<State = QueryState, Slots = QuerySlots>,
+        F: QueryFilter<State = FilterState, Slots = FilterSlots>,
+    {
+        for (index, archetype) in archetypes.iter().enumerate().skip(self.seen) {
+            let Some(query) = Q::slots(&self.query, archetype) else { continue };
+            let Some(filter) = F::slots(&self.filter, archetype) else { continue };
+            self.matches.push(Match { archetype: index, query, filter });
+        }
+        self.seen = archetypes.len();
+    }
+}
+
+/// What a plan is made from and kept up with.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PlanSource<'a> {
+    pub(crate) world: u64,
+    pub(crate) archetypes: &'a [Archetype],
+}
+
+/// A query of one world, worked out once and kept: what a system holds from run to run.
+///
+/// Made by [`World::plan`](crate::World::plan). A plan is refused by every other world.
+pub struct QueryPlan<Q: QueryData, F: QueryFilter = ()> {
+    world: u64,
+    parts: PartsOf<Q, F>,
+}
+
+impl<Q: QueryData, F: QueryFilter> core::fmt::Debug for QueryPlan<Q, F> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("QueryPlan")
+            .field("access", &self.parts.access)
+            .field("archetypes", &self.parts.matches.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
+    pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {
+        Self { world, parts: Parts::make::<Q, F>(&mut IdSource::Register(registry)) }
+    }
+
+    /// What the query touches.
+    #[must_use]
+    pub const fn access(&self) -> &Access {
+        &self.parts.access
+    }
+
+    /// The matches among all archetypes there are now.
+    pub(crate) fn matches(&mut self, source: PlanSource<'_>) -> (&Access, &[MatchOf<Q, F>]) {
+        assert_eq!(
+            self.world, source.world,
+            "a query plan is of use only to the world that made it"
+        );
+        self.parts.extend::<Q, F>(source.archetypes);
+        (&self.parts.access, &self.parts.matches)
+    }
+}
+
+/// The plans of a world's own queries, by their types.
+#[derive(Debug, Default)]
+pub(crate) struct PlanCache(TypeMap<Box<dyn Any + Send + Sync>>);
+
+impl PlanCache {
+    /// The matches of this query, from the plan that is kept for it.
+    pub(crate) fn matches<Q: QueryData, F: QueryFilter>(
+        &mut self,
+        registry: &mut Registry,
+        archetypes: &[Archetype],
+    ) -> &[MatchOf<Q, F>] {
+        let key = TypeId::of::<PartsOf<Q, F>>();
+        let entry = self.0.entry(key).or_insert_with(|| {
+            Box::new(PartsOf::<Q, F>::make::<Q, F>(&mut IdSource::Register(registry)))
+        });
+        let parts = entry.downcast_mut::<PartsOf<Q, F>>().expect("the key is the type");
+        parts.extend::<Q, F>(archetypes);
+        &parts.matches
+    }
+}
+
+/// The matches of a query that is asked without the right to write anything down.
+pub(crate) fn matches_once<Q: QueryData, F: QueryFilter>(
+    registry: &Registry,
+    archetypes: &[Archetype],
+) -> Vec<MatchOf<Q, F>> {
+    let mut parts = PartsOf::<Q, F>::make::<Q, F>(&mut IdSource::LookUp(registry));
+    parts.extend::<Q, F>(archetypes);
+    parts.matches
+}

@@ -1,0 +1,179 @@
+//! Views: looking up the components of entities at random.
+#![expect(unsafe_code, reason = "asks the row of one entity")]
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::access::{Access, BorrowGuard};
+use super::data::{EnabledMut, QueryData, ReadOnly};
+use super::iter::Source;
+use crate::archetype::Archetype;
+use crate::component::{Component, IdSource, Registry};
+use crate::entity::Entity;
+use crate::error::{NoSuchEntity, QueryEntityError};
+
+/// A view of one world, worked out once and kept: where the columns are, by archetype.
+///
+/// Made by [`World::view_plan`](crate::World::view_plan). A plan is refused by every other world.
+pub struct ViewPlan<Q: QueryData> {
+    world: u64,
+    state: Q::State,
+    access: Access,
+    /// By archetype.
+    slots: Vec<Option<Q::Slots>>,
+}
+
+impl<Q: QueryData> fmt::Debug for ViewPlan<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ViewPlan").field("access", &self.access).finish_non_exhaustive()
+    }
+}
+
+impl<Q: QueryData> ViewPlan<Q> {
+    pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {
+        let state = Q::state(&mut IdSource::Register(registry));
+        let mut access = Access::default();
+        Q::access(&state, &mut access);
+        if let Some(id) = access.clash() {
+            let (view, component) = (core::any::type_name::<Q>(), registry.info(id).name());
+            panic!("the view {view} asks for {component} twice, once of them to write");
+        }
+        Self { world, state, access, slots: Vec::new() }
+    }
+
+    /// What the view touches.
+    #[must_use]
+    pub const fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// Looks at the archetypes that have appeared since the last time.
+    pub(crate) fn extend(&mut self, world: u64, archetypes: &[Archetype]) {
+        assert_eq!(self.world, world, "a view plan is of use only to the world that made it");
+        for archetype in &archetypes[self.slots.len()..] {
+            self.slots.push(Q::slots(&self.state, archetype));
+        }
+    }
+
+    pub(crate) fn slots(&self) -> &[Option<Q::Slots>] {
+        &self.slots
+    }
+}
+
+/// Random access to some components of any entity, with their columns looked up beforehand.
+///
+/// A view sees components whether they are enabled or not, as `World::get` does: it is asked for
+/// one entity, not for those that match.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component)] struct Position(f32);
+/// let mut world = World::new();
+/// let agents: Vec<_> = (0..10).map(|i| world.spawn(Position(i as f32))).collect();
+/// let mut positions = world.view::<&mut Position>();
+/// for &agent in agents.iter().rev() {
+///     positions.get_mut(agent)?.0 *= 2.0;
+/// }
+/// assert_eq!(positions.get_mut(agents[3])?.0, 6.0);
+/// # Ok::<(), ecs_core::QueryEntityError>(())
+/// ```
+pub struct View<'w, Q: QueryData> {
+    source: Source<'w>,
+    slots: Slots<'w, Q>,
+    _guard: Option<BorrowGuard<'w>>,
+}
+
+enum Slots<'w, Q: QueryData> {
+    Planned(&'w [Option<Q::Slots>]),
+    Once(Vec<Option<Q::Slots>>),
+}
+
+impl<Q: QueryData> fmt::Debug for View<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("View").finish_non_exhaustive()
+    }
+}
+
+/// The chunk and the row of one entity, if it has what `slots` say.
+#[inline]
+pub(crate) fn opened<'a, Q: QueryData>(
+    source: Source<'a>,
+    slots: &[Option<Q::Slots>],
+    entity: Entity,
+) -> Result<(Q::Fetch<'a>, usize), QueryEntityError> {
+    let location = source.entities.get(entity).ok_or(NoSuchEntity(entity))?;
+    let index = location.archetype.index();
+    let Some(Some(slots)) = slots.get(index) else {
+        return Err(QueryEntityError::NotMatching(entity));
+    };
+    let chunks = &source.archetypes[index].chunks;
+    let fetch = Q::fetch(slots, chunks, location.address.chunk, source.version);
+    Ok((fetch, location.address.row))
+}
+
+impl<'w, Q: QueryData> View<'w, Q> {
+    /// # Safety
+    /// The caller has the right that Q needs to all of these archetypes for `'w`, by itself or by
+    /// `guard` (I-10), and gives it away with the view.
+    pub(crate) unsafe fn planned(
+        source: Source<'w>,
+        plan: &'w ViewPlan<Q>,
+        guard: Option<BorrowGuard<'w>>,
+    ) -> Self {
+        Self { source, slots: Slots::Planned(plan.slots()), _guard: guard }
+    }
+
+    /// # Safety
+    /// As for [`planned`](Self::planned), by itself.
+    pub(crate) unsafe fn once(source: Source<'w>, mut plan: ViewPlan<Q>) -> Self {
+        plan.extend(plan.world, source.archetypes);
+        Self { source, slots: Slots::Once(plan.slots), _guard: None }
+    }
+
+    fn slots(&self) -> &[Option<Q::Slots>] {
+        match &self.slots {
+            Slots::Planned(slots) => slots,
+            Slots::Once(slots) => slots,
+        }
+    }
+
+    /// The components of one entity.
+    ///
+    /// # Errors
+    /// Where the entity is not in the world, or lacks one of the components.
+    #[inline]
+    pub fn get(&self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError>
+    where
+        Q: ReadOnly,
+    {
+        let (fetch, row) = opened::<Q>(self.source, self.slots(), entity)?;
+        // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right to
+        // read, and lends it while it is borrowed.
+        Ok(unsafe { Q::item(&fetch, row) })
+    }
+
+    /// The components of one entity, to be written.
+    ///
+    /// # Errors
+    /// Where the entity is not in the world, or lacks one of the components.
+    #[inline]
+    pub fn get_mut(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
+        let (fetch, row) = opened::<Q>(self.source, self.slots(), entity)?;
+        // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right,
+        // and is borrowed exclusively for as long as the item is used.
+        Ok(unsafe { Q::item(&fetch, row) })
+    }
+}
+
+impl<T: Component> View<'_, EnabledMut<T>> {
+    /// Switches `T` of one entity on or off, and returns what it was. The bits are atomics: any
+    /// number of threads may do this at once, and the last one to flip a bit has its way.
+    ///
+    /// # Errors
+    /// Where the entity is not in the world, or lacks the component.
+    #[inline]
+    pub fn set(&self, entity: Entity, enabled: bool) -> Result<bool, QueryEntityError> {
+        let (fetch, row) = opened::<EnabledMut<T>>(self.source, self.slots(), entity)?;
+        Ok(fetch.bit(row).set(enabled))
+    }
+}

@@ -1,0 +1,108 @@
+//! Random numbers that a simulation can rely on: the same everywhere, for ever.
+
+/// A stream of random numbers with 8 bytes of state (SplitMix64).
+///
+/// It is small enough to sit in a component, so that every entity has a stream of its own and
+/// the result does not depend on the order in which entities are visited. The algorithm is fixed
+/// (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, 2014; the constants
+/// are those of `java.util.SplittableRandom`). It is not for secrets.
+///
+/// ```
+/// use ecs_core::RandomStream;
+/// let mut dice = RandomStream::new(7).fork(42);
+/// assert!((1..=6).contains(&(1 + dice.below(6))));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct RandomStream {
+    state: u64,
+}
+
+const GAMMA: u64 = 0x9E37_79B9_7F4A_7C15;
+
+fn mix(mut z: u64) -> u64 {
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+impl RandomStream {
+    /// The stream of this seed. Any seed is as good as any other.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self { state: seed }
+    }
+
+    /// Another stream, named by `key`; this one is left as it is.
+    ///
+    /// Keys that differ give streams that have nothing to do with each other, which is how one
+    /// seed serves many entities.
+    #[must_use]
+    pub fn fork(&self, key: u64) -> Self {
+        Self { state: mix(self.state ^ mix(key.wrapping_add(GAMMA))) }
+    }
+
+    /// The state, to be written down and given to [`new`](Self::new) again.
+    #[must_use]
+    pub const fn state(&self) -> u64 {
+        self.state
+    }
+
+    /// The next 64 random bits.
+    pub fn next_u64(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(GAMMA);
+        mix(self.state)
+    }
+
+    /// A number in `0..bound`; zero where the bound is zero.
+    ///
+    /// The upper half of a product (Lemire 2019) without the rejection step: the bias is below
+    /// `bound / 2^64`.
+    #[expect(
+        clippy::cast_possible_truncation,
+        reason = "the upper half of a product of two u64 fits a u64"
+    )]
+    pub fn below(&mut self, bound: u64) -> u64 {
+        ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
+    }
+
+    /// A number in `[0, 1)`, one of 2^24 evenly spaced ones.
+    #[expect(clippy::cast_possible_truncation, reason = "24 bits are kept")]
+    pub fn next_f32(&mut self) -> f32 {
+        const STEP: f32 = 1.0 / 16_777_216.0;
+        ((self.next_u64() >> 40) as u32 as f32) * STEP
+    }
+
+    /// A number in `[low, high)`; `low` where the range is empty.
+    pub fn between(&mut self, low: f32, high: f32) -> f32 {
+        low + (high - low) * self.next_f32()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stream_is_the_published_algorithm() {
+        // The first outputs for seed 1234567, as in the reference implementation by Vigna.
+        let mut stream = RandomStream::new(1_234_567);
+        for expected in
+            [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423_u64]
+        {
+            assert_eq!(stream.next_u64(), expected);
+        }
+    }
+
+    #[test]
+    fn draws_stay_inside_their_bounds_and_reach_both_ends() {
+        let mut stream = RandomStream::new(1);
+        let mut seen = [false; 5];
+        for _ in 0..1000 {
+            seen[usize::try_from(stream.below(5)).expect("below five")] = true;
+            assert!((0.0..1.0).contains(&stream.next_f32()));
+        }
+        assert_eq!(seen, [true; 5]);
+        assert_eq!(stream.below(0), 0);
+    }
+}

@@ -1,0 +1,109 @@
+//! The enabled bits of one component in all chunks of one archetype.
+
+use alloc::vec::Vec;
+
+use crate::sync::{AtomicU32, AtomicU64, Ordering};
+
+/// A bit per row and a count of zeros per chunk, outside the blocks.
+///
+/// Bits are atomics so that a bit can be flipped from anywhere, also while queries run. All
+/// accesses are relaxed: a bit says whether a row takes part, it publishes no data; two systems
+/// that need an order between them get it from the schedule. Bits at and after the chunk's
+/// length are zero, and the count is the length less the ones (I-5).
+#[derive(Debug)]
+pub(crate) struct EnableBits {
+    words: Vec<AtomicU64>,
+    disabled: Vec<AtomicU32>,
+    words_per_chunk: usize,
+}
+
+impl EnableBits {
+    pub(crate) fn new(capacity_max: usize) -> Self {
+        Self { words: Vec::new(), disabled: Vec::new(), words_per_chunk: capacity_max.div_ceil(64) }
+    }
+
+    /// Makes room for one more chunk, with no rows.
+    pub(crate) fn push_chunk(&mut self) {
+        self.words.extend((0..self.words_per_chunk).map(|_| AtomicU64::new(0)));
+        self.disabled.push(AtomicU32::new(0));
+    }
+
+    /// Takes away the last chunk, which has no rows.
+    pub(crate) fn pop_chunk(&mut self) {
+        self.words.truncate(self.words.len() - self.words_per_chunk);
+        self.disabled.pop();
+    }
+
+    /// The words of one chunk.
+    #[inline]
+    pub(crate) fn words(&self, chunk: usize) -> &[AtomicU64] {
+        let start = chunk * self.words_per_chunk;
+        &self.words[start..start + self.words_per_chunk]
+    }
+
+    /// How many rows of this chunk are switched off.
+    #[inline]
+    pub(crate) fn disabled_count(&self, chunk: usize) -> usize {
+        self.disabled[chunk].load(Ordering::Relaxed) as usize
+    }
+
+    /// Whether this row is switched on.
+    #[inline]
+    pub(crate) fn get(&self, chunk: usize, row: usize) -> bool {
+        self.words(chunk)[row / 64].load(Ordering::Relaxed) & (1 << (row % 64)) != 0
+    }
+
+    /// Switches a row that is there on or off; returns what it was. May run beside anything.
+    #[inline]
+    pub(crate) fn set(&self, chunk: usize, row: usize, enabled: bool) -> bool {
+        let bit = 1 << (row % 64);
+        let word = &self.words(chunk)[row / 64];
+        let before = if enabled {
+            word.fetch_or(bit, Ordering::Relaxed)
+        } else {
+            word.fetch_and(!bit, Ordering::Relaxed)
+        };
+        let was = before & bit != 0;
+        // Whoever changed the bit keeps the books; who found it as wished leaves them alone.
+        match (was, enabled) {
+            (true, false) => _ = self.disabled[chunk].fetch_add(1, Ordering::Relaxed),
+            (false, true) => _ = self.disabled[chunk].fetch_sub(1, Ordering::Relaxed),
+            _ => {}
+        }
+        was
+    }
+
+    /// Enters a row that was not there.
+    pub(crate) fn push_row(&mut self, chunk: usize, row: usize, enabled: bool) {
+        if enabled {
+            *self.words[chunk * self.words_per_chunk + row / 64].get_mut() |= 1 << (row % 64);
+        } else {
+            *self.disabled[chunk].get_mut() += 1;
+        }
+    }
+
+    /// Enters rows that were not there, switched on.
+    pub(crate) fn push_rows(&mut self, chunk: usize, rows: core::ops::Range<usize>) {
+        for row in rows {
+            self.push_row(chunk, row, true);
+        }
+    }
+
+    /// Takes out the last row of a chunk; returns what it was.
+    pub(crate) fn pop_row(&mut self, chunk: usize, row: usize) -> bool {
+        let bit = 1 << (row % 64);
+        let word = self.words[chunk * self.words_per_chunk + row / 64].get_mut();
+        let was = *word & bit != 0;
+        *word &= !bit;
+        if !was {
+            *self.disabled[chunk].get_mut() -= 1;
+        }
+        was
+    }
+
+    /// Takes out every row.
+    pub(crate) fn clear(&mut self) {
+        self.words.iter_mut().for_each(|word| *word.get_mut() = 0);
+        self.disabled.iter_mut().for_each(|count| *count.get_mut() = 0);
+    }
+}

@@ -1,0 +1,85 @@
+//! Blocks of raw memory, and the pool that keeps emptied ones for the next chunk.
+#![expect(unsafe_code, reason = "allocates and frees blocks")]
+
+use alloc::alloc::{alloc, dealloc, handle_alloc_error};
+use alloc::vec::Vec;
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+use super::layout::{BLOCK_BYTES, COLUMN_ALIGN};
+
+/// One block. Whoever holds it owns the memory; what lies in it is the holder's business.
+///
+/// It does not know its own layout, since the archetype that holds it does: the pool that it is
+/// given back to has to be told.
+#[derive(Debug)]
+pub(crate) struct Block(NonNull<u8>);
+
+// SAFETY: a block is owned memory like a `Box<[MaybeUninit<u8>]>`; the components that chunks
+// keep in it are `Send + Sync` by the bounds of `Component`.
+unsafe impl Send for Block {}
+// SAFETY: as for `Send`; a shared block gives out nothing but its address.
+unsafe impl Sync for Block {}
+
+impl Block {
+    /// The start of the block.
+    #[inline]
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.0
+    }
+
+    fn allocate(layout: Layout) -> Self {
+        assert!(layout.size() > 0, "a block has a size");
+        // SAFETY: the size was just seen to be more than zero.
+        let start = unsafe { alloc(layout) };
+        Self(NonNull::new(start).unwrap_or_else(|| handle_alloc_error(layout)))
+    }
+}
+
+/// Hands out blocks and takes them back. Ordinary ones are kept for the next to ask.
+#[derive(Debug, Default)]
+pub(crate) struct BlockPool {
+    free: Vec<Block>,
+}
+
+impl BlockPool {
+    /// A block of this layout. Its contents are uninitialised.
+    pub(crate) fn take(&mut self, layout: Layout) -> Block {
+        let recycled = if is_ordinary(layout) { self.free.pop() } else { None };
+        recycled.unwrap_or_else(|| Block::allocate(layout))
+    }
+
+    /// Takes back a block that this pool gave out for this layout. What lies in it is forgotten.
+    ///
+    /// # Safety
+    /// `layout` is the one that the block was taken with.
+    pub(crate) unsafe fn give_back(&mut self, block: Block, layout: Layout) {
+        if is_ordinary(layout) {
+            self.free.push(block);
+        } else {
+            // SAFETY: the caller ensures that the block was allocated with this layout, and the
+            // block is owned, so nobody else uses or frees it.
+            unsafe { dealloc(block.0.as_ptr(), layout) };
+        }
+    }
+}
+
+/// Whether blocks of this layout are alike for all archetypes.
+fn is_ordinary(layout: Layout) -> bool {
+    layout == ORDINARY
+}
+
+const ORDINARY: Layout = match Layout::from_size_align(BLOCK_BYTES, COLUMN_ALIGN) {
+    Ok(layout) => layout,
+    Err(_) => panic!("the block size and alignment make a layout"),
+};
+
+impl Drop for BlockPool {
+    fn drop(&mut self) {
+        for block in self.free.drain(..) {
+            // SAFETY: only ordinary blocks are kept, and those were allocated with this layout;
+            // they are owned by the pool.
+            unsafe { dealloc(block.0.as_ptr(), ORDINARY) };
+        }
+    }
+}

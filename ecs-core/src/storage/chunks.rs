@@ -1,0 +1,443 @@
+//! The chunks of one archetype: their blocks, and all that is known about them outside the blocks.
+#![expect(unsafe_code, reason = "computes the addresses of rows, copies and drops rows")]
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::alloc::Layout;
+use core::ptr::NonNull;
+
+use super::bits::EnableBits;
+use super::block::{Block, BlockPool};
+use super::layout::{ChunkLayout, ChunkLayouts};
+use crate::entity::Entity;
+use crate::sync::{AtomicU64, Ordering};
+
+/// Where a row is inside its archetype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowAddress {
+    pub(crate) chunk: usize,
+    pub(crate) row: usize,
+}
+
+/// Rows in chunks, packed: every chunk before the last used one is full (I-4).
+///
+/// ```text
+///            chunk 0   chunk 1   chunk 2  ...      structure of arrays: a query that skips a
+/// blocks       ●         ●         ●               chunk reads lens, versions and bits, and
+/// lens         60        240       17              never touches the block
+/// versions   [c0 c1]   [c0 c1]   [c0 c1]
+/// bits       [......]  [......]  [......]          per enableable column
+/// ```
+///
+/// Rows `0..len` of every column are initialised and owned by the chunk; rows from `len` on are
+/// nobody's (I-2). The chunks after the used ones are empty; one is kept, so that a row that comes
+/// and goes at a border does not allocate each time.
+#[derive(Debug)]
+pub struct Chunks {
+    layouts: ChunkLayouts,
+    sizes: Box<[usize]>,
+    blocks: Vec<Block>,
+    lens: Vec<usize>,
+    versions: Vec<AtomicU64>,
+    bits: Box<[EnableBits]>,
+    used: usize,
+    row_count: usize,
+}
+
+/// What became of the row that [`Chunks::take_row`] took out.
+#[derive(Debug)]
+pub(crate) struct TakenRow {
+    /// The entity that moved into the place, if it was not the last row.
+    pub(crate) moved: Option<Entity>,
+    /// Where the values of the columns that were to be kept are now: beyond the last row.
+    pub(crate) vacated: RowAddress,
+}
+
+impl Chunks {
+    pub(crate) fn new(columns: &[Layout], enableable_count: usize) -> Self {
+        let layouts = ChunkLayouts::new(columns);
+        let bits = (0..enableable_count).map(|_| EnableBits::new(layouts.capacity_max())).collect();
+        Self {
+            layouts,
+            sizes: columns.iter().map(Layout::size).collect(),
+            blocks: Vec::new(),
+            lens: Vec::new(),
+            versions: Vec::new(),
+            bits,
+            used: 0,
+            row_count: 0,
+        }
+    }
+
+    /// How many chunks have rows.
+    #[inline]
+    pub(crate) fn used_count(&self) -> usize {
+        self.used
+    }
+
+    /// How many rows there are in all chunks.
+    #[inline]
+    pub(crate) fn row_count(&self) -> usize {
+        self.row_count
+    }
+
+    /// How many rows this chunk has.
+    #[inline]
+    pub(crate) fn len(&self, chunk: usize) -> usize {
+        self.lens[chunk]
+    }
+
+    /// How many rows this chunk can have.
+    pub(crate) fn capacity(&self, chunk: usize) -> usize {
+        self.layouts.of_chunk(chunk).capacity
+    }
+
+    /// The memory that all blocks take.
+    pub(crate) fn block_bytes(&self) -> usize {
+        (0..self.blocks.len()).map(|chunk| self.layouts.of_chunk(chunk).block.size()).sum()
+    }
+
+    /// The entities of this chunk's rows.
+    #[inline]
+    pub(crate) fn entities(&self, chunk: usize) -> &[Entity] {
+        let start = self.blocks[chunk].start().cast::<Entity>();
+        let len = self.lens[chunk];
+        // SAFETY: the entity column starts the block (I-3) and its first `len` rows are
+        // initialised (I-2); it is written only through `&mut self`.
+        unsafe { core::slice::from_raw_parts(start.as_ptr(), len) }
+    }
+
+    /// The start of a column. Rows of zero-sized components all lie there.
+    #[inline]
+    pub(crate) fn column(&self, chunk: usize, column: usize) -> NonNull<u8> {
+        let offset = self.layouts.of_chunk(chunk).offsets[column];
+        let start = self.blocks[chunk].start();
+        if self.sizes[column] == 0 {
+            // The arithmetic may place an empty column at the very end of the block or past it.
+            return dangling(offset);
+        }
+        // SAFETY: a column that has a size starts inside its block (I-3).
+        unsafe { start.add(offset) }
+    }
+
+    /// The address of one row of a column.
+    #[inline]
+    fn value(&self, address: RowAddress, column: usize) -> NonNull<u8> {
+        let size = self.sizes[column];
+        let start = self.column(address.chunk, column);
+        debug_assert!(address.row < self.capacity(address.chunk));
+        // SAFETY: the row is below the capacity, and that many rows fit the column (I-3).
+        unsafe { start.add(address.row * size) }
+    }
+
+    /// The row `address` of a column that is known to be there.
+    #[inline]
+    pub(crate) fn row(&self, address: RowAddress, column: usize) -> NonNull<u8> {
+        assert!(address.row < self.lens[address.chunk], "the row exists");
+        self.value(address, column)
+    }
+
+    /// The row `address` of a column, which is reserved: nothing lies there yet.
+    #[inline]
+    pub(crate) fn reserved(&self, address: RowAddress, column: usize) -> NonNull<u8> {
+        let RowAddress { chunk, row } = address;
+        assert!(row >= self.lens[chunk] && row < self.capacity(chunk), "the row is free");
+        self.value(address, column)
+    }
+
+    /// When the column of this chunk was last opened for writing.
+    pub(crate) fn version(&self, chunk: usize, column: usize) -> u64 {
+        self.versions[chunk * self.sizes.len() + column].load(Ordering::Relaxed)
+    }
+
+    /// Writes down that the column of this chunk is opened for writing.
+    #[inline]
+    pub(crate) fn stamp(&self, chunk: usize, column: usize, version: u64) {
+        // Relaxed: who reads it is ordered after the writer by the schedule or by `&mut World`.
+        self.versions[chunk * self.sizes.len() + column].store(version, Ordering::Relaxed);
+    }
+
+    /// Writes down that rows of this chunk came or went.
+    pub(crate) fn stamp_all(&mut self, chunk: usize, version: u64) {
+        let count = self.sizes.len();
+        for stamp in &mut self.versions[chunk * count..(chunk + 1) * count] {
+            *stamp.get_mut() = version;
+        }
+    }
+
+    /// The bits of the `slot`-th enableable column.
+    #[inline]
+    pub(crate) fn bits(&self, slot: usize) -> &EnableBits {
+        &self.bits[slot]
+    }
+
+    /// The place of the next rows, up to `wanted` of them in one chunk: where they start, and how
+    /// many there are. The rows are nobody's until [`commit_rows`](Self::commit_rows).
+    pub(crate) fn reserve_rows(
+        &mut self,
+        pool: &mut BlockPool,
+        wanted: usize,
+    ) -> (RowAddress, usize) {
+        let last = self.used.wrapping_sub(1);
+        if self.used > 0 && self.lens[last] < self.capacity(last) {
+            let row = self.lens[last];
+            return (RowAddress { chunk: last, row }, wanted.min(self.capacity(last) - row));
+        }
+        let chunk = self.used;
+        if chunk == self.blocks.len() {
+            self.push_chunk(pool);
+        }
+        (RowAddress { chunk, row: 0 }, wanted.min(self.capacity(chunk)))
+    }
+
+    fn push_chunk(&mut self, pool: &mut BlockPool) {
+        let layout = self.layouts.of_chunk(self.blocks.len()).block;
+        self.blocks.push(pool.take(layout));
+        self.lens.push(0);
+        self.versions.extend(self.sizes.iter().map(|_| AtomicU64::new(0)));
+        self.bits.iter_mut().for_each(EnableBits::push_chunk);
+    }
+
+    /// Makes the next rows this archetype's own, all components enabled.
+    ///
+    /// # Safety
+    /// `first` came from [`reserve_rows`](Self::reserve_rows), no rows were committed or taken
+    /// since, `entities` are no more than it granted, and every column of these rows has been
+    /// initialised (I-2).
+    pub(crate) unsafe fn commit_rows(
+        &mut self,
+        first: RowAddress,
+        entities: &[Entity],
+        version: u64,
+    ) {
+        let RowAddress { chunk, row } = first;
+        debug_assert!(self.lens[chunk] == row && row + entities.len() <= self.capacity(chunk));
+        let column = self.blocks[chunk].start().cast::<Entity>();
+        // SAFETY: `row` is at most the capacity of the entity column, which starts the block (I-3).
+        let target = unsafe { column.add(row) };
+        // SAFETY: the caller ensures that this many rows are free from `row` on; `entities` is
+        // borrowed from outside the block.
+        unsafe { target.copy_from_nonoverlapping(NonNull::from(entities).cast(), entities.len()) };
+        self.lens[chunk] += entities.len();
+        self.used = self.used.max(chunk + 1);
+        self.row_count += entities.len();
+        for bits in &mut self.bits {
+            bits.push_rows(chunk, row..row + entities.len());
+        }
+        self.stamp_all(chunk, version);
+    }
+
+    /// Copies the bytes of a row into a reserved row of another archetype, for the columns in
+    /// `moves` (from here, to there).
+    ///
+    /// # Safety
+    /// `from` is a row here and `to` a reserved row of `other`; each pair of columns holds the same
+    /// component type (I-9). Afterwards the values count as moved: of each pair, one is not used.
+    pub(crate) unsafe fn copy_row(
+        &self,
+        from: RowAddress,
+        other: &Self,
+        to: RowAddress,
+        moves: &[(usize, usize)],
+    ) {
+        for &(mine, theirs) in moves {
+            debug_assert_eq!(self.sizes[mine], other.sizes[theirs]);
+            let source = self.value(from, mine);
+            let target = other.value(to, theirs);
+            // SAFETY: both are rows of a column of this size (I-3) in blocks of two archetypes.
+            unsafe { target.copy_from_nonoverlapping(source, self.sizes[mine]) };
+        }
+    }
+
+    /// Takes a row out: the last row moves into its place, and the values in the columns for which
+    /// `keep` says so move behind the last row, where the caller has to see to them. The values in
+    /// the other columns are forgotten.
+    ///
+    /// All books are in order when this returns: the row is gone.
+    pub(crate) fn take_row(
+        &mut self,
+        pool: &mut BlockPool,
+        address: RowAddress,
+        version: u64,
+        keep: impl Fn(usize) -> bool,
+    ) -> TakenRow {
+        let last_chunk = self.used - 1;
+        let last = RowAddress { chunk: last_chunk, row: self.lens[last_chunk] - 1 };
+        assert!(address.row < self.lens[address.chunk], "the row exists");
+        let moved = (address != last).then(|| self.swap_into(address, last, &keep));
+        for bits in &mut self.bits {
+            let enabled = bits.pop_row(last.chunk, last.row);
+            if address != last {
+                bits.set(address.chunk, address.row, enabled);
+            }
+        }
+        self.lens[last.chunk] = last.row;
+        self.row_count -= 1;
+        self.stamp_all(address.chunk, version);
+        if last.row == 0 {
+            self.used -= 1;
+            self.trim(pool);
+        }
+        TakenRow { moved, vacated: last }
+    }
+
+    /// Moves the values of the `last` row to `address`, and those to be kept the other way.
+    fn swap_into(
+        &mut self,
+        address: RowAddress,
+        last: RowAddress,
+        keep: &impl Fn(usize) -> bool,
+    ) -> Entity {
+        for column in 0..self.sizes.len() {
+            let size = self.sizes[column];
+            let hole = self.value(address, column).as_ptr();
+            let tail = self.value(last, column).as_ptr();
+            if keep(column) {
+                // SAFETY: two different rows of one column, both initialised (I-2), each `size`
+                // bytes (I-3).
+                unsafe { core::ptr::swap_nonoverlapping(hole, tail, size) };
+            } else {
+                // SAFETY: as above; the value in the hole is forgotten.
+                unsafe { core::ptr::copy_nonoverlapping(tail, hole, size) };
+            }
+        }
+        let moved = self.entities(last.chunk)[last.row];
+        let entities = self.blocks[address.chunk].start().cast::<Entity>();
+        // SAFETY: `address` is a row of this chunk, and the entity column starts the block (I-3).
+        let hole = unsafe { entities.add(address.row) };
+        // SAFETY: as above; `&mut self` makes this the only access.
+        unsafe { hole.write(moved) };
+        moved
+    }
+
+    /// Gives back all but one of the empty chunks at the end.
+    pub(crate) fn trim(&mut self, pool: &mut BlockPool) {
+        while self.blocks.len() > self.used + 1 {
+            self.pop_chunk(pool);
+        }
+    }
+
+    fn pop_chunk(&mut self, pool: &mut BlockPool) {
+        let Some(block) = self.blocks.pop() else { return };
+        let layout = self.layouts.of_chunk(self.blocks.len()).block;
+        self.lens.pop();
+        self.versions.truncate(self.versions.len() - self.sizes.len());
+        self.bits.iter_mut().for_each(EnableBits::pop_chunk);
+        // SAFETY: the block was taken with the layout of its place in the list (`push_chunk`).
+        unsafe { pool.give_back(block, layout) };
+    }
+
+    /// Gives up all rows without dropping a value, and returns how many each chunk had: the
+    /// values lie where they were and are the caller's to drop.
+    pub(crate) fn forget_rows(&mut self) -> Vec<usize> {
+        self.used = 0;
+        self.row_count = 0;
+        self.bits.iter_mut().for_each(EnableBits::clear);
+        self.lens.iter_mut().map(core::mem::take).collect()
+    }
+
+    /// Drops values that were given up: those of one column, in the first `len` rows of a chunk.
+    /// Where a drop panics, the others are dropped all the same and the panic goes on.
+    ///
+    /// # Safety
+    /// The values are initialised, nobody's, of the type that `drop` is for (I-9), and not used
+    /// afterwards.
+    pub(crate) unsafe fn drop_column(
+        &self,
+        chunk: usize,
+        column: usize,
+        rows: core::ops::Range<usize>,
+        drop: unsafe fn(NonNull<u8>),
+    ) {
+        let mut remaining = DropRows { chunks: self, chunk, column, rows, drop };
+        remaining.run();
+    }
+}
+
+/// Drops rows one after the other, and the rest of them should one panic.
+struct DropRows<'a> {
+    chunks: &'a Chunks,
+    chunk: usize,
+    column: usize,
+    rows: core::ops::Range<usize>,
+    drop: unsafe fn(NonNull<u8>),
+}
+
+impl DropRows<'_> {
+    fn run(&mut self) {
+        // `next` steps over the row before its drop runs, so that no row is dropped twice.
+        while let Some(row) = self.rows.next() {
+            let value = self.chunks.value(RowAddress { chunk: self.chunk, row }, self.column);
+            // SAFETY: the caller of `drop_column` ensures a value of the right type that nobody
+            // else uses; each row comes up once.
+            unsafe { (self.drop)(value) };
+        }
+    }
+}
+
+impl Drop for DropRows<'_> {
+    fn drop(&mut self) {
+        self.run();
+    }
+}
+
+/// An address that is aligned as `offset` is and belongs to no memory, for values without a size.
+fn dangling(offset: usize) -> NonNull<u8> {
+    NonNull::new(core::ptr::without_provenance_mut(offset))
+        .expect("columns start after the entities")
+}
+
+impl Chunks {
+    /// Frees every block. What lies in them is forgotten.
+    fn free(&mut self) {
+        let mut nowhere = BlockPool::default();
+        while !self.blocks.is_empty() {
+            self.pop_chunk(&mut nowhere);
+        }
+    }
+
+    /// Looks for broken invariants: I-2 to I-5 as far as they can be seen from here.
+    pub(crate) fn check(&self, version: u64) -> Result<(), (&'static str, &'static str)> {
+        let expect =
+            |holds: bool, invariant, detail| if holds { Ok(()) } else { Err((invariant, detail)) };
+        expect(self.lens.iter().sum::<usize>() == self.row_count, "I-4", "lengths do not add up")?;
+        for chunk in 0..self.blocks.len() {
+            let ChunkLayout { block, capacity, offsets } = self.layouts.of_chunk(chunk);
+            let len = self.lens[chunk];
+            let full_enough = match chunk + 1 {
+                next if next < self.used => len == *capacity,
+                next if next == self.used => len > 0 && len <= *capacity,
+                _ => len == 0,
+            };
+            expect(
+                full_enough,
+                "I-4",
+                "a chunk before the last is not full, or one after it not empty",
+            )?;
+            for (&offset, &size) in offsets.iter().zip(&self.sizes) {
+                let fits = size == 0 || offset + size * capacity <= block.size();
+                expect(fits, "I-3", "a column ends outside its block")?;
+            }
+            for bits in &self.bits {
+                let ones = (0..self.capacity(chunk)).filter(|&row| bits.get(chunk, row)).count();
+                let ones_inside = (0..len).filter(|&row| bits.get(chunk, row)).count();
+                expect(ones == ones_inside, "I-5", "a bit is set beyond the last row")?;
+                expect(
+                    len - ones == bits.disabled_count(chunk),
+                    "I-5",
+                    "the count of disabled rows is off",
+                )?;
+            }
+            let stamps_are_past =
+                (0..self.sizes.len()).all(|column| self.version(chunk, column) <= version);
+            expect(stamps_are_past, "I-7", "a column was written in the future")?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Chunks {
+    fn drop(&mut self) {
+        self.free();
+    }
+}

@@ -1,0 +1,157 @@
+//! Where the columns lie in a block: pure arithmetic, no memory.
+//!
+//! ```text
+//! block, 16 KiB, aligned to 64
+//! ┌──────────────┬─────┬───────────────────┬─────┬──────────────┬───────┐
+//! │ Entity × cap │ pad │ column 0 × cap    │ pad │ column 1 ... │ spare │
+//! └──────────────┴─────┴───────────────────┴─────┴──────────────┴───────┘
+//! 0              each column starts at a multiple of 64 (or of its own, larger, alignment)
+//! ```
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::alloc::Layout;
+
+use crate::entity::Entity;
+use crate::mask::ROWS_MAX;
+
+/// The size of an ordinary block. Tiny where chunk borders are to be crossed all the time.
+pub(crate) const BLOCK_BYTES: usize =
+    if cfg!(any(miri, loom, fuzzing, formic_small_blocks)) { 512 } else { 16 * 1024 };
+/// Every column starts at a multiple of this: a cache line, and more than any SIMD load asks.
+pub(crate) const COLUMN_ALIGN: usize = 64;
+/// The first chunks of an archetype are smaller, so that ten thousand archetypes of one entity
+/// each do not cost ten thousand whole blocks.
+const CLASS_BYTES: [usize; 3] = [BLOCK_BYTES / 16, BLOCK_BYTES / 4, BLOCK_BYTES];
+
+const _: () = assert!(BLOCK_BYTES / size_of::<Entity>() <= ROWS_MAX);
+
+/// How the rows of one size of chunk lie in its block (I-3).
+#[derive(Debug)]
+pub(crate) struct ChunkLayout {
+    /// Size and alignment of the block.
+    pub(crate) block: Layout,
+    /// How many rows fit.
+    pub(crate) capacity: usize,
+    /// Where each column starts, in bytes from the start of the block. The entities start at 0.
+    pub(crate) offsets: Box<[usize]>,
+}
+
+impl ChunkLayout {
+    /// The layout of blocks of at least `block_bytes` that hold at least `rows_min` rows.
+    fn new(columns: &[Layout], block_bytes: usize, rows_min: usize) -> Option<Self> {
+        let row_bytes: usize =
+            size_of::<Entity>() + columns.iter().map(Layout::size).sum::<usize>();
+        let align = columns.iter().map(Layout::align).fold(COLUMN_ALIGN, usize::max);
+        // Padding can only lower this first guess; a row of one entity always fits ROWS_MAX.
+        let mut capacity = (block_bytes / row_bytes).clamp(rows_min, ROWS_MAX);
+        loop {
+            let (offsets, end) = place(columns, capacity);
+            if end <= block_bytes || capacity == rows_min {
+                let bytes = end.max(block_bytes).next_multiple_of(align);
+                let block = Layout::from_size_align(bytes, align)
+                    .expect("a row is smaller than the address space");
+                return (capacity > 0).then_some(Self { block, capacity, offsets });
+            }
+            capacity -= 1;
+        }
+    }
+}
+
+/// Puts `capacity` rows of entities and of each column one after the other.
+fn place(columns: &[Layout], capacity: usize) -> (Box<[usize]>, usize) {
+    let mut end = size_of::<Entity>() * capacity;
+    let offsets = columns
+        .iter()
+        .map(|column| {
+            let start = end.next_multiple_of(column.align().max(COLUMN_ALIGN));
+            if column.size() > 0 {
+                end = start + column.size() * capacity;
+            }
+            start
+        })
+        .collect::<Vec<_>>();
+    (offsets.into_boxed_slice(), end)
+}
+
+/// The layouts of an archetype's chunks, from its small first one to its ordinary ones.
+#[derive(Debug)]
+pub(crate) struct ChunkLayouts(Box<[ChunkLayout]>);
+
+impl ChunkLayouts {
+    /// The layouts for these columns. A row that does not fit a block gets a larger block.
+    pub(crate) fn new(columns: &[Layout]) -> Self {
+        let mut classes: Vec<_> =
+            CLASS_BYTES.iter().filter_map(|&bytes| ChunkLayout::new(columns, bytes, 0)).collect();
+        if classes.is_empty() {
+            classes.extend(ChunkLayout::new(columns, BLOCK_BYTES, 1));
+        }
+        Self(classes.into_boxed_slice())
+    }
+
+    /// The layout of the chunk at this place in the archetype's list.
+    #[inline]
+    pub(crate) fn of_chunk(&self, chunk: usize) -> &ChunkLayout {
+        &self.0[chunk.min(self.0.len() - 1)]
+    }
+
+    /// The most rows that any chunk has.
+    pub(crate) fn capacity_max(&self) -> usize {
+        self.0[self.0.len() - 1].capacity
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    fn layout(size: usize, align: usize) -> Layout {
+        Layout::from_size_align(size, align).expect("a valid layout")
+    }
+
+    /// Every property that the rest of the store relies on (I-3).
+    fn check(columns: &[Layout]) {
+        let layouts = ChunkLayouts::new(columns);
+        for class in &layouts.0 {
+            assert!(class.capacity >= 1 && class.capacity <= ROWS_MAX);
+            let mut end = class.capacity * size_of::<Entity>();
+            for (column, &offset) in columns.iter().zip(&class.offsets) {
+                assert_eq!(offset % column.align().max(COLUMN_ALIGN), 0);
+                assert!(column.size() == 0 || offset >= end, "columns overlap");
+                if column.size() > 0 {
+                    end = offset + column.size() * class.capacity;
+                }
+            }
+            assert!(end <= class.block.size());
+            assert!(columns.iter().all(|column| class.block.align() % column.align() == 0));
+        }
+    }
+
+    #[test]
+    fn columns_never_overlap_and_end_inside_the_block() {
+        check(&[]);
+        check(&[layout(0, 1), layout(0, 64), layout(1, 1)]);
+        check(&[layout(12, 4); 3]);
+        check(&vec![layout(4, 4); 100]);
+        check(&[layout(64, 64), layout(4096, 4096), layout(3, 1)]);
+    }
+
+    #[test]
+    fn a_row_larger_than_a_block_gets_a_larger_block() {
+        let columns = [layout(3 * BLOCK_BYTES, 8)];
+        check(&columns);
+        let layouts = ChunkLayouts::new(&columns);
+        assert_eq!(layouts.of_chunk(0).capacity, 1);
+        assert_eq!(layouts.of_chunk(7).capacity, 1);
+    }
+
+    #[test]
+    fn first_chunks_are_smaller_than_later_ones() {
+        let layouts = ChunkLayouts::new(&[layout(4, 4)]);
+        let capacities = [0, 1, 2, 3].map(|chunk| layouts.of_chunk(chunk).capacity);
+        assert!(capacities[0] < capacities[1] && capacities[1] < capacities[2]);
+        assert_eq!(capacities[2], capacities[3]);
+        assert_eq!(layouts.of_chunk(2).block.size(), BLOCK_BYTES);
+    }
+}

@@ -1,0 +1,11 @@
+//! Raw memory: how rows lie in a block, where blocks come from, and the chunks of an archetype.
+
+mod bits;
+mod block;
+mod chunks;
+mod layout;
+
+pub(crate) use bits::EnableBits;
+pub(crate) use block::BlockPool;
+pub use chunks::Chunks;
+pub(crate) use chunks::{RowAddress, TakenRow};

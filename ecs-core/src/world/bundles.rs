@@ -1,0 +1,179 @@
+//! Which archetype a bundle leads to: worked out once for each archetype and bundle.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::any::TypeId;
+
+use crate::archetype::{Archetype, ArchetypeId, Archetypes};
+use crate::bundle::Bundle;
+use crate::component::{ComponentId, ComponentSet, Registry};
+use crate::hash::{BuildFibonacci, TypeMap};
+
+/// The bundle types that a world has met, and the transitions between archetypes.
+#[derive(Debug, Default)]
+pub(crate) struct Bundles {
+    indexes: TypeMap<u32>,
+    infos: Vec<BundleInfo>,
+    inserts: hashbrown::HashMap<(u32, u32), Transition, BuildFibonacci>,
+    removes: hashbrown::HashMap<(u32, u32), Option<Transition>, BuildFibonacci>,
+}
+
+#[derive(Debug)]
+struct BundleInfo {
+    name: &'static str,
+    /// In declared order.
+    ids: Box<[ComponentId]>,
+    spawn: Option<Placement>,
+}
+
+/// An archetype, and where in it the components of a bundle lie, in declared order.
+#[derive(Clone, Debug)]
+pub(crate) struct Placement {
+    pub(crate) archetype: ArchetypeId,
+    pub(crate) columns: Box<[usize]>,
+}
+
+/// What happens to a row that goes from one archetype to another (I-6).
+#[derive(Clone, Debug)]
+pub(crate) struct Transition {
+    pub(crate) target: ArchetypeId,
+    /// Where the components of the bundle lie, in declared order: in the target for an insertion,
+    /// in the source for a removal.
+    pub(crate) columns: Box<[usize]>,
+    /// The columns whose values go along: from the source, to the target.
+    pub(crate) moves: Box<[(usize, usize)]>,
+    /// The enabled bits that go along: of the source, of the target.
+    pub(crate) bit_moves: Box<[(usize, usize)]>,
+    /// The columns of the source whose values are replaced by the bundle's.
+    pub(crate) replaced: Box<[usize]>,
+}
+
+impl Bundles {
+    /// The number of this bundle type.
+    ///
+    /// Panics where it names a component twice.
+    fn index<B: Bundle>(&mut self, registry: &mut Registry) -> u32 {
+        if let Some(&index) = self.indexes.get(&TypeId::of::<B>()) {
+            return index;
+        }
+        let mut ids = Vec::with_capacity(B::COUNT);
+        B::register(registry, &mut ids);
+        let name = core::any::type_name::<B>();
+        for (place, id) in ids.iter().enumerate() {
+            let twice = ids[..place].contains(id);
+            assert!(!twice, "the bundle {name} has {} twice", registry.info(*id).name());
+        }
+        let index = u32::try_from(self.infos.len()).expect("fewer than 2^32 bundle types");
+        self.infos.push(BundleInfo { name, ids: ids.into_boxed_slice(), spawn: None });
+        self.indexes.insert(TypeId::of::<B>(), index);
+        index
+    }
+
+    /// Where new entities with this bundle go.
+    pub(crate) fn placement<B: Bundle>(
+        &mut self,
+        registry: &mut Registry,
+        archetypes: &mut Archetypes,
+    ) -> &Placement {
+        let index = self.index::<B>(registry);
+        let info = &mut self.infos[index as usize];
+        info.spawn.get_or_insert_with(|| {
+            let set = ComponentSet::new(info.ids.to_vec());
+            let archetype = archetypes.obtain(set, registry);
+            Placement { archetype, columns: columns_of(archetypes.get(archetype), &info.ids) }
+        })
+    }
+
+    /// The way of a row that is given this bundle.
+    pub(crate) fn insertion<B: Bundle>(
+        &mut self,
+        from: ArchetypeId,
+        registry: &mut Registry,
+        archetypes: &mut Archetypes,
+    ) -> &Transition {
+        let index = self.index::<B>(registry);
+        let ids = &self.infos[index as usize].ids;
+        self.inserts.entry((from.0, index)).or_insert_with(|| {
+            let set = archetypes.get(from).components().with(ids);
+            let target = archetypes.obtain(set, registry);
+            let (source, goal) = (archetypes.get(from), archetypes.get(target));
+            let replaced = ids.iter().filter_map(|&id| source.column_of(id)).collect();
+            let kept = |id: &ComponentId| !ids.contains(id);
+            Transition {
+                target,
+                columns: columns_of(goal, ids),
+                moves: moves(source, goal, kept),
+                bit_moves: bit_moves(source, goal),
+                replaced,
+            }
+        })
+    }
+
+    /// The way of a row that this bundle is taken from; `None` where it does not have all of it.
+    pub(crate) fn removal<B: Bundle>(
+        &mut self,
+        from: ArchetypeId,
+        registry: &mut Registry,
+        archetypes: &mut Archetypes,
+    ) -> Option<&Transition> {
+        let index = self.index::<B>(registry);
+        let ids = &self.infos[index as usize].ids;
+        let found = self.removes.entry((from.0, index)).or_insert_with(|| {
+            let has_all = ids.iter().all(|&id| archetypes.get(from).components().contains(id));
+            if !has_all {
+                return None;
+            }
+            let set = archetypes.get(from).components().without(ids);
+            let target = archetypes.obtain(set, registry);
+            let (source, goal) = (archetypes.get(from), archetypes.get(target));
+            Some(Transition {
+                target,
+                columns: columns_of(source, ids),
+                moves: moves(source, goal, |_| true),
+                bit_moves: bit_moves(source, goal),
+                replaced: Box::default(),
+            })
+        });
+        found.as_ref()
+    }
+
+    /// The first component of this bundle that the archetype does not have.
+    pub(crate) fn first_missing<B: Bundle>(
+        &mut self,
+        archetype: &Archetype,
+        registry: &mut Registry,
+    ) -> &'static str {
+        let index = self.index::<B>(registry);
+        let info = &self.infos[index as usize];
+        let missing = info.ids.iter().find(|&&id| !archetype.components().contains(id));
+        missing.map_or(info.name, |&id| registry.info(id).name())
+    }
+}
+
+fn columns_of(archetype: &Archetype, ids: &[ComponentId]) -> Box<[usize]> {
+    ids.iter()
+        .map(|&id| archetype.column_of(id).expect("the archetype was made for these components"))
+        .collect()
+}
+
+fn moves(
+    source: &Archetype,
+    goal: &Archetype,
+    kept: impl Fn(&ComponentId) -> bool,
+) -> Box<[(usize, usize)]> {
+    let ids = source.components().ids().iter().enumerate();
+    ids.filter(|(_, id)| kept(id))
+        .filter_map(|(from, &id)| Some((from, goal.column_of(id)?)))
+        .collect()
+}
+
+fn bit_moves(source: &Archetype, goal: &Archetype) -> Box<[(usize, usize)]> {
+    let columns = source.columns.iter();
+    columns
+        .filter_map(|column| {
+            let from = column.enable_slot?;
+            let to = goal.columns[goal.column_of(column.info.id)?].enable_slot?;
+            Some((from, to))
+        })
+        .collect()
+}

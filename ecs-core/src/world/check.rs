@@ -1,0 +1,115 @@
+//! Looking at the whole world: whether every invariant holds, and one number for its state.
+
+use alloc::format;
+use alloc::string::String;
+
+use super::World;
+use crate::archetype::Archetype;
+use crate::entities::Location;
+use crate::error::BrokenInvariant;
+use crate::hash::StateHasher;
+use crate::storage::RowAddress;
+
+fn broken(invariant: &'static str, detail: String) -> BrokenInvariant {
+    BrokenInvariant { invariant, detail }
+}
+
+impl World {
+    /// Verifies every invariant of the store that ARCHITECTURE.md numbers and that can be seen.
+    ///
+    /// For tests and fuzzing: it looks at everything. An error is a bug of this crate.
+    ///
+    /// # Errors
+    /// The first invariant found broken.
+    pub fn check(&self) -> Result<(), BrokenInvariant> {
+        self.entities.check().map_err(|detail| broken("I-1", detail.into()))?;
+        for archetype in self.archetypes() {
+            self.check_archetype(archetype)?;
+        }
+        let rows: usize = self.archetypes().iter().map(Archetype::len).sum();
+        if rows != self.len() {
+            return Err(broken("I-1", format!("{rows} rows for {} entities", self.len())));
+        }
+        Ok(())
+    }
+
+    fn check_archetype(&self, archetype: &Archetype) -> Result<(), BrokenInvariant> {
+        let at = |detail| format!("{detail}, in {:?}", archetype.id());
+        let chunks = &archetype.chunks;
+        chunks
+            .check(self.version)
+            .map_err(|(invariant, detail)| broken(invariant, at(detail.into())))?;
+        for (column, &id) in archetype.columns.iter().zip(archetype.components().ids()) {
+            if column.info.id != id || self.registry.info(id).layout != column.info.layout {
+                return Err(broken(
+                    "I-9",
+                    at(format!("the column of {} is another's", column.info.name)),
+                ));
+            }
+        }
+        for chunk in 0..archetype.chunk_count() {
+            for (row, &entity) in archetype.entities(chunk).iter().enumerate() {
+                let here =
+                    Location { archetype: archetype.id(), address: RowAddress { chunk, row } };
+                let found = self.entities.get(entity);
+                if found != Some(here) {
+                    return Err(broken(
+                        "I-1",
+                        at(format!("{entity} is in {here:?}, but listed in {found:?}")),
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One number for the state of all entities: their handles, which components they have, which
+    /// of these are enabled, and the bytes of those that have bytes (see
+    /// [`Component`](crate::Component)).
+    ///
+    /// It does not depend on where the rows are, nor on the order in which component types were
+    /// first used: the same entities with the same components give the same number. Of a component
+    /// without bytes it takes in only that it is there.
+    #[must_use]
+    pub fn state_hash(&self) -> u64 {
+        let mut sum = 0_u64;
+        for archetype in self.archetypes() {
+            let names =
+                archetype.columns.iter().map(|column| name_hash(column.info.name)).collect();
+            let names: alloc::vec::Vec<u64> = names;
+            for chunk in 0..archetype.chunk_count() {
+                for row in 0..archetype.chunks.len(chunk) {
+                    sum = sum.wrapping_add(row_hash(archetype, RowAddress { chunk, row }, &names));
+                }
+            }
+        }
+        let mut hasher = StateHasher::new();
+        hasher.write_u64(self.len() as u64);
+        hasher.write_u64(sum);
+        hasher.finish()
+    }
+}
+
+fn name_hash(name: &str) -> u64 {
+    let mut hasher = StateHasher::new();
+    hasher.write(name.as_bytes());
+    hasher.finish()
+}
+
+/// The hash of one entity: a sum over its components, so that their order does not matter.
+fn row_hash(archetype: &Archetype, address: RowAddress, names: &[u64]) -> u64 {
+    let mut components = 0_u64;
+    for (index, column) in archetype.columns.iter().enumerate() {
+        let mut hasher = StateHasher::new();
+        hasher.write_u64(names[index]);
+        let bits = column.enable_slot.map(|slot| archetype.chunks.bits(slot));
+        let enabled = bits.is_none_or(|bits| bits.get(address.chunk, address.row));
+        hasher.write_u64(u64::from(enabled));
+        archetype.show_bytes(address, index, &mut |bytes| hasher.write(bytes));
+        components = components.wrapping_add(hasher.finish());
+    }
+    let mut hasher = StateHasher::new();
+    hasher.write_u64(archetype.chunks.entities(address.chunk)[address.row].to_bits());
+    hasher.write_u64(components);
+    hasher.finish()
+}

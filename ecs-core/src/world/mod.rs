@@ -1,0 +1,165 @@
+//! The world: entities, their components, and resources.
+
+mod access;
+mod bundles;
+mod cell;
+mod change;
+mod check;
+mod resources;
+mod spawn;
+
+use core::fmt;
+
+use crate::archetype::{Archetype, Archetypes};
+use crate::component::{Component, ComponentId, ComponentInfo, Registry};
+use crate::entities::Entities;
+use crate::entity::Entity;
+use crate::query::{Borrows, PlanCache, Source};
+use crate::storage::BlockPool;
+use crate::sync::Serial;
+use bundles::Bundles;
+
+pub use cell::WorldCell;
+pub use change::NotInserted;
+pub(crate) use resources::Resources;
+pub use resources::{MissingResource, Res, ResMut, ResourceError};
+
+/// Everything there is: entities with their components, and resources.
+///
+/// A world is a plain value. What changes it takes `&mut self`; what only looks takes `&self` and
+/// may be done by many threads. To have many threads write to different components at once, go
+/// through [`cell`](Self::cell).
+///
+/// ```
+/// use ecs_core::prelude::*;
+///
+/// #[derive(Component, Debug, PartialEq)]
+/// struct Health(u32);
+/// #[derive(Component)]
+/// #[component(enableable)]
+/// struct Burning;
+///
+/// let mut world = World::new();
+/// let imp = world.spawn((Health(10), Burning));
+/// world.set_enabled::<Burning>(imp, false)?;
+/// assert_eq!(world.query_filtered::<Entity, With<Burning>>().count(), 0);
+/// assert_eq!(world.get::<Health>(imp)?, &Health(10));
+/// world.despawn(imp)?;
+/// assert!(world.get::<Health>(imp).is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct World {
+    /// No two worlds of a process have the same.
+    id: u64,
+    pub(crate) registry: Registry,
+    pub(crate) entities: Entities,
+    pub(crate) archetypes: Archetypes,
+    pub(crate) blocks: BlockPool,
+    pub(crate) bundles: Bundles,
+    pub(crate) plans: PlanCache,
+    pub(crate) borrows: Borrows,
+    pub(crate) resources: Resources,
+    /// Goes up with every change and every query, and never wraps: columns are stamped with it.
+    version: u64,
+}
+
+static WORLD_IDS: Serial = Serial::starting_at(1);
+
+impl Default for World {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for World {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("World")
+            .field("id", &self.id)
+            .field("entities", &self.len())
+            .field("archetypes", &self.archetypes().len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl World {
+    /// A world with nothing in it.
+    #[must_use]
+    pub fn new() -> Self {
+        let registry = Registry::default();
+        let archetypes = Archetypes::new(&registry);
+        Self {
+            id: WORLD_IDS.next(),
+            registry,
+            entities: Entities::new(),
+            archetypes,
+            blocks: BlockPool::default(),
+            bundles: Bundles::default(),
+            plans: PlanCache::default(),
+            borrows: Borrows::default(),
+            resources: Resources::default(),
+            version: 0,
+        }
+    }
+
+    /// A number that no other world of this process has.
+    #[must_use]
+    pub const fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// How many entities are alive.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entities.live_count()
+    }
+
+    /// Whether no entity is alive.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether this entity is alive in this world.
+    #[must_use]
+    pub fn contains(&self, entity: Entity) -> bool {
+        self.entities.get(entity).is_some()
+    }
+
+    /// All archetypes, empty ones included, in order of first use.
+    #[must_use]
+    pub fn archetypes(&self) -> &[Archetype] {
+        self.archetypes.list()
+    }
+
+    /// The component types that this world has met, in order of first use.
+    #[must_use]
+    pub fn components(&self) -> &[ComponentInfo] {
+        self.registry.infos()
+    }
+
+    /// Makes a component type known; returns its number.
+    pub fn register<T: Component>(&mut self) -> ComponentId {
+        self.registry.register::<T>()
+    }
+
+    /// All entities that are alive, archetype by archetype.
+    pub fn entities(&self) -> impl Iterator<Item = Entity> + '_ {
+        self.archetypes().iter().flat_map(|archetype| {
+            (0..archetype.chunk_count()).flat_map(|chunk| archetype.entities(chunk).iter().copied())
+        })
+    }
+
+    /// The number of the next change.
+    pub(crate) fn next_version(&mut self) -> u64 {
+        self.version += 1;
+        self.version
+    }
+
+    pub(crate) fn source(&self) -> Source<'_> {
+        Source {
+            archetypes: self.archetypes.list(),
+            entities: &self.entities,
+            version: self.version,
+        }
+    }
+}

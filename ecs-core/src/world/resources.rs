@@ -1,0 +1,223 @@
+//! Resources: values of which a world has one of each type.
+#![expect(unsafe_code, reason = "hands out references to values behind run-time checked borrows")]
+
+use alloc::boxed::Box;
+use core::any::{Any, TypeId, type_name};
+use core::cell::UnsafeCell;
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+
+use super::World;
+use crate::error::AccessConflict;
+use crate::hash::TypeMap;
+use crate::query::{leave_read, leave_write, take_read, take_write};
+use crate::sync::ProtocolU64;
+
+/// The resources of one world.
+#[derive(Debug, Default)]
+pub(crate) struct Resources(TypeMap<Slot>);
+
+/// One resource. Without the right that `word` gives, `value` is touched only through `&mut`, or
+/// read through `&World` while no cell exists (I-13).
+struct Slot {
+    word: ProtocolU64,
+    value: UnsafeCell<Box<dyn Any + Send + Sync>>,
+}
+
+impl fmt::Debug for Slot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Slot").finish_non_exhaustive()
+    }
+}
+
+// SAFETY: the value is `Send + Sync`, and access to it through a shared slot follows the word,
+// as in a read-write lock (I-13).
+unsafe impl Sync for Slot {}
+
+/// The world has no resource of this type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MissingResource(pub &'static str);
+
+impl fmt::Display for MissingResource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the world has no resource {}", self.0)
+    }
+}
+
+impl core::error::Error for MissingResource {}
+
+/// Why a resource could not be had through a [`WorldCell`](crate::WorldCell).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResourceError {
+    /// There is none.
+    Missing(MissingResource),
+    /// Somebody else uses it.
+    Conflict(AccessConflict),
+}
+
+impl fmt::Display for ResourceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing(error) => error.fmt(f),
+            Self::Conflict(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for ResourceError {}
+
+impl World {
+    /// Puts a resource into the world; returns the one of this type that was there.
+    pub fn insert_resource<T: Send + Sync + 'static>(&mut self, value: T) -> Option<T> {
+        let slot = Slot { word: ProtocolU64::new(0), value: UnsafeCell::new(Box::new(value)) };
+        unboxed(self.resources.0.insert(TypeId::of::<T>(), slot)?)
+    }
+
+    /// Takes a resource out of the world.
+    pub fn remove_resource<T: Send + Sync + 'static>(&mut self) -> Option<T> {
+        unboxed(self.resources.0.remove(&TypeId::of::<T>())?)
+    }
+
+    /// A resource.
+    ///
+    /// # Errors
+    /// Where there is none of this type.
+    pub fn resource<T: Send + Sync + 'static>(&self) -> Result<&T, MissingResource> {
+        let slot =
+            self.resources.0.get(&TypeId::of::<T>()).ok_or(MissingResource(type_name::<T>()))?;
+        // SAFETY: the world is borrowed shared and not through a cell, which would have borrowed
+        // it exclusively: nobody writes (I-13).
+        let value = unsafe { &*slot.value.get() };
+        value.downcast_ref().ok_or(MissingResource(type_name::<T>()))
+    }
+
+    /// A resource, to be written.
+    ///
+    /// # Errors
+    /// Where there is none of this type.
+    pub fn resource_mut<T: Send + Sync + 'static>(&mut self) -> Result<&mut T, MissingResource> {
+        let slot = self.resources.0.get_mut(&TypeId::of::<T>());
+        let value = slot.and_then(|slot| slot.value.get_mut().downcast_mut());
+        value.ok_or(MissingResource(type_name::<T>()))
+    }
+}
+
+fn unboxed<T: 'static>(slot: Slot) -> Option<T> {
+    slot.value.into_inner().downcast().ok().map(|value| *value)
+}
+
+impl Resources {
+    fn slot<T: 'static>(&self) -> Result<&Slot, ResourceError> {
+        let missing = ResourceError::Missing(MissingResource(type_name::<T>()));
+        self.0.get(&TypeId::of::<T>()).ok_or(missing)
+    }
+
+    /// Reads a resource beside others that do.
+    ///
+    /// # Safety
+    /// For `'w` the resources are reached through cells alone.
+    pub(crate) unsafe fn read<T: Send + Sync + 'static>(
+        &self,
+    ) -> Result<Res<'_, T>, ResourceError> {
+        let slot = self.slot::<T>()?;
+        if !take_read(&slot.word) {
+            return Err(conflict::<T>(false));
+        }
+        let guard = ReadGuard(&slot.word);
+        // SAFETY: the word, just taken, keeps writers out until the guard is dropped (I-13); the
+        // caller ensures that all others ask the word, too.
+        let value = unsafe { &*slot.value.get() };
+        let value = value
+            .downcast_ref()
+            .ok_or(ResourceError::Missing(MissingResource(type_name::<T>())))?;
+        Ok(Res { value, _guard: guard })
+    }
+
+    /// Writes a resource, alone.
+    ///
+    /// # Safety
+    /// For `'w` the resources are reached through cells alone.
+    pub(crate) unsafe fn write<T: Send + Sync + 'static>(
+        &self,
+    ) -> Result<ResMut<'_, T>, ResourceError> {
+        let slot = self.slot::<T>()?;
+        if !take_write(&slot.word) {
+            return Err(conflict::<T>(true));
+        }
+        let guard = WriteGuard(&slot.word);
+        // SAFETY: the word, just taken, keeps everybody out until the guard is dropped (I-13); the
+        // caller ensures that all others ask the word, too.
+        let value = unsafe { &mut *slot.value.get() };
+        let value = value
+            .downcast_mut()
+            .ok_or(ResourceError::Missing(MissingResource(type_name::<T>())))?;
+        Ok(ResMut { value, _guard: guard })
+    }
+}
+
+fn conflict<T>(wanted_write: bool) -> ResourceError {
+    ResourceError::Conflict(AccessConflict { name: type_name::<T>(), wanted_write })
+}
+
+struct ReadGuard<'w>(&'w ProtocolU64);
+
+impl Drop for ReadGuard<'_> {
+    fn drop(&mut self) {
+        leave_read(self.0);
+    }
+}
+
+struct WriteGuard<'w>(&'w ProtocolU64);
+
+impl Drop for WriteGuard<'_> {
+    fn drop(&mut self) {
+        leave_write(self.0);
+    }
+}
+
+/// A resource, read through a [`WorldCell`](crate::WorldCell).
+pub struct Res<'w, T> {
+    value: &'w T,
+    _guard: ReadGuard<'w>,
+}
+
+/// A resource, written through a [`WorldCell`](crate::WorldCell).
+pub struct ResMut<'w, T> {
+    value: &'w mut T,
+    _guard: WriteGuard<'w>,
+}
+
+impl<T> Deref for Res<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T> Deref for ResMut<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T> DerefMut for ResMut<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.value
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Res<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for ResMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.value.fmt(f)
+    }
+}

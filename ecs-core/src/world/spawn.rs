@@ -1,0 +1,251 @@
+//! Entities come and go.
+#![expect(
+    unsafe_code,
+    reason = "writes bundles into reserved rows and drops the rows of despawned entities"
+)]
+
+use alloc::vec::Vec;
+
+use super::World;
+use super::bundles::Placement;
+use crate::archetype::{Archetype, ArchetypeId, ForgottenRows};
+use crate::bundle::{Bundle, ColumnStarts};
+use crate::entities::Location;
+use crate::entity::Entity;
+use crate::error::{InstantiateError, NoSuchEntity};
+use crate::storage::RowAddress;
+
+impl World {
+    /// A new entity with these components.
+    ///
+    /// # Panics
+    /// Where the bundle has a component twice.
+    pub fn spawn<B: Bundle>(&mut self, bundle: B) -> Entity {
+        let (location, version) = self.write_row(bundle);
+        let entity = self.entities.allocate(location);
+        self.commit_row(location, entity, version);
+        entity
+    }
+
+    /// Lets an entity live whose handle was reserved.
+    pub(crate) fn spawn_reserved<B: Bundle>(&mut self, entity: Entity, bundle: B) {
+        let (location, version) = self.write_row(bundle);
+        self.entities.activate(entity, location);
+        self.commit_row(location, entity, version);
+    }
+
+    /// Writes a bundle into a reserved row, which the caller commits at once.
+    fn write_row<B: Bundle>(&mut self, bundle: B) -> (Location, u64) {
+        let version = self.next_version();
+        let placement = self.bundles.placement::<B>(&mut self.registry, &mut self.archetypes);
+        let archetype = self.archetypes.get_mut(placement.archetype);
+        let (address, _) = archetype.chunks.reserve_rows(&mut self.blocks, 1);
+        let starts = column_starts(archetype, placement, address.chunk);
+        // SAFETY: the columns are those of the bundle's components in this archetype (I-9), and
+        // the row is reserved.
+        unsafe { bundle.write(starts.as_slice(), address.row) };
+        (Location { archetype: placement.archetype, address }, version)
+    }
+
+    fn commit_row(&mut self, location: Location, entity: Entity, version: u64) {
+        let chunks = &mut self.archetypes.get_mut(location.archetype).chunks;
+        // SAFETY: called right after `write_row`, which reserved the row; the archetype has the
+        // bundle's components and no others, so every column of it was written.
+        unsafe { chunks.commit_rows(location.address, &[entity], version) };
+    }
+
+    /// New entities, one for each bundle that the iterator gives.
+    ///
+    /// Should the iterator panic, the entities before it are there.
+    ///
+    /// # Panics
+    /// Where the bundle has a component twice.
+    pub fn spawn_batch<B: Bundle>(&mut self, bundles: impl IntoIterator<Item = B>) -> Vec<Entity> {
+        let mut bundles = bundles.into_iter();
+        let expected = bundles.size_hint().0;
+        self.entities.reserve(expected);
+        let mut spawned = Vec::with_capacity(expected);
+        while let Some(first) = bundles.next() {
+            let mut run = self.begin_run::<B>(expected.saturating_sub(spawned.len()), &mut spawned);
+            run.push(first);
+            while run.written < run.granted {
+                // The iterator is user code: nothing is half done while it runs, and `run` commits
+                // what was written should it panic.
+                let Some(bundle) = bundles.next() else { break };
+                run.push(bundle);
+            }
+        }
+        spawned
+    }
+
+    fn begin_run<'a, B: Bundle>(
+        &'a mut self,
+        expected: usize,
+        spawned: &'a mut Vec<Entity>,
+    ) -> SpawnRun<'a> {
+        let placement =
+            self.bundles.placement::<B>(&mut self.registry, &mut self.archetypes).clone();
+        let archetype = self.archetypes.get_mut(placement.archetype);
+        let (first, granted) = archetype.chunks.reserve_rows(&mut self.blocks, expected.max(1));
+        let starts = column_starts(archetype, &placement, first.chunk);
+        SpawnRun {
+            world: self,
+            archetype: placement.archetype,
+            starts,
+            first,
+            granted,
+            written: 0,
+            spawned,
+        }
+    }
+
+    /// Copies of an entity, `count` of them: its components cloned, their bits as they are, and
+    /// references to the entity itself turned into references to the copy.
+    ///
+    /// Should a clone panic, the copies before it are there.
+    ///
+    /// # Errors
+    /// Where the entity is not in the world, or one of its components is not `Clone`; nothing is
+    /// copied then.
+    pub fn instantiate(
+        &mut self,
+        prefab: Entity,
+        count: usize,
+    ) -> Result<Vec<Entity>, InstantiateError> {
+        let from = self.entities.get(prefab).ok_or(NoSuchEntity(prefab))?;
+        if let Some(info) = self.archetypes.get(from.archetype).not_clone() {
+            return Err(InstantiateError::NotClone { component: info.name() });
+        }
+        self.entities.reserve(count);
+        Ok((0..count).map(|_| self.instantiate_one(prefab, from)).collect())
+    }
+
+    fn instantiate_one(&mut self, prefab: Entity, from: Location) -> Entity {
+        let version = self.next_version();
+        let copy = self.entities.next();
+        let archetype = self.archetypes.get_mut(from.archetype);
+        let (to, _) = archetype.chunks.reserve_rows(&mut self.blocks, 1);
+        let mut map = |entity| if entity == prefab { copy } else { entity };
+        // SAFETY: the prefab is alive, so its location is a row (I-1); the other was reserved.
+        let row = unsafe { archetype.clone_row(from.address, to, &mut map) };
+        row.into_committed();
+        let location = Location { address: to, ..from };
+        let entity = self.entities.allocate(location);
+        debug_assert_eq!(entity, copy);
+        // SAFETY: the row was reserved above, and `clone_row` wrote all of its columns.
+        unsafe { archetype.chunks.commit_rows(to, &[entity], version) };
+        for slot in
+            0..archetype.columns.iter().filter(|column| column.enable_slot.is_some()).count()
+        {
+            let bits = archetype.chunks.bits(slot);
+            bits.set(to.chunk, to.row, bits.get(from.address.chunk, from.address.row));
+        }
+        entity
+    }
+
+    /// Takes an entity out of the world and drops its components.
+    ///
+    /// Should a drop panic, the entity is gone all the same and everything else is in order.
+    ///
+    /// # Errors
+    /// Where the entity is not in the world.
+    pub fn despawn(&mut self, entity: Entity) -> Result<(), NoSuchEntity> {
+        let location = self.entities.get(entity).ok_or(NoSuchEntity(entity))?;
+        let version = self.next_version();
+        let archetype = self.archetypes.get_mut(location.archetype);
+        let columns = &archetype.columns;
+        let keep = |column: usize| columns[column].info.erased.drop.is_some();
+        let taken = archetype.chunks.take_row(&mut self.blocks, location.address, version, keep);
+        self.entities.free(entity);
+        if let Some(moved) = taken.moved {
+            self.entities.set_location(moved, location);
+        }
+        if archetype.needs_drop {
+            // SAFETY: `take_row` kept these values, beyond the last row, for us to drop; all books
+            // are in order, and nothing touches the row before this returns.
+            unsafe { archetype.drop_row(taken.vacated, keep) };
+        }
+        Ok(())
+    }
+
+    /// Takes all entities out of the world and drops their components. Resources stay.
+    pub fn clear(&mut self) {
+        self.next_version();
+        self.entities.clear();
+        let forgotten = self.archetypes.list_mut().iter_mut().map(Archetype::forget_rows).collect();
+        DropForgotten { archetypes: self.archetypes.list(), forgotten, next: 0 }.run();
+        self.archetypes
+            .list_mut()
+            .iter_mut()
+            .for_each(|archetype| archetype.chunks.trim(&mut self.blocks));
+    }
+}
+
+fn column_starts(archetype: &Archetype, placement: &Placement, chunk: usize) -> ColumnStarts {
+    ColumnStarts::new(
+        placement.columns.iter().map(|&column| archetype.chunks.column(chunk, column)),
+    )
+}
+
+/// Rows of one chunk that are being filled; what was written is committed when it is dropped.
+struct SpawnRun<'a> {
+    world: &'a mut World,
+    archetype: ArchetypeId,
+    starts: ColumnStarts,
+    first: RowAddress,
+    granted: usize,
+    written: usize,
+    spawned: &'a mut Vec<Entity>,
+}
+
+impl SpawnRun<'_> {
+    #[inline]
+    fn push<B: Bundle>(&mut self, bundle: B) {
+        debug_assert!(self.written < self.granted);
+        // SAFETY: the columns are those of the bundle's components in this archetype (I-9), and
+        // fewer rows were written than are reserved.
+        unsafe { bundle.write(self.starts.as_slice(), self.first.row + self.written) };
+        self.written += 1;
+    }
+}
+
+impl Drop for SpawnRun<'_> {
+    fn drop(&mut self) {
+        let version = self.world.next_version();
+        let from = self.spawned.len();
+        for offset in 0..self.written {
+            let address = RowAddress { row: self.first.row + offset, ..self.first };
+            let location = Location { archetype: self.archetype, address };
+            self.spawned.push(self.world.entities.allocate(location));
+        }
+        let chunks = &mut self.world.archetypes.get_mut(self.archetype).chunks;
+        // SAFETY: the rows were reserved when the run began, the world has been borrowed by the
+        // run since, and `push` wrote every column of them.
+        unsafe { chunks.commit_rows(self.first, &self.spawned[from..], version) };
+    }
+}
+
+/// Drops what was in all archetypes, and the rest of it should one drop panic.
+struct DropForgotten<'a> {
+    archetypes: &'a [Archetype],
+    forgotten: Vec<ForgottenRows>,
+    next: usize,
+}
+
+impl DropForgotten<'_> {
+    fn run(&mut self) {
+        while self.next < self.archetypes.len() {
+            let index = self.next;
+            self.next += 1;
+            // SAFETY: these rows were given up by this archetype, and the world has been borrowed
+            // since.
+            unsafe { self.archetypes[index].drop_forgotten(&self.forgotten[index]) };
+        }
+    }
+}
+
+impl Drop for DropForgotten<'_> {
+    fn drop(&mut self) {
+        self.run();
+    }
+}
