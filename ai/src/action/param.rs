@@ -1,0 +1,112 @@
+//! The executing actions of one kind, as the argument of a system.
+
+use std::fmt;
+
+use ecs_core::{CommandBuffer, Component, Entity, With, World};
+use ecs_jobs::{Claims, Commands, Query, RunContext, SystemAccess, SystemParam, Toggles};
+
+use super::components::{Action, ActionResult, Executing, Reported, SequenceAgent};
+use super::processor::{Ended, Processor};
+
+type Executed<'a, T> = Query<'a, (Entity, &'static mut Action, &'static mut T), With<Executing>>;
+type Agents<'a> = Claims<'a, &'static mut SequenceAgent>;
+type Parts<'a, T> = (Executed<'a, T>, Agents<'a>, Toggles<'a, Reported>, Commands<'a>);
+
+/// The executing actions whose filter component is `T`: what the system of one kind of action
+/// takes as an argument.
+pub struct Actions<'a, T: Component> {
+    parts: Parts<'a, T>,
+}
+
+impl<T: Component> fmt::Debug for Actions<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Actions").field("executing", &self.parts.0).finish_non_exhaustive()
+    }
+}
+
+impl<T: Component> SystemParam for Actions<'_, T> {
+    type State = <Parts<'static, T> as SystemParam>::State;
+    type Item<'a> = Actions<'a, T>;
+
+    fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
+        Parts::<T>::init(world, access)
+    }
+
+    fn fetch<'a>(
+        state: &'a mut Self::State,
+        context: RunContext<'a>,
+    ) -> Result<Actions<'a, T>, String> {
+        Parts::<T>::fetch(state, context).map(|parts| Actions { parts })
+    }
+
+    fn command_buffers(state: &mut Self::State) -> &mut [CommandBuffer] {
+        Parts::<T>::command_buffers(state)
+    }
+}
+
+impl<T: Component> Actions<'_, T> {
+    /// How many actions of this kind are executing.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.parts.0.count()
+    }
+
+    /// Carries out all executing actions of this kind for one tick, on all threads of the pool.
+    ///
+    /// An action whose agent is gone is cleaned up as failed, and despawned at the sync point.
+    ///
+    /// # Panics
+    /// Where the processor panics, or where two actions of one agent report at the same moment: a
+    /// sequence executes one action of an agent at a time.
+    pub fn process(&mut self, processor: &impl Processor<Action = T>) {
+        let (executing, agents, reported, commands) = &mut self.parts;
+        executing.par_for_each_with(commands, |(entity, action, filter), commands| {
+            match tick(processor, action, filter) {
+                ActionResult::Running => {}
+                result => {
+                    if !report(agents, reported, action.agent, result) {
+                        commands.despawn(entity);
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// One tick of one action. `start` and `update` may run in the same one.
+fn tick<P: Processor>(processor: &P, action: &mut Action, filter: &mut P::Action) -> ActionResult {
+    if action.result != ActionResult::Running {
+        // It has ended and waits for its agent to move on.
+        return ActionResult::Running;
+    }
+    let mut result = ActionResult::Running;
+    if action.started != action.activations {
+        action.started = action.activations;
+        result = processor.start(action.agent, filter);
+    }
+    if result == ActionResult::Running {
+        result = processor.update(action.agent, filter);
+    }
+    action.result = result;
+    match result {
+        ActionResult::Running => {}
+        ActionResult::Success => processor.cleanup(action.agent, filter, Ended::Success),
+        ActionResult::Failed => processor.cleanup(action.agent, filter, Ended::Failed),
+    }
+    result
+}
+
+/// Tells the agent. Whether it is still there.
+fn report(
+    agents: &Agents<'_>,
+    reported: &Toggles<'_, Reported>,
+    agent: Entity,
+    result: ActionResult,
+) -> bool {
+    match agents.claim(agent) {
+        Ok(mut claim) => claim.get_mut().last_result = result,
+        Err(ecs_core::ClaimError::NoSuchEntity(_)) => return false,
+        Err(error) => panic!("an action could not report to its agent: {error}"),
+    }
+    reported.set(agent, true).is_ok()
+}

@@ -1,0 +1,22 @@
+//! Game AI over action entities.
+//!
+//! What an agent can do is not code inside the agent: each of its actions is an entity of its own,
+//! and one system per kind of action does all actions of that kind, for all agents, chunk by chunk.
+//! Whatever decides (today a sequence; later state machines, behaviour trees, utility, planners)
+//! only says which of an agent's actions are executing.
+//!
+//! * [`action`]: action entities, the processors that carry them out, and sequences of them.
+
+#![forbid(unsafe_code)]
+
+pub mod action;
+
+/// The names that most users need, those of [`ecs_jobs::prelude`] included.
+pub mod prelude {
+    pub use ecs_jobs::prelude::*;
+
+    pub use crate::action::{
+        Action, ActionResult, ActionSystem, Actions, Ended, Executing, OnFailure, Processor,
+        Sequence, SequenceAgent,
+    };
+}

@@ -1,0 +1,97 @@
+//! The queues that jobs travel through: a face over crossbeam-deque.
+//!
+//! A [`Worker`] is the private end of a deque: its owner pushes and pops the
+//! newest. A [`Stealer`] takes the oldest, from any thread. An [`Injector`] is
+//! first in, first out, and open to all at both ends.
+//!
+//! Under `--cfg loom` the same names are those of `modelled`, because
+//! crossbeam-deque has no loom hooks: inside a model it would be invisible.
+
+#[cfg(loom)]
+mod modelled;
+
+#[cfg(loom)]
+pub(crate) use self::modelled::{Injector, Stealer, Worker};
+
+#[cfg(not(loom))]
+pub(crate) use self::real::{Injector, Stealer, Worker};
+
+#[cfg(not(loom))]
+mod real {
+    use crate::sync::spin_loop;
+    use crossbeam_deque::Steal;
+
+    #[derive(Debug)]
+    pub(crate) struct Worker<T>(crossbeam_deque::Worker<T>);
+
+    impl<T> Worker<T> {
+        pub(crate) fn new() -> Self {
+            Self(crossbeam_deque::Worker::new_lifo())
+        }
+
+        pub(crate) fn stealer(&self) -> Stealer<T> {
+            Stealer(self.0.stealer())
+        }
+
+        pub(crate) fn push(&self, item: T) {
+            self.0.push(item);
+        }
+
+        /// Takes the newest item.
+        pub(crate) fn pop(&self) -> Option<T> {
+            self.0.pop()
+        }
+
+        pub(crate) fn is_empty(&self) -> bool {
+            self.0.is_empty()
+        }
+    }
+
+    #[derive(Debug)]
+    pub(crate) struct Stealer<T>(crossbeam_deque::Stealer<T>);
+
+    impl<T> Stealer<T> {
+        /// Takes the oldest item.
+        pub(crate) fn steal(&self) -> Option<T> {
+            insist(|| self.0.steal())
+        }
+
+        pub(crate) fn is_empty(&self) -> bool {
+            self.0.is_empty()
+        }
+    }
+
+    #[derive(Debug)]
+    pub(crate) struct Injector<T>(crossbeam_deque::Injector<T>);
+
+    impl<T> Injector<T> {
+        pub(crate) fn new() -> Self {
+            Self(crossbeam_deque::Injector::new())
+        }
+
+        pub(crate) fn push(&self, item: T) {
+            self.0.push(item);
+        }
+
+        /// Takes the oldest item.
+        pub(crate) fn steal(&self) -> Option<T> {
+            insist(|| self.0.steal())
+        }
+
+        pub(crate) fn is_empty(&self) -> bool {
+            self.0.is_empty()
+        }
+    }
+
+    /// Repeats a steal until it has an answer: `Retry` means that somebody else
+    /// got an item, so the pool as a whole has moved on.
+    fn insist<T>(attempt: impl Fn() -> Steal<T>) -> Option<T> {
+        loop {
+            match attempt() {
+                Steal::Success(item) => return Some(item),
+                Steal::Empty => return None,
+                Steal::Retry => spin_loop(),
+            }
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Flat loops: indices handed out in batches from one shared counter.
+//!
+//! There are no job objects and no queue. The loop lies in the caller's frame,
+//! is listed as an open group, and each thread that comes takes batches until
+//! the counter is at the end.
+
+use crate::group::{Group, Work};
+use crate::seat::Seat;
+use crate::shared::Shared;
+use crate::sync::{AtomicUsize, Ordering, Stopwatch};
+use crate::wait::share;
+use crossbeam_utils::CachePadded;
+use std::ops::Range;
+
+/// A loop that takes less than this is not worth waking anybody.
+const ALONE_NS: u64 = 10_000;
+/// The caller looks how long indices take for this long, then shares the rest.
+const PROBE_NS: u64 = 3_000;
+/// The least time a batch should take, so that the counter's cache line is not
+/// passed around for nothing.
+const BATCH_NS: u64 = 1_000;
+/// Batches begin at this fraction of what each thread would get. The smaller
+/// they are, the less the last one keeps the others waiting.
+const BATCHES_PER_THREAD: usize = 4;
+
+/// Hands out the indices of a loop, each once, in batches that get smaller
+/// towards the end (guided self-scheduling).
+#[derive(Debug)]
+pub(crate) struct BatchCounter {
+    next: CachePadded<AtomicUsize>,
+    len: usize,
+    batch_len_min: usize,
+    divisor: usize,
+}
+
+impl BatchCounter {
+    pub(crate) fn new(indices: Range<usize>, batch_len_min: usize, parallelism: usize) -> Self {
+        Self {
+            next: CachePadded::new(AtomicUsize::new(indices.start)),
+            len: indices.end,
+            batch_len_min,
+            divisor: parallelism * BATCHES_PER_THREAD,
+        }
+    }
+
+    /// Takes the next batch.
+    pub(crate) fn claim(&self) -> Option<Range<usize>> {
+        // Relaxed: the counter orders nothing but itself. What the loop reads
+        // came with the open list, what it wrote goes with the group's count.
+        let mut start = self.next.load(Ordering::Relaxed);
+        loop {
+            let left = self.len.checked_sub(start).filter(|&left| left > 0)?;
+            let batch_len = (left / self.divisor).max(self.batch_len_min).min(left);
+            let end = start + batch_len;
+            let claim =
+                self.next.compare_exchange_weak(start, end, Ordering::Relaxed, Ordering::Relaxed);
+            match claim {
+                Ok(_) => return Some(start..end),
+                Err(moved_on) => start = moved_on,
+            }
+        }
+    }
+
+    /// Whether `batch` is the one that ends the loop.
+    pub(crate) fn is_last(&self, batch: &Range<usize>) -> bool {
+        batch.end == self.len
+    }
+
+    /// Hands out no more. Returns whether there was more.
+    pub(crate) fn cancel(&self) -> bool {
+        self.next.swap(self.len, Ordering::Relaxed) < self.len
+    }
+
+    fn has_more(&self) -> bool {
+        self.next.load(Ordering::Relaxed) < self.len
+    }
+}
+
+struct FlatLoop<'body, F> {
+    /// Counts one for all the indices that are not handed out, and one per
+    /// visitor. Who takes the last batch ends the former, and is then still
+    /// counted as a visitor, or is the owner.
+    group: Group,
+    counter: BatchCounter,
+    needs_slot: bool,
+    body: &'body F,
+}
+
+impl<F: Fn(usize, Range<usize>) + Sync> Work for FlatLoop<'_, F> {
+    fn group(&self) -> &Group {
+        &self.group
+    }
+
+    fn has_work(&self) -> bool {
+        self.counter.has_more()
+    }
+
+    fn needs_slot(&self) -> bool {
+        self.needs_slot
+    }
+
+    fn help(&self, slot: Option<usize>) {
+        debug_assert!(slot.is_some() || !self.needs_slot, "visitors of this loop have a slot");
+        // A loop that does not ask for the slot does not look at it.
+        let slot = slot.unwrap_or(0);
+        let finished = self.group.run(|| {
+            while let Some(batch) = self.counter.claim() {
+                if self.counter.is_last(&batch) {
+                    self.group.finish_job();
+                }
+                (self.body)(slot, batch);
+            }
+        });
+        if finished.is_none() && self.counter.cancel() {
+            self.group.finish_job();
+        }
+    }
+}
+
+/// Runs `body` with ranges that cover `0..len`, each index once.
+pub(crate) fn for_each_range<F>(shared: &Shared, len: usize, body: &F)
+where
+    F: Fn(Range<usize>) + Sync,
+{
+    let body = |_slot, batch: Range<usize>| body(batch);
+    if shared.worker_count == 0 {
+        return in_one_piece(0, len, &body);
+    }
+    let rest = probe(0, len, &body);
+    if !rest.indices.is_empty() {
+        Seat::with(shared, |seat| run_shared(shared, seat, rest, false, &body));
+    }
+}
+
+/// The same, and tells `body` its slot.
+pub(crate) fn for_each_range_with_slot<F>(shared: &Shared, len: usize, body: &F)
+where
+    F: Fn(usize, Range<usize>) + Sync,
+{
+    Seat::with(shared, |seat| {
+        if shared.worker_count == 0 {
+            return seat.with_inline_turn(shared, |slot| in_one_piece(slot, len, body));
+        }
+        let rest = match seat.slot {
+            Some(slot) => probe(slot, len, body),
+            // Another outside thread has the guest's slot: the workers do it.
+            None => Rest { indices: 0..len, batch_len_min: 1 },
+        };
+        if !rest.indices.is_empty() {
+            run_shared(shared, seat, rest, true, body);
+        }
+    });
+}
+
+fn in_one_piece(slot: usize, len: usize, body: &impl Fn(usize, Range<usize>)) {
+    if len > 0 {
+        body(slot, 0..len);
+    }
+}
+
+/// What the caller leaves for all to do.
+struct Rest {
+    indices: Range<usize>,
+    batch_len_min: usize,
+}
+
+/// Runs the first indices on the caller alone, in batches that double, until it
+/// is known whether the rest is worth sharing; small loops end in here.
+///
+/// If the first index takes long, the others wait for it. That is the price for
+/// not asking the user; few and heavy pieces of work are what scopes are for.
+fn probe(slot: usize, len: usize, body: &impl Fn(usize, Range<usize>)) -> Rest {
+    let mut done = 0;
+    let mut batch_len = 1;
+    if len > 1 {
+        let watch = Stopwatch::start();
+        while done < len {
+            let end = len.min(done + batch_len);
+            body(slot, done..end);
+            done = end;
+            batch_len *= 2;
+            let elapsed_ns = watch.elapsed_ns();
+            if elapsed_ns >= PROBE_NS && scale(elapsed_ns, len - done, done) >= ALONE_NS {
+                let batch_len_min = 1.max(scale(BATCH_NS, done, 1) / elapsed_ns);
+                let batch_len_min = usize::try_from(batch_len_min).unwrap_or(len);
+                return Rest { indices: done..len, batch_len_min };
+            }
+        }
+    } else {
+        in_one_piece(slot, len, body);
+    }
+    Rest { indices: len..len, batch_len_min: 1 }
+}
+
+/// `value * numerator / denominator`, as large as it gets.
+fn scale(value: u64, numerator: usize, denominator: usize) -> u64 {
+    let scaled = u128::from(value) * numerator as u128 / denominator as u128;
+    u64::try_from(scaled).unwrap_or(u64::MAX)
+}
+
+/// Opens the rest to others, and takes part if this thread can.
+fn run_shared<F>(shared: &Shared, seat: &Seat, rest: Rest, needs_slot: bool, body: &F)
+where
+    F: Fn(usize, Range<usize>) + Sync,
+{
+    let batch_count_max = rest.indices.len().div_ceil(rest.batch_len_min);
+    let parallelism = shared.parallelism();
+    let flat_loop = FlatLoop {
+        group: Group::new(1, seat.parker),
+        counter: BatchCounter::new(rest.indices, rest.batch_len_min, parallelism),
+        needs_slot,
+        body,
+    };
+    // All at once: waking one by one would leave the last ones little to do.
+    let wanted = batch_count_max.min(shared.worker_count);
+    share(shared, seat, &flat_loop, || shared.announce_work(&flat_loop.group, wanted));
+    flat_loop.group.panics.resume_if_any();
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn batches_cover_all_indices_once_and_never_grow() {
+        let counter = BatchCounter::new(3..1000, 2, 4);
+        let batches: Vec<_> = std::iter::from_fn(|| counter.claim()).collect();
+        assert_eq!(batches[0].start, 3);
+        assert!(batches.windows(2).all(|pair| pair[0].end == pair[1].start));
+        assert!(batches.windows(2).all(|pair| pair[0].len() >= pair[1].len()));
+        assert_eq!(batches.last().map(|batch| batch.end), Some(1000));
+    }
+
+    #[test]
+    fn a_cancelled_counter_hands_out_nothing_and_is_cancelled_once() {
+        let counter = BatchCounter::new(0..10, 1, 1);
+        assert!(counter.claim().is_some());
+        assert!(counter.cancel());
+        assert!(!counter.cancel());
+        assert!(counter.claim().is_none());
+    }
+
+    #[test]
+    fn scaling_saturates() {
+        assert_eq!(scale(10, 3, 2), 15);
+        assert_eq!(scale(u64::MAX, 3, 2), u64::MAX);
+    }
+}

@@ -1,0 +1,137 @@
+//! Join: two closures, the second of which another thread may take.
+#![expect(unsafe_code, reason = "the second half lies in the caller's frame while a thief runs it")]
+
+use crate::group::Group;
+use crate::job::JobRef;
+use crate::panic_slot::{catch, never_unwinding};
+use crate::seat::Seat;
+use crate::shared::Shared;
+use crate::sync::UnsafeCell;
+use crate::wait::wait_until_done;
+use std::panic::resume_unwind;
+use std::ptr::NonNull;
+
+/// The second half of a join, in the frame of the thread that called it.
+///
+/// Invariant J-6: until the half's [`JobRef`] is used up, nobody touches the two
+/// cells. If a thief runs it they are the thief's until the group is done; then,
+/// or if the owner took the reference back, they are the owner's.
+struct Half<'pool, F, R> {
+    shared: &'pool Shared,
+    /// Counts one: this half.
+    group: Group,
+    body: UnsafeCell<Option<F>>,
+    result: UnsafeCell<Option<R>>,
+}
+
+impl<F, R> Half<'_, F, R>
+where
+    F: FnOnce() -> R + Send,
+    R: Send,
+{
+    fn job_ref(&self) -> JobRef {
+        // SAFETY: `join` leaves the frame only after the reference is used up
+        // and the thief, if there was one, is done (J-4). The bounds on `F` and
+        // `R` allow any thread.
+        unsafe { JobRef::new(NonNull::from(self).cast(), Self::run_stolen) }
+    }
+
+    /// What a thief calls.
+    ///
+    /// # Safety
+    ///
+    /// `half` is what `job_ref` made a reference of, and this call uses it up.
+    unsafe fn run_stolen(half: NonNull<()>) {
+        // SAFETY: the half is alive until its group is done, which is the last
+        // line below (J-4). The borrow is not used after that.
+        let half = unsafe { half.cast::<Self>().as_ref() };
+        let (shared, group) = (half.shared, NonNull::from(&half.group));
+        Seat::with(shared, |seat| seat.inside(&half.group, || half.run_into_cell()));
+        // SAFETY: the group counts this half, which has just finished (J-2).
+        unsafe { Group::finish_one(group, &shared.parkers) };
+    }
+
+    fn run_into_cell(&self) {
+        let result = self.group.run(self.take_body());
+        self.result.with_mut(|cell| {
+            // SAFETY: the thief's until the group is done (J-6).
+            unsafe { *cell = result };
+        });
+    }
+
+    /// Takes the closure out. Called once, by whoever used up the reference.
+    fn take_body(&self) -> F {
+        let body = self.body.with_mut(|cell| {
+            // SAFETY: the caller used up the reference, so the cell is its (J-6).
+            unsafe { (*cell).take() }
+        });
+        body.expect("a half runs once")
+    }
+
+    /// Takes the result out, once the thief is done.
+    fn take_result(&self) -> Option<R> {
+        debug_assert!(self.group.is_done(), "the thief is done");
+        self.result.with_mut(|cell| {
+            // SAFETY: the group is done, so the cell is the owner's (J-6).
+            unsafe { (*cell).take() }
+        })
+    }
+}
+
+/// Runs both closures, at the same time if another thread is free.
+pub(crate) fn join<A, B, RA, RB>(shared: &Shared, first: A, second: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    Seat::with(shared, |seat| {
+        if seat.has_bench() {
+            join_shared(shared, seat, first, second)
+        } else {
+            // Nobody steals from a thread without a bench.
+            (first(), second())
+        }
+    })
+}
+
+fn join_shared<A, B, RA, RB>(shared: &Shared, seat: &Seat, first: A, second: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    let half = Half {
+        shared,
+        group: Group::new(1, seat.parker),
+        body: UnsafeCell::new(Some(second)),
+        result: UnsafeCell::new(None),
+    };
+    // SAFETY: this thread runs that job, which ends after this function does,
+    // and then the half is done (J-3).
+    unsafe { half.group.set_parent(seat.group()) };
+    let (first, stolen) = never_unwinding(|| {
+        seat.push(shared, half.job_ref());
+        let first = catch(first);
+        // What `first` pushed it has taken back, so the newest is this half,
+        // unless a thief took it, and then all older ones are gone as well.
+        let taken_back = seat.pop();
+        let is_half = |own: &JobRef| own.is_for(NonNull::from(&half).cast());
+        assert!(taken_back.as_ref().is_none_or(is_half), "joins end in order");
+        if taken_back.is_none() {
+            wait_until_done(shared, seat, &half.group, None);
+        }
+        (first, taken_back.is_none())
+    });
+    match first {
+        Ok(first) if stolen => {
+            half.group.panics.resume_if_any();
+            (first, half.take_result().expect("a half without a panic has a result"))
+        }
+        Ok(first) => (first, half.take_body()()),
+        // A half that has not started is dropped with the frame.
+        Err(payload) => resume_unwind(payload),
+    }
+}

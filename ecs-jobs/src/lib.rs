@@ -1,0 +1,66 @@
+//! Threads for Formic: a pool of workers that runs scopes, joins and flat loops,
+//! and sleeps when there is nothing to do.
+//!
+//! The pool knows nothing of the ECS. It is an object that the host makes, with
+//! threads of its own or with none at all; see [`Pool`] for what it promises.
+//!
+//! ```
+//! use ecs_jobs::{Pool, Threads};
+//!
+//! let pool = Pool::new(Threads::all_cores())?;
+//! let mut numbers = vec![1_u32; 1_000];
+//! let (left, right) = numbers.split_at_mut(500);
+//! pool.join(|| left.fill(2), || right.fill(3));
+//! assert_eq!(numbers.iter().sum::<u32>(), 2_500);
+//! # Ok::<(), ecs_jobs::PoolError>(())
+//! ```
+//!
+//! # Invariants
+//!
+//! The unsafe code of the pool rests on these; `SAFETY` comments cite them.
+//!
+//! * **J-1** A listed group is alive: its owner takes it off the list of open
+//!   groups, under the list's lock, before it leaves the frame.
+//! * **J-2** A group is alive while it counts somebody. Whoever is counted may
+//!   use it, and uses it last in the decrement that ends its count.
+//! * **J-3** A group's parent outlives it: the job that opened the group is
+//!   counted in the parent and ends after the group does.
+//! * **J-4** A job reference is used up once, by running it or by its owner
+//!   taking it back, and the frame of its job is not left before that.
+//! * **J-5** The seats that a thread's `NEWEST` leads to lie on that thread's
+//!   stack, are alive, and are unlinked, newest first, before they go.
+//! * **J-6** The cells of a join's second half belong to whoever used up its
+//!   job reference; a thief's return to the owner when the group is done.
+
+mod deque;
+mod event_count;
+mod flat_loop;
+mod group;
+mod job;
+mod join;
+mod panic_slot;
+mod pool;
+mod schedule;
+mod scope;
+mod seat;
+mod shared;
+mod sync;
+mod wait;
+mod worker;
+
+#[cfg(all(test, loom))]
+mod loom_models;
+
+pub use crate::pool::{Pool, PoolBuilder, PoolError, Threads};
+pub use crate::schedule::*;
+pub use crate::scope::Scope;
+
+/// The names that most users need, those of [`ecs_core::prelude`] included.
+pub mod prelude {
+    pub use ecs_core::prelude::*;
+
+    pub use crate::pool::{Pool, Threads};
+    pub use crate::schedule::{
+        Claims, Commands, IntoSystem, Local, Lookup, Query, Res, ResMut, Schedule, Toggles,
+    };
+}

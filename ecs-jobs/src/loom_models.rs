@@ -1,0 +1,50 @@
+//! The pool's protocols under loom, which tries the schedules one by one.
+//!
+//! ```text
+//! RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=2 CARGO_TARGET_DIR=/tmp/t-loom \
+//!     cargo test -p ecs-jobs --release --lib loom_models -- --nocapture
+//! ```
+//!
+//! Every model prints how many schedules it saw and demands more than one, since
+//! a model that loom cannot see into passes as well. The twins in [`must_fail`]
+//! leave out a piece of the protocol, and must be caught.
+//!
+//! What loom does not see: crossbeam-deque and `parking_lot` themselves, which
+//! are taken as given; more than three threads; a load that returns a value
+//! stored later in the program (load buffering).
+
+mod calls;
+mod groups;
+mod must_fail;
+mod sleep;
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+/// Runs a model, and prints and checks how many schedules there were.
+fn explore(name: &str, model: impl Fn() + Sync + Send + 'static) {
+    explore_within(usize::MAX, name, model);
+}
+
+/// The same, with at most so many preemptions whatever the environment says.
+fn explore_within(preemptions_max: usize, name: &str, model: impl Fn() + Sync + Send + 'static) {
+    let mut builder = loom::model::Builder::new();
+    let preemptions = builder.preemption_bound.unwrap_or(2).min(preemptions_max);
+    builder.preemption_bound = Some(preemptions);
+    builder.max_branches = 10_000;
+    // The standard library's counter: loom must not see it.
+    let schedules = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&schedules);
+    let start = Instant::now();
+    builder.check(move || {
+        counter.fetch_add(1, Ordering::Relaxed);
+        model();
+    });
+    let schedules = schedules.load(Ordering::Relaxed);
+    // Not `println`, whose output the test harness keeps to itself.
+    let line = format!("loom: {name}: {schedules} schedules in {:?}\n", start.elapsed());
+    std::io::stderr().write_all(line.as_bytes()).expect("stderr is open");
+    assert!(schedules > 1, "loom saw one schedule only: it cannot see into the model");
+}

@@ -1,0 +1,83 @@
+//! Whole calls of the pool, with one worker thread: the code that ships, from
+//! the first push to the joined thread.
+
+use super::{explore, explore_within};
+use crate::flat_loop;
+use crate::join::join;
+use crate::scope::scope;
+use crate::shared::Shared;
+use crate::worker::run_worker;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::thread;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Runs `call` in a pool with one worker, then closes the pool.
+fn with_worker(call: impl FnOnce(&Shared)) {
+    let (shared, mut benches) = Shared::new(1);
+    let shared = Arc::new(shared);
+    let worker = thread::spawn({
+        let (shared, bench) = (Arc::clone(&shared), benches.remove(0));
+        move || run_worker(&shared, 0, bench)
+    });
+    call(&shared);
+    shared.close();
+    worker.join().unwrap();
+}
+
+#[test]
+fn a_scope_with_a_panicking_job_ends_after_all_its_jobs_and_resumes_the_panic() {
+    // One preemption: with two this alone takes ten seconds.
+    explore_within(1, "scope with a panicking job", || {
+        with_worker(|shared| {
+            let ended = AtomicUsize::new(0);
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                scope(shared, |scope| {
+                    // Not `panic!`, whose hook would print once per schedule.
+                    scope.spawn(|_| resume_unwind(Box::new("the job's own")));
+                    scope.spawn(|_| {
+                        ended.fetch_add(1, Ordering::Relaxed);
+                    });
+                });
+            }));
+            let payload = outcome.expect_err("the panic is resumed");
+            assert_eq!(payload.downcast_ref::<&str>(), Some(&"the job's own"));
+            assert!(ended.load(Ordering::Relaxed) <= 1);
+        });
+    });
+}
+
+#[test]
+fn a_scope_ends_after_its_only_job_whoever_runs_it() {
+    explore("scope with one job", || {
+        with_worker(|shared| {
+            let ended = AtomicUsize::new(0);
+            scope(shared, |scope| {
+                scope.spawn(|_| {
+                    ended.fetch_add(1, Ordering::Relaxed);
+                });
+            });
+            assert_eq!(ended.load(Ordering::Relaxed), 1);
+        });
+    });
+}
+
+#[test]
+fn a_loop_runs_each_index_once_and_ends_after_its_visitor_has_left() {
+    explore("loop of three with a visitor", || {
+        with_worker(|shared| {
+            let count = AtomicUsize::new(0);
+            flat_loop::for_each_range(shared, 3, &|range: std::ops::Range<usize>| {
+                count.fetch_add(range.len(), Ordering::Relaxed);
+            });
+            assert_eq!(count.load(Ordering::Relaxed), 3);
+        });
+    });
+}
+
+#[test]
+fn a_join_gets_both_results_whether_the_half_is_stolen_or_not() {
+    explore("join with a thief", || {
+        with_worker(|shared| assert_eq!(join(shared, || 1, || 2), (1, 2)));
+    });
+}

@@ -1,0 +1,151 @@
+//! The end of a group against the owner who frees it, and the counter of loops.
+
+#![expect(unsafe_code, reason = "the last decrement of a group is unsafe, and modelled here")]
+
+use super::explore;
+use crate::deque::Injector;
+use crate::flat_loop::BatchCounter;
+use crate::group::{Group, Work};
+use crate::seat::Seat;
+use crate::shared::Shared;
+use crate::wait::wait_until_done;
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+use std::ptr::NonNull;
+
+/// A frame with a group in it. Freeing it is a write to `frame`, and using it
+/// is a read, so that loom sees a use after free as a race.
+pub(super) struct Frame {
+    pub(super) group: Group,
+    frame: UnsafeCell<()>,
+}
+
+impl Frame {
+    pub(super) fn new(count: usize, owner: usize) -> Arc<Self> {
+        Arc::new(Self { group: Group::new(count, owner), frame: UnsafeCell::new(()) })
+    }
+
+    pub(super) fn touch(&self) {
+        self.frame.with(|_| ());
+    }
+
+    pub(super) fn free(&self) {
+        self.frame.with_mut(|_| ());
+    }
+
+    pub(super) fn finish_one(&self, shared: &Shared) {
+        // SAFETY: the model counts one for the thread that calls this, and the
+        // allocation outlives the model's threads in any case.
+        unsafe { Group::finish_one(NonNull::from(&self.group), &shared.parkers) };
+    }
+}
+
+#[test]
+fn a_visitor_that_leaves_last_wakes_the_owner_who_frees_the_group() {
+    explore("last of two visitors against owner", || {
+        let (shared, _benches) = Shared::new(0);
+        let shared = Arc::new(shared);
+        Seat::with(&shared, |seat| {
+            let frame = Frame::new(2, seat.parker);
+            let visitors = [0, 1].map(|_| {
+                let (frame, shared) = (Arc::clone(&frame), Arc::clone(&shared));
+                thread::spawn(move || {
+                    frame.touch();
+                    frame.finish_one(&shared);
+                })
+            });
+            wait_until_done(&shared, seat, &frame.group, None);
+            frame.free();
+            visitors.into_iter().for_each(|visitor| visitor.join().unwrap());
+        });
+    });
+}
+
+/// A group with a queue, as a scope is.
+struct Tasks {
+    group: Group,
+    queue: Injector<u32>,
+}
+
+impl Work for Tasks {
+    fn group(&self) -> &Group {
+        &self.group
+    }
+
+    fn has_work(&self) -> bool {
+        !self.queue.is_empty()
+    }
+
+    fn help(&self, _slot: Option<usize>) {
+        while self.queue.steal().is_some() {
+            self.group.finish_job();
+        }
+    }
+}
+
+#[test]
+fn work_that_a_foreign_thread_brings_is_not_missed_by_an_owner_that_parks() {
+    explore("spawn against owner's park", || {
+        let (shared, _benches) = Shared::new(0);
+        let shared = Arc::new(shared);
+        Seat::with(&shared, |seat| {
+            // Counts one for a job that never ends by itself: the spawner's.
+            let tasks =
+                Arc::new(Tasks { group: Group::new(0, seat.parker), queue: Injector::new() });
+            tasks.group.add_one();
+            let spawner = thread::spawn({
+                let (shared, tasks) = (Arc::clone(&shared), Arc::clone(&tasks));
+                move || {
+                    tasks.queue.push(1);
+                    shared.announce_work(&tasks.group, 1);
+                }
+            });
+            wait_until_done(&shared, seat, &tasks.group, Some(&*tasks));
+            spawner.join().unwrap();
+        });
+    });
+}
+
+#[test]
+fn batches_are_disjoint_and_cover_the_loop_and_one_is_the_last() {
+    const LEN: usize = 3;
+    explore("batch counter", || {
+        let counter = Arc::new(BatchCounter::new(0..LEN, 1, 1));
+        // Each index may be taken once: a second access would be a race.
+        let taken: Arc<[UnsafeCell<()>; LEN]> =
+            Arc::new(std::array::from_fn(|_| UnsafeCell::new(())));
+        let work = move || {
+            let (mut count, mut last_count) = (0, 0);
+            while let Some(batch) = counter.claim() {
+                last_count += usize::from(counter.is_last(&batch));
+                for index in batch {
+                    count += 1;
+                    taken[index].with_mut(|_| ());
+                }
+            }
+            (count, last_count)
+        };
+        let other = thread::spawn(work.clone());
+        let (count, last_count) = work();
+        let (other_count, other_last_count) = other.join().unwrap();
+        assert_eq!(count + other_count, LEN);
+        assert_eq!(last_count + other_last_count, 1);
+    });
+}
+
+#[test]
+fn a_cancel_ends_a_loop_as_often_as_a_last_batch_does() {
+    explore("batch counter, cancelled", || {
+        let counter = Arc::new(BatchCounter::new(0..2, 1, 1));
+        let other = thread::spawn({
+            let counter = Arc::clone(&counter);
+            move || usize::from(counter.cancel())
+        });
+        let mut ends = 0;
+        while let Some(batch) = counter.claim() {
+            ends += usize::from(counter.is_last(&batch));
+        }
+        assert_eq!(ends + other.join().unwrap(), 1);
+    });
+}

@@ -1,0 +1,237 @@
+//! The pool: worker threads, and the calls that put work on them.
+
+mod builder;
+
+pub use self::builder::{PoolBuilder, PoolError, Threads};
+
+use crate::flat_loop;
+use crate::join;
+use crate::scope::{self, Scope};
+use crate::shared::Shared;
+use crate::sync::{Arc, thread};
+use std::fmt;
+use std::ops::Range;
+
+/// Threads that run jobs, and sleep when there are none.
+///
+/// A pool is an object; there is no global one. All calls take `&self`, from
+/// any number of threads, and from inside jobs of the same pool. A call returns
+/// when its work is done, and the calling thread helps with it.
+///
+/// # What a waiting thread does
+///
+/// It runs jobs of the call that it waits for, and of calls made by those jobs,
+/// never any other. So a lock may be held across a call, as long as the jobs of
+/// that very call do not want it.
+///
+/// # Panics in jobs
+///
+/// A panic in a job is resumed in the call that the job belongs to, once
+/// nothing of that call is running any more. Jobs that had not started by then
+/// are dropped. If several panic, the first one counts. The pool goes on.
+///
+/// # Dropping
+///
+/// Ends the worker threads and waits for them. There is no work left then,
+/// since each call has waited for its own.
+///
+/// ```
+/// use ecs_jobs::{Pool, Threads};
+/// use std::sync::atomic::{AtomicU64, Ordering};
+///
+/// let pool = Pool::new(Threads::Own(1))?;
+/// let sum = AtomicU64::new(0);
+/// pool.for_each_range(1_000, |range| {
+///     let part: u64 = range.map(|index| index as u64).sum();
+///     sum.fetch_add(part, Ordering::Relaxed);
+/// });
+/// assert_eq!(sum.into_inner(), 499_500);
+/// # Ok::<(), ecs_jobs::PoolError>(())
+/// ```
+pub struct Pool {
+    shared: Arc<Shared>,
+    threads: Vec<thread::JoinHandle<()>>,
+}
+
+impl Pool {
+    /// A pool with these threads, and defaults for all else.
+    ///
+    /// # Errors
+    ///
+    /// [`PoolError::ThreadRefused`] if the system does not grant a thread.
+    pub fn new(threads: Threads) -> Result<Self, PoolError> {
+        Self::builder().threads(threads).build()
+    }
+
+    /// Says more about the pool than [`Pool::new`] does.
+    pub fn builder() -> PoolBuilder {
+        PoolBuilder::new()
+    }
+
+    /// The number of worker threads.
+    #[must_use]
+    pub fn worker_count(&self) -> usize {
+        self.shared.worker_count
+    }
+
+    /// How many threads run the work of one call at most: the workers, and the
+    /// caller. Slots are below this number.
+    #[must_use]
+    pub fn parallelism(&self) -> usize {
+        self.shared.parallelism()
+    }
+
+    /// Runs `body`, which may spawn jobs that borrow, then waits for all jobs.
+    ///
+    /// For a handful of different things to do, or for work that is found on
+    /// the way. Each job is one allocation; if it is one thing over many
+    /// indices, [`for_each_index`](Self::for_each_index) is for that.
+    ///
+    /// # Panics
+    ///
+    /// With the first panic of `body` or of a job. All jobs have ended then.
+    ///
+    /// ```
+    /// # use ecs_jobs::{Pool, Threads};
+    /// # let pool = Pool::new(Threads::Own(1)).unwrap();
+    /// let (mut left, mut right) = (vec![3, 1, 2], vec![6, 5]);
+    /// pool.scope(|scope| {
+    ///     scope.spawn(|_| left.sort());
+    ///     scope.spawn(|_| right.sort());
+    /// });
+    /// assert_eq!((left, right), (vec![1, 2, 3], vec![5, 6]));
+    /// ```
+    pub fn scope<'scope, R>(&'scope self, body: impl FnOnce(&Scope<'scope>) -> R) -> R {
+        scope::scope(&self.shared, body)
+    }
+
+    /// Runs both closures, at the same time if a thread is free, and returns
+    /// both results.
+    ///
+    /// The calling thread runs `first`, and `second` after it unless another
+    /// thread has taken that by then. Joins may nest, to halve a problem until
+    /// it is small: a join that nobody takes part in costs a few nanoseconds.
+    ///
+    /// # Panics
+    ///
+    /// With the panic of `first`, else with that of `second`. If `first` panics
+    /// before `second` has started, `second` is dropped.
+    ///
+    /// ```
+    /// # use ecs_jobs::{Pool, Threads};
+    /// fn sum(pool: &Pool, numbers: &[u64]) -> u64 {
+    ///     if numbers.len() < 1_000 {
+    ///         return numbers.iter().sum();
+    ///     }
+    ///     let (left, right) = numbers.split_at(numbers.len() / 2);
+    ///     let (left, right) = pool.join(|| sum(pool, left), || sum(pool, right));
+    ///     left + right
+    /// }
+    /// # let pool = Pool::new(Threads::Own(1)).unwrap();
+    /// assert_eq!(sum(&pool, &vec![2; 10_000]), 20_000);
+    /// ```
+    pub fn join<A, B, RA, RB>(&self, first: A, second: B) -> (RA, RB)
+    where
+        A: FnOnce() -> RA + Send,
+        B: FnOnce() -> RB + Send,
+        RA: Send,
+        RB: Send,
+    {
+        join::join(&self.shared, first, second)
+    }
+
+    /// Runs `body` for each index below `len`, in no particular order.
+    ///
+    /// There is no batch size to choose: the caller runs the first indices to
+    /// see how long they take, and if the rest is worth it, all threads take
+    /// batches of it. A loop of a few microseconds ends on the caller. In a pool
+    /// without workers the indices are run in order.
+    ///
+    /// # Panics
+    ///
+    /// With the first panic of `body`; indices of batches that had not started
+    /// are left out then.
+    ///
+    /// ```
+    /// # use ecs_jobs::{Pool, Threads};
+    /// # use std::sync::atomic::{AtomicUsize, Ordering};
+    /// # let pool = Pool::new(Threads::Own(1)).unwrap();
+    /// let found = AtomicUsize::new(0);
+    /// pool.for_each_index(100, |index| {
+    ///     if index % 7 == 0 {
+    ///         found.fetch_add(1, Ordering::Relaxed);
+    ///     }
+    /// });
+    /// assert_eq!(found.into_inner(), 15);
+    /// ```
+    pub fn for_each_index(&self, len: usize, body: impl Fn(usize) + Sync) {
+        self.for_each_range(len, |range| range.for_each(&body));
+    }
+
+    /// Runs `body` for ranges of indices that together cover `0..len` once.
+    ///
+    /// Like [`for_each_index`](Self::for_each_index), for bodies that do better
+    /// with many indices at a time. `body` is not called for an empty range.
+    ///
+    /// # Panics
+    ///
+    /// Like [`for_each_index`](Self::for_each_index).
+    pub fn for_each_range(&self, len: usize, body: impl Fn(Range<usize>) + Sync) {
+        flat_loop::for_each_range(&self.shared, len, &body);
+    }
+
+    /// Like [`for_each_range`](Self::for_each_range), and tells `body` the slot
+    /// of the thread that runs it: `body(slot, range)`.
+    ///
+    /// Slots are below [`parallelism`](Self::parallelism), and no two threads
+    /// that run batches in this pool have the same one at the same time. So
+    /// there can be a buffer per slot, and nobody ever waits for it. Which
+    /// indices meet in one slot depends on timing.
+    ///
+    /// A batch that itself calls into the pool keeps its slot meanwhile, and
+    /// batches of that inner call may run on the same thread, with the same
+    /// slot. Let go of the slot's buffer before such a call.
+    ///
+    /// Outside threads share one slot, for one at a time. If another is inside
+    /// the pool already, the workers run this loop while its caller waits; in a
+    /// pool without workers such loops take turns. So a job must not start a
+    /// thread that runs such a loop, and wait for that thread.
+    ///
+    /// # Panics
+    ///
+    /// Like [`for_each_index`](Self::for_each_index).
+    ///
+    /// ```
+    /// # use ecs_jobs::{Pool, Threads};
+    /// # use std::sync::Mutex;
+    /// # let pool = Pool::new(Threads::Own(1)).unwrap();
+    /// let buffers: Vec<Mutex<Vec<usize>>> =
+    ///     (0..pool.parallelism()).map(|_| Mutex::new(Vec::new())).collect();
+    /// pool.for_each_range_with_slot(100, |slot, range| {
+    ///     let mut buffer = buffers[slot].try_lock().expect("nobody else has this slot");
+    ///     buffer.extend(range.filter(|index| index % 9 == 0));
+    /// });
+    /// let found: usize = buffers.iter().map(|buffer| buffer.lock().unwrap().len()).sum();
+    /// assert_eq!(found, 12);
+    /// ```
+    pub fn for_each_range_with_slot(&self, len: usize, body: impl Fn(usize, Range<usize>) + Sync) {
+        flat_loop::for_each_range_with_slot(&self.shared, len, &body);
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        self.shared.close();
+        for thread in self.threads.drain(..) {
+            // A worker keeps the panics of jobs inside, so it ends well; and if
+            // it did not, a panic in a drop would only hide why.
+            drop(thread.join());
+        }
+    }
+}
+
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("worker_count", &self.worker_count()).finish_non_exhaustive()
+    }
+}

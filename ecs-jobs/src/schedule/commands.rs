@@ -1,0 +1,96 @@
+//! Recording structural changes inside a system.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use ecs_core::{CommandBuffer, World};
+
+use super::access::SystemAccess;
+use super::param::{RunContext, SystemParam};
+use crate::sync::{Mutex, MutexGuard};
+
+/// Structural changes that are made at the sync point, after the last system: a
+/// [`CommandBuffer`] of the system's own, and one for each thread of its parallel loops.
+///
+/// The commands of systems are played in the order in which the systems were added; those of one
+/// system by sort key. [`Query::par_for_each_with`](super::Query::par_for_each_with) sets the key.
+pub struct Commands<'a> {
+    state: &'a mut CommandsState,
+}
+
+/// One buffer for each seat that a batch of a parallel loop can run on.
+#[derive(Debug)]
+pub struct CommandsState {
+    world: u64,
+    /// The first is the system's own.
+    buffers: Vec<CommandBuffer>,
+    /// While a parallel loop runs, its threads' buffers are here.
+    lent: Vec<Mutex<CommandBuffer>>,
+}
+
+impl SystemParam for Commands<'_> {
+    type State = CommandsState;
+    type Item<'a> = Commands<'a>;
+
+    fn init(world: &mut World, _access: &mut SystemAccess) -> CommandsState {
+        CommandsState {
+            world: world.id(),
+            buffers: vec![CommandBuffer::new(world)],
+            lent: Vec::new(),
+        }
+    }
+
+    fn fetch<'a>(
+        state: &'a mut CommandsState,
+        context: RunContext<'a>,
+    ) -> Result<Commands<'a>, String> {
+        while state.lent.len() < context.pool.parallelism() {
+            state.lent.push(Mutex::new(CommandBuffer::for_world_id(state.world)));
+        }
+        Ok(Commands { state })
+    }
+
+    fn command_buffers(state: &mut CommandsState) -> &mut [CommandBuffer] {
+        state.collect();
+        &mut state.buffers
+    }
+}
+
+impl CommandsState {
+    /// Puts the threads' buffers beside the system's own; empty ones come back in their place.
+    fn collect(&mut self) {
+        self.buffers.resize_with(1 + self.lent.len(), || CommandBuffer::for_world_id(self.world));
+        for (lent, buffer) in self.lent.iter().zip(&mut self.buffers[1..]) {
+            std::mem::swap(&mut *lent.lock(), buffer);
+        }
+    }
+}
+
+impl Commands<'_> {
+    /// The buffer of one seat of the pool, see
+    /// [`Pool::for_each_range_with_slot`](crate::Pool::for_each_range_with_slot). Nobody else
+    /// locks it while the batch runs.
+    pub(super) fn of_slot(&self, slot: usize) -> MutexGuard<'_, CommandBuffer> {
+        self.state.lent[slot].lock()
+    }
+}
+
+impl Deref for Commands<'_> {
+    type Target = CommandBuffer;
+
+    fn deref(&self) -> &CommandBuffer {
+        &self.state.buffers[0]
+    }
+}
+
+impl DerefMut for Commands<'_> {
+    fn deref_mut(&mut self) -> &mut CommandBuffer {
+        &mut self.state.buffers[0]
+    }
+}
+
+impl fmt::Debug for Commands<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Commands").finish_non_exhaustive()
+    }
+}

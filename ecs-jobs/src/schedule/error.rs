@@ -1,0 +1,71 @@
+//! What can be wrong with a schedule.
+
+use std::fmt;
+
+/// Why a schedule could not be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ScheduleError {
+    /// These systems each have to run before the next one, and the last before the first.
+    Circle {
+        /// The systems, in order.
+        systems: Vec<String>,
+    },
+    /// Two parameters of one system want the same thing, one of them to write.
+    Contradiction {
+        /// The system.
+        system: String,
+        /// What both of them want.
+        wanted: Vec<String>,
+    },
+    /// A system is to run before or after one that is not in the schedule.
+    UnknownSystem {
+        /// The system that asks.
+        system: String,
+        /// The one it asks for.
+        other: String,
+    },
+}
+
+impl fmt::Display for ScheduleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Circle { systems } => {
+                write!(f, "the order of these systems is a circle: {}", systems.join(" before "))
+            }
+            Self::Contradiction { system, wanted } => write!(
+                f,
+                "two parameters of {system} both want {}, one of them to write",
+                wanted.join(" and ")
+            ),
+            Self::UnknownSystem { system, other } => {
+                write!(f, "{system} is ordered relative to {other}, which is not in the schedule")
+            }
+        }
+    }
+}
+
+impl std::error::Error for ScheduleError {}
+
+/// Two systems that touch the same data, and whose order nobody declared: they run in the order
+/// in which they were added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ambiguity {
+    /// The system that was added first, and runs first.
+    pub first: String,
+    /// The other one.
+    pub second: String,
+    /// The components and resources that they share.
+    pub about: Vec<String>,
+}
+
+impl fmt::Display for Ambiguity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { first, second, about } = self;
+        write!(
+            f,
+            "{first} runs before {second} only because it was added first; both use {}",
+            about.join(", ")
+        )
+    }
+}

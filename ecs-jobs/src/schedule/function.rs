@@ -1,0 +1,129 @@
+//! Functions as systems.
+
+use std::any::type_name;
+use std::fmt;
+use std::marker::PhantomData;
+
+use ecs_core::{CommandBuffer, World};
+
+use super::access::SystemAccess;
+use super::param::{RunContext, SystemParam};
+use super::system::System;
+
+/// A function whose arguments are [`SystemParam`]s: up to eight of them.
+///
+/// `Marker` tells the compiler which of the many implementations is meant; it finds it by itself.
+pub trait SystemFunction<Marker>: Send + 'static {
+    /// The arguments as a tuple.
+    type Params: SystemParam;
+
+    /// Calls the function.
+    fn call(&mut self, arguments: <Self::Params as SystemParam>::Item<'_>);
+}
+
+/// A system that calls a function.
+pub struct FunctionSystem<Function, Marker>
+where
+    Function: SystemFunction<Marker>,
+{
+    function: Function,
+    name: &'static str,
+    state: Option<<Function::Params as SystemParam>::State>,
+    marker: PhantomData<fn() -> Marker>,
+}
+
+impl<Function: SystemFunction<Marker>, Marker> FunctionSystem<Function, Marker> {
+    pub(super) fn new(function: Function) -> Self {
+        Self { function, name: type_name::<Function>(), state: None, marker: PhantomData }
+    }
+}
+
+impl<Function: SystemFunction<Marker>, Marker> fmt::Debug for FunctionSystem<Function, Marker> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FunctionSystem").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl<Function: SystemFunction<Marker>, Marker> System for FunctionSystem<Function, Marker> {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn initialize(&mut self, world: &mut World) -> SystemAccess {
+        let mut access = SystemAccess::default();
+        self.state = Some(Function::Params::init(world, &mut access));
+        access
+    }
+
+    fn run(&mut self, context: RunContext<'_>) {
+        let state = self.state.as_mut().expect("a system is initialized before it runs");
+        match Function::Params::fetch(state, context) {
+            Ok(arguments) => self.function.call(arguments),
+            Err(why) => panic!("the system {} cannot run: {why}", self.name),
+        }
+    }
+
+    fn command_buffers(&mut self) -> &mut [CommandBuffer] {
+        self.state.as_mut().map_or(&mut [], Function::Params::command_buffers)
+    }
+}
+
+macro_rules! function_system {
+    ($(($param:ident $variable:ident)),*) => {
+        impl<$($param: SystemParam),*> SystemParam for ($($param,)*) {
+            type State = ($($param::State,)*);
+            type Item<'a> = ($($param::Item<'a>,)*);
+
+            fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
+                _ = (&world, &access);
+                ($($param::init(world, access),)*)
+            }
+
+            fn fetch<'a>(state: &'a mut Self::State, context: RunContext<'a>) -> Result<Self::Item<'a>, String> {
+                let ($($variable,)*) = state;
+                _ = context;
+                Ok(($($param::fetch($variable, context)?,)*))
+            }
+
+            fn command_buffers(state: &mut Self::State) -> &mut [CommandBuffer] {
+                let ($($variable,)*) = state;
+                $(
+                    let buffers = $param::command_buffers($variable);
+                    if !buffers.is_empty() {
+                        return buffers;
+                    }
+                )*
+                &mut []
+            }
+        }
+
+        impl<Function, $($param: SystemParam),*> SystemFunction<fn($($param),*)> for Function
+        where
+            Function: Send + 'static,
+            // The first bound names the parameters, the second lets them borrow from the run.
+            for<'f> &'f mut Function: FnMut($($param),*) + FnMut($($param::Item<'_>),*),
+        {
+            type Params = ($($param,)*);
+
+            fn call(&mut self, arguments: <Self::Params as SystemParam>::Item<'_>) {
+                // Spelled out for the compiler, which else takes the call for one with the
+                // parameters of the first bound.
+                fn inner<$($param),*>(mut function: impl FnMut($($param),*), $($variable: $param),*) {
+                    function($($variable),*);
+                }
+                let ($($variable,)*) = arguments;
+                inner(self, $($variable),*);
+            }
+        }
+    };
+}
+
+function_system!();
+function_system!((A a));
+function_system!((A a), (B b));
+function_system!((A a), (B b), (C c));
+function_system!((A a), (B b), (C c), (D d));
+function_system!((A a), (B b), (C c), (D d), (E e));
+function_system!((A a), (B b), (C c), (D d), (E e), (F f));
+function_system!((A a), (B b), (C c), (D d), (E e), (F f), (G g));
+function_system!((A a), (B b), (C c), (D d), (E e), (F f), (G g), (H h));

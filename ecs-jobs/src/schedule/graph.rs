@@ -1,0 +1,129 @@
+//! From systems and their order to a graph without circles.
+
+use ecs_core::World;
+
+use super::access::SystemAccess;
+use super::error::{Ambiguity, ScheduleError};
+
+/// Which system waits for which, by their places in the order of adding.
+#[derive(Debug)]
+pub(super) struct Graph {
+    /// For each system, those that wait for it.
+    pub(super) successors: Vec<Vec<usize>>,
+    /// For each system, how many it waits for.
+    pub(super) predecessor_counts: Vec<usize>,
+    pub(super) ambiguities: Vec<Ambiguity>,
+}
+
+/// Row by row, whether there is a way from one system to another.
+struct Reach {
+    count: usize,
+    bits: Vec<bool>,
+}
+
+impl Reach {
+    fn new(count: usize) -> Self {
+        Self { count, bits: vec![false; count * count] }
+    }
+
+    fn has(&self, from: usize, to: usize) -> bool {
+        self.bits[from * self.count + to]
+    }
+
+    /// Adds a step, and all ways that it makes.
+    fn add(&mut self, from: usize, to: usize) {
+        for start in 0..self.count {
+            if start != from && !self.has(start, from) {
+                continue;
+            }
+            self.bits[start * self.count + to] = true;
+            for end in 0..self.count {
+                if self.has(to, end) {
+                    self.bits[start * self.count + end] = true;
+                }
+            }
+        }
+    }
+}
+
+/// Compiles the graph: the declared steps, and between systems in conflict that no way connects a
+/// step in the order of adding.
+pub(super) fn compile(
+    names: &[String],
+    accesses: &[SystemAccess],
+    declared: &[(usize, usize)],
+    world: &World,
+) -> Result<Graph, ScheduleError> {
+    let count = names.len();
+    let mut reach = Reach::new(count);
+    for &(before, after) in declared {
+        if before == after || reach.has(after, before) {
+            return Err(circle(names, declared, before, after));
+        }
+        reach.add(before, after);
+    }
+    let mut edges = declared.to_vec();
+    let mut ambiguities = Vec::new();
+    for second in 0..count {
+        for first in 0..second {
+            if reach.has(first, second) || reach.has(second, first) {
+                continue;
+            }
+            let about = accesses[first].conflicts(&accesses[second], world);
+            if about.is_empty() {
+                continue;
+            }
+            reach.add(first, second);
+            edges.push((first, second));
+            ambiguities.push(Ambiguity {
+                first: names[first].clone(),
+                second: names[second].clone(),
+                about,
+            });
+        }
+    }
+    // A step that two others make up for is one counter less to bring down in every run.
+    let needed = |&(from, to): &(usize, usize)| {
+        !(0..count).any(|by| reach.has(from, by) && reach.has(by, to))
+    };
+    edges.retain(needed);
+    edges.sort_unstable();
+    edges.dedup();
+    let mut graph = Graph {
+        successors: vec![Vec::new(); count],
+        predecessor_counts: vec![0; count],
+        ambiguities,
+    };
+    for (from, to) in edges {
+        graph.successors[from].push(to);
+        graph.predecessor_counts[to] += 1;
+    }
+    Ok(graph)
+}
+
+/// Names the systems of a circle that the step from `before` to `after` closes.
+fn circle(
+    names: &[String],
+    declared: &[(usize, usize)],
+    before: usize,
+    after: usize,
+) -> ScheduleError {
+    // A way from `after` to `before` over the declared steps, found breadth first.
+    let mut came_from = vec![None; names.len()];
+    let mut queue = std::collections::VecDeque::from([after]);
+    while let Some(at) = queue.pop_front() {
+        for &(_, to) in declared.iter().filter(|&&(from, _)| from == at) {
+            if to != after && came_from[to].is_none() {
+                came_from[to] = Some(at);
+                queue.push_back(to);
+            }
+        }
+    }
+    let mut way = vec![before];
+    while let Some(previous) = way.last().and_then(|&at| came_from[at]) {
+        way.push(previous);
+    }
+    way.reverse();
+    way.push(way[0]);
+    ScheduleError::Circle { systems: way.into_iter().map(|system| names[system].clone()).collect() }
+}

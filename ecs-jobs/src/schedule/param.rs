@@ -1,0 +1,257 @@
+//! What the arguments of a system can be.
+
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+
+use ecs_core::{
+    ClaimPlan, ClaimView, CommandBuffer, Component, EnabledMut, Entity, QueryData,
+    QueryEntityError, View, ViewPlan, World, WorldCell,
+};
+
+use super::access::SystemAccess;
+use crate::pool::Pool;
+
+/// What a run has at hand.
+#[derive(Clone, Copy, Debug)]
+pub struct RunContext<'a> {
+    /// The world, shared with the systems that run at the same time.
+    pub cell: WorldCell<'a>,
+    /// The threads.
+    pub pool: &'a Pool,
+}
+
+/// A type that can be an argument of a system.
+pub trait SystemParam {
+    /// What is kept from run to run.
+    type State: Send + 'static;
+    /// The argument itself, for one run.
+    type Item<'a>;
+
+    /// Gets ready for a world; declares what will be touched.
+    fn init(world: &mut World, access: &mut SystemAccess) -> Self::State;
+
+    /// Takes what was declared.
+    ///
+    /// # Errors
+    /// Where it cannot be had, in words that complete "the system X ...".
+    fn fetch<'a>(
+        state: &'a mut Self::State,
+        context: RunContext<'a>,
+    ) -> Result<Self::Item<'a>, String>;
+
+    /// What the argument recorded during the run.
+    fn command_buffers(_state: &mut Self::State) -> &mut [CommandBuffer] {
+        &mut []
+    }
+}
+
+/// Reads a resource.
+pub struct Res<'a, T>(ecs_core::Res<'a, T>);
+
+/// Writes a resource.
+pub struct ResMut<'a, T>(ecs_core::ResMut<'a, T>);
+
+impl<T: Send + Sync + 'static> SystemParam for Res<'_, T> {
+    type State = ();
+    type Item<'a> = Res<'a, T>;
+
+    fn init(_world: &mut World, access: &mut SystemAccess) {
+        access.add_resource_read::<T>();
+    }
+
+    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<Res<'a, T>, String> {
+        context.cell.resource().map(Res).map_err(|error| error.to_string())
+    }
+}
+
+impl<T: Send + Sync + 'static> SystemParam for ResMut<'_, T> {
+    type State = ();
+    type Item<'a> = ResMut<'a, T>;
+
+    fn init(_world: &mut World, access: &mut SystemAccess) {
+        access.add_resource_write::<T>();
+    }
+
+    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<ResMut<'a, T>, String> {
+        context.cell.resource_mut().map(ResMut).map_err(|error| error.to_string())
+    }
+}
+
+impl<T> Deref for Res<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> Deref for ResMut<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for ResMut<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Res<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for ResMut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+/// A value of the system's own, kept from run to run.
+#[derive(Debug)]
+pub struct Local<'a, T>(&'a mut T);
+
+impl<T: Default + Send + 'static> SystemParam for Local<'_, T> {
+    type State = T;
+    type Item<'a> = Local<'a, T>;
+
+    fn init(_world: &mut World, _access: &mut SystemAccess) -> T {
+        T::default()
+    }
+
+    fn fetch<'a>(state: &'a mut T, _context: RunContext<'a>) -> Result<Local<'a, T>, String> {
+        Ok(Local(state))
+    }
+}
+
+impl<T> Deref for Local<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.0
+    }
+}
+
+impl<T> DerefMut for Local<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.0
+    }
+}
+
+/// Random access to the components of any entity: an [`ecs_core::View`].
+pub struct Lookup<'a, Q: QueryData>(View<'a, Q>);
+
+impl<Q: QueryData + 'static> SystemParam for Lookup<'_, Q> {
+    type State = ViewPlan<Q>;
+    type Item<'a> = Lookup<'a, Q>;
+
+    fn init(world: &mut World, access: &mut SystemAccess) -> ViewPlan<Q> {
+        let plan = world.view_plan::<Q>();
+        access.add_components(plan.access(), world);
+        plan
+    }
+
+    fn fetch<'a>(
+        plan: &'a mut ViewPlan<Q>,
+        context: RunContext<'a>,
+    ) -> Result<Lookup<'a, Q>, String> {
+        context.cell.view(plan).map(Lookup).map_err(|error| error.to_string())
+    }
+}
+
+impl<'a, Q: QueryData> Deref for Lookup<'a, Q> {
+    type Target = View<'a, Q>;
+
+    fn deref(&self) -> &View<'a, Q> {
+        &self.0
+    }
+}
+
+impl<'a, Q: QueryData> DerefMut for Lookup<'a, Q> {
+    fn deref_mut(&mut self) -> &mut View<'a, Q> {
+        &mut self.0
+    }
+}
+
+impl<Q: QueryData> fmt::Debug for Lookup<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Exclusive access to single entities from all threads of a parallel loop: an
+/// [`ecs_core::ClaimView`].
+pub struct Claims<'a, Q: QueryData>(ClaimView<'a, Q>);
+
+impl<Q: QueryData + 'static> SystemParam for Claims<'_, Q> {
+    type State = ClaimPlan<Q>;
+    type Item<'a> = Claims<'a, Q>;
+
+    fn init(world: &mut World, access: &mut SystemAccess) -> ClaimPlan<Q> {
+        let plan = world.claim_plan::<Q>();
+        access.add_components(plan.access(), world);
+        plan
+    }
+
+    fn fetch<'a>(
+        plan: &'a mut ClaimPlan<Q>,
+        context: RunContext<'a>,
+    ) -> Result<Claims<'a, Q>, String> {
+        context.cell.claims(plan).map(Claims).map_err(|error| error.to_string())
+    }
+}
+
+impl<'a, Q: QueryData> Deref for Claims<'a, Q> {
+    type Target = ClaimView<'a, Q>;
+
+    fn deref(&self) -> &ClaimView<'a, Q> {
+        &self.0
+    }
+}
+
+impl<Q: QueryData> fmt::Debug for Claims<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Switches `T` of any entity on and off, from any thread of the system.
+pub struct Toggles<'a, T: Component>(View<'a, EnabledMut<T>>);
+
+impl<T: Component> SystemParam for Toggles<'_, T> {
+    type State = ViewPlan<EnabledMut<T>>;
+    type Item<'a> = Toggles<'a, T>;
+
+    fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
+        let plan = world.view_plan::<EnabledMut<T>>();
+        access.add_components(plan.access(), world);
+        plan
+    }
+
+    fn fetch<'a>(
+        plan: &'a mut Self::State,
+        context: RunContext<'a>,
+    ) -> Result<Toggles<'a, T>, String> {
+        context.cell.view(plan).map(Toggles).map_err(|error| error.to_string())
+    }
+}
+
+impl<T: Component> Toggles<'_, T> {
+    /// Switches `T` of this entity on or off; returns what it was.
+    ///
+    /// # Errors
+    /// Where the entity is not in the world, or lacks the component.
+    pub fn set(&self, entity: Entity, enabled: bool) -> Result<bool, QueryEntityError> {
+        self.0.set(entity, enabled)
+    }
+}
+
+impl<T: Component> fmt::Debug for Toggles<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

@@ -1,0 +1,124 @@
+//! Scopes: jobs that borrow from the frame that waits for them.
+
+use crate::deque::Injector;
+use crate::group::{Group, Work};
+use crate::seat::Seat;
+use crate::shared::Shared;
+use crate::wait::share;
+use std::fmt;
+
+type Job<'scope> = Box<dyn FnOnce(&Scope<'scope>) + Send + 'scope>;
+
+/// A place to spawn jobs in, made by [`Pool::scope`](crate::Pool::scope).
+///
+/// Jobs may borrow whatever lives outside of the scope, because the scope ends
+/// only when all of them have ended. They get the scope as an argument and may
+/// spawn further jobs into it.
+///
+/// What a job borrows must outlive the scope, so this does not compile:
+///
+/// ```compile_fail,E0373
+/// # use ecs_jobs::{Pool, Threads};
+/// # let pool = Pool::new(Threads::None).unwrap();
+/// pool.scope(|scope| {
+///     let inside = 7;
+///     scope.spawn(|_| assert_eq!(inside, 7)); // `inside` is gone when it runs
+/// });
+/// ```
+///
+/// ```
+/// # use ecs_jobs::{Pool, Threads};
+/// # let pool = Pool::new(Threads::None).unwrap();
+/// let outside = 7;
+/// pool.scope(|scope| {
+///     scope.spawn(|_| assert_eq!(outside, 7));
+/// });
+/// ```
+///
+/// Nor can the scope itself be carried out of the closure:
+///
+/// ```compile_fail,E0521
+/// # use ecs_jobs::{Pool, Threads};
+/// # let pool = Pool::new(Threads::None).unwrap();
+/// let mut escaped = None;
+/// pool.scope(|scope| escaped = Some(scope));
+/// ```
+///
+/// Nor may a job reach for what only its own thread may touch:
+///
+/// ```compile_fail,E0277
+/// # use ecs_jobs::{Pool, Threads};
+/// # let pool = Pool::new(Threads::None).unwrap();
+/// let counter = std::cell::Cell::new(0);
+/// pool.scope(|scope| scope.spawn(|_| counter.set(1)));
+/// ```
+pub struct Scope<'scope> {
+    shared: &'scope Shared,
+    group: Group,
+    /// Jobs that have not started. Every unfinished job is counted in the
+    /// group, whether it is in here or running.
+    jobs: Injector<Job<'scope>>,
+}
+
+impl<'scope> Scope<'scope> {
+    /// Spawns a job that ends before the scope does.
+    ///
+    /// Jobs start in the order in which they were spawned; in a pool without
+    /// workers each also ends before the next one starts. The caller runs jobs
+    /// too, once it has come to the end of the scope.
+    ///
+    /// If a job of the scope panics, those that have not started yet are
+    /// dropped instead.
+    pub fn spawn(&self, job: impl FnOnce(&Scope<'scope>) + Send + 'scope) {
+        self.group.add_one();
+        self.jobs.push(Box::new(job));
+        self.shared.announce_work(&self.group, 1);
+    }
+
+    fn run(&self, job: Job<'scope>) {
+        if self.group.is_cancelled() {
+            // What the job owns may panic when dropped: that counts like a
+            // panic of the job.
+            self.group.run(|| drop(job));
+        } else {
+            self.group.run(|| job(self));
+        }
+    }
+}
+
+impl fmt::Debug for Scope<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scope").field("group", &self.group).finish_non_exhaustive()
+    }
+}
+
+impl Work for Scope<'_> {
+    fn group(&self) -> &Group {
+        &self.group
+    }
+
+    fn has_work(&self) -> bool {
+        !self.jobs.is_empty()
+    }
+
+    fn help(&self, _slot: Option<usize>) {
+        while let Some(job) = self.jobs.steal() {
+            self.run(job);
+            self.group.finish_job();
+        }
+    }
+}
+
+/// Runs `body` with a scope, then all the jobs spawned in it.
+pub(crate) fn scope<'scope, R>(
+    shared: &'scope Shared,
+    body: impl FnOnce(&Scope<'scope>) -> R,
+) -> R {
+    Seat::with(shared, |seat| {
+        let scope = Scope { shared, group: Group::new(0, seat.parker), jobs: Injector::new() };
+        let mut result = None;
+        share(shared, seat, &scope, || result = scope.group.run(|| body(&scope)));
+        scope.group.panics.resume_if_any();
+        result.expect("a scope whose body panicked has resumed the panic")
+    })
+}

@@ -1,0 +1,171 @@
+//! Seats: what a thread is to a pool while it is inside.
+//!
+//! A worker sits in its pool for life. An outside thread sits down for the
+//! length of a call, at the guest's bench if that is free. Seats of one thread
+//! form a list, because a worker of one pool may be a guest of another.
+#![expect(
+    unsafe_code,
+    reason = "a thread-local pointer leads to the seats on the thread's own stack"
+)]
+
+use crate::group::{Group, Visit};
+use crate::job::JobRef;
+use crate::shared::{Bench, Shared};
+use crate::sync::thread_local;
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+
+thread_local! {
+    /// The newest seat of this thread.
+    ///
+    /// Invariant J-5: it and the seats below it are alive, lie on this thread's
+    /// stack, and are unlinked, newest first, before they go.
+    static NEWEST: Cell<*const Seat> = const { Cell::new(ptr::null()) };
+}
+
+/// One thread's place in one pool.
+#[derive(Debug)]
+pub(crate) struct Seat {
+    /// Which pool; compared, never followed.
+    pool: *const Shared,
+    /// The number of this thread's parker.
+    pub(crate) parker: usize,
+    /// This thread's index among those that run batches. Guests that found the
+    /// bench taken have neither slot nor bench.
+    pub(crate) slot: Option<usize>,
+    bench: Option<Bench>,
+    /// The group whose job this thread is running.
+    group: Cell<Option<NonNull<Group>>>,
+    below: *const Seat,
+}
+
+impl Seat {
+    /// Sits a worker thread down while `run` runs.
+    pub(crate) fn with_worker<R>(
+        shared: &Shared,
+        slot: usize,
+        bench: Bench,
+        run: impl FnOnce(&Self) -> R,
+    ) -> R {
+        Self::linked(&Self::new(shared, slot, Some(slot), Some(bench)), run)
+    }
+
+    /// Finds this thread's seat in the pool, or sits down for this call.
+    pub(crate) fn with<R>(shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
+        let mut next = NEWEST.with(Cell::get);
+        // SAFETY: what `NEWEST` leads to is alive, and stays so during this
+        // call, because newer seats are unlinked before older ones (J-5).
+        while let Some(seat) = unsafe { next.as_ref() } {
+            if ptr::eq(seat.pool, shared) {
+                return run(seat);
+            }
+            next = seat.below;
+        }
+        Self::with_guest(shared, run)
+    }
+
+    fn with_guest<R>(shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
+        struct Guest<'a>(&'a Shared, Seat);
+
+        impl Drop for Guest<'_> {
+            fn drop(&mut self) {
+                match self.1.bench.take() {
+                    Some(bench) => self.0.give_back_guest_bench(bench),
+                    None => self.0.parkers.give_back(self.1.parker),
+                }
+            }
+        }
+
+        let bench = shared.take_guest_bench();
+        let slot = bench.is_some().then_some(shared.worker_count);
+        let parker = slot.unwrap_or_else(|| shared.parkers.borrow_number());
+        let guest = Guest(shared, Self::new(shared, parker, slot, bench));
+        Self::linked(&guest.1, run)
+    }
+
+    /// Gives this thread the only slot of a pool without workers while `run`
+    /// runs, after other outside threads that hold it.
+    pub(crate) fn with_inline_turn<R>(&self, shared: &Shared, run: impl FnOnce(usize) -> R) -> R {
+        if let Some(slot) = self.slot {
+            return run(slot);
+        }
+        let _turn = shared.inline_turn.lock();
+        let seat = Self::new(shared, self.parker, Some(0), None);
+        seat.group.set(self.group.get());
+        Self::linked(&seat, |_| run(0))
+    }
+
+    fn new(shared: &Shared, parker: usize, slot: Option<usize>, bench: Option<Bench>) -> Self {
+        let below = NEWEST.with(Cell::get);
+        Self { pool: ptr::from_ref(shared), parker, slot, bench, group: Cell::new(None), below }
+    }
+
+    /// Links `seat` while `run` runs, unwinding included (J-5).
+    fn linked<R>(seat: &Self, run: impl FnOnce(&Self) -> R) -> R {
+        struct Unlink(*const Seat);
+
+        impl Drop for Unlink {
+            fn drop(&mut self) {
+                NEWEST.with(|newest| newest.set(self.0));
+            }
+        }
+
+        NEWEST.with(|newest| newest.set(ptr::from_ref(seat)));
+        let _unlink = Unlink(seat.below);
+        run(seat)
+    }
+
+    /// The group whose job this thread is running.
+    pub(crate) fn group(&self) -> Option<NonNull<Group>> {
+        self.group.get()
+    }
+
+    /// Runs a job of `group`, so that groups which it opens are children of it.
+    /// The job keeps its panics inside.
+    pub(crate) fn inside<R>(&self, group: &Group, job: impl FnOnce() -> R) -> R {
+        let outer = self.group.replace(Some(NonNull::from(group)));
+        let result = job();
+        self.group.set(outer);
+        result
+    }
+
+    /// Helps the visited group, then leaves it.
+    pub(crate) fn help(&self, visit: &Visit<'_>) {
+        let work = visit.work();
+        self.inside(work.group(), || work.help(self.slot));
+    }
+
+    /// Whether this thread has a bench, which a shared join needs.
+    pub(crate) fn has_bench(&self) -> bool {
+        self.bench.is_some()
+    }
+
+    /// Puts a half of a join on the bench, and shares the oldest half if
+    /// thieves have nothing to take.
+    pub(crate) fn push(&self, shared: &Shared, half: JobRef) {
+        let bench = self.bench.as_ref().expect("only threads with a bench push");
+        let mut private = bench.private.borrow_mut();
+        private.push_back(half);
+        if bench.deque.is_empty() {
+            let oldest = private.pop_front().expect("one was pushed");
+            bench.deque.push(oldest);
+            shared.announce_job();
+        }
+    }
+
+    /// Takes the newest half back, unless it was stolen.
+    pub(crate) fn pop(&self) -> Option<JobRef> {
+        let bench = self.bench.as_ref().expect("only threads with a bench pop");
+        let private = bench.private.borrow_mut().pop_back();
+        private.or_else(|| bench.deque.pop())
+    }
+
+    /// Opens all halves to thieves, for the time that this thread sleeps.
+    pub(crate) fn share_all(&self, shared: &Shared) {
+        let Some(bench) = &self.bench else { return };
+        while let Some(oldest) = bench.private.borrow_mut().pop_front() {
+            bench.deque.push(oldest);
+            shared.announce_job();
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! The one door to atomics, locks, thread-locals, threads and the clock.
+//!
+//! Normally these are the standard library's and `parking_lot`'s; under
+//! `--cfg loom` they are loom's, with the same interface, so that the models in
+//! `loom_models` run the very code that ships. No other file of the pool names
+//! `std::sync`, `std::thread` or `parking_lot`.
+
+pub(crate) use self::chosen::*;
+use std::thread::available_parallelism;
+
+/// How many threads the machine runs at the same time, if it says.
+pub(crate) fn core_count() -> Option<usize> {
+    available_parallelism().ok().map(std::num::NonZero::get)
+}
+
+/// Looks a few times whether `condition` holds, with twice as long a pause after
+/// each look, and returns whether it did.
+///
+/// The looks take a lock, hence the growing pauses. It never yields: on a busy
+/// machine that burns what others need, and brings nothing (kotlinx.coroutines
+/// #884).
+pub(crate) fn spin_until(condition: impl Fn() -> bool) -> bool {
+    (0..SPIN_ROUNDS).any(|round| {
+        (0..1 << round).for_each(|_| spin_loop());
+        condition()
+    })
+}
+
+#[cfg(not(loom))]
+mod chosen {
+    pub(crate) use parking_lot::{Mutex, MutexGuard};
+    pub(crate) use std::hint::spin_loop;
+    pub(crate) use std::sync::Arc;
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+    pub(crate) use std::thread;
+    pub(crate) use std::thread_local;
+
+    /// How often a thread without work looks around before it goes to sleep:
+    /// a few microseconds in all.
+    pub(crate) const SPIN_ROUNDS: u32 = if cfg!(miri) { 1 } else { 7 };
+
+    /// A condition variable that hands the guard through, as loom's does.
+    #[derive(Debug)]
+    pub(crate) struct Condvar(parking_lot::Condvar);
+
+    impl Condvar {
+        pub(crate) fn new() -> Self {
+            Self(parking_lot::Condvar::new())
+        }
+
+        pub(crate) fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+            self.0.wait(&mut guard);
+            guard
+        }
+
+        pub(crate) fn notify_one(&self) {
+            self.0.notify_one();
+        }
+    }
+
+    /// `std::cell::UnsafeCell` with loom's interface: access is a closure over
+    /// a raw pointer, so that a model can see where it begins and ends.
+    #[derive(Debug)]
+    pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+    impl<T> UnsafeCell<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self(std::cell::UnsafeCell::new(value))
+        }
+
+        pub(crate) fn with_mut<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
+            access(self.0.get())
+        }
+    }
+
+    /// Measures how long something took.
+    #[derive(Debug)]
+    pub(crate) struct Stopwatch(std::time::Instant);
+
+    impl Stopwatch {
+        pub(crate) fn start() -> Self {
+            Self(std::time::Instant::now())
+        }
+
+        pub(crate) fn elapsed_ns(&self) -> u64 {
+            u64::try_from(self.0.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        }
+    }
+}
+
+#[cfg(loom)]
+mod chosen {
+    pub(crate) use loom::cell::UnsafeCell;
+    pub(crate) use loom::hint::spin_loop;
+    pub(crate) use loom::sync::Arc;
+    pub(crate) use loom::sync::MutexGuard;
+    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+    pub(crate) use loom::thread;
+
+    /// loom's macro, which does not know the `const` form.
+    macro_rules! loom_thread_local {
+        ($(#[$attribute:meta])* static $name:ident: $type:ty = const { $value:expr };) => {
+            loom::thread_local! { $(#[$attribute])* static $name: $type = $value; }
+        };
+    }
+    pub(crate) use loom_thread_local as thread_local;
+
+    /// Spinning only multiplies the schedules; the protocol must hold without.
+    pub(crate) const SPIN_ROUNDS: u32 = 0;
+
+    /// loom's mutex with `parking_lot`'s interface: it cannot be poisoned,
+    /// because no user code runs under a lock of the pool.
+    #[derive(Debug)]
+    pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
+
+    impl<T> Mutex<T> {
+        pub(crate) fn new(value: T) -> Self {
+            Self(loom::sync::Mutex::new(value))
+        }
+
+        pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+            self.0.lock().expect("no lock of the pool is held across a panic")
+        }
+    }
+
+    #[derive(Debug)]
+    pub(crate) struct Condvar(loom::sync::Condvar);
+
+    impl Condvar {
+        pub(crate) fn new() -> Self {
+            Self(loom::sync::Condvar::new())
+        }
+
+        pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+            self.0.wait(guard).expect("no lock of the pool is held across a panic")
+        }
+
+        pub(crate) fn notify_one(&self) {
+            self.0.notify_one();
+        }
+    }
+
+    /// A clock for which everything takes for ever, so that every loop is
+    /// worth sharing.
+    #[derive(Debug)]
+    pub(crate) struct Stopwatch;
+
+    impl Stopwatch {
+        pub(crate) fn start() -> Self {
+            Self
+        }
+
+        pub(crate) fn elapsed_ns(&self) -> u64 {
+            u64::MAX
+        }
+    }
+}

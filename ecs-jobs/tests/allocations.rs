@@ -1,0 +1,55 @@
+//! Once warm, loops and joins allocate nothing.
+#![expect(unsafe_code, reason = "an allocator that counts is an unsafe trait's implementation")]
+
+use ecs_jobs::{Pool, Threads};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps to the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps to the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+fn use_the_pool(pool: &Pool) {
+    let sum = AtomicUsize::new(0);
+    // Slow enough that the workers come.
+    pool.for_each_range_with_slot(40, |_, range| {
+        std::thread::sleep(Duration::from_micros(20));
+        pool.for_each_index(range.len(), |index| {
+            std::thread::sleep(Duration::from_micros(5));
+            sum.fetch_add(index, Ordering::Relaxed);
+        });
+    });
+    pool.join(|| sum.load(Ordering::Relaxed), || pool.join(|| (), || ()));
+}
+
+// The only test of this file: others would allocate meanwhile.
+#[test]
+fn warm_loops_and_joins_do_not_allocate() {
+    let pool = Pool::new(Threads::Own(2)).expect("two threads are granted");
+    for _ in 0..20 {
+        use_the_pool(&pool);
+    }
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    for _ in 0..20 {
+        use_the_pool(&pool);
+    }
+    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+}

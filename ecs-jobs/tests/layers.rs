@@ -1,0 +1,116 @@
+//! The modules of this crate form layers: a file names, by `crate::` paths, only
+//! modules of lower layers.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Bottom to top. The list in ARCHITECTURE.md is this one.
+const LAYERS: &[&str] = &[
+    "sync",
+    "deque",
+    "event_count",
+    "panic_slot",
+    "job",
+    "group",
+    "shared",
+    "seat",
+    "wait",
+    "scope",
+    "join",
+    "flat_loop",
+    "worker",
+    "pool",
+    "schedule",
+    "loom_models",
+];
+
+/// The first of the modules that may know the ECS.
+const FIRST_ABOVE_THE_POOL: &str = "schedule";
+
+/// The module that a file belongs to: the first name below `src`.
+fn module_of(file: &Path) -> String {
+    let first = file.iter().next().expect("a file has a name");
+    Path::new(first).with_extension("").to_string_lossy().into_owned()
+}
+
+fn layer_of(module: &str) -> Option<usize> {
+    LAYERS.iter().position(|&layer| layer == module)
+}
+
+/// What stands after each `crate::` outside of comments.
+fn named_in(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| {
+        line.match_indices("crate::").map(|(place, prefix)| {
+            let rest = &line[place + prefix.len()..];
+            let end = rest.find(|c: char| c != '_' && !c.is_alphanumeric()).unwrap_or(rest.len());
+            &rest[..end]
+        })
+    })
+}
+
+/// Says what is wrong with the names in a file, if anything is.
+fn violations(file: &Path, text: &str) -> Vec<String> {
+    let module = module_of(file);
+    let Some(own) = layer_of(&module) else {
+        return vec![format!("{}: module `{module}` is in no layer", file.display())];
+    };
+    let mut found = Vec::new();
+    if text.contains("super::super::") {
+        found.push(format!("{}: `super::super::` hides a name from this test", file.display()));
+    }
+    for name in named_in(text) {
+        // Not a module: a list in braces, or something that `lib.rs` exports.
+        if layer_of(name).is_none_or(|layer| layer > own) {
+            found.push(format!("{}: names `crate::{name}`, not below it", file.display()));
+        }
+    }
+    if own < layer_of(FIRST_ABOVE_THE_POOL).expect("it is listed") && text.contains("ecs_core") {
+        found.push(format!("{}: the pool does not know the ECS", file.display()));
+    }
+    found
+}
+
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).expect("the folder is readable");
+    entries
+        .map(|entry| entry.expect("the entry is readable").path())
+        .flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] })
+        .collect()
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "reads the source files")]
+fn every_file_names_only_lower_layers() {
+    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut found = Vec::new();
+    let mut seen = 0;
+    for path in files_below(&src) {
+        let file = path.strip_prefix(&src).expect("it is below src");
+        if file != Path::new("lib.rs") {
+            seen += 1;
+            found.extend(violations(file, &fs::read_to_string(&path).expect("it is text")));
+        }
+    }
+    assert!(seen >= 14, "the scan sees the files: {seen}");
+    assert!(found.is_empty(), "{found:#?}");
+}
+
+#[test]
+fn an_upward_name_is_found() {
+    let check = |text| violations(Path::new("group.rs"), text).len();
+    assert_eq!(check("use crate::pool::Pool;"), 1);
+    assert_eq!(check("fn f() { crate::sync::fence(); crate::seat::sit(); }"), 1);
+    assert_eq!(check("use crate::Pool;"), 1);
+    assert_eq!(check("use crate::{pool, sync};"), 1);
+    assert_eq!(check("use super::super::pool;"), 1);
+    assert_eq!(check("use ecs_core::World;"), 1);
+    assert_eq!(check("// See crate::pool::Pool.\nuse crate::sync::Arc;\nuse crate::group::A;"), 0);
+}
+
+#[test]
+fn a_file_in_a_folder_belongs_to_the_folder() {
+    let inner = Path::new("deque/modelled.rs");
+    assert!(violations(inner, "use crate::sync::Arc;").is_empty());
+    assert_eq!(violations(inner, "use crate::worker::run;").len(), 1);
+    assert_eq!(violations(Path::new("stray.rs"), "").len(), 1);
+}

@@ -1,0 +1,101 @@
+//! Cells: the squares of a grid, named by column and row.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use glam::Vec2;
+
+/// A square of a grid: column `x` grows to the east, row `y` to the south.
+///
+/// `(0, 0)` is an ordinary cell, the first byte of the first row of a map file;
+/// where no cell is meant, the type is `Option<Cell>`. Cells order as they are
+/// read, row by row. A cell does not know its grid: whether it lies inside is
+/// asked of the grid.
+///
+/// ```
+/// use nav::Cell;
+/// let mut cells = [Cell::new(0, 1), Cell::new(5, 0)];
+/// cells.sort();
+/// assert_eq!(cells[0], Cell::new(5, 0));
+/// assert_eq!(cells[0].to_string(), "(5, 0)");
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Cell {
+    /// Column, 0 at the west edge.
+    pub x: u16,
+    /// Row, 0 at the north edge.
+    pub y: u16,
+}
+
+impl Cell {
+    /// The cell in column `x` and row `y`.
+    #[must_use]
+    pub const fn new(x: u16, y: u16) -> Self {
+        Self { x, y }
+    }
+
+    /// The middle of this cell in map units, where one cell is one unit wide.
+    ///
+    /// ```
+    /// # use nav::Cell;
+    /// assert_eq!(Cell::new(2, 7).centre(), glam::Vec2::new(2.5, 7.5));
+    /// ```
+    #[must_use]
+    pub fn centre(self) -> Vec2 {
+        Vec2::new(f32::from(self.x) + 0.5, f32::from(self.y) + 0.5)
+    }
+
+    /// The cell that contains a position, or `None` where no cell can be: left
+    /// of or above the origin, beyond column or row 65,535, or not a number.
+    ///
+    /// A position on the line between two cells belongs to the eastern or
+    /// southern one.
+    ///
+    /// ```
+    /// # use nav::Cell;
+    /// use glam::Vec2;
+    /// assert_eq!(Cell::containing(Vec2::new(2.9, 0.0)), Some(Cell::new(2, 0)));
+    /// assert_eq!(Cell::containing(Vec2::new(-0.1, 0.0)), None);
+    /// assert_eq!(Cell::containing(Vec2::NAN), None);
+    /// ```
+    #[must_use]
+    pub fn containing(position: Vec2) -> Option<Self> {
+        Some(Self { x: whole_part(position.x)?, y: whole_part(position.y)? })
+    }
+
+    /// Row and column in one word that orders as cells do.
+    pub(crate) const fn to_bits(self) -> u32 {
+        (self.y as u32) << 16 | self.x as u32
+    }
+
+    /// The inverse of [`Cell::to_bits`].
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves are taken apart")]
+    pub(crate) const fn from_bits(bits: u32) -> Self {
+        Self { x: bits as u16, y: (bits >> 16) as u16 }
+    }
+}
+
+impl Ord for Cell {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.to_bits().cmp(&other.to_bits())
+    }
+}
+
+impl PartialOrd for Cell {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "({}, {})", self.x, self.y)
+    }
+}
+
+/// The coordinate of the cell line that `value` falls into.
+#[expect(clippy::cast_possible_truncation, reason = "the range is tested first")]
+fn whole_part(value: f32) -> Option<u16> {
+    // The range test is also false for NaN, so no separate test is needed.
+    (0.0..65_536.0).contains(&value).then_some(value as u16)
+}

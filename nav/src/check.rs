@@ -1,0 +1,120 @@
+//! Checking paths step by step, independently of what found them.
+
+use std::fmt;
+
+use crate::cell::Cell;
+use crate::cost::{Cost, DIAGONAL, STRAIGHT};
+use crate::direction::{Direction, MoveRule};
+use crate::grid::Grid;
+
+/// The exact cost of a path, from its first cell to its last, if every cell is
+/// open and every step legal.
+///
+/// This reads cells one by one and shares no code with the searches, so tests
+/// and demos use it to judge them.
+///
+/// ```
+/// use nav::{Cell, Grid, MoveRule, PathFault, STRAIGHT, path_cost};
+/// let grid = Grid::from_fn(3, 1, |_| true)?;
+/// let path = [0, 1, 2].map(|x| Cell::new(x, 0));
+/// let cost = path_cost(&grid, MoveRule::BothFree, &path).unwrap();
+/// assert_eq!(cost.units(), u64::from(2 * STRAIGHT));
+///
+/// let jump = [path[0], path[2]];
+/// assert_eq!(path_cost(&grid, MoveRule::BothFree, &jump), Err(PathFault::Jump { step: 1 }));
+/// # Ok::<(), nav::GridSizeError>(())
+/// ```
+///
+/// # Errors
+/// The first fault along the path.
+pub fn path_cost(grid: &Grid, rule: MoveRule, path: &[Cell]) -> Result<Cost, PathFault> {
+    let Some(&first) = path.first() else { return Err(PathFault::Empty) };
+    if !grid.is_open(first) {
+        return Err(PathFault::Blocked { step: 0 });
+    }
+    let mut cost = Cost::ZERO;
+    for (i, pair) in path.windows(2).enumerate() {
+        cost += step_cost(grid, rule, pair[0], pair[1], i + 1)?;
+    }
+    Ok(cost)
+}
+
+/// The cost of one step, whose number is for the fault alone.
+fn step_cost(
+    grid: &Grid,
+    rule: MoveRule,
+    from: Cell,
+    to: Cell,
+    step: usize,
+) -> Result<Cost, PathFault> {
+    if !grid.is_open(to) {
+        return Err(PathFault::Blocked { step });
+    }
+    let direction = Direction::between(from, to).ok_or(PathFault::Jump { step })?;
+    if direction.is_diagonal() && !may_pass_diagonally(grid, rule, from, to) {
+        return Err(PathFault::CutCorner { step });
+    }
+    let length = if direction.is_diagonal() { DIAGONAL } else { STRAIGHT };
+    let weight = grid.weight(from).max(grid.weight(to)).unwrap_or_default();
+    Ok(Cost::from_units(u64::from(length) * weight.factor()))
+}
+
+fn may_pass_diagonally(grid: &Grid, rule: MoveRule, from: Cell, to: Cell) -> bool {
+    let beside = [Cell::new(from.x, to.y), Cell::new(to.x, from.y)];
+    let free_count = beside.into_iter().filter(|&cell| grid.is_open(cell)).count();
+    match rule {
+        MoveRule::Orthogonal => false,
+        MoveRule::BothFree => free_count == 2,
+        MoveRule::OneFree => free_count >= 1,
+        MoveRule::Always => true,
+    }
+}
+
+/// What is wrong with a path. Step `i` is the one that enters cell `i` of it;
+/// step 0 stands for its first cell.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum PathFault {
+    /// It has no cells.
+    Empty,
+    /// The cell entered is solid or outside of the grid.
+    Blocked {
+        /// Which step.
+        step: usize,
+    },
+    /// The two cells do not touch, or are the same.
+    Jump {
+        /// Which step.
+        step: usize,
+    },
+    /// The rule forbids this diagonal.
+    CutCorner {
+        /// Which step.
+        step: usize,
+    },
+}
+
+impl PathFault {
+    /// The same fault in a path that has `by` cells more in front.
+    pub(crate) const fn later(self, by: usize) -> Self {
+        match self {
+            Self::Empty => Self::Empty,
+            Self::Blocked { step } => Self::Blocked { step: step + by },
+            Self::Jump { step } => Self::Jump { step: step + by },
+            Self::CutCorner { step } => Self::CutCorner { step: step + by },
+        }
+    }
+}
+
+impl fmt::Display for PathFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => write!(f, "the path has no cells"),
+            Self::Blocked { step } => write!(f, "step {step} enters a solid cell"),
+            Self::Jump { step } => write!(f, "step {step} goes to a cell that does not touch"),
+            Self::CutCorner { step } => write!(f, "step {step} cuts a corner"),
+        }
+    }
+}
+
+impl std::error::Error for PathFault {}

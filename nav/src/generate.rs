@@ -1,0 +1,226 @@
+//! Maps of our own making: the same size and seed give the same map for ever.
+//!
+//! The two maps in `demos/maps` come from here, and a test holds them to it.
+
+use crate::cell::Cell;
+use crate::grid::{Grid, GridSizeError, check_size};
+use crate::rng::{SplitMix64, pick};
+
+/// Columns and rows of the plot that each room of a dungeon is built on.
+const PLOT: u16 = 16;
+/// Wings that a dungeon is divided into along each side.
+const WINGS: (u16, u16) = (3, 2);
+
+/// A dungeon of rooms and corridors, in wings that only digging can connect.
+///
+/// Every plot of 16 x 16 cells gets a room, some with pillars. Rooms of one wing
+/// are joined by a spanning tree of corridors and a few more for loops; nothing
+/// leads from one wing to another, but at some places only a few cells of rock
+/// stand between. Part of the rooms are vaults with no door at all. Plots that
+/// would leave the map are not built on; a map smaller than one plot is solid.
+///
+/// ```
+/// use nav::{MoveRule, Terrain, generate};
+/// let dungeon = Terrain::new(generate::dungeon(128, 96, 1)?, MoveRule::default());
+/// assert!(dungeon.regions().count() >= 6);
+/// # Ok::<(), nav::GridSizeError>(())
+/// ```
+///
+/// # Errors
+/// The size is not one that a grid can have.
+pub fn dungeon(width: u32, height: u32, seed: u64) -> Result<Grid, GridSizeError> {
+    let mut canvas = Canvas::new(width, height)?;
+    let mut rng = SplitMix64::new(seed);
+    let (columns, rows) = (canvas.width / PLOT, canvas.height / PLOT);
+    let plots: Vec<(u16, u16)> =
+        (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row))).collect();
+    let rooms: Vec<Room> =
+        plots.iter().map(|&plot| Room::random(&mut rng, plot, (columns, rows))).collect();
+    for room in &rooms {
+        canvas.carve_room(&mut rng, room);
+    }
+    for (a, b) in corridors(&mut rng, &rooms, usize::from(columns)) {
+        canvas.carve_corridor(&mut rng, rooms[a].centre, rooms[b].centre);
+    }
+    canvas.into_grid()
+}
+
+/// A cavern of rounded caves, some of them closed.
+///
+/// Noise, smoothed by a cellular automaton: a cell becomes rock if five or more
+/// of the nine cells around and including it are rock (the method of J. Babcock,
+/// "Cellular Automata Method for Generating Random Cave-Like Levels", 2005). The
+/// border of the map is solid.
+///
+/// ```
+/// use nav::generate;
+/// let cavern = generate::cavern(64, 48, 1)?;
+/// assert!(cavern.open_count() > 64 * 48 / 4);
+/// # Ok::<(), nav::GridSizeError>(())
+/// ```
+///
+/// # Errors
+/// The size is not one that a grid can have.
+pub fn cavern(width: u32, height: u32, seed: u64) -> Result<Grid, GridSizeError> {
+    const OPEN_PERCENT: u16 = 56;
+    const SMOOTHING_ROUNDS: usize = 4;
+    let mut canvas = Canvas::new(width, height)?;
+    let mut rng = SplitMix64::new(seed);
+    for y in 1..canvas.height.saturating_sub(1) {
+        for x in 1..canvas.width.saturating_sub(1) {
+            canvas.set(x, y, rng.percent(OPEN_PERCENT));
+        }
+    }
+    for _ in 0..SMOOTHING_ROUNDS {
+        canvas = canvas.smoothed();
+    }
+    canvas.into_grid()
+}
+
+/// A room, walls not included.
+struct Room {
+    west: u16,
+    north: u16,
+    width: u16,
+    height: u16,
+    centre: (u16, u16),
+    /// Rooms of one wing are joined, others are not.
+    wing: u16,
+    is_vault: bool,
+}
+
+impl Room {
+    const SIDE_MIN: u16 = 5;
+    const SIDE_MAX: u16 = 13;
+    const VAULT_PERCENT: u16 = 8;
+
+    fn random(
+        rng: &mut SplitMix64,
+        (column, row): (u16, u16),
+        (columns, rows): (u16, u16),
+    ) -> Self {
+        let mut side = || Self::SIDE_MIN + rng.below(Self::SIDE_MAX - Self::SIDE_MIN + 1);
+        let (width, height) = (side(), side());
+        // At least one cell of wall stays on each side of the plot.
+        let mut offset = |side: u16| 1 + rng.below(PLOT - 1 - side);
+        let west = column * PLOT + offset(width);
+        let north = row * PLOT + offset(height);
+        let wing = row * WINGS.1 / rows * WINGS.0 + column * WINGS.0 / columns;
+        let centre = (west + width / 2, north + height / 2);
+        let is_vault = rng.percent(Self::VAULT_PERCENT);
+        Self { west, north, width, height, centre, wing, is_vault }
+    }
+}
+
+/// Pairs of rooms to join: a spanning tree of each wing in random order, as in
+/// Kruskal's algorithm, and one in four of the pairs left over.
+fn corridors(rng: &mut SplitMix64, rooms: &[Room], columns: usize) -> Vec<(usize, usize)> {
+    const LOOP_PERCENT: u16 = 25;
+    let mut pairs = neighbouring_rooms(rooms, columns);
+    shuffle(rng, &mut pairs);
+    let mut groups: Vec<usize> = (0..rooms.len()).collect();
+    pairs.retain(|&(a, b)| {
+        let (keep, lose) = (groups[a], groups[b]);
+        for group in groups.iter_mut().filter(|group| **group == lose) {
+            *group = keep;
+        }
+        keep != lose || rng.percent(LOOP_PERCENT)
+    });
+    pairs
+}
+
+/// Pairs of rooms of one wing side by side or one above the other.
+fn neighbouring_rooms(rooms: &[Room], columns: usize) -> Vec<(usize, usize)> {
+    let is_joinable = |&(a, b): &(usize, usize)| {
+        let (a, b) = (&rooms[a], &rooms[b]);
+        a.wing == b.wing && !a.is_vault && !b.is_vault
+    };
+    let to_east = (0..rooms.len()).filter(|i| (i + 1) % columns != 0).map(|i| (i, i + 1));
+    let to_south = (columns..rooms.len()).map(|i| (i - columns, i));
+    to_east.chain(to_south).filter(is_joinable).collect()
+}
+
+/// Shuffles by the method of Fisher and Yates.
+fn shuffle<T>(rng: &mut SplitMix64, items: &mut [T]) {
+    for end in (2..=items.len()).rev() {
+        let other = pick(rng.next(), end);
+        items.swap(end - 1, other);
+    }
+}
+
+/// A map in the making.
+struct Canvas {
+    width: u16,
+    height: u16,
+    open: Vec<bool>,
+}
+
+impl Canvas {
+    fn new(width: u32, height: u32) -> Result<Self, GridSizeError> {
+        let (width, height) = check_size(width, height)?;
+        Ok(Self { width, height, open: vec![false; usize::from(width) * usize::from(height)] })
+    }
+
+    fn set(&mut self, x: u16, y: u16, open: bool) {
+        let i = self.index(x, y);
+        self.open[i] = open;
+    }
+
+    fn index(&self, x: u16, y: u16) -> usize {
+        usize::from(y) * usize::from(self.width) + usize::from(x)
+    }
+
+    fn carve(&mut self, xs: impl Iterator<Item = u16> + Clone, ys: impl Iterator<Item = u16>) {
+        for y in ys {
+            for x in xs.clone() {
+                self.set(x, y, true);
+            }
+        }
+    }
+
+    /// Opens a room; large ones may keep pillars every fourth cell.
+    fn carve_room(&mut self, rng: &mut SplitMix64, room: &Room) {
+        const PILLAR_PERCENT: u16 = 40;
+        let (east, south) = (room.west + room.width, room.north + room.height);
+        self.carve(room.west..east, room.north..south);
+        if room.width.min(room.height) < 9 || !rng.percent(PILLAR_PERCENT) {
+            return;
+        }
+        for y in (room.north + 2..south - 2).step_by(4) {
+            for x in (room.west + 2..east - 2).step_by(4) {
+                self.set(x, y, false);
+            }
+        }
+    }
+
+    /// Opens a corridor with one bend, one or two cells wide, between the centres
+    /// of two rooms.
+    fn carve_corridor(&mut self, rng: &mut SplitMix64, a: (u16, u16), b: (u16, u16)) {
+        let wide = u16::from(rng.percent(30));
+        let bend = if rng.percent(50) { (a.0, b.1) } else { (b.0, a.1) };
+        for (from, to) in [(a, bend), (bend, b)] {
+            let xs = from.0.min(to.0)..=from.0.max(to.0) + wide;
+            let ys = from.1.min(to.1)..=from.1.max(to.1) + wide;
+            self.carve(xs, ys);
+        }
+    }
+
+    /// One round of the cellular automaton.
+    fn smoothed(&self) -> Self {
+        const OPEN_COUNT_MIN: usize = 5;
+        let mut open = vec![false; self.open.len()];
+        for y in 1..self.height.saturating_sub(1) {
+            for x in 1..self.width.saturating_sub(1) {
+                let around = (y - 1..=y + 1).flat_map(|y| (x - 1..=x + 1).map(move |x| (x, y)));
+                let open_count = around.filter(|&(x, y)| self.open[self.index(x, y)]).count();
+                open[self.index(x, y)] = open_count >= OPEN_COUNT_MIN;
+            }
+        }
+        Self { open, ..*self }
+    }
+
+    fn into_grid(self) -> Result<Grid, GridSizeError> {
+        let is_open = |cell: Cell| self.open[self.index(cell.x, cell.y)];
+        Grid::from_fn(self.width.into(), self.height.into(), is_open)
+    }
+}

@@ -1,0 +1,338 @@
+//! The grid: which cells can be crossed, and how hard each is to cross.
+
+pub(crate) mod change;
+pub(crate) mod plane;
+
+use std::fmt;
+
+use crate::cell::Cell;
+use crate::cost::Weight;
+use crate::direction::{MoveRule, members};
+use crate::grid::change::{Change, ChangeKind, ChangeLog, GridVersion};
+use crate::grid::plane::BitPlane;
+
+/// The longest side that a grid may have, in cells.
+pub const SIDE_MAX: u32 = 16_384;
+/// The greatest number of cells that a grid may have.
+pub const CELL_COUNT_MAX: u32 = 1 << 24;
+
+/// A rectangle of cells, each open or solid and each with a weight.
+///
+/// Passability is a bit plane with a frame of solid cells around it, so nothing
+/// ever reads beyond the map. Weights are a byte per cell. What hangs together
+/// is not known here: [`Terrain`](crate::Terrain) adds the regions, and is
+/// what most code wants.
+///
+/// Every edit moves the version on by one and is remembered for a while, so that
+/// whoever derived something from the grid can find out whether it still holds.
+///
+/// ```
+/// use nav::{Cell, Grid};
+/// let mut grid = Grid::solid(8, 4)?;
+/// assert!(grid.dig(Cell::new(3, 2)));
+/// assert!(!grid.dig(Cell::new(3, 2))); // open already
+/// assert!(!grid.dig(Cell::new(8, 0))); // outside
+/// assert_eq!(grid.version().get(), 1);
+/// assert_eq!(grid.open_count(), 1);
+/// # Ok::<(), nav::GridSizeError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Grid {
+    width: u16,
+    height: u16,
+    open: BitPlane,
+    weights: Vec<Weight>,
+    census: Census,
+    changes: ChangeLog,
+}
+
+impl Grid {
+    /// A grid of solid cells of weight one.
+    ///
+    /// # Errors
+    /// A side is zero or longer than [`SIDE_MAX`], or there are more cells than
+    /// [`CELL_COUNT_MAX`].
+    pub fn solid(width: u32, height: u32) -> Result<Self, GridSizeError> {
+        let (width, height) = check_size(width, height)?;
+        let cell_count = usize::from(width) * usize::from(height);
+        Ok(Self {
+            width,
+            height,
+            open: BitPlane::new(width, height),
+            weights: vec![Weight::ONE; cell_count],
+            census: Census::default(),
+            changes: ChangeLog::default(),
+        })
+    }
+
+    /// A grid of weight one whose open cells are those that `is_open` accepts.
+    ///
+    /// The cells are asked for in reading order. The version starts at zero.
+    ///
+    /// ```
+    /// use nav::Grid;
+    /// let checkers = Grid::from_fn(4, 4, |cell| (cell.x + cell.y) % 2 == 0)?;
+    /// assert_eq!(checkers.open_count(), 8);
+    /// # Ok::<(), nav::GridSizeError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Grid::solid`].
+    pub fn from_fn(
+        width: u32,
+        height: u32,
+        mut is_open: impl FnMut(Cell) -> bool,
+    ) -> Result<Self, GridSizeError> {
+        let mut grid = Self::solid(width, height)?;
+        for y in 0..grid.height {
+            for x in 0..grid.width {
+                let cell = Cell { x, y };
+                if is_open(cell) {
+                    grid.open.set(cell, true);
+                    grid.census.add(Weight::ONE);
+                }
+            }
+        }
+        Ok(grid)
+    }
+
+    /// Cells per row.
+    #[must_use]
+    pub const fn width(&self) -> u16 {
+        self.width
+    }
+
+    /// Rows.
+    #[must_use]
+    pub const fn height(&self) -> u16 {
+        self.height
+    }
+
+    /// All cells, open and solid.
+    #[must_use]
+    pub fn cell_count(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// All open cells.
+    #[must_use]
+    pub const fn open_count(&self) -> usize {
+        self.census.open_count
+    }
+
+    /// Whether a cell lies inside the grid.
+    #[must_use]
+    pub const fn contains(&self, cell: Cell) -> bool {
+        cell.x < self.width && cell.y < self.height
+    }
+
+    /// The place of a cell in reading order, for arrays of one's own with an
+    /// element per cell, or `None` outside.
+    #[must_use]
+    pub fn index(&self, cell: Cell) -> Option<usize> {
+        self.contains(cell).then(|| self.index_inside(cell))
+    }
+
+    /// All cells in reading order.
+    pub fn cells(&self) -> impl Iterator<Item = Cell> + use<> {
+        let width = self.width;
+        (0..self.height).flat_map(move |y| (0..width).map(move |x| Cell { x, y }))
+    }
+
+    /// Whether a cell can be crossed; outside of the grid nothing can.
+    #[must_use]
+    pub fn is_open(&self, cell: Cell) -> bool {
+        self.contains(cell) && self.open.get(cell)
+    }
+
+    /// The weight of a cell, which solid cells keep as well, or `None` outside.
+    #[must_use]
+    pub fn weight(&self, cell: Cell) -> Option<Weight> {
+        self.contains(cell).then(|| self.weight_inside(cell))
+    }
+
+    /// The least and the greatest weight of all open cells, or `None` if none is
+    /// open.
+    #[must_use]
+    pub fn weight_range(&self) -> Option<(Weight, Weight)> {
+        self.census.range
+    }
+
+    /// The cells that one legal step leads to, in the order of
+    /// [`Direction::ALL`](crate::Direction::ALL).
+    ///
+    /// A solid cell has the same way out as an open one: an agent caught in a
+    /// fresh wall has to leave somehow.
+    ///
+    /// ```
+    /// use nav::{Cell, Grid, MoveRule};
+    /// let grid = Grid::from_fn(2, 2, |cell| cell != Cell::new(1, 0))?;
+    /// let steps = |rule| grid.neighbours(Cell::new(0, 0), rule).count();
+    /// assert_eq!(steps(MoveRule::BothFree), 1); // the corner is in the way
+    /// assert_eq!(steps(MoveRule::OneFree), 2);
+    /// # Ok::<(), nav::GridSizeError>(())
+    /// ```
+    pub fn neighbours(&self, cell: Cell, rule: MoveRule) -> impl Iterator<Item = Cell> + use<> {
+        let moves =
+            if self.contains(cell) { rule.table()[usize::from(self.ring(cell))] } else { 0 };
+        members(moves).map(move |direction| direction.step_inside(cell))
+    }
+
+    /// Opens a cell. False, and nothing happens, if it is open or outside.
+    pub fn dig(&mut self, cell: Cell) -> bool {
+        if !self.contains(cell) || self.open.get(cell) {
+            return false;
+        }
+        self.open.set(cell, true);
+        self.census.add(self.weight_inside(cell));
+        self.changes.push(cell, ChangeKind::Dug);
+        true
+    }
+
+    /// Makes a cell solid. False, and nothing happens, if it is solid or outside.
+    pub fn fill(&mut self, cell: Cell) -> bool {
+        if !self.is_open(cell) {
+            return false;
+        }
+        self.open.set(cell, false);
+        self.census.remove(self.weight_inside(cell));
+        self.changes.push(cell, ChangeKind::Filled);
+        true
+    }
+
+    /// Gives a cell a weight. False, and nothing happens, if it has that weight
+    /// or is outside.
+    pub fn set_weight(&mut self, cell: Cell, weight: Weight) -> bool {
+        if !self.contains(cell) || self.weight_inside(cell) == weight {
+            return false;
+        }
+        let index = self.index_inside(cell);
+        let before = std::mem::replace(&mut self.weights[index], weight);
+        if self.open.get(cell) {
+            // Added first, so that the census never looks empty in between.
+            self.census.add(weight);
+            self.census.remove(before);
+        }
+        self.changes.push(cell, ChangeKind::Weighed);
+        true
+    }
+
+    /// How many edits changed this grid since it was made.
+    #[must_use]
+    pub fn version(&self) -> GridVersion {
+        self.changes.version()
+    }
+
+    /// The changes after a version, oldest first, or `None` if they are more than
+    /// the grid remembers ([`CHANGES_MAX`](crate::CHANGES_MAX)).
+    ///
+    /// ```
+    /// use nav::{Cell, ChangeKind, Grid};
+    /// let mut grid = Grid::solid(4, 4)?;
+    /// let before = grid.version();
+    /// grid.dig(Cell::new(1, 1));
+    /// let kinds: Vec<_> = grid.changes_since(before).unwrap().map(|change| change.kind).collect();
+    /// assert_eq!(kinds, [ChangeKind::Dug]);
+    /// # Ok::<(), nav::GridSizeError>(())
+    /// ```
+    #[must_use]
+    pub fn changes_since(&self, version: GridVersion) -> Option<impl Iterator<Item = Change> + '_> {
+        self.changes.since(version)
+    }
+
+    /// The open cells around a cell inside the grid, as a set of directions.
+    #[inline]
+    pub(crate) fn ring(&self, cell: Cell) -> u8 {
+        debug_assert!(self.contains(cell), "{cell} lies outside of the grid");
+        self.open.ring(cell)
+    }
+
+    #[inline]
+    pub(crate) fn index_inside(&self, cell: Cell) -> usize {
+        debug_assert!(self.contains(cell), "{cell} lies outside of the grid");
+        usize::from(cell.y) * usize::from(self.width) + usize::from(cell.x)
+    }
+
+    #[inline]
+    pub(crate) fn weight_inside(&self, cell: Cell) -> Weight {
+        self.weights[self.index_inside(cell)]
+    }
+}
+
+/// How many open cells there are of each weight.
+///
+/// Searches scale their estimate by the least weight, so it must be known
+/// without a pass over the map.
+#[derive(Clone, Debug)]
+struct Census {
+    counts: Box<[u32; 256]>,
+    open_count: usize,
+    range: Option<(Weight, Weight)>,
+}
+
+impl Default for Census {
+    fn default() -> Self {
+        Self { counts: Box::new([0; 256]), open_count: 0, range: None }
+    }
+}
+
+impl Census {
+    fn add(&mut self, weight: Weight) {
+        self.open_count += 1;
+        self.counts[usize::from(weight.get())] += 1;
+        let (min, max) = self.range.unwrap_or((weight, weight));
+        self.range = Some((min.min(weight), max.max(weight)));
+    }
+
+    fn remove(&mut self, weight: Weight) {
+        self.open_count -= 1;
+        let count = &mut self.counts[usize::from(weight.get())];
+        *count -= 1;
+        if *count == 0 {
+            self.range = self.measure();
+        }
+    }
+
+    /// The range anew: 256 counts are read, and only when a weight disappears.
+    fn measure(&self) -> Option<(Weight, Weight)> {
+        let mut used = (0..=u8::MAX).filter(|&weight| self.counts[usize::from(weight)] > 0);
+        let min = used.next()?;
+        let max = used.next_back().unwrap_or(min);
+        Some((Weight::new(min)?, Weight::new(max)?))
+    }
+}
+
+/// A grid cannot have this size.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GridSizeError {
+    /// Cells per row that were asked for.
+    pub width: u32,
+    /// Rows that were asked for.
+    pub height: u32,
+}
+
+impl fmt::Display for GridSizeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { width, height } = self;
+        write!(
+            f,
+            "a grid cannot be {width} x {height} cells: sides are 1 to {SIDE_MAX}, \
+             and there are at most {CELL_COUNT_MAX} cells"
+        )
+    }
+}
+
+impl std::error::Error for GridSizeError {}
+
+/// The sides in the type of coordinates, if a grid can have them.
+pub(crate) fn check_size(width: u32, height: u32) -> Result<(u16, u16), GridSizeError> {
+    let sides = 1..=SIDE_MAX;
+    if !sides.contains(&width) || !sides.contains(&height) || width * height > CELL_COUNT_MAX {
+        return Err(GridSizeError { width, height });
+    }
+    // Both are at most SIDE_MAX, which 16 bits hold.
+    match (u16::try_from(width), u16::try_from(height)) {
+        (Ok(width), Ok(height)) => Ok((width, height)),
+        _ => Err(GridSizeError { width, height }),
+    }
+}

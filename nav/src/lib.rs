@@ -1,0 +1,74 @@
+//! Grid navigation: exact regions under edits, and paths of exact least cost.
+//!
+//! [`Terrain`] is the place to begin: a [`Grid`] of cells that are open or solid
+//! and have weights, a [`MoveRule`], and the [`Regions`] that hang together.
+//! Digging merges regions and filling splits them, by work local to the edit, so
+//! whether a goal can be reached is known at any time without a search.
+//! [`PathScratch`] finds the path.
+//!
+//! ```
+//! use nav::prelude::*;
+//!
+//! let map = b"type octile\nheight 3\nwidth 5\nmap\n..@..\n..@..\n..@..\n";
+//! let mut terrain = Terrain::new(Grid::parse("cells.map", map)?, MoveRule::default());
+//! let (west, east) = (Cell::new(0, 0), Cell::new(4, 2));
+//! assert!(!terrain.reachable(west, east));
+//!
+//! terrain.dig(Cell::new(2, 1));
+//! assert!(terrain.reachable(west, east));
+//!
+//! let mut path = Path::new();
+//! match PathScratch::new().find(&terrain, west, east, &mut path) {
+//!     PathOutcome::Found { cost } => println!("{cost} cells long: {:?}", path.cells()),
+//!     PathOutcome::Unreachable(why) => println!("no way: {why}"),
+//!     PathOutcome::OutOfBudget => unreachable!("no budget was set"),
+//! }
+//! # Ok::<(), nav::LoadError>(())
+//! ```
+//!
+//! Coordinates: `x` grows to the east and `y` to the south, a cell is one unit
+//! wide, and agents stand on the centres of cells, at +0.5. Nothing here reads a
+//! clock or the randomness of the operating system: results are functions of the
+//! arguments.
+
+#![forbid(unsafe_code)]
+
+mod cell;
+mod check;
+mod cost;
+mod direction;
+pub mod generate;
+mod grid;
+mod load;
+mod map;
+mod path;
+mod region;
+mod rng;
+mod scenario;
+mod terrain;
+
+pub use cell::Cell;
+pub use check::{PathFault, path_cost};
+pub use cost::{Cost, DIAGONAL, STRAIGHT, Weight};
+pub use direction::{Connectivity, Direction, MoveRule};
+pub use grid::change::{CHANGES_MAX, Change, ChangeKind, GridVersion};
+pub use grid::{CELL_COUNT_MAX, Grid, GridSizeError, SIDE_MAX};
+pub use load::{LoadError, LoadReason};
+pub use path::PathScratch;
+pub use path::outcome::{Path, PathOutcome, Unreachable};
+pub use region::event::{EVENTS_MAX, RegionEvent, RegionId};
+pub use region::{RegionFault, Regions};
+pub use scenario::Scenario;
+pub use terrain::Terrain;
+
+/// The names that most code needs.
+pub mod prelude {
+    pub use crate::cell::Cell;
+    pub use crate::cost::{Cost, Weight};
+    pub use crate::direction::MoveRule;
+    pub use crate::grid::Grid;
+    pub use crate::path::PathScratch;
+    pub use crate::path::outcome::{Path, PathOutcome, Unreachable};
+    pub use crate::region::event::{RegionEvent, RegionId};
+    pub use crate::terrain::Terrain;
+}

@@ -1,0 +1,193 @@
+//! Grids from and to map files of the MovingAI benchmarks.
+//!
+//! The format, and the sets of maps in it: N. Sturtevant, "Benchmarks for
+//! Grid-Based Pathfinding", IEEE TCIAIG 4(2), 2012.
+//!
+//! ```text
+//! type octile
+//! height 2
+//! width 5
+//! map
+//! .GS@T      . G S can be crossed,
+//! OW...      @ O T W cannot
+//! ```
+
+use std::path::Path;
+
+use crate::cell::Cell;
+use crate::grid::{Grid, check_size};
+use crate::load::{LoadError, LoadReason, lines, read};
+
+const MAGIC: &str = "type octile";
+
+impl Grid {
+    /// Reads a map file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is not a map: as [`Grid::parse`].
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, LoadError> {
+        let (file, bytes) = read(path.as_ref())?;
+        Self::parse(&file, &bytes)
+    }
+
+    /// Reads a map from memory; `file` is the name for errors.
+    ///
+    /// Lines may end in `\n` or `\r\n`, and empty lines may follow the last row.
+    /// Every weight is one. Memory is taken only after the rows have been found
+    /// to be there, so a header that lies about the size costs nothing.
+    ///
+    /// ```
+    /// use nav::{Cell, Grid};
+    /// let grid = Grid::parse("tiny.map", b"type octile\nheight 1\nwidth 3\nmap\n.T.\n")?;
+    /// assert!(grid.is_open(Cell::new(0, 0)) && !grid.is_open(Cell::new(1, 0)));
+    /// # Ok::<(), nav::LoadError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Anything that [`LoadReason`] lists for maps, with its line.
+    pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, LoadError> {
+        let mut lines = lines(bytes);
+        let header = Header::parse(file, &mut lines)?;
+        let passable_count = header.check_rows(file, lines.clone())?;
+        if passable_count == 0 {
+            return Err(LoadError::at(file, header.map_line, LoadReason::NoPassableCell));
+        }
+        let rows: Vec<&[u8]> = lines.take(header.height).map(|(_, row)| row).collect();
+        let is_open = |cell: Cell| is_passable(rows[usize::from(cell.y)][usize::from(cell.x)]);
+        Self::from_fn(header.columns, header.rows, |cell| is_open(cell) == Some(true))
+            .map_err(|_| LoadError::at(file, header.map_line, header.size_reason()))
+    }
+
+    /// Writes this grid as a map file, with `.` for open and `@` for solid cells.
+    ///
+    /// Weights are not part of the format and are lost.
+    ///
+    /// ```
+    /// use nav::Grid;
+    /// let grid = Grid::from_fn(2, 1, |cell| cell.x == 0)?;
+    /// assert_eq!(grid.to_map(), "type octile\nheight 1\nwidth 2\nmap\n.@\n");
+    /// # Ok::<(), nav::GridSizeError>(())
+    /// ```
+    #[must_use]
+    pub fn to_map(&self) -> String {
+        let (width, height) = (self.width(), self.height());
+        let mut text = format!("{MAGIC}\nheight {height}\nwidth {width}\nmap\n");
+        for y in 0..height {
+            text.extend((0..width).map(|x| if self.is_open(Cell { x, y }) { '.' } else { '@' }));
+            text.push('\n');
+        }
+        text
+    }
+}
+
+/// The lines up to and with `map`.
+struct Header {
+    columns: u32,
+    rows: u32,
+    width: usize,
+    height: usize,
+    map_line: usize,
+}
+
+impl Header {
+    fn parse<'a>(
+        file: &str,
+        lines: &mut impl Iterator<Item = (usize, &'a [u8])>,
+    ) -> Result<Self, LoadError> {
+        let first = lines.next().map(|(_, line)| line.trim_ascii());
+        if first != Some(MAGIC.as_bytes()) {
+            return Err(LoadError::at(file, 1, LoadReason::Header { expected: MAGIC }));
+        }
+        let (mut columns, mut rows) = (None, None);
+        let mut last_line = 1;
+        for (number, line) in lines {
+            last_line = number;
+            let fault = |reason| LoadError::at(file, number, reason);
+            let text = String::from_utf8_lossy(line.trim_ascii());
+            match text.split_once(char::is_whitespace).unwrap_or((&text, "")) {
+                ("height", value) => set_field(&mut rows, "height", value).map_err(fault)?,
+                ("width", value) => set_field(&mut columns, "width", value).map_err(fault)?,
+                ("map", "") => return Self::new(columns, rows, number).map_err(fault),
+                _ => return Err(fault(LoadReason::UnknownField(excerpt(&text)))),
+            }
+        }
+        Err(LoadError::at(file, last_line, LoadReason::MissingField("map")))
+    }
+
+    fn new(columns: Option<u32>, rows: Option<u32>, map_line: usize) -> Result<Self, LoadReason> {
+        let rows = rows.ok_or(LoadReason::MissingField("height"))?;
+        let columns = columns.ok_or(LoadReason::MissingField("width"))?;
+        let size = LoadReason::Size { width: columns, height: rows };
+        let (width, height) = check_size(columns, rows).map_err(|_| size)?;
+        Ok(Self { columns, rows, width: width.into(), height: height.into(), map_line })
+    }
+
+    fn size_reason(&self) -> LoadReason {
+        LoadReason::Size { width: self.columns, height: self.rows }
+    }
+
+    /// Checks everything behind the header and counts the passable cells.
+    fn check_rows<'a>(
+        &self,
+        file: &str,
+        lines: impl Iterator<Item = (usize, &'a [u8])>,
+    ) -> Result<usize, LoadError> {
+        let mut lines = lines.peekable();
+        let mut passable_count = 0;
+        let mut last_line = self.map_line;
+        for row in 0..self.height {
+            let Some((number, line)) = lines.next() else {
+                let reason = LoadReason::MissingRows { expected: self.height, found: row };
+                return Err(LoadError::at(file, last_line, reason));
+            };
+            last_line = number;
+            passable_count += check_row(line, self.width)
+                .map_err(|reason| LoadError::at(file, number, reason))?;
+        }
+        match lines.find(|(_, line)| !line.trim_ascii().is_empty()) {
+            Some((number, _)) => Err(LoadError::at(file, number, LoadReason::ExtraLine)),
+            None => Ok(passable_count),
+        }
+    }
+}
+
+/// Takes the value of a header field that may appear once.
+fn set_field(field: &mut Option<u32>, name: &'static str, value: &str) -> Result<(), LoadReason> {
+    if field.is_some() {
+        return Err(LoadReason::RepeatedField(name));
+    }
+    let value = value.trim();
+    let number = value.parse();
+    *field = Some(number.map_err(|_| LoadReason::Number { field: name, text: excerpt(value) })?);
+    Ok(())
+}
+
+/// The number of passable cells in a row that is as it should be.
+fn check_row(row: &[u8], expected: usize) -> Result<usize, LoadReason> {
+    // A strange byte is named before a wrong length, which it often explains.
+    if let Some(i) = row.iter().position(|&byte| is_passable(byte).is_none()) {
+        return Err(LoadReason::StrangeByte { byte: row[i], column: i + 1 });
+    }
+    let found = row.len();
+    if found < expected {
+        return Err(LoadReason::ShortRow { expected, found });
+    }
+    if found > expected {
+        return Err(LoadReason::LongRow { expected, found });
+    }
+    Ok(row.iter().filter(|&&byte| is_passable(byte) == Some(true)).count())
+}
+
+/// Whether terrain can be crossed, or `None` if it is no terrain.
+fn is_passable(terrain: u8) -> Option<bool> {
+    match terrain {
+        b'.' | b'G' | b'S' => Some(true),
+        b'@' | b'O' | b'T' | b'W' => Some(false),
+        _ => None,
+    }
+}
+
+/// The beginning of a text, short enough for an error of one line.
+fn excerpt(text: &str) -> String {
+    text.chars().take(40).collect()
+}

@@ -1,0 +1,217 @@
+//! What a search answers: a path, or the reason why there is none.
+
+use std::fmt;
+
+use crate::cell::Cell;
+use crate::check::{PathFault, path_cost};
+use crate::cost::Cost;
+use crate::grid::change::{ChangeKind, GridVersion};
+use crate::terrain::Terrain;
+
+/// The end of a search.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[must_use]
+pub enum PathOutcome {
+    /// The path buffer holds a path of least cost.
+    Found {
+        /// What it costs.
+        cost: Cost,
+    },
+    /// No path exists. Found out without a search.
+    Unreachable(Unreachable),
+    /// The search was given up after as many expansions as it was allowed.
+    OutOfBudget,
+}
+
+impl PathOutcome {
+    /// The cost of the path, if one was found.
+    #[must_use]
+    pub const fn cost(self) -> Option<Cost> {
+        match self {
+            Self::Found { cost } => Some(cost),
+            Self::Unreachable(_) | Self::OutOfBudget => None,
+        }
+    }
+}
+
+/// Why no path exists.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub enum Unreachable {
+    /// The start lies outside of the grid.
+    StartOutside,
+    /// The start is solid.
+    StartBlocked,
+    /// The goal lies outside of the grid.
+    GoalOutside,
+    /// The goal is solid.
+    GoalBlocked,
+    /// Start and goal are open, but of two regions.
+    Apart,
+}
+
+impl fmt::Display for Unreachable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::StartOutside => "the start lies outside of the grid",
+            Self::StartBlocked => "the start is solid",
+            Self::GoalOutside => "the goal lies outside of the grid",
+            Self::GoalBlocked => "the goal is solid",
+            Self::Apart => "start and goal are in two regions",
+        })
+    }
+}
+
+impl std::error::Error for Unreachable {}
+
+/// A list of cells from a start to a goal, both included, each one legal step
+/// from the one before.
+///
+/// A path remembers the version of the grid that it was found on, so that it can
+/// tell whether edits have broken it since. Its memory is kept from one search
+/// to the next.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Path {
+    cells: Vec<Cell>,
+    cost: Cost,
+    version: GridVersion,
+    bounds: Bounds,
+}
+
+impl Path {
+    /// A path of no cells, to be filled by a search.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self {
+            cells: Vec::new(),
+            cost: Cost::ZERO,
+            version: GridVersion::ZERO,
+            bounds: Bounds::NOTHING,
+        }
+    }
+
+    /// The cells from start to goal.
+    #[must_use]
+    pub fn cells(&self) -> &[Cell] {
+        &self.cells
+    }
+
+    /// The cells to be entered, which is all but the start.
+    #[must_use]
+    pub fn steps(&self) -> &[Cell] {
+        self.cells.get(1..).unwrap_or_default()
+    }
+
+    /// Whether there are no cells, because no search has found any.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.cells.is_empty()
+    }
+
+    /// What the whole path costs.
+    #[must_use]
+    pub const fn cost(&self) -> Cost {
+        self.cost
+    }
+
+    /// The version of the grid that this path is known to be legal on.
+    #[must_use]
+    pub const fn version(&self) -> GridVersion {
+        self.version
+    }
+
+    /// Whether the rest of this path, from the cell with index `from` on, can
+    /// still be walked after the edits since it was found.
+    ///
+    /// That a path is legal does not make it the best one still: edits may have
+    /// opened a shorter way, or changed weights. While nothing was filled within
+    /// the bounds of the path this costs next to nothing, so followers can ask
+    /// before every step. A path of another terrain gives an arbitrary answer.
+    ///
+    /// ```
+    /// use nav::{Cell, Grid, MoveRule, Path, PathFault, PathOutcome, PathScratch, Terrain};
+    /// let mut terrain = Terrain::new(Grid::from_fn(4, 1, |_| true)?, MoveRule::BothFree);
+    /// let mut path = Path::new();
+    /// let outcome = PathScratch::new().find(&terrain, Cell::new(0, 0), Cell::new(3, 0), &mut path);
+    /// assert!(matches!(outcome, PathOutcome::Found { .. }));
+    ///
+    /// terrain.fill(Cell::new(1, 0));
+    /// assert_eq!(path.revalidate(&terrain, 0), Err(PathFault::Blocked { step: 1 }));
+    /// assert_eq!(path.revalidate(&terrain, 2), Ok(())); // already past the wall
+    /// # Ok::<(), nav::GridSizeError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The first step that has become illegal, counted from the start of the
+    /// path; [`PathFault::Empty`] if there are no cells from `from` on.
+    pub fn revalidate(&mut self, terrain: &Terrain, from: usize) -> Result<(), PathFault> {
+        let rest = self.cells.get(from..).unwrap_or_default();
+        if rest.is_empty() {
+            return Err(PathFault::Empty);
+        }
+        if self.may_be_broken(terrain) {
+            path_cost(terrain.grid(), terrain.rule(), rest).map_err(|fault| fault.later(from))?;
+        }
+        // Cells behind the follower may be solid by now, but nobody asks for
+        // them: followers only go forward.
+        self.version = terrain.version();
+        Ok(())
+    }
+
+    /// Empties this path and keeps its memory.
+    pub fn clear(&mut self) {
+        self.cells.clear();
+        self.cost = Cost::ZERO;
+        self.bounds = Bounds::NOTHING;
+    }
+
+    /// Replaces this path by one given from goal to start.
+    pub(crate) fn set_reversed(
+        &mut self,
+        cost: Cost,
+        version: GridVersion,
+        cells: impl Iterator<Item = Cell>,
+    ) {
+        self.clear();
+        for cell in cells {
+            self.bounds.include(cell);
+            self.cells.push(cell);
+        }
+        self.cells.reverse();
+        self.cost = cost;
+        self.version = version;
+    }
+
+    /// Whether anything has happened that could make a step illegal.
+    fn may_be_broken(&self, terrain: &Terrain) -> bool {
+        let Some(mut changes) = terrain.grid().changes_since(self.version) else { return true };
+        // The cells beside a diagonal step lie within the bounds as well.
+        changes.any(|change| change.kind == ChangeKind::Filled && self.bounds.contain(change.cell))
+    }
+}
+
+/// The smallest rectangle around some cells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Bounds {
+    low: Cell,
+    high: Cell,
+}
+
+impl Bounds {
+    const NOTHING: Self = Self { low: Cell::new(u16::MAX, u16::MAX), high: Cell::new(0, 0) };
+
+    fn include(&mut self, cell: Cell) {
+        self.low = Cell::new(self.low.x.min(cell.x), self.low.y.min(cell.y));
+        self.high = Cell::new(self.high.x.max(cell.x), self.high.y.max(cell.y));
+    }
+
+    fn contain(&self, cell: Cell) -> bool {
+        (self.low.x..=self.high.x).contains(&cell.x) && (self.low.y..=self.high.y).contains(&cell.y)
+    }
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self::NOTHING
+    }
+}

@@ -1,0 +1,140 @@
+//! Scenario files of the MovingAI benchmarks: starts, goals and optimal lengths.
+//!
+//! Two dialects exist, `version 1` with tabs and `version 1.0` with blanks. Each
+//! line is `bucket map width height start-x start-y goal-x goal-y length`, and
+//! since the map may be a path with blanks in it, the last seven fields are read
+//! from the right.
+
+use std::path::Path;
+use std::str::FromStr;
+
+use crate::cell::Cell;
+use crate::load::{LoadError, LoadReason, lines, read};
+
+/// One problem of a scenario file.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scenario {
+    /// The file's own group of problems of similar length.
+    pub bucket: u32,
+    /// The map as the file names it, usually a path on its author's machine.
+    pub map: String,
+    /// Columns of the map that the problem was made for.
+    pub width: u16,
+    /// Rows of the map that the problem was made for.
+    pub height: u16,
+    /// Where the path begins.
+    pub start: Cell,
+    /// Where the path ends.
+    pub goal: Cell,
+    /// The length of the best path in cell widths, rounded as the file has it.
+    pub length: f64,
+}
+
+impl Scenario {
+    /// Reads all problems of a scenario file.
+    ///
+    /// # Errors
+    /// The file cannot be read, or is broken: as [`Scenario::parse`].
+    pub fn load(path: impl AsRef<Path>) -> Result<Vec<Self>, LoadError> {
+        let (file, bytes) = read(path.as_ref())?;
+        Self::parse(&file, &bytes)
+    }
+
+    /// Reads all problems of a scenario file in memory; `file` is the name for
+    /// errors. Empty lines are skipped.
+    ///
+    /// ```
+    /// use nav::{Cell, Scenario};
+    /// let text = b"version 1\n0\tdao/arena.map\t49\t49\t1\t11\t1\t12\t1\n";
+    /// let scenarios = Scenario::parse("arena.map.scen", text)?;
+    /// assert_eq!(scenarios[0].goal, Cell::new(1, 12));
+    /// # Ok::<(), nav::LoadError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Anything that [`LoadReason`] lists for scenarios, with its line.
+    pub fn parse(file: &str, bytes: &[u8]) -> Result<Vec<Self>, LoadError> {
+        let mut lines = lines(bytes);
+        let first = lines.next().map(|(_, line)| line.trim_ascii());
+        if !matches!(first, Some(b"version 1" | b"version 1.0")) {
+            return Err(LoadError::at(file, 1, LoadReason::Header { expected: "version 1" }));
+        }
+        lines
+            .filter(|(_, line)| !line.trim_ascii().is_empty())
+            .map(|(number, line)| {
+                parse_line(line).map_err(|reason| LoadError::at(file, number, reason))
+            })
+            .collect()
+    }
+
+    /// Whether a length is the optimum that the file states, within its rounding:
+    /// 0.011, or a hundred-thousandth of the length where that is more.
+    ///
+    /// ```
+    /// # use nav::{Cell, Scenario};
+    /// # let (start, goal) = (Cell::new(0, 0), Cell::new(9, 9));
+    /// # let scenario = Scenario { bucket: 0, map: String::new(), width: 10, height: 10, start, goal, length: 12.7279 };
+    /// assert!(scenario.is_optimal(12.72792));
+    /// assert!(!scenario.is_optimal(12.75)); // longer, and
+    /// assert!(!scenario.is_optimal(12.70)); // shorter than possible
+    /// ```
+    #[must_use]
+    pub fn is_optimal(&self, length: f64) -> bool {
+        (length - self.length).abs() <= (1e-5 * self.length).max(0.011)
+    }
+}
+
+fn parse_line(line: &[u8]) -> Result<Scenario, LoadReason> {
+    let mut rest = std::str::from_utf8(line).map_err(|_| LoadReason::NotText)?.trim();
+    let length: f64 = take_last(&mut rest, "length")?;
+    let goal_y = take_last(&mut rest, "goal y")?;
+    let goal_x = take_last(&mut rest, "goal x")?;
+    let start_y = take_last(&mut rest, "start y")?;
+    let start_x = take_last(&mut rest, "start x")?;
+    let height = take_last(&mut rest, "height")?;
+    let width = take_last(&mut rest, "width")?;
+    let (bucket, map) =
+        rest.split_once(char::is_whitespace).ok_or(LoadReason::MissingField("map"))?;
+
+    let scenario = Scenario {
+        bucket: parse_number(bucket, "bucket")?,
+        map: map.trim().to_owned(),
+        width,
+        height,
+        start: Cell::new(start_x, start_y),
+        goal: Cell::new(goal_x, goal_y),
+        length,
+    };
+    check_range(&scenario)?;
+    Ok(scenario)
+}
+
+/// Cells inside of the map that the line names, and a length that can be one.
+fn check_range(scenario: &Scenario) -> Result<(), LoadReason> {
+    let is_outside = |cell: Cell| cell.x >= scenario.width || cell.y >= scenario.height;
+    if is_outside(scenario.start) {
+        return Err(LoadReason::CellOutside { field: "start" });
+    }
+    if is_outside(scenario.goal) {
+        return Err(LoadReason::CellOutside { field: "goal" });
+    }
+    // Parsing accepts "inf" and "nan", which no path is as long as.
+    if !scenario.length.is_finite() || scenario.length < 0.0 {
+        let text = scenario.length.to_string();
+        return Err(LoadReason::Number { field: "length", text });
+    }
+    Ok(())
+}
+
+/// Takes the last field off a line.
+fn take_last<T: FromStr>(rest: &mut &str, field: &'static str) -> Result<T, LoadReason> {
+    let (before, text) =
+        rest.rsplit_once(char::is_whitespace).ok_or(LoadReason::MissingField(field))?;
+    *rest = before.trim_end();
+    parse_number(text, field)
+}
+
+fn parse_number<T: FromStr>(text: &str, field: &'static str) -> Result<T, LoadReason> {
+    let excerpt = || text.chars().take(40).collect();
+    text.parse().map_err(|_| LoadReason::Number { field, text: excerpt() })
+}

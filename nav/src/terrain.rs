@@ -1,0 +1,149 @@
+//! Terrain: a grid and its regions, kept in step.
+
+use std::path::Path;
+
+use crate::cell::Cell;
+use crate::cost::Weight;
+use crate::direction::MoveRule;
+use crate::grid::Grid;
+use crate::grid::change::GridVersion;
+use crate::load::LoadError;
+use crate::region::event::{RegionEvent, RegionId};
+use crate::region::{RegionFault, Regions};
+
+/// A grid, a rule of movement, and the regions that follow from the two.
+///
+/// This is the type that agents live on. The grid can be read through
+/// [`Terrain::grid`] and edited only here, so that the regions never lag behind.
+///
+/// ```
+/// use nav::{Cell, Grid, MoveRule, RegionEvent, Terrain};
+///
+/// // Two halls with a wall between.
+/// let grid = Grid::from_fn(9, 5, |cell| cell.x != 4)?;
+/// let mut terrain = Terrain::new(grid, MoveRule::default());
+/// let (west, east) = (Cell::new(0, 0), Cell::new(8, 0));
+/// assert!(!terrain.reachable(west, east));
+///
+/// terrain.dig(Cell::new(4, 2));
+/// assert!(terrain.reachable(west, east));
+/// terrain.fill(Cell::new(4, 2));
+/// assert!(!terrain.reachable(west, east));
+///
+/// let events: Vec<RegionEvent> = terrain.drain_events().collect();
+/// assert!(matches!(events[..], [RegionEvent::Merged { .. }, RegionEvent::Split { .. }]));
+/// # Ok::<(), nav::GridSizeError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Terrain {
+    grid: Grid,
+    rule: MoveRule,
+    regions: Regions,
+}
+
+impl Terrain {
+    /// Finds the regions of a grid by one flood over it.
+    #[must_use]
+    pub fn new(grid: Grid, rule: MoveRule) -> Self {
+        let regions = Regions::new(&grid, rule.connectivity());
+        Self { grid, rule, regions }
+    }
+
+    /// Reads a map file; the rule is the default, that of the benchmarks.
+    ///
+    /// # Errors
+    /// As [`Grid::load`].
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, LoadError> {
+        Ok(Self::new(Grid::load(path)?, MoveRule::default()))
+    }
+
+    /// The cells.
+    #[must_use]
+    pub const fn grid(&self) -> &Grid {
+        &self.grid
+    }
+
+    /// The rule of movement.
+    #[must_use]
+    pub const fn rule(&self) -> MoveRule {
+        self.rule
+    }
+
+    /// The regions.
+    #[must_use]
+    pub const fn regions(&self) -> &Regions {
+        &self.regions
+    }
+
+    /// How many edits changed the grid.
+    #[must_use]
+    pub fn version(&self) -> GridVersion {
+        self.grid.version()
+    }
+
+    /// Opens a cell and merges the regions around it. False, and nothing happens,
+    /// if it is open already or outside.
+    pub fn dig(&mut self, cell: Cell) -> bool {
+        let changed = self.grid.dig(cell);
+        if changed {
+            self.regions.dug(&self.grid, cell);
+        }
+        changed
+    }
+
+    /// Makes a cell solid and splits its region where that cuts it. False, and
+    /// nothing happens, if it is solid already or outside.
+    pub fn fill(&mut self, cell: Cell) -> bool {
+        let changed = self.grid.fill(cell);
+        if changed {
+            self.regions.filled(&self.grid, cell);
+        }
+        changed
+    }
+
+    /// Gives a cell a weight. False, and nothing happens, if it has that weight
+    /// already or is outside.
+    pub fn set_weight(&mut self, cell: Cell, weight: Weight) -> bool {
+        self.grid.set_weight(cell, weight)
+    }
+
+    /// Whether a cell can be crossed; outside of the grid nothing can.
+    #[must_use]
+    pub fn is_open(&self, cell: Cell) -> bool {
+        self.grid.is_open(cell)
+    }
+
+    /// The region of a cell, or `None` if it is solid or outside.
+    #[must_use]
+    pub fn region(&self, cell: Cell) -> Option<RegionId> {
+        if !self.grid.contains(cell) {
+            return None;
+        }
+        self.regions.region_inside(&self.grid, cell)
+    }
+
+    /// Whether there is a path between two cells. Two array reads, no search.
+    #[must_use]
+    pub fn reachable(&self, from: Cell, to: Cell) -> bool {
+        let inside = self.grid.contains(from) && self.grid.contains(to);
+        inside && self.regions.is_same(&self.grid, from, to)
+    }
+
+    /// Takes what happened to regions since the last call, oldest first.
+    ///
+    /// At most [`EVENTS_MAX`](crate::EVENTS_MAX) events wait here; that some were
+    /// lost shows in [`Regions::lost_event_count`].
+    pub fn drain_events(&mut self) -> impl Iterator<Item = RegionEvent> + '_ {
+        self.regions.drain_events()
+    }
+
+    /// Compares the regions with those of a fresh flood.
+    ///
+    /// A pass over the whole map, for tests and tools.
+    ///
+    /// # Errors
+    /// The first cell that is wrong, which would be a bug of this crate.
+    pub fn check(&self) -> Result<(), RegionFault> {
+        self.regions.check(&self.grid)
+    }
+}

@@ -1,0 +1,280 @@
+//! A* against Dijkstra, under every rule, with and without weights.
+
+#[path = "support/cells.rs"]
+mod cells;
+#[path = "support/dijkstra.rs"]
+mod dijkstra;
+#[path = "support/noise.rs"]
+mod noise;
+#[path = "support/rng.rs"]
+mod rng;
+
+use nav::{
+    Cell, Grid, MoveRule, Path, PathFault, PathOutcome, PathScratch, Terrain, Unreachable, Weight,
+    path_cost,
+};
+
+use crate::rng::Rng;
+
+fn open(width: u32, height: u32) -> Terrain {
+    Terrain::new(Grid::from_fn(width, height, |_| true).unwrap(), MoveRule::default())
+}
+
+/// Compares the paths from one start to some goals with the oracle.
+fn check_against_oracle(terrain: &Terrain, rng: &mut Rng, scratch: &mut PathScratch) {
+    let (grid, rule) = (terrain.grid(), terrain.rule());
+    let start = cells::any_cell(rng, grid);
+    if !grid.is_open(start) {
+        return;
+    }
+    let best = dijkstra::distances(grid, rule, start);
+    let mut path = Path::new();
+    for _ in 0..12 {
+        let goal = cells::any_cell(rng, grid);
+        let cost = scratch.find(terrain, start, goal, &mut path).cost();
+        let expected = best[grid.index(goal).unwrap()];
+        assert_eq!(cost.map(|cost| cost.units()), expected, "{rule:?}: {start} to {goal}");
+        assert_eq!(expected.is_some(), terrain.reachable(start, goal));
+        if let Some(cost) = cost {
+            assert_eq!(path_cost(grid, rule, path.cells()), Ok(cost));
+            assert_eq!(path.cost(), cost);
+            assert_eq!((path.cells()[0], path.cells().last()), (start, Some(&goal)));
+        }
+    }
+}
+
+fn check_random_terrains(seed: u64, weight_max: usize) {
+    let mut rng = Rng::new(seed);
+    let mut scratch = PathScratch::new();
+    for round in 0..120 {
+        let (width, height) = (1 + rng.below(70), 1 + rng.below(40));
+        let percent = 40 + rng.below(60);
+        let (width, height) = (u32::try_from(width).unwrap(), u32::try_from(height).unwrap());
+        let mut grid = noise::noise(&mut rng, width, height, percent);
+        let cells: Vec<Cell> = grid.cells().collect();
+        for cell in cells {
+            let weight = u8::try_from(1 + rng.below(weight_max)).unwrap();
+            grid.set_weight(cell, Weight::new(weight).unwrap());
+        }
+        let terrain = Terrain::new(grid, MoveRule::ALL[round % 4]);
+        for _ in 0..4 {
+            check_against_oracle(&terrain, &mut rng, &mut scratch);
+        }
+    }
+}
+
+#[test]
+fn paths_are_optimal_and_legal_under_all_rules() {
+    check_random_terrains(1, 1);
+}
+
+#[test]
+fn paths_over_weights_are_optimal_and_legal_under_all_rules() {
+    check_random_terrains(2, 5);
+    check_random_terrains(3, 255);
+}
+
+#[test]
+fn paths_stay_optimal_while_cells_change() {
+    let mut rng = Rng::new(4);
+    let mut scratch = PathScratch::new();
+    for rule in MoveRule::ALL {
+        let mut terrain = Terrain::new(noise::noise(&mut rng, 40, 30, 60), rule);
+        for _ in 0..60 {
+            for _ in 0..10 {
+                let cell = cells::any_cell(&mut rng, terrain.grid());
+                let _changed = terrain.dig(cell) || terrain.fill(cell);
+                let weight = Weight::new(u8::try_from(1 + rng.below(3)).unwrap()).unwrap();
+                terrain.set_weight(cells::any_cell(&mut rng, terrain.grid()), weight);
+            }
+            check_against_oracle(&terrain, &mut rng, &mut scratch);
+        }
+    }
+}
+
+#[test]
+fn a_path_costs_the_same_in_both_directions() {
+    let mut rng = Rng::new(5);
+    let mut grid = noise::noise(&mut rng, 40, 40, 80);
+    let cells: Vec<Cell> = grid.cells().collect();
+    for cell in cells {
+        grid.set_weight(cell, Weight::new(u8::try_from(1 + rng.below(9)).unwrap()).unwrap());
+    }
+    let terrain = Terrain::new(grid, MoveRule::BothFree);
+    let (mut scratch, mut path) = (PathScratch::new(), Path::new());
+    for _ in 0..200 {
+        let a = cells::any_cell(&mut rng, terrain.grid());
+        let b = cells::any_cell(&mut rng, terrain.grid());
+        let there = scratch.find(&terrain, a, b, &mut path).cost();
+        assert_eq!(there, scratch.find(&terrain, b, a, &mut path).cost());
+    }
+}
+
+#[test]
+fn the_same_query_gives_the_same_path_whatever_the_scratch_did_before() {
+    let mut rng = Rng::new(6);
+    let terrain = Terrain::new(noise::noise(&mut rng, 60, 60, 75), MoveRule::BothFree);
+    let other = open(90, 80);
+    let (mut used, mut path, mut again) = (PathScratch::new(), Path::new(), Path::new());
+    for _ in 0..100 {
+        let start = cells::any_cell(&mut rng, terrain.grid());
+        let goal = cells::any_cell(&mut rng, terrain.grid());
+        let _ = used.find(&other, goal, start, &mut path);
+        let outcome = used.find(&terrain, start, goal, &mut path);
+        assert_eq!(outcome, PathScratch::new().find(&terrain, start, goal, &mut again));
+        assert_eq!(path, again);
+    }
+}
+
+#[test]
+fn start_and_goal_may_be_the_same_cell() {
+    let terrain = open(3, 3);
+    let (mut scratch, mut path) = (PathScratch::new(), Path::new());
+    let here = Cell::new(0, 0);
+    assert_eq!(scratch.find(&terrain, here, here, &mut path).cost().unwrap().units(), 0);
+    assert_eq!(path.cells(), [here]);
+    assert!(path.steps().is_empty());
+}
+
+#[test]
+fn what_cannot_be_reached_is_refused_with_the_reason_and_no_search() {
+    let grid = Grid::from_fn(5, 1, |cell| cell.x != 2).unwrap();
+    let terrain = Terrain::new(grid, MoveRule::BothFree);
+    let at = |x| Cell::new(x, 0);
+    let check = |start, goal, expected| {
+        let (mut scratch, mut path) = (PathScratch::new(), Path::new());
+        let _ = scratch.find(&terrain, at(0), at(1), &mut path);
+        let outcome = scratch.find(&terrain, start, goal, &mut path);
+        assert_eq!(outcome, PathOutcome::Unreachable(expected));
+        assert!(path.is_empty(), "the buffer must not keep the last path");
+        assert_eq!(scratch.expansion_count(), 0);
+    };
+    check(at(9), at(0), Unreachable::StartOutside);
+    check(at(2), at(0), Unreachable::StartBlocked);
+    check(at(0), Cell::new(0, 1), Unreachable::GoalOutside);
+    check(at(0), at(2), Unreachable::GoalBlocked);
+    check(at(0), at(4), Unreachable::Apart);
+}
+
+#[test]
+fn a_budget_of_just_enough_expansions_finds_the_path_and_one_less_does_not() {
+    let mut rng = Rng::new(7);
+    let terrain = Terrain::new(noise::noise(&mut rng, 50, 50, 80), MoveRule::BothFree);
+    let (mut scratch, mut path) = (PathScratch::new(), Path::new());
+    for _ in 0..50 {
+        let start = cells::any_cell(&mut rng, terrain.grid());
+        let goal = cells::any_cell(&mut rng, terrain.grid());
+        let outcome = scratch.find(&terrain, start, goal, &mut path);
+        let needed = scratch.expansion_count();
+        if outcome.cost().is_none() || needed == 0 {
+            continue;
+        }
+        assert_eq!(scratch.find_within(&terrain, start, goal, needed, &mut path), outcome);
+        let short = scratch.find_within(&terrain, start, goal, needed - 1, &mut path);
+        assert_eq!(short, PathOutcome::OutOfBudget);
+        assert!(path.is_empty());
+    }
+}
+
+#[test]
+fn a_heavy_strip_is_crossed_only_where_going_round_costs_more() {
+    let mut terrain = open(7, 5);
+    let cost_with = |terrain: &mut Terrain, weight| {
+        for y in 0..4 {
+            terrain.set_weight(Cell::new(3, y), Weight::new(weight).unwrap());
+        }
+        let mut path = Path::new();
+        let (start, goal) = (Cell::new(0, 0), Cell::new(6, 0));
+        let outcome = PathScratch::new().find(terrain, start, goal, &mut path);
+        let crossed = path.cells().iter().any(|cell| cell.x == 3 && cell.y < 4);
+        (outcome.cost().unwrap(), crossed)
+    };
+    assert!(cost_with(&mut terrain, 2).1);
+    let round = cost_with(&mut terrain, 50);
+    assert!(!round.1);
+    assert_eq!(round.0, cost_with(&mut terrain, 200).0, "the way round has no heavy cell");
+}
+
+#[test]
+fn a_path_goes_stale_when_a_cell_or_a_corner_of_it_is_filled() {
+    let mut terrain = open(6, 6);
+    let (mut scratch, mut path) = (PathScratch::new(), Path::new());
+    let _ = scratch.find(&terrain, Cell::new(0, 0), Cell::new(4, 4), &mut path);
+    assert_eq!(path.revalidate(&terrain, 0), Ok(()));
+
+    terrain.fill(Cell::new(5, 5));
+    terrain.fill(Cell::new(0, 4));
+    assert_eq!(path.revalidate(&terrain, 0), Ok(()), "neither cell is on the way");
+    assert_eq!(path.version(), terrain.version());
+
+    terrain.fill(Cell::new(3, 2));
+    assert_eq!(path.revalidate(&terrain, 0), Err(PathFault::CutCorner { step: 3 }));
+    terrain.dig(Cell::new(3, 2));
+    assert_eq!(path.revalidate(&terrain, 0), Ok(()), "the corner is free again");
+
+    terrain.fill(Cell::new(1, 1));
+    assert_eq!(path.revalidate(&terrain, 0), Err(PathFault::Blocked { step: 1 }));
+    assert_eq!(path.revalidate(&terrain, 2), Ok(()), "the wall is behind");
+    assert_eq!(path.revalidate(&terrain, 5), Err(PathFault::Empty));
+}
+
+#[test]
+fn a_path_is_judged_rightly_when_the_grid_has_forgotten_its_version() {
+    let mut terrain = open(8, 8);
+    let (mut scratch, mut path) = (PathScratch::new(), Path::new());
+    let _ = scratch.find(&terrain, Cell::new(0, 0), Cell::new(4, 0), &mut path);
+    terrain.fill(Cell::new(2, 0));
+    for _ in 0..nav::CHANGES_MAX {
+        terrain.fill(Cell::new(7, 7));
+        terrain.dig(Cell::new(7, 7));
+    }
+    assert!(terrain.grid().changes_since(path.version()).is_none());
+    assert_eq!(path.revalidate(&terrain, 0), Err(PathFault::Blocked { step: 2 }));
+}
+
+#[test]
+fn the_checker_names_each_fault() {
+    let grid = Grid::from_fn(4, 4, |cell| cell != Cell::new(1, 0)).unwrap();
+    let check = |rule, path: &[(u16, u16)], expected| {
+        let path: Vec<Cell> = path.iter().map(|&(x, y)| Cell::new(x, y)).collect();
+        assert_eq!(path_cost(&grid, rule, &path), Err(expected));
+    };
+    check(MoveRule::Always, &[], PathFault::Empty);
+    check(MoveRule::Always, &[(1, 0)], PathFault::Blocked { step: 0 });
+    check(MoveRule::Always, &[(0, 0), (1, 0)], PathFault::Blocked { step: 1 });
+    check(MoveRule::Always, &[(0, 3), (0, 4)], PathFault::Blocked { step: 1 });
+    check(MoveRule::Always, &[(0, 0), (0, 0)], PathFault::Jump { step: 1 });
+    check(MoveRule::Always, &[(0, 1), (0, 2), (2, 2)], PathFault::Jump { step: 2 });
+    check(MoveRule::BothFree, &[(0, 0), (1, 1)], PathFault::CutCorner { step: 1 });
+    check(MoveRule::Orthogonal, &[(2, 2), (3, 3)], PathFault::CutCorner { step: 1 });
+}
+
+#[test]
+fn scratch_takes_twelve_bytes_a_cell_besides_the_open_list() {
+    let terrain = open(512, 512);
+    let mut scratch = PathScratch::new();
+    let _ = scratch.find(&terrain, Cell::new(0, 0), Cell::new(1, 0), &mut Path::new());
+    let bytes = scratch.bytes();
+    assert!((12 * 512 * 512..12 * 512 * 512 + 1024).contains(&bytes), "{bytes}");
+}
+
+#[test]
+fn warm_scratch_grows_no_more() {
+    let mut rng = Rng::new(8);
+    let terrain = Terrain::new(noise::noise(&mut rng, 80, 80, 70), MoveRule::BothFree);
+    let (mut scratch, mut path) = (PathScratch::new(), Path::new());
+    let queries: Vec<(Cell, Cell)> = (0..60)
+        .map(|_| {
+            let start = cells::any_cell(&mut rng, terrain.grid());
+            (start, cells::any_cell(&mut rng, terrain.grid()))
+        })
+        .collect();
+    let run = |scratch: &mut PathScratch, path: &mut Path| {
+        for &(start, goal) in &queries {
+            let _ = scratch.find(&terrain, start, goal, path);
+        }
+        scratch.bytes()
+    };
+    let warm_bytes = run(&mut scratch, &mut path);
+    assert_eq!(run(&mut scratch, &mut path), warm_bytes);
+}

@@ -1,0 +1,279 @@
+//! Regions against fresh floods, under random and adversarial edits.
+
+#[path = "support/cells.rs"]
+mod cells;
+#[path = "support/flood.rs"]
+mod flood;
+#[path = "support/noise.rs"]
+mod noise;
+#[path = "support/rng.rs"]
+mod rng;
+
+use nav::{Cell, Grid, MoveRule, RegionEvent, RegionId, Terrain};
+
+use crate::flood::assert_exact;
+use crate::rng::Rng;
+
+/// Flips random cells and compares every `interval` flips.
+fn flip_randomly(terrain: &mut Terrain, rng: &mut Rng, flips: usize, interval: usize) {
+    for i in 0..flips {
+        let cell = cells::any_cell(rng, terrain.grid());
+        assert!(terrain.dig(cell) || terrain.fill(cell));
+        if i % interval == 0 {
+            assert_exact(terrain);
+        }
+    }
+    assert_exact(terrain);
+}
+
+/// A serpentine of one-wide corridors: every cell of it is a cut.
+fn serpentine(side: u16) -> Grid {
+    let is_open = |cell: Cell| {
+        let turn = if cell.y % 4 == 1 { side - 1 } else { 0 };
+        cell.y % 2 == 0 || cell.x == turn
+    };
+    Grid::from_fn(side.into(), side.into(), is_open).unwrap()
+}
+
+/// A one-wide spiral towards the middle.
+fn spiral(side: u16) -> Grid {
+    let mut grid = Grid::solid(side.into(), side.into()).unwrap();
+    let (mut low, mut high) = (0, side - 1);
+    while low < high {
+        for i in low..=high {
+            grid.dig(Cell::new(i, low));
+            grid.dig(Cell::new(high, i));
+            grid.dig(Cell::new(i, high));
+            if i >= low + 2 {
+                grid.dig(Cell::new(low, i));
+            }
+        }
+        grid.dig(Cell::new(low + 1, low + 2));
+        low += 2;
+        high = high.saturating_sub(2);
+    }
+    grid
+}
+
+/// A random spanning tree of corridors on the even cells: a perfect maze.
+fn maze(rng: &mut Rng, side: u16) -> Grid {
+    let mut grid = Grid::solid(side.into(), side.into()).unwrap();
+    let mut trail = vec![Cell::new(0, 0)];
+    grid.dig(trail[0]);
+    while let Some(&Cell { x, y }) = trail.last() {
+        let ways = [(2, 0), (0, 2), (-2, 0), (0, -2)];
+        let cells = ways.map(|(dx, dy)| x.checked_add_signed(dx).zip(y.checked_add_signed(dy)));
+        let fresh: Vec<Cell> = cells
+            .into_iter()
+            .flatten()
+            .map(|(x, y)| Cell::new(x, y))
+            .filter(|&cell| grid.contains(cell) && !grid.is_open(cell))
+            .collect();
+        if fresh.is_empty() {
+            trail.pop();
+            continue;
+        }
+        let next = fresh[rng.below(fresh.len())];
+        grid.dig(Cell::new(x.midpoint(next.x), y.midpoint(next.y)));
+        grid.dig(next);
+        trail.push(next);
+    }
+    grid
+}
+
+#[test]
+fn regions_equal_a_fresh_flood_after_random_digs_and_fills() {
+    let mut rng = Rng::new(11);
+    for percent in [0, 35, 50, 60, 65, 80, 100] {
+        for rule in MoveRule::ALL {
+            let mut terrain = Terrain::new(noise::noise(&mut rng, 33, 21, percent), rule);
+            assert_exact(&terrain);
+            flip_randomly(&mut terrain, &mut rng, 600, 7);
+        }
+    }
+}
+
+#[test]
+fn regions_of_the_smallest_grids_are_exact_after_every_flip() {
+    let mut rng = Rng::new(12);
+    for (width, height) in [(1, 1), (1, 7), (7, 1), (2, 2), (3, 3), (4, 3), (62, 2), (64, 3)] {
+        for rule in MoveRule::ALL {
+            let mut terrain = Terrain::new(noise::noise(&mut rng, width, height, 60), rule);
+            flip_randomly(&mut terrain, &mut rng, 400, 1);
+        }
+    }
+}
+
+#[test]
+fn regions_of_one_wide_mazes_are_exact_after_thousands_of_cuts_and_repairs() {
+    let mut rng = Rng::new(13);
+    for grid in [serpentine(41), spiral(41), maze(&mut rng, 41)] {
+        for rule in [MoveRule::BothFree, MoveRule::Always] {
+            let mut terrain = Terrain::new(grid.clone(), rule);
+            let corridor: Vec<Cell> = grid.cells().filter(|&cell| grid.is_open(cell)).collect();
+            for i in 0..3000 {
+                let cell = corridor[rng.below(corridor.len())];
+                assert!(terrain.fill(cell) || terrain.dig(cell));
+                if i % 40 == 0 {
+                    assert_exact(&terrain);
+                }
+            }
+            corridor.iter().for_each(|&cell| _ = terrain.dig(cell));
+            assert_exact(&terrain);
+        }
+    }
+}
+
+#[test]
+fn a_perfect_maze_is_one_region_and_any_inner_cut_makes_more() {
+    let mut terrain = Terrain::new(maze(&mut Rng::new(14), 31), MoveRule::BothFree);
+    assert_eq!(terrain.regions().count(), 1);
+    let open: Vec<Cell> = terrain.grid().cells().filter(|&cell| terrain.is_open(cell)).collect();
+    for cell in open {
+        let way_count = terrain.grid().neighbours(cell, MoveRule::Orthogonal).count();
+        terrain.fill(cell);
+        assert_eq!(terrain.regions().count(), way_count, "cut at {cell}");
+        terrain.dig(cell);
+        assert_eq!(terrain.regions().count(), 1, "repaired at {cell}");
+    }
+    assert_exact(&terrain);
+}
+
+#[test]
+fn filling_the_middle_of_a_cross_splits_it_into_four_and_digging_joins_them() {
+    let grid = Grid::from_fn(7, 7, |cell| cell.x == 3 || cell.y == 3).unwrap();
+    let mut terrain = Terrain::new(grid, MoveRule::BothFree);
+    let middle = Cell::new(3, 3);
+    let kept = terrain.region(middle).unwrap();
+
+    terrain.fill(middle);
+    assert_eq!(terrain.regions().count(), 4);
+    let events: Vec<RegionEvent> = terrain.drain_events().collect();
+    assert_eq!(events.len(), 3);
+    for event in events {
+        assert!(matches!(event, RegionEvent::Split { from, cell_count: 3, .. } if from == kept));
+    }
+
+    terrain.dig(middle);
+    assert_eq!(terrain.regions().count(), 1);
+    let events: Vec<RegionEvent> = terrain.drain_events().collect();
+    assert!(events.iter().all(|event| matches!(event, RegionEvent::Merged { cell_count: 3, .. })));
+    assert_eq!(events.len(), 3);
+    assert_exact(&terrain);
+}
+
+#[test]
+fn the_larger_side_of_a_cut_keeps_its_region() {
+    let mut terrain = Terrain::new(Grid::from_fn(20, 1, |_| true).unwrap(), MoveRule::BothFree);
+    let before = terrain.region(Cell::new(19, 0));
+    terrain.fill(Cell::new(4, 0));
+    assert_eq!(terrain.region(Cell::new(19, 0)), before);
+    let small = terrain.region(Cell::new(0, 0)).unwrap();
+    assert_ne!(Some(small), before);
+    terrain.dig(Cell::new(4, 0));
+    assert_eq!(terrain.region(Cell::new(0, 0)), before);
+    assert!(terrain.regions().cells(small).is_empty(), "merged away");
+    assert_eq!(terrain.regions().version(small), None);
+}
+
+#[test]
+fn ids_of_removed_regions_stay_stale_after_their_slot_is_used_again() {
+    let mut terrain = Terrain::new(Grid::solid(4, 4).unwrap(), MoveRule::BothFree);
+    let cell = Cell::new(1, 1);
+    terrain.dig(cell);
+    let first = terrain.region(cell).unwrap();
+    terrain.fill(cell);
+    assert_eq!(terrain.region(cell), None);
+    terrain.dig(cell);
+    let second = terrain.region(cell).unwrap();
+    assert_eq!(first.slot(), second.slot());
+    assert_ne!(first, second);
+    assert!(terrain.regions().cells(first).is_empty());
+    assert_eq!(terrain.regions().random_cell(first, 7), None);
+    let events: Vec<RegionEvent> = terrain.drain_events().collect();
+    let expected = [
+        RegionEvent::Created { region: first },
+        RegionEvent::Removed { region: first },
+        RegionEvent::Created { region: second },
+    ];
+    assert_eq!(events, expected);
+    assert_eq!(terrain.drain_events().count(), 0, "draining leaves nothing");
+}
+
+#[test]
+fn ids_and_events_are_a_function_of_the_edits() {
+    let run = || {
+        let mut rng = Rng::new(15);
+        let mut terrain = Terrain::new(noise::noise(&mut rng, 30, 30, 55), MoveRule::BothFree);
+        for _ in 0..2000 {
+            let cell = cells::any_cell(&mut rng, terrain.grid());
+            assert!(terrain.dig(cell) || terrain.fill(cell));
+        }
+        let regions: Vec<Option<RegionId>> =
+            terrain.grid().cells().map(|cell| terrain.region(cell)).collect();
+        let lists: Vec<Vec<Cell>> =
+            terrain.regions().ids().map(|id| terrain.regions().cells(id).to_vec()).collect();
+        (regions, lists, terrain.drain_events().collect::<Vec<_>>())
+    };
+    assert_eq!(run(), run());
+}
+
+#[test]
+fn edits_that_change_nothing_are_refused_and_leave_the_version() {
+    let mut terrain =
+        Terrain::new(Grid::from_fn(3, 3, |cell| cell.x == 0).unwrap(), MoveRule::BothFree);
+    assert!(!terrain.dig(Cell::new(0, 0)));
+    assert!(!terrain.fill(Cell::new(1, 0)));
+    for outside in [Cell::new(3, 0), Cell::new(0, 3), Cell::new(u16::MAX, u16::MAX)] {
+        assert!(!terrain.dig(outside) && !terrain.fill(outside));
+        assert_eq!(terrain.region(outside), None);
+        assert!(!terrain.reachable(outside, outside));
+    }
+    assert_eq!(terrain.version().get(), 0);
+    assert_eq!(terrain.drain_events().count(), 0);
+}
+
+#[test]
+fn cells_at_the_border_can_be_dug_and_do_not_touch_across_the_rows() {
+    let mut terrain = Terrain::new(Grid::solid(64, 4).unwrap(), MoveRule::Always);
+    terrain.dig(Cell::new(63, 1));
+    terrain.dig(Cell::new(0, 2));
+    assert!(!terrain.reachable(Cell::new(63, 1), Cell::new(0, 2)));
+    assert_exact(&terrain);
+}
+
+#[test]
+fn a_region_touched_by_an_edit_moves_its_version_and_others_do_not() {
+    let mut terrain =
+        Terrain::new(Grid::from_fn(9, 1, |cell| cell.x != 4).unwrap(), MoveRule::BothFree);
+    let (west, east) = (Cell::new(0, 0), Cell::new(8, 0));
+    terrain.fill(east);
+    let version = |terrain: &Terrain, cell| {
+        terrain.regions().version(terrain.region(cell).unwrap()).unwrap().get()
+    };
+    assert_eq!((version(&terrain, west), version(&terrain, Cell::new(7, 0))), (0, 1));
+}
+
+#[test]
+fn every_cell_of_a_region_can_be_chosen() {
+    let terrain = Terrain::new(Grid::from_fn(5, 2, |_| true).unwrap(), MoveRule::BothFree);
+    let region = terrain.region(Cell::new(0, 0)).unwrap();
+    let mut rng = Rng::new(16);
+    let mut counts = [0; 10];
+    for _ in 0..2000 {
+        let cell = terrain.regions().random_cell(region, rng.next()).unwrap();
+        counts[terrain.grid().index(cell).unwrap()] += 1;
+    }
+    assert!(counts.iter().all(|count| (120..280).contains(count)), "{counts:?}");
+}
+
+#[test]
+fn events_that_nobody_drains_are_bounded_and_counted() {
+    let mut terrain = Terrain::new(Grid::solid(2, 2).unwrap(), MoveRule::BothFree);
+    for _ in 0..nav::EVENTS_MAX {
+        terrain.dig(Cell::new(0, 0));
+        terrain.fill(Cell::new(0, 0));
+    }
+    assert_eq!(terrain.regions().lost_event_count(), nav::EVENTS_MAX as u64);
+    assert_eq!(terrain.drain_events().count(), nav::EVENTS_MAX);
+}
