@@ -1,0 +1,61 @@
+//! What can end a run early, and the exit code that it means.
+
+use std::fmt;
+use std::io;
+use std::path::Path;
+
+/// Why the program stops; its text is the one line that goes to stderr.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Failure {
+    /// What the caller handed over cannot be used: a value, a file, a path.
+    Usage(String),
+    /// The simulation ran and its own check found something wrong.
+    Check(String),
+    /// The results could not be written.
+    Stdout(io::Error),
+}
+
+impl Failure {
+    /// A file that could not be opened, read or written; `verb` says which.
+    pub fn on_file(verb: &str, path: &Path, what: impl fmt::Display) -> Self {
+        Self::Usage(format!("cannot {verb} {}: {what}", path.display()))
+    }
+
+    /// True if the reader of stdout went away, as in `demos list | head -1`.
+    /// That reader has what it wanted, so this is no error.
+    #[must_use]
+    pub fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+
+    /// The exit code: 0 for a reader that left, 1 for a failed check, 2 for
+    /// everything that the caller can mend.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Check(_) => 1,
+            Self::Stdout(_) if self.is_closed_pipe() => 0,
+            Self::Usage(_) | Self::Stdout(_) => 2,
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = match self {
+            Self::Usage(what) => what.clone(),
+            Self::Check(what) => format!("check failed: {what}"),
+            Self::Stdout(error) => format!("cannot write the results: {error}"),
+        };
+        // File names and values come from outside and may hold line breaks;
+        // a script that reads stderr by the line relies on there being one.
+        for (index, word) in text.split(['\n', '\r']).enumerate() {
+            f.write_str(if index > 0 { " " } else { "" })?;
+            f.write_str(word.trim_end())?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Failure {}

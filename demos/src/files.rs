@@ -1,0 +1,68 @@
+//! Files that come in and go out, with errors that name them.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use crate::failure::Failure;
+
+/// The largest file that [`read`] takes: far beyond any map, far below what
+/// `--map /dev/zero` would otherwise take.
+pub const BYTES_MAX: u64 = 64 << 20;
+
+/// The whole content of a file.
+///
+/// # Errors
+/// The file cannot be read, or is larger than [`BYTES_MAX`].
+pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
+    let file = File::open(path).map_err(|error| Failure::on_file("read", path, error))?;
+    let mut bytes = Vec::new();
+    file.take(BYTES_MAX + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::on_file("read", path, error))?;
+    if bytes.len() as u64 > BYTES_MAX {
+        let what = format!("it is larger than {} MiB", BYTES_MAX >> 20);
+        return Err(Failure::on_file("read", path, what));
+    }
+    Ok(bytes)
+}
+
+/// Writes a whole file.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    fs::write(path, bytes).map_err(|error| Failure::on_file("write", path, error))
+}
+
+/// Opens a file for writing and closes it again, its content untouched, so
+/// that a long run does not find out at its end that nothing can be kept.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn prove_writable(path: &Path) -> Result<(), Failure> {
+    OpenOptions::new()
+        .write(true)
+        .create(true)
+        .truncate(false)
+        .open(path)
+        .map(drop)
+        .map_err(|error| Failure::on_file("write", path, error))
+}
+
+/// Where the picture goes if nobody said: the system's folder for temporary
+/// files, because the current one may be read-only.
+///
+/// # Errors
+/// That folder cannot be written either.
+pub fn picture_path(demo: &str) -> Result<PathBuf, Failure> {
+    let folder = std::env::temp_dir();
+    let usual = folder.join(format!("formic-{demo}.png"));
+    if prove_writable(&usual).is_ok() {
+        return Ok(usual);
+    }
+    // On a shared machine the usual name may belong to somebody else.
+    let own = folder.join(format!("formic-{demo}-{}.png", std::process::id()));
+    prove_writable(&own)?;
+    Ok(own)
+}

@@ -1,0 +1,94 @@
+//! Every pattern of Formic as something to run and to look at.
+//!
+//! The crate is a shell and the demos it runs. A demo is a folder with two
+//! items: `DEMO`, which describes it ([`setup::Demo`]), and a function
+//! `simulation` that builds it ([`simulation::Simulation`]). The shell does the
+//! rest: the command line, the progress bar, the clock, the JSON, the summary,
+//! the picture and the exit code.
+//!
+//! ```text
+//!   cli ──> plan ──> demo::simulation ──> runner ──> report ──> stdout
+//!                                           └──> raster ──> PNG
+//! ```
+//!
+//! To add a demo, write its folder, name it in [`catalogue::DEMOS`], and give
+//! it a variant in [`cli::DemoCommand`]; the compiler names the two matches that
+//! then miss an arm.
+
+#![forbid(unsafe_code)]
+
+pub mod catalogue;
+pub mod cli;
+pub mod dungeon;
+pub mod failure;
+pub mod files;
+pub mod miners;
+pub mod plan;
+pub mod progress;
+pub mod raster;
+pub mod report;
+pub mod runner;
+pub mod setup;
+pub mod simulation;
+pub mod text;
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use crate::cli::{DemoCommand, Request};
+use crate::failure::Failure;
+use crate::plan::Plan;
+
+/// Runs the program on `arguments` (the first one is its own name), with
+/// results on stdout and at most one line of complaint on stderr.
+pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let mut stdout = io::stdout().lock();
+    match run(arguments, &mut stdout) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if !failure.is_closed_pipe() {
+                // With stderr closed as well there is nobody left to tell;
+                // `eprintln!` would panic.
+                drop(writeln!(io::stderr(), "demos: {failure}"));
+            }
+            ExitCode::from(failure.exit_code())
+        }
+    }
+}
+
+/// Runs the program on `arguments` and writes its results to `out`.
+///
+/// # Errors
+/// A bad argument, an unusable file, a failed check, or an `out` that cannot
+/// be written.
+pub fn run(
+    arguments: impl IntoIterator<Item = OsString>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let done = match cli::parse(arguments)? {
+        Request::Text(text) => write!(out, "{text}").map_err(Failure::Stdout),
+        Request::List => write!(out, "{}", catalogue::list()).map_err(Failure::Stdout),
+        Request::FirstRun => run_first(out),
+        Request::Demo(command) => run_demo(&command, out),
+    };
+    // The failure of the run says more than that of the flush.
+    done.and(out.flush().map_err(Failure::Stdout))
+}
+
+/// What a stranger sees first: the dungeon as it comes, a picture of it, and
+/// where to go from there.
+fn run_first(out: &mut dyn Write) -> Result<(), Failure> {
+    let mut plan = Plan::first_run(&dungeon::DEMO);
+    let mut simulation = dungeon::simulation(&plan.setup, None)?;
+    plan.png = Some(files::picture_path(dungeon::DEMO.name)?);
+    runner::run(&plan, simulation.as_mut(), out)?;
+    write!(out, "\n{}", catalogue::TRY_NEXT).map_err(Failure::Stdout)
+}
+
+fn run_demo(command: &DemoCommand, out: &mut dyn Write) -> Result<(), Failure> {
+    let (demo, arguments) = catalogue::chosen(command);
+    let plan = Plan::new(demo, arguments);
+    let mut simulation = catalogue::build(command, &plan.setup)?;
+    runner::run(&plan, simulation.as_mut(), out)
+}

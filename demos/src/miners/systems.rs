@@ -1,0 +1,177 @@
+//! How the actions of workers are carried out.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
+
+use ai::prelude::*;
+use glam::Vec2;
+
+use super::components::{
+    AddItem, Animator, Books, Inventory, Item, MoveTo, PlayAnimation, Playing, Position,
+    RemoveItem, Speed, Standing,
+};
+
+/// How much time a tick is, in seconds.
+pub(super) struct TimeStep {
+    pub(super) seconds: f32,
+}
+
+/// Where the places are, by their numbers.
+pub(super) struct Places(pub(super) Vec<Vec2>);
+
+type Walker = (&'static mut Position, &'static Speed, &'static Standing);
+
+/// Walks along a straight line, at the speed that the agent had when it set out.
+struct Walking<'a> {
+    walkers: Claims<'a, Walker>,
+    places: Res<'a, Places>,
+    seconds: f32,
+}
+
+impl Processor for Walking<'_> {
+    type Action = MoveTo;
+
+    fn start(&self, agent: Entity, action: &mut MoveTo) -> ActionResult {
+        let Ok(mut walker) = self.walkers.claim(agent) else { return ActionResult::Failed };
+        let (position, speed, standing) = walker.get_mut();
+        let Some(place) = self.places.0.get(action.place as usize) else {
+            return ActionResult::Failed;
+        };
+        action.from = position.0;
+        action.to = *place + standing.0;
+        if action.from == action.to {
+            return ActionResult::Success;
+        }
+        // Somebody who cannot walk would be on the way for ever.
+        if speed.0 <= 0.0 {
+            return ActionResult::Failed;
+        }
+        action.seconds = 0.0;
+        action.seconds_total = action.from.distance(action.to) / speed.0;
+        ActionResult::Running
+    }
+
+    fn update(&self, agent: Entity, action: &mut MoveTo) -> ActionResult {
+        let Ok(mut walker) = self.walkers.claim(agent) else { return ActionResult::Failed };
+        let (position, ..) = walker.get_mut();
+        action.seconds += self.seconds;
+        if action.seconds >= action.seconds_total {
+            position.0 = action.to;
+            return ActionResult::Success;
+        }
+        position.0 = action.from.lerp(action.to, action.seconds / action.seconds_total);
+        ActionResult::Running
+    }
+}
+
+pub(super) fn move_to(
+    mut actions: Actions<MoveTo>,
+    walkers: Claims<Walker>,
+    places: Res<Places>,
+    time: Res<TimeStep>,
+) {
+    actions.process(&Walking { walkers, places, seconds: time.seconds });
+}
+
+/// Asks the agent's animator for a clip and waits for its end.
+struct Performing<'a> {
+    animators: Claims<'a, &'static mut Animator>,
+    playing: Toggles<'a, Playing>,
+}
+
+impl Processor for Performing<'_> {
+    type Action = PlayAnimation;
+
+    fn start(&self, agent: Entity, action: &mut PlayAnimation) -> ActionResult {
+        let Ok(mut animator) = self.animators.claim(agent) else { return ActionResult::Failed };
+        action.request = animator.get_mut().play(action.clip);
+        match self.playing.set(agent, true) {
+            Ok(_) => ActionResult::Running,
+            Err(_) => ActionResult::Failed,
+        }
+    }
+
+    fn update(&self, agent: Entity, action: &mut PlayAnimation) -> ActionResult {
+        let Ok(mut animator) = self.animators.claim(agent) else { return ActionResult::Failed };
+        if animator.get_mut().has_finished(action.request) {
+            ActionResult::Success
+        } else {
+            ActionResult::Running
+        }
+    }
+}
+
+pub(super) fn play_animation(
+    mut actions: Actions<PlayAnimation>,
+    animators: Claims<&'static mut Animator>,
+    playing: Toggles<Playing>,
+) {
+    actions.process(&Performing { animators, playing });
+}
+
+type Carrier = (&'static mut Inventory, &'static mut Books);
+
+/// Puts things into the agent's inventory, in one tick.
+struct Adding<'a>(Claims<'a, Carrier>);
+
+impl Processor for Adding<'_> {
+    type Action = AddItem;
+
+    fn start(&self, agent: Entity, action: &mut AddItem) -> ActionResult {
+        let Ok(mut carrier) = self.0.claim(agent) else { return ActionResult::Failed };
+        let (inventory, books) = carrier.get_mut();
+        if !inventory.add(action.item, action.count) {
+            return ActionResult::Failed;
+        }
+        if action.item == Item::GOLD {
+            books.mined += action.count;
+        }
+        ActionResult::Success
+    }
+
+    fn update(&self, _agent: Entity, _action: &mut AddItem) -> ActionResult {
+        ActionResult::Success
+    }
+}
+
+pub(super) fn add_item(mut actions: Actions<AddItem>, carriers: Claims<Carrier>) {
+    actions.process(&Adding(carriers));
+}
+
+/// Takes things out of the agent's inventory, in one tick.
+struct Removing<'a>(Claims<'a, Carrier>);
+
+impl Processor for Removing<'_> {
+    type Action = RemoveItem;
+
+    fn start(&self, agent: Entity, action: &mut RemoveItem) -> ActionResult {
+        let Ok(mut carrier) = self.0.claim(agent) else { return ActionResult::Failed };
+        let (inventory, books) = carrier.get_mut();
+        if !inventory.remove(action.item, action.count) {
+            return ActionResult::Failed;
+        }
+        if action.item == Item::GOLD {
+            books.delivered += action.count;
+        }
+        ActionResult::Success
+    }
+
+    fn update(&self, _agent: Entity, _action: &mut RemoveItem) -> ActionResult {
+        ActionResult::Success
+    }
+}
+
+pub(super) fn remove_item(mut actions: Actions<RemoveItem>, carriers: Claims<Carrier>) {
+    actions.process(&Removing(carriers));
+}
+
+/// Plays the clips that were asked for; animators without one are not visited.
+pub(super) fn animate(
+    mut animators: Query<(&mut Animator, EnabledMut<Playing>), With<Playing>>,
+    time: Res<TimeStep>,
+) {
+    let seconds = time.seconds;
+    animators.par_for_each(|(animator, mut playing)| {
+        if animator.advance(seconds) {
+            playing.set(false);
+        }
+    });
+}

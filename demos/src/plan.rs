@@ -1,0 +1,45 @@
+//! One run, fully decided: the demo, its numbers, and where results go.
+
+use std::path::PathBuf;
+
+use crate::cli::RunArguments;
+use crate::setup::{Demo, Setup};
+
+/// Everything that the runner needs to know about a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The demo that runs.
+    pub demo: &'static Demo,
+    /// Its numbers.
+    pub setup: Setup,
+    /// Results as one JSON object instead of a summary.
+    pub json: bool,
+    /// Where the picture goes, if one is wanted.
+    pub png: Option<PathBuf>,
+}
+
+impl Plan {
+    /// The plan of a command line: what it leaves open comes from the demo.
+    #[must_use]
+    pub fn new(demo: &'static Demo, arguments: &RunArguments) -> Self {
+        let setup = Setup {
+            agents: arguments.agents.unwrap_or(demo.agents_default),
+            ticks: arguments.ticks.unwrap_or(demo.ticks_default),
+            seed: arguments.seed,
+            threads: arguments.threads.unwrap_or_else(Setup::threads_default),
+        };
+        Self { demo, setup, json: arguments.json, png: arguments.png.clone() }
+    }
+
+    /// The plan of a run without any arguments: the demo as it comes.
+    #[must_use]
+    pub fn first_run(demo: &'static Demo) -> Self {
+        let setup = Setup {
+            agents: demo.agents_default,
+            ticks: demo.ticks_default,
+            seed: Setup::SEED_DEFAULT,
+            threads: Setup::threads_default(),
+        };
+        Self { demo, setup, json: false, png: None }
+    }
+}

@@ -1,0 +1,143 @@
+//! The results of a run: one JSON object, or a summary for people.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use serde::{Serialize, Serializer};
+
+use crate::failure::Failure;
+use crate::plan::Plan;
+use crate::simulation::{Counter, Simulation, Summary};
+use crate::text::{duration, grouped};
+
+/// What a run found out.
+#[derive(Debug)]
+pub struct Report<'a> {
+    plan: &'a Plan,
+    elapsed: Duration,
+    state_hash: u64,
+    check: Result<(), String>,
+    counters: Vec<Counter>,
+    summary: Summary,
+}
+
+impl<'a> Report<'a> {
+    /// Asks a simulation that has lived for `elapsed` about itself.
+    #[must_use]
+    pub fn new(
+        plan: &'a Plan,
+        simulation: &dyn Simulation,
+        elapsed: Duration,
+        check: Result<(), String>,
+    ) -> Self {
+        Self {
+            plan,
+            elapsed,
+            state_hash: simulation.state_hash(),
+            check,
+            counters: simulation.counters(),
+            summary: simulation.summary(),
+        }
+    }
+
+    /// Writes the report in the form that the plan asks for.
+    ///
+    /// # Errors
+    /// [`Failure::Stdout`] if `out` cannot be written.
+    pub fn write(&self, out: &mut dyn Write) -> Result<(), Failure> {
+        let written = if self.plan.json { self.write_json(out) } else { self.write_text(out) };
+        written.map_err(Failure::Stdout)
+    }
+
+    fn write_json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let text = serde_json::to_string(&self.json())?;
+        writeln!(out, "{text}")
+    }
+
+    fn json(&self) -> Json<'_> {
+        let setup = &self.plan.setup;
+        Json {
+            demo: self.plan.demo.name,
+            agents: setup.agents,
+            ticks: setup.ticks,
+            seed: setup.seed,
+            threads: setup.threads,
+            state_hash: format!("{:016x}", self.state_hash),
+            elapsed_ms: rounded(self.elapsed.as_secs_f64() * 1e3),
+            ns_per_agent_tick: rounded(self.ns_per_agent_tick()),
+            check: self.check.as_ref().err().map_or("ok", String::as_str),
+            counters: Counters(&self.counters),
+        }
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "{}\n", self.headline())?;
+        for (label, text) in self.summary.lines() {
+            write_line(out, label, text)?;
+        }
+        let hash = format!("{:016x}, whatever the number of threads", self.state_hash);
+        write_line(out, "state hash", &hash)?;
+        write_line(out, "check", self.check.as_ref().err().map_or("passed", String::as_str))?;
+        if let Some(path) = &self.plan.png {
+            write_line(out, "picture", &path.display().to_string())?;
+        }
+        Ok(())
+    }
+
+    /// The sentence above the columns.
+    fn headline(&self) -> String {
+        let Plan { demo, setup, .. } = self.plan;
+        let threads = if setup.threads == 1 { "thread" } else { "threads" };
+        format!(
+            "{}: {} {}, {} ticks from seed {} in {} on {} {threads} ({:.0} ns per agent and tick)",
+            demo.name,
+            grouped(setup.agents.into()),
+            demo.agents_noun,
+            grouped(setup.ticks),
+            setup.seed,
+            duration(self.elapsed),
+            setup.threads,
+            self.ns_per_agent_tick(),
+        )
+    }
+
+    /// The time of one tick of one agent; 0 for a run without ticks.
+    fn ns_per_agent_tick(&self) -> f64 {
+        let agent_ticks = f64::from(self.plan.setup.agents) * self.plan.setup.ticks as f64;
+        if agent_ticks > 0.0 { self.elapsed.as_secs_f64() * 1e9 / agent_ticks } else { 0.0 }
+    }
+}
+
+fn write_line(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
+    writeln!(out, "  {label:<12}{text}")
+}
+
+/// Three decimals say all that a clock can.
+fn rounded(number: f64) -> f64 {
+    (number * 1e3).round() / 1e3
+}
+
+/// The object that `--json` prints; its keys come in this order.
+#[derive(Serialize)]
+struct Json<'a> {
+    demo: &'static str,
+    agents: u32,
+    ticks: u64,
+    seed: u64,
+    threads: usize,
+    state_hash: String,
+    elapsed_ms: f64,
+    ns_per_agent_tick: f64,
+    check: &'a str,
+    #[serde(flatten)]
+    counters: Counters<'a>,
+}
+
+/// Counters as a map, so that they stand beside the other keys.
+struct Counters<'a>(&'a [Counter]);
+
+impl Serialize for Counters<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|counter| (counter.name, counter.value)))
+    }
+}

@@ -1,0 +1,88 @@
+//! The border between the shell and the demos: what a demo has to answer.
+
+use crate::raster::Raster;
+
+/// A world that lives tick by tick and can be asked about itself.
+///
+/// The shell calls [`tick`](Simulation::tick) as often as the command line
+/// says, measures only that, and then asks the other questions, which change
+/// nothing. Whatever the answers are made of, they must not depend on the
+/// number of threads, on the clock or on an address.
+pub trait Simulation {
+    /// Lives one tick.
+    fn tick(&mut self);
+
+    /// A hash of everything that the next tick depends on, the same for any
+    /// number of threads.
+    fn state_hash(&self) -> u64;
+
+    /// The demo's own figures, in the order in which the JSON shows them.
+    fn counters(&self) -> Vec<Counter>;
+
+    /// Looks for anything that must never happen: an agent inside a wall, gold
+    /// out of nothing, a broken store.
+    ///
+    /// # Errors
+    /// Says in one line what is wrong; the program then leaves with code 1.
+    fn check(&self) -> Result<(), String>;
+
+    /// The world as a picture.
+    fn raster(&self) -> Raster;
+
+    /// What happened, for a person to read.
+    fn summary(&self) -> Summary;
+}
+
+/// One figure of a demo: a key of the JSON object and its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Counter {
+    /// The key, in `snake_case` with its unit last.
+    pub name: &'static str,
+    /// The value.
+    pub value: u64,
+}
+
+impl Counter {
+    /// A figure called `name`.
+    #[must_use]
+    pub fn new(name: &'static str, value: u64) -> Self {
+        Self { name, value }
+    }
+}
+
+/// Lines of a label and a text, which the shell prints as two columns below a
+/// headline of its own (agents, ticks, time).
+///
+/// ```
+/// use demos::simulation::Summary;
+///
+/// let summary = Summary::new()
+///     .line("paths", "1,203 found, 4 unreachable")
+///     .line("digging", "310 tiles dug, 295 filled in again");
+/// assert_eq!(summary.lines().len(), 2);
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Summary {
+    lines: Vec<(&'static str, String)>,
+}
+
+impl Summary {
+    /// A summary with nothing in it yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a line below the others.
+    #[must_use]
+    pub fn line(mut self, label: &'static str, text: impl Into<String>) -> Self {
+        self.lines.push((label, text.into()));
+        self
+    }
+
+    /// The lines, in the order in which they were added.
+    #[must_use]
+    pub fn lines(&self) -> &[(&'static str, String)] {
+        &self.lines
+    }
+}

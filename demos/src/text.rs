@@ -1,0 +1,55 @@
+//! Numbers and times as people read them.
+
+use std::time::Duration;
+
+/// A count with its thousands apart: `1,234,567`.
+#[must_use]
+pub fn grouped(count: u64) -> String {
+    let digits = count.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A time in the unit that leaves a readable number: `0.84 ms`, `12.3 s`.
+#[must_use]
+pub fn duration(time: Duration) -> String {
+    let seconds = time.as_secs_f64();
+    if seconds < 1.0 {
+        format!("{:.2} ms", seconds * 1e3)
+    } else if seconds < 120.0 {
+        format!("{seconds:.1} s")
+    } else {
+        format!("{:.1} min", seconds / 60.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thousands_are_grouped_from_the_right() {
+        for (count, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (12_345_678, "12,345,678"),
+            (u64::MAX, "18,446,744,073,709,551,615"),
+        ] {
+            assert_eq!(grouped(count), text);
+        }
+    }
+
+    #[test]
+    fn a_time_has_the_unit_that_suits_it() {
+        assert_eq!(duration(Duration::from_micros(840)), "0.84 ms");
+        assert_eq!(duration(Duration::from_millis(12_340)), "12.3 s");
+        assert_eq!(duration(Duration::from_secs(600)), "10.0 min");
+    }
+}

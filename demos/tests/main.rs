@@ -1,0 +1,9 @@
+//! The binary and the shell from outside. One test binary for all files here;
+//! a new file needs its line below.
+
+mod command_line;
+mod dungeon;
+mod layers;
+mod miners;
+mod shell;
+mod support;

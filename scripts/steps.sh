@@ -1,0 +1,85 @@
+# What .ci/run and scripts/deep-check have in common: running named steps,
+# each in a fresh shell, and the table at the end. Sourced, never run.
+#
+# The caller defines a function step_NAME for each step and then calls
+# `run_steps NAME...`. A step fails by its exit status, or calls
+# `skip WHY` and returns when something optional cannot be had.
+# shellcheck shell=bash
+
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+cd "$top"
+export CI=true
+exec </dev/null
+
+# Absolute, because some steps change the folder.
+target=${CARGO_TARGET_DIR:-$top/target}
+case $target in /*) ;; *) target=$top/$target ;; esac
+export CARGO_TARGET_DIR=$target
+
+results=$(mktemp)
+skipped=$(mktemp)
+trap 'rm -f "$results" "$skipped"' EXIT
+
+# skip WHY: notes that (a part of) the running step was left out.
+skip() {
+    echo "SKIPPED $step: $*" | tee -a "$skipped"
+}
+
+# optional WHAT COMMAND...: true if a tool answers, else notes the gap.
+optional() {
+    local what=$1
+    shift
+    "$@" >/dev/null 2>&1 || { skip "$what is not available here"; return 1; }
+}
+
+# nightly_components COMPONENT...: true if nightly has or gets them, else
+# notes the gap.
+nightly_components() {
+    command -v rustup >/dev/null || { skip "there is no rustup"; return 1; }
+    local why
+    why=$(timeout 300 rustup component add "$@" --toolchain nightly 2>&1) ||
+        { skip "rustup cannot add $* to nightly: $(tail -n 1 <<<"$why")"; return 1; }
+}
+
+# loom_models PREEMPTIONS: every model of ecs-jobs under loom. A filter that
+# matches nothing passes too, so the tests that ran are counted.
+loom_models() {
+    local log=$target/ci-loom/models.log
+    mkdir -p "$target/ci-loom"
+    RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=$1 CARGO_TARGET_DIR=$target/ci-loom \
+        cargo test -p ecs-jobs --release --lib loom_models -- --nocapture 2>&1 | tee "$log"
+    grep -qE '^test result: ok\. [1-9]' "$log" || { echo "no loom model ran"; return 1; }
+}
+
+run_step() {
+    local step=$1 start=$SECONDS status=0
+    printf '\n=== %s\n' "$step"
+    # A subshell of its own, not in a condition: there `set -e` would be off.
+    set +e
+    (set -euo pipefail; "step_$step")
+    status=$?
+    set -e
+    local verdict=ok
+    if [ "$status" != 0 ]; then
+        verdict="FAILED ($status)"
+    elif grep -q "^SKIPPED $step:" "$skipped"; then
+        verdict="ok, with gaps"
+    fi
+    printf '%s\t%s\t%s\n' "$step" "$((SECONDS - start)) s" "$verdict" >>"$results"
+    printf -- '--- %s: %s after %s s\n' "$step" "$verdict" "$((SECONDS - start))"
+}
+
+# run_steps NAME...: runs all of them even if one fails, prints the table, and
+# leaves with 1 if any failed.
+run_steps() {
+    local step
+    for step in "$@"; do
+        declare -F "step_$step" >/dev/null ||
+            { echo "there is no step '$step'; there are: $steps" >&2; exit 2; }
+    done
+    for step in "$@"; do run_step "$step"; done
+    printf '\n=== results after %s s\n' "$SECONDS"
+    awk -F '\t' '{ printf "%-18s %8s  %s\n", $1, $2, $3 }' "$results"
+    cat "$skipped"
+    ! grep -q FAILED "$results"
+}
