@@ -43,7 +43,16 @@ pub mod __private {
     pub use crate::storage::Chunks;
 }
 
-/// What most users name.
+/// The names that most users need.
 pub mod prelude {
-    pub use crate::*;
+    #[cfg(feature = "derive")]
+    pub use ecs_core_derive::Component;
+
+    pub use crate::bundle::Bundle;
+    pub use crate::commands::CommandBuffer;
+    pub use crate::component::{Component, MapEntities};
+    pub use crate::entity::Entity;
+    pub use crate::query::{Disabled, Enabled, EnabledMut, Present, With, Without};
+    pub use crate::random::RandomStream;
+    pub use crate::world::World;
 }

@@ -64,6 +64,19 @@ impl RowMask {
         Some(start..end)
     }
 
+    /// Calls `visit` with every row that is left, in order.
+    #[inline]
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(usize)) {
+        for (index, &word) in self.words[..self.len.div_ceil(64)].iter().enumerate() {
+            // Bit by bit: where runs are short, looking for their ends costs more than it saves.
+            let mut rest = word;
+            while rest != 0 {
+                visit(index * 64 + rest.trailing_zeros() as usize);
+                rest &= rest - 1;
+            }
+        }
+    }
+
     /// The first row at or after `from` whose bit is one, or zero where `inverted`.
     fn find(&self, from: usize, inverted: bool) -> Option<usize> {
         let mut word_index = from / 64;
@@ -148,6 +161,16 @@ impl Rows {
             Self::None => 0,
             Self::All => len,
             Self::Some(mask) => mask.count(),
+        }
+    }
+
+    /// Calls `visit` with every visited row of a chunk with `len` rows, in order.
+    #[inline]
+    pub(crate) fn for_each(&self, len: usize, mut visit: impl FnMut(usize)) {
+        match self {
+            Self::None => {}
+            Self::All => (0..len).for_each(visit),
+            Self::Some(mask) => mask.for_each(&mut visit),
         }
     }
 

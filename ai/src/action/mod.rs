@@ -72,5 +72,5 @@ pub use self::components::{
 };
 pub use self::param::Actions;
 pub use self::processor::{Ended, Processor};
-pub use self::sequence::{EmptySequence, Sequence, despawn_agent};
+pub use self::sequence::{AttachError, EmptySequence, Sequence, despawn_agent};
 pub use self::systems::{ActionSystem, advance, identify, sequence};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ecs_core::{CommandBuffer, Component, Entity, With, World};
+use ecs_core::{ClaimError, CommandBuffer, Component, Entity, With, World, WorldCell};
 use ecs_jobs::{Claims, Commands, Query, RunContext, SystemAccess, SystemParam, Toggles};
 
 use super::components::{Action, ActionResult, Executing, Reported, SequenceAgent};
@@ -15,6 +15,7 @@ type Parts<'a, T> = (Executed<'a, T>, Agents<'a>, Toggles<'a, Reported>, Command
 /// The executing actions whose filter component is `T`: what the system of one kind of action
 /// takes as an argument.
 pub struct Actions<'a, T: Component> {
+    cell: WorldCell<'a>,
     parts: Parts<'a, T>,
 }
 
@@ -36,11 +37,12 @@ impl<T: Component> SystemParam for Actions<'_, T> {
         state: &'a mut Self::State,
         context: RunContext<'a>,
     ) -> Result<Actions<'a, T>, String> {
-        Parts::<T>::fetch(state, context).map(|parts| Actions { parts })
+        let parts = Parts::<T>::fetch(state, context)?;
+        Ok(Actions { cell: context.cell, parts })
     }
 
-    fn command_buffers(state: &mut Self::State) -> &mut [CommandBuffer] {
-        Parts::<T>::command_buffers(state)
+    fn visit_commands(state: &mut Self::State, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
+        Parts::<T>::visit_commands(state, visit);
     }
 }
 
@@ -53,14 +55,21 @@ impl<T: Component> Actions<'_, T> {
 
     /// Carries out all executing actions of this kind for one tick, on all threads of the pool.
     ///
-    /// An action whose agent is gone is cleaned up as failed, and despawned at the sync point.
+    /// An action whose agent is gone is cleaned up as failed if it had begun, and despawned at the
+    /// sync point. An action whose agent carries out no sequence any more is despawned when it ends.
     ///
     /// # Panics
     /// Where the processor panics, or where two actions of one agent report at the same moment: a
     /// sequence executes one action of an agent at a time.
     pub fn process(&mut self, processor: &impl Processor<Action = T>) {
+        let cell = self.cell;
         let (executing, agents, reported, commands) = &mut self.parts;
         executing.par_for_each_with(commands, |(entity, action, filter), commands| {
+            if !cell.contains(action.agent) {
+                abandon(processor, action, filter);
+                commands.despawn(entity);
+                return;
+            }
             match tick(processor, action, filter) {
                 ActionResult::Running => {}
                 result => {
@@ -87,6 +96,10 @@ fn tick<P: Processor>(processor: &P, action: &mut Action, filter: &mut P::Action
     if result == ActionResult::Running {
         result = processor.update(action.agent, filter);
     }
+    // An action that goes on has nothing to write down, and its cache line stays clean.
+    if result == ActionResult::Running {
+        return result;
+    }
     action.result = result;
     match result {
         ActionResult::Running => {}
@@ -96,7 +109,15 @@ fn tick<P: Processor>(processor: &P, action: &mut Action, filter: &mut P::Action
     result
 }
 
-/// Tells the agent. Whether it is still there.
+/// Cleans up after an action that has begun and will not end, because its agent is gone.
+fn abandon<P: Processor>(processor: &P, action: &mut Action, filter: &mut P::Action) {
+    if action.started == action.activations && action.result == ActionResult::Running {
+        action.result = ActionResult::Failed;
+        processor.cleanup(action.agent, filter, Ended::Failed);
+    }
+}
+
+/// Tells the agent. Whether it still carries out a sequence.
 fn report(
     agents: &Agents<'_>,
     reported: &Toggles<'_, Reported>,
@@ -105,8 +126,10 @@ fn report(
 ) -> bool {
     match agents.claim(agent) {
         Ok(mut claim) => claim.get_mut().last_result = result,
-        Err(ecs_core::ClaimError::NoSuchEntity(_)) => return false,
-        Err(error) => panic!("an action could not report to its agent: {error}"),
+        Err(error @ ClaimError::Claimed(_)) => {
+            panic!("an action could not report to its agent: {error}")
+        }
+        Err(_) => return false,
     }
     reported.set(agent, true).is_ok()
 }

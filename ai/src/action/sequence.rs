@@ -48,6 +48,42 @@ impl fmt::Display for EmptySequence {
 
 impl std::error::Error for EmptySequence {}
 
+/// Why an entity could not be made an agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum AttachError {
+    /// There is nothing to carry out.
+    Empty(EmptySequence),
+    /// The entity is not in the world.
+    NoSuchEntity(NoSuchEntity),
+    /// The entity carries out a sequence already.
+    Occupied(Entity),
+}
+
+impl fmt::Display for AttachError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty(error) => error.fmt(f),
+            Self::NoSuchEntity(error) => error.fmt(f),
+            Self::Occupied(agent) => write!(f, "entity {agent} carries out a sequence already"),
+        }
+    }
+}
+
+impl std::error::Error for AttachError {}
+
+impl From<EmptySequence> for AttachError {
+    fn from(error: EmptySequence) -> Self {
+        Self::Empty(error)
+    }
+}
+
+impl From<NoSuchEntity> for AttachError {
+    fn from(error: NoSuchEntity) -> Self {
+        Self::NoSuchEntity(error)
+    }
+}
+
 impl Sequence {
     /// No actions yet.
     #[must_use]
@@ -57,6 +93,7 @@ impl Sequence {
 
     /// Adds an action with this filter component.
     #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "every new action has an `Executing`")]
     pub fn then<T: Component + Clone>(mut self, filter: T) -> Self {
         self.actions.push(Box::new(move |world, action| {
             let entity = world.spawn((action, Executing, filter.clone()));
@@ -79,14 +116,41 @@ impl Sequence {
     ///
     /// # Errors
     /// Where the sequence has no actions; nothing is spawned then.
-    ///
-    /// # Panics
-    /// Where `agent` brings one of the components that make it an agent along.
     pub fn spawn<B: Bundle>(&self, world: &mut World, agent: B) -> Result<Entity, EmptySequence> {
         if self.actions.is_empty() {
             return Err(EmptySequence);
         }
         let agent = world.spawn(agent);
+        self.spawn_actions(world, agent);
+        Ok(agent)
+    }
+
+    /// Makes an entity an agent: spawns its actions. It begins with the first one in the next
+    /// tick.
+    ///
+    /// For crowds this is the better way: with the agents spawned first and their actions
+    /// afterwards, agents lie together in the entity table, which every action looks its agent up
+    /// in.
+    ///
+    /// # Errors
+    /// Where the sequence has no actions, or the entity is not in the world or has a sequence
+    /// already; nothing is spawned then.
+    pub fn attach(&self, world: &mut World, agent: Entity) -> Result<(), AttachError> {
+        if self.actions.is_empty() {
+            return Err(EmptySequence.into());
+        }
+        if !world.contains(agent) {
+            return Err(NoSuchEntity(agent).into());
+        }
+        if world.has::<SequenceAgent>(agent) {
+            return Err(AttachError::Occupied(agent));
+        }
+        self.spawn_actions(world, agent);
+        Ok(())
+    }
+
+    /// The agent is in the world, and there is at least one action.
+    fn spawn_actions(&self, world: &mut World, agent: Entity) {
         let mut action = Action {
             agent,
             next: agent,
@@ -112,26 +176,47 @@ impl Sequence {
             on_failure: self.on_failure.unwrap_or(OnFailure::Retry),
             last_result: ActionResult::Running,
         };
-        world.insert(agent, (sequence, Switching, Reported)).expect("the agent was just spawned");
+        world.insert(agent, (sequence, Switching, Reported)).expect("the agent is in the world");
         world.set_enabled::<Reported>(agent, false).expect("the agent was just given it");
-        Ok(agent)
     }
 }
 
 /// Takes an agent out of the world, and its actions with it.
 ///
+/// An action that is under way ends here without [`Processor::cleanup`]: nobody knows its processor
+/// at this point.
+///
+/// [`Processor::cleanup`]: super::Processor::cleanup
+///
 /// # Errors
 /// Where the agent is not in the world.
 pub fn despawn_agent(world: &mut World, agent: Entity) -> Result<(), NoSuchEntity> {
-    let first = world.get::<SequenceAgent>(agent).ok().map(SequenceAgent::current);
+    let sequence = world.get::<SequenceAgent>(agent).ok().copied();
     world.despawn(agent)?;
-    let mut next = first;
-    while let Some(action) = next {
-        next = world.get::<Action>(action).ok().map(|action| action.next);
-        // The circle ends where it began, at an action that is gone already.
-        if world.despawn(action).is_err() {
-            break;
+    let Some(sequence) = sequence else { return Ok(()) };
+    let mut next = sequence.current;
+    for _ in 0..sequence.action_count {
+        match world.get::<Action>(next).copied() {
+            Ok(action) if action.agent == agent => {
+                world.despawn(next)?;
+                next = action.next;
+            }
+            _ => {
+                despawn_by_search(world, agent);
+                break;
+            }
         }
     }
     Ok(())
+}
+
+/// Somebody has despawned one of the actions, and the way around the circle is broken: looks
+/// through all actions for the others.
+fn despawn_by_search(world: &mut World, agent: Entity) {
+    let actions = world.query_ref::<(Entity, &Action)>();
+    let left: Vec<Entity> =
+        actions.into_iter().filter(|(_, action)| action.agent == agent).map(|(it, _)| it).collect();
+    for action in left {
+        world.despawn(action).expect("it was just found");
+    }
 }

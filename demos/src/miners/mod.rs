@@ -79,23 +79,26 @@ pub fn simulation(setup: &Setup) -> Result<Box<dyn Simulation>, Failure> {
 fn spawn_workers(world: &mut World, setup: &Setup) {
     let plans: Vec<Sequence> = (1..).take(MINES.len()).map(plan).collect();
     let seed = RandomStream::new(setup.seed);
-    for (worker, plan) in (0..setup.agents).zip(plans.iter().cycle()) {
-        let mut random = seed.fork(worker.into());
-        let angle = random.between(0.0, std::f32::consts::TAU);
-        // The square root spreads them evenly over the disc.
-        let standing = Vec2::from_angle(angle) * CROWD_RADIUS * random.next_f32().sqrt();
-        let body = (
-            Position(CASTLE + standing),
-            Speed(random.between(5.0, 10.0)),
-            Standing(standing),
-            Inventory::EMPTY,
-            Books { mined: 0, delivered: 0 },
-            Animator::IDLE,
-            Playing,
-        );
-        let agent = plan.spawn(world, body).expect("the plan has five actions");
-        world.set_enabled::<Playing>(agent, false).expect("the worker was just spawned");
+    let workers = world.spawn_batch((0..setup.agents).map(|worker| body(seed.fork(worker.into()))));
+    for (worker, plan) in workers.into_iter().zip(plans.iter().cycle()) {
+        world.set_enabled::<Playing>(worker, false).expect("the worker was just spawned");
+        plan.attach(world, worker).expect("the plan has five actions, and the worker had none");
     }
+}
+
+fn body(mut random: RandomStream) -> impl Bundle {
+    let angle = random.between(0.0, std::f32::consts::TAU);
+    // The square root spreads them evenly over the disc.
+    let standing = Vec2::from_angle(angle) * CROWD_RADIUS * random.next_f32().sqrt();
+    (
+        Position(CASTLE + standing),
+        Speed(random.between(5.0, 10.0)),
+        Standing(standing),
+        Inventory::EMPTY,
+        Books { mined: 0, delivered: 0 },
+        Animator::IDLE,
+        Playing,
+    )
 }
 
 fn plan(mine: u32) -> Sequence {

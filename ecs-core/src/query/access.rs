@@ -88,7 +88,8 @@ impl Access {
 
     /// The components of which one side writes the values that the other uses: what must never
     /// happen at the same time, as opposed to what must happen in an order.
-    pub(crate) fn value_conflicts(&self, other: &Self) -> Vec<ComponentId> {
+    #[must_use]
+    pub fn value_conflicts(&self, other: &Self) -> Vec<ComponentId> {
         let mut found = Vec::new();
         overlap(&self.writes, &other.writes)
             .chain(overlap(&self.writes, &other.reads))

@@ -55,15 +55,11 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     /// Calls `f` with each row.
     #[inline]
     pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
-        let mut from = 0;
-        while let Some(run) = self.rows.next_run(from, self.len) {
-            from = run.end;
-            for row in run {
-                // SAFETY: the run is inside the chunk, and the chunk, which holds the right, is
-                // consumed here; runs do not overlap, so each row comes up once.
-                f(unsafe { Q::item(&self.fetch, row) });
-            }
-        }
+        self.rows.for_each(self.len, |row| {
+            // SAFETY: the row is inside the chunk, and the chunk, which holds the right, is
+            // consumed here; each row comes up once.
+            f(unsafe { Q::item(&self.fetch, row) });
+        });
     }
 
     /// Calls `f` with the slices of each run of rows.

@@ -9,37 +9,41 @@ use super::data::QueryData;
 use super::iter::Source;
 use super::view::{ViewPlan, opened};
 use crate::entity::Entity;
-use crate::error::{ClaimError, NoSuchEntity, QueryEntityError};
-use crate::sync::{Ordering, ProtocolU64};
+use crate::error::{ClaimError, QueryEntityError};
+use crate::sync::{Ordering, ProtocolU8};
 
-/// A bit per entity slot: set while somebody holds a claim on the entity that is there (I-12).
+/// A flag per entity slot: set while somebody holds a claim on the entity that is there (I-12).
 ///
-/// Taking a bit acquires and leaving it releases: whoever claims an entity next sees what the one
-/// before wrote. The model is in `tests/loom.rs`.
+/// Taking a flag acquires and leaving it releases: whoever claims an entity next sees what the one
+/// before wrote. The models are in `loom_models`. A flag is a byte of its own, so that leaving it
+/// is a plain store. Nobody clears the flags between runs: each claim leaves its own, and the flag
+/// of a claim that was leaked stays set for ever.
 #[derive(Debug, Default)]
-pub(crate) struct ClaimBits {
-    words: Vec<ProtocolU64>,
+pub(crate) struct ClaimFlags {
+    flags: Vec<ProtocolU8>,
 }
 
-impl ClaimBits {
-    /// Makes bits for this many slots, and clears those that a leaked claim left behind.
+const FREE: u8 = 0;
+const TAKEN: u8 = 1;
+
+impl ClaimFlags {
+    /// Makes flags for this many slots.
     pub(crate) fn prepare(&mut self, slot_count: usize) {
-        self.words.clear();
-        self.words.extend((0..slot_count.div_ceil(64)).map(|_| ProtocolU64::new(0)));
+        while self.flags.len() < slot_count {
+            self.flags.push(ProtocolU8::new(FREE));
+        }
     }
 
-    /// Sets the bit; whether it was not set before.
+    /// Sets the flag; whether it was not set before.
     #[inline]
     pub(crate) fn take(&self, index: usize) -> bool {
-        let bit = 1 << (index % 64);
-        self.words[index / 64].fetch_or(bit, Ordering::Acquire) & bit == 0
+        self.flags[index].swap(TAKEN, Ordering::Acquire) == FREE
     }
 
-    /// Clears the bit, which this thread has set.
+    /// Clears the flag, which this thread has set.
     #[inline]
     pub(crate) fn leave(&self, index: usize) {
-        let bit = 1 << (index % 64);
-        self.words[index / 64].fetch_and(!bit, Ordering::Release);
+        self.flags[index].store(FREE, Ordering::Release);
     }
 }
 
@@ -69,7 +73,7 @@ impl ClaimBits {
 pub struct ClaimView<'w, Q: QueryData> {
     source: Source<'w>,
     plan: &'w ViewPlan<Q>,
-    bits: &'w ClaimBits,
+    flags: &'w ClaimFlags,
     _guard: BorrowGuard<'w>,
 }
 
@@ -78,7 +82,7 @@ pub struct ClaimView<'w, Q: QueryData> {
 /// Made by [`World::claim_plan`](crate::World::claim_plan).
 pub struct ClaimPlan<Q: QueryData> {
     pub(crate) view: ViewPlan<Q>,
-    pub(crate) bits: ClaimBits,
+    pub(crate) flags: ClaimFlags,
 }
 
 impl<Q: QueryData> fmt::Debug for ClaimPlan<Q> {
@@ -103,14 +107,14 @@ impl<Q: QueryData> fmt::Debug for ClaimView<'_, Q> {
 
 impl<'w, Q: QueryData> ClaimView<'w, Q> {
     /// # Safety
-    /// `guard` is the right that Q needs in these archetypes (I-10); the bits were prepared for
+    /// `guard` is the right that Q needs in these archetypes (I-10); the flags were prepared for
     /// these entities and are used by no other view.
     pub(crate) unsafe fn new(
         source: Source<'w>,
         plan: &'w ClaimPlan<Q>,
         guard: BorrowGuard<'w>,
     ) -> Self {
-        Self { source, plan: &plan.view, bits: &plan.bits, _guard: guard }
+        Self { source, plan: &plan.view, flags: &plan.flags, _guard: guard }
     }
 
     /// Exclusive access to the components of one entity, until the claim is dropped.
@@ -119,31 +123,29 @@ impl<'w, Q: QueryData> ClaimView<'w, Q> {
     /// Where the entity is not in the world, lacks a component, or is claimed by somebody.
     #[inline]
     pub fn claim(&self, entity: Entity) -> Result<Claim<'_, Q>, ClaimError> {
+        // Opening the chunk finds addresses; nothing is read or written before the claim stands.
+        let (fetch, row) = match opened::<Q>(self.source, self.plan.slots(), entity) {
+            Ok(opened) => opened,
+            Err(QueryEntityError::NoSuchEntity(error)) => return Err(ClaimError::NoSuchEntity(error)),
+            Err(QueryEntityError::NotMatching(entity)) => return Err(ClaimError::Missing(entity)),
+        };
         let index = entity.index() as usize;
-        if self.source.entities.get(entity).is_none() {
-            return Err(ClaimError::NoSuchEntity(NoSuchEntity(entity)));
-        }
-        if !self.bits.take(index) {
+        if !self.flags.take(index) {
             return Err(ClaimError::Claimed(entity));
         }
-        let release = Release { bits: self.bits, index };
-        match opened::<Q>(self.source, self.plan.slots(), entity) {
-            Ok((fetch, row)) => Ok(Claim { fetch, row, release }),
-            Err(QueryEntityError::NoSuchEntity(error)) => Err(ClaimError::NoSuchEntity(error)),
-            Err(QueryEntityError::NotMatching(entity)) => Err(ClaimError::Missing(entity)),
-        }
+        Ok(Claim { fetch, row, release: Release { flags: self.flags, index } })
     }
 }
 
 struct Release<'a> {
-    bits: &'a ClaimBits,
+    flags: &'a ClaimFlags,
     index: usize,
 }
 
 impl Drop for Release<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.bits.leave(self.index);
+        self.flags.leave(self.index);
     }
 }
 
@@ -162,7 +164,7 @@ impl<Q: QueryData> Claim<'_, Q> {
     #[inline]
     pub fn get_mut(&mut self) -> Q::Item<'_> {
         // SAFETY: the row is that of a live entity (I-1) in the chunk that was fetched. The view
-        // behind this claim holds the right to all entities (I-10); the bit, which the claim
+        // behind this claim holds the right to all entities (I-10); the flag, which the claim
         // holds, makes it exclusive for this one (I-12), and `self` is borrowed exclusively.
         unsafe { Q::item(&self.fetch, self.row) }
     }

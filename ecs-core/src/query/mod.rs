@@ -17,7 +17,7 @@ mod view;
 pub use access::{Access, Borrows};
 pub(crate) use access::{leave_read, leave_write, take_read, take_write};
 pub use chunk::{Chunk, ChunkIter};
-pub(crate) use claims::ClaimBits;
+pub(crate) use claims::ClaimFlags;
 pub use claims::{Claim, ClaimPlan, ClaimView};
 #[doc(hidden)]
 pub use data::{BitsFetch, OptionState, TermSlot, TermState};

@@ -21,6 +21,16 @@ unsafe impl Send for Block {}
 // SAFETY: as for `Send`; a shared block gives out nothing but its address.
 unsafe impl Sync for Block {}
 
+/// Where a column of a chunk starts: an address inside a block, kept beside the blocks so that a
+/// lookup of it is one load.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ColumnStart(pub(crate) NonNull<u8>);
+
+// SAFETY: an address; what lies there is `Send + Sync`, and getting at it takes unsafe code.
+unsafe impl Send for ColumnStart {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for ColumnStart {}
+
 impl Block {
     /// The start of the block.
     #[inline]

@@ -7,7 +7,7 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 
 use super::bits::EnableBits;
-use super::block::{Block, BlockPool};
+use super::block::{Block, BlockPool, ColumnStart};
 use super::layout::{ChunkLayout, ChunkLayouts};
 use crate::entity::Entity;
 use crate::sync::{AtomicU64, Ordering};
@@ -24,7 +24,8 @@ pub(crate) struct RowAddress {
 /// ```text
 ///            chunk 0   chunk 1   chunk 2  ...      structure of arrays: a query that skips a
 /// blocks       ●         ●         ●               chunk reads lens, versions and bits, and
-/// lens         60        240       17              never touches the block
+/// starts     [c0 c1]   [c0 c1]   [c0 c1]           never touches the block
+/// lens         60        240       17
 /// versions   [c0 c1]   [c0 c1]   [c0 c1]
 /// bits       [......]  [......]  [......]          per enableable column
 /// ```
@@ -37,6 +38,9 @@ pub struct Chunks {
     layouts: ChunkLayouts,
     sizes: Box<[usize]>,
     blocks: Vec<Block>,
+    /// Of each column of each chunk; aligned for the column's type, inside the block (I-3). The
+    /// start of a column without a size is no memory, but as well aligned.
+    starts: Vec<ColumnStart>,
     lens: Vec<usize>,
     versions: Vec<AtomicU64>,
     bits: Box<[EnableBits]>,
@@ -61,6 +65,7 @@ impl Chunks {
             layouts,
             sizes: columns.iter().map(Layout::size).collect(),
             blocks: Vec::new(),
+            starts: Vec::new(),
             lens: Vec::new(),
             versions: Vec::new(),
             bits,
@@ -110,14 +115,7 @@ impl Chunks {
     /// The start of a column. Rows of zero-sized components all lie there.
     #[inline]
     pub(crate) fn column(&self, chunk: usize, column: usize) -> NonNull<u8> {
-        let offset = self.layouts.of_chunk(chunk).offsets[column];
-        let start = self.blocks[chunk].start();
-        if self.sizes[column] == 0 {
-            // The arithmetic may place an empty column at the very end of the block or past it.
-            return dangling(offset);
-        }
-        // SAFETY: a column that has a size starts inside its block (I-3).
-        unsafe { start.add(offset) }
+        self.starts[chunk * self.sizes.len() + column].0
     }
 
     /// The address of one row of a column.
@@ -154,7 +152,11 @@ impl Chunks {
     #[inline]
     pub(crate) fn stamp(&self, chunk: usize, column: usize, version: u64) {
         // Relaxed: who reads it is ordered after the writer by the schedule or by `&mut World`.
-        self.versions[chunk * self.sizes.len() + column].store(version, Ordering::Relaxed);
+        // Random access stamps a chunk over and over: threads that only look share the line.
+        let stamp = &self.versions[chunk * self.sizes.len() + column];
+        if stamp.load(Ordering::Relaxed) != version {
+            stamp.store(version, Ordering::Relaxed);
+        }
     }
 
     /// Writes down that rows of this chunk came or went.
@@ -191,8 +193,12 @@ impl Chunks {
     }
 
     fn push_chunk(&mut self, pool: &mut BlockPool) {
-        let layout = self.layouts.of_chunk(self.blocks.len()).block;
-        self.blocks.push(pool.take(layout));
+        let layout = self.layouts.of_chunk(self.blocks.len());
+        let block = pool.take(layout.block);
+        for (&offset, &size) in layout.offsets.iter().zip(&self.sizes) {
+            self.starts.push(ColumnStart(column_start(&block, offset, size)));
+        }
+        self.blocks.push(block);
         self.lens.push(0);
         self.versions.extend(self.sizes.iter().map(|_| AtomicU64::new(0)));
         self.bits.iter_mut().for_each(EnableBits::push_chunk);
@@ -321,6 +327,7 @@ impl Chunks {
         let Some(block) = self.blocks.pop() else { return };
         let layout = self.layouts.of_chunk(self.blocks.len()).block;
         self.lens.pop();
+        self.starts.truncate(self.starts.len() - self.sizes.len());
         self.versions.truncate(self.versions.len() - self.sizes.len());
         self.bits.iter_mut().for_each(EnableBits::pop_chunk);
         // SAFETY: the block was taken with the layout of its place in the list (`push_chunk`).
@@ -379,6 +386,16 @@ impl Drop for DropRows<'_> {
     fn drop(&mut self) {
         self.run();
     }
+}
+
+/// Where a column starts in a block.
+fn column_start(block: &Block, offset: usize, size: usize) -> NonNull<u8> {
+    if size == 0 {
+        // The arithmetic may place an empty column at the very end of the block or past it.
+        return dangling(offset);
+    }
+    // SAFETY: a column that has a size starts inside its block (I-3).
+    unsafe { block.start().add(offset) }
 }
 
 /// An address that is aligned as `offset` is and belongs to no memory, for values without a size.

@@ -120,7 +120,7 @@ impl World {
     /// # Panics
     /// Where `Q` asks for a component twice, once of them to write.
     pub fn claim_plan<Q: QueryData>(&mut self) -> ClaimPlan<Q> {
-        ClaimPlan { view: self.view_plan(), bits: crate::query::ClaimBits::default() }
+        ClaimPlan { view: self.view_plan(), flags: crate::query::ClaimFlags::default() }
     }
 
     /// What a query gives for one entity. Short for `query::<Q>().into_get(entity)`.

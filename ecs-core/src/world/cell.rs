@@ -121,10 +121,10 @@ impl<'w> WorldCell<'w> {
     ) -> Result<ClaimView<'w, Q>, AccessConflict> {
         let world = self.world;
         plan.view.extend(world.id, world.archetypes());
-        plan.bits.prepare(world.entities.slot_count());
+        plan.flags.prepare(world.entities.slot_count());
         let plan = &*plan;
         let guard = world.borrows.take(plan.access(), &world.registry)?;
-        // SAFETY: as in `query`; the bits were just prepared, and the plan is borrowed by the view.
+        // SAFETY: as in `query`; the flags were just prepared, and the plan is borrowed by the view.
         Ok(unsafe { ClaimView::new(world.source(), plan, guard) })
     }
 
