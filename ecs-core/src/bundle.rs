@@ -117,6 +117,30 @@ impl ColumnStarts {
     }
 }
 
+// SAFETY: no components, and nothing is written or read.
+unsafe impl Bundle for () {
+    const COUNT: usize = 0;
+
+    fn register(_registry: &mut Registry, _ids: &mut Vec<ComponentId>) {}
+
+    fn map_entities(&mut self, _map: &mut dyn FnMut(Entity) -> Entity) {}
+
+    unsafe fn write(self, _columns: &[NonNull<u8>], _row: usize) {}
+
+    unsafe fn read(_columns: &[NonNull<u8>], _row: usize) -> Self {}
+}
+
+/// The columns of a tuple's members that have not been dealt out yet.
+struct Rest<'a>(&'a [NonNull<u8>]);
+
+impl<'a> Rest<'a> {
+    fn take(&mut self, count: usize) -> &'a [NonNull<u8>] {
+        let (mine, rest) = self.0.split_at(count);
+        self.0 = rest;
+        mine
+    }
+}
+
 macro_rules! tuple_bundle {
     ($(($name:ident $var:ident)),*) => {
         // SAFETY: the members' components one after the other; each member gets the pointers from
@@ -126,34 +150,30 @@ macro_rules! tuple_bundle {
 
             fn register(registry: &mut Registry, ids: &mut Vec<ComponentId>) {
                 $($name::register(registry, ids);)*
-                let _ = (registry, ids);
             }
 
             fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity) {
                 let ($($var,)*) = self;
                 $($var.map_entities(map);)*
-                let _ = map;
             }
 
             unsafe fn write(self, columns: &[NonNull<u8>], row: usize) {
                 let ($($var,)*) = self;
-                let rest = columns;
+                let mut columns = Rest(columns);
                 $(
-                    let (mine, rest) = rest.split_at($name::COUNT);
+                    let mine = columns.take($name::COUNT);
                     // SAFETY: the caller's word for all columns holds for these.
                     unsafe { $var.write(mine, row) };
                 )*
-                let _ = (rest, row);
             }
 
             unsafe fn read(columns: &[NonNull<u8>], row: usize) -> Self {
-                let rest = columns;
+                let mut columns = Rest(columns);
                 $(
-                    let (mine, rest) = rest.split_at($name::COUNT);
+                    let mine = columns.take($name::COUNT);
                     // SAFETY: the caller's word for all columns holds for these.
                     let $var = unsafe { $name::read(mine, row) };
                 )*
-                let _ = (rest, row);
                 ($($var,)*)
             }
         }

@@ -68,6 +68,15 @@ impl Entities {
         self.slots.reserve(additional.saturating_sub(self.slots.len() - self.live_count));
     }
 
+    /// At least this many more entities can be allocated, and at least one.
+    ///
+    /// Panics where there can be no more.
+    pub(crate) fn available_min(&self) -> usize {
+        // Asks for the panic, should not even one be left.
+        _ = self.next();
+        (NOBODY as usize).saturating_sub(self.slots.len()).max(1)
+    }
+
     /// The handle that the next [`allocate`](Self::allocate) will give.
     pub(crate) fn next(&self) -> Entity {
         match self.slots.get(self.free_head as usize) {

@@ -10,6 +10,8 @@ extern crate self as ecs_core;
 mod archetype;
 mod bundle;
 mod commands;
+#[cfg(doctest)]
+mod compile_fail;
 mod component;
 mod entities;
 mod entity;
@@ -26,7 +28,10 @@ mod world;
 pub use archetype::{Archetype, ArchetypeId};
 pub use bundle::Bundle;
 pub use commands::{CommandBuffer, Playback};
-pub use component::{Component, ComponentId, ComponentInfo, ComponentSet, MapEntities};
+pub use component::{
+    BytesFn, CloneFn, Component, ComponentId, ComponentInfo, ComponentSet, MapEntities,
+    MapEntitiesFn,
+};
 #[cfg(feature = "derive")]
 pub use ecs_core_derive::Component;
 pub use entity::Entity;
@@ -48,9 +53,8 @@ pub mod prelude {
     #[cfg(feature = "derive")]
     pub use ecs_core_derive::Component;
 
-    pub use crate::bundle::Bundle;
     pub use crate::commands::CommandBuffer;
-    pub use crate::component::{Component, MapEntities};
+    pub use crate::component::Component;
     pub use crate::entity::Entity;
     pub use crate::query::{Disabled, Enabled, EnabledMut, Present, With, Without};
     pub use crate::random::RandomStream;

@@ -58,16 +58,11 @@ impl RandomStream {
     ///
     /// The upper half of a product (Lemire 2019) without the rejection step: the bias is below
     /// `bound / 2^64`.
-    #[expect(
-        clippy::cast_possible_truncation,
-        reason = "the upper half of a product of two u64 fits a u64"
-    )]
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
     /// A number in `[0, 1)`, one of 2^24 evenly spaced ones.
-    #[expect(clippy::cast_possible_truncation, reason = "24 bits are kept")]
     pub fn next_f32(&mut self) -> f32 {
         const STEP: f32 = 1.0 / 16_777_216.0;
         ((self.next_u64() >> 40) as u32 as f32) * STEP

@@ -1,10 +1,9 @@
 //! The one macro that lists the tuples.
 
-/// Calls a macro with a type parameter and a variable for each member of every tuple, from none to
-/// twelve members.
+/// Calls a macro with a type parameter and a variable for each member of every tuple, from one to
+/// twelve members. The empty tuple is written out where it is needed.
 macro_rules! for_each_tuple {
     ($macro:ident) => {
-        $macro!();
         $macro!((A a));
         $macro!((A a), (B b));
         $macro!((A a), (B b), (C c));

@@ -10,6 +10,7 @@ mod systems;
 
 use ai::action::{self, ActionSystem};
 use ai::prelude::*;
+use ecs_core::Bundle;
 use glam::Vec2;
 
 use self::components::{

@@ -1,7 +1,7 @@
 //! `#[derive(Component)]` for `ecs-core`. See `ecs_core::Component` for what it accepts.
 
 use proc_macro::TokenStream;
-use proc_macro2::TokenStream as Tokens;
+use proc_macro2::{Ident, Span, TokenStream as Tokens};
 use quote::quote;
 use syn::{Data, DeriveInput, Error, Field, Fields, Member, Result, parse_macro_input};
 
@@ -17,20 +17,11 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
     let map_entities = map_entities(&input.data)?;
     let name = &input.ident;
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
-    // Whether a type is Clone can be asked only of a type, not of a family of types.
-    let abilities = if input.generics.params.is_empty() {
-        quote! {
-            const CLONE: ::core::option::Option<fn(&Self) -> Self> = {
-                #[allow(unused_imports)]
-                use ::ecs_core::__private::ProbeFallback as _;
-                ::ecs_core::__private::Probe::<Self>::CLONE
-            };
-            const BYTES: ::core::option::Option<fn(&[Self]) -> &[u8]> = {
-                #[allow(unused_imports)]
-                use ::ecs_core::__private::ProbeFallback as _;
-                ::ecs_core::__private::Probe::<Self>::BYTES
-            };
-        }
+    // What a type can do can be asked only of a type, not of a family of types.
+    let probed = if input.generics.params.is_empty() {
+        let (clone, bytes) = (probe("CLONE"), probe("BYTES"));
+        let map = if map_entities.is_none() { probe("MAP_ENTITIES") } else { Tokens::new() };
+        quote! { #clone #bytes #map }
     } else {
         Tokens::new()
     };
@@ -38,10 +29,34 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
         #[automatically_derived]
         impl #impl_generics ::ecs_core::Component for #name #type_generics #where_clause {
             const ENABLEABLE: bool = #enableable;
-            #abilities
+            #probed
             #map_entities
         }
     })
+}
+
+/// Writes a constant of the trait that is what the type itself answers.
+fn probe(constant: &str) -> Tokens {
+    let constant = Ident::new(constant, Span::call_site());
+    let kind = match constant.to_string().as_str() {
+        "CLONE" => quote! { fn(&Self) -> Self },
+        "BYTES" => quote! { fn(&[Self]) -> &[u8] },
+        _ => map_fn(),
+    };
+    quote! {
+        const #constant: ::core::option::Option<#kind> = {
+            #[allow(unused_imports)]
+            use ::ecs_core::__private::ProbeFallback as _;
+            ::ecs_core::__private::Probe::<Self>::#constant
+        };
+    }
+}
+
+/// The type of a function that maps the entities inside a value.
+fn map_fn() -> Tokens {
+    quote! {
+        fn(&mut Self, &mut dyn ::core::ops::FnMut(::ecs_core::Entity) -> ::ecs_core::Entity)
+    }
 }
 
 /// Reads the options on the type.
@@ -61,7 +76,7 @@ fn is_enableable(input: &DeriveInput) -> Result<bool> {
 }
 
 /// Writes the function that maps the fields marked `#[component(entity)]`, if there are any.
-fn map_entities(data: &Data) -> Result<Tokens> {
+fn map_entities(data: &Data) -> Result<Option<Tokens>> {
     let fields = match data {
         Data::Struct(data) => &data.fields,
         Data::Enum(data) => {
@@ -72,7 +87,7 @@ fn map_entities(data: &Data) -> Result<Tokens> {
                     return Err(Error::new_spanned(field, message));
                 }
             }
-            return Ok(Tokens::new());
+            return Ok(None);
         }
         Data::Union(data) => {
             return Err(Error::new(data.union_token.span, "a union cannot be a component"));
@@ -80,15 +95,14 @@ fn map_entities(data: &Data) -> Result<Tokens> {
     };
     let members = entity_members(fields)?;
     if members.is_empty() {
-        return Ok(Tokens::new());
+        return Ok(None);
     }
-    Ok(quote! {
-        const MAP_ENTITIES: ::core::option::Option<
-            fn(&mut Self, &mut dyn ::core::ops::FnMut(::ecs_core::Entity) -> ::ecs_core::Entity),
-        > = ::core::option::Option::Some(|value, map| {
+    let map_fn = map_fn();
+    Ok(Some(quote! {
+        const MAP_ENTITIES: ::core::option::Option<#map_fn> = ::core::option::Option::Some(|value, map| {
             #( ::ecs_core::MapEntities::map_entities(&mut value.#members, map); )*
         });
-    })
+    }))
 }
 
 fn entity_members(fields: &Fields) -> Result<Vec<Member>> {

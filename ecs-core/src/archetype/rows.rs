@@ -100,14 +100,37 @@ impl Archetype {
     /// # Safety
     /// `forgotten` came from this archetype, which has not been touched since.
     pub(crate) unsafe fn drop_forgotten(&self, forgotten: &ForgottenRows) {
-        if !self.needs_drop {
-            return;
+        if self.needs_drop {
+            DropChunks { archetype: self, forgotten, next: 0 }.run();
         }
-        for (chunk, &len) in forgotten.0.iter().enumerate() {
-            // SAFETY: these rows were initialised (I-2) until they were given up, and the caller
-            // ensures that nobody has touched them since.
-            unsafe { self.drop_rows(chunk, 0..len, 0..self.columns.len(), &|_| true) };
+    }
+}
+
+/// Drops chunks one after the other, and the rest of them should a drop panic.
+struct DropChunks<'a> {
+    archetype: &'a Archetype,
+    forgotten: &'a ForgottenRows,
+    next: usize,
+}
+
+impl DropChunks<'_> {
+    fn run(&mut self) {
+        while let Some(&len) = self.forgotten.0.get(self.next) {
+            let chunk = self.next;
+            self.next += 1;
+            // SAFETY: made only by `drop_forgotten`: these rows were initialised (I-2) until they
+            // were given up, its caller ensures that nobody has touched them since, and each chunk
+            // comes up once.
+            unsafe {
+                self.archetype.drop_rows(chunk, 0..len, 0..self.archetype.columns.len(), &|_| true);
+            };
         }
+    }
+}
+
+impl Drop for DropChunks<'_> {
+    fn drop(&mut self) {
+        self.run();
     }
 }
 
@@ -149,14 +172,14 @@ struct DropColumns<'a> {
 
 impl DropColumns<'_> {
     fn run(&mut self) {
-        // `next` steps over the column before its drops run, so that none is dropped twice.
-        while let Some(index) = self.columns.next() {
+        // The range steps over the column before its drops run, so that none is dropped twice.
+        for index in self.columns.by_ref() {
             let Some(drop) = self.archetype.columns[index].info.erased.drop else { continue };
             if (self.which)(index) {
                 // SAFETY: made only by `drop_rows`, whose caller ensures that the values are
                 // initialised and nobody's; the function is that of the column's type (I-9).
                 unsafe {
-                    self.archetype.chunks.drop_column(self.chunk, index, self.rows.clone(), drop)
+                    self.archetype.chunks.drop_column(self.chunk, index, self.rows.clone(), drop);
                 };
             }
         }

@@ -63,7 +63,8 @@ impl Payload {
         world: &mut World,
         entity: Entity,
     ) {
-        // SAFETY: the functions are those of the type that was stored.
+        // SAFETY: the functions are those of the type that was stored; that it is in this arena and
+        // was not taken is the caller's word.
         unsafe { (self.functions.spawn)(arena, self.offset, map, world, entity) }
     }
 
@@ -76,14 +77,16 @@ impl Payload {
         world: &mut World,
         entity: Entity,
     ) -> Result<(), CommandFailureReason> {
-        // SAFETY: the functions are those of the type that was stored.
+        // SAFETY: the functions are those of the type that was stored; that it is in this arena and
+        // was not taken is the caller's word.
         unsafe { (self.functions.insert)(arena, self.offset, map, world, entity) }
     }
 
     /// # Safety
     /// The payload is in this arena and has not been taken.
     pub(super) unsafe fn drop(self, arena: &Arena) {
-        // SAFETY: the functions are those of the type that was stored.
+        // SAFETY: the functions are those of the type that was stored; that it is in this arena and
+        // was not taken is the caller's word.
         unsafe { (self.functions.drop)(arena, self.offset) }
     }
 }
@@ -97,7 +100,7 @@ unsafe fn spawn<B: Bundle>(
     world: &mut World,
     entity: Entity,
 ) {
-    // SAFETY: the caller's word.
+    // SAFETY: the caller ensures that a `B` is there and was not taken.
     let mut bundle = unsafe { arena.take::<B>(offset) };
     bundle.map_entities(map);
     world.spawn_reserved(entity, bundle);
@@ -112,7 +115,7 @@ unsafe fn insert<B: Bundle>(
     world: &mut World,
     entity: Entity,
 ) -> Result<(), CommandFailureReason> {
-    // SAFETY: the caller's word.
+    // SAFETY: the caller ensures that a `B` is there and was not taken.
     let mut bundle = unsafe { arena.take::<B>(offset) };
     bundle.map_entities(map);
     world.insert(entity, bundle).map_err(|_| CommandFailureReason::NoSuchEntity)
@@ -121,7 +124,7 @@ unsafe fn insert<B: Bundle>(
 /// # Safety
 /// A `B` is at this offset and has not been taken.
 unsafe fn drop_payload<B: Bundle>(arena: &Arena, offset: usize) {
-    // SAFETY: the caller's word.
+    // SAFETY: the caller ensures that a `B` is there and was not taken.
     drop(unsafe { arena.take::<B>(offset) });
 }
 

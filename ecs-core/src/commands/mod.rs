@@ -45,8 +45,8 @@ pub use playback::Playback;
 /// ```
 pub struct CommandBuffer {
     world: u64,
-    /// Tells the deferred entities of this buffer from those of others.
-    tag: u32,
+    /// Tells the deferred entities of this buffer from those of others, once there are any.
+    tag: Option<u32>,
     sort_key: u64,
     records: Vec<Record>,
     arena: Arena,
@@ -98,7 +98,7 @@ impl CommandBuffer {
     pub fn for_world_id(world: u64) -> Self {
         Self {
             world,
-            tag: fresh_tag(),
+            tag: None,
             sort_key: 0,
             records: Vec::new(),
             arena: Arena::default(),
@@ -130,7 +130,8 @@ impl CommandBuffer {
     /// # Panics
     /// Where one buffer spawns more than 2^32 entities between two playbacks.
     pub fn spawn<B: Bundle>(&mut self, bundle: B) -> Entity {
-        let entity = Entity::deferred(self.tag, self.deferred_count);
+        let tag = *self.tag.get_or_insert_with(fresh_tag);
+        let entity = Entity::deferred(tag, self.deferred_count);
         self.deferred_count = self.deferred_count.checked_add(1).expect("fewer than 2^32 entities");
         let payload = Payload::store(bundle, &mut self.arena);
         self.record(entity, Action::Spawn(payload));
@@ -187,14 +188,14 @@ impl CommandBuffer {
     pub fn clear(&mut self) {
         // The books first: should a drop panic, the rest is still dropped, by the list of records.
         self.deferred_count = 0;
-        self.tag = fresh_tag();
+        self.tag = None;
         self.sort_key = 0;
         erased::drop_all(&mut self.records, &mut self.arena);
     }
 }
 
-/// A handle that was deferred before the last playback must not be taken for one after it.
-#[expect(clippy::cast_possible_truncation, reason = "masked to 30 bits")]
+/// Each filling of a buffer has its own: a handle that was deferred before the last playback must
+/// not be taken for one after it.
 fn fresh_tag() -> u32 {
     (BUFFER_TAGS.next() & TAG_MASK) as u32
 }

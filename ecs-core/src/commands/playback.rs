@@ -84,10 +84,9 @@ impl Playing<'_> {
     /// a component can refer to one that a later command spawns.
     fn reserve(&mut self) {
         for buffer in self.buffers.iter() {
-            // A place for each; every one of them is overwritten below, since each deferred handle
-            // has exactly one spawn.
-            let places =
-                (0..buffer.deferred_count).map(|index| Entity::deferred(buffer.tag, index));
+            // A place for each, overwritten below: each deferred handle has one spawn.
+            let tag = buffer.tag.unwrap_or_default();
+            let places = (0..buffer.deferred_count).map(|index| Entity::deferred(tag, index));
             self.spawned.push(places.collect());
         }
         for queued in self.queue.iter().rev() {
@@ -103,7 +102,10 @@ impl Playing<'_> {
         let CommandBuffer { tag, arena, .. } = &self.buffers[buffer];
         let spawned = &self.spawned[buffer];
         let mut map = |entity: Entity| match entity.deferred_tag() {
-            Some(found) if found == *tag => spawned[entity.index() as usize],
+            // A handle with our tag and an index that we never gave was made up of bits.
+            Some(found) if Some(found) == *tag => {
+                spawned.get(entity.index() as usize).copied().unwrap_or(entity)
+            }
             _ => entity,
         };
         let (sort_key, command, entity) =
@@ -117,7 +119,7 @@ impl Playing<'_> {
         match outcome {
             Ok(()) => playback.applied_count += 1,
             Err(reason) => {
-                playback.failures.push(CommandFailure { sort_key, command, entity, reason })
+                playback.failures.push(CommandFailure { sort_key, command, entity, reason });
             }
         }
     }

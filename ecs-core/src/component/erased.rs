@@ -52,11 +52,10 @@ unsafe fn drop_value<T>(value: NonNull<u8>) {
 unsafe fn clone_value<T: Component>(source: NonNull<u8>, target: NonNull<u8>) {
     // SAFETY: the caller ensures an initialised `T` that nobody writes meanwhile.
     let source = unsafe { source.cast::<T>().as_ref() };
-    if let Some(clone) = T::CLONE {
-        let copy = clone(source);
-        // SAFETY: the caller ensures that there is room for a `T`.
-        unsafe { target.cast::<T>().write(copy) };
-    }
+    let clone = T::CLONE.expect("`of` makes this function only for types that have one");
+    let copy = clone(source);
+    // SAFETY: the caller ensures that there is room for a `T`.
+    unsafe { target.cast::<T>().write(copy) };
 }
 
 /// # Safety

@@ -21,7 +21,10 @@ pub use set::ComponentSet;
 /// * `enableable`: the component can be switched off and on per entity, without moving it.
 /// * `#[component(entity)]` on a field: it holds an [`Entity`], an `Option<Entity>`, or anything
 ///   that is [`MapEntities`], to be remapped when a prefab is instantiated or a command buffer
-///   with deferred entities is played back.
+///   with deferred entities is played back. A type that is `MapEntities` itself needs no marks.
+///
+/// What a *generic* type can do depends on its parameters, which the derive cannot see: implement
+/// the trait by hand for it, with the constants that apply.
 ///
 /// ```
 /// use ecs_core::prelude::*;
@@ -47,11 +50,11 @@ pub trait Component: Send + Sync + Sized + 'static {
     /// Whether there is a bit per row that switches the component off and on.
     const ENABLEABLE: bool = false;
     /// How to copy a value, for instantiation.
-    const CLONE: Option<fn(&Self) -> Self> = None;
+    const CLONE: Option<CloneFn<Self>> = None;
     /// How to see values as bytes, for the state hash.
-    const BYTES: Option<fn(&[Self]) -> &[u8]> = None;
+    const BYTES: Option<BytesFn<Self>> = None;
     /// How to replace the entities that a value refers to.
-    const MAP_ENTITIES: Option<fn(&mut Self, &mut dyn FnMut(Entity) -> Entity)> = None;
+    const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = None;
 
     /// The name in messages and in the state hash.
     #[must_use]
@@ -59,6 +62,13 @@ pub trait Component: Send + Sync + Sized + 'static {
         core::any::type_name::<Self>()
     }
 }
+
+/// How to copy a component.
+pub type CloneFn<T> = fn(&T) -> T;
+/// How to see components as bytes.
+pub type BytesFn<T> = fn(&[T]) -> &[u8];
+/// How to replace the entities that a component refers to.
+pub type MapEntitiesFn<T> = fn(&mut T, &mut dyn FnMut(Entity) -> Entity);
 
 /// A value that refers to entities and can be told to refer to others.
 ///
@@ -127,18 +137,24 @@ pub struct Probe<T>(PhantomData<T>);
 /// What [`Probe`] answers where the type cannot.
 #[doc(hidden)]
 pub trait ProbeFallback<T: 'static> {
-    const CLONE: Option<fn(&T) -> T> = None;
-    const BYTES: Option<fn(&[T]) -> &[u8]> = None;
+    const CLONE: Option<CloneFn<T>> = None;
+    const BYTES: Option<BytesFn<T>> = None;
+    const MAP_ENTITIES: Option<MapEntitiesFn<T>> = None;
 }
 
 impl<T: 'static> ProbeFallback<T> for Probe<T> {}
 
 impl<T: Clone> Probe<T> {
     #[doc(hidden)]
-    pub const CLONE: Option<fn(&T) -> T> = Some(T::clone);
+    pub const CLONE: Option<CloneFn<T>> = Some(T::clone);
+}
+
+impl<T: MapEntities> Probe<T> {
+    #[doc(hidden)]
+    pub const MAP_ENTITIES: Option<MapEntitiesFn<T>> = Some(T::map_entities);
 }
 
 impl<T: bytemuck::NoUninit> Probe<T> {
     #[doc(hidden)]
-    pub const BYTES: Option<fn(&[T]) -> &[u8]> = Some(bytemuck::cast_slice::<T, u8>);
+    pub const BYTES: Option<BytesFn<T>> = Some(bytemuck::cast_slice::<T, u8>);
 }

@@ -125,6 +125,11 @@ impl Borrows {
         }
     }
 
+    /// Forgets who used what. Nobody does any more: a guard that was leaked is all there can be.
+    pub(crate) fn reset(&mut self) {
+        self.words.iter_mut().for_each(|word| *word = ProtocolU64::new(0));
+    }
+
     /// Takes all that `access` asks for, or nothing.
     pub(crate) fn take<'w>(
         &'w self,

@@ -16,10 +16,15 @@ use crate::storage::{Chunks, EnableBits, RowAddress};
 ///
 /// A component that is disabled is absent: `&T` passes over the row, `Option<&T>` gives `None`.
 ///
+/// It is sealed: plans rely on what its implementations say.
+///
 /// # Safety
 /// `access` names every component whose values `item` (or `columns`) gives references to, as
-/// written where it gives mutable ones; `fetch`, `item` and `columns` touch nothing else.
-pub unsafe trait QueryData {
+/// written where it gives mutable ones, and only adds; `fetch`, `lookup`, `item` and `columns` touch
+/// nothing else. `State` is of this data alone, or of data that asks for the same; `state` only
+/// looks ids up or registers types, `slots` says where the components are in this very archetype,
+/// and `rows` only narrows.
+pub unsafe trait QueryData: Sealed {
     /// What a row gives.
     type Item<'w>;
     /// The component ids in one world. Also names the query in the plan cache.
@@ -55,6 +60,17 @@ pub unsafe trait QueryData {
         version: u64,
     ) -> Self::Fetch<'w>;
 
+    /// Opens a chunk for one row, whether its components are enabled or not.
+    #[doc(hidden)]
+    fn lookup<'w>(
+        slots: &Self::Slots,
+        chunks: &'w Chunks,
+        chunk: usize,
+        version: u64,
+    ) -> Self::Fetch<'w> {
+        Self::fetch(slots, chunks, chunk, version)
+    }
+
     /// A fetch of no chunk, of which no row may be asked.
     #[doc(hidden)]
     fn nothing<'w>() -> Self::Fetch<'w>;
@@ -66,6 +82,17 @@ pub unsafe trait QueryData {
     #[doc(hidden)]
     unsafe fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, row: usize) -> Self::Item<'a>;
 }
+
+/// Keeps [`QueryData`] and [`QueryFilter`](super::QueryFilter) inside this crate.
+pub trait Sealed {}
+
+impl<T> Sealed for &T {}
+impl<T> Sealed for &mut T {}
+impl Sealed for Entity {}
+impl Sealed for () {}
+impl<Q: Sealed> Sealed for Option<Q> {}
+impl<T> Sealed for Enabled<T> {}
+impl<T> Sealed for EnabledMut<T> {}
 
 /// Query data that a run of rows gives as slices.
 ///
@@ -160,7 +187,7 @@ unsafe impl<T: Component> QueryData for &T {
     }
 
     #[inline]
-    fn fetch<'w>(slots: &TermSlot, chunks: &'w Chunks, chunk: usize, _version: u64) -> NonNull<T> {
+    fn fetch(slots: &TermSlot, chunks: &Chunks, chunk: usize, _version: u64) -> NonNull<T> {
         chunks.column(chunk, slots.column).cast()
     }
 
@@ -225,7 +252,7 @@ unsafe impl<T: Component> QueryData for &mut T {
     }
 
     #[inline]
-    fn fetch<'w>(slots: &TermSlot, chunks: &'w Chunks, chunk: usize, version: u64) -> NonNull<T> {
+    fn fetch(slots: &TermSlot, chunks: &Chunks, chunk: usize, version: u64) -> NonNull<T> {
         chunks.stamp(chunk, slots.column, version);
         chunks.column(chunk, slots.column).cast()
     }
@@ -343,6 +370,16 @@ unsafe impl<Q: QueryData> QueryData for Option<Q> {
             Q::rows(slots, chunks, chunk, &mut rows);
             (Q::fetch(slots, chunks, chunk, version), rows, chunks.len(chunk))
         })
+    }
+
+    fn lookup<'w>(
+        slots: &Self::Slots,
+        chunks: &'w Chunks,
+        chunk: usize,
+        version: u64,
+    ) -> Self::Fetch<'w> {
+        let slots = slots.as_ref()?;
+        Some((Q::lookup(slots, chunks, chunk, version), Rows::All, chunks.len(chunk)))
     }
 
     fn nothing<'w>() -> Self::Fetch<'w> {
@@ -479,8 +516,37 @@ enabled_data!(EnabledMut, EnabledBitMut, add_bit_write, EnabledBitMut);
 // SAFETY: bits are only read.
 unsafe impl<T: Component> ReadOnly for Enabled<T> {}
 
+// SAFETY: gives nothing.
+unsafe impl QueryData for () {
+    type Item<'w> = ();
+    type State = ();
+    type Slots = ();
+    type Fetch<'w> = ();
+
+    fn state(_ids: &mut IdSource<'_>) {}
+
+    fn access((): &(), _access: &mut Access) {}
+
+    fn slots((): &(), _archetype: &Archetype) -> Option<()> {
+        Some(())
+    }
+
+    fn rows((): &(), _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
+
+    fn fetch<'w>((): &(), _chunks: &'w Chunks, _chunk: usize, _version: u64) -> Self::Fetch<'w> {}
+
+    fn nothing<'w>() -> Self::Fetch<'w> {}
+
+    unsafe fn item<'a, 'w: 'a>(_fetch: &Self::Fetch<'w>, _row: usize) -> Self::Item<'a> {}
+}
+
+// SAFETY: names no writes.
+unsafe impl ReadOnly for () {}
+
 macro_rules! tuple_data {
     ($(($name:ident $var:ident)),*) => {
+        impl<$($name: Sealed),*> Sealed for ($($name,)*) {}
+
         // SAFETY: gives what the members give. That they do not give the same component twice,
         // once of them mutably, is checked when the plan is made (I-11).
         unsafe impl<$($name: QueryData),*> QueryData for ($($name,)*) {
@@ -490,19 +556,16 @@ macro_rules! tuple_data {
             type Fetch<'w> = ($($name::Fetch<'w>,)*);
 
             fn state(ids: &mut IdSource<'_>) -> Self::State {
-                _ = &ids;
                 ($($name::state(ids),)*)
             }
 
             fn access(state: &Self::State, access: &mut Access) {
                 let ($($var,)*) = state;
                 $($name::access($var, access);)*
-                _ = access;
             }
 
             fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
                 let ($($var,)*) = state;
-                _ = archetype;
                 Some(($($name::slots($var, archetype)?,)*))
             }
 
@@ -510,7 +573,6 @@ macro_rules! tuple_data {
             fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
                 let ($($var,)*) = slots;
                 $($name::rows($var, chunks, chunk, rows);)*
-                _ = (chunks, chunk, rows);
             }
 
             #[inline]
@@ -521,8 +583,18 @@ macro_rules! tuple_data {
                 version: u64,
             ) -> Self::Fetch<'w> {
                 let ($($var,)*) = slots;
-                _ = (chunks, chunk, version);
                 ($($name::fetch($var, chunks, chunk, version),)*)
+            }
+
+            #[inline]
+            fn lookup<'w>(
+                slots: &Self::Slots,
+                chunks: &'w Chunks,
+                chunk: usize,
+                version: u64,
+            ) -> Self::Fetch<'w> {
+                let ($($var,)*) = slots;
+                ($($name::lookup($var, chunks, chunk, version),)*)
             }
 
             fn nothing<'w>() -> Self::Fetch<'w> {
@@ -532,7 +604,6 @@ macro_rules! tuple_data {
             #[inline]
             unsafe fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, row: usize) -> Self::Item<'a> {
                 let ($($var,)*) = fetch;
-                _ = row;
                 ($(
                     // SAFETY: the caller's word for the whole is its word for the part.
                     unsafe { $name::item($var, row) },
@@ -550,7 +621,6 @@ macro_rules! tuple_data {
                 rows: core::ops::Range<usize>,
             ) -> Self::Columns<'w> {
                 let ($($var,)*) = fetch;
-                _ = &rows;
                 ($(
                     // SAFETY: the caller's word for the whole is its word for the part.
                     unsafe { $name::columns($var, rows.clone()) },

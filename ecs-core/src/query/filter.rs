@@ -1,8 +1,10 @@
 //! What narrows a query without being handed out.
+#![expect(unsafe_code, reason = "vouches for the filters, which plans rely on")]
 
 use core::marker::PhantomData;
 
 use super::access::Access;
+use super::data::Sealed;
 use super::data::{TermSlot, TermState};
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource};
@@ -11,7 +13,14 @@ use crate::storage::Chunks;
 
 /// What a query asks of a row beside its data: [`With`], [`Without`], [`Present`], [`Disabled`],
 /// and tuples of them, all of which have to hold.
-pub trait QueryFilter {
+///
+/// It is sealed: plans rely on what its implementations say.
+///
+/// # Safety
+/// `State` is of this filter alone; `state` only looks ids up or registers types, `access` only
+/// adds reads of bits, `slots` says where the components are in this very archetype, and `rows`
+/// only narrows.
+pub unsafe trait QueryFilter: Sealed {
     /// The component ids in one world. Also names the filter in the plan cache.
     #[doc(hidden)]
     type State: Copy + Send + Sync + 'static;
@@ -52,7 +61,10 @@ pub struct Disabled<T>(PhantomData<fn() -> T>);
 
 macro_rules! filter {
     ($name:ident, $reads_bits:expr, $slots:expr, $rows:expr) => {
-        impl<T: Component> QueryFilter for $name<T> {
+        impl<T> Sealed for $name<T> {}
+
+        // SAFETY: the marker in the state is this filter's type; bits are all that is asked for.
+        unsafe impl<T: Component> QueryFilter for $name<T> {
             type State = TermState<$name<T>>;
             type Slots = Option<TermSlot>;
 
@@ -106,26 +118,40 @@ filter!(
     keep_disabled
 );
 
+// SAFETY: asks for nothing.
+unsafe impl QueryFilter for () {
+    type State = ();
+    type Slots = ();
+
+    fn state(_ids: &mut IdSource<'_>) {}
+
+    fn access((): &(), _access: &mut Access) {}
+
+    fn slots((): &(), _archetype: &Archetype) -> Option<()> {
+        Some(())
+    }
+
+    fn rows((): &(), _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
+}
+
 macro_rules! tuple_filter {
     ($(($name:ident $var:ident)),*) => {
-        impl<$($name: QueryFilter),*> QueryFilter for ($($name,)*) {
+        // SAFETY: all members keep their word, and the states make up this one's.
+        unsafe impl<$($name: QueryFilter),*> QueryFilter for ($($name,)*) {
             type State = ($($name::State,)*);
             type Slots = ($($name::Slots,)*);
 
             fn state(ids: &mut IdSource<'_>) -> Self::State {
-                _ = &ids;
                 ($($name::state(ids),)*)
             }
 
             fn access(state: &Self::State, access: &mut Access) {
                 let ($($var,)*) = state;
                 $($name::access($var, access);)*
-                _ = access;
             }
 
             fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
                 let ($($var,)*) = state;
-                _ = archetype;
                 Some(($($name::slots($var, archetype)?,)*))
             }
 
@@ -133,7 +159,6 @@ macro_rules! tuple_filter {
             fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
                 let ($($var,)*) = slots;
                 $($name::rows($var, chunks, chunk, rows);)*
-                _ = (chunks, chunk, rows);
             }
         }
     };

@@ -97,7 +97,8 @@ pub(crate) unsafe fn open<'w, Q: QueryData, F: QueryFilter>(
         return None;
     }
     let fetch = Q::fetch(&found.query, chunks, chunk, version);
-    // SAFETY: fetched from the chunk whose length is given; the right is the caller's to give.
+    // SAFETY: fetched from the chunk whose length is given; the rows began as all of its rows and
+    // were only narrowed (`QueryData`, `QueryFilter`); the right is the caller's to give.
     Some(unsafe { Chunk::new(fetch, rows, chunks.len(chunk), ordinal) })
 }
 
@@ -227,7 +228,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
             (0..count).map(move |chunk| Unit { index, chunk, ordinal: first + chunk })
         });
         scratch.fill(units);
-        // SAFETY: the query holds the right and is borrowed for as long as the chunks are.
+        // SAFETY: the query holds the right and is borrowed for as long as the chunks are; the
+        // scratch was just filled with each chunk of each match once.
         unsafe { ParallelChunks::new(self.source, matches, scratch) }
     }
 }

@@ -10,6 +10,8 @@ mod claims;
 mod data;
 mod filter;
 mod iter;
+#[cfg(all(test, loom))]
+mod loom_models;
 mod parallel;
 mod plan;
 mod view;
@@ -20,7 +22,7 @@ pub use chunk::{Chunk, ChunkIter};
 pub(crate) use claims::ClaimFlags;
 pub use claims::{Claim, ClaimPlan, ClaimView};
 #[doc(hidden)]
-pub use data::{BitsFetch, OptionState, TermSlot, TermState};
+pub use data::{BitsFetch, OptionState, Sealed, TermSlot, TermState};
 pub use data::{ColumnData, Enabled, EnabledBit, EnabledBitMut, EnabledMut, QueryData, ReadOnly};
 pub use filter::{Disabled, Present, QueryFilter, With, Without};
 pub(crate) use iter::Source;

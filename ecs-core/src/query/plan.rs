@@ -76,11 +76,11 @@ where
         F: QueryFilter<State = FilterState, Slots = FilterSlots>,
     {
         for (index, archetype) in archetypes.iter().enumerate().skip(self.seen) {
+            self.seen = index + 1;
             let Some(query) = Q::slots(&self.query, archetype) else { continue };
             let Some(filter) = F::slots(&self.filter, archetype) else { continue };
             self.matches.push(Match { archetype: index, query, filter });
         }
-        self.seen = archetypes.len();
     }
 }
 

@@ -107,7 +107,8 @@ pub(crate) fn opened<'a, Q: QueryData>(
         return Err(QueryEntityError::NotMatching(entity));
     };
     let chunks = &source.archetypes[index].chunks;
-    let fetch = Q::fetch(slots, chunks, location.address.chunk, source.version);
+    debug_assert!(location.address.row < chunks.len(location.address.chunk), "a location is a row");
+    let fetch = Q::lookup(slots, chunks, location.address.chunk, source.version);
     Ok((fetch, location.address.row))
 }
 

@@ -115,6 +115,7 @@ impl Chunks {
     /// The start of a column. Rows of zero-sized components all lie there.
     #[inline]
     pub(crate) fn column(&self, chunk: usize, column: usize) -> NonNull<u8> {
+        debug_assert!(column < self.sizes.len());
         self.starts[chunk * self.sizes.len() + column].0
     }
 
@@ -237,7 +238,7 @@ impl Chunks {
     /// `moves` (from here, to there).
     ///
     /// # Safety
-    /// `from` is a row here and `to` a reserved row of `other`; each pair of columns holds the same
+    /// `other` is another archetype's; `from` is a row here and `to` a reserved row there; each pair of columns holds the same
     /// component type (I-9). Afterwards the values count as moved: of each pair, one is not used.
     pub(crate) unsafe fn copy_row(
         &self,
@@ -372,8 +373,8 @@ struct DropRows<'a> {
 
 impl DropRows<'_> {
     fn run(&mut self) {
-        // `next` steps over the row before its drop runs, so that no row is dropped twice.
-        while let Some(row) = self.rows.next() {
+        // The range steps over the row before its drop runs, so that no row is dropped twice.
+        for row in self.rows.by_ref() {
             let value = self.chunks.value(RowAddress { chunk: self.chunk, row }, self.column);
             // SAFETY: the caller of `drop_column` ensures a value of the right type that nobody
             // else uses; each row comes up once.

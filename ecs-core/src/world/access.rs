@@ -27,7 +27,7 @@ impl World {
         let location = self.entities.get(entity).ok_or(NoSuchEntity(entity))?;
         let archetype = self.archetypes.get(location.archetype);
         let column = self.registry.get::<T>().and_then(|id| archetype.column_of(id));
-        let column = column.ok_or(MissingComponent { entity, component: T::name() })?;
+        let column = column.ok_or_else(|| MissingComponent { entity, component: T::name() })?;
         let value = archetype.chunks.row(location.address, column).cast::<T>();
         // SAFETY: a row of a column that holds values of T (I-9), initialised (I-2); the world is
         // borrowed shared for as long as the reference lives.
@@ -43,7 +43,7 @@ impl World {
         let location = self.entities.get(entity).ok_or(NoSuchEntity(entity))?;
         let archetype = self.archetypes.get(location.archetype);
         let column = self.registry.get::<T>().and_then(|id| archetype.column_of(id));
-        let column = column.ok_or(MissingComponent { entity, component: T::name() })?;
+        let column = column.ok_or_else(|| MissingComponent { entity, component: T::name() })?;
         archetype.chunks.stamp(location.address.chunk, column, version);
         let mut value = archetype.chunks.row(location.address, column).cast::<T>();
         // SAFETY: a row of a column that holds values of T (I-9), initialised (I-2); the world is
@@ -68,7 +68,8 @@ impl World {
         let archetypes = self.archetypes.list();
         let matches = self.plans.matches::<Q, F>(&mut self.registry, archetypes);
         let source = crate::query::Source { archetypes, entities: &self.entities, version };
-        // SAFETY: the world is borrowed exclusively for as long as the query lives.
+        // SAFETY: the world is borrowed exclusively for as long as the query lives; the cache holds
+        // the plan of this very query, just extended (I-8).
         unsafe { Query::planned(source, matches) }
     }
 
@@ -83,7 +84,8 @@ impl World {
     /// them.
     pub fn query_ref_filtered<Q: ReadOnly, F: QueryFilter>(&self) -> Query<'_, Q, F> {
         let matches = matches_once::<Q, F>(&self.registry, self.archetypes.list());
-        // SAFETY: `Q` only reads, and the world is borrowed shared for as long as the query lives.
+        // SAFETY: `Q` only reads, and the world is borrowed shared for as long as the query lives;
+        // the matches were just worked out (I-8).
         unsafe { Query::once(self.source(), matches) }
     }
 

@@ -51,6 +51,9 @@ impl World {
     /// The world as something that threads can share.
     pub fn cell(&mut self) -> WorldCell<'_> {
         self.next_version();
+        // The exclusive borrow shows that no guard of an earlier cell is in use.
+        self.borrows.reset();
+        self.resources.reset();
         self.borrows.grow(self.registry.infos().len());
         WorldCell { world: self }
     }
@@ -85,7 +88,8 @@ impl<'w> WorldCell<'w> {
         let (access, matches) = plan.matches(source);
         let guard = world.borrows.take(access, &world.registry)?;
         // SAFETY: the guard is the right that the plan's access asks for, as long as everybody
-        // goes through cells, which is the case: the world is borrowed exclusively by the first.
+        // goes through cells, which is the case: the world is borrowed exclusively by the first. The
+        // plan was just extended (I-8).
         Ok(unsafe { BorrowedQuery::new(world.source(), matches, guard) })
     }
 

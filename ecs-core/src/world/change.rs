@@ -5,12 +5,14 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::World;
+use super::bundles::Transition;
+use crate::archetype::Archetype;
 use crate::bundle::{Bundle, ColumnStarts};
 use crate::component::Component;
-use crate::entities::Location;
+use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
-use crate::storage::{RowAddress, TakenRow};
+use crate::storage::{Chunks, RowAddress, TakenRow};
 
 /// The entity is not in the world; the components that it was to be given are handed back.
 pub struct NotInserted<B> {
@@ -51,66 +53,29 @@ impl World {
             return Err(NotInserted { entity, bundle });
         };
         let version = self.next_version();
-        let insertion =
-            self.bundles.insertion::<B>(from.archetype, &mut self.registry, &mut self.archetypes);
+        let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
+        let insertion = bundles.insertion::<B>(from.archetype, registry, archetypes);
         if insertion.target == from.archetype {
-            self.replace(from, bundle, version);
-        } else {
-            self.insert_and_move(entity, from, bundle, version);
+            replace(archetypes.get(from.archetype), insertion, from.address, bundle, version);
+            return Ok(());
         }
-        Ok(())
-    }
-
-    /// The entity has all of the bundle's components.
-    fn replace<B: Bundle>(&mut self, at: Location, bundle: B, version: u64) {
-        let insertion =
-            self.bundles.insertion::<B>(at.archetype, &mut self.registry, &mut self.archetypes);
-        let chunks = &mut self.archetypes.get_mut(at.archetype).chunks;
-        let RowAddress { chunk, row } = at.address;
-        for &column in &insertion.columns {
-            chunks.stamp(chunk, column, version);
-        }
-        let starts =
-            ColumnStarts::new(insertion.columns.iter().map(|&column| chunks.column(chunk, column)));
-        // SAFETY: the columns are those of the bundle's components (I-9), and the row is a live
-        // entity's (I-1); it is given up here and written again below, with no user code between.
-        let old = unsafe { B::read(starts.as_slice(), row) };
-        // SAFETY: as above; `old` has what lay there.
-        unsafe { bundle.write(starts.as_slice(), row) };
-        drop(old);
-    }
-
-    fn insert_and_move<B: Bundle>(
-        &mut self,
-        entity: Entity,
-        from: Location,
-        bundle: B,
-        version: u64,
-    ) {
-        let insertion =
-            self.bundles.insertion::<B>(from.archetype, &mut self.registry, &mut self.archetypes);
-        let (source, target) = self.archetypes.get_two(from.archetype, insertion.target);
-        let (to, _) = target.chunks.reserve_rows(&mut self.blocks, 1);
-        // SAFETY: a live entity's row (I-1) and a reserved one; the pairs of columns were worked
-        // out from equal component ids (I-6). The values left behind are forgotten below.
+        let (source, target) = archetypes.get_two(from.archetype, insertion.target);
+        let (to, _) = target.chunks.reserve_rows(blocks, 1);
+        // SAFETY: a live entity's row (I-1) and a reserved one, of two archetypes; the pairs of
+        // columns were worked out from equal component ids (I-6). The values left behind are
+        // forgotten below.
         unsafe { source.chunks.copy_row(from.address, &target.chunks, to, &insertion.moves) };
-        let starts = ColumnStarts::new(
-            insertion.columns.iter().map(|&column| target.chunks.column(to.chunk, column)),
-        );
+        let starts = column_starts(&target.chunks, &insertion.columns, to.chunk);
         // SAFETY: the columns are those of the bundle's components in the target (I-6, I-9), and
         // the row is reserved.
         unsafe { bundle.write(starts.as_slice(), to.row) };
         // SAFETY: reserved above; the moves and the bundle together are all columns of the target.
         unsafe { target.chunks.commit_rows(to, &[entity], version) };
-        for &(mine, theirs) in &insertion.bit_moves {
-            let enabled = source.chunks.bits(mine).get(from.address.chunk, from.address.row);
-            target.chunks.bits(theirs).set(to.chunk, to.row, enabled);
-        }
-        let replaced = &insertion.replaced;
-        let keep = |column: usize| replaced.contains(&column);
-        let taken = source.chunks.take_row(&mut self.blocks, from.address, version, keep);
+        copy_bits(source, from.address, target, to, &insertion.bit_moves);
+        let keep = |column: usize| insertion.replaced.contains(&column);
+        let taken = source.chunks.take_row(blocks, from.address, version, keep);
         settle(
-            &mut self.entities,
+            entities,
             entity,
             from,
             Location { archetype: insertion.target, address: to },
@@ -121,6 +86,7 @@ impl World {
             // are in order.
             unsafe { source.drop_row(taken.vacated, keep) };
         }
+        Ok(())
     }
 
     /// Takes components from an entity and hands them over.
@@ -153,13 +119,8 @@ impl World {
         unsafe { source.chunks.copy_row(from.address, &target.chunks, to, &removal.moves) };
         // SAFETY: reserved above; the moves are all columns of the target.
         unsafe { target.chunks.commit_rows(to, &[entity], version) };
-        for &(mine, theirs) in &removal.bit_moves {
-            let enabled = source.chunks.bits(mine).get(from.address.chunk, from.address.row);
-            target.chunks.bits(theirs).set(to.chunk, to.row, enabled);
-        }
-        let starts =
-            removal.columns.iter().map(|&column| source.chunks.column(from.address.chunk, column));
-        let starts = ColumnStarts::new(starts);
+        copy_bits(source, from.address, target, to, &removal.bit_moves);
+        let starts = column_starts(&source.chunks, &removal.columns, from.address.chunk);
         // SAFETY: the columns are those of the bundle's components in the source (I-6, I-9); the
         // row is a live entity's (I-1) and forgotten at once.
         let removed = unsafe { B::read(starts.as_slice(), from.address.row) };
@@ -215,9 +176,9 @@ impl World {
             .registry
             .get::<T>()
             .and_then(|id| archetype.column_of(id))
-            .ok_or(MissingComponent { entity, component: T::name() })?;
+            .ok_or_else(|| MissingComponent { entity, component: T::name() })?;
         let slot = archetype.columns[column].enable_slot;
-        Ok((location, slot.ok_or(ComponentError::NotEnableable { component: T::name() })?))
+        Ok((location, slot.ok_or_else(|| ComponentError::NotEnableable { component: T::name() })?))
     }
 
     /// The components of an entity, by name, with whether each is enabled.
@@ -236,14 +197,47 @@ impl World {
     }
 }
 
-/// Writes down where a moved entity is, and where the one that took its old place.
-fn settle(
-    entities: &mut crate::entities::Entities,
-    entity: Entity,
-    from: Location,
-    to: Location,
-    taken: &TakenRow,
+/// Puts a bundle in place of the components that an entity has, all of them.
+fn replace<B: Bundle>(
+    archetype: &Archetype,
+    insertion: &Transition,
+    address: RowAddress,
+    bundle: B,
+    version: u64,
 ) {
+    let RowAddress { chunk, row } = address;
+    for &column in &insertion.columns {
+        archetype.chunks.stamp(chunk, column, version);
+    }
+    let starts = column_starts(&archetype.chunks, &insertion.columns, chunk);
+    // SAFETY: the columns are those of the bundle's components (I-6, I-9), and the row is a live
+    // entity's (I-1); it is given up here and written again below, with no user code between.
+    let old = unsafe { B::read(starts.as_slice(), row) };
+    // SAFETY: as above; `old` has what lay there.
+    unsafe { bundle.write(starts.as_slice(), row) };
+    drop(old);
+}
+
+fn column_starts(chunks: &Chunks, columns: &[usize], chunk: usize) -> ColumnStarts {
+    ColumnStarts::new(columns.iter().map(|&column| chunks.column(chunk, column)))
+}
+
+/// Copies the enabled bits that go along with a row.
+fn copy_bits(
+    source: &Archetype,
+    from: RowAddress,
+    target: &Archetype,
+    to: RowAddress,
+    moves: &[(usize, usize)],
+) {
+    for &(mine, theirs) in moves {
+        let enabled = source.chunks.bits(mine).get(from.chunk, from.row);
+        target.chunks.bits(theirs).set(to.chunk, to.row, enabled);
+    }
+}
+
+/// Writes down where a moved entity is, and where the one that took its old place.
+fn settle(entities: &mut Entities, entity: Entity, from: Location, to: Location, taken: &TakenRow) {
     entities.set_location(entity, to);
     if let Some(moved) = taken.moved {
         entities.set_location(moved, from);

@@ -5,7 +5,9 @@ use alloc::boxed::Box;
 use core::any::{Any, TypeId, type_name};
 use core::cell::UnsafeCell;
 use core::fmt;
+use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
+use core::ptr::NonNull;
 
 use super::World;
 use crate::error::AccessConflict;
@@ -108,6 +110,11 @@ fn unboxed<T: 'static>(slot: Slot) -> Option<T> {
 }
 
 impl Resources {
+    /// Forgets who used what. Nobody does any more: a guard that was leaked is all there can be.
+    pub(crate) fn reset(&mut self) {
+        self.0.values_mut().for_each(|slot| slot.word = ProtocolU64::new(0));
+    }
+
     fn slot<T: 'static>(&self) -> Result<&Slot, ResourceError> {
         let missing = ResourceError::Missing(MissingResource(type_name::<T>()));
         self.0.get(&TypeId::of::<T>()).ok_or(missing)
@@ -116,7 +123,7 @@ impl Resources {
     /// Reads a resource beside others that do.
     ///
     /// # Safety
-    /// For `'w` the resources are reached through cells alone.
+    /// For as long as `self` is borrowed the resources are reached through cells alone.
     pub(crate) unsafe fn read<T: Send + Sync + 'static>(
         &self,
     ) -> Result<Res<'_, T>, ResourceError> {
@@ -128,16 +135,14 @@ impl Resources {
         // SAFETY: the word, just taken, keeps writers out until the guard is dropped (I-13); the
         // caller ensures that all others ask the word, too.
         let value = unsafe { &*slot.value.get() };
-        let value = value
-            .downcast_ref()
-            .ok_or(ResourceError::Missing(MissingResource(type_name::<T>())))?;
-        Ok(Res { value, _guard: guard })
+        let value: &T = downcast::<T, _>(value.downcast_ref())?;
+        Ok(Res { value: NonNull::from(value), _borrow: PhantomData, _guard: guard })
     }
 
     /// Writes a resource, alone.
     ///
     /// # Safety
-    /// For `'w` the resources are reached through cells alone.
+    /// For as long as `self` is borrowed the resources are reached through cells alone.
     pub(crate) unsafe fn write<T: Send + Sync + 'static>(
         &self,
     ) -> Result<ResMut<'_, T>, ResourceError> {
@@ -149,11 +154,13 @@ impl Resources {
         // SAFETY: the word, just taken, keeps everybody out until the guard is dropped (I-13); the
         // caller ensures that all others ask the word, too.
         let value = unsafe { &mut *slot.value.get() };
-        let value = value
-            .downcast_mut()
-            .ok_or(ResourceError::Missing(MissingResource(type_name::<T>())))?;
-        Ok(ResMut { value, _guard: guard })
+        let value: &mut T = downcast::<T, _>(value.downcast_mut())?;
+        Ok(ResMut { value: NonNull::from(value), _borrow: PhantomData, _guard: guard })
     }
+}
+
+fn downcast<T, R>(value: Option<R>) -> Result<R, ResourceError> {
+    value.ok_or(ResourceError::Missing(MissingResource(type_name::<T>())))
 }
 
 fn conflict<T>(wanted_write: bool) -> ResourceError {
@@ -178,21 +185,36 @@ impl Drop for WriteGuard<'_> {
 
 /// A resource, read through a [`WorldCell`](crate::WorldCell).
 pub struct Res<'w, T> {
-    value: &'w T,
+    // No reference: one in an argument counts as used until the function returns, but the guard
+    // beside it can be dropped, and the resource taken by somebody else, before that.
+    value: NonNull<T>,
+    _borrow: PhantomData<&'w T>,
     _guard: ReadGuard<'w>,
 }
 
 /// A resource, written through a [`WorldCell`](crate::WorldCell).
 pub struct ResMut<'w, T> {
-    value: &'w mut T,
+    // No reference, as in `Res`.
+    value: NonNull<T>,
+    _borrow: PhantomData<&'w mut T>,
     _guard: WriteGuard<'w>,
 }
+
+// SAFETY: gives out `&T` and nothing else, as `&T` does; the word of the guard is an atomic.
+unsafe impl<T: Sync> Send for Res<'_, T> {}
+// SAFETY: as for `Send`.
+unsafe impl<T: Sync> Sync for Res<'_, T> {}
+// SAFETY: gives out `&mut T` to whoever holds it, as `&mut T` does.
+unsafe impl<T: Send> Send for ResMut<'_, T> {}
+// SAFETY: when shared it gives out `&T`.
+unsafe impl<T: Sync> Sync for ResMut<'_, T> {}
 
 impl<T> Deref for Res<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.value
+        // SAFETY: made from a reference in `read`; the guard keeps writers out (I-13).
+        unsafe { self.value.as_ref() }
     }
 }
 
@@ -200,24 +222,26 @@ impl<T> Deref for ResMut<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        self.value
+        // SAFETY: made from a reference in `write`; the guard keeps everybody else out (I-13).
+        unsafe { self.value.as_ref() }
     }
 }
 
 impl<T> DerefMut for ResMut<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
-        self.value
+        // SAFETY: made from a reference in `write`; the guard keeps everybody else out (I-13).
+        unsafe { self.value.as_mut() }
     }
 }
 
 impl<T: fmt::Debug> fmt::Debug for Res<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.value.fmt(f)
+        (**self).fmt(f)
     }
 }
 
 impl<T: fmt::Debug> fmt::Debug for ResMut<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.value.fmt(f)
+        (**self).fmt(f)
     }
 }

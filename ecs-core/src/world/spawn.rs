@@ -49,8 +49,9 @@ impl World {
 
     fn commit_row(&mut self, location: Location, entity: Entity, version: u64) {
         let chunks = &mut self.archetypes.get_mut(location.archetype).chunks;
-        // SAFETY: called right after `write_row`, which reserved the row; the archetype has the
-        // bundle's components and no others, so every column of it was written.
+        // SAFETY: `write_row` has just reserved the row, and nothing but the entity table was touched
+        // since; the archetype has the bundle's components and no others, so every column of it was
+        // written.
         unsafe { chunks.commit_rows(location.address, &[entity], version) };
     }
 
@@ -62,7 +63,8 @@ impl World {
     /// Where the bundle has a component twice.
     pub fn spawn_batch<B: Bundle>(&mut self, bundles: impl IntoIterator<Item = B>) -> Vec<Entity> {
         let mut bundles = bundles.into_iter();
-        let expected = bundles.size_hint().0;
+        // A hint is user code's word: it may be wrong by any amount.
+        let expected = bundles.size_hint().0.min(EXPECTED_MAX);
         self.entities.reserve(expected);
         let mut spawned = Vec::with_capacity(expected);
         while let Some(first) = bundles.next() {
@@ -85,8 +87,10 @@ impl World {
     ) -> SpawnRun<'a> {
         let placement =
             self.bundles.placement::<B>(&mut self.registry, &mut self.archetypes).clone();
+        // Every row that is granted can get an entity: `SpawnRun` must not fail half-way.
+        let wanted = expected.clamp(1, self.entities.available_min());
         let archetype = self.archetypes.get_mut(placement.archetype);
-        let (first, granted) = archetype.chunks.reserve_rows(&mut self.blocks, expected.max(1));
+        let (first, granted) = archetype.chunks.reserve_rows(&mut self.blocks, wanted);
         let starts = column_starts(archetype, &placement, first.chunk);
         SpawnRun {
             world: self,
@@ -173,13 +177,12 @@ impl World {
         self.next_version();
         self.entities.clear();
         let forgotten = self.archetypes.list_mut().iter_mut().map(Archetype::forget_rows).collect();
-        DropForgotten { archetypes: self.archetypes.list(), forgotten, next: 0 }.run();
-        self.archetypes
-            .list_mut()
-            .iter_mut()
-            .for_each(|archetype| archetype.chunks.trim(&mut self.blocks));
+        Clearing { world: self, forgotten, next: 0 }.run();
     }
 }
+
+/// How many rows a batch makes room for beforehand, at most.
+const EXPECTED_MAX: usize = 1 << 20;
 
 fn column_starts(archetype: &Archetype, placement: &Placement, chunk: usize) -> ColumnStarts {
     ColumnStarts::new(
@@ -201,7 +204,7 @@ struct SpawnRun<'a> {
 impl SpawnRun<'_> {
     #[inline]
     fn push<B: Bundle>(&mut self, bundle: B) {
-        debug_assert!(self.written < self.granted);
+        assert!(self.written < self.granted, "the row was granted");
         // SAFETY: the columns are those of the bundle's components in this archetype (I-9), and
         // fewer rows were written than are reserved.
         unsafe { bundle.write(self.starts.as_slice(), self.first.row + self.written) };
@@ -220,32 +223,35 @@ impl Drop for SpawnRun<'_> {
         }
         let chunks = &mut self.world.archetypes.get_mut(self.archetype).chunks;
         // SAFETY: the rows were reserved when the run began, the world has been borrowed by the
-        // run since, and `push` wrote every column of them.
+        // run since, and `push`, which is called at most `granted` times, wrote every column.
         unsafe { chunks.commit_rows(self.first, &self.spawned[from..], version) };
     }
 }
 
-/// Drops what was in all archetypes, and the rest of it should one drop panic.
-struct DropForgotten<'a> {
-    archetypes: &'a [Archetype],
+/// Drops what was in all archetypes, and the rest of it should one drop panic; gives back the
+/// chunks in the end.
+struct Clearing<'a> {
+    world: &'a mut World,
     forgotten: Vec<ForgottenRows>,
     next: usize,
 }
 
-impl DropForgotten<'_> {
+impl Clearing<'_> {
     fn run(&mut self) {
-        while self.next < self.archetypes.len() {
-            let index = self.next;
+        while let Some(forgotten) = self.forgotten.get(self.next) {
+            let archetype = &self.world.archetypes.list()[self.next];
             self.next += 1;
-            // SAFETY: these rows were given up by this archetype, and the world has been borrowed
-            // since.
-            unsafe { self.archetypes[index].drop_forgotten(&self.forgotten[index]) };
+            // SAFETY: these rows were given up by this archetype, the world has been borrowed
+            // since, and each archetype comes up once.
+            unsafe { archetype.drop_forgotten(forgotten) };
         }
     }
 }
 
-impl Drop for DropForgotten<'_> {
+impl Drop for Clearing<'_> {
     fn drop(&mut self) {
         self.run();
+        let World { archetypes, blocks, .. } = &mut *self.world;
+        archetypes.list_mut().iter_mut().for_each(|archetype| archetype.chunks.trim(blocks));
     }
 }

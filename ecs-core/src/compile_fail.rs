@@ -1,0 +1,406 @@
+//! What must not compile, each beside a twin that does and differs in the one point.
+//!
+//! # An item of a query does not outlive the query of a cell
+//!
+//! ```compile_fail,E0515
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! fn first<'w>(cell: ecs_core::WorldCell<'w>, plan: &'w mut ecs_core::QueryPlan<&'static A>) -> Option<&'w A> {
+//!     let mut query = cell.query(plan).ok()?;
+//!     query.query().into_iter().next()
+//! }
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! fn first<'w>(cell: ecs_core::WorldCell<'w>, plan: &'w mut ecs_core::QueryPlan<&'static A>) -> Option<u32> {
+//!     let mut query = cell.query(plan).ok()?;
+//!     query.query().into_iter().next().map(|a| a.0)
+//! }
+//! ```
+//!
+//! # Nothing is smuggled out of the closure of a cell's query
+//!
+//! ```compile_fail,E0597
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let mut plan = world.plan::<&mut A, ()>();
+//! let cell = world.cell();
+//! let mut smuggled = Vec::new();
+//! {
+//!     let mut query = cell.query(&mut plan).unwrap();
+//!     query.query().for_each(|a| smuggled.push(a));
+//! }
+//! smuggled.pop();
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let mut plan = world.plan::<&mut A, ()>();
+//! let cell = world.cell();
+//! let mut smuggled = Vec::new();
+//! {
+//!     let mut query = cell.query(&mut plan).unwrap();
+//!     query.query().for_each(|a| smuggled.push(a.0));
+//! }
+//! smuggled.pop();
+//! ```
+//!
+//! # The world is not used while it is queried
+//!
+//! ```compile_fail,E0499
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! for (entity, _) in world.query::<(Entity, &A)>() {
+//!     world.despawn(entity).unwrap();
+//! }
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let all: Vec<Entity> = world.query::<(Entity, &A)>().map(|row| row.0).collect();
+//! for entity in all {
+//!     world.despawn(entity).unwrap();
+//! }
+//! ```
+//!
+//! Not even to look, while the query writes:
+//!
+//! ```compile_fail,E0502
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let entity = world.spawn(A(0));
+//! for a in world.query::<&mut A>() {
+//!     a.0 += world.get::<A>(entity).unwrap().0;
+//! }
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let entity = world.spawn(A(0));
+//! let sum = world.query_ref::<&A>().map(|a| a.0 + world.get::<A>(entity).unwrap().0).sum::<u32>();
+//! # assert_eq!(sum, 0);
+//! ```
+//!
+//! # A component that was lent is not there after the entity
+//!
+//! ```compile_fail,E0502
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let entity = world.spawn(A(0));
+//! let a = world.get::<A>(entity).unwrap();
+//! world.despawn(entity).unwrap();
+//! assert_eq!(a.0, 0);
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let entity = world.spawn(A(0));
+//! let a = world.get::<A>(entity).unwrap();
+//! assert_eq!(a.0, 0);
+//! world.despawn(entity).unwrap();
+//! ```
+//!
+//! # One mutable view at a time, and one item of it
+//!
+//! ```compile_fail,E0499
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let mut one = world.view::<&mut A>();
+//! let mut two = world.view::<&mut A>();
+//! let entity = Entity::from_bits(1 << 32).unwrap();
+//! drop((one.get_mut(entity), two.get_mut(entity)));
+//! ```
+//! ```compile_fail,E0499
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let mut one = world.view::<&mut A>();
+//! let entity = Entity::from_bits(1 << 32).unwrap();
+//! drop((one.get_mut(entity), one.get_mut(entity)));
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let one = world.view::<&A>();
+//! let entity = Entity::from_bits(1 << 32).unwrap();
+//! drop((one.get(entity), one.get(entity)));
+//! ```
+//!
+//! A view that writes does not lend shared items, of which there could be several:
+//!
+//! ```compile_fail,E0277
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let entity = Entity::from_bits(1 << 32).unwrap();
+//! drop(world.view::<&mut A>().get(entity));
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let entity = Entity::from_bits(1 << 32).unwrap();
+//! drop(world.view::<&A>().get(entity));
+//! ```
+//!
+//! # The same entity of one query, twice
+//!
+//! ```compile_fail,E0499
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let entity = world.spawn(A(0));
+//! let mut query = world.query::<&mut A>();
+//! let one = query.get(entity).unwrap();
+//! let two = query.get(entity).unwrap();
+//! std::mem::swap(one, two);
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let entity = world.spawn(A(0));
+//! let mut query = world.query::<&mut A>();
+//! query.get(entity).unwrap().0 += 1;
+//! query.get(entity).unwrap().0 += 1;
+//! ```
+//!
+//! # To write, the world has to be borrowed to write
+//!
+//! ```compile_fail,E0277
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let world = World::new();
+//! world.query_ref::<&mut A>();
+//! ```
+//! ```compile_fail,E0277
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let world = World::new();
+//! world.query_ref::<(Entity, Option<&mut A>)>();
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let world = World::new();
+//! world.query_ref::<(Entity, Option<&A>)>();
+//! ```
+//!
+//! # What a claim lends does not outlive the claim
+//!
+//! ```compile_fail,E0505
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! fn write(claims: &ecs_core::ClaimView<'_, &mut A>, entity: Entity) {
+//!     let mut claim = claims.claim(entity).unwrap();
+//!     let a = claim.get_mut();
+//!     drop(claim);
+//!     a.0 = 1;
+//! }
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! fn write(claims: &ecs_core::ClaimView<'_, &mut A>, entity: Entity) {
+//!     let mut claim = claims.claim(entity).unwrap();
+//!     let a = claim.get_mut();
+//!     a.0 = 1;
+//!     drop(claim);
+//! }
+//! ```
+//!
+//! # A claim does not outlive the view
+//!
+//! ```compile_fail,E0505
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! fn write(claims: ecs_core::ClaimView<'_, &mut A>, entity: Entity) {
+//!     let mut claim = claims.claim(entity).unwrap();
+//!     drop(claims);
+//!     claim.get_mut().0 = 1;
+//! }
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! fn write(claims: ecs_core::ClaimView<'_, &mut A>, entity: Entity) {
+//!     let mut claim = claims.claim(entity).unwrap();
+//!     claim.get_mut().0 = 1;
+//!     drop(claim);
+//!     drop(claims);
+//! }
+//! ```
+//!
+//! # The slices of a chunk do not escape
+//!
+//! ```compile_fail,E0499
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let mut kept = Vec::new();
+//! world.query::<&mut A>().for_each_chunk(|slice| kept.push(slice));
+//! world.clear();
+//! kept.pop();
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let mut kept = Vec::new();
+//! world.query::<&mut A>().for_each_chunk(|slice| kept.push(slice));
+//! kept.pop();
+//! world.clear();
+//! ```
+//!
+//! # A chunk that was taken does not outlive the parallel chunks
+//!
+//! ```compile_fail,E0505
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let mut scratch = ecs_core::ParallelScratch::default();
+//! let mut query = world.query::<&mut A>();
+//! let chunks = query.parallel(&mut scratch);
+//! let chunk = chunks.take(0);
+//! drop(chunks);
+//! chunk.map(|chunk| chunk.for_each(|a| a.0 = 1));
+//! ```
+//! ```compile_fail,E0499
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let mut scratch = (ecs_core::ParallelScratch::default(), ecs_core::ParallelScratch::default());
+//! let mut query = world.query::<&mut A>();
+//! let (one, two) = (query.parallel(&mut scratch.0), query.parallel(&mut scratch.1));
+//! drop((one, two));
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let mut scratch = ecs_core::ParallelScratch::default();
+//! let mut query = world.query::<&mut A>();
+//! drop(query.parallel(&mut scratch));
+//! drop(query.parallel(&mut scratch));
+//! ```
+//!
+//! # A cell does not outlive the borrow of its world
+//!
+//! ```compile_fail,E0502
+//! # use ecs_core::prelude::*;
+//! let mut world = World::new();
+//! let cell = world.cell();
+//! let count = world.len();
+//! cell.contains(Entity::from_bits(1 << 32).unwrap());
+//! ```
+//! ```compile_fail,E0505
+//! # use ecs_core::prelude::*;
+//! let mut world = World::new();
+//! let cell = world.cell();
+//! drop(world);
+//! cell.contains(Entity::from_bits(1 << 32).unwrap());
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! let mut world = World::new();
+//! let cell = world.cell();
+//! cell.contains(Entity::from_bits(1 << 32).unwrap());
+//! let count = world.len();
+//! drop(world);
+//! ```
+//!
+//! # What a guard of a resource lends does not outlive the guard
+//!
+//! ```compile_fail,E0505
+//! # use ecs_core::prelude::*;
+//! let mut world = World::new();
+//! world.insert_resource(1_u32);
+//! let mut guard = world.cell().resource_mut::<u32>().unwrap();
+//! let number = &mut *guard;
+//! drop(guard);
+//! *number += 1;
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! let mut world = World::new();
+//! world.insert_resource(1_u32);
+//! let mut guard = world.cell().resource_mut::<u32>().unwrap();
+//! let number = &mut *guard;
+//! *number += 1;
+//! drop(guard);
+//! ```
+//!
+//! # What threads may not share is no component and no resource
+//!
+//! ```compile_fail,E0277
+//! struct Local(std::rc::Rc<u32>);
+//! impl ecs_core::Component for Local {}
+//! ```
+//! ```
+//! struct Shared(std::sync::Arc<u32>);
+//! impl ecs_core::Component for Shared {}
+//! ```
+//! ```compile_fail,E0277
+//! ecs_core::World::new().insert_resource(std::cell::Cell::new(1));
+//! ```
+//! ```
+//! ecs_core::World::new().insert_resource(std::sync::atomic::AtomicU32::new(1));
+//! ```
+//!
+//! # Borrowed data is no component
+//!
+//! ```compile_fail,E0478
+//! struct Borrowed<'a>(&'a u32);
+//! impl<'a> ecs_core::Component for Borrowed<'a> {}
+//! ```
+//! ```
+//! struct Borrowed(&'static u32);
+//! impl ecs_core::Component for Borrowed {}
+//! ```
+//!
+//! # The bit of a component without one
+//!
+//! ```compile_fail,E0080
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! World::new().query::<EnabledMut<A>>().count();
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] #[component(enableable)] struct A(u32);
+//! World::new().query::<EnabledMut<A>>().count();
+//! ```
+//!
+//! # Filters are not made by hand
+//!
+//! They are handed the world's registry of types, and say which rows of a chunk there are.
+//!
+//! ```compile_fail,E0277
+//! struct All;
+//! unsafe impl ecs_core::QueryFilter for All {
+//!     type State = ();
+//!     type Slots = ();
+//!     fn state(_: &mut ecs_core::__private::IdSource<'_>) {}
+//!     fn access(_: &(), _: &mut ecs_core::Access) {}
+//!     fn slots(_: &(), _: &ecs_core::Archetype) -> Option<()> { Some(()) }
+//!     fn rows(_: &(), _: &ecs_core::__private::Chunks, _: usize, _: &mut ecs_core::__private::Rows) {}
+//! }
+//! ```
+//! ```
+//! use ecs_core::prelude::*;
+//! type Most<A, B> = (With<A>, Without<B>);
+//! # #[derive(Component)] struct A;
+//! # #[derive(Component)] struct B;
+//! World::new().query_filtered::<(), Most<A, B>>().count();
+//! ```

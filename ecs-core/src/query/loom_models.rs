@@ -1,0 +1,271 @@
+//! The two protocols of this crate that threads come to an agreement through, under loom.
+//!
+//! ```text
+//! RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 CARGO_TARGET_DIR=/tmp/t-loom \
+//!     cargo test -p ecs-core --release --lib loom_models -- --nocapture
+//! ```
+//!
+//! Every model prints how many schedules it saw and demands more than one, since a model that loom
+//! cannot see into passes as well. The twins in [`must_fail`] weaken one ordering each, and must
+//! be caught.
+//!
+//! What loom does not see: more than three threads; a load that returns a value stored later in
+//! the program (load buffering); enabled bits, which are relaxed and publish nothing.
+#![expect(unsafe_code, reason = "looks into cells whose accesses loom checks")]
+
+use std::io::Write;
+use std::sync::atomic::{AtomicUsize, Ordering as StdOrdering};
+
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::thread;
+
+use super::access::{leave_read, leave_write, take_read, take_write};
+use super::claims::ClaimFlags;
+use crate::sync::ProtocolU64;
+
+/// Runs a model, and prints and checks how many schedules there were.
+fn explore(name: &str, model: impl Fn() + Sync + Send + 'static) {
+    // The standard library's counter: loom must not see it.
+    let schedules = std::sync::Arc::new(AtomicUsize::new(0));
+    let counter = std::sync::Arc::clone(&schedules);
+    loom::model(move || {
+        _ = counter.fetch_add(1, StdOrdering::Relaxed);
+        model();
+    });
+    let schedules = schedules.load(StdOrdering::Relaxed);
+    // Not `println`, whose output the test harness keeps to itself.
+    let line = std::format!("loom: {name}: {schedules} schedules\n");
+    std::io::stderr().write_all(line.as_bytes()).expect("stderr is open");
+    assert!(schedules > 1, "loom saw one schedule only: it cannot see into the model");
+}
+
+/// What a word, or a flag, guards: loom reports whoever looks while another writes.
+struct Guarded<P> {
+    protocol: P,
+    value: UnsafeCell<usize>,
+}
+
+impl<P> Guarded<P> {
+    fn new(protocol: P) -> Arc<Self> {
+        Arc::new(Self { protocol, value: UnsafeCell::new(0) })
+    }
+
+    fn read(&self) -> usize {
+        // SAFETY: loom checks that nobody writes meanwhile, which is what is to be shown.
+        self.value.with(|value| unsafe { *value })
+    }
+
+    fn write(&self) {
+        // SAFETY: loom checks that nobody else is here, which is what is to be shown.
+        self.value.with_mut(|value| unsafe { *value += 1 });
+    }
+}
+
+fn word() -> Arc<Guarded<ProtocolU64>> {
+    Guarded::new(ProtocolU64::new(0))
+}
+
+/// Writes if it may; gives how many writes that was.
+fn try_write(guarded: &Guarded<ProtocolU64>) -> usize {
+    if !take_write(&guarded.protocol) {
+        return 0;
+    }
+    guarded.write();
+    leave_write(&guarded.protocol);
+    1
+}
+
+fn try_read(guarded: &Guarded<ProtocolU64>) -> Option<usize> {
+    if !take_read(&guarded.protocol) {
+        return None;
+    }
+    let seen = guarded.read();
+    leave_read(&guarded.protocol);
+    Some(seen)
+}
+
+fn flags() -> Arc<Guarded<ClaimFlags>> {
+    let mut flags = ClaimFlags::default();
+    flags.prepare(6);
+    Guarded::new(flags)
+}
+
+/// Claims slot 5 and writes, if it may.
+fn try_claim(guarded: &Guarded<ClaimFlags>) -> usize {
+    let claimed = guarded.protocol.take(5);
+    if claimed {
+        guarded.write();
+        guarded.protocol.leave(5);
+    }
+    usize::from(claimed)
+}
+
+#[test]
+fn writers_of_a_component_keep_each_other_out() {
+    explore("two writers", || {
+        let shared = word();
+        let other = Arc::clone(&shared);
+        let writes = thread::spawn(move || try_write(&other));
+        let mine = try_write(&shared);
+        let theirs = writes.join().expect("it does not panic");
+        assert!(mine + theirs >= 1, "both were refused");
+        assert_eq!(try_read(&shared), Some(mine + theirs));
+    });
+}
+
+#[test]
+fn a_writer_and_two_readers_keep_each_other_out() {
+    explore("a writer and two readers", || {
+        let shared = word();
+        let readers = [(); 2].map(|()| {
+            let other = Arc::clone(&shared);
+            thread::spawn(move || try_read(&other))
+        });
+        let mine = try_write(&shared);
+        for reader in readers {
+            let seen = reader.join().expect("it does not panic");
+            assert!(seen.is_none_or(|seen| seen <= mine));
+        }
+        assert_eq!(try_read(&shared), Some(mine), "everything was given back");
+        assert_eq!(try_write(&shared), 1);
+    });
+}
+
+#[test]
+fn a_writer_after_a_reader_comes_after_all_readers() {
+    explore("readers, then a writer", || {
+        let shared = word();
+        let other = Arc::clone(&shared);
+        let reader = thread::spawn(move || {
+            _ = try_read(&other);
+            try_write(&other)
+        });
+        _ = try_read(&shared);
+        let mine = try_write(&shared);
+        let theirs = reader.join().expect("it does not panic");
+        assert_eq!(try_read(&shared), Some(mine + theirs));
+    });
+}
+
+#[test]
+fn claims_on_one_entity_keep_each_other_out() {
+    explore("two claims", || {
+        let shared = flags();
+        let other = Arc::clone(&shared);
+        let claims = thread::spawn(move || try_claim(&other) + try_claim(&other));
+        let mine = try_claim(&shared);
+        let theirs = claims.join().expect("it does not panic");
+        assert!(mine + theirs >= 1, "all were refused");
+        assert!(shared.protocol.take(5), "it was given back");
+        assert_eq!(shared.read(), mine + theirs);
+    });
+}
+
+/// The same models with one ordering too weak, or one step left out.
+mod must_fail {
+    use super::*;
+    use crate::sync::Ordering;
+
+    /// Two threads that `enter`, write and `leave` a word that starts at zero.
+    fn two_threads(
+        enter: fn(&ProtocolU64) -> bool,
+        leave: fn(&ProtocolU64),
+    ) -> impl Fn() + Send + Sync + 'static {
+        move || {
+            let shared = word();
+            let act = move |shared: &Guarded<ProtocolU64>| {
+                if enter(&shared.protocol) {
+                    shared.write();
+                    leave(&shared.protocol);
+                }
+            };
+            let other = Arc::clone(&shared);
+            let thread = thread::spawn(move || act(&other));
+            act(&shared);
+            thread.join().expect("it does not panic");
+        }
+    }
+
+    #[test]
+    fn the_shape_of_these_models_is_right() {
+        explore("the twins' model, orderings as they are", two_threads(take_write, leave_write));
+    }
+
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn a_writer_that_leaves_relaxed() {
+        loom::model(two_threads(take_write, |word| word.store(0, Ordering::Relaxed)));
+    }
+
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn a_writer_that_enters_relaxed() {
+        let enter = |word: &ProtocolU64| {
+            word.compare_exchange(0, u64::MAX, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+        };
+        loom::model(two_threads(enter, leave_write));
+    }
+
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn a_writer_that_looks_before_it_enters() {
+        let enter = |word: &ProtocolU64| {
+            let free = word.load(Ordering::Acquire) == 0;
+            word.store(u64::MAX, Ordering::Release);
+            free
+        };
+        loom::model(two_threads(enter, leave_write));
+    }
+
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn a_reader_that_leaves_relaxed() {
+        loom::model(|| {
+            let shared = word();
+            let other = Arc::clone(&shared);
+            let reader = thread::spawn(move || {
+                if take_read(&other.protocol) {
+                    _ = other.read();
+                    _ = other.protocol.fetch_sub(1, Ordering::Relaxed);
+                }
+            });
+            _ = try_write(&shared);
+            reader.join().expect("it does not panic");
+        });
+    }
+
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn a_claim_that_is_taken_relaxed() {
+        let enter = |word: &ProtocolU64| word.swap(1, Ordering::Relaxed) == 0;
+        loom::model(two_threads(enter, |word| word.store(0, Ordering::Release)));
+    }
+
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn a_claim_that_is_left_relaxed() {
+        let enter = |word: &ProtocolU64| word.swap(1, Ordering::Acquire) == 0;
+        loom::model(two_threads(enter, |word| word.store(0, Ordering::Relaxed)));
+    }
+
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn a_claim_that_is_left_by_whoever_was_refused() {
+        loom::model(|| {
+            let shared = flags();
+            let act = |shared: &Guarded<ClaimFlags>| {
+                if shared.protocol.take(5) {
+                    shared.write();
+                }
+                shared.protocol.leave(5);
+            };
+            let threads = [(); 2].map(|()| {
+                let other = Arc::clone(&shared);
+                thread::spawn(move || act(&other))
+            });
+            act(&shared);
+            threads.map(|thread| thread.join().expect("it does not panic"));
+        });
+    }
+}
