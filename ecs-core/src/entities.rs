@@ -272,7 +272,7 @@ mod tests {
     #[test]
     fn next_foretells_what_allocate_gives() {
         let mut entities = Entities::new();
-        let all: alloc::vec::Vec<_> = (0..5).map(|_| entities.allocate(HERE)).collect();
+        let all: Vec<_> = (0..5).map(|_| entities.allocate(HERE)).collect();
         entities.free(all[3]);
         entities.free(all[1]);
         for _ in 0..4 {

@@ -1,4 +1,51 @@
 //! A chunked archetype entity-component store.
+//!
+//! *Entities* are handles, *components* are plain Rust types, and all entities with the same set of
+//! components (an *archetype*) lie together in 16 KiB *chunks*, one column per component. A *query*
+//! walks the chunks of the archetypes that match; what it hands out are references and slices into
+//! them. Components that are *enableable* can be switched off and on per entity without moving it.
+//!
+//! ```
+//! use ecs_core::prelude::*;
+//!
+//! #[derive(Component)]
+//! struct Position { x: f32 }
+//! #[derive(Component)]
+//! struct Velocity { x: f32 }
+//! #[derive(Component)]
+//! #[component(enableable)]
+//! struct Frozen;
+//!
+//! let mut world = World::new();
+//! let crowd = world.spawn_batch((0..1000).map(|i| (Position { x: 0.0 }, Velocity { x: i as f32 }, Frozen)));
+//! for &entity in &crowd[..900] {
+//!     world.set_enabled::<Frozen>(entity, false)?;
+//! }
+//! world
+//!     .query_filtered::<(&mut Position, &Velocity), Without<Frozen>>()
+//!     .for_each(|(position, velocity)| position.x += velocity.x);
+//! assert_eq!(world.get::<Position>(crowd[899])?.x, 899.0);
+//! assert_eq!(world.get::<Position>(crowd[900])?.x, 0.0);
+//! # Ok::<(), ecs_core::ComponentError>(())
+//! ```
+//!
+//! # Where to begin
+//!
+//! * [`World`]: entities, components, resources, queries.
+//! * [`Component`]: what the derive understands.
+//! * [`Query`], [`View`]: walking and looking up.
+//! * [`CommandBuffer`]: changes to make later, in an order that does not depend on threads.
+//! * [`WorldCell`], [`ClaimView`]: many threads at once, checked as they go.
+//!
+//! This crate starts no threads: `ecs-jobs` has systems, a schedule and a pool on top of it.
+//!
+//! # When something goes wrong
+//!
+//! An entity that is gone or a component that is not there is a small error type. A bug in the
+//! caller (a component twice in a bundle, a query that contradicts itself, a plan or buffer of
+//! another world) is a panic that names the types. Whatever panics, user code included, leaves the
+//! world in order: what was being dropped is gone, nothing is dropped twice, and all else is as it
+//! was.
 #![no_std]
 
 extern crate alloc;
@@ -35,9 +82,16 @@ pub use component::{
 #[cfg(feature = "derive")]
 pub use ecs_core_derive::Component;
 pub use entity::Entity;
-pub use error::*;
+pub use error::{
+    AccessConflict, BrokenInvariant, ClaimError, CommandFailure, CommandFailureReason,
+    ComponentError, InstantiateError, MissingComponent, NoSuchEntity, QueryEntityError,
+};
 pub use hash::StateHasher;
-pub use query::*;
+pub use query::{
+    Access, BorrowedQuery, Chunk, ChunkIter, Claim, ClaimPlan, ClaimView, ColumnData, Disabled,
+    Enabled, EnabledBit, EnabledBitMut, EnabledMut, ParallelChunks, ParallelScratch, Present,
+    Query, QueryData, QueryFilter, QueryPlan, ReadOnly, RowIter, View, ViewPlan, With, Without,
+};
 pub use random::RandomStream;
 pub use world::{MissingResource, NotInserted, Res, ResMut, ResourceError, World, WorldCell};
 
@@ -45,6 +99,7 @@ pub use world::{MissingResource, NotInserted, Res, ResMut, ResourceError, World,
 pub mod __private {
     pub use crate::component::{IdSource, Probe, ProbeFallback, Registry};
     pub use crate::mask::{RowMask, Rows};
+    pub use crate::query::{BitsFetch, OptionState, Sealed, TermSlot, TermState};
     pub use crate::storage::Chunks;
 }
 

@@ -111,7 +111,7 @@ fn overlap<'a>(
 /// A word is the number of readers, or [`WRITER`]. Taking it acquires and leaving it releases, so
 /// that whoever comes next sees all that was written (the loom model is `tests/loom.rs`).
 #[derive(Debug, Default)]
-pub struct Borrows {
+pub(crate) struct Borrows {
     words: Vec<ProtocolU64>,
 }
 

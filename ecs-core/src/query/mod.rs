@@ -16,7 +16,8 @@ mod parallel;
 mod plan;
 mod view;
 
-pub use access::{Access, Borrows};
+pub use access::Access;
+pub(crate) use access::Borrows;
 pub(crate) use access::{leave_read, leave_write, take_read, take_write};
 pub use chunk::{Chunk, ChunkIter};
 pub(crate) use claims::ClaimFlags;
