@@ -41,13 +41,13 @@ nightly_components() {
         { skip "rustup cannot add $* to nightly: $(tail -n 1 <<<"$why")"; return 1; }
 }
 
-# loom_models PREEMPTIONS: every model of ecs-jobs under loom. A filter that
+# loom_models PREEMPTIONS: every model of ecs-core and ecs-jobs under loom. A filter that
 # matches nothing passes too, so the tests that ran are counted.
 loom_models() {
     local log=$target/ci-loom/models.log
     mkdir -p "$target/ci-loom"
     RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=$1 CARGO_TARGET_DIR=$target/ci-loom \
-        cargo test -p ecs-jobs --release --lib loom_models -- --nocapture 2>&1 | tee "$log"
+        cargo test -p ecs-core -p ecs-jobs --release --lib loom_models -- --nocapture 2>&1 | tee "$log"
     grep -qE '^test result: ok\. [1-9]' "$log" || { echo "no loom model ran"; return 1; }
 }
 

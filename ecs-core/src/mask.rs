@@ -30,6 +30,20 @@ impl RowMask {
         Self { words, len }
     }
 
+    /// The mask of `len` rows that these words, and perhaps others behind them, are.
+    pub(crate) fn from_words(from: &[u64], len: usize) -> Self {
+        debug_assert!(len <= ROWS_MAX);
+        let mut words = [0; WORDS];
+        let used = len.div_ceil(64);
+        words[..used].copy_from_slice(&from[..used]);
+        Self { words, len }
+    }
+
+    /// The words that have rows.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words[..self.len.div_ceil(64)]
+    }
+
     /// Keeps the rows whose bit is one in `words`.
     pub(crate) fn keep(&mut self, words: &[AtomicU64]) {
         let used = self.len.div_ceil(64);
@@ -206,7 +220,7 @@ mod tests {
             assert_eq!(runs(&mask), core::slice::from_ref(&(0..len)), "length {len}");
             assert_eq!(mask.count(), len);
         }
-        assert_eq!(runs(&RowMask::full(0)), []);
+        assert!(runs(&RowMask::full(0)).is_empty());
     }
 
     #[test]

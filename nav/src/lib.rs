@@ -26,6 +26,13 @@
 //! # Ok::<(), nav::LoadError>(())
 //! ```
 //!
+//! # Agents
+//!
+//! The other half of the crate lives in an [`ecs_core::World`]: agents with a
+//! [`Position`] and a [`PathRequest`], which is asked to go somewhere and has its
+//! outcome read off again, and [`systems`] that search, walk, and heed edits. A
+//! [`Wander`]er chooses its goals by itself.
+//!
 //! Coordinates: `x` grows to the east and `y` to the south, a cell is one unit
 //! wide, and agents stand on the centres of cells, at +0.5. Nothing here reads a
 //! clock or the randomness of the operating system: results are functions of the
@@ -33,20 +40,27 @@
 
 #![forbid(unsafe_code)]
 
+mod agent;
 mod cell;
 mod check;
 mod cost;
 mod direction;
+mod follow;
 pub mod generate;
 mod grid;
 mod load;
 mod map;
 mod path;
 mod region;
+mod request;
 mod rng;
 mod scenario;
+mod search;
+pub mod systems;
 mod terrain;
+mod wander;
 
+pub use agent::{Facing, Position, Speed, Tally, TallySum, TimeStep};
 pub use cell::Cell;
 pub use check::{PathFault, path_cost};
 pub use cost::{Cost, DIAGONAL, STRAIGHT, Weight};
@@ -58,11 +72,15 @@ pub use path::PathScratch;
 pub use path::outcome::{Path, PathOutcome, Unreachable};
 pub use region::event::{EVENTS_MAX, RegionEvent, RegionId};
 pub use region::{RegionFault, Regions};
+pub use request::{PathRequest, RequestStatus, Route, Unanswered};
 pub use scenario::Scenario;
+pub use search::{SearchBudget, SearchReport};
 pub use terrain::Terrain;
+pub use wander::Wander;
 
 /// The names that most code needs.
 pub mod prelude {
+    pub use crate::agent::{Facing, Position, Speed, TimeStep};
     pub use crate::cell::Cell;
     pub use crate::cost::{Cost, Weight};
     pub use crate::direction::MoveRule;
@@ -70,5 +88,9 @@ pub mod prelude {
     pub use crate::path::PathScratch;
     pub use crate::path::outcome::{Path, PathOutcome, Unreachable};
     pub use crate::region::event::{RegionEvent, RegionId};
+    pub use crate::request::{PathRequest, RequestStatus};
+    pub use crate::search::SearchBudget;
+    pub use crate::systems;
     pub use crate::terrain::Terrain;
+    pub use crate::wander::Wander;
 }

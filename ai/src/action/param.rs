@@ -73,7 +73,7 @@ impl<T: Component> Actions<'_, T> {
             match tick(processor, action, filter) {
                 ActionResult::Running => {}
                 result => {
-                    if !report(agents, reported, action.agent, result) {
+                    if !report(agents, reported, entity, action.agent, result) {
                         commands.despawn(entity);
                     }
                 }
@@ -121,11 +121,20 @@ fn abandon<P: Processor>(processor: &P, action: &mut Action, filter: &mut P::Act
 fn report(
     agents: &Agents<'_>,
     reported: &Toggles<'_, Reported>,
+    action: Entity,
     agent: Entity,
     result: ActionResult,
 ) -> bool {
     match agents.claim(agent) {
-        Ok(mut claim) => claim.get_mut().last_result = result,
+        Ok(mut claim) => {
+            let sequence = claim.get_mut();
+            // A copy of an action, or one that somebody else has switched on: no agent waits for
+            // it, and it must not end what its agent is at.
+            if sequence.current != action {
+                return true;
+            }
+            sequence.last_result = result;
+        }
         Err(error @ ClaimError::Claimed(_)) => {
             panic!("an action could not report to its agent: {error}")
         }

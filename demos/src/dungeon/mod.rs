@@ -1,8 +1,34 @@
 //! Imps that wander, walk and dig in a dungeon of tiles.
+//!
+//! The pattern is that of seed 004, a dungeon builder on the ECS of Unity:
+//! agents that request paths, a search that answers them, and a map whose regions
+//! change while everybody walks. All of that is the crate `nav`; here is what a
+//! game adds to it.
+//!
+//! ```text
+//!   work (edits) ──> push_out ──> wander ──> follow ──> search ──> watch
+//! ```
+//!
+//! * `works`: digs tunnels and bricks up corridors, by a script that follows from
+//!   the seed;
+//! * `watch`: looks over the shoulder of every imp, and remembers what it did wrong;
+//! * `world`: puts it together and answers the shell;
+//! * `digest`: the state hash;
+//! * `picture`: the map as it looks at the end.
+
+mod digest;
+mod picture;
+mod watch;
+mod works;
+mod world;
 
 use std::path::Path;
 
+use nav::Grid;
+
+use crate::dungeon::world::Dungeon;
 use crate::failure::Failure;
+use crate::files;
 use crate::setup::{Demo, Setup};
 use crate::simulation::Simulation;
 
@@ -15,11 +41,19 @@ pub const DEMO: Demo = Demo {
     ticks_default: 2_000,
 };
 
+/// The map that is dug in if no other is named.
+const OWN_MAP: &str = include_str!("../../maps/dungeon.map");
+
 /// Builds the dungeon of `map`, or our own if there is none, and its imps.
 ///
 /// # Errors
-/// The map cannot be read or is malformed; the text names file and line.
+/// The map cannot be read or is malformed; the text names file and line. Or the
+/// system does not grant the threads.
 pub fn simulation(setup: &Setup, map: Option<&Path>) -> Result<Box<dyn Simulation>, Failure> {
-    let name = map.map_or("our own map".into(), Path::to_string_lossy);
-    Err(Failure::Usage(format!("the dungeon cannot hold {} imps in {name} yet", setup.agents)))
+    let grid = match map {
+        Some(path) => Grid::parse(&path.to_string_lossy(), &files::read(path)?),
+        None => Grid::parse("our own map", OWN_MAP.as_bytes()),
+    };
+    let grid = grid.map_err(|error| Failure::Usage(error.to_string()))?;
+    Ok(Box::new(Dungeon::new(setup, grid)?))
 }

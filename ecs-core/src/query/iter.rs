@@ -8,7 +8,7 @@ use super::access::BorrowGuard;
 use super::chunk::{Chunk, ChunkIter};
 use super::data::{ColumnData, QueryData};
 use super::filter::QueryFilter;
-use super::parallel::{ParallelChunks, ParallelScratch, Unit};
+use super::parallel::{ParallelChunks, ParallelScratch};
 use super::plan::MatchOf;
 use crate::archetype::Archetype;
 use crate::entities::Entities;
@@ -76,6 +76,19 @@ impl<Q: QueryData, F: QueryFilter> fmt::Debug for Query<'_, Q, F> {
     }
 }
 
+/// The rows of a chunk that match, as the bits are now.
+#[inline]
+pub(crate) fn rows<Q: QueryData, F: QueryFilter>(
+    archetype: &Archetype,
+    found: &MatchOf<Q, F>,
+    chunk: usize,
+) -> Rows {
+    let mut rows = Rows::All;
+    Q::rows(&found.query, &archetype.chunks, chunk, &mut rows);
+    F::rows(&found.filter, &archetype.chunks, chunk, &mut rows);
+    rows
+}
+
 /// Opens the chunk of a match, whose rows come with it.
 ///
 /// # Safety
@@ -89,13 +102,11 @@ pub(crate) unsafe fn open<'w, Q: QueryData, F: QueryFilter>(
     ordinal: usize,
     version: u64,
 ) -> Option<Chunk<'w, Q>> {
-    let chunks = &archetype.chunks;
-    let mut rows = Rows::All;
-    Q::rows(&found.query, chunks, chunk, &mut rows);
-    F::rows(&found.filter, chunks, chunk, &mut rows);
+    let rows = rows::<Q, F>(archetype, found, chunk);
     if matches!(rows, Rows::None) {
         return None;
     }
+    let chunks = &archetype.chunks;
     let fetch = Q::fetch(&found.query, chunks, chunk, version);
     // SAFETY: fetched from the chunk whose length is given; the rows began as all of its rows and
     // were only narrowed (`QueryData`, `QueryFilter`); the right is the caller's to give.
@@ -163,14 +174,10 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     fn count_in(&self, found: &MatchOf<Q, F>) -> usize {
-        let chunks = &self.source.archetypes[found.archetype].chunks;
-        let in_chunk = |chunk| {
-            let mut rows = Rows::All;
-            Q::rows(&found.query, chunks, chunk, &mut rows);
-            F::rows(&found.filter, chunks, chunk, &mut rows);
-            rows.count(chunks.len(chunk))
-        };
-        (0..chunks.used_count()).map(in_chunk).sum()
+        let archetype = &self.source.archetypes[found.archetype];
+        let in_chunk =
+            |chunk| rows::<Q, F>(archetype, found, chunk).count(archetype.chunks.len(chunk));
+        (0..archetype.chunks.used_count()).map(in_chunk).sum()
     }
 
     /// Whether no row matches.
@@ -220,16 +227,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         scratch: &'a mut ParallelScratch,
     ) -> ParallelChunks<'a, Q, F> {
         let matches = self.matches.as_slice();
-        let mut ordinal = 0;
-        let units = matches.iter().enumerate().flat_map(|(index, found)| {
-            let count = self.source.archetypes[found.archetype].chunks.used_count();
-            let first = ordinal;
-            ordinal += count;
-            (0..count).map(move |chunk| Unit { index, chunk, ordinal: first + chunk })
-        });
-        scratch.fill(units);
-        // SAFETY: the query holds the right and is borrowed for as long as the chunks are; the
-        // scratch was just filled with each chunk of each match once.
+        // SAFETY: the query holds the right and is borrowed for as long as the chunks are.
         unsafe { ParallelChunks::new(self.source, matches, scratch) }
     }
 }

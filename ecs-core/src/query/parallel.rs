@@ -7,38 +7,64 @@ use core::fmt;
 use super::chunk::Chunk;
 use super::data::QueryData;
 use super::filter::QueryFilter;
-use super::iter::{Source, open};
+use super::iter::{Source, rows};
 use super::plan::MatchOf;
+use crate::mask::{RowMask, Rows};
 use crate::sync::{Ordering, ProtocolU64};
 
-/// One chunk of one match.
+/// One chunk of one match that has rows to visit.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Unit {
-    pub(crate) index: usize,
-    pub(crate) chunk: usize,
-    pub(crate) ordinal: usize,
+struct Unit {
+    index: usize,
+    chunk: usize,
+    ordinal: usize,
+    /// Where its mask is among the words, if not all rows are visited.
+    mask: Option<usize>,
 }
 
 /// Memory for cutting a query into chunks, kept from one time to the next.
 #[derive(Debug, Default)]
 pub struct ParallelScratch {
     units: Vec<Unit>,
+    /// The masks of the units that have one.
+    words: Vec<u64>,
     /// A bit per unit: whether it has been taken.
     taken: Vec<ProtocolU64>,
 }
 
 impl ParallelScratch {
-    pub(crate) fn fill(&mut self, units: impl Iterator<Item = Unit>) {
+    fn clear(&mut self) {
         self.units.clear();
-        self.units.extend(units);
+        self.words.clear();
         self.taken.clear();
-        self.taken.extend((0..self.units.len().div_ceil(64)).map(|_| ProtocolU64::new(0)));
+    }
+
+    fn push(&mut self, index: usize, chunk: usize, ordinal: usize, rows: &Rows) {
+        let mask = match rows {
+            Rows::None => return,
+            Rows::All => None,
+            Rows::Some(mask) => {
+                self.words.extend_from_slice(mask.words());
+                Some(self.words.len() - mask.words().len())
+            }
+        };
+        self.units.push(Unit { index, chunk, ordinal, mask });
+    }
+
+    /// The rows of a unit whose chunk has `len` rows.
+    fn rows(&self, unit: Unit, len: usize) -> Rows {
+        match unit.mask {
+            None => Rows::All,
+            Some(start) => Rows::Some(RowMask::from_words(&self.words[start..], len)),
+        }
     }
 }
 
-/// The chunks of a query, each to be taken once, from any thread.
+/// The chunks of a query that have rows to visit, each to be taken once, from any thread.
 ///
-/// This is what parallel loops are built on; `ecs-jobs` has `par_for_each`.
+/// Which rows are visited was settled when this was made: a bit that is flipped meanwhile, by
+/// whichever thread, is seen by the next pass. This is what parallel loops are built on;
+/// `ecs-jobs` has `par_for_each`.
 pub struct ParallelChunks<'w, Q: QueryData, F: QueryFilter = ()> {
     source: Source<'w>,
     matches: &'w [MatchOf<Q, F>],
@@ -52,14 +78,26 @@ impl<Q: QueryData, F: QueryFilter> fmt::Debug for ParallelChunks<'_, Q, F> {
 }
 
 impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
+    /// Cuts a query into its chunks.
+    ///
     /// # Safety
-    /// As for [`Query::planned`](super::Query::planned); `scratch` was filled with the chunks of
-    /// these matches, each once.
+    /// As for [`Query::planned`](super::Query::planned).
     pub(crate) unsafe fn new(
         source: Source<'w>,
         matches: &'w [MatchOf<Q, F>],
-        scratch: &'w ParallelScratch,
+        scratch: &'w mut ParallelScratch,
     ) -> Self {
+        scratch.clear();
+        let mut ordinal = 0;
+        for (index, found) in matches.iter().enumerate() {
+            let archetype = &source.archetypes[found.archetype];
+            for chunk in 0..archetype.chunks.used_count() {
+                scratch.push(index, chunk, ordinal, &rows::<Q, F>(archetype, found, chunk));
+                ordinal += 1;
+            }
+        }
+        let words = scratch.units.len().div_ceil(64);
+        scratch.taken.extend((0..words).map(|_| ProtocolU64::new(0)));
         Self { source, matches, scratch }
     }
 
@@ -75,8 +113,7 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
         self.scratch.units.is_empty()
     }
 
-    /// Takes the chunk at this index. `None` where it has been taken before, by anybody, or has
-    /// no rows to visit.
+    /// Takes the chunk at this index. `None` where it has been taken before, by anybody.
     ///
     /// # Panics
     /// Where `index` is not below [`len`](Self::len).
@@ -90,9 +127,13 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
             return None;
         }
         let found = &self.matches[unit.index];
-        let archetype = &self.source.archetypes[found.archetype];
-        // SAFETY: this holds the right to all chunks (`new`), and the bit shows that this one has
-        // not been given away.
-        unsafe { open::<Q, F>(archetype, found, unit.chunk, unit.ordinal, self.source.version) }
+        let chunks = &self.source.archetypes[found.archetype].chunks;
+        let len = chunks.len(unit.chunk);
+        let fetch = Q::fetch(&found.query, chunks, unit.chunk, self.source.version);
+        // SAFETY: fetched from the chunk whose length is given; the rows were those of this chunk
+        // when the query was cut, and no row has come or gone since, as the query borrows the
+        // world. This holds the right to all chunks (`new`), each is a unit once, and the bit shows
+        // that this one has not been given away.
+        Some(unsafe { Chunk::new(fetch, self.scratch.rows(unit, len), len, unit.ordinal) })
     }
 }

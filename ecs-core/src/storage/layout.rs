@@ -150,7 +150,8 @@ mod tests {
     fn first_chunks_are_smaller_than_later_ones() {
         let layouts = ChunkLayouts::new(&[layout(4, 4)]);
         let capacities = [0, 1, 2, 3].map(|chunk| layouts.of_chunk(chunk).capacity);
-        assert!(capacities[0] < capacities[1] && capacities[1] < capacities[2]);
+        // Tiny blocks leave out the smallest class, of which no row would fit.
+        assert!(capacities[0] < capacities[1] && capacities[1] <= capacities[2]);
         assert_eq!(capacities[2], capacities[3]);
         assert_eq!(layouts.of_chunk(2).block.size(), BLOCK_BYTES);
     }

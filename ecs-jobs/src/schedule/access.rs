@@ -29,6 +29,7 @@ impl Resource {
 impl SystemAccess {
     /// Declares that a parameter touches components.
     pub fn add_components(&mut self, access: &Access, world: &World) {
+        // Values only: which rows a loop visits was settled before its first one could flip a bit.
         let clashes = self.components.value_conflicts(access);
         self.clashes.extend(component_names(&clashes, world));
         self.components.merge(access);
@@ -40,7 +41,10 @@ impl SystemAccess {
         if self.resource_writes.contains(&resource) {
             self.clashes.push(resource.name.into());
         }
-        self.resource_reads.push(resource);
+        // Several arguments may read one resource.
+        if !self.resource_reads.contains(&resource) {
+            self.resource_reads.push(resource);
+        }
     }
 
     /// Declares that a parameter writes a resource.

@@ -13,7 +13,8 @@ use crate::sync::{Mutex, MutexGuard};
 /// [`CommandBuffer`] of the system's own, and one for each thread of its parallel loops.
 ///
 /// The commands of systems are played in the order in which the systems were added; those of one
-/// system by sort key. [`Query::par_for_each_with`](super::Query::par_for_each_with) sets the key.
+/// system by sort key. [`Query::par_for_each_with`](super::Query::par_for_each_with) sets the key,
+/// so that what is recorded before a loop, in it, and after it is played in this order.
 pub struct Commands<'a> {
     state: &'a mut CommandsState,
 }
@@ -26,6 +27,8 @@ pub struct CommandsState {
     buffers: Vec<CommandBuffer>,
     /// While a parallel loop runs, its threads' buffers are here.
     lent: Vec<Mutex<CommandBuffer>>,
+    /// The sort key of the system's own buffer: above those of the parallel loops so far.
+    own_key: u64,
 }
 
 impl SystemParam for Commands<'_> {
@@ -37,6 +40,7 @@ impl SystemParam for Commands<'_> {
             world: world.id(),
             buffers: vec![CommandBuffer::new(world)],
             lent: Vec::new(),
+            own_key: 0,
         }
     }
 
@@ -47,12 +51,13 @@ impl SystemParam for Commands<'_> {
         while state.lent.len() < context.pool.parallelism() {
             state.lent.push(Mutex::new(CommandBuffer::for_world_id(state.world)));
         }
+        state.own_key = 0;
         Ok(Commands { state })
     }
 
-    fn command_buffers(state: &mut CommandsState) -> &mut [CommandBuffer] {
+    fn visit_commands(state: &mut CommandsState, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
         state.collect();
-        &mut state.buffers
+        visit(&mut state.buffers);
     }
 }
 
@@ -67,6 +72,16 @@ impl CommandsState {
 }
 
 impl Commands<'_> {
+    /// The sort keys of a parallel loop over this many chunks: the first of them, given by one
+    /// loop only. A key must not be shared by threads, and each chunk is another thread's.
+    pub(super) fn keys_of_loop(&mut self, chunk_count: usize) -> u64 {
+        let first = self.state.own_key + 1;
+        self.state.own_key = first + chunk_count as u64;
+        let own_key = self.state.own_key;
+        self.set_sort_key(own_key);
+        first
+    }
+
     /// The buffer of one seat of the pool, see
     /// [`Pool::for_each_range_with_slot`](crate::Pool::for_each_range_with_slot). Nobody else
     /// locks it while the batch runs.

@@ -48,10 +48,10 @@ impl fmt::Display for ScheduleError {
 impl std::error::Error for ScheduleError {}
 
 /// Two systems that touch the same data, and whose order nobody declared: they run in the order
-/// in which they were added.
+/// in which they were added, unless that contradicts what was declared of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ambiguity {
-    /// The system that was added first, and runs first.
+    /// The system that runs first.
     pub first: String,
     /// The other one.
     pub second: String,
@@ -64,7 +64,7 @@ impl fmt::Display for Ambiguity {
         let Self { first, second, about } = self;
         write!(
             f,
-            "{first} runs before {second} only because it was added first; both use {}",
+            "{first} runs before {second} only by the order of adding; both use {}",
             about.join(", ")
         )
     }

@@ -63,13 +63,20 @@ impl<Function: SystemFunction<Marker>, Marker> System for FunctionSystem<Functio
         }
     }
 
-    fn command_buffers(&mut self) -> &mut [CommandBuffer] {
-        self.state.as_mut().map_or(&mut [], Function::Params::command_buffers)
+    fn visit_commands(&mut self, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
+        if let Some(state) = &mut self.state {
+            Function::Params::visit_commands(state, visit);
+        }
     }
 }
 
 macro_rules! function_system {
     ($(($param:ident $variable:ident)),*) => {
+        #[allow(
+            clippy::allow_attributes,
+            clippy::unused_unit,
+            reason = "without arguments, and only then, the state is nothing"
+        )]
         impl<$($param: SystemParam),*> SystemParam for ($($param,)*) {
             type State = ($($param::State,)*);
             type Item<'a> = ($($param::Item<'a>,)*);
@@ -85,15 +92,10 @@ macro_rules! function_system {
                 Ok(($($param::fetch($variable, context)?,)*))
             }
 
-            fn command_buffers(state: &mut Self::State) -> &mut [CommandBuffer] {
+            fn visit_commands(state: &mut Self::State, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
+                _ = &visit;
                 let ($($variable,)*) = state;
-                $(
-                    let buffers = $param::command_buffers($variable);
-                    if !buffers.is_empty() {
-                        return buffers;
-                    }
-                )*
-                &mut []
+                $($param::visit_commands($variable, visit);)*
             }
         }
 
@@ -108,11 +110,13 @@ macro_rules! function_system {
             fn call(&mut self, arguments: <Self::Params as SystemParam>::Item<'_>) {
                 // Spelled out for the compiler, which else takes the call for one with the
                 // parameters of the first bound.
-                fn inner<$($param),*>(mut function: impl FnMut($($param),*), $($variable: $param),*) {
+                fn inner<$($param),*>(
+                    mut function: impl FnMut($($param),*),
+                    ($($variable,)*): ($($param,)*),
+                ) {
                     function($($variable),*);
                 }
-                let ($($variable,)*) = arguments;
-                inner(self, $($variable),*);
+                inner(self, arguments);
             }
         }
     };

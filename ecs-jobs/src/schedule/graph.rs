@@ -16,6 +16,7 @@ pub(super) struct Graph {
 }
 
 /// Row by row, whether there is a way from one system to another.
+#[derive(Clone)]
 struct Reach {
     count: usize,
     bits: Vec<bool>,
@@ -33,7 +34,8 @@ impl Reach {
     /// Adds a step, and all ways that it makes.
     fn add(&mut self, from: usize, to: usize) {
         for start in 0..self.count {
-            if start != from && !self.has(start, from) {
+            // Who reaches `to` reaches what comes after it as well.
+            if self.has(start, to) || (start != from && !self.has(start, from)) {
                 continue;
             }
             self.bits[start * self.count + to] = true;
@@ -62,19 +64,25 @@ pub(super) fn compile(
         }
         reach.add(before, after);
     }
+    let declared_reach = reach.clone();
     let mut edges = declared.to_vec();
     let mut ambiguities = Vec::new();
     for second in 0..count {
         for first in 0..second {
-            if reach.has(first, second) || reach.has(second, first) {
+            if declared_reach.has(first, second) || declared_reach.has(second, first) {
                 continue;
             }
             let about = accesses[first].conflicts(&accesses[second], world);
             if about.is_empty() {
                 continue;
             }
-            reach.add(first, second);
-            edges.push((first, second));
+            // What was added earlier may have settled their order by way of others already.
+            let (first, second) =
+                if reach.has(second, first) { (second, first) } else { (first, second) };
+            if !reach.has(first, second) {
+                reach.add(first, second);
+                edges.push((first, second));
+            }
             ambiguities.push(Ambiguity {
                 first: names[first].clone(),
                 second: names[second].clone(),

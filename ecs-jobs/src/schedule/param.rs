@@ -39,9 +39,11 @@ pub trait SystemParam {
         context: RunContext<'a>,
     ) -> Result<Self::Item<'a>, String>;
 
-    /// What the argument recorded during the run.
-    fn command_buffers(_state: &mut Self::State) -> &mut [CommandBuffer] {
-        &mut []
+    /// Shows what the argument recorded during the run, see [`System::visit_commands`].
+    ///
+    /// [`System::visit_commands`]: super::System::visit_commands
+    fn visit_commands(state: &mut Self::State, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
+        _ = (state, visit);
     }
 }
 

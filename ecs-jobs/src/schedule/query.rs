@@ -3,8 +3,8 @@
 use std::fmt;
 
 use ecs_core::{
-    BorrowedQuery, Chunk, ColumnData, CommandBuffer, Entity, ParallelScratch, QueryData,
-    QueryEntityError, QueryFilter, QueryPlan, RowIter, World,
+    BorrowedQuery, Chunk, ColumnData, CommandBuffer, Entity, ParallelChunks, ParallelScratch,
+    QueryData, QueryEntityError, QueryFilter, QueryPlan, RowIter, World,
 };
 
 use super::access::SystemAccess;
@@ -94,8 +94,8 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     }
 
     /// Calls `f` with every row and a command buffer, on all threads of the pool. The buffer's sort
-    /// key is the chunk's ordinal, so that what is played back does not depend on which thread did
-    /// what.
+    /// key goes up from chunk to chunk and from loop to loop, so that what is played back does not
+    /// depend on which thread did what.
     ///
     /// # Panics
     /// Where `f` panics. Rows that were visited before stay as they are.
@@ -104,23 +104,20 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
         commands: &mut Commands<'_>,
         f: impl Fn(Q::Item<'_>, &mut CommandBuffer) + Sync,
     ) {
+        let mut query = self.inner.query();
+        let chunks = query.parallel(self.scratch);
+        let first_key = commands.keys_of_loop(chunks.len());
         let commands = &*commands;
-        self.par_chunks(|slot, chunk| {
+        visit_all(self.pool, &chunks, |slot, chunk| {
             let mut buffer = commands.of_slot(slot);
-            // The system's own commands, recorded under key zero, come before all of these.
-            buffer.set_sort_key(1 + chunk.ordinal() as u64);
+            buffer.set_sort_key(first_key + chunk.ordinal() as u64);
             chunk.for_each(|item| f(item, &mut buffer));
         });
     }
 
     fn par_chunks(&mut self, visit: impl Fn(usize, Chunk<'_, Q>) + Sync) {
         let mut query = self.inner.query();
-        let chunks = query.parallel(self.scratch);
-        self.pool.for_each_range_with_slot(chunks.len(), |slot, range| {
-            for chunk in range.filter_map(|index| chunks.take(index)) {
-                visit(slot, chunk);
-            }
-        });
+        visit_all(self.pool, &query.parallel(self.scratch), visit);
     }
 
     /// How many rows match.
@@ -136,6 +133,18 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     pub fn get(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
         self.inner.query().into_get(entity)
     }
+}
+
+fn visit_all<Q: QueryData, F: QueryFilter>(
+    pool: &Pool,
+    chunks: &ParallelChunks<'_, Q, F>,
+    visit: impl Fn(usize, Chunk<'_, Q>) + Sync,
+) {
+    pool.for_each_range_with_slot(chunks.len(), |slot, range| {
+        for chunk in range.filter_map(|index| chunks.take(index)) {
+            visit(slot, chunk);
+        }
+    });
 }
 
 impl<'q, Q: QueryData, F: QueryFilter> IntoIterator for &'q mut Query<'_, Q, F> {

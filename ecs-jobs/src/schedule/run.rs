@@ -10,7 +10,7 @@ use super::param::RunContext;
 use super::system::System;
 use crate::pool::Pool;
 use crate::scope::Scope;
-use crate::sync::{AtomicUsize, Mutex, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
 
 /// Systems in an order that is settled, made by a [`ScheduleBuilder`](super::ScheduleBuilder).
 pub struct Schedule {
@@ -21,6 +21,8 @@ pub struct Schedule {
     graph: Graph,
     /// For each system, how many it still waits for in this run.
     waiting_for: Vec<AtomicUsize>,
+    /// Whether a system has panicked in this run.
+    panicked: AtomicBool,
 }
 
 impl fmt::Debug for Schedule {
@@ -50,7 +52,8 @@ impl Schedule {
         graph: Graph,
     ) -> Self {
         let waiting_for = graph.predecessor_counts.iter().map(|_| AtomicUsize::new(0)).collect();
-        Self { world, names, systems: systems.map(Mutex::new).collect(), graph, waiting_for }
+        let systems = systems.map(Mutex::new).collect();
+        Self { world, names, systems, graph, waiting_for, panicked: AtomicBool::new(false) }
     }
 
     /// The names of the systems in the order of adding.
@@ -78,17 +81,19 @@ impl Schedule {
     /// # Panics
     /// Where the schedule was built for another world. Where a system panics: the first panic
     /// goes on here when all systems that had started have ended; those that had not are not
-    /// started, and all commands of this run are dropped.
+    /// started, and all commands of this run are dropped. Where a component panics as a command
+    /// drops it: what was played before stays, the commands after it are dropped.
     pub fn run(&mut self, world: &mut World, pool: &Pool) -> RunReport {
         assert_eq!(
             self.world,
             world.id(),
             "a schedule runs only in the world that it was built for"
         );
-        let abandoned = Abandoned(self);
-        abandoned.0.run_systems(world, pool);
-        let Abandoned(schedule) = &mut *std::mem::ManuallyDrop::new(abandoned);
-        schedule.sync(world)
+        let guard = Abandoned(self);
+        guard.0.run_systems(world, pool);
+        let report = guard.0.sync(world);
+        std::mem::forget(guard);
+        report
     }
 
     fn run_systems(&self, world: &mut World, pool: &Pool) {
@@ -96,6 +101,7 @@ impl Schedule {
             // Relaxed: the scope hands it to the other threads.
             waiting.store(count, Ordering::Relaxed);
         }
+        self.panicked.store(false, Ordering::Relaxed);
         let context = RunContext { cell: world.cell(), pool };
         pool.scope(|scope| {
             let ready = (0..self.systems.len())
@@ -116,7 +122,13 @@ impl Schedule {
     ) {
         let mut next = Some(first);
         while let Some(system) = next.take() {
+            // The pool drops the jobs that have not started; this one has, its systems have not.
+            if self.panicked.load(Ordering::Relaxed) {
+                return;
+            }
+            let alarm = Alarm(&self.panicked);
             self.systems[system].lock().run(context);
+            std::mem::forget(alarm);
             for &successor in &self.graph.successors[system] {
                 // Release: what this system did comes before the successor. Acquire: so does what
                 // the others did that the successor waited for.
@@ -133,24 +145,37 @@ impl Schedule {
     }
 
     /// The sync point: plays back what the systems recorded, in the order of adding.
-    fn sync(&mut self, world: &mut World) -> RunReport {
+    fn sync(&self, world: &mut World) -> RunReport {
         let mut report = RunReport::default();
         for system in &self.systems {
-            let mut system = system.lock();
-            let playback = CommandBuffer::play_all(system.command_buffers(), world);
-            report.failures.extend_from_slice(playback.failures());
+            system.lock().visit_commands(&mut |buffers| {
+                let playback = CommandBuffer::play_all(buffers, world);
+                report.failures.extend_from_slice(playback.failures());
+            });
         }
         report
     }
 }
 
-/// Drops the commands of a run that a panic ended.
-struct Abandoned<'a>(&'a mut Schedule);
+/// Drops the commands of a run that a panic ended, in a system or in playback.
+struct Abandoned<'a>(&'a Schedule);
 
 impl Drop for Abandoned<'_> {
     fn drop(&mut self) {
         for system in &self.0.systems {
-            system.lock().command_buffers().iter_mut().for_each(CommandBuffer::clear);
+            system.lock().visit_commands(&mut |buffers| {
+                buffers.iter_mut().for_each(CommandBuffer::clear);
+            });
         }
+    }
+}
+
+/// Tells the other threads that a system has panicked, unless it is forgotten.
+struct Alarm<'a>(&'a AtomicBool);
+
+impl Drop for Alarm<'_> {
+    fn drop(&mut self) {
+        // Relaxed: it only keeps others from beginning what would be dropped anyway.
+        self.0.store(true, Ordering::Relaxed);
     }
 }

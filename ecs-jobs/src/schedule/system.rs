@@ -22,8 +22,9 @@ pub trait System: Send {
     /// Where it asks for something that it did not declare and somebody else is using.
     fn run(&mut self, context: RunContext<'_>);
 
-    /// What the run recorded, to be played back at the sync point.
-    fn command_buffers(&mut self) -> &mut [CommandBuffer] {
-        &mut []
+    /// Shows what the run recorded, to be played back at the sync point: the buffers of one call
+    /// as one, see [`CommandBuffer::play_all`].
+    fn visit_commands(&mut self, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
+        _ = visit;
     }
 }

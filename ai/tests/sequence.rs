@@ -1,0 +1,188 @@
+//! Sequences: one action after the other, each begun, carried on and ended once per activation.
+
+mod support;
+
+use ai::action::{AttachError, EmptySequence};
+use ai::prelude::*;
+use support::{Failed, Running, Stage, Success, Task, instant, lasting};
+
+#[test]
+fn an_action_is_updated_in_the_tick_in_which_it_starts() {
+    let (mut stage, _) = Stage::with(OnFailure::Retry, [lasting::<2>("walk"), instant("take")]);
+    assert_eq!(stage.tick(), ["walk starts", "walk goes on"]);
+    assert_eq!(stage.tick(), ["walk goes on", "walk is done"]);
+    assert_eq!(stage.tick(), ["take starts", "take is done"]);
+}
+
+#[test]
+fn an_action_that_ends_as_it_starts_is_not_updated() {
+    const FAILS: &[support::Run] = &[&[Failed]];
+    let (mut stage, _) =
+        Stage::with(OnFailure::Advance, [instant("take"), Task::new("drop", FAILS)]);
+    assert_eq!(stage.tick(), ["take starts", "take is done"]);
+    assert_eq!(stage.tick(), ["drop starts", "drop has failed"]);
+}
+
+#[test]
+fn after_the_last_action_comes_the_first() {
+    let (mut stage, agent) = Stage::with(OnFailure::Retry, ["a", "b", "c"].map(instant));
+    for advances in 1..=7 {
+        stage.tick();
+        assert_eq!(stage.agent(agent).advances(), advances);
+        assert_eq!(stage.place(agent), advances % 3);
+    }
+    assert_eq!(stage.agent(agent).action_count(), 3);
+}
+
+#[test]
+fn the_only_action_of_a_sequence_starts_again_and_again() {
+    let (mut stage, agent) = Stage::with(OnFailure::Retry, [lasting::<1>("wait")]);
+    for round in 1..=4 {
+        assert_eq!(stage.tick(), ["wait starts", "wait goes on", "wait is done"]);
+        assert_eq!(stage.agent(agent).advances(), round);
+        assert_eq!(stage.executing().len(), 1);
+    }
+    let action = stage.world.get::<Action>(stage.agent(agent).current()).unwrap();
+    assert_eq!(action.activations(), 4);
+}
+
+/// Fails once, and then does not.
+const SECOND_TRY: &[support::Run] = &[&[Running, Running, Failed], &[Running, Success]];
+
+#[test]
+fn an_action_that_fails_starts_again_where_the_policy_is_to_retry() {
+    let (mut stage, agent) =
+        Stage::with(OnFailure::Retry, [Task::new("climb", SECOND_TRY), instant("rest")]);
+    assert_eq!(stage.tick(), ["climb starts", "climb goes on"]);
+    assert_eq!(stage.tick(), ["climb goes on", "climb has failed"]);
+    assert_eq!((stage.place(agent), stage.agent(agent).advances()), (0, 0));
+    assert_eq!(stage.tick(), ["climb starts", "climb goes on", "climb is done"]);
+    assert_eq!(stage.tick(), ["rest starts", "rest is done"]);
+}
+
+#[test]
+fn an_action_that_fails_is_passed_over_where_the_policy_is_to_advance() {
+    let (mut stage, agent) =
+        Stage::with(OnFailure::Advance, [Task::new("climb", SECOND_TRY), instant("rest")]);
+    stage.ticks(2);
+    assert_eq!((stage.place(agent), stage.agent(agent).advances()), (1, 1));
+    assert_eq!(stage.tick(), ["rest starts", "rest is done"]);
+    assert_eq!(stage.tick(), ["climb starts", "climb goes on", "climb is done"]);
+}
+
+#[test]
+fn the_only_action_is_retried_when_it_fails() {
+    let (mut stage, agent) = Stage::with(OnFailure::Retry, [Task::new("climb", SECOND_TRY)]);
+    assert_eq!(stage.ticks(3).iter().filter(|call| *call == "climb starts").count(), 2);
+    assert_eq!(stage.agent(agent).advances(), 1);
+}
+
+#[test]
+fn ticks_without_the_action_system_change_nothing_but_the_time() {
+    let tasks = || [lasting::<2>("walk"), instant("take"), Task::new("climb", SECOND_TRY)];
+    let (mut straight, _) = Stage::with(OnFailure::Retry, tasks());
+    let expected: Vec<_> = (0..20).map(|_| straight.tick()).collect();
+    for paused_ticks in 1..4 {
+        let (mut stage, agent) = Stage::with(OnFailure::Retry, tasks());
+        for expected in &expected {
+            stage.pause(true);
+            let before = stage.agent(agent).advances();
+            assert!(stage.ticks(paused_ticks).is_empty());
+            assert_eq!(stage.agent(agent).advances(), before);
+            stage.pause(false);
+            assert_eq!(&stage.tick(), expected);
+        }
+        assert_eq!(stage.world.state_hash(), straight.world.state_hash());
+    }
+}
+
+#[test]
+fn actions_that_are_asleep_are_not_visited() {
+    let mut stage = Stage::new();
+    for _ in 0..10 {
+        let tasks = [Task::new("wait", &[&[Running; 100]])];
+        stage.spawn(OnFailure::Retry, tasks.into_iter().chain(["a", "b", "c", "d"].map(instant)));
+    }
+    assert_eq!(stage.tick().len(), 20, "ten starts and ten updates");
+    for _ in 0..10 {
+        assert_eq!(stage.tick(), ["wait goes on"; 10]);
+        assert_eq!(stage.executing().len(), 10);
+    }
+}
+
+#[test]
+fn a_new_action_is_asleep() {
+    let (stage, agent) = Stage::with(OnFailure::Retry, [instant("a"), instant("b")]);
+    assert!(stage.executing().is_empty());
+    let current = *stage.world.get::<Action>(stage.agent(agent).current()).unwrap();
+    assert_eq!((current.agent(), current.index()), (agent, 0));
+    assert_eq!((current.activations(), current.result()), (0, Running));
+}
+
+#[test]
+fn a_sequence_may_be_told_to_any_number_of_agents() {
+    let mut stage = Stage::new();
+    let plan = Sequence::new().then(lasting::<1>("walk")).then(instant("take"));
+    let agents: Vec<_> = (0..3).map(|_| plan.spawn(&mut stage.world, ()).unwrap()).collect();
+    assert_eq!(stage.world.len(), 3 * 3);
+    stage.ticks(3);
+    for agent in agents {
+        assert_eq!((stage.actions(agent).len(), stage.agent(agent).advances()), (2, 3));
+    }
+}
+
+#[test]
+fn a_sequence_without_actions_is_refused_and_nothing_is_spawned() {
+    let mut world = World::new();
+    assert_eq!(Sequence::new().spawn(&mut world, ()), Err(EmptySequence));
+    assert!(world.is_empty());
+    let entity = world.spawn(());
+    let error = Sequence::new().attach(&mut world, entity).unwrap_err();
+    assert_eq!(error, AttachError::Empty(EmptySequence));
+    assert!(!world.has::<SequenceAgent>(entity));
+}
+
+#[test]
+fn an_entity_of_the_world_is_made_an_agent_once() {
+    let mut stage = Stage::new();
+    let plan = Sequence::new().then(instant("take"));
+    let agent = stage.world.spawn(());
+    plan.attach(&mut stage.world, agent).unwrap();
+    assert_eq!(plan.attach(&mut stage.world, agent), Err(AttachError::Occupied(agent)));
+    let gone = stage.world.spawn(());
+    stage.world.despawn(gone).unwrap();
+    assert!(matches!(plan.attach(&mut stage.world, gone), Err(AttachError::NoSuchEntity(_))));
+    assert_eq!(stage.world.len(), 2);
+    assert_eq!(stage.tick(), ["take starts", "take is done"]);
+}
+
+#[test]
+fn a_system_may_record_commands_beside_its_actions() {
+    #[derive(Component, Clone)]
+    struct Shout;
+    #[derive(Component)]
+    struct Echo;
+    struct Shouting;
+    impl Processor for Shouting {
+        type Action = Shout;
+        fn start(&self, _agent: Entity, _action: &mut Shout) -> ActionResult {
+            Success
+        }
+        fn update(&self, _agent: Entity, _action: &mut Shout) -> ActionResult {
+            unreachable!("it ends as it starts")
+        }
+    }
+    fn shout(mut actions: Actions<'_, Shout>, mut commands: Commands<'_>) {
+        (0..actions.count()).for_each(|_| _ = commands.spawn(Echo));
+        actions.process(&Shouting);
+    }
+    let mut world = World::new();
+    Sequence::new().then(Shout).spawn(&mut world, ()).unwrap();
+    let add = |schedule: ecs_jobs::ScheduleBuilder| schedule.add(shout.in_sequence());
+    let mut schedule = ai::action::sequence(Schedule::builder(), add).build(&mut world).unwrap();
+    let pool = Pool::new(Threads::None).unwrap();
+    for echoes in 1..=3 {
+        schedule.run(&mut world, &pool);
+        assert_eq!(world.query_ref_filtered::<Entity, With<Echo>>().count(), echoes);
+    }
+}

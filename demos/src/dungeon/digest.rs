@@ -1,0 +1,46 @@
+//! The state hash: everything that the next tick depends on, in one number.
+
+use ecs_core::{Entity, StateHasher, World};
+use nav::{Route, Terrain};
+
+use crate::dungeon::works::Works;
+
+/// The hash of a dungeon. Neither the order of entities in memory, nor the names
+/// that regions happen to have, nor the number of threads show in it.
+pub(super) fn digest(world: &World, terrain: &Terrain, works: &Works) -> u64 {
+    let mut hasher = StateHasher::new();
+    hasher.write_u64(world.state_hash());
+    hasher.write_u64(routes(world));
+    write_terrain(&mut hasher, terrain);
+    works.digest(|number| hasher.write_u64(number));
+    hasher.finish()
+}
+
+/// The rest of every route. The world's own hash cannot see into them, since they
+/// keep their cells on the heap.
+fn routes(world: &World) -> u64 {
+    let of_one = |(entity, route): (Entity, &Route)| {
+        let mut hasher = StateHasher::new();
+        hasher.write_u64(entity.to_bits());
+        for cell in route.rest() {
+            hasher.write_u64(u64::from(cell.y) << 16 | u64::from(cell.x));
+        }
+        hasher.finish()
+    };
+    world.query_ref::<(Entity, &Route)>().map(of_one).fold(0, u64::wrapping_add)
+}
+
+/// Which cells are open, and which of them hang together: each region goes by the
+/// place of its first cell in reading order.
+fn write_terrain(hasher: &mut StateHasher, terrain: &Terrain) {
+    let grid = terrain.grid();
+    hasher.write_u64(u64::from(grid.width()) << 16 | u64::from(grid.height()));
+    let slot_count = terrain.regions().ids().map(|region| region.slot() + 1).max().unwrap_or(0);
+    let mut first_cells = vec![None; slot_count];
+    for (place, cell) in grid.cells().enumerate() {
+        if let Some(region) = terrain.region(cell) {
+            let first = *first_cells[region.slot()].get_or_insert(place);
+            hasher.write_u64((place as u64) << 32 | first as u64);
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! The watch: looks over the shoulder of every imp in every tick.
+#![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
+
+#[cfg(test)]
+mod tests;
+
+use bytemuck::{Pod, Zeroable};
+use ecs_core::Component;
+use ecs_jobs::{Query, Res};
+use glam::Vec2;
+use nav::{Cell, Position, Tally, Terrain, path_cost};
+
+/// What an imp looked like a tick ago, and what it did wrong so far.
+#[derive(Component, Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Watch {
+    position: Vec2,
+    pushed_out: u32,
+    /// Ticks in which the imp stood in rock.
+    pub(super) ticks_in_rock: u32,
+    /// Ticks in which the imp went through rock, or around a corner too closely.
+    pub(super) illegal_moves: u32,
+}
+
+impl Watch {
+    pub(super) fn new(position: Vec2) -> Self {
+        Self { position, pushed_out: 0, ticks_in_rock: 0, illegal_moves: 0 }
+    }
+}
+
+/// Compares where every imp stands with where it stood.
+///
+/// An imp walks less than half a cell in a tick, and so along one straight line,
+/// from its cell to the same one or to the next. The step between the two is
+/// judged by `nav::path_cost`, which shares no code with the searches. An imp that
+/// was put aside by a wall has not walked.
+pub(super) fn watch(mut imps: Query<(&Position, &Tally, &mut Watch)>, terrain: Res<Terrain>) {
+    imps.par_for_each(|(position, tally, watch)| {
+        let cell = position.cell().filter(|&cell| terrain.is_open(cell));
+        let was_put_aside = tally.pushed_out != watch.pushed_out;
+        match cell {
+            None => watch.ticks_in_rock += 1,
+            Some(cell) if !was_put_aside && !may_step(&terrain, watch.position, cell) => {
+                watch.illegal_moves += 1;
+            }
+            Some(_) => {}
+        }
+        watch.position = position.0;
+        watch.pushed_out = tally.pushed_out;
+    });
+}
+
+fn may_step(terrain: &Terrain, from: Vec2, to: Cell) -> bool {
+    let Some(from) = Cell::containing(from) else { return false };
+    from == to || path_cost(terrain.grid(), terrain.rule(), &[from, to]).is_ok()
+}

@@ -1,0 +1,227 @@
+//! The works: tunnels are dug and corridors bricked up, a tile every few ticks.
+//!
+//! What happens is a function of the seed and of the map as it has become. The
+//! more has been dug than filled, the likelier the next project fills, so the map
+//! lives on for ever.
+#![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::VecDeque;
+
+use ecs_core::RandomStream;
+use ecs_jobs::ResMut;
+use nav::{Cell, Direction, MoveRule, RegionEvent, Terrain};
+
+/// How many ticks one tile takes.
+const TICKS_PER_TILE: u64 = 4;
+/// The most rock that a tunnel goes through, in tiles.
+const TUNNEL_MAX: usize = 12;
+/// The most tiles of a corridor that are bricked up in one go.
+const PLUG_MAX: usize = 3;
+/// How many dug tiles are remembered.
+const DUG_CELLS_MAX: usize = 1_024;
+/// How many places are looked at before there is nothing to do for now.
+const TRIES: usize = 1_000;
+
+const ORTHOGONAL: [Direction; 4] =
+    [Direction::North, Direction::East, Direction::South, Direction::West];
+
+/// The plan of the works, and what they have done so far. A resource.
+#[derive(Debug)]
+pub(super) struct Works {
+    stream: RandomStream,
+    ticks: u64,
+    project: VecDeque<Cell>,
+    /// Whether the project digs its cells or fills them.
+    is_digging: bool,
+    /// Tiles that were dug and may be filled in again.
+    dug_cells: Vec<Cell>,
+    open_count_at_start: usize,
+    region_count_at_start: usize,
+    pub(super) count: WorksCount,
+}
+
+/// What was done, tile by tile, and what became of the regions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct WorksCount {
+    pub(super) tiles_dug: u64,
+    pub(super) tiles_filled: u64,
+    pub(super) regions_merged: u64,
+    pub(super) regions_split: u64,
+}
+
+/// Does the work of one tick.
+pub(super) fn work(mut works: ResMut<Works>, mut terrain: ResMut<Terrain>) {
+    works.tick(&mut terrain);
+}
+
+impl Works {
+    pub(super) fn new(stream: RandomStream, terrain: &Terrain) -> Self {
+        Self {
+            stream,
+            ticks: 0,
+            project: VecDeque::new(),
+            is_digging: true,
+            dug_cells: Vec::new(),
+            open_count_at_start: terrain.grid().open_count(),
+            region_count_at_start: terrain.regions().count(),
+            count: WorksCount::default(),
+        }
+    }
+
+    /// Everything that the next tick depends on and the terrain does not show.
+    pub(super) fn digest(&self, mut write: impl FnMut(u64)) {
+        write(self.stream.state());
+        write(self.ticks);
+        write(u64::from(self.is_digging));
+        for cell in self.project.iter().chain(&self.dug_cells) {
+            write(u64::from(cell.y) << 16 | u64::from(cell.x));
+        }
+    }
+
+    fn tick(&mut self, terrain: &mut Terrain) {
+        self.ticks += 1;
+        if self.ticks % TICKS_PER_TILE != 0 {
+            return;
+        }
+        if self.project.is_empty() {
+            self.plan(terrain);
+        }
+        if let Some(cell) = self.project.pop_front() {
+            self.edit(terrain, cell);
+        }
+        for event in terrain.drain_events() {
+            match event {
+                RegionEvent::Merged { .. } => self.count.regions_merged += 1,
+                RegionEvent::Split { .. } => self.count.regions_split += 1,
+                RegionEvent::Created { .. } | RegionEvent::Removed { .. } => {}
+            }
+        }
+    }
+
+    fn edit(&mut self, terrain: &mut Terrain, cell: Cell) {
+        if self.is_digging {
+            if terrain.dig(cell) {
+                self.count.tiles_dug += 1;
+                if self.dug_cells.len() == DUG_CELLS_MAX {
+                    self.some_dug_cell();
+                }
+                self.dug_cells.push(cell);
+            }
+        } else if terrain.grid().open_count() > 1 && terrain.fill(cell) {
+            self.count.tiles_filled += 1;
+        }
+    }
+
+    /// Chooses the next project; none if no place suits.
+    fn plan(&mut self, terrain: &Terrain) {
+        // The chance to dig falls from one to zero over this many tiles of
+        // surplus on both sides of balance.
+        let slack = 16 + self.open_count_at_start / 100;
+        let threshold = self.open_count_at_start + self.below(2 * slack);
+        self.is_digging = terrain.grid().open_count() + slack <= threshold;
+        self.project.clear();
+        // Without this the map would fall to pieces, since cutting is easier than
+        // joining.
+        let is_in_pieces = terrain.regions().count() > self.region_count_at_start + 4;
+        for attempt in 0..TRIES {
+            let cells = match (self.is_digging, is_in_pieces) {
+                (true, _) => self.tunnel(terrain, attempt > TRIES / 2),
+                (false, false) => self.plug(terrain),
+                (false, true) => self.dead_end(terrain),
+            };
+            if !cells.is_empty() {
+                self.project.extend(cells);
+                return;
+            }
+        }
+        // On a map without corridors there is still what was dug before.
+        if !self.is_digging {
+            self.project = self.some_dug_cell().into_iter().collect();
+        }
+    }
+
+    /// A straight way through rock, from some open cell to one of another region,
+    /// or of the same if `short_cuts` will do. Empty if the place is none for it.
+    fn tunnel(&mut self, terrain: &Terrain, short_cuts: bool) -> Vec<Cell> {
+        let Some(start) = self.inner_cell(terrain).filter(|&cell| terrain.is_open(cell)) else {
+            return Vec::new();
+        };
+        let direction = ORTHOGONAL[self.below(4)];
+        let ahead = |&cell: &Cell| direction.step(cell).filter(|&next| is_inner(terrain, next));
+        let ray = std::iter::successors(ahead(&start), ahead);
+        let rock = ray.take_while(|&cell| !terrain.is_open(cell)).take(TUNNEL_MAX + 1);
+        let rock: Vec<Cell> = rock.collect();
+        let end = rock.last().and_then(|&last| ahead(&last));
+        let is_wanted = end.is_some_and(|end| short_cuts || !terrain.reachable(start, end));
+        if is_wanted && rock.len() <= TUNNEL_MAX { rock } else { Vec::new() }
+    }
+
+    /// A piece of a corridor one cell wide, or a tile that was dug before. Empty if
+    /// the place is none for it.
+    fn plug(&mut self, terrain: &Terrain) -> Vec<Cell> {
+        if !self.dug_cells.is_empty() && self.below(8) == 0 {
+            let dug = self.some_dug_cell().filter(|&cell| terrain.is_open(cell));
+            return dug.into_iter().collect();
+        }
+        let Some(start) = self.inner_cell(terrain) else { return Vec::new() };
+        let Some(direction) = corridor(terrain, start) else { return Vec::new() };
+        let length = 1 + self.below(PLUG_MAX);
+        let along = std::iter::successors(Some(start), |&cell| direction.step(cell));
+        along.take_while(|&cell| corridor(terrain, cell) == Some(direction)).take(length).collect()
+    }
+
+    /// The end of a blind corridor, or a cell that is shut in. Empty if the place is
+    /// none of these.
+    fn dead_end(&mut self, terrain: &Terrain) -> Vec<Cell> {
+        let cell = self.inner_cell(terrain).filter(|&cell| terrain.is_open(cell));
+        let is_end =
+            |cell: &Cell| terrain.grid().neighbours(*cell, MoveRule::Orthogonal).count() <= 1;
+        cell.filter(is_end).into_iter().collect()
+    }
+
+    /// Takes a tile out of the list of those that were dug.
+    fn some_dug_cell(&mut self) -> Option<Cell> {
+        let place = self.below(self.dug_cells.len());
+        (place < self.dug_cells.len()).then(|| self.dug_cells.swap_remove(place))
+    }
+
+    /// A random cell that is not on the border of the map.
+    fn inner_cell(&mut self, terrain: &Terrain) -> Option<Cell> {
+        let (width, height) = (terrain.grid().width(), terrain.grid().height());
+        let cell = Cell::new(self.coordinate(width), self.coordinate(height));
+        is_inner(terrain, cell).then_some(cell)
+    }
+
+    fn coordinate(&mut self, side: u16) -> u16 {
+        let place = self.stream.below(side.into());
+        u16::try_from(place).expect("less than the side, which is a u16")
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        let number = self.stream.below(bound as u64);
+        usize::try_from(number).expect("less than the bound, which is a usize")
+    }
+}
+
+/// Whether a cell is not on the border of the map, which stays as it is.
+fn is_inner(terrain: &Terrain, cell: Cell) -> bool {
+    let (width, height) = (terrain.grid().width(), terrain.grid().height());
+    (1..width.saturating_sub(1)).contains(&cell.x)
+        && (1..height.saturating_sub(1)).contains(&cell.y)
+}
+
+/// The direction that a corridor one cell wide runs in at an open cell, south or
+/// east.
+fn corridor(terrain: &Terrain, cell: Cell) -> Option<Direction> {
+    let is_open =
+        |direction: Direction| direction.step(cell).is_some_and(|beside| terrain.is_open(beside));
+    let [north, east, south, west] = ORTHOGONAL.map(is_open);
+    match terrain.is_open(cell) {
+        true if north && south && !east && !west => Some(Direction::South),
+        true if east && west && !north && !south => Some(Direction::East),
+        _ => None,
+    }
+}

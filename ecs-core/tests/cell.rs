@@ -1,0 +1,302 @@
+//! The shared world: access is granted, refused and released at run time.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ecs_core::ClaimError;
+use ecs_core::prelude::*;
+
+#[derive(Component, Clone, Debug, PartialEq)]
+struct A(u64);
+
+#[derive(Component, Clone, Debug, PartialEq)]
+struct B(u64);
+
+#[derive(Component, Clone)]
+#[component(enableable)]
+struct On;
+
+fn world(count: u64) -> (World, Vec<Entity>) {
+    let mut world = World::new();
+    let all = world.spawn_batch((0..count).map(|i| (A(i), B(i), On)));
+    (world, all)
+}
+
+#[test]
+fn readers_share_and_a_writer_is_alone() {
+    let (mut world, _) = world(10);
+    let mut read = world.plan::<&A, ()>();
+    let mut also_read = world.plan::<(&A, &B), ()>();
+    let mut write = world.plan::<&mut A, ()>();
+    let cell = world.cell();
+    let first = cell.query(&mut read).expect("free");
+    let second = cell.query(&mut also_read).expect("readers share");
+    let refused = cell.query(&mut write).expect_err("it is read");
+    assert!(refused.wanted_write);
+    assert_eq!(refused.to_string(), "cannot write cell::A: it is in use elsewhere at this moment");
+    drop(first);
+    assert!(cell.query(&mut write).is_err(), "the second still reads");
+    drop(second);
+    let writing = cell.query(&mut write).expect("free");
+    assert!(!cell.query(&mut read).expect_err("it is written").wanted_write);
+    drop(writing);
+    assert_eq!(cell.query(&mut read).expect("free").count(), 10);
+}
+
+#[test]
+fn an_access_that_is_refused_halfway_holds_nothing() {
+    let (mut world, _) = world(10);
+    let mut write_b = world.plan::<&mut B, ()>();
+    let mut write_both = world.plan::<(&mut A, &mut B), ()>();
+    let mut read_both = world.plan::<(&A, &B), ()>();
+    let mut write_a = world.plan::<&mut A, ()>();
+    let cell = world.cell();
+    let b = cell.query(&mut write_b).expect("free");
+    assert!(cell.query(&mut write_both).is_err());
+    assert!(cell.query(&mut read_both).is_err());
+    assert!(cell.query(&mut write_a).is_ok(), "A was given back");
+    drop(b);
+    assert!(cell.query(&mut write_both).is_ok());
+}
+
+#[test]
+fn queries_views_and_claims_refuse_each_other() {
+    let (mut world, _) = world(10);
+    let mut query = world.plan::<&A, ()>();
+    let mut view = world.view_plan::<&mut A>();
+    let mut claims = world.claim_plan::<&mut A>();
+    let mut others = world.claim_plan::<&mut A>();
+    let cell = world.cell();
+    {
+        let _held = cell.query(&mut query).expect("free");
+        assert!(cell.view(&mut view).is_err() && cell.claims(&mut claims).is_err());
+    }
+    {
+        let _held = cell.view(&mut view).expect("free");
+        assert!(cell.query(&mut query).is_err() && cell.claims(&mut claims).is_err());
+    }
+    let _held = cell.claims(&mut claims).expect("free");
+    assert!(cell.query(&mut query).is_err() && cell.view(&mut view).is_err());
+    assert!(cell.claims(&mut others).is_err(), "two sets of claims know nothing of each other");
+}
+
+#[test]
+fn bits_are_never_in_the_way() {
+    let (mut world, all) = world(10);
+    let mut bits = world.plan::<EnabledMut<On>, ()>();
+    let mut more_bits = world.view_plan::<EnabledMut<On>>();
+    let mut rows = world.plan::<&mut On, ()>();
+    let cell = world.cell();
+    let _rows = cell.query(&mut rows).expect("free");
+    let mut bits = cell.query(&mut bits).expect("bits are atomics");
+    let more_bits = cell.view(&mut more_bits).expect("bits are atomics");
+    assert_eq!(more_bits.set(all[0], false), Ok(true));
+    assert_eq!(bits.query().into_iter().filter(|bit| !bit.get()).count(), 1);
+}
+
+#[test]
+fn a_filter_and_an_option_of_a_written_component() {
+    let (mut world, _) = world(10);
+    let mut filtered = world.plan::<&B, (With<A>, Present<On>)>();
+    let mut optional = world.plan::<Option<&A>, ()>();
+    let mut write = world.plan::<&mut A, ()>();
+    let cell = world.cell();
+    let _writing = cell.query(&mut write).expect("free");
+    assert!(cell.query(&mut filtered).is_ok(), "a filter reads no values");
+    assert!(cell.query(&mut optional).is_err(), "an option does");
+}
+
+#[test]
+fn a_panic_while_something_is_borrowed_releases_it() {
+    let (mut world, _) = world(10);
+    let mut plan = world.plan::<&mut A, ()>();
+    let mut after = world.plan::<&mut A, ()>();
+    let cell = world.cell();
+    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        cell.query(&mut plan).expect("free").query().for_each(|a| assert!(a.0 < 5, "planned"));
+    }));
+    assert!(outcome.is_err());
+    assert_eq!(cell.query(&mut after).expect("released").count(), 10);
+}
+
+#[test]
+fn a_claim_is_exclusive_until_it_is_dropped() {
+    let (mut world, all) = world(3);
+    let stranger = world.spawn(B(1));
+    let mut plan = world.claim_plan::<(&mut A, Option<&B>)>();
+    let cell = world.cell();
+    let claims = cell.claims(&mut plan).expect("free");
+    let mut mine = claims.claim(all[0]).expect("free");
+    assert_eq!(claims.claim(all[0]).expect_err("claimed"), ClaimError::Claimed(all[0]));
+    assert!(claims.claim(all[1]).is_ok(), "another entity is another matter");
+    assert_eq!(claims.claim(stranger).expect_err("it has no A"), ClaimError::Missing(stranger));
+    assert_eq!(claims.claim(stranger).expect_err("nor is it kept"), ClaimError::Missing(stranger));
+    let stale = Entity::from_bits(all[0].to_bits() + (7 << 32)).expect("a handle");
+    assert!(matches!(claims.claim(stale), Err(ClaimError::NoSuchEntity(_))));
+    mine.get_mut().0.0 = 77;
+    drop(mine);
+    assert_eq!(claims.claim(all[0]).expect("free again").get_mut().0, &A(77));
+}
+
+#[test]
+fn a_claim_that_was_leaked_is_free_in_the_next_view() {
+    let (mut world, all) = world(2);
+    let mut plan = world.claim_plan::<&mut A>();
+    let cell = world.cell();
+    // More views than the number of a round can count.
+    for _ in 0..600 {
+        let claims = cell.claims(&mut plan).expect("free");
+        std::mem::forget(claims.claim(all[0]).expect("free"));
+        assert_eq!(claims.claim(all[0]).expect_err("leaked"), ClaimError::Claimed(all[0]));
+        assert!(claims.claim(all[1]).is_ok());
+    }
+}
+
+#[test]
+fn what_a_leaked_guard_held_is_free_in_the_next_cell() {
+    let (mut world, _) = world(2);
+    _ = world.insert_resource(7_u32);
+    let mut plan = world.plan::<&mut A, ()>();
+    let cell = world.cell();
+    std::mem::forget(cell.query(&mut plan).expect("free"));
+    std::mem::forget(cell.resource_mut::<u32>().expect("free"));
+    assert!(cell.query(&mut plan).is_err() && cell.resource::<u32>().is_err());
+    let cell = world.cell();
+    assert!(cell.query(&mut plan).is_ok() && cell.resource::<u32>().is_ok());
+}
+
+#[test]
+fn a_guard_that_is_passed_on_gives_up_its_right_where_it_is_dropped() {
+    // See the test of the same name about resources.
+    use ecs_core::{BorrowedQuery, Claim, ClaimView};
+    fn claimed<'a>(claim: Claim<'a, &mut A>, claims: &'a ClaimView<'_, &mut A>, entity: Entity) {
+        drop(claim);
+        claims.claim(entity).expect("free again").get_mut().0 += 1;
+    }
+    fn queried(query: BorrowedQuery<'_, &mut A>, then: impl FnOnce()) {
+        drop(query);
+        then();
+    }
+    let (mut world, all) = world(5);
+    let mut plan = world.claim_plan::<&mut A>();
+    let mut one = world.plan::<&mut A, ()>();
+    let mut two = world.plan::<&mut A, ()>();
+    let cell = world.cell();
+    let claims = cell.claims(&mut plan).expect("free");
+    claimed(claims.claim(all[1]).expect("free"), &claims, all[1]);
+    drop(claims);
+    queried(cell.query(&mut one).expect("free"), || {
+        cell.query(&mut two).expect("free again").query().for_each(|a| a.0 += 1);
+    });
+    assert_eq!(world.get(all[1]), Ok(&A(3)));
+}
+
+#[test]
+fn many_threads_claim_and_no_write_is_lost() {
+    let (mut world, all) = world(16);
+    let mut plan = world.claim_plan::<(&mut A, &mut B)>();
+    let rounds = if cfg!(miri) { 30 } else { 3000 };
+    let refused = AtomicUsize::new(0);
+    let cell = world.cell();
+    let claims = cell.claims(&mut plan).expect("free");
+    std::thread::scope(|scope| {
+        for thread in 0..3 {
+            let (claims, all, refused) = (&claims, &all, &refused);
+            scope.spawn(move || {
+                let mut random = RandomStream::new(thread);
+                for _ in 0..rounds {
+                    let entity = all[usize::try_from(random.below(16)).expect("small")];
+                    let mut claim = loop {
+                        match claims.claim(entity) {
+                            Ok(claim) => break claim,
+                            Err(ClaimError::Claimed(_)) => {
+                                _ = refused.fetch_add(1, Ordering::Relaxed);
+                                std::thread::yield_now();
+                            }
+                            Err(error) => panic!("{error}"),
+                        }
+                    };
+                    let (a, b) = claim.get_mut();
+                    a.0 += 1;
+                    b.0 += 1;
+                    assert_eq!(a.0, b.0, "somebody came between");
+                }
+            });
+        }
+    });
+    drop(claims);
+    let sum: u64 = world.query::<&A>().map(|a| a.0).sum();
+    assert_eq!(sum, (0..16).sum::<u64>() + 3 * rounds);
+}
+
+#[test]
+fn many_threads_flip_bits_and_the_count_stays_right() {
+    let (mut world, all) = world(200);
+    let mut plan = world.view_plan::<EnabledMut<On>>();
+    let cell = world.cell();
+    let view = cell.view(&mut plan).expect("free");
+    let rounds = if cfg!(miri) { 40 } else { 5000 };
+    std::thread::scope(|scope| {
+        for thread in 0..3 {
+            let (view, all) = (&view, &all);
+            scope.spawn(move || {
+                let mut random = RandomStream::new(thread);
+                for _ in 0..rounds {
+                    let entity = all[usize::try_from(random.below(200)).expect("small")];
+                    _ = view.set(entity, random.below(2) == 0).expect("it has one");
+                }
+            });
+        }
+    });
+    drop(view);
+    world.check().expect("bits and counts agree");
+}
+
+#[test]
+fn threads_that_ask_at_the_same_time_are_granted_or_refused_but_never_mixed() {
+    let (mut world, _) = world(50);
+    let mut plans: Vec<_> = (0..3).map(|_| world.plan::<(&mut A, &mut B), ()>()).collect();
+    let granted = AtomicUsize::new(0);
+    let rounds = if cfg!(miri) { 8 } else { 300 };
+    let cell = world.cell();
+    std::thread::scope(|scope| {
+        for plan in &mut plans {
+            let granted = &granted;
+            scope.spawn(move || {
+                for _ in 0..rounds {
+                    let Ok(mut query) = cell.query(plan) else {
+                        std::thread::yield_now();
+                        continue;
+                    };
+                    _ = granted.fetch_add(1, Ordering::Relaxed);
+                    for (a, b) in query.query() {
+                        a.0 += 1;
+                        b.0 += 1;
+                        assert_eq!(a.0, b.0);
+                    }
+                }
+            });
+        }
+    });
+    let granted = granted.into_inner() as u64;
+    assert!(granted > 0);
+    assert!(
+        world
+            .query::<(Entity, &A)>()
+            .into_iter()
+            .all(|(e, a)| a.0 == u64::from(e.index()) + granted)
+    );
+}
+
+#[test]
+fn the_access_of_a_plan_says_what_it_touches() {
+    let (mut world, _) = world(1);
+    let (a, b) = (world.register::<A>(), world.register::<B>());
+    let write_a = world.plan::<(&mut A, &B), With<On>>();
+    let read_a = world.plan::<&A, ()>();
+    let flip = world.plan::<EnabledMut<On>, ()>();
+    assert_eq!((write_a.access().writes(), write_a.access().reads()), (&[a][..], &[b][..]));
+    assert_eq!(write_a.access().conflicts(read_a.access()), [a]);
+    assert_eq!(read_a.access().conflicts(read_a.access()), []);
+    assert_eq!(flip.access().conflicts(write_a.access()), [world.register::<On>()]);
+    assert_eq!(flip.access().value_conflicts(write_a.access()), []);
+}

@@ -1,0 +1,356 @@
+//! Queries: which rows, in which order, in every way of walking them.
+
+use ecs_core::prelude::*;
+use ecs_core::{ParallelScratch, QueryEntityError, StateHasher};
+
+#[derive(Component, Clone, Debug, PartialEq)]
+struct A(u64);
+
+#[derive(Component, Clone, Debug, PartialEq)]
+struct B(u64);
+
+#[derive(Component, Clone)]
+#[component(enableable)]
+struct On;
+
+/// Never given to anybody.
+#[derive(Component)]
+struct Unknown;
+
+/// Three archetypes with A, in this order, and one without.
+fn world() -> World {
+    let mut world = World::new();
+    drop(world.spawn_batch((0..100).map(A)));
+    drop(world.spawn_batch((100..150).map(B)));
+    drop(world.spawn_batch((150..400).map(|i| (B(i), A(i)))));
+    drop(world.spawn_batch((400..500).map(|i| (A(i), On))));
+    world
+}
+
+fn panic_message(f: impl FnOnce()) -> String {
+    let payload = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).expect_err("it panics");
+    payload.downcast_ref::<String>().expect("a formatted message").clone()
+}
+
+#[test]
+fn rows_come_by_archetype_in_order_of_first_use_then_by_row() {
+    let mut world = world();
+    let found: Vec<u64> = world.query::<&A>().map(|a| a.0).collect();
+    let expected: Vec<u64> = (0..100).chain(150..500).collect();
+    assert_eq!(found, expected);
+    let both: Vec<u64> = world.query::<(&A, &B)>().map(|(a, b)| a.0.min(b.0)).collect();
+    assert_eq!(both, (150..400).collect::<Vec<_>>());
+}
+
+#[test]
+fn every_way_of_walking_visits_the_same_rows_in_the_same_order() {
+    let mut world = world();
+    let expected: Vec<u64> = world.query::<&A>().map(|a| a.0).collect();
+    let mut found = Vec::new();
+    world.query::<&A>().for_each(|a| found.push(a.0));
+    assert_eq!(found, expected);
+    found.clear();
+    world.query::<&A>().for_each_chunk(|slice| found.extend(slice.iter().map(|a| a.0)));
+    assert_eq!(found, expected);
+    found.clear();
+    world.query::<&A>().chunks(|chunk| found.extend(chunk.into_iter().map(|a| a.0)));
+    assert_eq!(found, expected);
+    assert_eq!(world.query_ref::<&A>().map(|a| a.0).collect::<Vec<_>>(), expected);
+    found.clear();
+    let mut query = world.query::<&A>();
+    let mut scratch = ParallelScratch::default();
+    let chunks = query.parallel(&mut scratch);
+    (0..chunks.len())
+        .filter_map(|index| chunks.take(index))
+        .for_each(|chunk| chunk.for_each(|a| found.push(a.0)));
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn fold_goes_on_where_next_left_off() {
+    let mut world = world();
+    let expected: Vec<u64> = world.query::<&A>().map(|a| a.0).collect();
+    for taken in [0, 1, 59, 60, 61, 99, 100, 101, expected.len()] {
+        let mut rows = world.query::<&A>().into_iter();
+        let mut found: Vec<u64> = rows.by_ref().take(taken).map(|a| a.0).collect();
+        found = rows.fold(found, |mut found, a| {
+            found.push(a.0);
+            found
+        });
+        assert_eq!(found, expected, "after {taken} rows");
+    }
+}
+
+#[test]
+fn an_iterator_that_has_ended_stays_ended() {
+    let mut world = world();
+    let mut rows = world.query::<&A>().into_iter();
+    assert_eq!(rows.by_ref().count(), 350 + 100);
+    assert!(rows.next().is_none() && rows.next().is_none());
+    assert_eq!(rows.fold(0, |count, _| count + 1), 0);
+}
+
+#[test]
+fn size_hints_hold_what_they_promise() {
+    let mut world = world();
+    let first = world.query::<(Entity, &On)>().map(|(entity, _)| entity).next().expect("a row");
+    world.set_enabled::<On>(first, false).expect("it has one");
+    let total = world.query::<&On>().count();
+    let mut rows = world.query::<&On>().into_iter();
+    for left in (0..=total).rev() {
+        let (low, high) = rows.size_hint();
+        assert!(low <= left && high.is_none_or(|high| left <= high));
+        assert_eq!(rows.next().is_some(), left > 0);
+    }
+    world.query::<&On>().chunks(|chunk| {
+        let count = chunk.row_count();
+        let mut rows = chunk.into_iter();
+        for left in (0..=count).rev() {
+            assert_eq!(rows.size_hint(), (left, Some(left)));
+            assert_eq!(rows.next().is_some(), left > 0);
+        }
+    });
+}
+
+#[test]
+fn count_is_empty_and_single_agree() {
+    let mut world = World::new();
+    assert!(world.query::<&A>().is_empty());
+    assert_eq!(world.query::<&A>().single(), None);
+    let one = world.spawn(A(1));
+    assert_eq!(world.query::<&A>().single(), Some(&A(1)));
+    assert_eq!(world.query::<&A>().count(), 1);
+    let two = world.spawn((A(2), On));
+    assert_eq!(world.query::<&A>().single(), None);
+    assert_eq!(world.query_filtered::<&A, With<On>>().single(), Some(&A(2)));
+    world.set_enabled::<On>(two, false).expect("it has one");
+    assert!(world.query::<&On>().is_empty());
+    assert_eq!(world.query::<&On>().single().map(drop), None);
+    assert_eq!(world.query_filtered::<Entity, Without<On>>().count(), 2);
+    world.despawn(one).expect("alive");
+    assert_eq!(world.query::<&A>().single(), Some(&A(2)));
+}
+
+#[test]
+fn get_gives_what_the_walk_gives_for_one_entity() {
+    let mut world = world();
+    let all: Vec<Entity> = world.entities().collect();
+    let mut query = world.query::<(&mut A, &B)>();
+    let mut found = 0;
+    for &entity in &all {
+        match query.get(entity) {
+            Ok((a, b)) => {
+                assert_eq!(a.0, b.0);
+                a.0 += 1;
+                found += 1;
+            }
+            Err(error) => assert_eq!(error, QueryEntityError::NotMatching(entity)),
+        }
+    }
+    assert_eq!(found, 250);
+    assert!(query.into_iter().all(|(a, b)| a.0 == b.0 + 1));
+}
+
+#[test]
+fn a_query_that_is_borrowed_can_be_walked_again() {
+    let mut world = world();
+    let mut query = world.query::<&mut A>();
+    for a in &mut query {
+        a.0 += 1;
+    }
+    query.reborrow().for_each(|a| a.0 += 1);
+    assert_eq!(query.reborrow().into_iter().next(), Some(&mut A(2)));
+    assert_eq!(query.count(), 450);
+}
+
+#[test]
+fn a_component_that_nobody_has_matches_nothing_but_options_and_without() {
+    let mut world = world();
+    assert_eq!(world.query_ref::<&Unknown>().count(), 0);
+    assert_eq!(world.query_ref::<Option<&Unknown>>().count(), 500);
+    assert_eq!(world.query_ref_filtered::<Entity, Without<Unknown>>().count(), 500);
+    assert_eq!(world.query_ref_filtered::<Entity, Present<Unknown>>().count(), 0);
+    assert!(world.components().iter().all(|info| !info.name().ends_with("Unknown")));
+    assert_eq!(world.query::<&Unknown>().count(), 0, "and with the right to register it");
+    _ = world.spawn(Unknown);
+    assert_eq!(world.query::<&Unknown>().count(), 1);
+}
+
+#[test]
+fn a_query_that_was_asked_before_sees_archetypes_that_came_after() {
+    let mut world = World::new();
+    assert_eq!(world.query::<&A>().count(), 0);
+    _ = world.spawn((A(1), B(1)));
+    assert_eq!(world.query::<&A>().count(), 1);
+    let entity = world.spawn(());
+    assert_eq!(world.query::<&A>().count(), 1);
+    world.insert(entity, (A(2), On)).expect("alive");
+    assert_eq!(world.query::<&A>().map(|a| a.0).collect::<Vec<_>>(), [1, 2]);
+}
+
+#[test]
+fn a_plan_that_was_made_before_sees_archetypes_that_came_after() {
+    let mut world = World::new();
+    let mut plan = world.plan::<&A, Without<B>>();
+    let mut view_plan = world.view_plan::<&A>();
+    for round in 1..4 {
+        _ = world.spawn(A(1));
+        _ = world.spawn((A(2), B(2)));
+        let entity = if round == 2 { world.spawn((A(3), On)) } else { world.spawn(A(4)) };
+        let cell = world.cell();
+        let count = cell.query(&mut plan).expect("free").count();
+        assert_eq!(count, 2 * round);
+        assert!(cell.view(&mut view_plan).expect("free").get(entity).is_ok());
+    }
+}
+
+#[test]
+fn plans_of_another_world_are_refused() {
+    let mut mine = world();
+    let mut theirs = World::new();
+    let mut plan = mine.plan::<&mut A, ()>();
+    let mut view = mine.view_plan::<&mut A>();
+    let mut claims = mine.claim_plan::<&mut A>();
+    let cell = theirs.cell();
+    let expected = "only to the world that made it";
+    assert!(panic_message(|| drop(cell.query(&mut plan))).contains(expected));
+    assert!(panic_message(|| drop(cell.view(&mut view))).contains(expected));
+    assert!(panic_message(|| drop(cell.claims(&mut claims))).contains(expected));
+    assert_eq!(mine.cell().query(&mut plan).expect("free").count(), 450);
+}
+
+#[test]
+fn swapping_two_worlds_swaps_what_their_plans_are_good_for() {
+    let (mut mine, mut theirs) = (world(), World::new());
+    let mut plan = mine.plan::<&A, ()>();
+    std::mem::swap(&mut mine, &mut theirs);
+    assert!(panic_message(|| drop(mine.cell().query(&mut plan))).contains("only to the world"));
+    assert_eq!(theirs.cell().query(&mut plan).expect("free").count(), 450);
+}
+
+#[test]
+fn a_query_that_contradicts_itself_panics_and_names_the_component() {
+    macro_rules! refused {
+        ($($data:ty),* $(,)?) => {
+            $(
+                for message in [
+                    panic_message(|| drop(world().query::<$data>())),
+                    panic_message(|| drop(world().plan::<$data, ()>())),
+                    panic_message(|| drop(world().view::<$data>())),
+                    panic_message(|| drop(world().claim_plan::<$data>())),
+                ] {
+                    assert!(message.contains("queries::A twice"), "{message}");
+                }
+            )*
+        };
+    }
+    refused!(
+        (&mut A, &mut A),
+        (&mut A, &A),
+        (&A, &mut A),
+        (&A, &B, Option<&mut A>),
+        (Option<&mut A>, Option<&mut A>),
+        (&mut B, (&A, (Entity, &mut A))),
+        ((&mut A,), Option<(&B, &A)>),
+    );
+    assert_eq!(world().query::<(&A, &A, Option<&A>, &mut B)>().count(), 250, "no contradiction");
+}
+
+#[test]
+fn a_refused_query_is_refused_again_and_harms_nothing() {
+    let mut world = world();
+    for _ in 0..2 {
+        assert!(panic_message(|| drop(world.query::<(&mut A, &A)>())).contains("twice"));
+    }
+    assert_eq!(world.query::<&mut A>().count(), 450);
+    world.check().expect("consistent");
+}
+
+#[test]
+fn the_ordinal_of_a_chunk_counts_chunks_that_are_passed_over() {
+    let mut world = world();
+    let all: Vec<(Entity, usize)> = {
+        let mut all = Vec::new();
+        world.query::<(Entity, &On)>().chunks(|chunk| {
+            let ordinal = chunk.ordinal();
+            chunk.for_each(|(entity, _)| all.push((entity, ordinal)));
+        });
+        all
+    };
+    let last = all.last().expect("there are rows").1;
+    for &(entity, _) in all.iter().filter(|(_, ordinal)| *ordinal != last) {
+        world.set_enabled::<On>(entity, false).expect("it has one");
+    }
+    let mut seen = Vec::new();
+    world.query::<&On>().chunks(|chunk| seen.push(chunk.ordinal()));
+    assert_eq!(seen, [last]);
+}
+
+#[test]
+fn a_chunk_is_given_out_once_whoever_asks() {
+    let mut world = world();
+    let mut query = world.query::<&mut A>();
+    let mut scratch = ParallelScratch::default();
+    for _ in 0..2 {
+        let chunks = query.parallel(&mut scratch);
+        let count = std::sync::atomic::AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for chunk in (0..chunks.len()).filter_map(|index| chunks.take(index)) {
+                        chunk.for_each(|a| {
+                            a.0 += 1;
+                            _ = count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                        });
+                    }
+                });
+            }
+        });
+        assert_eq!(count.into_inner(), 450);
+    }
+    let sum: u64 = query.into_iter().map(|a| a.0).sum();
+    assert_eq!(sum, (0..100).chain(150..500).sum::<u64>() + 2 * 450);
+}
+
+#[test]
+fn rows_may_be_kept_as_long_as_the_world_is_borrowed() {
+    let mut world = world();
+    let mut rows: Vec<(&mut A, &B)> = world.query::<(&mut A, &B)>().into_iter().collect();
+    rows.reverse();
+    for (a, b) in &mut rows {
+        a.0 = b.0 * 2;
+    }
+    assert!(world.query_ref::<(&A, &B)>().into_iter().all(|(a, b)| a.0 == 2 * b.0));
+}
+
+#[test]
+fn slices_of_pods_are_flat_numbers() {
+    #[derive(Component, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+    #[repr(C)]
+    struct Position([f32; 3]);
+    let mut world = World::new();
+    drop(world.spawn_batch((0..100).map(|_| Position([1.0, 2.0, 3.0]))));
+    let mut sum = 0.0;
+    world.query::<&mut Position>().for_each_chunk(|slice| {
+        let numbers: &mut [f32] = bytemuck::cast_slice_mut(slice);
+        numbers.iter_mut().for_each(|number| *number *= 2.0);
+        sum += numbers.iter().sum::<f32>();
+    });
+    assert_eq!(sum.to_bits(), 1200.0_f32.to_bits());
+}
+
+#[test]
+fn a_world_can_be_read_by_many_threads() {
+    let world = world();
+    let hash = world.state_hash();
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                let mut hasher = StateHasher::new();
+                world.query_ref::<&A>().for_each(|a| hasher.write_u64(a.0));
+                assert_ne!(hasher.finish(), 0);
+                assert_eq!(world.state_hash(), hash);
+            });
+        }
+    });
+}

@@ -1,0 +1,376 @@
+//! Random systems with random access: the schedule gives the world that running them one after
+//! the other gives, and its graph has the steps that it needs and no others.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
+
+mod support;
+
+use bytemuck::NoUninit;
+use ecs_core::prelude::*;
+use ecs_core::{ClaimError, QueryData};
+use ecs_jobs::prelude::*;
+use ecs_jobs::{RunContext, ScheduleBuilder, System, SystemAccess, SystemConfig};
+use support::pool;
+
+const SEEDS: u64 = if cfg!(miri) { 2 } else { 60 };
+/// Enough for several chunks, and for several threads to take part.
+const ENTITIES: u64 = if cfg!(miri) { 12 } else { 1_500 };
+const TICKS: usize = 3;
+
+/// A component that is a number.
+trait Part: Component {
+    fn new(number: u64) -> Self;
+    fn get(&self) -> u64;
+    fn set(&mut self, number: u64);
+}
+
+macro_rules! parts {
+    ($($name:ident)*) => {$(
+        #[derive(Component, Clone, Copy, NoUninit)]
+        #[repr(C)]
+        struct $name(u64);
+
+        impl Part for $name {
+            fn new(number: u64) -> Self {
+                Self(number)
+            }
+
+            fn get(&self) -> u64 {
+                self.0
+            }
+
+            fn set(&mut self, number: u64) {
+                self.0 = number;
+            }
+        }
+    )*};
+}
+
+parts!(A B C);
+
+#[derive(Component, Clone, Copy, NoUninit)]
+#[repr(C)]
+struct Friend(#[component(entity)] Entity);
+#[derive(Component)]
+#[component(enableable)]
+struct Flag;
+struct Total(u64);
+struct Salt(u64);
+
+fn mixed(left: u64, right: u64) -> u64 {
+    (left ^ right.rotate_left(17)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+// Each of these is a system of other access; none of them commutes with one that it is in conflict
+// with, so that any other order gives another world.
+
+fn mix<From: Part, To: Part>(key: u64) -> SystemConfig {
+    let system = move |mut all: Query<(&From, &mut To)>| {
+        all.par_for_each(|(from, to)| to.set(mixed(to.get() ^ key, from.get())));
+    };
+    system.into_config()
+}
+
+fn stir<To: Part>(key: u64) -> SystemConfig {
+    let system = move |mut all: Query<&mut To>, salt: Res<Salt>, mut runs: Local<u64>| {
+        *runs += 1;
+        all.for_each_chunk(|column| {
+            column.iter_mut().for_each(|to| to.set(mixed(to.get() ^ key, salt.0 + *runs)));
+        });
+    };
+    system.into_config()
+}
+
+fn tally<From: Part>(key: u64) -> SystemConfig {
+    let system = move |mut all: Query<&From>, mut total: ResMut<Total>| {
+        let sum = (&mut all).into_iter().fold(0, |sum: u64, from| sum.wrapping_add(from.get()));
+        total.0 = mixed(total.0 ^ key, sum);
+    };
+    system.into_config()
+}
+
+fn spread<To: Part>(key: u64) -> SystemConfig {
+    let system = move |mut all: Query<&mut To, With<Flag>>, total: Res<Total>| {
+        all.par_for_each(|to| to.set(mixed(to.get() ^ key, total.0)));
+    };
+    system.into_config()
+}
+
+fn salt(key: u64) -> SystemConfig {
+    (move |mut salt: ResMut<Salt>| salt.0 = mixed(salt.0, key)).into_config()
+}
+
+fn follow<From: Part, To: Part>(key: u64) -> SystemConfig {
+    let system = move |mut all: Query<(&Friend, &mut To)>, others: Lookup<&From>| {
+        all.par_for_each(|(friend, to)| {
+            let found = others.get(friend.0).map_or(key, Part::get);
+            to.set(mixed(to.get(), found));
+        });
+    };
+    system.into_config()
+}
+
+fn push<From: Part, To: Part>(_key: u64) -> SystemConfig {
+    let system = move |mut all: Query<(&Friend, &From)>, others: Claims<&mut To>| {
+        all.par_for_each(|(friend, from)| {
+            loop {
+                match others.claim(friend.0) {
+                    // A sum, because several may push one.
+                    Ok(mut other) => {
+                        let other = other.get_mut();
+                        break other.set(other.get().wrapping_add(from.get()));
+                    }
+                    Err(ClaimError::Claimed(_)) => std::hint::spin_loop(),
+                    Err(_) => break,
+                }
+            }
+        });
+    };
+    system.into_config()
+}
+
+fn flip<From: Part>(key: u64) -> SystemConfig {
+    let system = move |mut all: Query<(Entity, &From)>, flags: Toggles<Flag>| {
+        all.par_for_each(|(entity, from)| {
+            _ = flags.set(entity, mixed(from.get(), key) % 3 != 0);
+        });
+    };
+    system.into_config()
+}
+
+const KINDS: &[fn(u64) -> SystemConfig] = &[
+    mix::<A, B>,
+    mix::<B, C>,
+    mix::<C, A>,
+    stir::<A>,
+    stir::<B>,
+    tally::<A>,
+    tally::<C>,
+    spread::<B>,
+    spread::<C>,
+    salt,
+    follow::<A, B>,
+    follow::<C, A>,
+    push::<B, A>,
+    push::<A, C>,
+    flip::<A>,
+    flip::<B>,
+];
+
+fn world(seed: u64) -> World {
+    let mut random = RandomStream::new(seed);
+    let mut world = World::new();
+    world.insert_resource(Total(1));
+    world.insert_resource(Salt(2));
+    let all: Vec<_> = (0..ENTITIES).map(|_| world.spawn(())).collect();
+    for &entity in &all {
+        let traits = random.below(32);
+        if traits & 1 != 0 {
+            world.insert(entity, A::new(random.next_u64())).unwrap();
+        }
+        if traits & 2 != 0 {
+            world.insert(entity, B::new(random.next_u64())).unwrap();
+        }
+        if traits & 4 != 0 {
+            world.insert(entity, C::new(random.next_u64())).unwrap();
+        }
+        if traits & 8 != 0 {
+            world.insert(entity, Flag).unwrap();
+        }
+        if traits & 16 != 0 {
+            let friend = all[usize::try_from(random.below(ENTITIES)).unwrap()];
+            world.insert(entity, Friend(friend)).unwrap();
+        }
+    }
+    world
+}
+
+/// Which kinds of systems, with their keys.
+fn plan(seed: u64) -> Vec<(usize, u64)> {
+    let mut random = RandomStream::new(seed).fork(1);
+    let count = 2 + random.below(9);
+    let kind_count = KINDS.len() as u64;
+    let pick = |random: &mut RandomStream| usize::try_from(random.below(kind_count)).unwrap();
+    (0..count).map(|_| (pick(&mut random), random.next_u64())).collect()
+}
+
+fn state(world: &World) -> (u64, u64, u64) {
+    let (total, salt) = (world.resource::<Total>().unwrap().0, world.resource::<Salt>().unwrap().0);
+    (world.state_hash(), total, salt)
+}
+
+fn run(
+    seed: u64,
+    pool: &Pool,
+    mut schedules: impl FnMut(&mut World) -> Vec<Schedule>,
+) -> (u64, u64, u64) {
+    let mut world = world(seed);
+    let mut schedules = schedules(&mut world);
+    for _ in 0..TICKS {
+        for schedule in &mut schedules {
+            schedule.run(&mut world, pool);
+        }
+    }
+    world.check().unwrap();
+    state(&world)
+}
+
+#[test]
+fn random_systems_give_the_world_that_one_after_the_other_gives() {
+    let pools: Vec<_> = (0..=3).map(pool).collect();
+    for seed in 0..SEEDS {
+        let plan = plan(seed);
+        let systems = || plan.iter().map(|&(kind, key)| KINDS[kind](key));
+        let expected = run(seed, &pools[0], |world| {
+            let alone =
+                systems().map(|system| Schedule::builder().add(system).build(world).unwrap());
+            alone.collect()
+        });
+        for pool in &pools {
+            let found = run(seed, pool, |world| {
+                let together = systems().fold(Schedule::builder(), ScheduleBuilder::add);
+                vec![together.build(world).unwrap()]
+            });
+            assert_eq!(found, expected, "seed {seed}, {pool:?}, systems {plan:?}");
+        }
+    }
+}
+
+type Declare = fn(&mut World, &mut SystemAccess);
+
+/// A system of its own type for each place, that only declares.
+struct Place<const PLACE: usize>(Vec<Declare>);
+
+impl<const PLACE: usize> System for Place<PLACE> {
+    fn name(&self) -> &'static str {
+        std::any::type_name::<Self>()
+    }
+
+    fn initialize(&mut self, world: &mut World) -> SystemAccess {
+        let mut access = SystemAccess::default();
+        self.0.iter().for_each(|declare| declare(world, &mut access));
+        access
+    }
+
+    fn run(&mut self, _context: RunContext<'_>) {}
+}
+
+fn components<Q: QueryData>(world: &mut World, access: &mut SystemAccess) {
+    let plan = world.plan::<Q, ()>();
+    access.add_components(plan.access(), world);
+}
+
+/// What a system can declare: for each thing, that it reads it, and that it writes it.
+const DECLARATIONS: [[Declare; 2]; 4] = [
+    [components::<&A>, components::<&mut A>],
+    [components::<&B>, components::<&mut B>],
+    [components::<Enabled<Flag>>, components::<EnabledMut<Flag>>],
+    [
+        |_, access| access.add_resource_read::<Total>(),
+        |_, access| access.add_resource_write::<Total>(),
+    ],
+];
+const PLACES: usize = 8;
+
+/// For each thing, whether a place leaves it alone (0), reads it (1) or writes it (2).
+type Uses = [usize; DECLARATIONS.len()];
+
+fn config(place: usize, uses: &Uses) -> SystemConfig {
+    fn of<const PLACE: usize>(declared: Vec<Declare>) -> SystemConfig {
+        SystemConfig::of(Place::<PLACE>(declared))
+    }
+    let used = uses.iter().zip(DECLARATIONS).filter(|&(&how, _)| how > 0);
+    let declared = used.map(|(&how, choices)| choices[how - 1]).collect();
+    [of::<0>, of::<1>, of::<2>, of::<3>, of::<4>, of::<5>, of::<6>, of::<7>][place](declared)
+}
+
+fn after(config: SystemConfig, earlier: usize) -> SystemConfig {
+    let none = Vec::new();
+    match earlier {
+        0 => config.after(Place::<0>(none)),
+        1 => config.after(Place::<1>(none)),
+        2 => config.after(Place::<2>(none)),
+        3 => config.after(Place::<3>(none)),
+        4 => config.after(Place::<4>(none)),
+        5 => config.after(Place::<5>(none)),
+        6 => config.after(Place::<6>(none)),
+        _ => config.after(Place::<7>(none)),
+    }
+}
+
+/// Which places are reached from which, over one step or more.
+fn reached(steps: &[(usize, usize)]) -> Vec<Vec<bool>> {
+    let mut reached = vec![vec![false; PLACES]; PLACES];
+    steps.iter().for_each(|&(from, to)| reached[from][to] = true);
+    for by in 0..PLACES {
+        for from in 0..PLACES {
+            for to in 0..PLACES {
+                reached[from][to] |= reached[from][by] && reached[by][to];
+            }
+        }
+    }
+    reached
+}
+
+fn in_conflict(one: &Uses, other: &Uses) -> bool {
+    one.iter().zip(other).any(|(&one, &other)| one > 0 && other > 0 && one + other > 2)
+}
+
+#[test]
+fn the_steps_are_those_that_order_and_conflicts_ask_for_and_none_is_redundant() {
+    let seeds = if cfg!(miri) { 3 } else { 2_000 };
+    for seed in 0..seeds {
+        let mut random = RandomStream::new(seed).fork(2);
+        // Some want it crowded, some want it free.
+        let density = 2 + random.below(8);
+        let uses: [Uses; PLACES] = std::array::from_fn(|_| {
+            std::array::from_fn(|_| usize::try_from(random.below(density)).unwrap() % 7).map(
+                |how| {
+                    if how > 2 { 0 } else { how }
+                },
+            )
+        });
+        // A hidden order of all places keeps the declared one free of circles.
+        let hidden: [u64; PLACES] = std::array::from_fn(|_| random.next_u64());
+        let mut declared = Vec::new();
+        for to in 0..PLACES {
+            for from in (0..PLACES).filter(|&from| hidden[from] < hidden[to]) {
+                if random.below(density) == 0 {
+                    declared.push((from, to));
+                }
+            }
+        }
+        let mut world = World::new();
+        let builder = (0..PLACES).fold(Schedule::builder(), |builder, place| {
+            let earlier = declared.iter().filter(|&&(_, to)| to == place).map(|&(from, _)| from);
+            builder.add(earlier.fold(config(place, &uses[place]), after))
+        });
+        let schedule = builder.build(&mut world).unwrap();
+        let steps: Vec<_> = schedule.steps().collect();
+        let (ways, by_word) = (reached(&steps), reached(&declared));
+        let mut ambiguous = 0;
+        for to in 0..PLACES {
+            assert!(!ways[to][to], "seed {seed}: a circle");
+            for from in 0..PLACES {
+                assert!(ways[from][to] || !by_word[from][to], "seed {seed}: {from} before {to}");
+            }
+            for from in 0..to {
+                let unsaid = !by_word[from][to] && !by_word[to][from];
+                if in_conflict(&uses[from], &uses[to]) {
+                    assert!(ways[from][to] != ways[to][from], "seed {seed}: {from} and {to}");
+                    ambiguous += usize::from(unsaid);
+                }
+                if declared.is_empty() && ways[to][from] {
+                    panic!("seed {seed}: {to} before {from} against the order of adding");
+                }
+            }
+        }
+        assert_eq!(schedule.ambiguities().len(), ambiguous, "seed {seed}");
+        for (index, &(from, to)) in steps.iter().enumerate() {
+            let asked = declared.contains(&(from, to)) || in_conflict(&uses[from], &uses[to]);
+            assert!(asked, "seed {seed}: nobody asked for {from} before {to}");
+            let mut others = steps.clone();
+            others.remove(index);
+            assert!(!reached(&others)[from][to], "seed {seed}: {from} before {to} is redundant");
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Panics in systems and at the sync point: the run ends, everything else goes on.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
+
+mod support;
+
+use ecs_core::prelude::*;
+use ecs_jobs::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+use support::{pool, pools, wait_until, within};
+
+#[derive(Debug, PartialEq)]
+struct Reason(usize);
+
+/// Whether a system is to panic in the next run.
+struct Fuse(AtomicBool);
+
+impl Fuse {
+    /// Panics without the hook, which would print a page for each.
+    fn blow(&self, reason: usize) {
+        if self.0.load(Ordering::SeqCst) {
+            resume_unwind(Box::new(Reason(reason)));
+        }
+    }
+}
+
+#[derive(Default)]
+struct Runs(AtomicUsize);
+
+/// Counts how many of its kind were dropped.
+#[derive(Component)]
+struct Payload(Arc<AtomicUsize>);
+struct Dropped(Arc<AtomicUsize>);
+#[derive(Component)]
+struct Number(u64);
+
+fn world() -> World {
+    let mut world = World::new();
+    world.insert_resource(Fuse(AtomicBool::new(true)));
+    world.insert_resource(Runs::default());
+    world.insert_resource(Dropped(Arc::default()));
+    world.spawn_batch((0..100).map(Number));
+    world
+}
+
+impl Drop for Payload {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn runs(world: &World) -> usize {
+    world.resource::<Runs>().unwrap().0.load(Ordering::SeqCst)
+}
+
+fn count(runs: Res<Runs>) {
+    runs.0.fetch_add(1, Ordering::SeqCst);
+}
+
+fn blow(fuse: Res<Fuse>) {
+    fuse.blow(1);
+}
+
+fn reason_of(schedule: &mut Schedule, world: &mut World, pool: &Pool) -> Reason {
+    let run = || schedule.run(world, pool);
+    let payload = catch_unwind(AssertUnwindSafe(run)).expect_err("the run is to panic");
+    *payload.downcast().expect("the payload is the system's own")
+}
+
+fn mend(world: &World) {
+    world.resource::<Fuse>().unwrap().0.store(false, Ordering::SeqCst);
+}
+
+#[test]
+fn the_panic_of_a_system_is_resumed_with_its_payload() {
+    for pool in pools() {
+        let mut world = world();
+        let mut schedule = Schedule::builder().add(blow).build(&mut world).unwrap();
+        assert_eq!(reason_of(&mut schedule, &mut world, &pool), Reason(1));
+    }
+}
+
+#[test]
+fn systems_that_wait_for_one_that_panics_are_not_started() {
+    for pool in pools() {
+        let mut world = world();
+        let builder = Schedule::builder().add(blow).add(count.after(blow)).add(count.after(blow));
+        let mut schedule = builder.build(&mut world).unwrap();
+        reason_of(&mut schedule, &mut world, &pool);
+        assert_eq!(runs(&world), 0);
+    }
+}
+
+#[test]
+fn a_row_of_systems_on_another_thread_is_cut_short() {
+    const ROW: usize = 200;
+    /// Panics once the other thread is at work.
+    fn blow_beside(fuse: Res<Fuse>, runs: Res<Runs>) {
+        wait_until(|| runs.0.load(Ordering::SeqCst) > 0);
+        fuse.blow(2);
+    }
+    fn slow(mut numbers: Query<&mut Number>, runs: Res<Runs>) {
+        numbers.for_each(|number| number.0 += 1);
+        runs.0.fetch_add(1, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    within(Duration::from_secs(30), || {
+        let mut world = world();
+        let mut builder = Schedule::builder().add(blow_beside);
+        for _ in 0..ROW {
+            builder = builder.add(slow);
+        }
+        let mut schedule = builder.build(&mut world).unwrap();
+        assert_eq!(reason_of(&mut schedule, &mut world, &pool(1)), Reason(2));
+        assert!(runs(&world) < ROW, "the systems after the panic ran as well");
+    });
+}
+
+#[test]
+fn a_panic_waits_for_the_systems_that_run() {
+    fn blow_beside(fuse: Res<Fuse>, runs: Res<Runs>) {
+        wait_until(|| runs.0.load(Ordering::SeqCst) == 1);
+        fuse.blow(3);
+    }
+    fn linger(runs: Res<Runs>) {
+        runs.0.fetch_add(1, Ordering::SeqCst);
+        std::thread::sleep(Duration::from_millis(20));
+        runs.0.fetch_add(1, Ordering::SeqCst);
+    }
+    within(Duration::from_secs(30), || {
+        let mut world = world();
+        let builder = Schedule::builder().add(blow_beside).add(linger);
+        let mut schedule = builder.build(&mut world).unwrap();
+        assert_eq!(reason_of(&mut schedule, &mut world, &pool(1)), Reason(3));
+        assert_eq!(runs(&world), 2);
+    });
+}
+
+#[test]
+fn the_commands_of_a_run_that_panics_are_dropped_and_never_played() {
+    fn record(mut numbers: Query<&Number>, mut commands: Commands, dropped: Res<Dropped>) {
+        commands.spawn(Payload(dropped.0.clone()));
+        numbers.par_for_each_with(&mut commands, |_, commands| {
+            commands.spawn(Payload(dropped.0.clone()));
+        });
+    }
+    for pool in pools() {
+        let mut world = world();
+        let dropped = world.resource::<Dropped>().unwrap().0.clone();
+        let builder = Schedule::builder().add(record).add(blow.after(record));
+        let mut schedule = builder.build(&mut world).unwrap();
+        reason_of(&mut schedule, &mut world, &pool);
+        assert_eq!((world.len(), dropped.load(Ordering::SeqCst)), (100, 101));
+        mend(&world);
+        schedule.run(&mut world, &pool);
+        assert_eq!((world.len(), dropped.load(Ordering::SeqCst)), (201, 101));
+        world.check().unwrap();
+    }
+}
+
+#[test]
+fn pool_and_schedule_and_world_are_of_use_after_a_panic() {
+    fn blow_in_a_loop(mut numbers: Query<&mut Number>, fuse: Res<Fuse>) {
+        numbers.par_for_each(|number| {
+            if number.0 == 50 {
+                fuse.blow(5);
+            }
+        });
+    }
+    fn rewrite(mut numbers: Query<&mut Number>, _runs: ResMut<Runs>) {
+        numbers.par_for_each(|number| number.0 += 1);
+    }
+    for pool in pools() {
+        let mut world = world();
+        let builder = Schedule::builder().add(blow_in_a_loop).add(rewrite).add(count);
+        let mut schedule = builder.build(&mut world).unwrap();
+        for _ in 0..3 {
+            assert_eq!(reason_of(&mut schedule, &mut world, &pool), Reason(5));
+        }
+        mend(&world);
+        for _ in 0..3 {
+            schedule.run(&mut world, &pool);
+        }
+        assert_eq!(runs(&world), 3);
+        assert_eq!(world.query_ref::<&Number>().map(|number| number.0).sum::<u64>(), 4950 + 300);
+    }
+}
+
+#[test]
+fn a_panic_at_the_sync_point_leaves_no_commands_for_the_next_run() {
+    #[derive(Component)]
+    struct Bomb;
+    impl Drop for Bomb {
+        fn drop(&mut self) {
+            if !std::thread::panicking() {
+                resume_unwind(Box::new(Reason(6)));
+            }
+        }
+    }
+    fn defuse(mut bombs: Query<Entity, With<Bomb>>, mut commands: Commands) {
+        bombs.for_each(|bomb| commands.despawn(bomb));
+    }
+    fn record(mut numbers: Query<&Number>, mut commands: Commands, dropped: Res<Dropped>) {
+        numbers.par_for_each_with(&mut commands, |_, commands| {
+            commands.spawn(Payload(dropped.0.clone()));
+        });
+    }
+    for pool in pools() {
+        let mut world = world();
+        let dropped = world.resource::<Dropped>().unwrap().0.clone();
+        world.spawn(Bomb);
+        let builder = Schedule::builder().add(record).add(defuse).add(record);
+        let mut schedule = builder.build(&mut world).unwrap();
+        assert_eq!(reason_of(&mut schedule, &mut world, &pool), Reason(6));
+        assert_eq!((world.len(), dropped.load(Ordering::SeqCst)), (200, 100));
+        schedule.run(&mut world, &pool);
+        assert_eq!((world.len(), dropped.load(Ordering::SeqCst)), (400, 100));
+        world.check().unwrap();
+    }
+}

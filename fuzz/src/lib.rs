@@ -1,0 +1,18 @@
+//! What the fuzz targets run. The plain tests run it, too: on the corpus (`tests/corpus.rs`), and
+//! on seeded random bytes (`ecs-core/tests/model.rs`).
+
+mod ops;
+
+/// A program of world operations, against a model of the world.
+///
+/// # Panics
+/// Where the two disagree.
+pub fn world_ops(bytes: &[u8]) {
+    ops::run_bytes(bytes);
+}
+
+/// Bytes from a seed, the same for ever.
+#[must_use]
+pub fn random_bytes(seed: u64, len: usize) -> Vec<u8> {
+    ops::random_bytes(seed, len)
+}

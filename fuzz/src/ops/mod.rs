@@ -1,0 +1,157 @@
+//! Programs of world operations, and what the world has to make of them.
+//!
+//! A program is a list of [`Op`]s read from bytes, so that the fuzzer, the corpus and seeded
+//! random numbers all feed the same test. Each runs on a [`World`](ecs_core::World) and on a model
+//! of it that is too simple to be wrong (a map from entity to components); after every operation
+//! the two must agree about everything that can be seen from outside.
+
+mod model;
+mod parts;
+mod queries;
+mod run;
+
+use arbitrary::{Arbitrary, Unstructured};
+
+use parts::{Kind, Shape};
+use queries::{Change, Walk};
+use run::Run;
+
+/// Which entity an operation is about: most numbers pick one that is alive, the rest any handle
+/// that was ever seen, however stale.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub(crate) struct Who(u8);
+
+/// One operation.
+#[derive(Arbitrary, Clone, Debug)]
+pub(crate) enum Op {
+    Spawn {
+        shape: Shape,
+        value: u8,
+        link: Who,
+    },
+    SpawnBatch {
+        shape: Shape,
+        value: u8,
+        link: Who,
+        count: u8,
+    },
+    Insert {
+        who: Who,
+        shape: Shape,
+        value: u8,
+        link: Who,
+    },
+    Remove {
+        who: Who,
+        shape: Shape,
+    },
+    Despawn {
+        who: Who,
+    },
+    /// Makes holes everywhere: one of every `step` entities goes.
+    Thin {
+        step: u8,
+    },
+    SetEnabled {
+        who: Who,
+        kind: Kind,
+        enabled: bool,
+    },
+    Instantiate {
+        who: Who,
+        count: u8,
+    },
+    Poke {
+        who: Who,
+        kind: Kind,
+        value: u8,
+        way: Way,
+    },
+    Sweep {
+        change: Change,
+        walk: Walk,
+        value: u8,
+    },
+    Record {
+        buffer: u8,
+        sort_key: u8,
+        command: Command,
+    },
+    Play {
+        buffers: Buffers,
+    },
+    Forget {
+        buffer: u8,
+        drop: bool,
+    },
+    /// Rarely meant: only where `sure` is small.
+    Clear {
+        sure: u8,
+    },
+}
+
+/// How one component of one entity is written.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub(crate) enum Way {
+    GetMut,
+    View,
+    Claim,
+    QueryOne,
+}
+
+/// Which buffers are played back.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+pub(crate) enum Buffers {
+    All,
+    One(u8),
+}
+
+/// One recorded command.
+#[derive(Arbitrary, Clone, Debug)]
+pub(crate) enum Command {
+    Spawn { shape: Shape, value: u8, link: Who },
+    Insert { who: Who, shape: Shape, value: u8, link: Who },
+    Remove { who: Who, shape: Shape },
+    SetEnabled { who: Who, kind: Kind, enabled: bool },
+    Despawn { who: Who },
+}
+
+/// Programs end here, however many bytes are left.
+const OPS_MAX: usize = 200;
+
+/// Runs the program that these bytes are, twice: the two worlds must come out the same. Panics
+/// where world and model disagree.
+pub(crate) fn run_bytes(bytes: &[u8]) {
+    let program = program(bytes);
+    let first = run(&program);
+    assert_eq!(first, run(&program), "the same program gave two different worlds");
+}
+
+fn program(bytes: &[u8]) -> Vec<Op> {
+    let mut bytes = Unstructured::new(bytes);
+    let mut ops = Vec::new();
+    while !bytes.is_empty() && ops.len() < OPS_MAX {
+        let Ok(op) = bytes.arbitrary() else { break };
+        ops.push(op);
+    }
+    ops
+}
+
+/// Runs a program; gives the hash of the world after every operation.
+fn run(program: &[Op]) -> Vec<u64> {
+    let mut run = Run::new();
+    let mut hashes = Vec::new();
+    for (number, op) in program.iter().enumerate() {
+        run.apply(op);
+        run.verify(number, op);
+        hashes.push(run.state_hash());
+    }
+    run.finish();
+    hashes
+}
+
+/// Bytes from a seed (SplitMix64).
+pub(crate) fn random_bytes(seed: u64, len: usize) -> Vec<u8> {
+    let mut stream = ecs_core::RandomStream::new(seed);
+    (0..len).map(|_| stream.next_u64().to_be_bytes()[0]).collect()
+}

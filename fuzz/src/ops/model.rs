@@ -1,0 +1,89 @@
+//! A world that is too simple to be wrong.
+
+use std::collections::BTreeMap;
+
+use ecs_core::Entity;
+
+use super::parts::Kind;
+
+/// One component of one entity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) value: u64,
+    pub(crate) enabled: bool,
+}
+
+/// The components of one entity.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Holding(pub(crate) BTreeMap<Kind, Held>);
+
+impl Holding {
+    pub(crate) fn has(&self, kind: Kind) -> bool {
+        self.0.contains_key(&kind)
+    }
+
+    pub(crate) fn get(&self, kind: Kind) -> Option<u64> {
+        self.0.get(&kind).map(|held| held.value)
+    }
+
+    /// The value, where the component is there and enabled: what a query sees.
+    pub(crate) fn enabled(&self, kind: Kind) -> Option<u64> {
+        self.0.get(&kind).filter(|held| held.enabled).map(|held| held.value)
+    }
+
+    pub(crate) fn is_disabled(&self, kind: Kind) -> bool {
+        self.0.get(&kind).is_some_and(|held| !held.enabled)
+    }
+
+    /// Overwrites the value of a component, if it is there.
+    pub(crate) fn set(&mut self, kind: Kind, value: u64) {
+        if let Some(held) = self.0.get_mut(&kind).filter(|_| kind.can_be_set()) {
+            held.value = value;
+        }
+    }
+
+    /// As an insertion does: the bit of what was there stays, what is new comes enabled.
+    pub(crate) fn insert(&mut self, kind: Kind, value: u64) {
+        self.0.entry(kind).or_insert(Held { value, enabled: true }).value = value;
+    }
+}
+
+/// Which handles the world gives out next is part of what it promises.
+#[derive(Debug, Default)]
+pub(crate) struct Model {
+    pub(crate) entities: BTreeMap<Entity, Holding>,
+    generations: Vec<u32>,
+    free: Vec<u32>,
+}
+
+impl Model {
+    pub(crate) fn allocate(&mut self) -> Entity {
+        let index = self.free.pop().unwrap_or_else(|| {
+            self.generations.push(1);
+            u32::try_from(self.generations.len() - 1).expect("few entities")
+        });
+        let generation = self.generations[index as usize];
+        Entity::from_bits(u64::from(generation) << 32 | u64::from(index)).expect("not zero")
+    }
+
+    pub(crate) fn despawn(&mut self, entity: Entity) -> bool {
+        let gone = self.entities.remove(&entity).is_some();
+        if gone {
+            self.generations[entity.index() as usize] += 1;
+            self.free.push(entity.index());
+        }
+        gone
+    }
+
+    pub(crate) fn clear(&mut self) {
+        let mut all: Vec<Entity> = self.entities.keys().copied().collect();
+        all.sort_by_key(|entity| std::cmp::Reverse(entity.index()));
+        for entity in all {
+            assert!(self.despawn(entity));
+        }
+    }
+
+    pub(crate) fn count(&self, kind: Kind) -> usize {
+        self.entities.values().filter(|holding| holding.has(kind)).count()
+    }
+}

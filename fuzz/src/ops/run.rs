@@ -1,0 +1,518 @@
+//! Runs operations on a world and on the model of it, and compares the two.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use ecs_core::{
+    CommandBuffer, CommandFailure, CommandFailureReason, ComponentError, Entity, InstantiateError,
+    MissingComponent, NoSuchEntity, World,
+};
+
+use super::model::{Held, Holding, Model};
+use super::parts::{Kind, Ledger, Seed, Shape, Values};
+use super::queries::{self, LOOKS};
+use super::{Buffers, Command, Op, Way, Who};
+
+/// Above this, operations that make entities are passed over.
+const ENTITIES_MAX: usize = if cfg!(miri) { 40 } else { 1200 };
+const BUFFERS: usize = 3;
+
+/// What the model expects a recorded command to do.
+struct Pending {
+    sort_key: u64,
+    entity: Entity,
+    action: Action,
+}
+
+enum Action {
+    Spawn(Values),
+    Insert(Values),
+    Remove(Vec<Kind>),
+    SetEnabled(Kind, bool),
+    Despawn,
+}
+
+/// A command buffer and what the model knows about it.
+struct Recording {
+    buffer: CommandBuffer,
+    pending: Vec<Pending>,
+    /// The deferred entities that can be named in it.
+    deferred: Vec<Entity>,
+}
+
+pub(crate) struct Run {
+    world: World,
+    model: Model,
+    ledger: Arc<Ledger>,
+    recordings: Vec<Recording>,
+    /// Every handle that was ever seen.
+    handles: Vec<Entity>,
+}
+
+impl Run {
+    pub(crate) fn new() -> Self {
+        let world = World::new();
+        let recording = || Recording {
+            buffer: CommandBuffer::new(&world),
+            pending: Vec::new(),
+            deferred: Vec::new(),
+        };
+        let recordings = (0..BUFFERS).map(|_| recording()).collect();
+        let elsewhere = World::new().spawn(());
+        let bogus = [0x1_0000_0000, 0x7FFF_FFFF_FFFF_FFFF, u64::MAX];
+        let mut handles: Vec<Entity> = bogus.into_iter().filter_map(Entity::from_bits).collect();
+        handles.push(elsewhere);
+        Self { world, model: Model::default(), ledger: Arc::default(), recordings, handles }
+    }
+
+    /// The entity that is meant.
+    fn pick(&self, who: Who) -> Entity {
+        let number = usize::from(who.0);
+        let live = self.model.entities.len();
+        if number < 216 && live > 0 {
+            let nth = number * 7919 % live;
+            *self.model.entities.keys().nth(nth).expect("below the count")
+        } else {
+            self.handles[number * 7919 % self.handles.len()]
+        }
+    }
+
+    /// The entity that is meant inside a component. Not a deferred one: these differ from run to
+    /// run, and the hash with them.
+    fn pick_link(&self, who: Who) -> Entity {
+        Some(self.pick(who)).filter(|entity| !entity.is_deferred()).unwrap_or(self.handles[0])
+    }
+
+    fn has_room(&self, count: usize) -> bool {
+        self.model.entities.len() + count <= ENTITIES_MAX
+    }
+
+    fn remember(&mut self, entity: Entity, holding: Holding) {
+        self.handles.push(entity);
+        let before = self.model.entities.insert(entity, holding);
+        assert!(before.is_none(), "{entity} was given out while it was alive");
+    }
+
+    pub(crate) fn apply(&mut self, op: &Op) {
+        match *op {
+            Op::Spawn { shape, value, link } => self.spawn(shape, value, link),
+            Op::SpawnBatch { shape, value, link, count } => {
+                self.spawn_batch(shape, value, link, count);
+            }
+            Op::Insert { who, shape, value, link } => self.insert(who, shape, value, link),
+            Op::Remove { who, shape } => self.remove(who, shape),
+            Op::Despawn { who } => self.despawn(self.pick(who)),
+            Op::Thin { step } => {
+                let step = usize::from(step % 6) + 2;
+                let gone: Vec<_> = self.model.entities.keys().step_by(step).copied().collect();
+                gone.into_iter().for_each(|entity| self.despawn(entity));
+            }
+            Op::SetEnabled { who, kind, enabled } => self.set_enabled(who, kind, enabled),
+            Op::Instantiate { who, count } => self.instantiate(who, usize::from(count % 5)),
+            Op::Poke { who, kind, value, way } => self.poke(who, kind, u64::from(value), way),
+            Op::Sweep { change, walk, value } => {
+                let value = u64::from(value);
+                let visited = queries::change_world(&mut self.world, change, walk, value);
+                assert_eq!(visited, queries::change_model(&mut self.model, change, value));
+            }
+            Op::Record { buffer, sort_key, ref command } => {
+                self.record(usize::from(buffer) % BUFFERS, u64::from(sort_key % 4), command);
+            }
+            Op::Play { buffers: Buffers::All } => self.play(0..BUFFERS),
+            Op::Play { buffers: Buffers::One(buffer) } => {
+                let index = usize::from(buffer) % BUFFERS;
+                self.play(index..index + 1);
+            }
+            Op::Forget { buffer, drop } => self.forget(usize::from(buffer) % BUFFERS, drop),
+            Op::Clear { sure } => {
+                if sure < 40 {
+                    self.world.clear();
+                    self.model.clear();
+                }
+            }
+        }
+    }
+
+    fn spawn(&mut self, shape: Shape, value: u8, link: Who) {
+        if !self.has_room(1) {
+            return;
+        }
+        let link = self.pick_link(link);
+        let seed = Seed { value: u64::from(value), link, ledger: &self.ledger };
+        let holding = held_by(&(shape.fns().kinds)(), &seed);
+        let entity = (shape.fns().spawn)(&mut self.world, &seed);
+        assert_eq!(entity, self.model.allocate());
+        self.remember(entity, holding);
+    }
+
+    fn spawn_batch(&mut self, shape: Shape, value: u8, link: Who, count: u8) {
+        // Few, as a rule; now and then enough for several chunks.
+        let count = usize::from(if count < 200 { count % 12 } else { count });
+        if !self.has_room(count) {
+            return;
+        }
+        let link = self.pick_link(link);
+        let seed = Seed { value: u64::from(value), link, ledger: &self.ledger };
+        let spawned = (shape.fns().spawn_batch)(&mut self.world, &seed, count);
+        assert_eq!(spawned.len(), count);
+        let ledger = Arc::clone(&self.ledger);
+        for (offset, entity) in spawned.into_iter().enumerate() {
+            let seed = Seed { value: u64::from(value) + offset as u64, link, ledger: &ledger };
+            assert_eq!(entity, self.model.allocate());
+            self.remember(entity, held_by(&(shape.fns().kinds)(), &seed));
+        }
+    }
+
+    fn insert(&mut self, who: Who, shape: Shape, value: u8, link: Who) {
+        let (entity, link) = (self.pick(who), self.pick_link(link));
+        let seed = Seed { value: u64::from(value), link, ledger: &self.ledger };
+        let values = values_of(&(shape.fns().kinds)(), &seed);
+        let inserted = (shape.fns().insert)(&mut self.world, entity, &seed);
+        match self.model.entities.get_mut(&entity) {
+            Some(holding) => {
+                assert_eq!(inserted, Ok(()));
+                values.into_iter().for_each(|(kind, value)| holding.insert(kind, value));
+            }
+            None => assert_eq!(inserted, Err((entity, values)), "the bundle comes back"),
+        }
+    }
+
+    fn remove(&mut self, who: Who, shape: Shape) {
+        let entity = self.pick(who);
+        let removed = (shape.fns().remove)(&mut self.world, entity);
+        assert_eq!(removed, remove_from(&mut self.model, entity, &(shape.fns().kinds)()));
+    }
+
+    fn despawn(&mut self, entity: Entity) {
+        let despawned = self.world.despawn(entity);
+        let expected = self.model.despawn(entity);
+        assert_eq!(despawned, if expected { Ok(()) } else { Err(NoSuchEntity(entity)) });
+    }
+
+    fn set_enabled(&mut self, who: Who, kind: Kind, enabled: bool) {
+        let entity = self.pick(who);
+        let before = (kind.fns().set_enabled)(&mut self.world, entity, enabled);
+        assert_eq!(before, set_enabled_in(&mut self.model, entity, kind, enabled));
+    }
+
+    fn instantiate(&mut self, who: Who, count: usize) {
+        if !self.has_room(count) {
+            return;
+        }
+        let prefab = self.pick(who);
+        let copies = self.world.instantiate(prefab, count);
+        let Some(original) = self.model.entities.get(&prefab).cloned() else {
+            assert_eq!(copies, Err(InstantiateError::NoSuchEntity(NoSuchEntity(prefab))));
+            return;
+        };
+        let copies = copies.expect("every component can be cloned");
+        assert_eq!(copies.len(), count);
+        for copy in copies {
+            assert_eq!(copy, self.model.allocate());
+            let mut holding = original.clone();
+            if let Some(link) = holding.0.get_mut(&Kind::Link) {
+                if link.value == prefab.to_bits() {
+                    link.value = copy.to_bits();
+                }
+            }
+            self.remember(copy, holding);
+        }
+    }
+
+    fn poke(&mut self, who: Who, kind: Kind, value: u64, way: Way) {
+        let entity = self.pick(who);
+        let fns = kind.fns();
+        let poke = match way {
+            Way::GetMut => fns.get_mut,
+            Way::View => fns.view,
+            Way::Claim => fns.claim,
+            Way::QueryOne => fns.query_one,
+        };
+        let poked = poke(&mut self.world, entity, value);
+        let holding = self.model.entities.get_mut(&entity);
+        let expected = holding.as_ref().is_some_and(|holding| match way {
+            // Queries pass over what is disabled; to be asked for one entity is another matter.
+            Way::QueryOne => holding.enabled(kind).is_some(),
+            _ => holding.has(kind),
+        });
+        assert_eq!(poked, expected, "{kind:?} of {entity} by {way:?}");
+        if let Some(holding) = holding.filter(|_| poked) {
+            holding.set(kind, value);
+        }
+    }
+
+    fn record(&mut self, buffer: usize, sort_key: u64, command: &Command) {
+        let target = |run: &Self, who: Who| {
+            let deferred = &run.recordings[buffer].deferred;
+            let number = usize::from(who.0);
+            match deferred.len() {
+                0 => run.pick(who),
+                len if number % 3 == 0 => deferred[number % len],
+                _ => run.pick(who),
+            }
+        };
+        let in_component = |run: &Self, who: Who| {
+            let entity = target(run, who);
+            let is_foreign =
+                entity.is_deferred() && !run.recordings[buffer].deferred.contains(&entity);
+            if is_foreign { run.handles[0] } else { entity }
+        };
+        let ledger = Arc::clone(&self.ledger);
+        let seed_of = |run: &Self, value: u8, link: Who| Seed {
+            value: u64::from(value),
+            link: in_component(run, link),
+            ledger: &ledger,
+        };
+        self.recordings[buffer].buffer.set_sort_key(sort_key);
+        let (entity, action) = match *command {
+            Command::Spawn { shape, value, link } => {
+                let seed = seed_of(self, value, link);
+                let Recording { buffer, deferred, .. } = &mut self.recordings[buffer];
+                let entity = (shape.fns().record_spawn)(buffer, &seed);
+                assert!(entity.is_deferred());
+                deferred.push(entity);
+                (entity, Action::Spawn(values_of(&(shape.fns().kinds)(), &seed)))
+            }
+            Command::Insert { who, shape, value, link } => {
+                let (entity, seed) = (target(self, who), seed_of(self, value, link));
+                (shape.fns().record_insert)(&mut self.recordings[buffer].buffer, entity, &seed);
+                (entity, Action::Insert(values_of(&(shape.fns().kinds)(), &seed)))
+            }
+            Command::Remove { who, shape } => {
+                let entity = target(self, who);
+                (shape.fns().record_remove)(&mut self.recordings[buffer].buffer, entity);
+                (entity, Action::Remove((shape.fns().kinds)()))
+            }
+            Command::SetEnabled { who, kind, enabled } => {
+                let entity = target(self, who);
+                let record = kind.fns().record_set_enabled;
+                record(&mut self.recordings[buffer].buffer, entity, enabled);
+                (entity, Action::SetEnabled(kind, enabled))
+            }
+            Command::Despawn { who } => {
+                let entity = target(self, who);
+                self.recordings[buffer].buffer.despawn(entity);
+                (entity, Action::Despawn)
+            }
+        };
+        let recording = &mut self.recordings[buffer];
+        recording.pending.push(Pending { sort_key, entity, action });
+        assert_eq!(recording.buffer.len(), recording.pending.len());
+    }
+
+    fn play(&mut self, which: std::ops::Range<usize>) {
+        let recordings = &mut self.recordings[which];
+        let mut queue = Vec::new();
+        let mut seen = Vec::new();
+        let mut buffers = Vec::new();
+        for (index, recording) in recordings.iter_mut().enumerate() {
+            queue.extend(recording.pending.drain(..).map(|pending| (index, pending)));
+            seen.append(&mut recording.deferred);
+            let empty = CommandBuffer::new(&self.world);
+            buffers.push(std::mem::replace(&mut recording.buffer, empty));
+        }
+        queue.sort_by_key(|(index, pending)| (pending.sort_key, *index));
+        let playback = CommandBuffer::play_all(&mut buffers, &mut self.world);
+        for (recording, buffer) in recordings.iter_mut().zip(buffers) {
+            assert!(buffer.is_empty());
+            recording.buffer = buffer;
+        }
+
+        let (applied, failures) = self.play_on_model(queue);
+        assert_eq!(playback.failures(), failures);
+        assert_eq!(playback.applied_count(), applied);
+        self.handles.append(&mut seen);
+    }
+
+    fn play_on_model(&mut self, queue: Vec<(usize, Pending)>) -> (usize, Vec<CommandFailure>) {
+        // By buffer, since a deferred entity means something only in its own.
+        let mut spawned = BTreeMap::new();
+        for (index, pending) in &queue {
+            if matches!(pending.action, Action::Spawn(_)) {
+                let entity = self.model.allocate();
+                self.handles.push(entity);
+                _ = spawned.insert((*index, pending.entity), entity);
+            }
+        }
+        let (mut applied, mut failures) = (0, Vec::new());
+        for (index, Pending { sort_key, entity, action }) in queue {
+            let map = |entity| spawned.get(&(index, entity)).copied().unwrap_or(entity);
+            let entity = map(entity);
+            match play_one(&mut self.model, entity, &action, map) {
+                Ok(()) => applied += 1,
+                Err(reason) => {
+                    let command = match action {
+                        Action::Spawn(_) => "spawn",
+                        Action::Insert(_) => "insert",
+                        Action::Remove(_) => "remove",
+                        Action::SetEnabled(..) => "set_enabled",
+                        Action::Despawn => "despawn",
+                    };
+                    failures.push(CommandFailure { sort_key, command, entity, reason });
+                }
+            }
+        }
+        (applied, failures)
+    }
+
+    fn forget(&mut self, buffer: usize, drop: bool) {
+        let recording = &mut self.recordings[buffer];
+        recording.pending.clear();
+        self.handles.append(&mut recording.deferred);
+        if drop {
+            recording.buffer = CommandBuffer::new(&self.world);
+        } else {
+            recording.buffer.clear();
+        }
+        assert!(recording.buffer.is_empty());
+    }
+
+    pub(crate) fn state_hash(&self) -> u64 {
+        self.world.state_hash()
+    }
+
+    /// Compares everything that can be seen.
+    pub(crate) fn verify(&mut self, number: usize, op: &Op) {
+        if let Err(broken) = self.world.check() {
+            panic!("after operation {number}, {op:?}: {broken}");
+        }
+        assert_eq!(self.world.len(), self.model.entities.len(), "after {number}, {op:?}");
+        assert_eq!(self.world.entities().count(), self.model.entities.len());
+        for (&entity, holding) in &self.model.entities {
+            assert_eq!(&seen(&self.world, entity), holding, "{entity} after {number}, {op:?}");
+        }
+        for &handle in &self.handles {
+            let is_alive = self.model.entities.contains_key(&handle);
+            assert_eq!(self.world.contains(handle), is_alive, "{handle} after {number}, {op:?}");
+        }
+        queries::look(&mut self.world, &self.model, number);
+        assert_eq!(self.ledger.live(), self.expected_live(), "after {number}, {op:?}");
+    }
+
+    /// How many `Counted` there must be, in the world and in the buffers.
+    fn expected_live(&self) -> i64 {
+        let pending = self.recordings.iter().flat_map(|recording| &recording.pending);
+        let in_buffers = pending.filter(|pending| match &pending.action {
+            Action::Spawn(values) | Action::Insert(values) => {
+                values.iter().any(|(kind, _)| *kind == Kind::Counted)
+            }
+            _ => false,
+        });
+        let count = self.model.count(Kind::Counted) + in_buffers.count();
+        i64::try_from(count).expect("few")
+    }
+
+    /// Ends the world, and with it everything that was in it.
+    pub(crate) fn finish(mut self) {
+        (0..LOOKS).for_each(|which| queries::look(&mut self.world, &self.model, which));
+        let Self { world, recordings, ledger, .. } = self;
+        drop(world);
+        drop(recordings);
+        assert_eq!(ledger.live(), 0, "something was leaked or dropped twice");
+    }
+}
+
+fn values_of(kinds: &[Kind], seed: &Seed<'_>) -> Values {
+    kinds.iter().map(|&kind| (kind, kind.value_of(seed))).collect()
+}
+
+fn held_by(kinds: &[Kind], seed: &Seed<'_>) -> Holding {
+    let mut holding = Holding::default();
+    values_of(kinds, seed).into_iter().for_each(|(kind, value)| holding.insert(kind, value));
+    holding
+}
+
+/// What the world says about an entity.
+fn seen(world: &World, entity: Entity) -> Holding {
+    let mut holding = Holding::default();
+    let listed = world.components_of(entity).expect("it is alive");
+    for kind in Kind::ALL {
+        let fns = kind.fns();
+        let read = (fns.read)(world, entity);
+        assert_eq!((fns.has)(world, entity), read.is_ok());
+        if let Ok((value, enabled)) = read {
+            assert!(listed.contains(&(fns.name, enabled)));
+            _ = holding.0.insert(kind, Held { value, enabled });
+        }
+    }
+    assert_eq!(listed.len(), holding.0.len());
+    holding
+}
+
+fn remove_from(
+    model: &mut Model,
+    entity: Entity,
+    kinds: &[Kind],
+) -> Result<Values, ComponentError> {
+    let holding = model.entities.get_mut(&entity).ok_or(NoSuchEntity(entity))?;
+    if let Some(missing) = kinds.iter().find(|&&kind| !holding.has(kind)) {
+        return Err(MissingComponent { entity, component: missing.fns().name }.into());
+    }
+    let take = |kind: &Kind| (*kind, holding.0.remove(kind).expect("it has all of them").value);
+    Ok(kinds.iter().map(take).collect())
+}
+
+fn set_enabled_in(
+    model: &mut Model,
+    entity: Entity,
+    kind: Kind,
+    enabled: bool,
+) -> Result<bool, ComponentError> {
+    let component = kind.fns().name;
+    let holding = model.entities.get_mut(&entity).ok_or(NoSuchEntity(entity))?;
+    let held = holding.0.get_mut(&kind).ok_or(MissingComponent { entity, component })?;
+    if !kind.fns().enableable {
+        return Err(ComponentError::NotEnableable { component });
+    }
+    Ok(std::mem::replace(&mut held.enabled, enabled))
+}
+
+fn play_one(
+    model: &mut Model,
+    entity: Entity,
+    action: &Action,
+    map: impl Fn(Entity) -> Entity,
+) -> Result<(), CommandFailureReason> {
+    let mapped = |kind: Kind, value: u64| match kind {
+        Kind::Link => map(Entity::from_bits(value).expect("a handle")).to_bits(),
+        _ => value,
+    };
+    let reason = |error| match error {
+        ComponentError::NoSuchEntity(_) => CommandFailureReason::NoSuchEntity,
+        ComponentError::Missing(missing) => {
+            CommandFailureReason::MissingComponent(missing.component)
+        }
+        ComponentError::NotEnableable { component } => {
+            CommandFailureReason::NotEnableable(component)
+        }
+        other => panic!("unheard of: {other}"),
+    };
+    if entity.is_deferred() {
+        return Err(CommandFailureReason::ForeignDeferred);
+    }
+    match action {
+        Action::Spawn(values) => {
+            let mut holding = Holding::default();
+            for &(kind, value) in values {
+                holding.insert(kind, mapped(kind, value));
+            }
+            let before = model.entities.insert(entity, holding);
+            assert!(before.is_none(), "{entity} was reserved while it was alive");
+            Ok(())
+        }
+        Action::Insert(values) => {
+            let holding = model.entities.get_mut(&entity);
+            let holding = holding.ok_or(CommandFailureReason::NoSuchEntity)?;
+            for &(kind, value) in values {
+                holding.insert(kind, mapped(kind, value));
+            }
+            Ok(())
+        }
+        Action::Remove(kinds) => remove_from(model, entity, kinds).map(drop).map_err(reason),
+        Action::SetEnabled(kind, enabled) => {
+            set_enabled_in(model, entity, *kind, *enabled).map(drop).map_err(reason)
+        }
+        Action::Despawn if model.despawn(entity) => Ok(()),
+        Action::Despawn => Err(CommandFailureReason::NoSuchEntity),
+    }
+}

@@ -1,0 +1,115 @@
+//! What an agent is made of: a body, and a tally of what befell it.
+
+use bytemuck::{Pod, Zeroable};
+use ecs_core::Component;
+use glam::Vec2;
+
+use crate::cell::Cell;
+
+/// Where an agent stands, in cells: the middle of cell (2, 7) is (2.5, 7.5).
+#[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Position(pub Vec2);
+
+impl Position {
+    /// The middle of a cell.
+    #[must_use]
+    pub fn centre_of(cell: Cell) -> Self {
+        Self(cell.centre())
+    }
+
+    /// The cell that the agent stands in, or `None` where no cell can be.
+    #[must_use]
+    pub fn cell(self) -> Option<Cell> {
+        Cell::containing(self.0)
+    }
+}
+
+/// The direction of an agent's last motion, of length one.
+///
+/// It is written only when there is a direction: an agent that stands still goes
+/// on looking to where it came.
+#[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Facing(pub Vec2);
+
+impl Default for Facing {
+    /// To the south, towards whoever looks at the map.
+    fn default() -> Self {
+        Self(Vec2::Y)
+    }
+}
+
+/// How fast an agent walks, in cells per second. Less than zero is as zero.
+#[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Speed(pub f32);
+
+/// What befell one agent so far.
+///
+/// Counted per agent and not in one place, so that agents can be handled on many
+/// threads and the sums are still the same; add them up with [`Tally::sum`].
+#[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default, Pod, Zeroable)]
+#[repr(C)]
+pub struct Tally {
+    /// Requests answered by a path.
+    pub paths_found: u32,
+    /// Requests answered by a reason why there is no path.
+    pub paths_unreachable: u32,
+    /// Paths that an edit broke ahead of the agent, and that were asked for anew.
+    pub paths_broken: u32,
+    /// Goals reached.
+    pub arrivals: u32,
+    /// Times that the cell under the agent became solid and it was put aside.
+    pub pushed_out: u32,
+}
+
+impl Tally {
+    /// The tallies of many agents in one, as wide as any crowd needs.
+    ///
+    /// ```
+    /// use nav::Tally;
+    /// let (a, b) = (Tally { arrivals: 2, ..Tally::default() }, Tally::default());
+    /// assert_eq!(Tally::sum([a, b]).arrivals, 2);
+    /// ```
+    #[must_use]
+    pub fn sum(tallies: impl IntoIterator<Item = Self>) -> TallySum {
+        let mut sum = TallySum::default();
+        for tally in tallies {
+            sum.paths_found += u64::from(tally.paths_found);
+            sum.paths_unreachable += u64::from(tally.paths_unreachable);
+            sum.paths_broken += u64::from(tally.paths_broken);
+            sum.arrivals += u64::from(tally.arrivals);
+            sum.pushed_out += u64::from(tally.pushed_out);
+        }
+        sum
+    }
+}
+
+/// What befell all agents so far; the fields are those of [`Tally`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[expect(missing_docs, reason = "they are explained on the fields of the same name")]
+pub struct TallySum {
+    pub paths_found: u64,
+    pub paths_unreachable: u64,
+    pub paths_broken: u64,
+    pub arrivals: u64,
+    pub pushed_out: u64,
+}
+
+/// How much time one tick stands for. A resource.
+///
+/// Nothing here reads a clock: the same ticks give the same world, however long
+/// they took.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct TimeStep {
+    /// Simulated seconds per tick.
+    pub seconds: f32,
+}
+
+impl Default for TimeStep {
+    /// Twenty ticks a second.
+    fn default() -> Self {
+        Self { seconds: 0.05 }
+    }
+}

@@ -1,0 +1,63 @@
+//! Where an agent goes when the cell under it turns solid.
+
+#[cfg(test)]
+mod tests;
+
+use glam::Vec2;
+
+use crate::cell::Cell;
+use crate::grid::Grid;
+
+/// How far from the sides of a cell an agent is put down, in cells.
+const MARGIN: f32 = 0.25;
+
+/// The place for an agent that stands at `position`: as near as the nearest open
+/// cell has one. `None` if no cell is open.
+pub(crate) fn refuge(grid: &Grid, position: Vec2) -> Option<Vec2> {
+    let cell = nearest_open(grid, position)?;
+    let reach = Vec2::splat(0.5 - MARGIN);
+    Some(position.clamp(cell.centre() - reach, cell.centre() + reach))
+}
+
+/// The open cell whose centre is nearest to `position`, of equals the first in
+/// reading order.
+fn nearest_open(grid: &Grid, position: Vec2) -> Option<Cell> {
+    let middle = clamped(grid, position);
+    let mut best: Option<(f32, Cell)> = None;
+    // Sides are at most 16,384 cells long.
+    let radius_max = i16::try_from(grid.width().max(grid.height())).unwrap_or(i16::MAX);
+    for radius in 0..radius_max {
+        // Every centre on this ring and beyond is at least this far away.
+        let least = (f32::from(radius) - 0.5).max(0.0);
+        if best.is_some_and(|(distance, _)| distance < least * least) {
+            break;
+        }
+        for cell in ring(middle, radius).filter(|&cell| grid.is_open(cell)) {
+            let distance = cell.centre().distance_squared(position);
+            let nearer = |(other, first)| distance < other || (distance == other && cell < first);
+            if best.is_none_or(nearer) {
+                best = Some((distance, cell));
+            }
+        }
+    }
+    best.map(|(_, cell)| cell)
+}
+
+/// The cell of the grid under a position, or the nearest one to it.
+#[expect(clippy::cast_possible_truncation, reason = "clamped to the sides of the grid first")]
+fn clamped(grid: &Grid, position: Vec2) -> Cell {
+    // Of a number that is none, the conversion makes zero.
+    let inside = |value: f32, side: u16| value.clamp(0.0, f32::from(side - 1)) as u16;
+    Cell::new(inside(position.x, grid.width()), inside(position.y, grid.height()))
+}
+
+/// The cells `radius` columns or rows away from `middle`; those in the corners
+/// come twice, and where no coordinate can be, there are none.
+fn ring(middle: Cell, radius: i16) -> impl Iterator<Item = Cell> {
+    let edge = (-radius..=radius).flat_map(move |along| {
+        [(along, -radius), (along, radius), (-radius, along), (radius, along)]
+    });
+    edge.filter_map(move |(dx, dy)| {
+        Some(Cell::new(middle.x.checked_add_signed(dx)?, middle.y.checked_add_signed(dy)?))
+    })
+}

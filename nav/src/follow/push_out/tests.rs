@@ -1,0 +1,36 @@
+//! Where agents are put.
+
+use super::*;
+
+fn check(open: &[(u16, u16)], position: (f32, f32), expected: Option<(f32, f32)>) {
+    let is_open = |cell: Cell| open.contains(&(cell.x, cell.y));
+    let grid = Grid::from_fn(9, 9, is_open).expect("a small grid");
+    let found = refuge(&grid, position.into()).map(|place| (place.x, place.y));
+    assert_eq!(found, expected, "from {position:?}");
+}
+
+#[test]
+fn the_nearest_open_cell_takes_the_agent_in_on_its_near_side() {
+    check(&[(3, 4), (5, 4)], (4.4, 4.5), Some((3.75, 4.5)));
+    check(&[(3, 4), (5, 4)], (4.6, 4.5), Some((5.25, 4.5)));
+    check(&[(8, 8)], (0.5, 0.5), Some((8.25, 8.25)));
+}
+
+#[test]
+fn of_two_cells_as_near_the_first_in_reading_order_wins() {
+    check(&[(4, 3), (3, 4), (5, 4), (4, 5)], (4.5, 4.5), Some((4.5, 3.75)));
+    check(&[(5, 4), (4, 5), (3, 4)], (4.5, 4.5), Some((3.75, 4.5)));
+}
+
+#[test]
+fn a_cell_of_a_wider_ring_may_be_nearer_than_a_far_corner() {
+    check(&[(4, 4), (3, 1)], (3.05, 3.05), Some((3.25, 1.75)));
+}
+
+#[test]
+fn positions_outside_and_no_numbers_find_their_way_back() {
+    check(&[(0, 0)], (-3.0, -1.0), Some((0.25, 0.25)));
+    check(&[(8, 8)], (100.0, f32::INFINITY), Some((8.75, 8.75)));
+    check(&[(0, 0)], (f32::NAN, 0.5), Some((0.25, 0.5)));
+    check(&[], (4.5, 4.5), None);
+}

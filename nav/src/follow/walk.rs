@@ -1,0 +1,79 @@
+//! One agent, one tick, one path: spending a distance on it.
+
+use glam::Vec2;
+
+use crate::cell::Cell;
+use crate::request::Route;
+
+/// How near to its goal an agent is there without walking, in cells.
+const ARRIVAL_DISTANCE: f32 = 0.1;
+
+/// Where a walk led.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) struct Walked {
+    pub(crate) position: Vec2,
+    /// The direction of the last motion, if there was any.
+    pub(crate) facing: Option<Vec2>,
+    pub(crate) arrived: bool,
+}
+
+/// Whether an agent at `position` needs no path to its goal; whoever has one
+/// walks it to the very end.
+///
+/// Within the cell of the goal alone: behind a wall it may be as near.
+pub(crate) fn is_at_goal(position: Vec2, goal: Vec2) -> bool {
+    position.distance_squared(goal) < ARRIVAL_DISTANCE * ARRIVAL_DISTANCE
+        && Cell::containing(position) == Cell::containing(goal)
+}
+
+/// Whether an agent at `position` is on the step that its route says: inside the
+/// rectangle around the two cells of it.
+///
+/// False only if somebody carried it elsewhere.
+pub(crate) fn is_on_route(position: Vec2, route: &Route) -> bool {
+    let Some(at) = Cell::containing(position) else { return false };
+    let cells = route.path().cells();
+    let Some(&to) = cells.get(route.next()) else { return false };
+    let from = cells[route.next().saturating_sub(1)];
+    (from.x.min(to.x)..=from.x.max(to.x)).contains(&at.x)
+        && (from.y.min(to.y)..=from.y.max(to.y)).contains(&at.y)
+}
+
+/// Walks `reach` cells along a route, over as many of its steps as that takes,
+/// and moves the route on.
+///
+/// A step is done once the agent is inside its cell. From any point of a cell, the
+/// straight line to any point of a cell that one legal step leads to touches no
+/// cells but those that the step needs open. Turning earlier, say within 0.75 of
+/// the centre, would cut through solid corners.
+pub(crate) fn walk(from: Vec2, goal: Vec2, route: &mut Route, mut reach: f32) -> Walked {
+    let mut walked = Walked { position: from, facing: None, arrived: false };
+    let mut next = route.next();
+    let cells = route.path().cells();
+    while next < cells.len() {
+        let is_last = next + 1 == cells.len();
+        if !is_last && Cell::containing(walked.position) == Some(cells[next]) {
+            next += 1;
+            continue;
+        }
+        let target = if is_last { goal } else { cells[next].centre() };
+        let offset = target - walked.position;
+        let distance = offset.length();
+        // Two points may coincide, and a zero offset has no direction.
+        if distance > 0.0 {
+            walked.facing = Some(offset / distance);
+        }
+        if reach < distance {
+            walked.position += offset * (reach / distance);
+            break;
+        }
+        walked.position = target;
+        reach -= distance;
+        if is_last {
+            walked.arrived = true;
+            break;
+        }
+    }
+    route.set_next(next);
+    walked
+}

@@ -1,0 +1,90 @@
+//! The systems of this crate, and the order they belong in.
+//!
+//! ```text
+//!   edits of the terrain          yours: whatever has a `ResMut<Terrain>`
+//!     └─> push_out                out of cells that are solid now
+//!           └─> wander            and other behaviours: choose goals
+//!                 └─> follow      walk, heed broken paths, arrive
+//!                       └─> search    answer requests
+//! ```
+//!
+//! A goal that is chosen in one tick has its path at the end of it, unless the
+//! budget is spent; the first motion is in the tick after. An edit is heeded in
+//! its own tick.
+
+use ecs_core::{Bundle, World};
+use ecs_jobs::{IntoSystem, ScheduleBuilder};
+use glam::Vec2;
+
+use crate::agent::{Facing, Position, Speed, Tally, TimeStep};
+use crate::request::{PathRequest, Route, Unanswered};
+use crate::search::{SearchBudget, SearchReport};
+use crate::terrain::Terrain;
+
+pub use crate::follow::{follow, push_out};
+pub use crate::search::pool::OnPool;
+pub use crate::search::{SearchState, search};
+pub use crate::wander::wander;
+
+/// Adds the systems to a schedule, in their order and behind everything that was
+/// added before.
+///
+/// Systems that edit the terrain and behaviours that choose goals go before them:
+/// add them first, or say `.before(nav::systems::push_out)`. Results are the same
+/// for any number of threads.
+///
+/// ```
+/// use ecs_core::World;
+/// use ecs_jobs::{Pool, Schedule, Threads};
+/// use glam::Vec2;
+/// use nav::{Grid, MoveRule, PathRequest, Position, RequestStatus, Terrain, systems};
+///
+/// let terrain = Terrain::new(Grid::from_fn(8, 8, |_| true)?, MoveRule::default());
+/// let mut world = World::new();
+/// systems::insert_resources(&mut world, terrain);
+/// let imp = world.spawn(systems::agent(Vec2::new(0.5, 0.5), 4.0));
+/// world.get_mut::<PathRequest>(imp)?.ask(Vec2::new(7.5, 7.3));
+///
+/// let pool = Pool::new(Threads::None)?;
+/// let mut schedule = systems::add(Schedule::builder()).build(&mut world)?;
+/// assert!(schedule.ambiguities().is_empty());
+/// for _ in 0..60 {
+///     schedule.run(&mut world, &pool);
+/// }
+/// assert_eq!(world.get::<PathRequest>(imp)?.status(), RequestStatus::Arrived);
+/// assert_eq!(world.get::<Position>(imp)?.0, Vec2::new(7.5, 7.3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn add(schedule: ScheduleBuilder) -> ScheduleBuilder {
+    schedule
+        .add(push_out)
+        .add(wander.after(push_out))
+        .add(follow.after(wander))
+        .add(search.after(follow))
+}
+
+/// Puts the resources into a world that the systems need: the terrain, and the
+/// defaults of [`TimeStep`] and [`SearchBudget`].
+pub fn insert_resources(world: &mut World, terrain: Terrain) {
+    world.insert_resource(terrain);
+    world.insert_resource(TimeStep::default());
+    world.insert_resource(SearchBudget::default());
+    world.insert_resource(SearchReport::default());
+}
+
+/// Everything that an agent needs to walk; what makes it choose goals, as
+/// [`Wander`](crate::Wander) does, comes on top.
+///
+/// ```
+/// use ecs_core::{RandomStream, World};
+/// use nav::{Wander, systems};
+/// let mut world = World::new();
+/// let stream = RandomStream::new(1);
+/// world.spawn((systems::agent((2.5, 3.5).into(), 2.0), Wander::new(stream)));
+/// ```
+#[must_use]
+pub fn agent(position: Vec2, cells_per_second: f32) -> impl Bundle {
+    let body = (Position(position), Facing::default(), Speed(cells_per_second));
+    (body, PathRequest::default(), Route::default(), Unanswered, Tally::default())
+}

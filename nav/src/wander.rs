@@ -1,0 +1,96 @@
+//! Wandering: what agents do that nobody has told what to do.
+#![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
+
+use bytemuck::{Pod, Zeroable};
+use ecs_core::{Component, RandomStream};
+use ecs_jobs::{Query, Res};
+use glam::Vec2;
+
+use crate::agent::{Position, TimeStep};
+use crate::request::PathRequest;
+use crate::terrain::Terrain;
+
+/// How long an agent rests between two walks.
+const PAUSE_SECONDS: f32 = 3.0;
+/// Where in a cell goals lie, from its north-western corner.
+const GOAL_OFFSETS: (f32, f32) = (0.2, 0.8);
+
+/// Makes an agent wander: it rests, walks to some place of its own region, and
+/// rests again, for ever.
+///
+/// Every wanderer has a random stream of its own, so where it goes depends
+/// neither on the other agents nor on the order in which they are visited.
+///
+/// ```
+/// use ecs_core::RandomStream;
+/// let world_stream = RandomStream::new(7);
+/// let wanderers: Vec<_> = (0..2).map(|i| nav::Wander::new(world_stream.fork(i))).collect();
+/// assert_ne!(wanderers[0], wanderers[1]);
+/// ```
+#[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Wander {
+    random_state: u64,
+    rest_seconds: f32,
+    pause_seconds: f32,
+}
+
+impl Wander {
+    /// A wanderer that rests for three seconds between walks, and sets off for
+    /// the first time after a random part of that: a crowd that is spawned at
+    /// once shall not move, and search, all at once.
+    #[must_use]
+    pub fn new(stream: RandomStream) -> Self {
+        Self::with_pause(stream, PAUSE_SECONDS)
+    }
+
+    /// As [`Wander::new`], with a rest of `pause_seconds`.
+    #[must_use]
+    pub fn with_pause(mut stream: RandomStream, pause_seconds: f32) -> Self {
+        let rest_seconds = stream.between(0.0, pause_seconds);
+        Self { random_state: stream.state(), rest_seconds, pause_seconds }
+    }
+
+    /// How long this agent goes on resting; it counts down while the agent has
+    /// nothing to do.
+    #[must_use]
+    pub const fn rest_seconds(&self) -> f32 {
+        self.rest_seconds
+    }
+
+    /// A place in the region of the agent, every cell of it as likely as any
+    /// other. `None` in a solid cell, which has no region.
+    fn choose(&mut self, terrain: &Terrain, position: Position) -> Option<Vec2> {
+        let region = terrain.region(position.cell()?)?;
+        let mut stream = RandomStream::new(self.random_state);
+        let cell = terrain.regions().random_cell(region, stream.next_u64())?;
+        let (low, high) = GOAL_OFFSETS;
+        let offset = Vec2::new(stream.between(low, high), stream.between(low, high));
+        self.random_state = stream.state();
+        Some(Vec2::new(cell.x.into(), cell.y.into()) + offset)
+    }
+}
+
+/// Lets wanderers rest, and then choose where to go next.
+///
+/// A goal that turns out to be unreachable is as good as reached: the agent rests
+/// and chooses another.
+pub fn wander(
+    mut agents: Query<(&Position, &mut Wander, &mut PathRequest)>,
+    terrain: Res<Terrain>,
+    step: Res<TimeStep>,
+) {
+    agents.par_for_each(|(position, wander, request)| {
+        if !request.status().is_at_rest() {
+            return;
+        }
+        wander.rest_seconds -= step.seconds;
+        if wander.rest_seconds > 0.0 {
+            return;
+        }
+        wander.rest_seconds = wander.pause_seconds;
+        if let Some(goal) = wander.choose(&terrain, *position) {
+            request.ask(goal);
+        }
+    });
+}

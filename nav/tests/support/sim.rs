@@ -1,0 +1,88 @@
+//! A world with terrain and agents that lives tick by tick.
+
+use ecs_core::{Entity, World};
+use ecs_jobs::{Pool, Schedule, Threads};
+use glam::Vec2;
+use nav::{
+    Grid, MoveRule, PathRequest, Position, RequestStatus, SearchBudget, SearchReport, Tally,
+    Terrain, TimeStep, systems,
+};
+
+pub(crate) struct Sim {
+    pub(crate) world: World,
+    pub(crate) schedule: Schedule,
+    pub(crate) pool: Pool,
+}
+
+#[expect(dead_code, reason = "each test binary leaves out some of it")]
+impl Sim {
+    /// A world of the systems of this crate alone, on the calling thread.
+    pub(crate) fn new(grid: Grid) -> Self {
+        Self::on(grid, MoveRule::default(), Threads::None)
+    }
+
+    pub(crate) fn on(grid: Grid, rule: MoveRule, threads: Threads) -> Self {
+        let mut world = World::new();
+        systems::insert_resources(&mut world, Terrain::new(grid, rule));
+        let schedule = systems::add(Schedule::builder()).build(&mut world).unwrap();
+        Self { world, schedule, pool: Pool::new(threads).unwrap() }
+    }
+
+    /// A map in rows of `.` and `@`.
+    pub(crate) fn of(rows: &[&str]) -> Self {
+        let is_open =
+            |cell: nav::Cell| rows[usize::from(cell.y)].as_bytes()[usize::from(cell.x)] == b'.';
+        let size = (rows[0].len(), rows.len());
+        let side = |length: usize| u32::try_from(length).unwrap();
+        Self::new(Grid::from_fn(side(size.0), side(size.1), is_open).unwrap())
+    }
+
+    pub(crate) fn tick(&mut self) {
+        let report = self.schedule.run(&mut self.world, &self.pool);
+        assert!(report.failures.is_empty(), "{report:?}");
+    }
+
+    pub(crate) fn ticks(&mut self, count: usize) {
+        (0..count).for_each(|_| self.tick());
+    }
+
+    pub(crate) fn spawn(&mut self, x: f32, y: f32, speed: f32) -> Entity {
+        self.world.spawn(systems::agent(Vec2::new(x, y), speed))
+    }
+
+    pub(crate) fn ask(&mut self, agent: Entity, x: f32, y: f32) {
+        self.world.get_mut::<PathRequest>(agent).unwrap().ask(Vec2::new(x, y));
+    }
+
+    pub(crate) fn status(&self, agent: Entity) -> RequestStatus {
+        self.world.get::<PathRequest>(agent).unwrap().status()
+    }
+
+    pub(crate) fn position(&self, agent: Entity) -> Vec2 {
+        self.world.get::<Position>(agent).unwrap().0
+    }
+
+    pub(crate) fn tally(&self, agent: Entity) -> Tally {
+        *self.world.get::<Tally>(agent).unwrap()
+    }
+
+    pub(crate) fn report(&self) -> SearchReport {
+        *self.world.resource::<SearchReport>().unwrap()
+    }
+
+    pub(crate) fn terrain(&self) -> &Terrain {
+        self.world.resource().unwrap()
+    }
+
+    pub(crate) fn terrain_mut(&mut self) -> &mut Terrain {
+        self.world.resource_mut().unwrap()
+    }
+
+    pub(crate) fn set_time_step(&mut self, seconds: f32) {
+        self.world.insert_resource(TimeStep { seconds });
+    }
+
+    pub(crate) fn set_budget(&mut self, expansions: u64) {
+        self.world.insert_resource(SearchBudget { expansions });
+    }
+}

@@ -1,0 +1,199 @@
+//! All systems together: crowds on a map that is dug and filled under their feet.
+
+#[path = "support/flood.rs"]
+mod flood;
+#[path = "support/noise.rs"]
+mod noise;
+#[path = "support/rng.rs"]
+mod rng;
+#[path = "support/sim.rs"]
+mod sim;
+
+use ecs_core::{Entity, RandomStream};
+use ecs_jobs::{Pool, Schedule, Threads};
+use glam::Vec2;
+use nav::{
+    Cell, Grid, MoveRule, PathRequest, Position, RequestStatus, Route, SearchBudget, Tally,
+    Terrain, Wander, path_cost, systems,
+};
+use rng::Rng;
+use sim::Sim;
+
+/// A crowd of wanderers on the open cells of a map.
+fn crowd(sim: &mut Sim, rng: &mut Rng, count: usize) -> Vec<Entity> {
+    let open: Vec<Cell> =
+        sim.terrain().grid().cells().filter(|&cell| sim.terrain().is_open(cell)).collect();
+    let bundles = (0..count).map(|i| {
+        let place = open[rng.below(open.len())].centre();
+        let stream = RandomStream::new(5).fork(i as u64);
+        (systems::agent(place, 2.0 + (i % 7) as f32), Wander::with_pause(stream, 0.5))
+    });
+    sim.world.spawn_batch(bundles)
+}
+
+/// Digs or fills a few random cells.
+fn edit(terrain: &mut Terrain, rng: &mut Rng, open_percent: usize) {
+    for _ in 0..rng.below(4) {
+        let (width, height) = (terrain.grid().width(), terrain.grid().height());
+        let x = u16::try_from(rng.below(width.into())).unwrap();
+        let y = u16::try_from(rng.below(height.into())).unwrap();
+        if rng.below(100) < open_percent {
+            terrain.dig(Cell::new(x, y));
+        } else if terrain.grid().open_count() > 1 {
+            terrain.fill(Cell::new(x, y));
+        }
+    }
+}
+
+/// Fails unless the straight line between two places is in the open, and the step
+/// between their cells is a legal one.
+fn assert_legal_motion(terrain: &Terrain, from: Vec2, to: Vec2) {
+    for part in 0..=32_u8 {
+        let place = from.lerp(to, f32::from(part) / 32.0);
+        let cell = Cell::containing(place).expect("on the map");
+        assert!(terrain.is_open(cell), "{place} between {from} and {to} is in rock");
+    }
+    let cells = [from, to].map(|place| Cell::containing(place).unwrap());
+    if cells[0] != cells[1] {
+        path_cost(terrain.grid(), terrain.rule(), &cells).expect("a legal step");
+    }
+}
+
+fn snapshot(sim: &Sim, agents: &[Entity]) -> Vec<(Vec2, Tally)> {
+    agents.iter().map(|&agent| (sim.position(agent), sim.tally(agent))).collect()
+}
+
+#[test]
+fn no_agent_is_ever_in_rock_or_walks_through_it_whatever_is_dug_and_filled() {
+    for (seed, rule) in [(1, MoveRule::BothFree), (2, MoveRule::Orthogonal)] {
+        let mut rng = Rng::new(seed);
+        let grid = noise::noise(&mut rng, 24, 18, 65);
+        let mut sim = Sim::on(grid, rule, Threads::None);
+        let agents = crowd(&mut sim, &mut rng, 60);
+        for tick in 0..3_000 {
+            let before = snapshot(&sim, &agents);
+            edit(sim.terrain_mut(), &mut rng, 58);
+            sim.tick();
+            let after = snapshot(&sim, &agents);
+            for (&(from, earlier), &(to, later)) in before.iter().zip(&after) {
+                assert!(to.is_finite());
+                let cell = Cell::containing(to).expect("on the map");
+                assert!(sim.terrain().is_open(cell), "tick {tick}: an agent at {to} is in rock");
+                if earlier.pushed_out == later.pushed_out {
+                    assert_legal_motion(sim.terrain(), from, to);
+                }
+            }
+            if tick % 100 == 0 {
+                flood::assert_exact(sim.terrain());
+                sim.world.check().unwrap();
+            }
+        }
+        let sum = Tally::sum(agents.iter().map(|&agent| sim.tally(agent)));
+        assert!(sum.paths_found > 500 && sum.arrivals > 100, "{sum:?}");
+        assert!(sum.paths_broken > 50 && sum.pushed_out > 50, "{sum:?}");
+    }
+}
+
+#[test]
+fn every_request_ends_within_a_bounded_number_of_ticks() {
+    let mut rng = Rng::new(3);
+    let grid = noise::noise(&mut rng, 24, 18, 62);
+    let mut sim = Sim::new(grid);
+    sim.set_budget(200);
+    let agents = crowd(&mut sim, &mut rng, 100);
+    for _ in 0..2_000 {
+        edit(sim.terrain_mut(), &mut rng, 55);
+        sim.tick();
+        for &agent in &agents {
+            let request = sim.world.get::<PathRequest>(agent).unwrap();
+            // At least one is answered a tick, the longest waiting first.
+            assert!(request.waited_ticks() <= 100, "{request:?}");
+        }
+    }
+}
+
+#[test]
+fn found_routes_are_legal_after_every_tick() {
+    let mut rng = Rng::new(4);
+    let grid = noise::noise(&mut rng, 20, 20, 70);
+    let mut sim = Sim::new(grid);
+    let agents = crowd(&mut sim, &mut rng, 40);
+    for _ in 0..1_000 {
+        edit(sim.terrain_mut(), &mut rng, 60);
+        sim.tick();
+        for &agent in &agents {
+            let route = sim.world.get::<Route>(agent).unwrap();
+            let terrain = sim.terrain();
+            if sim.status(agent) == RequestStatus::Found {
+                path_cost(terrain.grid(), terrain.rule(), route.rest()).expect("a legal route");
+            } else {
+                assert!(route.rest().is_empty());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_world_is_the_same_for_any_number_of_threads() {
+    let run = |threads| {
+        let mut rng = Rng::new(6);
+        let grid = noise::noise(&mut rng, 40, 30, 68);
+        let mut sim = Sim::on(grid, MoveRule::default(), threads);
+        // More than one chunk of agents, and a budget that makes some wait.
+        let agents = crowd(&mut sim, &mut rng, 700);
+        sim.set_budget(2_000);
+        let mut hashes = Vec::new();
+        for tick in 0..400 {
+            edit(sim.terrain_mut(), &mut rng, 60);
+            sim.tick();
+            if tick % 20 == 0 {
+                hashes.push(sim.world.state_hash());
+            }
+        }
+        let routes: Vec<Route> =
+            agents.iter().map(|&agent| sim.world.get::<Route>(agent).unwrap().clone()).collect();
+        (hashes, sim.report(), routes)
+    };
+    let alone = run(Threads::None);
+    assert!(alone.1.waiting > 0 || alone.1.expansions > 100_000, "{:?}", alone.1);
+    for count in 1..=3 {
+        assert!(run(Threads::Own(count)) == alone, "{count} workers make a difference");
+    }
+}
+
+#[test]
+fn the_order_of_the_systems_is_declared_and_leaves_nothing_to_chance() {
+    fn miners(mut terrain: ecs_jobs::ResMut<'_, Terrain>) {
+        terrain.dig(Cell::new(0, 0));
+    }
+    let mut world = ecs_core::World::new();
+    systems::insert_resources(
+        &mut world,
+        Terrain::new(Grid::solid(4, 4).unwrap(), MoveRule::BothFree),
+    );
+    let schedule = Schedule::builder().add(ecs_jobs::IntoSystem::before(miners, systems::push_out));
+    let mut schedule = systems::add(schedule).build(&mut world).unwrap();
+    assert_eq!(schedule.ambiguities(), []);
+    let order: Vec<&str> =
+        schedule.system_names().iter().map(|name| name.rsplit("::").next().unwrap()).collect();
+    assert_eq!(order, ["miners", "push_out", "wander", "follow", "search"]);
+    assert_eq!(schedule.steps().collect::<Vec<_>>(), [(0, 1), (1, 2), (2, 3), (3, 4)]);
+    schedule.run(&mut world, &Pool::new(Threads::None).unwrap());
+}
+
+#[test]
+fn agents_that_come_and_go_leave_no_trace() {
+    let mut sim = Sim::new(Grid::from_fn(16, 16, |_| true).unwrap());
+    sim.world.insert_resource(SearchBudget { expansions: 50 });
+    let mut rng = Rng::new(8);
+    for _ in 0..30 {
+        let agents = crowd(&mut sim, &mut rng, 20);
+        sim.ticks(7);
+        for agent in agents {
+            sim.world.despawn(agent).unwrap();
+        }
+    }
+    sim.tick();
+    assert_eq!((sim.report().waiting, sim.world.len()), (0, 0));
+    assert_eq!(sim.world.query::<&Position>().count(), 0);
+}
