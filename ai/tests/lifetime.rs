@@ -4,6 +4,7 @@ mod support;
 
 use ai::action::despawn_agent;
 use ai::prelude::*;
+use ecs_core::InstantiateError;
 use support::{Failed, Running, Stage, Success, Task, instant, lasting};
 
 /// Begins, goes on for ever, and never asks for its agent.
@@ -130,19 +131,15 @@ fn an_agent_whose_next_action_is_gone_stays_there() {
 }
 
 #[test]
-fn a_copy_of_an_action_does_not_move_the_agent_on() {
-    const LONGER: &[support::Run] = &[&[Running, Running, Running, Running, Success]];
-    let (mut stage, agent) = Stage::with(OnFailure::Retry, [lasting::<2>("a"), endless("b")]);
+fn neither_an_action_nor_an_agent_can_be_instantiated() {
+    let (mut stage, agent) = Stage::with(OnFailure::Retry, [endless("walk")]);
     stage.tick();
-    let original = stage.agent(agent).current();
-    let [copy] = stage.world.instantiate(original, 1).unwrap()[..] else { unreachable!() };
-    stage.world.get_mut::<Task>(copy).unwrap().runs = LONGER;
-    stage.ticks(8);
-    assert_eq!((stage.place(agent), stage.agent(agent).advances()), (1, 1));
-    assert_eq!(stage.world.get::<Action>(copy).unwrap().result(), Success);
-    despawn_agent(&mut stage.world, agent).unwrap();
-    stage.tick();
-    assert!(stage.world.is_empty());
+    let action = stage.agent(agent).current();
+    for entity in [agent, action] {
+        let refused = stage.world.instantiate(entity, 1).unwrap_err();
+        assert!(matches!(refused, InstantiateError::NotClone { .. }), "{refused}");
+    }
+    assert_eq!(stage.world.len(), 2);
 }
 
 #[test]

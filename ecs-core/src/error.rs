@@ -123,7 +123,7 @@ impl fmt::Display for InstantiateError {
         match self {
             Self::NoSuchEntity(error) => error.fmt(f),
             Self::NotClone { component } => {
-                write!(f, "{component} cannot be copied: derive Clone for it beside Component")
+                write!(f, "{component} cannot be copied: it is not Clone, or declared unique")
             }
         }
     }

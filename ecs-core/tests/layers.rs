@@ -39,8 +39,8 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["filter"],
             &["plan"],
             &["chunk"],
-            // A query hands itself out in pieces, and a piece opens chunks as the query does.
-            &["iter", "parallel"],
+            &["parallel"],
+            &["iter"],
             &["view"],
             &["claims"],
             &["loom_models"],

@@ -26,7 +26,10 @@ pub enum OnFailure {
 }
 
 /// What every action entity has: whose it is, its place, and how far it has come.
+///
+/// An action cannot be instantiated: the copy would be a second action in the same place.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[component(unique)]
 #[repr(C)]
 pub struct Action {
     #[component(entity)]
@@ -83,7 +86,11 @@ impl Action {
 pub struct Executing;
 
 /// On an agent that carries out its actions one after the other, and then from the first again.
+///
+/// An agent cannot be instantiated: the copy would share the actions of the original. Give it a
+/// sequence of its own, with [`Sequence::attach`](super::Sequence::attach).
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[component(unique)]
 #[repr(C)]
 pub struct SequenceAgent {
     #[component(entity)]

@@ -33,11 +33,13 @@ pub fn identify(
 /// Consumes the results of the actions that have ended, and moves their agents on: to the next
 /// action after a success, to what [`OnFailure`] says after a failure.
 pub fn advance(
-    mut agents: Query<(&mut SequenceAgent, EnabledMut<Reported>), With<Reported>>,
+    mut agents: Query<
+        (&mut SequenceAgent, EnabledMut<Reported>, EnabledMut<Switching>),
+        With<Reported>,
+    >,
     actions: Lookup<&Action>,
-    switching: Toggles<Switching>,
 ) {
-    agents.par_for_each(|(agent, mut reported)| {
+    agents.par_for_each(|(agent, mut reported, mut switching)| {
         reported.set(false);
         let result = std::mem::replace(&mut agent.last_result, ActionResult::Running);
         // An action that is gone has nothing after it: the agent stays.
@@ -47,8 +49,7 @@ pub fn advance(
             agent.current = current.next;
             agent.advances = agent.advances.wrapping_add(1);
         }
-        // The action knows its agent; a stale handle cannot come up in place of the agent's own.
-        _ = switching.set(current.agent, true);
+        switching.set(true);
     });
 }
 

@@ -38,7 +38,7 @@ pub const DEMO: Demo = Demo {
     about: "Imps find paths through a dungeon whose walls are dug and filled in as they walk",
     agents_noun: "imps",
     agents_default: 200,
-    ticks_default: 2_000,
+    ticks_default: 10_000,
 };
 
 /// The map that is dug in if no other is named.

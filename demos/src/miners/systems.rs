@@ -17,11 +17,10 @@ pub(super) struct TimeStep {
 /// Where the places are, by their numbers.
 pub(super) struct Places(pub(super) Vec<Vec2>);
 
-type Walker = (&'static mut Position, &'static Speed, &'static Standing);
-
 /// Walks along a straight line, at the speed that the agent had when it set out.
 struct Walking<'a> {
-    walkers: Claims<'a, Walker>,
+    positions: Claims<'a, &'static mut Position>,
+    walkers: Lookup<'a, (&'static Speed, &'static Standing)>,
     places: Res<'a, Places>,
     seconds: f32,
 }
@@ -30,12 +29,12 @@ impl Processor for Walking<'_> {
     type Action = MoveTo;
 
     fn start(&self, agent: Entity, action: &mut MoveTo) -> ActionResult {
-        let Ok(mut walker) = self.walkers.claim(agent) else { return ActionResult::Failed };
-        let (position, speed, standing) = walker.get_mut();
+        let Ok((speed, standing)) = self.walkers.get(agent) else { return ActionResult::Failed };
+        let Ok(mut position) = self.positions.claim(agent) else { return ActionResult::Failed };
         let Some(place) = self.places.0.get(action.place as usize) else {
             return ActionResult::Failed;
         };
-        action.from = position.0;
+        action.from = position.get_mut().0;
         action.to = *place + standing.0;
         if action.from == action.to {
             return ActionResult::Success;
@@ -50,25 +49,26 @@ impl Processor for Walking<'_> {
     }
 
     fn update(&self, agent: Entity, action: &mut MoveTo) -> ActionResult {
-        let Ok(mut walker) = self.walkers.claim(agent) else { return ActionResult::Failed };
-        let (position, ..) = walker.get_mut();
+        let Ok(mut position) = self.positions.claim(agent) else { return ActionResult::Failed };
         action.seconds += self.seconds;
         if action.seconds >= action.seconds_total {
-            position.0 = action.to;
+            position.get_mut().0 = action.to;
             return ActionResult::Success;
         }
-        position.0 = action.from.lerp(action.to, action.seconds / action.seconds_total);
+        let done = action.seconds / action.seconds_total;
+        position.get_mut().0 = action.from.lerp(action.to, done);
         ActionResult::Running
     }
 }
 
 pub(super) fn move_to(
     mut actions: Actions<MoveTo>,
-    walkers: Claims<Walker>,
+    positions: Claims<&'static mut Position>,
+    walkers: Lookup<(&'static Speed, &'static Standing)>,
     places: Res<Places>,
     time: Res<TimeStep>,
 ) {
-    actions.process(&Walking { walkers, places, seconds: time.seconds });
+    actions.process(&Walking { positions, walkers, places, seconds: time.seconds });
 }
 
 /// Asks the agent's animator for a clip and waits for its end.

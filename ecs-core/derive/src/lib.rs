@@ -13,13 +13,14 @@ pub fn derive_component(input: TokenStream) -> TokenStream {
 }
 
 fn expand(input: &DeriveInput) -> Result<Tokens> {
-    let enableable = is_enableable(input)?;
+    let Options { enableable, unique } = Options::read(input)?;
     let map_entities = map_entities(&input.data)?;
     let name = &input.ident;
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     // What a type can do can be asked only of a type, not of a family of types.
     let probed = if input.generics.params.is_empty() {
-        let (clone, bytes) = (probe("CLONE"), probe("BYTES"));
+        let clone = if unique { Tokens::new() } else { probe("CLONE") };
+        let bytes = probe("BYTES");
         let map = if map_entities.is_none() { probe("MAP_ENTITIES") } else { Tokens::new() };
         quote! { #clone #bytes #map }
     } else {
@@ -59,20 +60,34 @@ fn map_fn() -> Tokens {
     }
 }
 
-/// Reads the options on the type.
-fn is_enableable(input: &DeriveInput) -> Result<bool> {
-    let mut enableable = false;
-    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("component")) {
-        attribute.parse_nested_meta(|meta| {
-            if meta.path.is_ident("enableable") {
-                enableable = true;
+/// The options on a type.
+#[derive(Default)]
+struct Options {
+    enableable: bool,
+    unique: bool,
+}
+
+impl Options {
+    fn read(input: &DeriveInput) -> Result<Self> {
+        let mut options = Self::default();
+        for attribute in
+            input.attrs.iter().filter(|attribute| attribute.path().is_ident("component"))
+        {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("enableable") {
+                    options.enableable = true;
+                } else if meta.path.is_ident("unique") {
+                    options.unique = true;
+                } else {
+                    return Err(
+                        meta.error("the options on a component type are: enableable, unique")
+                    );
+                }
                 Ok(())
-            } else {
-                Err(meta.error("the options on a component type are: enableable"))
-            }
-        })?;
+            })?;
+        }
+        Ok(options)
     }
-    Ok(enableable)
 }
 
 /// Writes the function that maps the fields marked `#[component(entity)]`, if there are any.

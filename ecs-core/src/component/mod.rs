@@ -19,6 +19,7 @@ pub use set::ComponentSet;
 /// takes part in the state hash byte by byte. Options go into `#[component(...)]`:
 ///
 /// * `enableable`: the component can be switched off and on per entity, without moving it.
+/// * `unique`: an entity with it cannot be instantiated, though the type is `Clone`.
 /// * `#[component(entity)]` on a field: it holds an [`Entity`], an `Option<Entity>`, or anything
 ///   that is [`MapEntities`], to be remapped when a prefab is instantiated or a command buffer
 ///   with deferred entities is played back. A type that is `MapEntities` itself needs no marks.

@@ -4,7 +4,19 @@
 use core::fmt;
 
 use super::data::{ColumnData, QueryData};
+use super::filter::QueryFilter;
+use super::plan::MatchOf;
+use crate::archetype::Archetype;
+use crate::entities::Entities;
 use crate::mask::Rows;
+
+/// What every query of a world needs to know.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Source<'w> {
+    pub(crate) archetypes: &'w [Archetype],
+    pub(crate) entities: &'w Entities,
+    pub(crate) version: u64,
+}
 
 /// The rows of one chunk that a query visits.
 ///
@@ -93,6 +105,43 @@ impl<'w, Q: QueryData> IntoIterator for Chunk<'w, Q> {
     fn into_iter(self) -> ChunkIter<'w, Q> {
         ChunkIter { chunk: self, row: 0, end: 0 }
     }
+}
+
+/// The rows of a chunk that match, as the bits are now.
+#[inline]
+pub(crate) fn rows<Q: QueryData, F: QueryFilter>(
+    archetype: &Archetype,
+    found: &MatchOf<Q, F>,
+    chunk: usize,
+) -> Rows {
+    let mut rows = Rows::All;
+    Q::rows(&found.query, &archetype.chunks, chunk, &mut rows);
+    F::rows(&found.filter, &archetype.chunks, chunk, &mut rows);
+    rows
+}
+
+/// Opens the chunk of a match, whose rows come with it.
+///
+/// # Safety
+/// The caller has the right that the query needs to this chunk for `'w` (I-10), and gives it away
+/// with what is returned (I-11).
+#[inline]
+pub(crate) unsafe fn open<'w, Q: QueryData, F: QueryFilter>(
+    archetype: &'w Archetype,
+    found: &MatchOf<Q, F>,
+    chunk: usize,
+    ordinal: usize,
+    version: u64,
+) -> Option<Chunk<'w, Q>> {
+    let rows = rows::<Q, F>(archetype, found, chunk);
+    if matches!(rows, Rows::None) {
+        return None;
+    }
+    let chunks = &archetype.chunks;
+    let fetch = Q::fetch(&found.query, chunks, chunk, version);
+    // SAFETY: fetched from the chunk whose length is given; the rows began as all of its rows and
+    // were only narrowed (`QueryData`, `QueryFilter`); the right is the caller's to give.
+    Some(unsafe { Chunk::new(fetch, rows, chunks.len(chunk), ordinal) })
 }
 
 /// The rows of one chunk, one by one.

@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::access::BorrowGuard;
+use super::chunk::Source;
 use super::data::QueryData;
-use super::iter::Source;
 use super::view::{ViewPlan, opened};
 use crate::entity::Entity;
 use crate::error::{ClaimError, QueryEntityError};

@@ -5,16 +5,13 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::access::BorrowGuard;
-use super::chunk::{Chunk, ChunkIter};
+use super::chunk::{Chunk, ChunkIter, Source, open, rows};
 use super::data::{ColumnData, QueryData};
 use super::filter::QueryFilter;
 use super::parallel::{ParallelChunks, ParallelScratch};
 use super::plan::MatchOf;
-use crate::archetype::Archetype;
-use crate::entities::Entities;
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError};
-use crate::mask::Rows;
 
 /// A query of a world, ready to be walked: by row, by chunk, or entity by entity.
 ///
@@ -46,14 +43,6 @@ pub struct Query<'w, Q: QueryData, F: QueryFilter = ()> {
     matches: Matches<'w, Q, F>,
 }
 
-/// What every query of a world needs to know.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Source<'w> {
-    pub(crate) archetypes: &'w [Archetype],
-    pub(crate) entities: &'w Entities,
-    pub(crate) version: u64,
-}
-
 enum Matches<'w, Q: QueryData, F: QueryFilter> {
     Planned(&'w [MatchOf<Q, F>]),
     Once(Vec<MatchOf<Q, F>>),
@@ -74,43 +63,6 @@ impl<Q: QueryData, F: QueryFilter> fmt::Debug for Query<'_, Q, F> {
             .field("archetypes", &self.matches.as_slice().len())
             .finish_non_exhaustive()
     }
-}
-
-/// The rows of a chunk that match, as the bits are now.
-#[inline]
-pub(crate) fn rows<Q: QueryData, F: QueryFilter>(
-    archetype: &Archetype,
-    found: &MatchOf<Q, F>,
-    chunk: usize,
-) -> Rows {
-    let mut rows = Rows::All;
-    Q::rows(&found.query, &archetype.chunks, chunk, &mut rows);
-    F::rows(&found.filter, &archetype.chunks, chunk, &mut rows);
-    rows
-}
-
-/// Opens the chunk of a match, whose rows come with it.
-///
-/// # Safety
-/// The caller has the right that the query needs to this chunk for `'w` (I-10), and gives it away
-/// with what is returned (I-11).
-#[inline]
-pub(crate) unsafe fn open<'w, Q: QueryData, F: QueryFilter>(
-    archetype: &'w Archetype,
-    found: &MatchOf<Q, F>,
-    chunk: usize,
-    ordinal: usize,
-    version: u64,
-) -> Option<Chunk<'w, Q>> {
-    let rows = rows::<Q, F>(archetype, found, chunk);
-    if matches!(rows, Rows::None) {
-        return None;
-    }
-    let chunks = &archetype.chunks;
-    let fetch = Q::fetch(&found.query, chunks, chunk, version);
-    // SAFETY: fetched from the chunk whose length is given; the rows began as all of its rows and
-    // were only narrowed (`QueryData`, `QueryFilter`); the right is the caller's to give.
-    Some(unsafe { Chunk::new(fetch, rows, chunks.len(chunk), ordinal) })
 }
 
 impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {

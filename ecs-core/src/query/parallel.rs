@@ -4,10 +4,9 @@
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::chunk::Chunk;
+use super::chunk::{Chunk, Source, rows};
 use super::data::QueryData;
 use super::filter::QueryFilter;
-use super::iter::{Source, rows};
 use super::plan::MatchOf;
 use crate::mask::{RowMask, Rows};
 use crate::sync::{Ordering, ProtocolU64};

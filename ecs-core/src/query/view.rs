@@ -5,8 +5,8 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::access::{Access, BorrowGuard};
+use super::chunk::Source;
 use super::data::{EnabledMut, QueryData, ReadOnly};
-use super::iter::Source;
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource, Registry};
 use crate::entity::Entity;

@@ -1,0 +1,45 @@
+//! Whether the books of an archetype's chunks are in order.
+
+use super::Chunks;
+
+impl Chunks {
+    /// Looks for broken invariants: I-2 to I-5 as far as they can be seen from here.
+    pub(crate) fn check(&self, version: u64) -> Result<(), (&'static str, &'static str)> {
+        let expect =
+            |holds: bool, invariant, detail| if holds { Ok(()) } else { Err((invariant, detail)) };
+        expect(self.lens.iter().sum::<usize>() == self.row_count, "I-4", "lengths do not add up")?;
+        for chunk in 0..self.blocks.len() {
+            let layout = self.layouts.of_chunk(chunk);
+            let capacity = layout.capacity;
+            let len = self.lens[chunk];
+            let full_enough = match chunk + 1 {
+                next if next < self.used => len == capacity,
+                next if next == self.used => len > 0 && len <= capacity,
+                _ => len == 0,
+            };
+            expect(
+                full_enough,
+                "I-4",
+                "a chunk before the last is not full, or one after it not empty",
+            )?;
+            for (&offset, &size) in layout.offsets.iter().zip(&self.sizes) {
+                let fits = size == 0 || offset + size * capacity <= layout.block.size();
+                expect(fits, "I-3", "a column ends outside its block")?;
+            }
+            for bits in &self.bits {
+                let ones = (0..self.capacity(chunk)).filter(|&row| bits.get(chunk, row)).count();
+                let ones_inside = (0..len).filter(|&row| bits.get(chunk, row)).count();
+                expect(ones == ones_inside, "I-5", "a bit is set beyond the last row")?;
+                expect(
+                    len - ones == bits.disabled_count(chunk),
+                    "I-5",
+                    "the count of disabled rows is off",
+                )?;
+            }
+            let stamps_are_past =
+                (0..self.sizes.len()).all(|column| self.version(chunk, column) <= version);
+            expect(stamps_are_past, "I-7", "a column was written in the future")?;
+        }
+        Ok(())
+    }
+}
