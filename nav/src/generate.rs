@@ -2,9 +2,11 @@
 //!
 //! The two maps in `demos/maps` come from here, and a test holds them to it.
 
+use ecs_core::RandomStream;
+
 use crate::cell::Cell;
 use crate::grid::{Grid, GridSizeError, check_size};
-use crate::rng::{SplitMix64, pick};
+use crate::rng::{below, percent, pick};
 
 /// Columns and rows of the plot that each room of a dungeon is built on.
 const PLOT: u16 = 16;
@@ -30,7 +32,7 @@ const WINGS: (u16, u16) = (3, 2);
 /// The size is not one that a grid can have.
 pub fn dungeon(width: u32, height: u32, seed: u64) -> Result<Grid, GridSizeError> {
     let mut canvas = Canvas::new(width, height)?;
-    let mut rng = SplitMix64::new(seed);
+    let mut rng = RandomStream::new(seed);
     let (columns, rows) = (canvas.width / PLOT, canvas.height / PLOT);
     let plots: Vec<(u16, u16)> =
         (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row))).collect();
@@ -65,10 +67,10 @@ pub fn cavern(width: u32, height: u32, seed: u64) -> Result<Grid, GridSizeError>
     const OPEN_PERCENT: u16 = 56;
     const SMOOTHING_ROUNDS: usize = 4;
     let mut canvas = Canvas::new(width, height)?;
-    let mut rng = SplitMix64::new(seed);
+    let mut rng = RandomStream::new(seed);
     for y in 1..canvas.height.saturating_sub(1) {
         for x in 1..canvas.width.saturating_sub(1) {
-            canvas.set(x, y, rng.percent(OPEN_PERCENT));
+            canvas.set(x, y, percent(&mut rng, OPEN_PERCENT));
         }
     }
     for _ in 0..SMOOTHING_ROUNDS {
@@ -95,26 +97,26 @@ impl Room {
     const VAULT_PERCENT: u16 = 8;
 
     fn random(
-        rng: &mut SplitMix64,
+        rng: &mut RandomStream,
         (column, row): (u16, u16),
         (columns, rows): (u16, u16),
     ) -> Self {
-        let mut side = || Self::SIDE_MIN + rng.below(Self::SIDE_MAX - Self::SIDE_MIN + 1);
+        let mut side = || Self::SIDE_MIN + below(rng, Self::SIDE_MAX - Self::SIDE_MIN + 1);
         let (width, height) = (side(), side());
         // At least one cell of wall stays on each side of the plot.
-        let mut offset = |side: u16| 1 + rng.below(PLOT - 1 - side);
+        let mut offset = |side: u16| 1 + below(rng, PLOT - 1 - side);
         let west = column * PLOT + offset(width);
         let north = row * PLOT + offset(height);
         let wing = row * WINGS.1 / rows * WINGS.0 + column * WINGS.0 / columns;
         let centre = (west + width / 2, north + height / 2);
-        let is_vault = rng.percent(Self::VAULT_PERCENT);
+        let is_vault = percent(rng, Self::VAULT_PERCENT);
         Self { west, north, width, height, centre, wing, is_vault }
     }
 }
 
 /// Pairs of rooms to join: a spanning tree of each wing in random order, as in
 /// Kruskal's algorithm, and one in four of the pairs left over.
-fn corridors(rng: &mut SplitMix64, rooms: &[Room], columns: usize) -> Vec<(usize, usize)> {
+fn corridors(rng: &mut RandomStream, rooms: &[Room], columns: usize) -> Vec<(usize, usize)> {
     const LOOP_PERCENT: u16 = 25;
     let mut pairs = neighbouring_rooms(rooms, columns);
     shuffle(rng, &mut pairs);
@@ -124,7 +126,7 @@ fn corridors(rng: &mut SplitMix64, rooms: &[Room], columns: usize) -> Vec<(usize
         for group in groups.iter_mut().filter(|group| **group == lose) {
             *group = keep;
         }
-        keep != lose || rng.percent(LOOP_PERCENT)
+        keep != lose || percent(rng, LOOP_PERCENT)
     });
     pairs
 }
@@ -141,9 +143,9 @@ fn neighbouring_rooms(rooms: &[Room], columns: usize) -> Vec<(usize, usize)> {
 }
 
 /// Shuffles by the method of Fisher and Yates.
-fn shuffle<T>(rng: &mut SplitMix64, items: &mut [T]) {
+fn shuffle<T>(rng: &mut RandomStream, items: &mut [T]) {
     for end in (2..=items.len()).rev() {
-        let other = pick(rng.next(), end);
+        let other = pick(rng.next_u64(), end);
         items.swap(end - 1, other);
     }
 }
@@ -179,11 +181,11 @@ impl Canvas {
     }
 
     /// Opens a room; large ones may keep pillars every fourth cell.
-    fn carve_room(&mut self, rng: &mut SplitMix64, room: &Room) {
+    fn carve_room(&mut self, rng: &mut RandomStream, room: &Room) {
         const PILLAR_PERCENT: u16 = 40;
         let (east, south) = (room.west + room.width, room.north + room.height);
         self.carve(room.west..east, room.north..south);
-        if room.width.min(room.height) < 9 || !rng.percent(PILLAR_PERCENT) {
+        if room.width.min(room.height) < 9 || !percent(rng, PILLAR_PERCENT) {
             return;
         }
         for y in (room.north + 2..south - 2).step_by(4) {
@@ -195,9 +197,9 @@ impl Canvas {
 
     /// Opens a corridor with one bend, one or two cells wide, between the centres
     /// of two rooms.
-    fn carve_corridor(&mut self, rng: &mut SplitMix64, a: (u16, u16), b: (u16, u16)) {
-        let wide = u16::from(rng.percent(30));
-        let bend = if rng.percent(50) { (a.0, b.1) } else { (b.0, a.1) };
+    fn carve_corridor(&mut self, rng: &mut RandomStream, a: (u16, u16), b: (u16, u16)) {
+        let wide = u16::from(percent(rng, 30));
+        let bend = if percent(rng, 50) { (a.0, b.1) } else { (b.0, a.1) };
         for (from, to) in [(a, bend), (bend, b)] {
             let xs = from.0.min(to.0)..=from.0.max(to.0) + wide;
             let ys = from.1.min(to.1)..=from.1.max(to.1) + wide;

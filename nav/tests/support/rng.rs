@@ -1,18 +1,16 @@
-//! Random numbers for tests: `SplitMix64`, with the seed in the test.
+//! Random numbers for tests, with the seed in the test.
 
-pub(crate) struct Rng(u64);
+use ecs_core::RandomStream;
+
+pub(crate) struct Rng(RandomStream);
 
 impl Rng {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed)
+        Self(RandomStream::new(seed))
     }
 
     pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        self.0.next_u64()
     }
 
     pub(crate) fn below(&mut self, bound: usize) -> usize {
