@@ -83,8 +83,10 @@ mod real {
         }
     }
 
-    /// Repeats a steal until it has an answer: `Retry` means that somebody else
-    /// got an item, so the pool as a whole has moved on.
+    /// Repeats a steal until it has an answer. `Retry` is none: another thread
+    /// took the item first, or its owner moved the buffer meanwhile, or the
+    /// compare-exchange failed for no reason, as some processors let it. Each of
+    /// these is over at once, so this does not wait for anybody's job.
     fn insist<T>(attempt: impl Fn() -> Steal<T>) -> Option<T> {
         loop {
             match attempt() {

@@ -82,7 +82,6 @@ struct FlatLoop<'body, F> {
     /// counted as a visitor, or is the owner.
     group: Group,
     counter: BatchCounter,
-    needs_slot: bool,
     body: &'body F,
 }
 
@@ -95,14 +94,7 @@ impl<F: Fn(usize, Range<usize>) + Sync> Work for FlatLoop<'_, F> {
         self.counter.has_more()
     }
 
-    fn needs_slot(&self) -> bool {
-        self.needs_slot
-    }
-
-    fn help(&self, slot: Option<usize>) {
-        debug_assert!(slot.is_some() || !self.needs_slot, "visitors of this loop have a slot");
-        // A loop that does not ask for the slot does not look at it.
-        let slot = slot.unwrap_or(0);
+    fn help(&self, slot: usize) {
         let finished = self.group.run(|| {
             while let Some(batch) = self.counter.claim() {
                 if self.counter.is_last(&batch) {
@@ -126,9 +118,10 @@ where
     if shared.worker_count == 0 {
         return in_one_piece(0, len, &body);
     }
+    // A short loop does not even sit down.
     let rest = probe(0, len, &body);
     if !rest.indices.is_empty() {
-        Seat::with(shared, |seat| run_shared(shared, seat, rest, false, &body));
+        Seat::with(shared, |seat| run_shared(shared, seat, rest, &body));
     }
 }
 
@@ -139,15 +132,11 @@ where
 {
     Seat::with(shared, |seat| {
         if shared.worker_count == 0 {
-            return seat.with_inline_turn(shared, |slot| in_one_piece(slot, len, body));
+            return in_one_piece(seat.slot, len, body);
         }
-        let rest = match seat.slot {
-            Some(slot) => probe(slot, len, body),
-            // Another outside thread has the guest's slot: the workers do it.
-            None => Rest { indices: 0..len, batch_len_min: 1 },
-        };
+        let rest = probe(seat.slot, len, body);
         if !rest.indices.is_empty() {
-            run_shared(shared, seat, rest, true, body);
+            run_shared(shared, seat, rest, body);
         }
     });
 }
@@ -175,10 +164,10 @@ fn probe(slot: usize, len: usize, body: &impl Fn(usize, Range<usize>)) -> Rest {
     if len > 1 {
         let watch = Stopwatch::start();
         while done < len {
-            let end = len.min(done + batch_len);
+            let end = done + batch_len.min(len - done);
             body(slot, done..end);
             done = end;
-            batch_len *= 2;
+            batch_len = batch_len.saturating_mul(2);
             let elapsed_ns = watch.elapsed_ns();
             if elapsed_ns >= PROBE_NS && scale(elapsed_ns, len - done, done) >= ALONE_NS {
                 let batch_len_min = 1.max(scale(BATCH_NS, done, 1) / elapsed_ns);
@@ -198,8 +187,8 @@ fn scale(value: u64, numerator: usize, denominator: usize) -> u64 {
     u64::try_from(scaled).unwrap_or(u64::MAX)
 }
 
-/// Opens the rest to others, and takes part if this thread can.
-fn run_shared<F>(shared: &Shared, seat: &Seat, rest: Rest, needs_slot: bool, body: &F)
+/// Opens the rest to others, and takes part.
+fn run_shared<F>(shared: &Shared, seat: &Seat, rest: Rest, body: &F)
 where
     F: Fn(usize, Range<usize>) + Sync,
 {
@@ -208,7 +197,6 @@ where
     let flat_loop = FlatLoop {
         group: Group::new(1, seat.parker),
         counter: BatchCounter::new(rest.indices, rest.batch_len_min, parallelism),
-        needs_slot,
         body,
     };
     // All at once: waking one by one would leave the last ones little to do.

@@ -35,8 +35,9 @@ pub(crate) struct Group {
     owner: usize,
     /// Null, or the group whose job opened this one.
     ///
-    /// Invariant J-3: a parent outlives its children, since the job that opened
-    /// them is counted in the parent, and waits for them.
+    /// Invariant J-3: a parent outlives its children. The job of the parent that
+    /// opened a child waits for it, and runs either on the parent's owner, whose
+    /// frame the parent lies in, or on a thread that the parent counts.
     parent: AtomicPtr<Group>,
     cancelled: AtomicBool,
     pub(crate) panics: PanicSlot,
@@ -58,8 +59,9 @@ impl Group {
     ///
     /// # Safety
     ///
-    /// `parent` is the group whose job the calling thread is running, and that
-    /// job does not end before this group is done and off the list (J-3).
+    /// `parent` is the group whose job the calling thread is running, as owner
+    /// or as one that is counted, and that job does not end before this group is
+    /// done, off the list, and no longer used (J-3).
     pub(crate) unsafe fn set_parent(&self, parent: Option<NonNull<Self>>) {
         let parent = parent.map_or(ptr::null_mut(), NonNull::as_ptr);
         // Relaxed: the list's lock or the deque publishes the group.
@@ -72,15 +74,21 @@ impl Group {
         unsafe { parent.as_ref() }
     }
 
-    /// Counts one more unfinished job or visitor. The caller itself is counted,
-    /// is the owner, or holds the list's lock, so the count is not awaited yet.
+    /// Counts one more unfinished job or visitor, before others can know of it.
+    ///
+    /// The owner cannot leave its frame while this happens: it is the caller, or
+    /// the caller is counted already, or holds the lock of the list that the
+    /// group is still on.
     pub(crate) fn add_one(&self) {
         // Relaxed: the job itself is published by the queue it goes into.
         self.state.fetch_add(ONE, Ordering::Relaxed);
     }
 
-    /// Counts one job less. The caller is the owner, who is awake, or a visitor,
-    /// who is counted himself: nobody has to be woken.
+    /// Counts one less, from inside [`Work::help`], and wakes nobody.
+    ///
+    /// The caller is the owner, who is awake, or a visitor: the visit counts
+    /// beside the job, so this was not the last, and the visit's end will look
+    /// whether the owner sleeps.
     pub(crate) fn finish_job(&self) {
         // Release: the owner's acquire load in `is_done` sees what the job did.
         let before = self.state.fetch_sub(ONE, Ordering::Release);
@@ -100,10 +108,12 @@ impl Group {
     pub(crate) unsafe fn finish_one(group: NonNull<Self>, parkers: &Parkers) {
         // SAFETY: the caller's one keeps the group alive until the decrement.
         let owner = unsafe { (*group.as_ptr()).owner };
-        // SAFETY: as above; the atomic does not touch the group afterwards.
-        // Release: the owner's acquire load in `is_done` sees what we did.
-        // Acquire: whoever wakes the owner has seen what the others did.
-        let before = unsafe { (*group.as_ptr()).state.fetch_sub(ONE, Ordering::AcqRel) };
+        // SAFETY: alive as above until the decrement has happened, which is the
+        // last access.
+        // Release: the owner's acquire load in `is_done` sees what we did, and
+        // what those did who finished before: all changes of the word are
+        // read-modify-writes, which hand a release on.
+        let before = unsafe { (*group.as_ptr()).state.fetch_sub(ONE, Ordering::Release) };
         debug_assert!(before >= ONE, "a group counts what has not finished");
         // From here on the group may be gone; parkers live as long as the pool.
         if before == ONE | OWNER_ASLEEP {
@@ -128,18 +138,21 @@ impl Group {
         self.state.fetch_and(!OWNER_ASLEEP, Ordering::AcqRel);
     }
 
-    /// Wakes up to `wanted` sleeping owners, this group's first, then those of
-    /// the groups around it: all of them may help here. A fence comes before.
-    pub(crate) fn wake_owners(&self, wanted: usize, parkers: &Parkers) {
+    /// Wakes up to `wanted` sleeping owners of the groups around this one, who
+    /// may all help here, the nearest first. A sequentially consistent fence
+    /// comes before, after the work was made visible.
+    pub(crate) fn wake_owners_around(&self, wanted: usize, parkers: &Parkers) {
         let mut woken = 0;
-        let mut next = Some(self);
+        let mut next = self.parent();
         while let Some(group) = next.filter(|_| woken < wanted) {
             woken += usize::from(group.wake_owner(parkers));
             next = group.parent();
         }
     }
 
-    fn wake_owner(&self, parkers: &Parkers) -> bool {
+    /// Wakes the owner if it sleeps, and returns whether it did. A fence comes
+    /// before, as above.
+    pub(crate) fn wake_owner(&self, parkers: &Parkers) -> bool {
         if self.state.load(Ordering::Relaxed) & OWNER_ASLEEP == 0 {
             return false;
         }
@@ -188,14 +201,9 @@ pub(crate) trait Work: Sync {
     /// Whether a visitor would find something to do now.
     fn has_work(&self) -> bool;
 
-    /// Whether a visitor must hold one of the pool's slots.
-    fn needs_slot(&self) -> bool {
-        false
-    }
-
-    /// Runs jobs of this group until there are none left to take. Panics of
-    /// jobs stay inside.
-    fn help(&self, slot: Option<usize>);
+    /// Runs jobs of this group until there are none left to take, on a thread
+    /// with this slot. Panics of jobs stay inside.
+    fn help(&self, slot: usize);
 }
 
 /// Which groups somebody looks for.
@@ -243,9 +251,9 @@ impl Listed {
         unsafe { self.0.as_ref() }
     }
 
-    fn offers(&self, reach: Reach, slot: Option<usize>) -> bool {
+    fn offers(&self, reach: Reach) -> bool {
         let work = self.work();
-        (slot.is_some() || !work.needs_slot()) && reach.includes(work.group()) && work.has_work()
+        reach.includes(work.group()) && work.has_work()
     }
 }
 
@@ -285,8 +293,8 @@ impl OpenGroups {
     }
 
     /// Whether [`enter`](Self::enter) would find a group now.
-    pub(crate) fn has_work(&self, reach: Reach, slot: Option<usize>) -> bool {
-        !self.is_empty() && self.list.lock().iter().any(|listed| listed.offers(reach, slot))
+    pub(crate) fn has_work(&self, reach: Reach) -> bool {
+        !self.is_empty() && self.list.lock().iter().any(|listed| listed.offers(reach))
     }
 
     /// Finds the oldest group that is within reach and has work, and counts the
@@ -294,14 +302,13 @@ impl OpenGroups {
     pub(crate) fn enter<'pool>(
         &self,
         reach: Reach,
-        slot: Option<usize>,
         parkers: &'pool Parkers,
     ) -> Option<Visit<'pool>> {
         if self.is_empty() {
             return None;
         }
         let list = self.list.lock();
-        let listed = list.iter().find(|listed| listed.offers(reach, slot))?;
+        let listed = list.iter().find(|listed| listed.offers(reach))?;
         // Under the lock the owner has not closed the group, so it does not yet
         // wait for the last visitor.
         listed.work().group().add_one();
@@ -333,7 +340,8 @@ impl Visit<'_> {
 impl Drop for Visit<'_> {
     fn drop(&mut self) {
         let group = NonNull::from(self.work().group());
-        // SAFETY: the visitor's own one is finished, and `self` is gone (J-2).
+        // SAFETY: `enter` counted one for this visit, which ends here; nothing
+        // in what is left of `self` uses the group (J-2).
         unsafe { Group::finish_one(group, self.parkers) };
     }
 }

@@ -6,14 +6,16 @@ use std::ptr::NonNull;
 /// A reference to a job that lives in somebody's stack frame.
 ///
 /// Invariant J-4: a job reference is used up once, either by running it or by
-/// its owner taking it back, and the frame of the job is not left before that.
+/// its owner taking it back. The owner does not leave the frame of the job
+/// before that, and if it was run, not before the run has told so by its last
+/// use of the job (for a join: the end of the half's group, J-2).
 #[derive(Debug)]
 pub(crate) struct JobRef {
     job: NonNull<()>,
     run: unsafe fn(NonNull<()>),
 }
 
-// SAFETY: `JobRef::new` demands a job that may run on any thread (J-4).
+// SAFETY: `JobRef::new` demands a job that may be run on any thread.
 unsafe impl Send for JobRef {}
 
 impl JobRef {
@@ -21,7 +23,7 @@ impl JobRef {
     ///
     /// - `run` may be called with `job`, once, on any thread.
     /// - The caller does not leave the frame of `job` before the reference is
-    ///   used up, and what runs it has ended (J-4).
+    ///   used up and, if it was run, `run` has used `job` for the last time (J-4).
     pub(crate) unsafe fn new(job: NonNull<()>, run: unsafe fn(NonNull<()>)) -> Self {
         Self { job, run }
     }

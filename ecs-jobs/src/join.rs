@@ -3,7 +3,7 @@
 
 use crate::group::Group;
 use crate::job::JobRef;
-use crate::panic_slot::{catch, never_unwinding};
+use crate::panic_slot::{Payload, catch, discard, never_unwinding};
 use crate::seat::Seat;
 use crate::shared::Shared;
 use crate::sync::UnsafeCell;
@@ -68,13 +68,15 @@ where
         body.expect("a half runs once")
     }
 
-    /// Takes the result out, once the thief is done.
-    fn take_result(&self) -> Option<R> {
+    /// Takes out what the thief left, once it is done.
+    fn take_outcome(&self) -> Result<R, Payload> {
         debug_assert!(self.group.is_done(), "the thief is done");
-        self.result.with_mut(|cell| {
+        let result = self.result.with_mut(|cell| {
             // SAFETY: the group is done, so the cell is the owner's (J-6).
             unsafe { (*cell).take() }
-        })
+        });
+        let panic = self.group.panics.take();
+        panic.map_or_else(|| Ok(result.expect("a half without a panic has a result")), Err)
     }
 }
 
@@ -91,7 +93,7 @@ where
             join_shared(shared, seat, first, second)
         } else {
             // Nobody steals from a thread without a bench.
-            (first(), second())
+            conclude(catch(first), second, catch)
         }
     })
 }
@@ -117,7 +119,7 @@ where
         let first = catch(first);
         // What `first` pushed it has taken back, so the newest is this half,
         // unless a thief took it, and then all older ones are gone as well.
-        let taken_back = seat.pop();
+        let taken_back = seat.pop(shared);
         let is_half = |own: &JobRef| own.is_for(NonNull::from(&half).cast());
         assert!(taken_back.as_ref().is_none_or(is_half), "joins end in order");
         if taken_back.is_none() {
@@ -125,13 +127,35 @@ where
         }
         (first, taken_back.is_none())
     });
-    match first {
-        Ok(first) if stolen => {
-            half.group.panics.resume_if_any();
-            (first, half.take_result().expect("a half without a panic has a result"))
-        }
-        Ok(first) => (first, half.take_body()()),
-        // A half that has not started is dropped with the frame.
-        Err(payload) => resume_unwind(payload),
+    if stolen {
+        conclude(first, half.take_outcome(), |outcome| outcome)
+    } else {
+        conclude(first, half.take_body(), catch)
     }
+}
+
+/// Both results, or the panic to resume: the first half's, else the second's.
+///
+/// `second` is whatever there is of the second half, its closure or its outcome,
+/// and `run` makes an outcome of it. What nobody gets because of a panic is
+/// dropped before that is resumed, lest a second panic in the drop abort.
+fn conclude<RA, RB, S>(
+    first: Result<RA, Payload>,
+    second: S,
+    run: impl FnOnce(S) -> Result<RB, Payload>,
+) -> (RA, RB) {
+    let payload = match first {
+        Ok(first) => match run(second) {
+            Ok(second) => return (first, second),
+            Err(payload) => {
+                discard(first);
+                payload
+            }
+        },
+        Err(payload) => {
+            discard(second);
+            payload
+        }
+    };
+    resume_unwind(payload)
 }

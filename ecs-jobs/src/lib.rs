@@ -23,10 +23,12 @@
 //!   groups, under the list's lock, before it leaves the frame.
 //! * **J-2** A group is alive while it counts somebody. Whoever is counted may
 //!   use it, and uses it last in the decrement that ends its count.
-//! * **J-3** A group's parent outlives it: the job that opened the group is
-//!   counted in the parent and ends after the group does.
+//! * **J-3** A group's parent outlives it: the job of the parent that opened the
+//!   group ends after the group does, and runs on the parent's owner or on a
+//!   thread that is counted in the parent.
 //! * **J-4** A job reference is used up once, by running it or by its owner
-//!   taking it back, and the frame of its job is not left before that.
+//!   taking it back, and the frame of its job is not left before that, nor
+//!   before such a run has used the job for the last time.
 //! * **J-5** The seats that a thread's `NEWEST` leads to lie on that thread's
 //!   stack, are alive, and are unlinked, newest first, before they go.
 //! * **J-6** The cells of a join's second half belong to whoever used up its

@@ -10,29 +10,36 @@
 //! leave out a piece of the protocol, and must be caught.
 //!
 //! What loom does not see: crossbeam-deque and `parking_lot` themselves, which
-//! are taken as given; more than three threads; a load that returns a value
+//! are taken as given; more than three threads at a time; a load that returns a value
 //! stored later in the program (load buffering).
 
 mod calls;
 mod groups;
+mod halves;
 mod must_fail;
 mod sleep;
 
 use std::io::Write;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 /// Runs a model, and prints and checks how many schedules there were.
 fn explore(name: &str, model: impl Fn() + Sync + Send + 'static) {
-    explore_within(usize::MAX, name, model);
+    explore_within(0..=usize::MAX, name, model);
 }
 
-/// The same, with at most so many preemptions whatever the environment says.
-fn explore_within(preemptions_max: usize, name: &str, model: impl Fn() + Sync + Send + 'static) {
+/// The same, with no fewer and no more preemptions whatever the environment
+/// says.
+fn explore_within(
+    preemptions: RangeInclusive<usize>,
+    name: &str,
+    model: impl Fn() + Sync + Send + 'static,
+) {
     let mut builder = loom::model::Builder::new();
-    let preemptions = builder.preemption_bound.unwrap_or(2).min(preemptions_max);
-    builder.preemption_bound = Some(preemptions);
+    let wanted = builder.preemption_bound.unwrap_or(2);
+    builder.preemption_bound = Some(wanted.clamp(*preemptions.start(), *preemptions.end()));
     builder.max_branches = 10_000;
     // The standard library's counter: loom must not see it.
     let schedules = Arc::new(AtomicUsize::new(0));

@@ -31,6 +31,8 @@ impl PanicSlot {
         self.0.lock().take()
     }
 
+    /// Resumes the panic that was kept. Whatever of the caller's would be
+    /// dropped on the way has to be [discarded](discard) before.
     pub(crate) fn resume_if_any(&self) {
         if let Some(payload) = self.take() {
             resume_unwind(payload);
@@ -44,10 +46,14 @@ impl std::fmt::Debug for PanicSlot {
     }
 }
 
-/// Drops a payload nobody will see. A payload may itself panic when dropped;
-/// that second one is forgotten rather than chased for ever.
-fn discard(payload: Payload) {
-    if let Err(second) = catch(|| drop(payload)) {
+/// Drops what nobody will get because of another panic: a payload, a result, a
+/// job that has not started.
+///
+/// Whatever it is may itself panic when dropped, which on top of a panic that is
+/// under way would abort the process. That second one is forgotten rather than
+/// chased for ever.
+pub(crate) fn discard<T>(value: T) {
+    if let Err(second) = catch(|| drop(value)) {
         std::mem::forget(second);
     }
 }

@@ -28,7 +28,8 @@ use std::ops::Range;
 ///
 /// A panic in a job is resumed in the call that the job belongs to, once
 /// nothing of that call is running any more. Jobs that had not started by then
-/// are dropped. If several panic, the first one counts. The pool goes on.
+/// are dropped. If several panic, the first one counts, and so it does if what is
+/// dropped on its account, a job or a result, panics in turn. The pool goes on.
 ///
 /// # Dropping
 ///
@@ -58,6 +59,7 @@ impl Pool {
     ///
     /// # Errors
     ///
+    /// [`PoolError::TooManyWorkers`] if that is more than a pool can have, and
     /// [`PoolError::ThreadRefused`] if the system does not grant a thread.
     pub fn new(threads: Threads) -> Result<Self, PoolError> {
         Self::builder().threads(threads).build()
@@ -184,18 +186,20 @@ impl Pool {
     /// of the thread that runs it: `body(slot, range)`.
     ///
     /// Slots are below [`parallelism`](Self::parallelism), and no two threads
-    /// that run batches in this pool have the same one at the same time. So
-    /// there can be a buffer per slot, and nobody ever waits for it. Which
-    /// indices meet in one slot depends on timing.
+    /// run batches of one call, or of calls that its batches make into this pool
+    /// in turn, with the same slot. So a caller can have a buffer per slot, and
+    /// nobody ever waits for it. Which indices meet in one slot depends on
+    /// timing.
+    ///
+    /// The slots are those of one call: two threads that call at the same time
+    /// from outside of the pool have the same slot, each in its own call, and
+    /// need buffers of their own. That goes as well for a call that a batch makes
+    /// by way of another thread, be it started by hand or a worker of another
+    /// pool.
     ///
     /// A batch that itself calls into the pool keeps its slot meanwhile, and
     /// batches of that inner call may run on the same thread, with the same
     /// slot. Let go of the slot's buffer before such a call.
-    ///
-    /// Outside threads share one slot, for one at a time. If another is inside
-    /// the pool already, the workers run this loop while its caller waits; in a
-    /// pool without workers such loops take turns. So a job must not start a
-    /// thread that runs such a loop, and wait for that thread.
     ///
     /// # Panics
     ///
@@ -208,7 +212,7 @@ impl Pool {
     /// let buffers: Vec<Mutex<Vec<usize>>> =
     ///     (0..pool.parallelism()).map(|_| Mutex::new(Vec::new())).collect();
     /// pool.for_each_range_with_slot(100, |slot, range| {
-    ///     let mut buffer = buffers[slot].try_lock().expect("nobody else has this slot");
+    ///     let mut buffer = buffers[slot].try_lock().expect("nobody else has this slot here");
     ///     buffer.extend(range.filter(|index| index % 9 == 0));
     /// });
     /// let found: usize = buffers.iter().map(|buffer| buffer.lock().unwrap().len()).sum();

@@ -2,10 +2,13 @@
 
 use crate::deque::Injector;
 use crate::group::{Group, Work};
+use crate::panic_slot::discard;
 use crate::seat::Seat;
 use crate::shared::Shared;
 use crate::wait::share;
 use std::fmt;
+use std::marker::PhantomData;
+use std::panic::resume_unwind;
 
 type Job<'scope> = Box<dyn FnOnce(&Scope<'scope>) + Send + 'scope>;
 
@@ -52,12 +55,38 @@ type Job<'scope> = Box<dyn FnOnce(&Scope<'scope>) + Send + 'scope>;
 /// let counter = std::cell::Cell::new(0);
 /// pool.scope(|scope| scope.spawn(|_| counter.set(1)));
 /// ```
+///
+/// Nor can a scope pass for one of another lifetime, a shorter one least of all,
+/// which would let it spawn jobs that borrow what does not live long enough:
+///
+/// ```compile_fail
+/// # use ecs_jobs::Scope;
+/// fn shorten<'short, 'long: 'short>(scope: &'short Scope<'long>) -> &'short Scope<'short> {
+///     scope
+/// }
+/// ```
+///
+/// ```compile_fail
+/// # use ecs_jobs::Scope;
+/// fn lengthen<'short, 'long: 'short>(scope: &'short Scope<'short>) -> &'short Scope<'long> {
+///     scope
+/// }
+/// ```
+///
+/// ```
+/// # use ecs_jobs::Scope;
+/// fn same<'short, 'long: 'short>(scope: &'short Scope<'long>) -> &'short Scope<'long> {
+///     scope
+/// }
+/// ```
 pub struct Scope<'scope> {
     shared: &'scope Shared,
     group: Group,
     /// Jobs that have not started. Every unfinished job is counted in the
     /// group, whether it is in here or running.
     jobs: Injector<Job<'scope>>,
+    /// Keeps `'scope` invariant whatever becomes of the other fields.
+    _invariant: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
 
 impl<'scope> Scope<'scope> {
@@ -101,7 +130,7 @@ impl Work for Scope<'_> {
         !self.jobs.is_empty()
     }
 
-    fn help(&self, _slot: Option<usize>) {
+    fn help(&self, _slot: usize) {
         while let Some(job) = self.jobs.steal() {
             self.run(job);
             self.group.finish_job();
@@ -115,10 +144,18 @@ pub(crate) fn scope<'scope, R>(
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
     Seat::with(shared, |seat| {
-        let scope = Scope { shared, group: Group::new(0, seat.parker), jobs: Injector::new() };
+        let scope = Scope {
+            shared,
+            group: Group::new(0, seat.parker),
+            jobs: Injector::new(),
+            _invariant: PhantomData,
+        };
         let mut result = None;
         share(shared, seat, &scope, || result = scope.group.run(|| body(&scope)));
-        scope.group.panics.resume_if_any();
+        if let Some(payload) = scope.group.panics.take() {
+            discard(result);
+            resume_unwind(payload);
+        }
         result.expect("a scope whose body panicked has resumed the panic")
     })
 }

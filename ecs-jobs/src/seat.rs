@@ -1,8 +1,11 @@
 //! Seats: what a thread is to a pool while it is inside.
 //!
 //! A worker sits in its pool for life. An outside thread sits down for the
-//! length of a call, at the guest's bench if that is free. Seats of one thread
+//! length of a call, with the guest's bench if that is free. Seats of one thread
 //! form a list, because a worker of one pool may be a guest of another.
+//!
+//! All guests have the same slot. It is theirs alone in their own calls, see
+//! docs/job-sleep.md, section 5.
 #![expect(
     unsafe_code,
     reason = "a thread-local pointer leads to the seats on the thread's own stack"
@@ -30,9 +33,11 @@ pub(crate) struct Seat {
     pool: *const Shared,
     /// The number of this thread's parker.
     pub(crate) parker: usize,
-    /// This thread's index among those that run batches. Guests that found the
-    /// bench taken have neither slot nor bench.
-    pub(crate) slot: Option<usize>,
+    /// This thread's index among those that run jobs of one call: a worker's
+    /// number, or `worker_count` for a guest.
+    pub(crate) slot: usize,
+    /// Where this thread's joins can be stolen from; guests that found the
+    /// guest's bench taken have none.
     bench: Option<Bench>,
     /// The group whose job this thread is running.
     group: Cell<Option<NonNull<Group>>>,
@@ -47,7 +52,7 @@ impl Seat {
         bench: Bench,
         run: impl FnOnce(&Self) -> R,
     ) -> R {
-        Self::linked(&Self::new(shared, slot, Some(slot), Some(bench)), run)
+        Self::linked(&Self::new(shared, slot, slot, Some(bench)), run)
     }
 
     /// Finds this thread's seat in the pool, or sits down for this call.
@@ -76,26 +81,15 @@ impl Seat {
             }
         }
 
+        let slot = shared.worker_count;
         let bench = shared.take_guest_bench();
-        let slot = bench.is_some().then_some(shared.worker_count);
-        let parker = slot.unwrap_or_else(|| shared.parkers.borrow_number());
+        // The guest's bench comes with a parker of its own, see `Parkers`.
+        let parker = if bench.is_some() { slot } else { shared.parkers.borrow_number() };
         let guest = Guest(shared, Self::new(shared, parker, slot, bench));
         Self::linked(&guest.1, run)
     }
 
-    /// Gives this thread the only slot of a pool without workers while `run`
-    /// runs, after other outside threads that hold it.
-    pub(crate) fn with_inline_turn<R>(&self, shared: &Shared, run: impl FnOnce(usize) -> R) -> R {
-        if let Some(slot) = self.slot {
-            return run(slot);
-        }
-        let _turn = shared.inline_turn.lock();
-        let seat = Self::new(shared, self.parker, Some(0), None);
-        seat.group.set(self.group.get());
-        Self::linked(&seat, |_| run(0))
-    }
-
-    fn new(shared: &Shared, parker: usize, slot: Option<usize>, bench: Option<Bench>) -> Self {
+    fn new(shared: &Shared, parker: usize, slot: usize, bench: Option<Bench>) -> Self {
         let below = NEWEST.with(Cell::get);
         Self { pool: ptr::from_ref(shared), parker, slot, bench, group: Cell::new(None), below }
     }
@@ -140,32 +134,36 @@ impl Seat {
         self.bench.is_some()
     }
 
-    /// Puts a half of a join on the bench, and shares the oldest half if
-    /// thieves have nothing to take.
+    /// Puts a half of a join on the bench, and feeds the thieves.
     pub(crate) fn push(&self, shared: &Shared, half: JobRef) {
         let bench = self.bench.as_ref().expect("only threads with a bench push");
-        let mut private = bench.private.borrow_mut();
-        private.push_back(half);
-        if bench.deque.is_empty() {
-            let oldest = private.pop_front().expect("one was pushed");
-            bench.deque.push(oldest);
-            shared.announce_job();
-        }
+        bench.private.borrow_mut().push_back(half);
+        bench.feed_thieves(shared);
     }
 
-    /// Takes the newest half back, unless it was stolen.
-    pub(crate) fn pop(&self) -> Option<JobRef> {
+    /// Takes the newest half back, unless it was stolen, and feeds the thieves:
+    /// what comes now, the half that was taken back, may take long.
+    pub(crate) fn pop(&self, shared: &Shared) -> Option<JobRef> {
         let bench = self.bench.as_ref().expect("only threads with a bench pop");
-        let private = bench.private.borrow_mut().pop_back();
-        private.or_else(|| bench.deque.pop())
+        let Some(newest) = bench.private.borrow_mut().pop_back() else {
+            return bench.deque.pop();
+        };
+        bench.feed_thieves(shared);
+        Some(newest)
+    }
+
+    /// Opens some halves to thieves if they have none to take.
+    pub(crate) fn feed_thieves(&self, shared: &Shared) {
+        if let Some(bench) = &self.bench {
+            bench.feed_thieves(shared);
+        }
     }
 
     /// Opens all halves to thieves, for the time that this thread sleeps.
     pub(crate) fn share_all(&self, shared: &Shared) {
-        let Some(bench) = &self.bench else { return };
-        while let Some(oldest) = bench.private.borrow_mut().pop_front() {
-            bench.deque.push(oldest);
-            shared.announce_job();
+        if let Some(bench) = &self.bench {
+            let private_count = bench.private.borrow().len();
+            bench.share_oldest(shared, private_count);
         }
     }
 }

@@ -17,9 +17,10 @@ use std::collections::VecDeque;
 /// ```
 ///
 /// A join puts its second half into the private part, which costs nothing to
-/// speak of, and moves the oldest into the deque when that has run empty: there
-/// is always something to steal, and it is always the largest piece. If the
-/// private part is empty, the newest half is the newest of the deque.
+/// speak of. Whenever the owner comes by, at each push and pop and before it
+/// helps in a group, and finds the deque empty, it moves the older half of the
+/// private part across: so thieves find something, and the largest pieces first.
+/// If the private part is empty, the newest half is the newest of the deque.
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub(crate) deque: Worker<JobRef>,
@@ -29,6 +30,27 @@ pub(crate) struct Bench {
 impl Bench {
     pub(crate) fn new() -> Self {
         Self { deque: Worker::new(), private: RefCell::new(VecDeque::with_capacity(64)) }
+    }
+
+    /// Opens the older half of the private part to thieves if they have nothing
+    /// to take.
+    ///
+    /// Not just the oldest: if the pieces do not divide any further, one at a
+    /// time would feed one thief only for as long as the owner is busy. Each
+    /// round but the first needs a theft before, so it is paid for.
+    pub(crate) fn feed_thieves(&self, shared: &Shared) {
+        let private_count = self.private.borrow().len();
+        if private_count > 0 && self.deque.is_empty() {
+            self.share_oldest(shared, private_count.div_ceil(2));
+        }
+    }
+
+    /// Moves the `count` oldest of the private part into the deque.
+    pub(crate) fn share_oldest(&self, shared: &Shared, count: usize) {
+        if count > 0 {
+            self.private.borrow_mut().drain(..count).for_each(|half| self.deque.push(half));
+            shared.announce_jobs(count);
+        }
     }
 }
 
@@ -41,13 +63,10 @@ pub(crate) struct Shared {
     pub(crate) open: OpenGroups,
     /// The thieves' ends of the workers' benches, then that of the guest's.
     stealers: Box<[Stealer<JobRef>]>,
-    /// The bench of the one outside thread that takes part like a worker, with
-    /// slot `worker_count`. Empty while somebody sits there, and
-    /// always in a pool without workers, where nobody steals.
+    /// The bench of the one outside thread whose joins can be stolen from.
+    /// Empty while somebody sits there, and always in a pool without workers,
+    /// where nobody steals.
     guest_bench: Mutex<Option<Bench>>,
-    /// Held by the outside thread whose loop with slots runs in a pool without
-    /// workers: there is one slot, so such loops take turns.
-    pub(crate) inline_turn: Mutex<()>,
     closing: AtomicBool,
 }
 
@@ -65,7 +84,6 @@ impl Shared {
             open: OpenGroups::new(),
             stealers,
             guest_bench: Mutex::new(benches.pop()),
-            inline_turn: Mutex::new(()),
             closing: AtomicBool::new(false),
         };
         (shared, benches)
@@ -76,22 +94,26 @@ impl Shared {
         self.worker_count + 1
     }
 
-    /// Tells up to `wanted` threads that there is work in `group`: idle workers
-    /// first, then sleeping owners of `group` and of the groups around it. The
-    /// work is visible already (docs/job-sleep.md, sections 3 and 4).
+    /// Tells that there is work for `wanted` threads in `group`: the group's own
+    /// owner in any case, and besides as many idle workers or, for want of
+    /// these, owners of the groups around it. The work is visible already
+    /// (docs/job-sleep.md, sections 3 and 4).
     pub(crate) fn announce_work(&self, group: &Group, wanted: usize) {
-        // `notify` has the fence that `wake_owners` asks for.
+        // `notify` has the fence that waking owners asks for.
         let woken = self.idle.notify(wanted, &self.parkers);
-        group.wake_owners(wanted - woken, &self.parkers);
+        // Not only for want of workers: a woken worker may take something else,
+        // and stay away for long. The owner takes this, if it is still there.
+        let woken = woken + usize::from(group.wake_owner(&self.parkers));
+        group.wake_owners_around(wanted.saturating_sub(woken), &self.parkers);
     }
 
-    /// Tells an idle worker that there is a job in a deque.
-    pub(crate) fn announce_job(&self) {
-        self.idle.notify(1, &self.parkers);
+    /// Tells as many idle workers that there are jobs in a deque.
+    pub(crate) fn announce_jobs(&self, count: usize) {
+        self.idle.notify(count, &self.parkers);
     }
 
-    pub(crate) fn enter(&self, reach: Reach, slot: Option<usize>) -> Option<Visit<'_>> {
-        self.open.enter(reach, slot, &self.parkers)
+    pub(crate) fn enter(&self, reach: Reach) -> Option<Visit<'_>> {
+        self.open.enter(reach, &self.parkers)
     }
 
     /// Steals the oldest job of the first thread that has one, beginning after
@@ -102,9 +124,9 @@ impl Shared {
     }
 
     /// Whether a worker would find anything to do, or is to end.
-    pub(crate) fn has_news(&self, slot: usize) -> bool {
+    pub(crate) fn has_news(&self) -> bool {
         self.is_closing()
-            || self.open.has_work(Reach::All, Some(slot))
+            || self.open.has_work(Reach::All)
             || self.stealers.iter().any(|stealer| !stealer.is_empty())
     }
 
@@ -125,5 +147,22 @@ impl Shared {
     pub(crate) fn give_back_guest_bench(&self, bench: Bench) {
         debug_assert!(bench.private.borrow().is_empty(), "a guest leaves nothing behind");
         *self.guest_bench.lock() = Some(bench);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn new_work_wakes_the_sleeping_owner_of_its_group_besides_a_worker() {
+        let (shared, _benches) = Shared::new(1);
+        let group = Group::new(1, 1);
+        // The worker is listed, but may be about to find something else.
+        shared.idle.announce(0);
+        group.announce_wait();
+        shared.announce_work(&group, 1);
+        assert!(!shared.idle.cancel(0), "a wake-up was spent on the worker");
+        assert!(!group.wake_owner(&shared.parkers), "the owner was woken already");
     }
 }

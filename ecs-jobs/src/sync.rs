@@ -108,8 +108,9 @@ mod chosen {
     /// Spinning only multiplies the schedules; the protocol must hold without.
     pub(crate) const SPIN_ROUNDS: u32 = 0;
 
-    /// loom's mutex with `parking_lot`'s interface: it cannot be poisoned,
-    /// because no user code runs under a lock of the pool.
+    /// loom's mutex with `parking_lot`'s interface. It cannot be poisoned in a
+    /// model: the pool runs no job while it holds one of its locks, and the
+    /// schedule, which does (the buffers of `Commands`), is not modelled.
     #[derive(Debug)]
     pub(crate) struct Mutex<T>(loom::sync::Mutex<T>);
 
@@ -119,7 +120,7 @@ mod chosen {
         }
 
         pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
-            self.0.lock().expect("no lock of the pool is held across a panic")
+            self.0.lock().expect("no model panics under a lock")
         }
     }
 
@@ -132,7 +133,7 @@ mod chosen {
         }
 
         pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
-            self.0.wait(guard).expect("no lock of the pool is held across a panic")
+            self.0.wait(guard).expect("no model panics under a lock")
         }
 
         pub(crate) fn notify_one(&self) {

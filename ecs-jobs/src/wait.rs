@@ -33,7 +33,9 @@ pub(crate) fn share(shared: &Shared, seat: &Seat, work: &dyn Work, body: impl Fn
 /// else sleeps (docs/job-sleep.md, section 4).
 pub(crate) fn wait_until_done(shared: &Shared, seat: &Seat, group: &Group, own: Option<&dyn Work>) {
     while !group.is_done() {
-        let has_news = || has_news(shared, seat, group, own);
+        let has_news = || has_news(shared, group, own);
+        // What this thread helps with may take long.
+        seat.feed_thieves(shared);
         // The rest is often a matter of a microsecond, less than a sleep costs.
         if help_once(shared, seat, group, own) || spin_until(has_news) {
             continue;
@@ -48,20 +50,16 @@ pub(crate) fn wait_until_done(shared: &Shared, seat: &Seat, group: &Group, own: 
 }
 
 fn help_once(shared: &Shared, seat: &Seat, group: &Group, own: Option<&dyn Work>) -> bool {
-    if let Some(work) = own.filter(|work| can_help(seat, *work)) {
+    if let Some(work) = own.filter(|work| work.has_work()) {
         seat.inside(group, || work.help(seat.slot));
         return true;
     }
-    let visit = shared.enter(Reach::Below(NonNull::from(group)), seat.slot);
+    let visit = shared.enter(Reach::Below(NonNull::from(group)));
     visit.inspect(|visit| seat.help(visit)).is_some()
 }
 
-fn has_news(shared: &Shared, seat: &Seat, group: &Group, own: Option<&dyn Work>) -> bool {
+fn has_news(shared: &Shared, group: &Group, own: Option<&dyn Work>) -> bool {
     group.is_done()
-        || own.is_some_and(|work| can_help(seat, work))
-        || shared.open.has_work(Reach::Below(NonNull::from(group)), seat.slot)
-}
-
-fn can_help(seat: &Seat, work: &dyn Work) -> bool {
-    (seat.slot.is_some() || !work.needs_slot()) && work.has_work()
+        || own.is_some_and(Work::has_work)
+        || shared.open.has_work(Reach::Below(NonNull::from(group)))
 }

@@ -3,7 +3,7 @@
 mod support;
 
 use ecs_jobs::Pool;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 use support::{pool, pools, wait_until, within};
 
@@ -95,5 +95,59 @@ fn joins_of_many_outside_threads_do_not_disturb_each_other() {
                 threads.spawn(|| assert_eq!(fibonacci(&pool, 12), 144));
             }
         });
+    });
+}
+
+#[test]
+fn halves_that_an_owner_comes_back_to_are_shared_with_idle_workers() {
+    const HALVES: usize = 24;
+
+    fn descend(pool: &Pool, depth: usize, heavy: &(dyn Fn() + Sync)) {
+        if depth > 0 {
+            pool.join(|| descend(pool, depth - 1, heavy), heavy);
+        }
+    }
+    within(Duration::from_secs(20), || {
+        // The owner is down at the end before the first worker is awake, so all
+        // halves but one are still private when it begins to run them.
+        let pool = pool(3);
+        let caller = std::thread::current().id();
+        let stolen = AtomicUsize::new(0);
+        descend(&pool, HALVES, &|| {
+            std::thread::sleep(Duration::from_millis(4));
+            let here = std::thread::current().id() == caller;
+            stolen.fetch_add(usize::from(!here), Ordering::Relaxed);
+        });
+        let stolen = stolen.into_inner();
+        assert!(stolen >= HALVES / 2, "three workers ran {stolen} of {HALVES} halves");
+    });
+}
+
+#[test]
+fn halves_are_shared_while_their_owner_helps_in_a_scope() {
+    within(Duration::from_secs(20), || {
+        // One worker is kept by the older half. The caller has one more, and runs
+        // a job that waits until the other worker has run that.
+        let pool = pool(2);
+        let (older_began, newest_ended) = (AtomicBool::new(false), AtomicBool::new(false));
+        let (jobs_began, all_ended) = (AtomicUsize::new(0), AtomicBool::new(false));
+        let caller = std::thread::current().id();
+        let job = || {
+            jobs_began.fetch_add(1, Ordering::SeqCst);
+            wait_until(|| jobs_began.load(Ordering::SeqCst) == 2);
+            if std::thread::current().id() == caller {
+                wait_until(|| newest_ended.load(Ordering::SeqCst));
+            }
+        };
+        let first = || {
+            wait_until(|| older_began.load(Ordering::SeqCst));
+            pool.scope(|scope| (0..2).for_each(|_| scope.spawn(|_| job())));
+            all_ended.store(true, Ordering::SeqCst);
+        };
+        let older = || {
+            older_began.store(true, Ordering::SeqCst);
+            wait_until(|| all_ended.load(Ordering::SeqCst));
+        };
+        pool.join(|| pool.join(first, || newest_ended.store(true, Ordering::SeqCst)), older);
     });
 }

@@ -1,10 +1,12 @@
-//! Flat loops: each index once, by all threads, with slots that are unique.
+//! Flat loops: each index once, by all threads, with slots unique in each call.
 
 mod support;
 
+use ecs_jobs::Pool;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::thread::ThreadId;
 use std::time::{Duration, Instant};
 use support::{pool, pools, within};
 
@@ -90,14 +92,15 @@ fn without_workers_a_loop_is_one_range_in_order() {
 }
 
 #[test]
-fn a_slot_is_never_in_use_by_two_threads() {
+fn a_slot_is_never_in_use_by_two_threads_of_one_call() {
     within(Duration::from_secs(30), || {
         for pool in pools() {
-            let slots: Vec<_> = (0..pool.parallelism()).map(|_| Mutex::new(0_u64)).collect();
             std::thread::scope(|threads| {
-                // Three outside threads at once: they share one slot.
+                // Three outside threads at once, each with slots of its own.
                 for _ in 0..3 {
                     threads.spawn(|| {
+                        let slots: Vec<_> =
+                            (0..pool.parallelism()).map(|_| Mutex::new(0_u64)).collect();
                         for _ in 0..20 {
                             pool.for_each_range_with_slot(50, |slot, range| {
                                 let mut sum = slots[slot].try_lock().expect("a slot of one's own");
@@ -105,17 +108,95 @@ fn a_slot_is_never_in_use_by_two_threads() {
                                 *sum += range.len() as u64;
                             });
                         }
+                        let total: u64 =
+                            slots.into_iter().map(|slot| slot.into_inner().unwrap()).sum();
+                        assert_eq!(total, 20 * 50);
                     });
                 }
             });
-            let total: u64 = slots.into_iter().map(|slot| slot.into_inner().unwrap()).sum();
-            assert_eq!(total, 3 * 20 * 50);
+        }
+    });
+}
+
+/// Which thread has run batches with which slot.
+struct SlotOwners(Vec<Mutex<Option<ThreadId>>>);
+
+impl SlotOwners {
+    fn new(pool: &Pool) -> Self {
+        Self((0..pool.parallelism()).map(|_| Mutex::new(None)).collect())
+    }
+
+    fn check(&self, slot: usize) {
+        let here = std::thread::current().id();
+        let owner = *self.0[slot].lock().unwrap().get_or_insert(here);
+        assert_eq!(owner, here, "slot {slot} has two threads");
+    }
+}
+
+#[test]
+fn a_slot_stays_with_one_thread_through_a_call_and_the_calls_inside_it() {
+    within(Duration::from_secs(30), || {
+        let rounds = if cfg!(miri) { 1 } else { 10 };
+        for pool in pools() {
+            let call = || {
+                let owners = SlotOwners::new(&pool);
+                let batch = |slot, _| {
+                    owners.check(slot);
+                    work_for(Duration::from_micros(if cfg!(miri) { 0 } else { 20 }));
+                };
+                // Whoever waits in here helps with the loops below.
+                pool.scope(|scope| {
+                    for _ in 0..4 {
+                        scope.spawn(|_| {
+                            let inner = || pool.for_each_range_with_slot(8, batch);
+                            pool.join(inner, inner);
+                            pool.for_each_range_with_slot(4, |slot, range| {
+                                batch(slot, range);
+                                inner();
+                            });
+                        });
+                    }
+                });
+            };
+            std::thread::scope(|threads| {
+                for _ in 0..3 {
+                    threads.spawn(|| (0..rounds).for_each(|_| call()));
+                }
+            });
         }
     });
 }
 
 #[test]
-fn a_loop_with_slots_inside_a_job_of_an_outside_thread_without_slot_ends() {
+fn slots_are_unique_in_the_calls_that_workers_make_into_another_pool() {
+    within(Duration::from_secs(30), || {
+        let (outer, inner) = (pool(2), pool(2));
+        outer.for_each_index(12, |_| {
+            let owners = SlotOwners::new(&inner);
+            inner.for_each_range_with_slot(12, |slot, _| {
+                owners.check(slot);
+                work_for(Duration::from_micros(if cfg!(miri) { 0 } else { 20 }));
+                // Back into the first pool, and there a call of its own.
+                let owners = SlotOwners::new(&outer);
+                outer.for_each_range_with_slot(3, |slot, _| owners.check(slot));
+            });
+        });
+    });
+}
+
+#[test]
+fn a_loop_may_be_as_long_as_indices_go() {
+    for pool in pools() {
+        let count = AtomicUsize::new(0);
+        pool.for_each_range(usize::MAX, |range| {
+            count.fetch_add(range.len(), Ordering::Relaxed);
+        });
+        assert_eq!(count.into_inner(), usize::MAX);
+    }
+}
+
+#[test]
+fn loops_with_slots_inside_jobs_of_several_outside_threads_end() {
     within(Duration::from_secs(30), || {
         for pool in pools() {
             let count = AtomicU64::new(0);

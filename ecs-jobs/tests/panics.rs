@@ -6,7 +6,7 @@ use ecs_jobs::Pool;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use support::{pools, within};
+use support::{pools, wait_until, within};
 
 #[derive(Debug, PartialEq)]
 struct Reason(usize);
@@ -134,7 +134,7 @@ fn a_stolen_half_that_panics_is_resumed_at_the_join() {
         let stolen = AtomicUsize::new(0);
         let reason = reason_of(|| {
             pool.join(
-                || support::wait_until(|| stolen.load(Ordering::SeqCst) == 1),
+                || wait_until(|| stolen.load(Ordering::SeqCst) == 1),
                 || {
                     stolen.store(1, Ordering::SeqCst);
                     panic_with(Reason(7));
@@ -184,6 +184,82 @@ fn a_panic_passes_through_nested_calls_and_is_resumed_once() {
             });
         });
         assert_eq!(caught_inside.into_inner(), 1);
+        still_works(&pool);
+    }
+}
+
+/// Panics when dropped, which during another panic would abort the process.
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        panic_with(Reason(99));
+    }
+}
+
+#[test]
+fn what_a_half_that_did_not_start_owns_may_panic_when_dropped() {
+    for pool in pools() {
+        let bomb = Bomb;
+        let second = move || drop(bomb);
+        assert_eq!(reason_of(|| pool.join(|| panic_with(Reason(1)), second)), Reason(1));
+        still_works(&pool);
+    }
+}
+
+#[test]
+fn the_result_of_the_first_half_may_panic_when_dropped() {
+    within(Duration::from_secs(20), || {
+        for pool in pools() {
+            let untaken = || pool.join(|| Bomb, || panic_with(Reason(2)));
+            assert_eq!(reason_of(untaken), Reason(2));
+            still_works(&pool);
+        }
+        let pool = support::pool(1);
+        let started = AtomicUsize::new(0);
+        let first = || {
+            wait_until(|| started.load(Ordering::SeqCst) == 1);
+            Bomb
+        };
+        let stolen = || {
+            started.store(1, Ordering::SeqCst);
+            panic_with(Reason(3))
+        };
+        assert_eq!(reason_of(|| pool.join(first, stolen)), Reason(3));
+        still_works(&pool);
+    });
+}
+
+#[test]
+fn what_a_stolen_half_leaves_may_panic_when_dropped() {
+    within(Duration::from_secs(20), || {
+        let pool = support::pool(1);
+        for panics in [false, true] {
+            let started = AtomicUsize::new(0);
+            let first = || {
+                wait_until(|| started.load(Ordering::SeqCst) == 1);
+                panic_with(Reason(4))
+            };
+            let stolen = || {
+                started.store(1, Ordering::SeqCst);
+                if panics { resume_unwind(Box::new(Bomb)) } else { Bomb }
+            };
+            assert_eq!(reason_of(|| pool.join(first, stolen)), Reason(4));
+            still_works(&pool);
+        }
+    });
+}
+
+#[test]
+fn the_result_of_a_scope_body_may_panic_when_dropped() {
+    for pool in pools() {
+        let call = || {
+            pool.scope(|scope| {
+                scope.spawn(|_| panic_with(Reason(5)));
+                Bomb
+            })
+        };
+        assert_eq!(reason_of(call), Reason(5));
         still_works(&pool);
     }
 }

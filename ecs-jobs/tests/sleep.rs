@@ -2,7 +2,7 @@
 
 mod support;
 
-use ecs_jobs::{Pool, Threads};
+use ecs_jobs::{Pool, PoolError, Threads};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use support::{pool, wait_until, within};
@@ -101,6 +101,15 @@ fn a_pool_counts_its_workers_and_the_helping_caller() {
         let pool = Pool::new(threads).expect("two threads are granted");
         assert_eq!(pool.worker_count(), worker_count);
         assert_eq!(pool.parallelism(), worker_count + 1);
+    }
+}
+
+#[test]
+fn more_workers_than_a_pool_can_have_are_an_error() {
+    for wanted in [Threads::WORKER_COUNT_MAX + 1, usize::MAX / 2, usize::MAX] {
+        let error = Pool::new(Threads::Own(wanted)).expect_err("there is a limit");
+        assert!(matches!(error, PoolError::TooManyWorkers { wanted: said } if said == wanted));
+        assert!(error.to_string().contains(&wanted.to_string()));
     }
 }
 

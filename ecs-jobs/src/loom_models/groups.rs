@@ -1,6 +1,6 @@
 //! The end of a group against the owner who frees it, and the counter of loops.
 
-#![expect(unsafe_code, reason = "the last decrement of a group is unsafe, and modelled here")]
+#![expect(unsafe_code, reason = "opening a group and its last decrement are modelled here")]
 
 use super::explore;
 use crate::deque::Injector;
@@ -77,33 +77,80 @@ impl Work for Tasks {
         !self.queue.is_empty()
     }
 
-    fn help(&self, _slot: Option<usize>) {
+    fn help(&self, _slot: usize) {
         while self.queue.steal().is_some() {
             self.group.finish_job();
         }
     }
 }
 
+/// Another thread brings a job into a group, which its owner has to run.
+fn spawn_against_park(shared: Shared) {
+    let shared = Arc::new(shared);
+    Seat::with(&shared, |seat| {
+        let tasks = Arc::new(Tasks { group: Group::new(1, seat.parker), queue: Injector::new() });
+        let spawner = thread::spawn({
+            let (shared, tasks) = (Arc::clone(&shared), Arc::clone(&tasks));
+            move || {
+                tasks.queue.push(1);
+                shared.announce_work(&tasks.group, 1);
+            }
+        });
+        wait_until_done(&shared, seat, &tasks.group, Some(&*tasks));
+        spawner.join().unwrap();
+    });
+}
+
 #[test]
 fn work_that_a_foreign_thread_brings_is_not_missed_by_an_owner_that_parks() {
-    explore("spawn against owner's park", || {
+    explore("spawn against owner's park", || spawn_against_park(Shared::new(0).0));
+}
+
+#[test]
+fn a_wake_up_that_a_worker_wastes_does_not_leave_the_owner_asleep() {
+    explore("spawn against owner's park beside a busy worker", || {
+        let (shared, _benches) = Shared::new(1);
+        // This worker will be woken, and take something else, without an end.
+        shared.idle.announce(0);
+        spawn_against_park(shared);
+    });
+}
+
+#[test]
+fn work_in_a_group_below_is_not_missed_by_an_owner_that_parks() {
+    explore("group opened below against owner's park", || {
         let (shared, _benches) = Shared::new(0);
         let shared = Arc::new(shared);
         Seat::with(&shared, |seat| {
-            // Counts one for a job that never ends by itself: the spawner's.
-            let tasks =
-                Arc::new(Tasks { group: Group::new(0, seat.parker), queue: Injector::new() });
-            tasks.group.add_one();
-            let spawner = thread::spawn({
-                let (shared, tasks) = (Arc::clone(&shared), Arc::clone(&tasks));
+            let above = Frame::new(1, seat.parker);
+            let opener = thread::spawn({
+                let (above, shared) = (Arc::clone(&above), Arc::clone(&shared));
                 move || {
-                    tasks.queue.push(1);
-                    shared.announce_work(&tasks.group, 1);
+                    open_below(&above.group, &shared);
+                    above.finish_one(&shared);
                 }
             });
-            wait_until_done(&shared, seat, &tasks.group, Some(&*tasks));
-            spawner.join().unwrap();
+            wait_until_done(&shared, seat, &above.group, None);
+            above.free();
+            opener.join().unwrap();
         });
+    });
+}
+
+/// A job of `above` that opens a group with a task in it. It does not help, so
+/// that it ends only if the owner of `above` comes.
+fn open_below(above: &Group, shared: &Shared) {
+    Seat::with(shared, |seat| {
+        let below = Tasks { group: Group::new(1, seat.parker), queue: Injector::new() };
+        // SAFETY: `above` counts the job that runs this function (J-3).
+        unsafe { below.group.set_parent(Some(NonNull::from(above))) };
+        // SAFETY: closed and outwaited below (J-1, J-2).
+        unsafe { shared.open.open(&below) };
+        below.queue.push(1);
+        shared.announce_work(&below.group, 1);
+        wait_until_done(shared, seat, &below.group, None);
+        shared.open.close(&below);
+        wait_until_done(shared, seat, &below.group, None);
     });
 }
 

@@ -5,6 +5,7 @@
 
 use super::explore;
 use super::groups::Frame;
+use super::halves::two_jobs_for_two_workers;
 use super::sleep::Sleepers;
 use crate::seat::Seat;
 use crate::shared::Shared;
@@ -65,6 +66,24 @@ fn push_without_notify() {
         });
         pool.queue.push(7);
         assert_eq!(worker.join().unwrap(), 7);
+    });
+}
+
+#[test]
+fn a_wake_up_that_is_not_passed_on_is_caught() {
+    must_fail("wake_up_kept", "deadlock");
+}
+
+#[test]
+#[ignore = "must fail: run by its twin"]
+fn wake_up_kept() {
+    two_jobs_for_two_workers("twin: wake-up kept", |shared, worker| {
+        shared.idle.announce(worker);
+        if shared.has_news() {
+            let _spent = shared.idle.cancel(worker);
+        } else {
+            shared.idle.sleep(worker, &shared.parkers);
+        }
     });
 }
 

@@ -16,17 +16,24 @@ pub enum Threads {
     None,
     /// This many worker threads of the pool's own. The thread that calls into
     /// the pool helps, so on N cores N - 1 workers are enough. `Own(0)` is the
-    /// same as `None`.
+    /// same as `None`, and [`WORKER_COUNT_MAX`](Self::WORKER_COUNT_MAX) is the
+    /// most that a pool takes.
     Own(usize),
 }
 
 impl Threads {
+    /// The most workers that a pool can have.
+    ///
+    /// More than any machine has cores, and little enough that what the pool
+    /// keeps for each of them always fits.
+    pub const WORKER_COUNT_MAX: usize = 4096;
+
     /// One worker per core but one: the caller's.
     ///
     /// Where the number of cores is not known there are no workers.
     #[must_use]
     pub fn all_cores() -> Self {
-        Self::Own(core_count().map_or(0, |count| count - 1))
+        Self::Own(core_count().map_or(0, |count| count - 1).min(Self::WORKER_COUNT_MAX))
     }
 
     fn worker_count(self) -> usize {
@@ -41,6 +48,11 @@ impl Threads {
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum PoolError {
+    /// More than [`Threads::WORKER_COUNT_MAX`] workers were asked for.
+    TooManyWorkers {
+        /// How many were asked for.
+        wanted: usize,
+    },
     /// The system refused a worker thread. The ones before it have ended.
     ThreadRefused {
         /// Which worker it was, counted from zero.
@@ -53,6 +65,10 @@ pub enum PoolError {
 impl fmt::Display for PoolError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::TooManyWorkers { wanted } => {
+                let most = Threads::WORKER_COUNT_MAX;
+                write!(f, "{wanted} workers were asked for, and a pool has {most} at most")
+            }
             Self::ThreadRefused { worker, .. } => {
                 write!(f, "the system refused the thread of worker {worker}")
             }
@@ -63,6 +79,7 @@ impl fmt::Display for PoolError {
 impl std::error::Error for PoolError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
+            Self::TooManyWorkers { .. } => None,
             Self::ThreadRefused { source, .. } => Some(source),
         }
     }
@@ -117,13 +134,18 @@ impl PoolBuilder {
     ///
     /// # Errors
     ///
+    /// [`PoolError::TooManyWorkers`] if that is more than a pool can have, and
     /// [`PoolError::ThreadRefused`] if the system does not grant a thread.
     ///
     /// # Panics
     ///
     /// If the name contains a zero byte.
     pub fn build(self) -> Result<Pool, PoolError> {
-        let (shared, benches) = Shared::new(self.threads.worker_count());
+        let wanted = self.threads.worker_count();
+        if wanted > Threads::WORKER_COUNT_MAX {
+            return Err(PoolError::TooManyWorkers { wanted });
+        }
+        let (shared, benches) = Shared::new(wanted);
         let mut pool = Pool { shared: Arc::new(shared), threads: Vec::new() };
         for (worker, bench) in benches.into_iter().enumerate() {
             // On failure `pool` is dropped, which ends the threads so far.
