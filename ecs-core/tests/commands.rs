@@ -106,7 +106,9 @@ fn permuted(buffer_of: impl Fn(usize) -> usize, order: &[usize]) -> (u64, Vec<En
 fn it_does_not_matter_which_buffer_has_which_key_nor_who_records_first() {
     let expected = permuted(|_| 0, &[0, 1, 2, 3]);
     let orders = [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1], [1, 3, 0, 2]];
-    for order in orders {
+    // Miri is slow, and one order has shown it what there is to see.
+    let shown = if cfg!(miri) { 1 } else { orders.len() };
+    for order in orders.into_iter().rev().take(shown) {
         assert_eq!(permuted(|_| 0, &order), expected);
         assert_eq!(permuted(|job| job, &order), expected);
         assert_eq!(permuted(|job| 3 - job, &order), expected);

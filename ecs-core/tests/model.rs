@@ -29,10 +29,10 @@ fn run(seeds: std::ops::Range<u64>, len: usize) {
 
 #[test]
 fn short_programs_agree_with_the_model() {
-    run(if cfg!(miri) { 0..16 } else { 0..1200 }, if cfg!(miri) { 64 } else { 160 });
+    run(if cfg!(miri) { 0..4 } else { 0..1200 }, if cfg!(miri) { 64 } else { 160 });
 }
 
 #[test]
 fn long_programs_agree_with_the_model() {
-    run(if cfg!(miri) { 1000..1002 } else { 10_000..10_200 }, if cfg!(miri) { 200 } else { 700 });
+    run(if cfg!(miri) { 1000..1001 } else { 10_000..10_200 }, if cfg!(miri) { 100 } else { 700 });
 }
