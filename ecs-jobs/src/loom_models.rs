@@ -1,7 +1,7 @@
 //! The pool's protocols under loom, which tries the schedules one by one.
 //!
 //! ```text
-//! RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=2 CARGO_TARGET_DIR=/tmp/t-loom \
+//! RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=2 \
 //!     cargo test -p ecs-jobs --release --lib loom_models -- --nocapture
 //! ```
 //!

@@ -1,7 +1,7 @@
 //! The two protocols of this crate that threads come to an agreement through, under loom.
 //!
 //! ```text
-//! RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 CARGO_TARGET_DIR=/tmp/t-loom \
+//! RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 \
 //!     cargo test -p ecs-core --release --lib loom_models -- --nocapture
 //! ```
 //!
