@@ -50,12 +50,18 @@ impl std::fmt::Debug for PanicSlot {
 /// job that has not started.
 ///
 /// Whatever it is may itself panic when dropped, which on top of a panic that is
-/// under way would abort the process. That second one is forgotten rather than
-/// chased for ever.
+/// under way would abort the process. So may the payload of that panic, and so
+/// on: after a few of them the last one is forgotten rather than chased for ever.
 pub(crate) fn discard<T>(value: T) {
-    if let Err(second) = catch(|| drop(value)) {
-        std::mem::forget(second);
+    const CHASED_MAX: usize = 8;
+    let Err(mut payload) = catch(|| drop(value)) else { return };
+    for _ in 0..CHASED_MAX {
+        match catch(|| drop(payload)) {
+            Ok(()) => return,
+            Err(next) => payload = next,
+        }
     }
+    std::mem::forget(payload);
 }
 
 /// Runs `job`. The pool does not look at what a panicking job may have left
