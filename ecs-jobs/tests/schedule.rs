@@ -429,7 +429,7 @@ struct Refusal {
 
 /// As the first argument of a system: waits until the others will be refused, and tells when they
 /// have been.
-struct Patience<'a>(ecs_core::Res<'a, Refusal>);
+struct Patience<'a>(Res<'a, Refusal>);
 
 impl SystemParam for Patience<'_> {
     type State = ();

@@ -22,7 +22,7 @@ const TUNNEL_MAX: usize = 12;
 const PLUG_MAX: usize = 3;
 /// How many dug tiles are remembered.
 const DUG_CELLS_MAX: usize = 1_024;
-/// How many places are looked at before there is nothing to do for now.
+/// How many places are looked at before a tick goes by without an edit.
 const TRIES: usize = 1_000;
 
 const ORTHOGONAL: [Direction; 4] =

@@ -51,6 +51,8 @@ mod query;
 mod run;
 mod system;
 
+pub use ecs_core::{Res, ResMut};
+
 pub use self::access::SystemAccess;
 pub use self::builder::{IntoSystem, ScheduleBuilder, SystemConfig};
 #[doc(hidden)]
@@ -60,7 +62,7 @@ pub use self::commands::Commands;
 pub use self::commands::CommandsState;
 pub use self::error::{Ambiguity, ScheduleError};
 pub use self::function::{FunctionSystem, SystemFunction};
-pub use self::param::{Claims, Local, Lookup, Res, ResMut, RunContext, SystemParam, Toggles};
+pub use self::param::{Claims, Local, Lookup, RunContext, SystemParam, Toggles};
 pub use self::query::Query;
 #[doc(hidden)]
 pub use self::query::QueryState;

@@ -5,7 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 use ecs_core::{
     ClaimPlan, ClaimView, CommandBuffer, Component, EnabledMut, Entity, QueryData,
-    QueryEntityError, View, ViewPlan, World, WorldCell,
+    QueryEntityError, Res, ResMut, View, ViewPlan, World, WorldCell,
 };
 
 use super::access::SystemAccess;
@@ -47,12 +47,6 @@ pub trait SystemParam {
     }
 }
 
-/// Reads a resource.
-pub struct Res<'a, T>(ecs_core::Res<'a, T>);
-
-/// Writes a resource.
-pub struct ResMut<'a, T>(ecs_core::ResMut<'a, T>);
-
 impl<T: Send + Sync + 'static> SystemParam for Res<'_, T> {
     type State = ();
     type Item<'a> = Res<'a, T>;
@@ -62,7 +56,7 @@ impl<T: Send + Sync + 'static> SystemParam for Res<'_, T> {
     }
 
     fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<Res<'a, T>, String> {
-        context.cell.resource().map(Res).map_err(|error| error.to_string())
+        context.cell.resource().map_err(|error| error.to_string())
     }
 }
 
@@ -75,41 +69,7 @@ impl<T: Send + Sync + 'static> SystemParam for ResMut<'_, T> {
     }
 
     fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<ResMut<'a, T>, String> {
-        context.cell.resource_mut().map(ResMut).map_err(|error| error.to_string())
-    }
-}
-
-impl<T> Deref for Res<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T> Deref for ResMut<'_, T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T> DerefMut for ResMut<'_, T> {
-    fn deref_mut(&mut self) -> &mut T {
-        &mut self.0
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for Res<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
-    }
-}
-
-impl<T: fmt::Debug> fmt::Debug for ResMut<'_, T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        (**self).fmt(f)
+        context.cell.resource_mut().map_err(|error| error.to_string())
     }
 }
 
