@@ -5,39 +5,51 @@ use core::num::NonZeroU32;
 
 use crate::archetype::ArchetypeId;
 use crate::entity::{Entity, GENERATION_MAX};
-use crate::storage::RowAddress;
+use crate::storage::{Directory, Place, RowAddress};
 
-/// Where an entity's row is.
+/// Where an entity's row is: in one word, and spelt out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
     pub(crate) archetype: ArchetypeId,
     pub(crate) address: RowAddress,
+    pub(crate) place: Place,
 }
 
-/// One place of the table: 16 bytes, so that a lookup touches one cache line.
+impl Location {
+    #[inline]
+    pub(crate) fn resolve(place: Place, directory: &Directory) -> Self {
+        let (owner, address) = directory.resolve(place);
+        Self { archetype: ArchetypeId(owner), address, place }
+    }
+}
+
+/// One entry of the table: 8 bytes, since at random a lookup costs what it has to bring into the
+/// cache.
+///
+/// ```text
+/// generation        word
+/// 0 | generation    place of the row            somebody lives here
+/// 1 | generation    index of the next free      free, or a mark: RESERVED, RETIRED
+/// ```
 #[derive(Clone, Copy, Debug)]
 struct Slot {
-    /// Of the entity that is here, or of the next one that will be.
-    generation: NonZeroU32,
-    /// The archetype, or what the slot is used for while nobody is here.
-    archetype: u32,
-    /// The chunk, or the next free slot.
-    chunk: u32,
-    row: u32,
+    /// Of the entity that is here, or, with [`EMPTY`] set, of the next one that will be.
+    generation: u32,
+    word: u32,
 }
 
-/// In place of an archetype: the slot is on the free list.
-const FREE: u32 = u32::MAX;
-/// In place of an archetype: a handle was given out, the entity is yet to come.
-const RESERVED: u32 = u32::MAX - 2;
-/// The first of the numbers that are no archetype.
-const NOT_LIVE: u32 = RESERVED;
-/// In place of an archetype: every generation was used, nobody will be here again.
-const RETIRED: u32 = u32::MAX - 1;
+/// In the generation: nobody is here. No live handle has this bit, which marks deferred ones.
+const EMPTY: u32 = !GENERATION_MAX;
 /// Ends the free list.
 const NOBODY: u32 = u32::MAX;
+/// In an empty slot: a handle was given out, the entity is yet to come.
+const RESERVED: u32 = u32::MAX - 1;
+/// In an empty slot: every generation was used, nobody will be here again.
+const RETIRED: u32 = u32::MAX - 2;
+/// The first index that is a mark.
+const INDEX_END: u32 = RETIRED;
 
-/// Handles, generations and locations. A live entity is in exactly one row (I-1).
+/// Handles, generations and places. A live entity is in exactly one row (I-1).
 ///
 /// Freed slots are used again last in, first out: the handles that a run of the same operations
 /// gets are the same every time.
@@ -74,35 +86,40 @@ impl Entities {
     pub(crate) fn available_min(&self) -> usize {
         // Asks for the panic, should not even one be left.
         _ = self.next();
-        (NOBODY as usize).saturating_sub(self.slots.len()).max(1)
+        (INDEX_END as usize).saturating_sub(self.slots.len()).max(1)
     }
 
     /// The handle that the next [`allocate`](Self::allocate) will give.
     pub(crate) fn next(&self) -> Entity {
         match self.slots.get(self.free_head as usize) {
-            Some(slot) => Entity::new(self.free_head, slot.generation),
+            Some(slot) => Entity::new(self.free_head, slot.next_generation()),
             None => Entity::new(self.new_index(), NonZeroU32::MIN),
         }
     }
 
     /// The index of a slot that is yet to be made.
+    #[inline]
     fn new_index(&self) -> u32 {
-        let index = u32::try_from(self.slots.len()).expect("fewer than 2^32 entities");
-        assert!(index != NOBODY, "fewer than 2^32 - 1 entities");
-        index
+        u32::try_from(self.slots.len())
+            .ok()
+            .filter(|&index| index < INDEX_END)
+            .expect("a world has fewer than 2^32 - 3 entities")
     }
 
-    /// A new entity, whose row is at `location`.
-    pub(crate) fn allocate(&mut self, location: Location) -> Entity {
-        let entity = self.next();
-        let slot = Slot::at(entity, location);
-        match self.slots.get_mut(entity.index() as usize) {
-            Some(free) => {
-                self.free_head = free.chunk;
-                *free = slot;
-            }
-            None => self.slots.push(slot),
-        }
+    /// A new entity, whose row is at `place`.
+    #[inline]
+    pub(crate) fn allocate(&mut self, place: Place) -> Entity {
+        let head = self.free_head as usize;
+        let entity = if let Some(free) = self.slots.get_mut(head) {
+            let entity = Entity::new(self.free_head, free.next_generation());
+            self.free_head = free.word;
+            *free = Slot::at(entity, place);
+            entity
+        } else {
+            let entity = Entity::new(self.new_index(), NonZeroU32::MIN);
+            self.slots.push(Slot::at(entity, place));
+            entity
+        };
         self.live_count += 1;
         entity
     }
@@ -111,48 +128,47 @@ impl Entities {
     ///
     /// To be followed by [`activate`](Self::activate) or by [`release`](Self::release).
     pub(crate) fn reserve_one(&mut self) -> Entity {
-        let nowhere =
-            Location { archetype: ArchetypeId::EMPTY, address: RowAddress { chunk: 0, row: 0 } };
-        let entity = self.allocate(nowhere);
-        self.slots[entity.index() as usize].archetype = RESERVED;
+        let entity = self.allocate(Place::from_bits(0));
+        self.slots[entity.index() as usize] =
+            Slot { generation: entity.generation() | EMPTY, word: RESERVED };
         self.live_count -= 1;
         entity
     }
 
     /// Lets a reserved entity live.
-    pub(crate) fn activate(&mut self, entity: Entity, location: Location) {
+    pub(crate) fn activate(&mut self, entity: Entity, place: Place) {
         debug_assert!(self.is_reserved(entity));
         self.live_count += 1;
-        self.set_location(entity, location);
+        self.slots[entity.index() as usize] = Slot::at(entity, place);
     }
 
     /// Gives up a reserved handle.
     pub(crate) fn release(&mut self, entity: Entity) {
         debug_assert!(self.is_reserved(entity));
         self.live_count += 1;
+        self.slots[entity.index() as usize].generation = entity.generation();
         self.free(entity);
     }
 
     pub(crate) fn is_reserved(&self, entity: Entity) -> bool {
         let slot = self.slots.get(entity.index() as usize);
         slot.is_some_and(|slot| {
-            slot.archetype == RESERVED && slot.generation.get() == entity.generation()
+            slot.word == RESERVED && slot.generation == entity.generation() | EMPTY
         })
     }
 
     /// Forgets an entity that is alive. Its handle is stale from now on.
+    #[inline]
     pub(crate) fn free(&mut self, entity: Entity) {
         let index = entity.index();
-        let head = self.free_head;
         let slot = &mut self.slots[index as usize];
-        debug_assert_eq!(slot.generation.get(), entity.generation());
-        match slot.generation.checked_add(1).filter(|next| next.get() <= GENERATION_MAX) {
-            Some(next) => {
-                *slot = Slot { generation: next, archetype: FREE, chunk: head, row: 0 };
-                self.free_head = index;
-            }
+        debug_assert_eq!(slot.generation, entity.generation());
+        if entity.generation() < GENERATION_MAX {
+            *slot = Slot { generation: (entity.generation() + 1) | EMPTY, word: self.free_head };
+            self.free_head = index;
+        } else {
             // Wrapping would let an old handle name a new entity.
-            None => slot.archetype = RETIRED,
+            *slot = Slot { generation: GENERATION_MAX | EMPTY, word: RETIRED };
         }
         self.live_count -= 1;
     }
@@ -161,83 +177,83 @@ impl Entities {
     pub(crate) fn clear(&mut self) {
         // From the back, so that slots are used again from the front.
         for index in (0..self.slots.len()).rev() {
-            let slot = self.slots[index];
-            if slot.archetype < NOT_LIVE {
-                self.free(Entity::new(index_of(index), slot.generation));
+            let generation = self.slots[index].generation;
+            let index = u32::try_from(index).expect("slots are fewer than 2^32");
+            if let Some(generation) = live_generation(generation) {
+                self.free(Entity::new(index, generation));
             }
         }
     }
 
     /// Where this entity is, if it is alive.
     #[inline]
-    pub(crate) fn get(&self, entity: Entity) -> Option<Location> {
+    pub(crate) fn get(&self, entity: Entity) -> Option<Place> {
         let slot = self.slots.get(entity.index() as usize)?;
-        (slot.generation.get() == entity.generation() && slot.archetype < NOT_LIVE)
-            .then(|| slot.location())
+        // A deferred handle has the bit that an empty slot has.
+        (slot.generation == entity.generation() && !entity.is_deferred())
+            .then(|| Place::from_bits(slot.word))
+    }
+
+    /// Where this entity is, spelt out, if it is alive.
+    #[inline]
+    pub(crate) fn locate(&self, entity: Entity, directory: &Directory) -> Option<Location> {
+        self.get(entity).map(|place| Location::resolve(place, directory))
     }
 
     /// Writes down where a live entity has gone.
     #[inline]
-    pub(crate) fn set_location(&mut self, entity: Entity, location: Location) {
+    pub(crate) fn set_place(&mut self, entity: Entity, place: Place) {
         let slot = &mut self.slots[entity.index() as usize];
-        debug_assert_eq!(slot.generation.get(), entity.generation());
-        *slot = Slot::at(entity, location);
+        debug_assert_eq!(slot.generation, entity.generation());
+        slot.word = place.to_bits();
     }
 
     /// Whether the free list, the slots and the count agree; part of I-1.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
-        let live = self.slots.iter().filter(|slot| slot.archetype < NOT_LIVE).count();
+        let live = self.slots.iter().filter(|slot| slot.generation & EMPTY == 0).count();
         if live != self.live_count {
             return Err("the count of live entities is off");
         }
-        let free = self.slots.iter().filter(|slot| slot.archetype == FREE).count();
+        let is_free = |slot: &Slot| {
+            slot.generation & EMPTY != 0 && slot.word != RESERVED && slot.word != RETIRED
+        };
+        let free = self.slots.iter().filter(|slot| is_free(slot)).count();
         let mut listed = 0;
         let mut next = self.free_head;
         while let Some(slot) = self.slots.get(next as usize) {
-            if slot.archetype != FREE || listed > free {
+            if !is_free(slot) || listed > free {
                 return Err("the free list runs through a slot in use, or in a circle");
             }
             listed += 1;
-            next = slot.chunk;
+            next = slot.word;
         }
         if listed == free && next == NOBODY { Ok(()) } else { Err("the free list misses a slot") }
     }
 }
 
 impl Slot {
-    fn at(entity: Entity, location: Location) -> Self {
-        let Location { archetype, address } = location;
-        debug_assert!(archetype.0 < NOT_LIVE);
-        Self {
-            generation: entity.generation_non_zero(),
-            archetype: archetype.0,
-            chunk: index_of(address.chunk),
-            row: index_of(address.row),
-        }
+    #[inline]
+    fn at(entity: Entity, place: Place) -> Self {
+        Self { generation: entity.generation(), word: place.to_bits() }
     }
 
-    fn location(&self) -> Location {
-        let address = RowAddress { chunk: self.chunk as usize, row: self.row as usize };
-        Location { archetype: ArchetypeId(self.archetype), address }
+    /// The generation of the next entity that will be in this free slot.
+    #[inline]
+    fn next_generation(self) -> NonZeroU32 {
+        NonZeroU32::new(self.generation & GENERATION_MAX).expect("a generation is never zero")
     }
 }
 
-/// An index as the table keeps it: no archetype has 2^32 chunks, and no chunk 2^32 rows.
-#[expect(
-    clippy::cast_possible_truncation,
-    reason = "checked in debug builds, and out of reach: 2^32 chunks are 64 TiB"
-)]
-fn index_of(index: usize) -> u32 {
-    debug_assert!(u32::try_from(index).is_ok());
-    index as u32
+/// The generation of whoever is in a slot.
+fn live_generation(generation: u32) -> Option<NonZeroU32> {
+    NonZeroU32::new(generation).filter(|generation| generation.get() & EMPTY == 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const HERE: Location =
-        Location { archetype: ArchetypeId::EMPTY, address: RowAddress { chunk: 0, row: 0 } };
+    const HERE: Place = Place::from_bits(0);
 
     #[test]
     fn a_freed_slot_is_used_again_under_another_generation() {
@@ -257,8 +273,8 @@ mod tests {
     fn a_slot_whose_generations_are_exhausted_is_retired() {
         let mut entities = Entities::new();
         let first = entities.allocate(HERE);
-        entities.slots[0].generation = NonZeroU32::new(GENERATION_MAX).expect("not zero");
-        let last = Entity::new(first.index(), entities.slots[0].generation);
+        entities.slots[0].generation = GENERATION_MAX;
+        let last = Entity::new(first.index(), NonZeroU32::new(GENERATION_MAX).expect("not zero"));
         entities.free(last);
         entities.check().expect("consistent");
         assert_eq!(entities.get(last), None);
@@ -266,6 +282,29 @@ mod tests {
         assert_ne!(next.index(), first.index(), "the slot is never used again");
         entities.clear();
         assert_eq!(entities.live_count(), 0);
+        entities.check().expect("consistent");
+    }
+
+    #[test]
+    fn no_handle_names_an_empty_slot() {
+        let mut entities = Entities::new();
+        let free = entities.allocate(HERE);
+        let retired = entities.allocate(HERE);
+        entities.free(free);
+        entities.slots[1].generation = GENERATION_MAX;
+        entities.free(Entity::new(1, NonZeroU32::new(GENERATION_MAX).expect("not zero")));
+        let reserved = entities.reserve_one();
+        entities.check().expect("consistent");
+        for index in [free.index(), retired.index(), reserved.index()] {
+            for generation in [1, 2, 3, GENERATION_MAX] {
+                for bit in [0, EMPTY] {
+                    let bits = u64::from(generation | bit) << 32 | u64::from(index);
+                    let handle = Entity::from_bits(bits).expect("not zero");
+                    assert_eq!(entities.get(handle), None, "{handle}");
+                }
+            }
+        }
+        entities.release(reserved);
         entities.check().expect("consistent");
     }
 

@@ -58,10 +58,6 @@ impl Entity {
         self.generation.get()
     }
 
-    pub(crate) const fn generation_non_zero(self) -> NonZeroU32 {
-        self.generation
-    }
-
     /// Whether this handle stands for an entity that a command buffer has yet to spawn.
     ///
     /// No world knows such a handle; playback replaces it.

@@ -29,7 +29,7 @@ const LAYERS: &[&[&str]] = &[
 /// The files of each folder, bottom to top; files that know each other share an entry.
 const FOLDERS: &[(&str, &[&[&str]])] = &[
     ("component", &[&["erased"], &["registry"], &["set"]]),
-    ("storage", &[&["layout"], &["block"], &["bits"], &["chunks"]]),
+    ("storage", &[&["layout"], &["directory"], &["block"], &["bits"], &["chunks"]]),
     ("archetype", &[&["index"], &["rows"]]),
     (
         "query",

@@ -22,9 +22,6 @@ pub(crate) use rows::ForgottenRows;
 pub struct ArchetypeId(pub(crate) u32);
 
 impl ArchetypeId {
-    /// The archetype of entities without components, which every world starts with.
-    pub(crate) const EMPTY: Self = Self(0);
-
     /// The number itself.
     #[must_use]
     pub const fn index(self) -> usize {
@@ -76,7 +73,7 @@ impl Archetype {
             id,
             components,
             columns,
-            chunks: Chunks::new(&layouts, enableable_count),
+            chunks: Chunks::new(id.0, &layouts, enableable_count),
             needs_drop,
         }
     }

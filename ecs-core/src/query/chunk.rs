@@ -7,15 +7,26 @@ use super::data::{ColumnData, QueryData};
 use super::filter::QueryFilter;
 use super::plan::MatchOf;
 use crate::archetype::Archetype;
-use crate::entities::Entities;
+use crate::entities::{Entities, Location};
+use crate::entity::Entity;
 use crate::mask::Rows;
+use crate::storage::Directory;
 
 /// What every query of a world needs to know.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'w> {
     pub(crate) archetypes: &'w [Archetype],
     pub(crate) entities: &'w Entities,
+    pub(crate) directory: &'w Directory,
     pub(crate) version: u64,
+}
+
+impl Source<'_> {
+    /// Where this entity is, if it is alive.
+    #[inline]
+    pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
+        self.entities.locate(entity, self.directory)
+    }
 }
 
 /// The rows of one chunk that a query visits.

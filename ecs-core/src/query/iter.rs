@@ -151,7 +151,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// # Errors
     /// Where the entity is not in the world, or does not match the query.
     pub fn into_get(self, entity: Entity) -> Result<Q::Item<'w>, QueryEntityError> {
-        let location = self.source.entities.get(entity).ok_or(NoSuchEntity(entity))?;
+        let location = self.source.locate(entity).ok_or(NoSuchEntity(entity))?;
         let matches = self.matches.as_slice();
         let index = location.archetype.index();
         let found = matches

@@ -101,7 +101,7 @@ pub(crate) fn opened<'a, Q: QueryData>(
     slots: &[Option<Q::Slots>],
     entity: Entity,
 ) -> Result<(Q::Fetch<'a>, usize), QueryEntityError> {
-    let location = source.entities.get(entity).ok_or(NoSuchEntity(entity))?;
+    let location = source.locate(entity).ok_or(NoSuchEntity(entity))?;
     let index = location.archetype.index();
     let Some(Some(slots)) = slots.get(index) else {
         return Err(QueryEntityError::NotMatching(entity));

@@ -22,6 +22,12 @@ impl EnableBits {
         Self { words: Vec::new(), disabled: Vec::new(), words_per_chunk: capacity_max.div_ceil(64) }
     }
 
+    /// Makes sure that there is memory for one more chunk.
+    pub(crate) fn reserve_chunk(&mut self) {
+        self.words.reserve(self.words_per_chunk);
+        self.disabled.reserve(1);
+    }
+
     /// Makes room for one more chunk, with no rows.
     pub(crate) fn push_chunk(&mut self) {
         self.words.extend((0..self.words_per_chunk).map(|_| AtomicU64::new(0)));

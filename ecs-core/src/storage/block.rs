@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::ptr::NonNull;
 
+use super::directory::Directory;
 use super::layout::{BLOCK_BYTES, COLUMN_ALIGN};
 
 /// One block. Whoever holds it owns the memory; what lies in it is the holder's business.
@@ -46,10 +47,12 @@ impl Block {
     }
 }
 
-/// Hands out blocks and takes them back. Ordinary ones are kept for the next to ask.
+/// Hands out blocks and takes them back. Ordinary ones are kept for the next to ask. Also keeps the
+/// numbers of the chunks that the blocks become.
 #[derive(Debug, Default)]
 pub(crate) struct BlockPool {
     free: Vec<Block>,
+    pub(crate) directory: Directory,
 }
 
 impl BlockPool {

@@ -10,16 +10,10 @@ use core::ptr::NonNull;
 
 use super::bits::EnableBits;
 use super::block::{Block, BlockPool, ColumnStart};
+use super::directory::{ChunkId, Place, RowAddress};
 use super::layout::ChunkLayouts;
 use crate::entity::Entity;
 use crate::sync::{AtomicU64, Ordering};
-
-/// Where a row is inside its archetype.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct RowAddress {
-    pub(crate) chunk: usize,
-    pub(crate) row: usize,
-}
 
 /// Rows in chunks, packed: every chunk before the last used one is full (I-4).
 ///
@@ -28,6 +22,7 @@ pub(crate) struct RowAddress {
 /// blocks       ●         ●         ●               chunk reads lens, versions and bits, and
 /// starts     [c0 c1]   [c0 c1]   [c0 c1]           never touches the block
 /// lens         60        240       17
+/// ids          4         9         3
 /// versions   [c0 c1]   [c0 c1]   [c0 c1]
 /// bits       [......]  [......]  [......]          per enableable column
 /// ```
@@ -37,6 +32,8 @@ pub(crate) struct RowAddress {
 /// and goes at a border does not allocate each time.
 #[derive(Debug)]
 pub struct Chunks {
+    /// The index of the archetype that these are the chunks of.
+    owner: u32,
     layouts: ChunkLayouts,
     sizes: Box<[usize]>,
     blocks: Vec<Block>,
@@ -44,6 +41,8 @@ pub struct Chunks {
     /// start of a column without a size is no memory, but as well aligned.
     starts: Vec<ColumnStart>,
     lens: Vec<usize>,
+    /// The numbers under which the world knows these chunks.
+    ids: Vec<ChunkId>,
     versions: Vec<AtomicU64>,
     bits: Box<[EnableBits]>,
     used: usize,
@@ -60,15 +59,17 @@ pub(crate) struct TakenRow {
 }
 
 impl Chunks {
-    pub(crate) fn new(columns: &[Layout], enableable_count: usize) -> Self {
+    pub(crate) fn new(owner: u32, columns: &[Layout], enableable_count: usize) -> Self {
         let layouts = ChunkLayouts::new(columns);
         let bits = (0..enableable_count).map(|_| EnableBits::new(layouts.capacity_max())).collect();
         Self {
+            owner,
             layouts,
             sizes: columns.iter().map(Layout::size).collect(),
             blocks: Vec::new(),
             starts: Vec::new(),
             lens: Vec::new(),
+            ids: Vec::new(),
             versions: Vec::new(),
             bits,
             used: 0,
@@ -80,6 +81,11 @@ impl Chunks {
     #[inline]
     pub(crate) fn used_count(&self) -> usize {
         self.used
+    }
+
+    /// How many chunks there are, with rows or without.
+    pub(crate) fn all_count(&self) -> usize {
+        self.blocks.len()
     }
 
     /// How many rows there are in all chunks.
@@ -97,6 +103,12 @@ impl Chunks {
     /// How many rows this chunk can have.
     pub(crate) fn capacity(&self, chunk: usize) -> usize {
         self.layouts.of_chunk(chunk).capacity
+    }
+
+    /// The word for this row, which may be reserved.
+    #[inline]
+    pub(crate) fn place(&self, address: RowAddress) -> Place {
+        Place::new(self.ids[address.chunk], address.row)
     }
 
     /// The memory that all blocks take.
@@ -196,8 +208,17 @@ impl Chunks {
     }
 
     fn push_chunk(&mut self, pool: &mut BlockPool) {
+        // All memory first: where there is none, nothing has changed.
+        self.starts.reserve(self.sizes.len());
+        self.blocks.reserve(1);
+        self.lens.reserve(1);
+        self.ids.reserve(1);
+        self.versions.reserve(self.sizes.len());
+        self.bits.iter_mut().for_each(EnableBits::reserve_chunk);
+        pool.directory.prepare();
         let layout = self.layouts.of_chunk(self.blocks.len());
         let block = pool.take(layout.block);
+        self.ids.push(pool.directory.enter(self.owner, self.blocks.len()));
         for (&offset, &size) in layout.offsets.iter().zip(&self.sizes) {
             self.starts.push(ColumnStart(column_start(&block, offset, size)));
         }
@@ -327,12 +348,19 @@ impl Chunks {
     }
 
     fn pop_chunk(&mut self, pool: &mut BlockPool) {
-        let Some(block) = self.blocks.pop() else { return };
-        let layout = self.layouts.of_chunk(self.blocks.len()).block;
+        if let Some(id) = self.ids.pop() {
+            pool.directory.leave(id);
+        }
         self.lens.pop();
         self.starts.truncate(self.starts.len() - self.sizes.len());
         self.versions.truncate(self.versions.len() - self.sizes.len());
         self.bits.iter_mut().for_each(EnableBits::pop_chunk);
+        self.pop_block(pool);
+    }
+
+    fn pop_block(&mut self, pool: &mut BlockPool) {
+        let Some(block) = self.blocks.pop() else { return };
+        let layout = self.layouts.of_chunk(self.blocks.len()).block;
         // SAFETY: the block was taken with the layout of its place in the list (`push_chunk`).
         unsafe { pool.give_back(block, layout) };
     }
@@ -407,18 +435,12 @@ fn dangling(offset: usize) -> NonNull<u8> {
         .expect("columns start after the entities")
 }
 
-impl Chunks {
+impl Drop for Chunks {
     /// Frees every block. What lies in them is forgotten.
-    fn free(&mut self) {
+    fn drop(&mut self) {
         let mut nowhere = BlockPool::default();
         while !self.blocks.is_empty() {
-            self.pop_chunk(&mut nowhere);
+            self.pop_block(&mut nowhere);
         }
-    }
-}
-
-impl Drop for Chunks {
-    fn drop(&mut self) {
-        self.free();
     }
 }

@@ -3,9 +3,11 @@
 mod bits;
 mod block;
 mod chunks;
+mod directory;
 mod layout;
 
 pub(crate) use bits::EnableBits;
 pub(crate) use block::BlockPool;
 pub use chunks::Chunks;
-pub(crate) use chunks::{RowAddress, TakenRow};
+pub(crate) use chunks::TakenRow;
+pub(crate) use directory::{Directory, Place, RowAddress};

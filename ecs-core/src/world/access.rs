@@ -14,8 +14,7 @@ impl World {
     #[must_use]
     pub fn has<T: Component>(&self, entity: Entity) -> bool {
         let component = self.registry.get::<T>();
-        let archetype =
-            self.entities.get(entity).map(|location| self.archetypes.get(location.archetype));
+        let archetype = self.locate(entity).map(|location| self.archetypes.get(location.archetype));
         component.zip(archetype).is_some_and(|(id, archetype)| archetype.components().contains(id))
     }
 
@@ -24,7 +23,7 @@ impl World {
     /// # Errors
     /// Where the entity is not in the world, or lacks the component.
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, ComponentError> {
-        let location = self.entities.get(entity).ok_or(NoSuchEntity(entity))?;
+        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         let archetype = self.archetypes.get(location.archetype);
         let column = self.registry.get::<T>().and_then(|id| archetype.column_of(id));
         let column = column.ok_or_else(|| MissingComponent { entity, component: T::name() })?;
@@ -40,7 +39,7 @@ impl World {
     /// Where the entity is not in the world, or lacks the component.
     pub fn get_mut<T: Component>(&mut self, entity: Entity) -> Result<&mut T, ComponentError> {
         let version = self.next_version();
-        let location = self.entities.get(entity).ok_or(NoSuchEntity(entity))?;
+        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         let archetype = self.archetypes.get(location.archetype);
         let column = self.registry.get::<T>().and_then(|id| archetype.column_of(id));
         let column = column.ok_or_else(|| MissingComponent { entity, component: T::name() })?;
@@ -67,7 +66,12 @@ impl World {
         let version = self.next_version();
         let archetypes = self.archetypes.list();
         let matches = self.plans.matches::<Q, F>(&mut self.registry, archetypes);
-        let source = crate::query::Source { archetypes, entities: &self.entities, version };
+        let source = crate::query::Source {
+            archetypes,
+            entities: &self.entities,
+            directory: &self.blocks.directory,
+            version,
+        };
         // SAFETY: the world is borrowed exclusively for as long as the query lives; the cache holds
         // the plan of this very query, just extended (I-8).
         unsafe { Query::planned(source, matches) }

@@ -12,7 +12,7 @@ use crate::component::Component;
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
-use crate::storage::{Chunks, RowAddress, TakenRow};
+use crate::storage::{Chunks, Place, RowAddress, TakenRow};
 
 /// The entity is not in the world; the components that it was to be given are handed back.
 pub struct NotInserted<B> {
@@ -49,7 +49,7 @@ impl World {
     /// # Panics
     /// Where the bundle has a component twice.
     pub fn insert<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), NotInserted<B>> {
-        let Some(from) = self.entities.get(entity) else {
+        let Some(from) = self.locate(entity) else {
             return Err(NotInserted { entity, bundle });
         };
         let version = self.next_version();
@@ -74,13 +74,7 @@ impl World {
         copy_bits(source, from.address, target, to, &insertion.bit_moves);
         let keep = |column: usize| insertion.replaced.contains(&column);
         let taken = source.chunks.take_row(blocks, from.address, version, keep);
-        settle(
-            entities,
-            entity,
-            from,
-            Location { archetype: insertion.target, address: to },
-            &taken,
-        );
+        settle(entities, entity, from.place, target.chunks.place(to), &taken);
         if source.needs_drop {
             // SAFETY: the replaced values were kept behind the last row for us to drop; all books
             // are in order.
@@ -98,7 +92,7 @@ impl World {
     /// # Panics
     /// Where the bundle has a component twice.
     pub fn remove<B: Bundle>(&mut self, entity: Entity) -> Result<B, ComponentError> {
-        let from = self.entities.get(entity).ok_or(NoSuchEntity(entity))?;
+        let from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         let found =
             self.bundles.removal::<B>(from.archetype, &mut self.registry, &mut self.archetypes);
         let Some(removal) = found else {
@@ -125,13 +119,7 @@ impl World {
         // row is a live entity's (I-1) and forgotten at once.
         let removed = unsafe { B::read(starts.as_slice(), from.address.row) };
         let taken = source.chunks.take_row(&mut self.blocks, from.address, version, |_| false);
-        settle(
-            &mut self.entities,
-            entity,
-            from,
-            Location { archetype: removal.target, address: to },
-            &taken,
-        );
+        settle(&mut self.entities, entity, from.place, target.chunks.place(to), &taken);
         Ok(removed)
     }
 
@@ -170,7 +158,7 @@ impl World {
         &self,
         entity: Entity,
     ) -> Result<(Location, usize), ComponentError> {
-        let location = self.entities.get(entity).ok_or(NoSuchEntity(entity))?;
+        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         let archetype = self.archetypes.get(location.archetype);
         let column = self
             .registry
@@ -186,8 +174,8 @@ impl World {
     /// # Errors
     /// Where the entity is not in the world.
     pub fn components_of(&self, entity: Entity) -> Result<Vec<(&'static str, bool)>, NoSuchEntity> {
-        let Location { archetype, address } =
-            self.entities.get(entity).ok_or(NoSuchEntity(entity))?;
+        let Location { archetype, address, .. } =
+            self.locate(entity).ok_or(NoSuchEntity(entity))?;
         let archetype = self.archetypes.get(archetype);
         let enabled = |slot: usize| archetype.chunks.bits(slot).get(address.chunk, address.row);
         let columns = archetype.columns.iter();
@@ -237,9 +225,9 @@ fn copy_bits(
 }
 
 /// Writes down where a moved entity is, and where the one that took its old place.
-fn settle(entities: &mut Entities, entity: Entity, from: Location, to: Location, taken: &TakenRow) {
-    entities.set_location(entity, to);
+fn settle(entities: &mut Entities, entity: Entity, from: Place, to: Place, taken: &TakenRow) {
+    entities.set_place(entity, to);
     if let Some(moved) = taken.moved {
-        entities.set_location(moved, from);
+        entities.set_place(moved, from);
     }
 }

@@ -26,6 +26,12 @@ impl World {
         for archetype in self.archetypes() {
             self.check_archetype(archetype)?;
         }
+        let chunks: usize =
+            self.archetypes().iter().map(|archetype| archetype.chunks.all_count()).sum();
+        if chunks != self.blocks.directory.len() {
+            let listed = self.blocks.directory.len();
+            return Err(broken("I-1", format!("{chunks} chunks, {listed} in the directory")));
+        }
         let rows: usize = self.archetypes().iter().map(Archetype::len).sum();
         if rows != self.len() {
             return Err(broken("I-1", format!("{rows} rows for {} entities", self.len())));
@@ -49,9 +55,10 @@ impl World {
         }
         for chunk in 0..archetype.chunk_count() {
             for (row, &entity) in archetype.entities(chunk).iter().enumerate() {
-                let here =
-                    Location { archetype: archetype.id(), address: RowAddress { chunk, row } };
-                let found = self.entities.get(entity);
+                let address = RowAddress { chunk, row };
+                let place = archetype.chunks.place(address);
+                let here = Location { archetype: archetype.id(), address, place };
+                let found = self.locate(entity);
                 if found != Some(here) {
                     return Err(broken(
                         "I-1",

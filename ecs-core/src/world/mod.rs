@@ -12,7 +12,7 @@ use core::fmt;
 
 use crate::archetype::{Archetype, Archetypes};
 use crate::component::{Component, ComponentId, ComponentInfo, Registry};
-use crate::entities::Entities;
+use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::query::{Borrows, PlanCache, Source};
 use crate::storage::BlockPool;
@@ -149,6 +149,12 @@ impl World {
         })
     }
 
+    /// Where this entity is, if it is alive.
+    #[inline]
+    pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
+        self.entities.locate(entity, &self.blocks.directory)
+    }
+
     /// The number of the next change.
     pub(crate) fn next_version(&mut self) -> u64 {
         self.version += 1;
@@ -159,6 +165,7 @@ impl World {
         Source {
             archetypes: self.archetypes.list(),
             entities: &self.entities,
+            directory: &self.blocks.directory,
             version: self.version,
         }
     }

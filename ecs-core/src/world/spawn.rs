@@ -22,7 +22,7 @@ impl World {
     /// Where the bundle has a component twice.
     pub fn spawn<B: Bundle>(&mut self, bundle: B) -> Entity {
         let (location, version) = self.write_row(bundle);
-        let entity = self.entities.allocate(location);
+        let entity = self.entities.allocate(location.place);
         self.commit_row(location, entity, version);
         entity
     }
@@ -30,7 +30,7 @@ impl World {
     /// Lets an entity live whose handle was reserved.
     pub(crate) fn spawn_reserved<B: Bundle>(&mut self, entity: Entity, bundle: B) {
         let (location, version) = self.write_row(bundle);
-        self.entities.activate(entity, location);
+        self.entities.activate(entity, location.place);
         self.commit_row(location, entity, version);
     }
 
@@ -44,7 +44,8 @@ impl World {
         // SAFETY: the columns are those of the bundle's components in this archetype (I-9), and
         // the row is reserved.
         unsafe { bundle.write(starts.as_slice(), address.row) };
-        (Location { archetype: placement.archetype, address }, version)
+        let place = archetype.chunks.place(address);
+        (Location { archetype: placement.archetype, address, place }, version)
     }
 
     fn commit_row(&mut self, location: Location, entity: Entity, version: u64) {
@@ -116,7 +117,7 @@ impl World {
         prefab: Entity,
         count: usize,
     ) -> Result<Vec<Entity>, InstantiateError> {
-        let from = self.entities.get(prefab).ok_or(NoSuchEntity(prefab))?;
+        let from = self.locate(prefab).ok_or(NoSuchEntity(prefab))?;
         if let Some(info) = self.archetypes.get(from.archetype).not_clone() {
             return Err(InstantiateError::NotClone { component: info.name() });
         }
@@ -133,8 +134,7 @@ impl World {
         // SAFETY: the prefab is alive, so its location is a row (I-1); the other was reserved.
         let row = unsafe { archetype.clone_row(from.address, to, &mut map) };
         row.into_committed();
-        let location = Location { address: to, ..from };
-        let entity = self.entities.allocate(location);
+        let entity = self.entities.allocate(archetype.chunks.place(to));
         debug_assert_eq!(entity, copy);
         // SAFETY: the row was reserved above, and `clone_row` wrote all of its columns.
         unsafe { archetype.chunks.commit_rows(to, &[entity], version) };
@@ -154,7 +154,7 @@ impl World {
     /// # Errors
     /// Where the entity is not in the world.
     pub fn despawn(&mut self, entity: Entity) -> Result<(), NoSuchEntity> {
-        let location = self.entities.get(entity).ok_or(NoSuchEntity(entity))?;
+        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         let version = self.next_version();
         let archetype = self.archetypes.get_mut(location.archetype);
         let columns = &archetype.columns;
@@ -162,7 +162,7 @@ impl World {
         let taken = archetype.chunks.take_row(&mut self.blocks, location.address, version, keep);
         self.entities.free(entity);
         if let Some(moved) = taken.moved {
-            self.entities.set_location(moved, location);
+            self.entities.set_place(moved, location.place);
         }
         if archetype.needs_drop {
             // SAFETY: `take_row` kept these values, beyond the last row, for us to drop; all books
@@ -216,12 +216,11 @@ impl Drop for SpawnRun<'_> {
     fn drop(&mut self) {
         let version = self.world.next_version();
         let from = self.spawned.len();
+        let chunks = &mut self.world.archetypes.get_mut(self.archetype).chunks;
         for offset in 0..self.written {
             let address = RowAddress { row: self.first.row + offset, ..self.first };
-            let location = Location { archetype: self.archetype, address };
-            self.spawned.push(self.world.entities.allocate(location));
+            self.spawned.push(self.world.entities.allocate(chunks.place(address)));
         }
-        let chunks = &mut self.world.archetypes.get_mut(self.archetype).chunks;
         // SAFETY: the rows were reserved when the run began, the world has been borrowed by the
         // run since, and `push`, which is called at most `granted` times, wrote every column.
         unsafe { chunks.commit_rows(self.first, &self.spawned[from..], version) };

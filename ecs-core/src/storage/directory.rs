@@ -1,0 +1,157 @@
+//! Which chunk has which number: what lets an entity's place be four bytes.
+
+use alloc::vec::Vec;
+
+use crate::mask::ROWS_MAX;
+
+/// Where a row is inside its archetype.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct RowAddress {
+    pub(crate) chunk: usize,
+    pub(crate) row: usize,
+}
+
+/// The number of a chunk, unlike that of any other chunk that its world has at the moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ChunkId(u32);
+
+/// Where a row is: the number of its chunk, and the row in it, in one word.
+///
+/// ```text
+///  31                              11 10            0
+/// ┌─────────────────────────────────┬────────────────┐
+/// │ chunk id, 21 bits               │ row, 11 bits   │
+/// └─────────────────────────────────┴────────────────┘
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place(u32);
+
+const ROW_BITS: u32 = ROWS_MAX.ilog2();
+/// So many chunks can be there at once. The last number is left out: a place in it would look
+/// like the marks that the entity table puts where there is no place.
+const CHUNKS_MAX: usize = (1 << (u32::BITS - ROW_BITS)) - 1;
+
+const _: () = assert!(ROWS_MAX == 1 << ROW_BITS);
+
+impl Place {
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "no chunk has more than ROWS_MAX rows")]
+    pub(crate) fn new(chunk: ChunkId, row: usize) -> Self {
+        debug_assert!(row < ROWS_MAX);
+        Self((chunk.0 << ROW_BITS) | row as u32)
+    }
+
+    /// The word, which is never one of the 2,048 largest numbers.
+    #[inline]
+    pub(crate) const fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    #[inline]
+    pub(crate) const fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    #[inline]
+    const fn row(self) -> usize {
+        self.0 as usize & (ROWS_MAX - 1)
+    }
+}
+
+/// Whose chunk this is, and the how-manieth of its owner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Entry {
+    owner: u32,
+    chunk: u32,
+}
+
+/// Belongs to nobody.
+const NOBODY: u32 = u32::MAX;
+
+/// Chunk numbers, and where the chunks are. A number is used again when its chunk is gone.
+#[derive(Debug, Default)]
+pub(crate) struct Directory {
+    entries: Vec<Entry>,
+    free: Vec<ChunkId>,
+}
+
+impl Directory {
+    /// Makes sure that the next [`enter`](Self::enter) cannot fail.
+    ///
+    /// # Panics
+    /// Where the world has 2,097,151 chunks already.
+    pub(crate) fn prepare(&mut self) {
+        if self.free.is_empty() {
+            assert!(self.entries.len() < CHUNKS_MAX, "a world has at most {CHUNKS_MAX} chunks");
+            self.entries.reserve(1);
+            // Giving numbers back, which happens while rows are being taken out, needs no memory.
+            self.free.reserve(self.entries.len() + 1);
+        }
+    }
+
+    /// A number for the chunk at place `chunk` in the list of the archetype with index `owner`.
+    pub(crate) fn enter(&mut self, owner: u32, chunk: usize) -> ChunkId {
+        let chunk = u32::try_from(chunk).expect("fewer than 2^32 chunks");
+        let entry = Entry { owner, chunk };
+        if let Some(id) = self.free.pop() {
+            self.entries[id.0 as usize] = entry;
+            return id;
+        }
+        let index = u32::try_from(self.entries.len()).expect("`prepare` keeps it below 2^21");
+        self.entries.push(entry);
+        ChunkId(index)
+    }
+
+    /// The chunk with this number is gone.
+    pub(crate) fn leave(&mut self, id: ChunkId) {
+        self.entries[id.0 as usize].owner = NOBODY;
+        self.free.push(id);
+    }
+
+    /// The index of the archetype that a place is in, and where it is there.
+    #[inline]
+    pub(crate) fn resolve(&self, place: Place) -> (u32, RowAddress) {
+        let entry = self.entries[(place.0 >> ROW_BITS) as usize];
+        (entry.owner, RowAddress { chunk: entry.chunk as usize, row: place.row() })
+    }
+
+    /// How many chunks have a number.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len() - self.free.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_place_leads_back_to_its_chunk_and_row() {
+        let mut directory = Directory::default();
+        let ids: Vec<_> = (0..5).map(|chunk| directory.enter(7, chunk)).collect();
+        for (chunk, &id) in ids.iter().enumerate() {
+            for row in [0, 1, ROWS_MAX - 1] {
+                let place = Place::from_bits(Place::new(id, row).to_bits());
+                assert_eq!(directory.resolve(place), (7, RowAddress { chunk, row }));
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_is_used_again_when_its_chunk_is_gone() {
+        let mut directory = Directory::default();
+        let first = directory.enter(0, 0);
+        let second = directory.enter(0, 1);
+        directory.leave(first);
+        assert_eq!(directory.len(), 1);
+        assert_eq!(directory.enter(3, 9), first);
+        assert_eq!(directory.resolve(Place::new(first, 4)), (3, RowAddress { chunk: 9, row: 4 }));
+        assert_eq!(directory.resolve(Place::new(second, 0)), (0, RowAddress { chunk: 1, row: 0 }));
+    }
+
+    #[test]
+    fn no_place_looks_like_a_mark() {
+        let last = ChunkId(u32::try_from(CHUNKS_MAX - 1).expect("21 bits"));
+        assert!(Place::new(last, ROWS_MAX - 1).to_bits() < u32::MAX - 2047);
+    }
+}
