@@ -32,7 +32,7 @@
 //! # Where to begin
 //!
 //! * [`World`]: entities, components, resources, queries.
-//! * [`Component`]: what the derive understands.
+//! * [`Component`]: what the derive understands. [`Buffer`]: a list as a component.
 //! * [`Query`], [`View`]: walking and looking up.
 //! * [`CommandBuffer`]: changes to make later, in an order that does not depend on threads.
 //! * [`WorldCell`], [`ClaimView`]: many threads at once, checked as they go.
@@ -76,8 +76,8 @@ pub use archetype::{Archetype, ArchetypeId};
 pub use bundle::Bundle;
 pub use commands::{CommandBuffer, Playback};
 pub use component::{
-    BytesFn, CloneFn, Component, ComponentId, ComponentInfo, ComponentSet, MapEntities,
-    MapEntitiesFn,
+    Buffer, BufferElement, BufferIntoIter, BytesFn, CloneFn, Component, ComponentId, ComponentInfo,
+    ComponentSet, HashFn, MapEntities, MapEntitiesFn,
 };
 #[cfg(feature = "derive")]
 pub use ecs_core_derive::Component;
@@ -109,7 +109,7 @@ pub mod prelude {
     pub use ecs_core_derive::Component;
 
     pub use crate::commands::CommandBuffer;
-    pub use crate::component::Component;
+    pub use crate::component::{Buffer, Component};
     pub use crate::entity::Entity;
     pub use crate::query::{Disabled, Enabled, EnabledMut, Present, With, Without};
     pub use crate::random::RandomStream;

@@ -28,7 +28,7 @@ const LAYERS: &[&[&str]] = &[
 
 /// The files of each folder, bottom to top; files that know each other share an entry.
 const FOLDERS: &[(&str, &[&[&str]])] = &[
-    ("component", &[&["erased"], &["registry"], &["set"]]),
+    ("component", &[&["buffer"], &["erased"], &["registry"], &["set"]]),
     ("storage", &[&["layout"], &["directory"], &["block"], &["bits"], &["chunks"]]),
     ("archetype", &[&["index"], &["rows"]]),
     (

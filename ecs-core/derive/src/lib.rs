@@ -3,9 +3,12 @@
 use proc_macro::TokenStream;
 use proc_macro2::{Ident, Span, TokenStream as Tokens};
 use quote::quote;
-use syn::{Data, DeriveInput, Error, Field, Fields, Member, Result, parse_macro_input};
+use syn::{
+    Data, DeriveInput, Error, Field, Fields, LitInt, LitStr, Member, Result, parse_macro_input,
+};
 
-/// Implements `ecs_core::Component`.
+/// Implements `ecs_core::Component`, or `ecs_core::BufferElement` where there is the option
+/// `#[component(buffer = N)]`.
 #[proc_macro_derive(Component, attributes(component))]
 pub fn derive_component(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -13,25 +16,35 @@ pub fn derive_component(input: TokenStream) -> TokenStream {
 }
 
 fn expand(input: &DeriveInput) -> Result<Tokens> {
-    let Options { enableable, unique } = Options::read(input)?;
+    let options = Options::read(input)?;
     let map_entities = map_entities(&input.data)?;
-    let name = &input.ident;
+    let ident = &input.ident;
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     // What a type can do can be asked only of a type, not of a family of types.
     let probed = if input.generics.params.is_empty() {
-        let clone = if unique { Tokens::new() } else { probe("CLONE") };
+        let clone = if options.unique { Tokens::new() } else { probe("CLONE") };
         let bytes = probe("BYTES");
         let map = if map_entities.is_none() { probe("MAP_ENTITIES") } else { Tokens::new() };
         quote! { #clone #bytes #map }
     } else {
         Tokens::new()
     };
+    let (implemented, inline) = match &options.buffer {
+        Some(count) => (quote!(BufferElement), quote! { type Inline = [Self; #count]; }),
+        None => (quote!(Component), Tokens::new()),
+    };
+    let enableable = options.enableable;
+    let name = options.name.iter().map(|name| {
+        quote! { fn name() -> &'static str { #name } }
+    });
     Ok(quote! {
         #[automatically_derived]
-        impl #impl_generics ::ecs_core::Component for #name #type_generics #where_clause {
+        impl #impl_generics ::ecs_core::#implemented for #ident #type_generics #where_clause {
+            #inline
             const ENABLEABLE: bool = #enableable;
             #probed
             #map_entities
+            #(#name)*
         }
     })
 }
@@ -65,6 +78,9 @@ fn map_fn() -> Tokens {
 struct Options {
     enableable: bool,
     unique: bool,
+    name: Option<LitStr>,
+    /// The type is the element of buffers, with this many in the chunk.
+    buffer: Option<LitInt>,
 }
 
 impl Options {
@@ -78,16 +94,26 @@ impl Options {
                     options.enableable = true;
                 } else if meta.path.is_ident("unique") {
                     options.unique = true;
+                } else if meta.path.is_ident("name") {
+                    options.name = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("buffer") {
+                    options.buffer = Some(element_count(meta.value()?.parse()?)?);
                 } else {
-                    return Err(
-                        meta.error("the options on a component type are: enableable, unique")
-                    );
+                    return Err(meta.error(
+                        "the options on a component type are: enableable, unique, name, buffer",
+                    ));
                 }
                 Ok(())
             })?;
         }
         Ok(options)
     }
+}
+
+/// The number of a buffer's elements in the chunk, without a type of its own.
+fn element_count(count: LitInt) -> Result<LitInt> {
+    let number: usize = count.base10_parse()?;
+    Ok(LitInt::new(&format!("{number}usize"), count.span()))
 }
 
 /// Writes the function that maps the fields marked `#[component(entity)]`, if there are any.

@@ -9,6 +9,7 @@ use core::ops::Range;
 use super::Archetype;
 use crate::component::ComponentInfo;
 use crate::entity::Entity;
+use crate::hash::StateHasher;
 use crate::storage::RowAddress;
 
 impl Archetype {
@@ -17,18 +18,13 @@ impl Archetype {
         self.columns.iter().map(|column| &column.info).find(|info| info.erased.clone.is_none())
     }
 
-    /// Shows the bytes of one value, if its type has bytes.
-    pub(crate) fn show_bytes(
-        &self,
-        address: RowAddress,
-        column: usize,
-        show: &mut dyn FnMut(&[u8]),
-    ) {
+    /// Takes one value into the state hash, if its type can be.
+    pub(crate) fn hash_value(&self, address: RowAddress, column: usize, hasher: &mut StateHasher) {
         let value = self.chunks.row(address, column);
-        if let Some(bytes) = self.columns[column].info.erased.bytes {
+        if let Some(hash) = self.columns[column].info.erased.hash {
             // SAFETY: the function is that of the column's type (I-9), and the row, which `row` has
             // seen to be there, is initialised (I-2); `&self` keeps writers out.
-            unsafe { bytes(value, show) };
+            unsafe { hash(value, hasher) };
         }
     }
 

@@ -8,9 +8,10 @@ use core::ptr::NonNull;
 
 use super::Component;
 use crate::entity::Entity;
+use crate::hash::StateHasher;
 
 type CloneFn = unsafe fn(NonNull<u8>, NonNull<u8>);
-type BytesFn = unsafe fn(NonNull<u8>, &mut dyn FnMut(&[u8]));
+type HashFn = unsafe fn(NonNull<u8>, &mut StateHasher);
 type MapFn = unsafe fn(NonNull<u8>, &mut dyn FnMut(Entity) -> Entity);
 
 /// What can be done with a value of a component type that is known only by its pointer.
@@ -23,8 +24,8 @@ pub(crate) struct ErasedFns {
     pub(crate) drop: Option<unsafe fn(NonNull<u8>)>,
     /// Clones the value at the first pointer into the uninitialised row at the second.
     pub(crate) clone: Option<CloneFn>,
-    /// Shows the bytes of the value.
-    pub(crate) bytes: Option<BytesFn>,
+    /// Takes the value into the state hash.
+    pub(crate) hash: Option<HashFn>,
     /// Maps the entities inside the value.
     pub(crate) map_entities: Option<MapFn>,
 }
@@ -34,7 +35,7 @@ impl ErasedFns {
         Self {
             drop: core::mem::needs_drop::<T>().then_some(drop_value::<T> as unsafe fn(_)),
             clone: T::CLONE.map(|_| clone_value::<T> as CloneFn),
-            bytes: T::BYTES.map(|_| show_bytes::<T> as BytesFn),
+            hash: (T::HASH.is_some() || T::BYTES.is_some()).then_some(hash_value::<T> as HashFn),
             map_entities: T::MAP_ENTITIES.map(|_| map_value::<T> as MapFn),
         }
     }
@@ -60,13 +61,16 @@ unsafe fn clone_value<T: Component>(source: NonNull<u8>, target: NonNull<u8>) {
 
 /// # Safety
 /// `value` points at an initialised `T` that nobody writes.
-unsafe fn show_bytes<T: Component>(value: NonNull<u8>, show: &mut dyn FnMut(&[u8])) {
+unsafe fn hash_value<T: Component>(value: NonNull<u8>, hasher: &mut StateHasher) {
     // SAFETY: the caller ensures an initialised `T` that nobody writes meanwhile.
     let value = unsafe { value.cast::<T>().as_ref() };
-    match T::BYTES {
+    match (T::HASH, T::BYTES) {
+        (Some(hash), _) => hash(value, hasher),
         // A zero-sized value has no bytes, and bytemuck refuses to cast to none.
-        Some(bytes) if size_of::<T>() > 0 => show(bytes(core::slice::from_ref(value))),
-        _ => show(&[]),
+        (None, Some(bytes)) if size_of::<T>() > 0 => {
+            hasher.write(bytes(core::slice::from_ref(value)));
+        }
+        _ => hasher.write(&[]),
     }
 }
 

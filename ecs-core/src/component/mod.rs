@@ -1,5 +1,6 @@
 //! What a component is, and how a world numbers the types it has met.
 
+mod buffer;
 mod erased;
 mod registry;
 mod set;
@@ -7,7 +8,9 @@ mod set;
 use core::marker::PhantomData;
 
 use crate::entity::Entity;
+use crate::hash::StateHasher;
 
+pub use buffer::{Buffer, BufferElement, BufferIntoIter};
 pub(crate) use erased::ErasedFns;
 pub use registry::{ComponentInfo, IdSource, Registry};
 pub use set::ComponentSet;
@@ -20,6 +23,10 @@ pub use set::ComponentSet;
 ///
 /// * `enableable`: the component can be switched off and on per entity, without moving it.
 /// * `unique`: an entity with it cannot be instantiated, though the type is `Clone`.
+/// * `name = "..."`: the component's name, in place of the type's path. It names the component in
+///   the state hash.
+/// * `buffer = N`: the type is the element of a [`Buffer`], with this many elements in the chunk.
+///   It is no component itself then; the other options are those of the buffer.
 /// * `#[component(entity)]` on a field: it holds an [`Entity`], an `Option<Entity>`, or anything
 ///   that is [`MapEntities`], to be remapped when a prefab is instantiated or a command buffer
 ///   with deferred entities is played back. A type that is `MapEntities` itself needs no marks.
@@ -54,6 +61,8 @@ pub trait Component: Send + Sync + Sized + 'static {
     const CLONE: Option<CloneFn<Self>> = None;
     /// How to see values as bytes, for the state hash.
     const BYTES: Option<BytesFn<Self>> = None;
+    /// How to take a value into the state hash, where it is more than its bytes.
+    const HASH: Option<HashFn<Self>> = None;
     /// How to replace the entities that a value refers to.
     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = None;
 
@@ -68,6 +77,8 @@ pub trait Component: Send + Sync + Sized + 'static {
 pub type CloneFn<T> = fn(&T) -> T;
 /// How to see components as bytes.
 pub type BytesFn<T> = fn(&[T]) -> &[u8];
+/// How to take a component into the state hash.
+pub type HashFn<T> = fn(&T, &mut StateHasher);
 /// How to replace the entities that a component refers to.
 pub type MapEntitiesFn<T> = fn(&mut T, &mut dyn FnMut(Entity) -> Entity);
 

@@ -112,7 +112,7 @@ fn row_hash(archetype: &Archetype, address: RowAddress, names: &[u64]) -> u64 {
         let bits = column.enable_slot.map(|slot| archetype.chunks.bits(slot));
         let enabled = bits.is_none_or(|bits| bits.get(address.chunk, address.row));
         hasher.write_u64(u64::from(enabled));
-        archetype.show_bytes(address, index, &mut |bytes| hasher.write(bytes));
+        archetype.hash_value(address, index, &mut hasher);
         components = components.wrapping_add(hasher.finish());
     }
     let mut hasher = StateHasher::new();

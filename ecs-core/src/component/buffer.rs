@@ -1,0 +1,339 @@
+//! Dynamic buffers: a list per entity, the first elements of it in the chunk.
+
+use core::fmt;
+use core::iter::FusedIterator;
+use core::ops::{Deref, DerefMut, RangeBounds};
+
+use smallvec::SmallVec;
+
+use super::{BytesFn, CloneFn, Component, HashFn, MapEntities, MapEntitiesFn};
+use crate::entity::Entity;
+use crate::hash::StateHasher;
+
+/// What [`Buffer`]s can hold: says how many elements lie in the chunk.
+///
+/// Derived by `#[derive(Component)]` with `#[component(buffer = N)]`, which makes the type an
+/// element instead of a component; the component is the buffer. By hand it takes one line, and the
+/// constants mean what those of [`Component`] mean.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::{Buffer, BufferElement};
+///
+/// struct Callback(Box<dyn Fn() + Send + Sync>);
+/// impl BufferElement for Callback {
+///     type Inline = [Self; 2];
+/// }
+///
+/// let mut world = World::new();
+/// world.spawn(Buffer::from_iter([Callback(Box::new(|| ()))]));
+/// ```
+pub trait BufferElement: Send + Sync + Sized + 'static {
+    /// An array of elements: as many as lie in the chunk.
+    type Inline: smallvec::Array<Item = Self> + Send + Sync + 'static;
+
+    /// Whether the buffer can be switched off and on per entity.
+    const ENABLEABLE: bool = false;
+    /// How to copy an element, for instantiation.
+    const CLONE: Option<CloneFn<Self>> = None;
+    /// How to see elements as bytes, for the state hash.
+    const BYTES: Option<BytesFn<Self>> = None;
+    /// How to replace the entities that an element refers to.
+    const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = None;
+
+    /// The name of the buffer in messages and in the state hash.
+    #[must_use]
+    fn name() -> &'static str {
+        core::any::type_name::<Buffer<Self>>()
+    }
+}
+
+/// A list as a component: its first elements lie in the chunk, and all of them on the heap once
+/// they are more than fit there.
+///
+/// How many fit is said with the element type. Reading is reading a slice, wherever the elements
+/// are. A buffer that has moved to the heap stays there, so that it does not go to and fro;
+/// [`shrink_to_fit`](Self::shrink_to_fit) takes it back.
+///
+/// To clone it, to hash it, and to remap entities in it is to do so with each element.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::Buffer;
+///
+/// #[derive(Component, Clone, Debug, PartialEq)]
+/// #[component(buffer = 4)]
+/// struct Step(u32, u32);
+///
+/// let mut world = World::new();
+/// let scout = world.spawn(Buffer::from_iter([Step(0, 0), Step(0, 1)]));
+/// let path = world.get_mut::<Buffer<Step>>(scout)?;
+/// assert!(path.is_inline());
+/// path.extend((2..9).map(|y| Step(0, y)));
+/// assert!(!path.is_inline());
+/// path.truncate(3);
+/// path.shrink_to_fit();
+/// assert!(path.is_inline());
+/// assert_eq!(world.get::<Buffer<Step>>(scout)?.last(), Some(&Step(0, 2)));
+/// # Ok::<(), ecs_core::ComponentError>(())
+/// ```
+pub struct Buffer<T: BufferElement>(SmallVec<T::Inline>);
+
+impl<T: BufferElement> Buffer<T> {
+    /// A buffer without elements.
+    #[must_use]
+    pub fn new() -> Self {
+        Self(SmallVec::new())
+    }
+
+    /// A buffer without elements and with room for `capacity` of them; on the heap at once if they
+    /// do not fit the chunk.
+    #[must_use]
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self(SmallVec::with_capacity(capacity))
+    }
+
+    /// How many elements there is room for where they are now.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+
+    /// Whether the elements lie in the row itself rather than on the heap.
+    #[must_use]
+    pub fn is_inline(&self) -> bool {
+        !self.0.spilled()
+    }
+
+    /// Makes room for more elements.
+    ///
+    /// # Panics
+    /// Where they would be more than memory can hold.
+    pub fn reserve(&mut self, additional: usize) {
+        self.0.reserve(additional);
+    }
+
+    /// Adds an element at the end.
+    pub fn push(&mut self, element: T) {
+        self.0.push(element);
+    }
+
+    /// Takes the last element.
+    pub fn pop(&mut self) -> Option<T> {
+        self.0.pop()
+    }
+
+    /// Puts an element before the one at `index`, or at the end.
+    ///
+    /// # Panics
+    /// Where `index` is more than the number of elements.
+    pub fn insert(&mut self, index: usize, element: T) {
+        assert!(index <= self.len(), "index {index} of {} in {}", self.len(), T::name());
+        self.0.insert(index, element);
+    }
+
+    /// Takes the element at `index`; those behind it move up.
+    ///
+    /// # Panics
+    /// Where there is no such element.
+    pub fn remove(&mut self, index: usize) -> T {
+        assert!(index < self.len(), "index {index} of {} in {}", self.len(), T::name());
+        self.0.remove(index)
+    }
+
+    /// Takes the element at `index`; the last one moves into its place.
+    ///
+    /// # Panics
+    /// Where there is no such element.
+    pub fn swap_remove(&mut self, index: usize) -> T {
+        assert!(index < self.len(), "index {index} of {} in {}", self.len(), T::name());
+        self.0.swap_remove(index)
+    }
+
+    /// Drops the elements from `len` on, if there are any.
+    pub fn truncate(&mut self, len: usize) {
+        self.0.truncate(len);
+    }
+
+    /// Drops all elements. The memory is kept.
+    pub fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    /// Keeps the elements for which `keep` says so, in their order, and drops the others.
+    pub fn retain(&mut self, keep: impl FnMut(&mut T) -> bool) {
+        self.0.retain(keep);
+    }
+
+    /// Takes the elements in `range`, also those that the iterator is not asked for.
+    ///
+    /// # Panics
+    /// Where the range ends behind the last element, or before it starts.
+    pub fn drain(
+        &mut self,
+        range: impl RangeBounds<usize>,
+    ) -> impl DoubleEndedIterator<Item = T> + ExactSizeIterator + FusedIterator + '_ {
+        self.0.drain(range)
+    }
+
+    /// Gives back the memory that is not needed: the elements come back into the row if they fit.
+    pub fn shrink_to_fit(&mut self) {
+        self.0.shrink_to_fit();
+    }
+}
+
+impl<T: BufferElement> Default for Buffer<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T: BufferElement> Deref for Buffer<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.0
+    }
+}
+
+impl<T: BufferElement> DerefMut for Buffer<T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        &mut self.0
+    }
+}
+
+impl<T: BufferElement> Extend<T> for Buffer<T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, elements: I) {
+        self.0.extend(elements);
+    }
+}
+
+impl<T: BufferElement> FromIterator<T> for Buffer<T> {
+    fn from_iter<I: IntoIterator<Item = T>>(elements: I) -> Self {
+        Self(SmallVec::from_iter(elements))
+    }
+}
+
+impl<T: BufferElement> IntoIterator for Buffer<T> {
+    type Item = T;
+    type IntoIter = BufferIntoIter<T>;
+
+    fn into_iter(self) -> BufferIntoIter<T> {
+        BufferIntoIter(self.0.into_iter())
+    }
+}
+
+impl<'a, T: BufferElement> IntoIterator for &'a Buffer<T> {
+    type Item = &'a T;
+    type IntoIter = core::slice::Iter<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a, T: BufferElement> IntoIterator for &'a mut Buffer<T> {
+    type Item = &'a mut T;
+    type IntoIter = core::slice::IterMut<'a, T>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter_mut()
+    }
+}
+
+/// The elements of a [`Buffer`], by value.
+///
+/// ```
+/// # use ecs_core::prelude::*;
+/// # use ecs_core::Buffer;
+/// # #[derive(Component)] #[component(buffer = 2)] struct Step(u32);
+/// let path = Buffer::from_iter([Step(1), Step(2), Step(3)]);
+/// assert_eq!(path.into_iter().map(|Step(number)| number).sum::<u32>(), 6);
+/// ```
+pub struct BufferIntoIter<T: BufferElement>(smallvec::IntoIter<T::Inline>);
+
+impl<T: BufferElement> Iterator for BufferIntoIter<T> {
+    type Item = T;
+
+    fn next(&mut self) -> Option<T> {
+        self.0.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
+    }
+}
+
+impl<T: BufferElement> DoubleEndedIterator for BufferIntoIter<T> {
+    fn next_back(&mut self) -> Option<T> {
+        self.0.next_back()
+    }
+}
+
+impl<T: BufferElement> ExactSizeIterator for BufferIntoIter<T> {}
+impl<T: BufferElement> FusedIterator for BufferIntoIter<T> {}
+
+impl<T: BufferElement + fmt::Debug> fmt::Debug for BufferIntoIter<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("BufferIntoIter").field(&self.0.as_slice()).finish()
+    }
+}
+
+impl<T: BufferElement + Clone> Clone for Buffer<T> {
+    fn clone(&self) -> Self {
+        self.iter().cloned().collect()
+    }
+}
+
+impl<T: BufferElement + fmt::Debug> fmt::Debug for Buffer<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self).finish()
+    }
+}
+
+impl<T: BufferElement + PartialEq> PartialEq for Buffer<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self[..] == other[..]
+    }
+}
+
+impl<T: BufferElement + Eq> Eq for Buffer<T> {}
+
+impl<T: BufferElement + MapEntities> MapEntities for Buffer<T> {
+    fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity) {
+        self[..].map_entities(map);
+    }
+}
+
+impl<T: BufferElement> Component for Buffer<T> {
+    const ENABLEABLE: bool = T::ENABLEABLE;
+    const CLONE: Option<CloneFn<Self>> =
+        if T::CLONE.is_some() { Some(clone_elements::<T>) } else { None };
+    const HASH: Option<HashFn<Self>> =
+        if T::BYTES.is_some() { Some(hash_elements::<T>) } else { None };
+    const MAP_ENTITIES: Option<MapEntitiesFn<Self>> =
+        if T::MAP_ENTITIES.is_some() { Some(map_elements::<T>) } else { None };
+
+    fn name() -> &'static str {
+        T::name()
+    }
+}
+
+fn clone_elements<T: BufferElement>(buffer: &Buffer<T>) -> Buffer<T> {
+    let clone = T::CLONE.expect("made a component's function only for elements that have it");
+    buffer.iter().map(clone).collect()
+}
+
+fn hash_elements<T: BufferElement>(buffer: &Buffer<T>, hasher: &mut StateHasher) {
+    match T::BYTES {
+        Some(bytes) if size_of::<T>() > 0 => hasher.write(bytes(buffer)),
+        // Elements without a size have no bytes, but they have a number.
+        _ => hasher.write_u64(buffer.len() as u64),
+    }
+}
+
+fn map_elements<T: BufferElement>(buffer: &mut Buffer<T>, map: &mut dyn FnMut(Entity) -> Entity) {
+    if let Some(map_entities) = T::MAP_ENTITIES {
+        buffer.iter_mut().for_each(|element| map_entities(element, map));
+    }
+}
