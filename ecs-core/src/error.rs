@@ -4,9 +4,16 @@
 //! A bug in the caller (the same component twice in one bundle, a query that contradicts itself,
 //! a plan of another world) is a panic that names the types, documented where it can happen.
 
+mod by_id;
+mod dynamic;
+
 use core::fmt;
 
 use crate::entity::Entity;
+use crate::name::Name;
+
+pub use by_id::{ByIdError, RegisterError, UnknownComponent};
+pub use dynamic::{DynamicQueryError, TermError};
 
 /// The handle is stale, deferred, or was issued by another world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,15 +113,15 @@ impl From<NoSuchEntity> for QueryEntityError {
 }
 
 /// Why an entity could not be instantiated.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InstantiateError {
     /// The entity to copy is not in this world.
     NoSuchEntity(NoSuchEntity),
     /// One of its components cannot be cloned.
     NotClone {
-        /// The name of the component's type.
-        component: &'static str,
+        /// The name of the component.
+        component: Name,
     },
 }
 
@@ -138,10 +145,10 @@ impl From<NoSuchEntity> for InstantiateError {
 }
 
 /// Somebody else holds access to a component or a resource that contradicts this one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessConflict {
     /// The name of the component's or the resource's type.
-    pub name: &'static str,
+    pub name: Name,
     /// Whether this side wanted to write.
     pub wanted_write: bool,
 }

@@ -65,6 +65,7 @@ mod entity;
 mod error;
 mod hash;
 mod mask;
+mod name;
 mod query;
 mod random;
 mod storage;
@@ -76,21 +77,26 @@ pub use archetype::{Archetype, ArchetypeId};
 pub use bundle::Bundle;
 pub use commands::{CommandBuffer, Playback};
 pub use component::{
-    Buffer, BufferElement, BufferIntoIter, BytesFn, CloneFn, Component, ComponentId, ComponentInfo,
-    ComponentSet, HashFn, MapEntities, MapEntitiesFn,
+    Buffer, BufferElement, BufferIntoIter, BytesFn, CloneFn, CloneValueFn, Component,
+    ComponentDescriptor, ComponentId, ComponentInfo, ComponentSet, DropValueFn, HashFn,
+    MapEntities, MapEntitiesFn,
 };
 #[cfg(feature = "derive")]
 pub use ecs_core_derive::Component;
 pub use entity::Entity;
 pub use error::{
-    AccessConflict, BrokenInvariant, ClaimError, CommandFailure, CommandFailureReason,
-    ComponentError, InstantiateError, MissingComponent, NoSuchEntity, QueryEntityError,
+    AccessConflict, BrokenInvariant, ByIdError, ClaimError, CommandFailure, CommandFailureReason,
+    ComponentError, DynamicQueryError, InstantiateError, MissingComponent, NoSuchEntity,
+    QueryEntityError, RegisterError, TermError, UnknownComponent,
 };
 pub use hash::StateHasher;
+pub use name::Name;
 pub use query::{
-    Access, BorrowedQuery, Chunk, ChunkIter, Claim, ClaimPlan, ClaimView, ColumnData, Disabled,
-    Enabled, EnabledBit, EnabledBitMut, EnabledMut, ParallelChunks, ParallelScratch, Present,
-    Query, QueryData, QueryFilter, QueryPlan, ReadOnly, RowIter, View, ViewPlan, With, Without,
+    Access, BorrowedDynamicRows, BorrowedQuery, Chunk, ChunkIter, Claim, ClaimPlan, ClaimView,
+    ColumnData, Disabled, DynamicQuery, DynamicQueryBuilder, DynamicRow, DynamicRowIter,
+    DynamicRows, DynamicRun, Enabled, EnabledBit, EnabledBitMut, EnabledMut, ParallelChunks,
+    ParallelScratch, Present, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, RowIter, View,
+    ViewPlan, With, Without,
 };
 pub use random::RandomStream;
 pub use world::{MissingResource, NotInserted, Res, ResMut, ResourceError, World, WorldCell};

@@ -207,7 +207,7 @@ fn what_the_element_cannot_do_the_buffer_cannot() {
     let entity = world.spawn(Buffer::from_iter([Opaque(1)]));
     assert_eq!(
         world.instantiate(entity, 1),
-        Err(InstantiateError::NotClone { component: Buffer::<Opaque>::name() })
+        Err(InstantiateError::NotClone { component: Buffer::<Opaque>::name().into() })
     );
     let hash = world.state_hash();
     world.get_mut::<Buffer<Opaque>>(entity).expect("there").clear();

@@ -10,6 +10,7 @@ const LAYERS: &[&[&str]] = &[
     &["sync"],
     &["entity"],
     &["mask"],
+    &["name"],
     &["error"],
     &["random"],
     &["hash"],
@@ -28,7 +29,8 @@ const LAYERS: &[&[&str]] = &[
 
 /// The files of each folder, bottom to top; files that know each other share an entry.
 const FOLDERS: &[(&str, &[&[&str]])] = &[
-    ("component", &[&["buffer"], &["erased"], &["registry"], &["set"]]),
+    ("error", &[&["by_id"], &["dynamic"]]),
+    ("component", &[&["buffer"], &["erased"], &["descriptor"], &["registry"], &["set"]]),
     ("storage", &[&["layout"], &["directory"], &["block"], &["bits"], &["chunks"]]),
     ("archetype", &[&["index"], &["rows"]]),
     (
@@ -41,6 +43,8 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["chunk"],
             &["parallel"],
             &["iter"],
+            &["dynamic"],
+            &["dynamic_rows"],
             &["view"],
             &["claims"],
             &["loom_models"],
@@ -53,8 +57,10 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["resources"],
             &["spawn"],
             &["change"],
+            &["by_id"],
             &["access"],
             &["cell"],
+            &["dynamic"],
             &["check"],
         ],
     ),

@@ -18,14 +18,28 @@ impl Archetype {
         self.columns.iter().map(|column| &column.info).find(|info| info.erased.clone.is_none())
     }
 
-    /// Takes one value into the state hash, if its type can be.
+    /// Takes one value into the state hash, if its component can be.
     pub(crate) fn hash_value(&self, address: RowAddress, column: usize, hasher: &mut StateHasher) {
         let value = self.chunks.row(address, column);
         if let Some(hash) = self.columns[column].info.erased.hash {
             // SAFETY: the function is that of the column's type (I-9), and the row, which `row` has
             // seen to be there, is initialised (I-2); `&self` keeps writers out.
             unsafe { hash(value, hasher) };
+        } else if let Some(bytes) = self.bytes(address, column) {
+            hasher.write(bytes);
         }
+    }
+
+    /// The bytes of one value, if its values have bytes.
+    pub(crate) fn bytes(&self, address: RowAddress, column: usize) -> Option<&[u8]> {
+        let value = self.chunks.row(address, column);
+        let info = &self.columns[column].info;
+        let bytes = info.erased.bytes?;
+        // SAFETY: the function is that of the column's component (I-9, I-16), and the row, which
+        // `row` has seen to be there, is initialised (I-2); `&self` keeps writers out.
+        let bytes = unsafe { bytes(value, 1, info.layout.size()) };
+        // SAFETY: the bytes of the value are there for as long as `&self` keeps writers out.
+        Some(unsafe { bytes.as_ref() })
     }
 
     /// Clones a row into a reserved one, and maps the entities inside it.
@@ -51,7 +65,7 @@ impl Archetype {
             let target = self.chunks.reserved(to, index);
             // SAFETY: the functions are those of the column's type (I-9); the caller ensures that
             // the one row is initialised (I-2) and the other is nobody's.
-            unsafe { clone(source, target) };
+            unsafe { clone(source, target, column.info.layout.size()) };
             row.columns.end = index + 1;
             if let Some(map_entities) = column.info.erased.map_entities {
                 // SAFETY: as above; the value was just written and is nobody else's.

@@ -1,6 +1,7 @@
 //! What a component is, and how a world numbers the types it has met.
 
 mod buffer;
+mod descriptor;
 mod erased;
 mod registry;
 mod set;
@@ -11,6 +12,7 @@ use crate::entity::Entity;
 use crate::hash::StateHasher;
 
 pub use buffer::{Buffer, BufferElement, BufferIntoIter};
+pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn};
 pub(crate) use erased::ErasedFns;
 pub use registry::{ComponentInfo, IdSource, Registry};
 pub use set::ComponentSet;
@@ -124,7 +126,12 @@ impl<T: MapEntities> MapEntities for alloc::vec::Vec<T> {
     }
 }
 
-/// The number of a component type in one world, in order of first use.
+/// The number of a component in one world, in order of first use: of a type, or of one that was
+/// registered at run time.
+///
+/// It is a number and no more. Another world has other components under the same numbers, or none:
+/// what takes an id checks it as far as it can be checked, and whatever is done with a number that
+/// is of another world is an error or meets another component, and is never undefined behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComponentId(pub(crate) u32);
 

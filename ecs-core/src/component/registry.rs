@@ -1,17 +1,31 @@
-//! Which component types a world has met, and what it knows about each.
+//! Which components a world has met, and what it knows about each.
 
 use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::any::TypeId;
 
-use super::{Component, ComponentId, ErasedFns};
-use crate::hash::TypeMap;
+use super::{Component, ComponentDescriptor, ComponentId, ErasedFns};
+use crate::error::{RegisterError, UnknownComponent};
+use crate::hash::{BuildFibonacci, TypeMap};
+use crate::name::Name;
 
-/// What a world knows about one component type.
+/// What stands behind a component id.
+#[derive(Clone, Debug)]
+pub(crate) enum Kind {
+    /// A Rust type.
+    Type(TypeId),
+    /// Bytes that were given a meaning at run time.
+    Bytes,
+    /// Values that were given functions at run time.
+    Functions,
+}
+
+/// What a world knows about one component.
 #[derive(Clone, Debug)]
 pub struct ComponentInfo {
     pub(crate) id: ComponentId,
-    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    pub(crate) name: Name,
     pub(crate) layout: Layout,
     pub(crate) enableable: bool,
     pub(crate) erased: ErasedFns,
@@ -24,10 +38,26 @@ impl ComponentInfo {
         self.id
     }
 
-    /// Its name, as [`Component::name`] gives it.
+    /// Its name, as [`Component::name`] or its descriptor gives it.
     #[must_use]
-    pub const fn name(&self) -> &'static str {
-        self.name
+    pub const fn name(&self) -> &Name {
+        &self.name
+    }
+
+    /// The Rust type of the values, if there is one.
+    #[must_use]
+    pub const fn type_id(&self) -> Option<TypeId> {
+        match self.kind {
+            Kind::Type(id) => Some(id),
+            _ => None,
+        }
+    }
+
+    /// Whether it was registered at run time as plain bytes, which
+    /// [`World::insert_by_id`](crate::World::insert_by_id) and others ask for.
+    #[must_use]
+    pub const fn is_bytes(&self) -> bool {
+        matches!(self.kind, Kind::Bytes)
     }
 
     /// Size and alignment of one value, in bytes.
@@ -43,11 +73,14 @@ impl ComponentInfo {
     }
 }
 
-/// The component types of one world. Ids and types are in one-to-one correspondence (I-9).
+/// The components of one world. Ids and types are in one-to-one correspondence (I-9); the others
+/// have ids of their own, which are never given to anything else (I-16).
 #[derive(Debug, Default)]
 pub struct Registry {
     infos: Vec<ComponentInfo>,
     ids: TypeMap<ComponentId>,
+    /// The first of each name: two types may call themselves the same.
+    names: hashbrown::HashMap<Name, ComponentId, BuildFibonacci>,
 }
 
 impl Registry {
@@ -56,12 +89,13 @@ impl Registry {
         if let Some(&id) = self.ids.get(&TypeId::of::<T>()) {
             return id;
         }
-        let index = u32::try_from(self.infos.len()).expect("fewer than 2^32 component types");
-        let id = ComponentId(index);
-        assert!(id != ComponentId::UNKNOWN, "fewer than 2^32 - 1 component types");
-        self.infos.push(ComponentInfo {
+        // A name is user code: nothing has changed yet.
+        let name = Name::from(T::name());
+        let id = self.next_id().expect("fewer than 2^32 - 1 components");
+        self.push(ComponentInfo {
             id,
-            name: T::name(),
+            kind: Kind::Type(TypeId::of::<T>()),
+            name,
             layout: Layout::new::<T>(),
             enableable: T::ENABLEABLE,
             erased: ErasedFns::of::<T>(),
@@ -70,9 +104,72 @@ impl Registry {
         id
     }
 
+    /// Gives a component an id that no Rust type stands for.
+    pub(crate) fn register_dynamic(
+        &mut self,
+        descriptor: ComponentDescriptor,
+    ) -> Result<ComponentId, RegisterError> {
+        let ComponentDescriptor { name, layout, enableable, is_bytes, erased } = descriptor;
+        let (size, align) = (layout.size(), layout.align());
+        if self.names.contains_key(&name) {
+            return Err(RegisterError::NameTaken(name));
+        }
+        if size > ComponentDescriptor::SIZE_MAX {
+            return Err(RegisterError::TooLarge { name, size });
+        }
+        if align > ComponentDescriptor::ALIGN_MAX {
+            return Err(RegisterError::TooAligned { name, align });
+        }
+        if size % align != 0 {
+            return Err(RegisterError::Unpadded(name));
+        }
+        let id = self.next_id().ok_or(RegisterError::TooMany)?;
+        let kind = if is_bytes { Kind::Bytes } else { Kind::Functions };
+        self.push(ComponentInfo { id, kind, name, layout, enableable, erased });
+        Ok(id)
+    }
+
+    /// The id of the next component, if there can be one more.
+    fn next_id(&self) -> Option<ComponentId> {
+        let id = ComponentId(u32::try_from(self.infos.len()).ok()?);
+        (id != ComponentId::UNKNOWN).then_some(id)
+    }
+
+    fn push(&mut self, info: ComponentInfo) {
+        self.names.entry(info.name.clone()).or_insert(info.id);
+        self.infos.push(info);
+    }
+
+    /// The component of this name; the first, should several types call themselves the same.
+    pub(crate) fn by_name(&self, name: &str) -> Option<ComponentId> {
+        self.names.get(name).copied()
+    }
+
+    /// What is known of a component whose id somebody brought.
+    pub(crate) fn find(&self, id: ComponentId) -> Result<&ComponentInfo, UnknownComponent> {
+        self.infos.get(id.index()).ok_or(UnknownComponent { index: id.index() })
+    }
+
     /// The id of `T`, if the world has met it.
     pub(crate) fn get<T: Component>(&self) -> Option<ComponentId> {
         self.ids.get(&TypeId::of::<T>()).copied()
+    }
+
+    /// Looks for broken invariants: I-9 and I-16 as far as they can be seen from here.
+    pub(crate) fn check(&self) -> Result<(), (&'static str, &'static str)> {
+        for (index, info) in self.infos.iter().enumerate() {
+            if info.id.index() != index {
+                return Err(("I-9", "a component is listed under another's id"));
+            }
+            if info.type_id().is_some_and(|id| self.ids.get(&id) != Some(&info.id)) {
+                return Err(("I-9", "a type leads to another's id"));
+            }
+            if info.is_bytes() && info.erased.drop.is_some() {
+                return Err(("I-16", "plain bytes have something to drop"));
+            }
+        }
+        let types = self.infos.iter().filter(|info| info.type_id().is_some()).count();
+        if types == self.ids.len() { Ok(()) } else { Err(("I-9", "a type leads nowhere")) }
     }
 
     pub(crate) fn info(&self, id: ComponentId) -> &ComponentInfo {

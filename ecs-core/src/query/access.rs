@@ -139,13 +139,19 @@ impl Borrows {
         let mut guard = BorrowGuard { borrows: self, access, writes_taken: 0, reads_taken: 0 };
         for &id in &access.writes {
             if !take_write(&self.words[id.index()]) {
-                return Err(AccessConflict { name: registry.info(id).name(), wanted_write: true });
+                return Err(AccessConflict {
+                    name: registry.info(id).name().clone(),
+                    wanted_write: true,
+                });
             }
             guard.writes_taken += 1;
         }
         for &id in &access.reads {
             if !take_read(&self.words[id.index()]) {
-                return Err(AccessConflict { name: registry.info(id).name(), wanted_write: false });
+                return Err(AccessConflict {
+                    name: registry.info(id).name().clone(),
+                    wanted_write: false,
+                });
             }
             guard.reads_taken += 1;
         }

@@ -8,6 +8,8 @@ mod access;
 mod chunk;
 mod claims;
 mod data;
+mod dynamic;
+mod dynamic_rows;
 mod filter;
 mod iter;
 #[cfg(all(test, loom))]
@@ -26,6 +28,8 @@ pub use claims::{Claim, ClaimPlan, ClaimView};
 #[doc(hidden)]
 pub use data::{BitsFetch, OptionState, Sealed, TermSlot, TermState};
 pub use data::{ColumnData, Enabled, EnabledBit, EnabledBitMut, EnabledMut, QueryData, ReadOnly};
+pub use dynamic::{DynamicQuery, DynamicQueryBuilder};
+pub use dynamic_rows::{BorrowedDynamicRows, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun};
 pub use filter::{Disabled, Present, QueryFilter, With, Without};
 pub use iter::{BorrowedQuery, Query, RowIter};
 pub use parallel::{ParallelChunks, ParallelScratch};

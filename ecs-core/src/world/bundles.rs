@@ -12,11 +12,17 @@ use crate::hash::{BuildFibonacci, TypeMap};
 /// The bundle types that a world has met, and the transitions between archetypes.
 #[derive(Debug, Default)]
 pub(crate) struct Bundles {
-    indexes: TypeMap<u32>,
+    indexes: TypeMap<BundleIndex>,
+    /// Of the lists of components that were given or taken by their ids.
+    by_ids: hashbrown::HashMap<Box<[ComponentId]>, BundleIndex, BuildFibonacci>,
     infos: Vec<BundleInfo>,
-    inserts: hashbrown::HashMap<(u32, u32), Transition, BuildFibonacci>,
-    removes: hashbrown::HashMap<(u32, u32), Option<Transition>, BuildFibonacci>,
+    inserts: hashbrown::HashMap<(u32, BundleIndex), Transition, BuildFibonacci>,
+    removes: hashbrown::HashMap<(u32, BundleIndex), Option<Transition>, BuildFibonacci>,
 }
+
+/// The number of a bundle type, or of a list of component ids, in one world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct BundleIndex(u32);
 
 #[derive(Debug)]
 struct BundleInfo {
@@ -52,7 +58,7 @@ impl Bundles {
     /// The number of this bundle type.
     ///
     /// Panics where it names a component twice.
-    fn index<B: Bundle>(&mut self, registry: &mut Registry) -> u32 {
+    pub(crate) fn index<B: Bundle>(&mut self, registry: &mut Registry) -> BundleIndex {
         if let Some(&index) = self.indexes.get(&TypeId::of::<B>()) {
             return index;
         }
@@ -63,10 +69,25 @@ impl Bundles {
             let twice = ids[..place].contains(id);
             assert!(!twice, "the bundle {name} has {} twice", registry.info(*id).name());
         }
-        let index = u32::try_from(self.infos.len()).expect("fewer than 2^32 bundle types");
-        self.infos.push(BundleInfo { name, ids: ids.into_boxed_slice(), spawn: None });
+        let index = self.push(name, &ids);
         self.indexes.insert(TypeId::of::<B>(), index);
         index
+    }
+
+    /// The number of these components, which are of this world and each there once.
+    pub(crate) fn index_of_ids(&mut self, ids: &[ComponentId]) -> BundleIndex {
+        if let Some(&index) = self.by_ids.get(ids) {
+            return index;
+        }
+        let index = self.push("components by their ids", ids);
+        self.by_ids.insert(ids.into(), index);
+        index
+    }
+
+    fn push(&mut self, name: &'static str, ids: &[ComponentId]) -> BundleIndex {
+        let index = u32::try_from(self.infos.len()).expect("fewer than 2^32 bundle types");
+        self.infos.push(BundleInfo { name, ids: ids.into(), spawn: None });
+        BundleIndex(index)
     }
 
     /// Where new entities with this bundle go.
@@ -76,7 +97,17 @@ impl Bundles {
         archetypes: &mut Archetypes,
     ) -> &Placement {
         let index = self.index::<B>(registry);
-        let info = &mut self.infos[index as usize];
+        self.placement_at(index, registry, archetypes)
+    }
+
+    /// Where new entities with the bundle of this number go.
+    pub(crate) fn placement_at(
+        &mut self,
+        index: BundleIndex,
+        registry: &Registry,
+        archetypes: &mut Archetypes,
+    ) -> &Placement {
+        let info = &mut self.infos[index.0 as usize];
         info.spawn.get_or_insert_with(|| {
             let set = ComponentSet::new(info.ids.to_vec());
             let archetype = archetypes.obtain(set, registry);
@@ -92,7 +123,18 @@ impl Bundles {
         archetypes: &mut Archetypes,
     ) -> &Transition {
         let index = self.index::<B>(registry);
-        let ids = &self.infos[index as usize].ids;
+        self.insertion_at(index, from, registry, archetypes)
+    }
+
+    /// The way of a row that is given the bundle of this number.
+    pub(crate) fn insertion_at(
+        &mut self,
+        index: BundleIndex,
+        from: ArchetypeId,
+        registry: &Registry,
+        archetypes: &mut Archetypes,
+    ) -> &Transition {
+        let ids = &self.infos[index.0 as usize].ids;
         self.inserts.entry((from.0, index)).or_insert_with(|| {
             let set = archetypes.get(from).components().with(ids);
             let target = archetypes.obtain(set, registry);
@@ -117,7 +159,19 @@ impl Bundles {
         archetypes: &mut Archetypes,
     ) -> Option<&Transition> {
         let index = self.index::<B>(registry);
-        let ids = &self.infos[index as usize].ids;
+        self.removal_at(index, from, registry, archetypes)
+    }
+
+    /// The way of a row that the bundle of this number is taken from; `None` where it does not have
+    /// all of it.
+    pub(crate) fn removal_at(
+        &mut self,
+        index: BundleIndex,
+        from: ArchetypeId,
+        registry: &Registry,
+        archetypes: &mut Archetypes,
+    ) -> Option<&Transition> {
+        let ids = &self.infos[index.0 as usize].ids;
         let found = self.removes.entry((from.0, index)).or_insert_with(|| {
             let has_all = ids.iter().all(|&id| archetypes.get(from).components().contains(id));
             if !has_all {
@@ -144,9 +198,9 @@ impl Bundles {
         registry: &mut Registry,
     ) -> &'static str {
         let index = self.index::<B>(registry);
-        let info = &self.infos[index as usize];
+        let info = &self.infos[index.0 as usize];
         let missing = info.ids.iter().find(|&&id| !archetype.components().contains(id));
-        missing.map_or(info.name, |&id| registry.info(id).name())
+        missing.and_then(|&id| registry.info(id).name().as_static()).unwrap_or(info.name)
     }
 }
 

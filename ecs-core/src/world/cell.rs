@@ -38,7 +38,7 @@ use crate::query::{
 /// ```
 #[derive(Clone, Copy)]
 pub struct WorldCell<'w> {
-    world: &'w World,
+    pub(super) world: &'w World,
 }
 
 impl fmt::Debug for WorldCell<'_> {

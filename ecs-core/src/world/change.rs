@@ -6,13 +6,14 @@ use core::fmt;
 
 use super::World;
 use super::bundles::Transition;
-use crate::archetype::Archetype;
+use crate::archetype::{Archetype, Archetypes};
 use crate::bundle::{Bundle, ColumnStarts};
 use crate::component::Component;
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
-use crate::storage::{Chunks, Place, RowAddress, TakenRow};
+use crate::name::Name;
+use crate::storage::{BlockPool, Chunks, Place, RowAddress, TakenRow};
 
 /// The entity is not in the world; the components that it was to be given are handed back.
 pub struct NotInserted<B> {
@@ -59,27 +60,16 @@ impl World {
             replace(archetypes.get(from.archetype), insertion, from.address, bundle, version);
             return Ok(());
         }
-        let (source, target) = archetypes.get_two(from.archetype, insertion.target);
-        let (to, _) = target.chunks.reserve_rows(blocks, 1);
-        // SAFETY: a live entity's row (I-1) and a reserved one, of two archetypes; the pairs of
-        // columns were worked out from equal component ids (I-6). The values left behind are
-        // forgotten below.
-        unsafe { source.chunks.copy_row(from.address, &target.chunks, to, &insertion.moves) };
-        let starts = column_starts(&target.chunks, &insertion.columns, to.chunk);
-        // SAFETY: the columns are those of the bundle's components in the target (I-6, I-9), and
-        // the row is reserved.
-        unsafe { bundle.write(starts.as_slice(), to.row) };
-        // SAFETY: reserved above; the moves and the bundle together are all columns of the target.
-        unsafe { target.chunks.commit_rows(to, &[entity], version) };
-        copy_bits(source, from.address, target, to, &insertion.bit_moves);
-        let keep = |column: usize| insertion.replaced.contains(&column);
-        let taken = source.chunks.take_row(blocks, from.address, version, keep);
-        settle(entities, entity, from.place, target.chunks.place(to), &taken);
-        if source.needs_drop {
-            // SAFETY: the replaced values were kept behind the last row for us to drop; all books
-            // are in order.
-            unsafe { source.drop_row(taken.vacated, keep) };
-        }
+        let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
+        let write = |_: &Chunks, target: &Chunks, to: RowAddress| {
+            let starts = column_starts(target, &insertion.columns, to.chunk);
+            // SAFETY: the columns are those of the bundle's components in the target (I-6, I-9),
+            // and the row is reserved.
+            unsafe { bundle.write(starts.as_slice(), to.row) };
+        };
+        // SAFETY: the transition begins at the row's archetype (I-6), and `write` fills the columns
+        // of the bundle.
+        unsafe { moving.run(insertion, &insertion.replaced, write) };
         Ok(())
     }
 
@@ -106,21 +96,17 @@ impl World {
             // The empty bundle. SAFETY: it has no components, so nothing is read.
             return Ok(unsafe { B::read(&[], 0) });
         }
-        let (source, target) = self.archetypes.get_two(from.archetype, removal.target);
-        let (to, _) = target.chunks.reserve_rows(&mut self.blocks, 1);
-        // SAFETY: a live entity's row (I-1) and a reserved one; the pairs of columns were worked
-        // out from equal component ids (I-6). The values left behind are forgotten below.
-        unsafe { source.chunks.copy_row(from.address, &target.chunks, to, &removal.moves) };
-        // SAFETY: reserved above; the moves are all columns of the target.
-        unsafe { target.chunks.commit_rows(to, &[entity], version) };
-        copy_bits(source, from.address, target, to, &removal.bit_moves);
-        let starts = column_starts(&source.chunks, &removal.columns, from.address.chunk);
-        // SAFETY: the columns are those of the bundle's components in the source (I-6, I-9); the
-        // row is a live entity's (I-1) and forgotten at once.
-        let removed = unsafe { B::read(starts.as_slice(), from.address.row) };
-        let taken = source.chunks.take_row(&mut self.blocks, from.address, version, |_| false);
-        settle(&mut self.entities, entity, from.place, target.chunks.place(to), &taken);
-        Ok(removed)
+        let Self { archetypes, blocks, entities, .. } = self;
+        let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
+        let read = |source: &Chunks, _: &Chunks, _: RowAddress| {
+            let starts = column_starts(source, &removal.columns, from.address.chunk);
+            // SAFETY: the columns are those of the bundle's components in the source (I-6, I-9);
+            // the row is a live entity's (I-1), and these columns of it are forgotten by the move.
+            unsafe { B::read(starts.as_slice(), from.address.row) }
+        };
+        // SAFETY: the transition begins at the row's archetype, and takes the columns that `read`
+        // reads and adds none (I-6).
+        Ok(unsafe { moving.run(removal, &[], read) })
     }
 
     /// Switches a component of an entity on or off; returns what it was. The entity stays where it
@@ -173,15 +159,68 @@ impl World {
     ///
     /// # Errors
     /// Where the entity is not in the world.
-    pub fn components_of(&self, entity: Entity) -> Result<Vec<(&'static str, bool)>, NoSuchEntity> {
+    pub fn components_of(&self, entity: Entity) -> Result<Vec<(Name, bool)>, NoSuchEntity> {
         let Location { archetype, address, .. } =
             self.locate(entity).ok_or(NoSuchEntity(entity))?;
         let archetype = self.archetypes.get(archetype);
         let enabled = |slot: usize| archetype.chunks.bits(slot).get(address.chunk, address.row);
         let columns = archetype.columns.iter();
         Ok(columns
-            .map(|column| (column.info.name, column.enable_slot.is_none_or(enabled)))
+            .map(|column| (column.info.name.clone(), column.enable_slot.is_none_or(enabled)))
             .collect())
+    }
+}
+
+/// An entity whose row is to move to another archetype, and what it takes to move it. Every
+/// structural change of one entity goes through here.
+pub(super) struct MoveRow<'w> {
+    pub(super) archetypes: &'w mut Archetypes,
+    pub(super) blocks: &'w mut BlockPool,
+    pub(super) entities: &'w mut Entities,
+    pub(super) entity: Entity,
+    pub(super) from: Location,
+    pub(super) version: u64,
+}
+
+impl MoveRow<'_> {
+    /// Moves the row. `transfer` sees the chunks that the row leaves, those that it goes to, and
+    /// its place there: it writes what is new and takes what does not go along.
+    ///
+    /// The values in the `dropped` columns of the source are dropped at the end, when all books are
+    /// in order. What else does not go along is forgotten.
+    ///
+    /// # Safety
+    /// `way` leads from the archetype that the entity is in, and to another one (I-6). `transfer`
+    /// does not panic, and initialises the columns of the target that `way` does not move to. It
+    /// takes no value that `way` moves, or that is in the `dropped` columns, which `way` does not
+    /// move.
+    pub(super) unsafe fn run<R>(
+        self,
+        way: &Transition,
+        dropped: &[usize],
+        transfer: impl FnOnce(&Chunks, &Chunks, RowAddress) -> R,
+    ) -> R {
+        let Self { archetypes, blocks, entities, entity, from, version } = self;
+        let (source, target) = archetypes.get_two(from.archetype, way.target);
+        let (to, _) = target.chunks.reserve_rows(blocks, 1);
+        // SAFETY: a live entity's row (I-1) and a reserved one, of two archetypes; the pairs of
+        // columns were worked out from equal component ids (I-6). The values left behind are
+        // forgotten below.
+        unsafe { source.chunks.copy_row(from.address, &target.chunks, to, &way.moves) };
+        let transferred = transfer(&source.chunks, &target.chunks, to);
+        // SAFETY: reserved above; what is moved and what `transfer` writes are all columns of the
+        // target.
+        unsafe { target.chunks.commit_rows(to, &[entity], version) };
+        copy_bits(source, from.address, target, to, &way.bit_moves);
+        let keep = |column: usize| dropped.contains(&column);
+        let taken = source.chunks.take_row(blocks, from.address, version, keep);
+        settle(entities, entity, from.place, target.chunks.place(to), &taken);
+        if source.needs_drop && !dropped.is_empty() {
+            // SAFETY: these values were kept behind the last row for us to drop; all books are in
+            // order.
+            unsafe { source.drop_row(taken.vacated, keep) };
+        }
+        transferred
     }
 }
 
@@ -206,7 +245,7 @@ fn replace<B: Bundle>(
     drop(old);
 }
 
-fn column_starts(chunks: &Chunks, columns: &[usize], chunk: usize) -> ColumnStarts {
+pub(super) fn column_starts(chunks: &Chunks, columns: &[usize], chunk: usize) -> ColumnStarts {
     ColumnStarts::new(columns.iter().map(|&column| chunks.column(chunk, column)))
 }
 

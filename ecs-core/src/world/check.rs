@@ -23,6 +23,7 @@ impl World {
     /// The first invariant found broken.
     pub fn check(&self) -> Result<(), BrokenInvariant> {
         self.entities.check().map_err(|detail| broken("I-1", detail.into()))?;
+        self.registry.check().map_err(|(invariant, detail)| broken(invariant, detail.into()))?;
         for archetype in self.archetypes() {
             self.check_archetype(archetype)?;
         }
@@ -82,7 +83,7 @@ impl World {
         let mut sum = 0_u64;
         for archetype in self.archetypes() {
             let names =
-                archetype.columns.iter().map(|column| name_hash(column.info.name)).collect();
+                archetype.columns.iter().map(|column| name_hash(&column.info.name)).collect();
             let names: alloc::vec::Vec<u64> = names;
             for chunk in 0..archetype.chunk_count() {
                 for row in 0..archetype.chunks.len(chunk) {

@@ -2,9 +2,11 @@
 
 mod access;
 mod bundles;
+mod by_id;
 mod cell;
 mod change;
 mod check;
+mod dynamic;
 mod resources;
 mod spawn;
 

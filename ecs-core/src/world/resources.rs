@@ -49,7 +49,7 @@ impl fmt::Display for MissingResource {
 impl core::error::Error for MissingResource {}
 
 /// Why a resource could not be had through a [`WorldCell`](crate::WorldCell).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResourceError {
     /// There is none.
@@ -164,7 +164,7 @@ fn downcast<T, R>(value: Option<R>) -> Result<R, ResourceError> {
 }
 
 fn conflict<T>(wanted_write: bool) -> ResourceError {
-    ResourceError::Conflict(AccessConflict { name: type_name::<T>(), wanted_write })
+    ResourceError::Conflict(AccessConflict { name: type_name::<T>().into(), wanted_write })
 }
 
 struct ReadGuard<'w>(&'w ProtocolU64);

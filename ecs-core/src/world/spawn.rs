@@ -119,7 +119,7 @@ impl World {
     ) -> Result<Vec<Entity>, InstantiateError> {
         let from = self.locate(prefab).ok_or(NoSuchEntity(prefab))?;
         if let Some(info) = self.archetypes.get(from.archetype).not_clone() {
-            return Err(InstantiateError::NotClone { component: info.name() });
+            return Err(InstantiateError::NotClone { component: info.name().clone() });
         }
         self.entities.reserve(count);
         Ok((0..count).map(|_| self.instantiate_one(prefab, from)).collect())

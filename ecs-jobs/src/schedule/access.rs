@@ -75,7 +75,7 @@ impl SystemAccess {
 }
 
 fn component_names(ids: &[ecs_core::ComponentId], world: &World) -> Vec<String> {
-    ids.iter().map(|id| world.components()[id.index()].name().into()).collect()
+    ids.iter().map(|id| world.components()[id.index()].name().to_string()).collect()
 }
 
 fn shared<'a>(mine: &'a [Resource], theirs: &'a [Resource]) -> impl Iterator<Item = String> + 'a {

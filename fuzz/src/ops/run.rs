@@ -431,7 +431,7 @@ fn seen(world: &World, entity: Entity) -> Holding {
         let read = (fns.read)(world, entity);
         assert_eq!((fns.has)(world, entity), read.is_ok());
         if let Ok((value, enabled)) = read {
-            assert!(listed.contains(&(fns.name, enabled)));
+            assert!(listed.contains(&(fns.name.into(), enabled)));
             _ = holding.0.insert(kind, Held { value, enabled });
         }
     }

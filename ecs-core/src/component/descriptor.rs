@@ -1,0 +1,108 @@
+//! What a component is that is registered at run time.
+#![expect(
+    unsafe_code,
+    reason = "takes over the word of whoever gives the functions of a component"
+)]
+
+use core::alloc::Layout;
+use core::fmt;
+use core::ptr::NonNull;
+
+use super::erased::ErasedFns;
+use crate::name::Name;
+
+/// Drops the value at the pointer in place.
+pub type DropValueFn = unsafe fn(NonNull<u8>);
+
+/// Clones the value at the first pointer into the room at the second; the number is the size of a
+/// value in bytes.
+pub type CloneValueFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
+
+/// What a component is that no Rust type stands for: one that a script declares, or a host in
+/// another language. [`World::register_dynamic`](crate::World::register_dynamic) takes it.
+///
+/// Prefer [`bytes`](Self::bytes) where values are plain bytes: everything is safe then.
+///
+/// ```
+/// use core::alloc::Layout;
+/// use ecs_core::prelude::*;
+/// use ecs_core::ComponentDescriptor;
+///
+/// let mut world = World::new();
+/// let health = ComponentDescriptor::bytes("script.health".to_string(), Layout::new::<u32>());
+/// let health = world.register_dynamic(health)?;
+/// let imp = world.spawn(());
+/// world.insert_by_id(imp, health, &7_u32.to_ne_bytes())?;
+/// assert_eq!(world.get_by_id(imp, health)?, 7_u32.to_ne_bytes());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct ComponentDescriptor {
+    pub(crate) name: Name,
+    pub(crate) layout: Layout,
+    pub(crate) enableable: bool,
+    pub(crate) is_bytes: bool,
+    pub(crate) erased: ErasedFns,
+}
+
+impl ComponentDescriptor {
+    /// The most bytes that a value may have.
+    pub const SIZE_MAX: usize = 1 << 24;
+    /// The coarsest alignment that a value may ask for.
+    pub const ALIGN_MAX: usize = 4096;
+
+    /// A component whose values are plain bytes, with nothing to drop: they are copied as bytes,
+    /// and take part in the state hash.
+    pub fn bytes(name: impl Into<Name>, layout: Layout) -> Self {
+        Self {
+            name: name.into(),
+            layout,
+            enableable: false,
+            is_bytes: true,
+            erased: ErasedFns::plain(),
+        }
+    }
+
+    /// A component whose values are something else: with a function that drops one in place, where
+    /// there is something to drop, and one that clones one, where instantiation is to copy it.
+    ///
+    /// The functions are run when everything else is in order, and may panic.
+    ///
+    /// # Safety
+    /// * The functions are right for every value that is ever inserted under the component's id,
+    ///   and such a value has this layout.
+    /// * Values may be shared between threads, sent to others, and dropped and cloned there: what
+    ///   `Send + Sync` says of a Rust type.
+    /// * The functions do nothing with a world.
+    pub unsafe fn with_functions(
+        name: impl Into<Name>,
+        layout: Layout,
+        drop: Option<DropValueFn>,
+        clone: Option<CloneValueFn>,
+    ) -> Self {
+        Self {
+            name: name.into(),
+            layout,
+            enableable: false,
+            is_bytes: false,
+            erased: ErasedFns { drop, clone, hash: None, bytes: None, map_entities: None },
+        }
+    }
+
+    /// The same, to be switched off and on per entity.
+    #[must_use]
+    pub fn enableable(self) -> Self {
+        Self { enableable: true, ..self }
+    }
+}
+
+impl fmt::Debug for ComponentDescriptor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ComponentDescriptor")
+            .field("name", &self.name)
+            .field("layout", &self.layout)
+            .field("enableable", &self.enableable)
+            .field("is_bytes", &self.is_bytes)
+            .finish_non_exhaustive()
+    }
+}

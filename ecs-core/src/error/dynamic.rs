@@ -1,0 +1,93 @@
+//! What can go wrong with queries by id.
+
+use core::fmt;
+
+use super::{AccessConflict, UnknownComponent};
+use crate::name::Name;
+
+/// Why a query by id could not be made, or be asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DynamicQueryError {
+    /// An id is not of the world that the query is for.
+    Unknown(UnknownComponent),
+    /// The query was built for another world.
+    OtherWorld,
+    /// A component is asked for twice, once of them to write.
+    Twice(Name),
+    /// No row can have the component as the terms ask: enabled and absent, say.
+    Contradiction(Name),
+    /// The component is asked to be disabled, which it cannot be.
+    NotEnableable(Name),
+    /// More terms are handed out than [`DynamicQuery::TERMS_MAX`](crate::DynamicQuery::TERMS_MAX).
+    TooManyTerms,
+    /// Somebody else uses a component at this moment.
+    Conflict(AccessConflict),
+}
+
+impl fmt::Display for DynamicQueryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unknown(error) => error.fmt(f),
+            Self::OtherWorld => f.write_str("the query was built for another world"),
+            Self::Twice(name) => {
+                write!(f, "the query asks for {name} twice, once of them to write")
+            }
+            Self::Contradiction(name) => {
+                write!(f, "no entity can have {name} in all the ways that the query asks for")
+            }
+            Self::NotEnableable(name) => {
+                write!(f, "the query asks for {name} disabled, but it is not enableable")
+            }
+            Self::TooManyTerms => f.write_str("the query hands out too many terms"),
+            Self::Conflict(error) => error.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for DynamicQueryError {}
+
+impl From<UnknownComponent> for DynamicQueryError {
+    fn from(error: UnknownComponent) -> Self {
+        Self::Unknown(error)
+    }
+}
+
+impl From<AccessConflict> for DynamicQueryError {
+    fn from(error: AccessConflict) -> Self {
+        Self::Conflict(error)
+    }
+}
+
+/// Why a term of a query by id gives nothing for a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TermError {
+    /// The query hands out fewer terms.
+    NoSuchTerm,
+    /// The term is optional, and the row does not have the component, or has it disabled.
+    Absent,
+    /// The term was asked for to read only.
+    ReadOnly,
+    /// The values of the component are not plain bytes.
+    NotBytes,
+    /// The values of the component are of another type.
+    OtherType,
+    /// Two terms at once have to be two different components.
+    SameComponent,
+}
+
+impl fmt::Display for TermError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoSuchTerm => "the query has no such term",
+            Self::Absent => "the row does not have this component, or has it disabled",
+            Self::ReadOnly => "the query asks for this term to read only",
+            Self::NotBytes => "the values of this component are not plain bytes",
+            Self::OtherType => "the values of this component are of another type",
+            Self::SameComponent => "the two terms are of one component",
+        })
+    }
+}
+
+impl core::error::Error for TermError {}

@@ -1,0 +1,318 @@
+//! Queries by component id: what they ask for, and which archetypes match.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::access::Access;
+use super::data::TermSlot;
+use crate::archetype::Archetype;
+use crate::component::{ComponentId, ComponentInfo, Registry};
+use crate::error::DynamicQueryError;
+use crate::mask::Rows;
+use crate::storage::Chunks;
+
+/// A query that names its components by id, for scripts and for hosts that know no Rust types.
+///
+/// It is built once for a world and kept: which archetypes match is worked out as they appear.
+/// [`World::query_by_id`](crate::World::query_by_id) asks it.
+///
+/// A component that is disabled is absent to it, as to any query.
+///
+/// ```
+/// use core::alloc::Layout;
+/// use ecs_core::prelude::*;
+/// use ecs_core::{ComponentDescriptor, DynamicQuery};
+///
+/// #[derive(Component)]
+/// struct Speed(u8);
+///
+/// let mut world = World::new();
+/// let speed = world.register::<Speed>();
+/// let place = ComponentDescriptor::bytes("place", Layout::new::<[u8; 2]>());
+/// let place = world.register_dynamic(place)?;
+/// for x in 0..10 {
+///     let imp = world.spawn(Speed(x));
+///     world.insert_by_id(imp, place, &[x, 0])?;
+/// }
+///
+/// let mut moving = DynamicQuery::builder().write(place).read(speed).build(&world)?;
+/// world.query_by_id(&mut moving)?.for_each(|mut row| {
+///     let speed = row.get::<Speed>(1).map_or(0, |speed| speed.0);
+///     if let Ok(place) = row.bytes_mut(0) {
+///         place[0] += speed;
+///     }
+/// });
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct DynamicQuery {
+    world: u64,
+    terms: Box<[Term]>,
+    filters: Box<[Filter]>,
+    access: Access,
+    /// How many archetypes were looked at; `matches` lists exactly those of them that match (I-8).
+    seen: usize,
+    matches: Vec<DynamicMatch>,
+}
+
+impl fmt::Debug for DynamicQuery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DynamicQuery")
+            .field("access", &self.access)
+            .field("archetypes", &self.matches.len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// One component that is handed out.
+#[derive(Debug)]
+pub(super) struct Term {
+    pub(super) info: ComponentInfo,
+    pub(super) write: bool,
+    optional: bool,
+}
+
+/// One component that narrows.
+#[derive(Clone, Copy, Debug)]
+struct Filter {
+    id: ComponentId,
+    how: How,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    With,
+    Without,
+    Present,
+    Disabled,
+}
+
+/// One archetype that matches.
+#[derive(Debug)]
+pub(super) struct DynamicMatch {
+    pub(super) archetype: usize,
+    /// Of each term, where the archetype has it. Only optional ones may be missing.
+    pub(super) slots: Box<[Option<TermSlot>]>,
+    /// The bits that narrow the rows, and whether it is the enabled ones that stay.
+    narrowing: Box<[(usize, bool)]>,
+}
+
+impl DynamicMatch {
+    /// The rows of a chunk that match, as the bits are now.
+    pub(super) fn rows(&self, chunks: &Chunks, chunk: usize) -> Rows {
+        let mut rows = Rows::All;
+        for &(slot, enabled) in &self.narrowing {
+            let bits = chunks.bits(slot);
+            let (words, disabled) = (bits.words(chunk), bits.disabled_count(chunk));
+            if enabled {
+                rows.keep(words, disabled, chunks.len(chunk));
+            } else {
+                rows.drop_set(words, disabled, chunks.len(chunk));
+            }
+        }
+        rows
+    }
+
+    /// The rows of a chunk in which an optional term is there, as the bits are now.
+    pub(super) fn optional_rows(&self, chunks: &Chunks, chunk: usize, term: usize) -> Rows {
+        let Some(slot) = &self.slots[term] else { return Rows::None };
+        let mut rows = Rows::All;
+        slot.keep_enabled(chunks, chunk, &mut rows);
+        rows
+    }
+}
+
+impl DynamicQuery {
+    /// The most terms that a query hands out.
+    pub const TERMS_MAX: usize = 64;
+
+    /// A query that asks for nothing yet.
+    pub fn builder() -> DynamicQueryBuilder {
+        DynamicQueryBuilder::default()
+    }
+
+    /// What the query touches.
+    #[must_use]
+    pub const fn access(&self) -> &Access {
+        &self.access
+    }
+
+    /// Looks at the archetypes that have appeared since the last time.
+    pub(crate) fn extend(
+        &mut self,
+        world: u64,
+        archetypes: &[Archetype],
+    ) -> Result<(), DynamicQueryError> {
+        if self.world != world {
+            return Err(DynamicQueryError::OtherWorld);
+        }
+        for (index, archetype) in archetypes.iter().enumerate().skip(self.seen) {
+            self.seen = index + 1;
+            self.matches.extend(self.match_of(index, archetype));
+        }
+        Ok(())
+    }
+
+    fn match_of(&self, index: usize, archetype: &Archetype) -> Option<DynamicMatch> {
+        let mut narrowing = Vec::new();
+        let mut slots = Vec::with_capacity(self.terms.len());
+        for term in &self.terms {
+            let slot = TermSlot::find(term.info.id, archetype);
+            if !term.optional {
+                narrowing.extend(slot?.bits.map(|bits| (bits, true)));
+            }
+            slots.push(slot);
+        }
+        for filter in &self.filters {
+            let slot = TermSlot::find(filter.id, archetype);
+            match filter.how {
+                How::With => narrowing.extend(slot?.bits.map(|bits| (bits, true))),
+                How::Present => _ = slot?,
+                How::Disabled => narrowing.push((slot?.bits?, false)),
+                How::Without => {
+                    if let Some(slot) = slot {
+                        // One that cannot be disabled is there for good.
+                        narrowing.push((slot.bits?, false));
+                    }
+                }
+            }
+        }
+        Some(DynamicMatch { archetype: index, slots: slots.into(), narrowing: narrowing.into() })
+    }
+
+    pub(super) fn terms(&self) -> &[Term] {
+        &self.terms
+    }
+
+    pub(super) fn matches(&self) -> &[DynamicMatch] {
+        &self.matches
+    }
+
+    /// The places of the optional terms.
+    pub(super) fn optional_terms(&self) -> impl Iterator<Item = usize> + '_ {
+        self.terms.iter().enumerate().filter(|(_, term)| term.optional).map(|(place, _)| place)
+    }
+}
+
+/// What a [`DynamicQuery`] is to ask for.
+///
+/// The terms that are handed out (`read`, `write`, `optional`, `optional_write`) are numbered in
+/// the order in which they were named, from zero; the others narrow and have no number.
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct DynamicQueryBuilder {
+    terms: Vec<(ComponentId, bool, bool)>,
+    filters: Vec<Filter>,
+}
+
+impl DynamicQueryBuilder {
+    fn term(mut self, id: ComponentId, write: bool, optional: bool) -> Self {
+        self.terms.push((id, write, optional));
+        self
+    }
+
+    fn filter(mut self, id: ComponentId, how: How) -> Self {
+        self.filters.push(Filter { id, how });
+        self
+    }
+
+    /// The row has the component, enabled, and it is read.
+    pub fn read(self, id: ComponentId) -> Self {
+        self.term(id, false, false)
+    }
+
+    /// The row has the component, enabled, and it is written.
+    pub fn write(self, id: ComponentId) -> Self {
+        self.term(id, true, false)
+    }
+
+    /// The component is read where the row has it, enabled.
+    pub fn optional(self, id: ComponentId) -> Self {
+        self.term(id, false, true)
+    }
+
+    /// The component is written where the row has it, enabled.
+    pub fn optional_write(self, id: ComponentId) -> Self {
+        self.term(id, true, true)
+    }
+
+    /// The row has the component, and it is enabled.
+    pub fn with(self, id: ComponentId) -> Self {
+        self.filter(id, How::With)
+    }
+
+    /// The row does not have the component, or has it disabled.
+    pub fn without(self, id: ComponentId) -> Self {
+        self.filter(id, How::Without)
+    }
+
+    /// The row has the component, enabled or not.
+    pub fn present(self, id: ComponentId) -> Self {
+        self.filter(id, How::Present)
+    }
+
+    /// The row has the component, and it is disabled.
+    pub fn disabled(self, id: ComponentId) -> Self {
+        self.filter(id, How::Disabled)
+    }
+
+    /// The query, for the world with this id and this registry.
+    pub(crate) fn plan(
+        self,
+        world: u64,
+        registry: &Registry,
+    ) -> Result<DynamicQuery, DynamicQueryError> {
+        if self.terms.len() > DynamicQuery::TERMS_MAX {
+            return Err(DynamicQueryError::TooManyTerms);
+        }
+        let mut access = Access::default();
+        let mut terms = Vec::with_capacity(self.terms.len());
+        for &(id, write, optional) in &self.terms {
+            let info = registry.find(id)?.clone();
+            if write {
+                access.add_write(id);
+            } else {
+                access.add_read(id);
+            }
+            if info.enableable {
+                access.add_bit_read(id);
+            }
+            if access.clash().is_some() {
+                return Err(DynamicQueryError::Twice(info.name));
+            }
+            terms.push(Term { info, write, optional });
+        }
+        for filter in &self.filters {
+            let info = registry.find(filter.id)?;
+            if filter.how == How::Disabled && !info.enableable {
+                return Err(DynamicQueryError::NotEnableable(info.name.clone()));
+            }
+            if info.enableable && filter.how != How::Present {
+                access.add_bit_read(filter.id);
+            }
+            if self.contradicts(info) {
+                return Err(DynamicQueryError::Contradiction(info.name.clone()));
+            }
+        }
+        let filters = self.filters.into();
+        Ok(DynamicQuery {
+            world,
+            terms: terms.into(),
+            filters,
+            access,
+            seen: 0,
+            matches: Vec::new(),
+        })
+    }
+
+    /// Whether no row can have the component as the terms and filters ask.
+    fn contradicts(&self, info: &ComponentInfo) -> bool {
+        let asked =
+            |how| self.filters.iter().any(|filter| filter.id == info.id && filter.how == how);
+        let handed_out = self.terms.iter().any(|&(id, _, optional)| id == info.id && !optional);
+        let enabled = handed_out || asked(How::With);
+        let there = enabled || asked(How::Present) || asked(How::Disabled);
+        (enabled && (asked(How::Without) || asked(How::Disabled)))
+            || (there && asked(How::Without) && !info.enableable)
+    }
+}

@@ -1,0 +1,355 @@
+//! Components by their ids: for those that no Rust type stands for, and for hosts that know none.
+#![expect(unsafe_code, reason = "writes and drops values that are known by their layout alone")]
+
+use core::ptr::NonNull;
+
+use super::World;
+use super::change::MoveRow;
+use crate::component::{Component, ComponentDescriptor, ComponentId, ComponentInfo};
+use crate::entities::Location;
+use crate::entity::Entity;
+use crate::error::{ByIdError, NoSuchEntity, RegisterError, UnknownComponent};
+use crate::storage::{Chunks, RowAddress};
+
+impl World {
+    /// Makes a component known that no Rust type stands for; see [`ComponentDescriptor`].
+    ///
+    /// # Errors
+    /// Where the name is taken, or values of this layout cannot be kept.
+    pub fn register_dynamic(
+        &mut self,
+        descriptor: ComponentDescriptor,
+    ) -> Result<ComponentId, RegisterError> {
+        self.registry.register_dynamic(descriptor)
+    }
+
+    /// The id of a component type, if the world has met it.
+    #[must_use]
+    pub fn component_id<T: Component>(&self) -> Option<ComponentId> {
+        self.registry.get::<T>()
+    }
+
+    /// The component of this name. Should several types call themselves the same, the first.
+    #[must_use]
+    pub fn component_by_name(&self, name: &str) -> Option<ComponentId> {
+        self.registry.by_name(name)
+    }
+
+    /// What the world knows about a component.
+    ///
+    /// # Errors
+    /// Where the id is not of this world.
+    pub fn component_info(&self, id: ComponentId) -> Result<&ComponentInfo, UnknownComponent> {
+        self.registry.find(id)
+    }
+
+    /// Whether the entity has the component, enabled or not. `false` for an entity that is gone and
+    /// for an id of another world.
+    #[must_use]
+    pub fn has_id(&self, entity: Entity, id: ComponentId) -> bool {
+        self.locate(entity).is_some_and(|location| {
+            self.archetypes.get(location.archetype).components().contains(id)
+        })
+    }
+
+    /// Gives an entity a component that was registered as plain bytes, or replaces its value, which
+    /// keeps the enabled bit.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::{ByIdError, ComponentDescriptor};
+    ///
+    /// let mut world = World::new();
+    /// let gold = ComponentDescriptor::bytes("gold", Layout::new::<u16>());
+    /// let gold = world.register_dynamic(gold)?;
+    /// let imp = world.spawn(());
+    /// world.insert_by_id(imp, gold, &300_u16.to_ne_bytes())?;
+    /// let refused = world.insert_by_id(imp, gold, &[1, 2, 3]);
+    /// assert!(matches!(refused, Err(ByIdError::WrongLength { expected: 2, given: 3, .. })));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the entity or the id is not of this world, the component is not plain bytes, or the
+    /// bytes are not as many as a value has.
+    pub fn insert_by_id(
+        &mut self,
+        entity: Entity,
+        id: ComponentId,
+        bytes: &[u8],
+    ) -> Result<(), ByIdError> {
+        self.expect_bytes(id, bytes)?;
+        let from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let value = NonNull::from(bytes).cast::<u8>();
+        let Some(there) = self.open_row(from, id) else {
+            // SAFETY: a component of plain bytes, of which the value has as many (I-16); the entity
+            // was found not to have it.
+            unsafe { self.move_in(entity, from, id, value) };
+            return Ok(());
+        };
+        // SAFETY: the row has room for as many bytes as were checked (I-16); the caller's are
+        // outside the world, which is borrowed exclusively.
+        unsafe { there.copy_from_nonoverlapping(value, bytes.len()) };
+        Ok(())
+    }
+
+    /// Gives an entity a component of any kind, or replaces its value, which keeps the enabled bit.
+    /// The value is moved out of the memory at `value`; one that is replaced is dropped at the end.
+    ///
+    /// # Errors
+    /// Where the entity or the id is not of this world; the value is still the caller's then.
+    ///
+    /// # Safety
+    /// `id` was issued by this world. `value` points at an initialised value of that component: of
+    /// its type, or what its descriptor asks for (plain bytes: all initialised). The value may be read and written for the size of
+    /// the component, is aligned for it, is outside the world, and is nobody else's; after success
+    /// it must not be used, nor dropped.
+    pub unsafe fn insert_ptr_by_id(
+        &mut self,
+        entity: Entity,
+        id: ComponentId,
+        value: NonNull<u8>,
+    ) -> Result<(), ByIdError> {
+        let info = self.registry.find(id)?;
+        let (size, drop) = (info.layout.size(), info.erased.drop);
+        let from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let Some(there) = self.open_row(from, id) else {
+            // SAFETY: the caller ensures a value of this component, which is given up.
+            unsafe { self.move_in(entity, from, id, value) };
+            return Ok(());
+        };
+        // SAFETY: the row holds a value of the component, initialised (I-2, I-16); the caller's is
+        // outside the world and may be written.
+        unsafe { core::ptr::swap_nonoverlapping(there.as_ptr(), value.as_ptr(), size) };
+        if let Some(drop) = drop {
+            // SAFETY: the old value lies in the caller's memory now, which was given up; all books
+            // are in order.
+            unsafe { drop(value) };
+        }
+        Ok(())
+    }
+
+    /// Takes a component of any kind from an entity and drops it.
+    ///
+    /// Should the drop panic, the component is gone all the same and everything is in order.
+    ///
+    /// # Errors
+    /// Where the entity or the id is not of this world, or the entity lacks the component.
+    pub fn remove_by_id(&mut self, entity: Entity, id: ComponentId) -> Result<(), ByIdError> {
+        self.registry.find(id)?;
+        let from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let version = self.next_version();
+        let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
+        let index = bundles.index_of_ids(&[id]);
+        let Some(removal) = bundles.removal_at(index, from.archetype, registry, archetypes) else {
+            let component = registry.info(id).name().clone();
+            return Err(ByIdError::Missing { entity, component });
+        };
+        let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
+        // SAFETY: the transition begins at the row's archetype, takes the one component, which is
+        // to be dropped, and adds none (I-6).
+        unsafe { moving.run(removal, &removal.columns, |_, _, _| ()) };
+        Ok(())
+    }
+
+    /// The bytes of a component of an entity, enabled or not: of one that was registered as plain
+    /// bytes, or of a type that has bytes (see [`Component::BYTES`]).
+    ///
+    /// # Errors
+    /// Where the entity or the id is not of this world, the entity lacks the component, or its
+    /// values have no bytes.
+    pub fn get_by_id(&self, entity: Entity, id: ComponentId) -> Result<&[u8], ByIdError> {
+        let (location, column) = self.find_by_id(entity, id)?;
+        let archetype = self.archetypes.get(location.archetype);
+        let name = || self.registry.info(id).name().clone();
+        archetype.bytes(location.address, column).ok_or_else(|| ByIdError::NotBytes(name()))
+    }
+
+    /// The bytes of a component that was registered as plain bytes, to be written.
+    ///
+    /// # Errors
+    /// Where the entity or the id is not of this world, the entity lacks the component, or it was
+    /// not registered as plain bytes.
+    pub fn get_mut_by_id(
+        &mut self,
+        entity: Entity,
+        id: ComponentId,
+    ) -> Result<&mut [u8], ByIdError> {
+        let info = self.registry.find(id)?;
+        if !info.is_bytes() {
+            return Err(ByIdError::NotBytes(info.name().clone()));
+        }
+        let size = info.layout.size();
+        let value = self.get_mut_ptr_by_id(entity, id)?;
+        let mut value = NonNull::slice_from_raw_parts(value, size);
+        // SAFETY: a row of plain bytes, all initialised (I-2, I-16); the world is borrowed
+        // exclusively for as long as the slice lives.
+        Ok(unsafe { value.as_mut() })
+    }
+
+    /// The address of a component of any kind of an entity, for reading it while the world is
+    /// borrowed.
+    ///
+    /// # Errors
+    /// Where the entity or the id is not of this world, or the entity lacks the component.
+    pub fn get_ptr_by_id(&self, entity: Entity, id: ComponentId) -> Result<NonNull<u8>, ByIdError> {
+        let (location, column) = self.find_by_id(entity, id)?;
+        Ok(self.archetypes.get(location.archetype).chunks.row(location.address, column))
+    }
+
+    /// The address of a component of any kind of an entity, for writing it while the world is
+    /// borrowed.
+    ///
+    /// # Errors
+    /// Where the entity or the id is not of this world, or the entity lacks the component.
+    pub fn get_mut_ptr_by_id(
+        &mut self,
+        entity: Entity,
+        id: ComponentId,
+    ) -> Result<NonNull<u8>, ByIdError> {
+        let name = self.registry.find(id)?.name().clone();
+        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        self.open_row(location, id).ok_or(ByIdError::Missing { entity, component: name })
+    }
+
+    /// Switches a component of an entity on or off; returns what it was.
+    ///
+    /// # Errors
+    /// Where the entity or the id is not of this world, the entity lacks the component, or the
+    /// component is not enableable.
+    pub fn set_enabled_by_id(
+        &mut self,
+        entity: Entity,
+        id: ComponentId,
+        enabled: bool,
+    ) -> Result<bool, ByIdError> {
+        let (location, column) = self.find_by_id(entity, id)?;
+        let archetype = self.archetypes.get(location.archetype);
+        let column = &archetype.columns[column];
+        let not_enableable = || ByIdError::NotEnableable(column.info.name().clone());
+        let bits = archetype.chunks.bits(column.enable_slot.ok_or_else(not_enableable)?);
+        Ok(bits.set(location.address.chunk, location.address.row, enabled))
+    }
+
+    /// Whether a component of an entity is switched on. One that cannot be switched always is.
+    ///
+    /// # Errors
+    /// Where the entity or the id is not of this world, or the entity lacks the component.
+    pub fn is_enabled_by_id(&self, entity: Entity, id: ComponentId) -> Result<bool, ByIdError> {
+        let (location, column) = self.find_by_id(entity, id)?;
+        let archetype = self.archetypes.get(location.archetype);
+        let RowAddress { chunk, row } = location.address;
+        let slot = archetype.columns[column].enable_slot;
+        Ok(slot.is_none_or(|slot| archetype.chunks.bits(slot).get(chunk, row)))
+    }
+
+    /// A new entity with these components, which were registered as plain bytes.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ComponentDescriptor;
+    ///
+    /// let mut world = World::new();
+    /// let (pair, byte) = (Layout::new::<[f32; 2]>(), Layout::new::<u8>());
+    /// let place = world.register_dynamic(ComponentDescriptor::bytes("place", pair))?;
+    /// let team = world.register_dynamic(ComponentDescriptor::bytes("team", byte))?;
+    /// let imp = world.spawn_by_id(&[(place, &[0; 8]), (team, &[3])])?;
+    /// assert_eq!(world.get_by_id(imp, team)?, [3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where an id is not of this world or is there twice, a component is not plain bytes, or the
+    /// bytes are not as many as a value has. Nothing is spawned then.
+    pub fn spawn_by_id(
+        &mut self,
+        components: &[(ComponentId, &[u8])],
+    ) -> Result<Entity, ByIdError> {
+        for (place, &(id, bytes)) in components.iter().enumerate() {
+            let info = self.expect_bytes(id, bytes)?;
+            if components[..place].iter().any(|&(other, _)| other == id) {
+                return Err(ByIdError::Twice(info.name().clone()));
+            }
+        }
+        let ids = components.iter().map(|&(id, _)| id).collect::<alloc::vec::Vec<_>>();
+        let version = self.next_version();
+        let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
+        let index = bundles.index_of_ids(&ids);
+        let placement = bundles.placement_at(index, registry, archetypes);
+        let chunks = &mut archetypes.get_mut(placement.archetype).chunks;
+        let (to, _) = chunks.reserve_rows(blocks, 1);
+        for (&column, &(_, bytes)) in placement.columns.iter().zip(components) {
+            let (target, value) = (chunks.reserved(to, column), NonNull::from(bytes).cast());
+            // SAFETY: the row was reserved, and has room for as many bytes as were checked (I-16).
+            unsafe { target.copy_from_nonoverlapping(value, bytes.len()) };
+        }
+        let entity = entities.allocate(chunks.place(to));
+        // SAFETY: reserved above; the archetype has these components and no others, so every
+        // column of it was written.
+        unsafe { chunks.commit_rows(to, &[entity], version) };
+        Ok(entity)
+    }
+
+    /// What is known of a component that is to take these bytes.
+    fn expect_bytes(&self, id: ComponentId, bytes: &[u8]) -> Result<&ComponentInfo, ByIdError> {
+        let info = self.registry.find(id)?;
+        if !info.is_bytes() {
+            return Err(ByIdError::NotBytes(info.name().clone()));
+        }
+        let (expected, given) = (info.layout.size(), bytes.len());
+        if expected != given {
+            let component = info.name().clone();
+            return Err(ByIdError::WrongLength { component, expected, given });
+        }
+        Ok(info)
+    }
+
+    /// Where an entity is, and the column of one of its components.
+    fn find_by_id(&self, entity: Entity, id: ComponentId) -> Result<(Location, usize), ByIdError> {
+        let info = self.registry.find(id)?;
+        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let column = self.archetypes.get(location.archetype).column_of(id);
+        let missing = || ByIdError::Missing { entity, component: info.name().clone() };
+        Ok((location, column.ok_or_else(missing)?))
+    }
+
+    /// The row of a component, stamped as written; `None` where the archetype does not have it.
+    fn open_row(&mut self, location: Location, id: ComponentId) -> Option<NonNull<u8>> {
+        let version = self.next_version();
+        let archetype = self.archetypes.get(location.archetype);
+        let column = archetype.column_of(id)?;
+        archetype.chunks.stamp(location.address.chunk, column, version);
+        Some(archetype.chunks.row(location.address, column))
+    }
+
+    /// Moves an entity to where it has one component more, whose value is copied from `value`.
+    ///
+    /// # Safety
+    /// `value` points at a value of this component, of this world, which is given up. The entity is
+    /// at `from` and does not have it.
+    unsafe fn move_in(
+        &mut self,
+        entity: Entity,
+        from: Location,
+        id: ComponentId,
+        value: NonNull<u8>,
+    ) {
+        let version = self.next_version();
+        let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
+        let size = registry.info(id).layout.size();
+        let index = bundles.index_of_ids(&[id]);
+        let insertion = bundles.insertion_at(index, from.archetype, registry, archetypes);
+        let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
+        let write = |_: &Chunks, target: &Chunks, to: RowAddress| {
+            let room = target.reserved(to, insertion.columns[0]);
+            // SAFETY: the row is reserved, and its column holds values of this component (I-16),
+            // one of which the caller ensures is there to be copied.
+            unsafe { room.copy_from_nonoverlapping(value, size) };
+        };
+        // SAFETY: the transition begins at the row's archetype and leads to another, since the
+        // component is new (I-6); `write` fills the one column that is added.
+        unsafe { moving.run(insertion, &[], write) };
+    }
+}

@@ -1,0 +1,56 @@
+//! Asking queries by component id.
+#![expect(unsafe_code, reason = "turns borrows of the world into the right that a query needs")]
+
+use super::World;
+use super::cell::WorldCell;
+use crate::error::DynamicQueryError;
+use crate::query::{BorrowedDynamicRows, DynamicQuery, DynamicQueryBuilder, DynamicRows};
+
+impl DynamicQueryBuilder {
+    /// The query, for this world.
+    ///
+    /// # Errors
+    /// Where an id is not of this world, a component is asked for twice, once of them to write, or
+    /// no entity could ever match.
+    pub fn build(self, world: &World) -> Result<DynamicQuery, DynamicQueryError> {
+        self.plan(world.id, &world.registry)
+    }
+}
+
+impl World {
+    /// All entities that the query finds.
+    ///
+    /// # Errors
+    /// Where the query was built for another world.
+    pub fn query_by_id<'w>(
+        &'w mut self,
+        query: &'w mut DynamicQuery,
+    ) -> Result<DynamicRows<'w>, DynamicQueryError> {
+        query.extend(self.id, self.archetypes.list())?;
+        self.next_version();
+        // SAFETY: the world is borrowed exclusively for as long as the rows live; the query is of
+        // this world and was just extended (I-8).
+        Ok(unsafe { DynamicRows::new(self.source(), query) })
+    }
+}
+
+impl<'w> WorldCell<'w> {
+    /// All entities that the query finds, until what is returned is dropped.
+    ///
+    /// # Errors
+    /// Where the query was built for another world, or a component is in use elsewhere in a way
+    /// that contradicts it.
+    pub fn query_by_id(
+        self,
+        query: &'w mut DynamicQuery,
+    ) -> Result<BorrowedDynamicRows<'w>, DynamicQueryError> {
+        let world = self.world;
+        query.extend(world.id, world.archetypes())?;
+        let query = &*query;
+        let guard = world.borrows.take(query.access(), &world.registry)?;
+        // SAFETY: the guard is the right that the query's access asks for, as long as everybody
+        // goes through cells, which is the case: the world is borrowed exclusively by the first.
+        // The query was just extended (I-8).
+        Ok(unsafe { BorrowedDynamicRows::new(world.source(), query, guard) })
+    }
+}
