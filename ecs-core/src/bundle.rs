@@ -31,6 +31,10 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     #[doc(hidden)]
     const COUNT: usize;
 
+    /// Whether any of them may refer to entities.
+    #[doc(hidden)]
+    const MAPS_ENTITIES: bool;
+
     /// Appends the ids of the components in declared order.
     #[doc(hidden)]
     fn register(registry: &mut Registry, ids: &mut Vec<ComponentId>);
@@ -59,6 +63,7 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
 // SAFETY: one component, through the first pointer.
 unsafe impl<T: Component> Bundle for T {
     const COUNT: usize = 1;
+    const MAPS_ENTITIES: bool = T::MAP_ENTITIES.is_some();
 
     fn register(registry: &mut Registry, ids: &mut Vec<ComponentId>) {
         ids.push(registry.register::<T>());
@@ -120,6 +125,7 @@ impl ColumnStarts {
 // SAFETY: no components, and nothing is written or read.
 unsafe impl Bundle for () {
     const COUNT: usize = 0;
+    const MAPS_ENTITIES: bool = false;
 
     fn register(_registry: &mut Registry, _ids: &mut Vec<ComponentId>) {}
 
@@ -147,6 +153,7 @@ macro_rules! tuple_bundle {
         // the sum of its forerunners' counts on.
         unsafe impl<$($name: Bundle),*> Bundle for ($($name,)*) {
             const COUNT: usize = 0 $(+ $name::COUNT)*;
+            const MAPS_ENTITIES: bool = false $(|| $name::MAPS_ENTITIES)*;
 
             fn register(registry: &mut Registry, ids: &mut Vec<ComponentId>) {
                 $($name::register(registry, ids);)*

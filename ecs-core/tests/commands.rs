@@ -43,7 +43,8 @@ fn letter(commands: &mut CommandBuffer, sort_key: u64, entity: Entity, letter: &
 fn the_largest_key_has_the_last_word() {
     let mut world = World::new();
     let entity = world.spawn(());
-    for keys in [[0, 1, 2], [2, 1, 0], [1, u64::MAX, 0], [u64::MAX - 1, 0, u64::MAX]] {
+    for keys in [[0, 1, 2], [2, 1, 0], [1, u64::MAX, u64::MIN], [u64::MAX - 1, u64::MIN, u64::MAX]]
+    {
         let mut commands = CommandBuffer::new(&world);
         for key in keys {
             letter(&mut commands, key, entity, &key.to_string());
@@ -382,4 +383,124 @@ fn buffers_can_be_filled_by_other_threads() {
     drop(CommandBuffer::play_all(&mut buffers, &mut world));
     let found: Vec<u64> = world.query::<&Number>().map(|number| number.0).collect();
     assert_eq!(found, (200..220).chain(100..120).chain(0..20).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_appended_buffer_is_played_as_if_it_had_been_recorded_here() {
+    let mut world = World::new();
+    let agent = world.spawn(());
+    let (mut commands, mut more) = (CommandBuffer::new(&world), CommandBuffer::new(&world));
+    let here = commands.spawn(Number(1));
+    letter(&mut commands, 5, agent, "here");
+    let there = more.spawn((Number(2), Link(agent)));
+    more.insert(agent, Link(there));
+    letter(&mut more, 5, agent, "there");
+    commands.append(&mut more);
+    assert!(more.is_empty());
+    commands.insert(there, Link(here));
+    let late = commands.spawn((Number(3), Link(there)));
+    commands.insert(here, Link(late));
+    assert_eq!(commands.play(&mut world).failures(), []);
+    assert_eq!(world.get(agent), Ok(&Log("there".into())));
+    let linked = |from| world.get::<Link>(from).expect("it has one").0;
+    let there = linked(agent);
+    assert_eq!(world.get(there), Ok(&Number(2)));
+    assert_eq!(world.get(linked(there)), Ok(&Number(1)));
+    assert_eq!(world.get(linked(linked(there))), Ok(&Number(3)));
+    assert_eq!(linked(linked(linked(there))), there);
+}
+
+#[test]
+fn a_buffer_that_was_appended_to_another_knows_its_old_handles_no_longer() {
+    let mut world = World::new();
+    let (mut commands, mut more) = (CommandBuffer::new(&world), CommandBuffer::new(&world));
+    let moved = more.spawn(Number(1));
+    commands.append(&mut more);
+    more.insert(moved, On);
+    let own = more.spawn(Number(2));
+    more.insert(own, On);
+    assert_eq!(commands.play(&mut world).applied_count(), 1);
+    assert_eq!(reasons(&more.play(&mut world)), [CommandFailureReason::ForeignDeferred]);
+    assert_eq!(world.query::<(&Number, &On)>().single().map(|row| row.0), Some(&Number(2)));
+}
+
+#[test]
+fn appended_commands_go_by_their_keys() {
+    for (key_here, key_there, last) in [(5, 1, "here"), (1, 5, "there"), (3, 3, "there")] {
+        let mut world = World::new();
+        let agent = world.spawn(());
+        let (mut commands, mut more) = (CommandBuffer::new(&world), CommandBuffer::new(&world));
+        letter(&mut commands, key_here, agent, "here");
+        letter(&mut more, key_there, agent, "there");
+        commands.append(&mut more);
+        let buffers = std::slice::from_mut(&mut commands);
+        assert_eq!(play_letters(buffers, &mut world, agent), last);
+    }
+}
+
+#[test]
+fn a_buffer_of_another_world_is_not_appended() {
+    let (mine, theirs) = (World::new(), World::new());
+    let (mut commands, mut more) = (CommandBuffer::new(&mine), CommandBuffer::new(&theirs));
+    _ = more.spawn(Number(1));
+    let refused = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        commands.append(&mut more);
+    }));
+    assert!(refused.is_err());
+    assert_eq!((commands.len(), more.len()), (0, 1));
+}
+
+#[test]
+fn playing_an_empty_buffer_changes_no_row() {
+    let mut world = World::new();
+    let agent = world.spawn(Number(1));
+    let before = world.state_hash();
+    let mut commands = CommandBuffer::new(&world);
+    for _ in 0..3 {
+        assert_eq!(commands.play(&mut world), Playback::default());
+    }
+    assert_eq!(world.state_hash(), before);
+    assert_eq!(world.spawn(()).index(), agent.index() + 1, "no handle was used up");
+}
+
+/// Rows of three archetypes that take turns, back and forth over chunk borders.
+#[test]
+fn runs_of_like_commands_move_every_row_once() {
+    let mut world = World::new();
+    let count = if cfg!(miri) { 40 } else { 900 };
+    let mut all = world.spawn_batch((0..count).map(|i| (Number(i), On)));
+    for &entity in all.iter().step_by(3) {
+        world.insert(entity, Link(entity)).expect("alive");
+        world.set_enabled::<On>(entity, false).expect("it has one");
+    }
+    // Neither the order of the rows nor its reverse.
+    all.sort_by_key(|entity| entity.index().wrapping_mul(0x9E37_79B1).rotate_left(7));
+    let mut commands = CommandBuffer::new(&world);
+    all.iter().for_each(|&entity| commands.insert(entity, Log(entity.to_string())));
+    all.iter().step_by(2).for_each(|&entity| commands.remove::<Number>(entity));
+    all.iter().step_by(5).for_each(|&entity| commands.insert(entity, (Number(7), Link(entity))));
+    all.iter().step_by(7).for_each(|&entity| commands.remove::<Log>(entity));
+    all.iter().step_by(11).for_each(|&entity| commands.despawn(entity));
+    let spawned = (0..count).map(|i| commands.spawn(Number(5000 + i))).last();
+    let recorded = commands.len();
+    let playback = commands.play(&mut world);
+    assert_eq!((playback.applied_count(), playback.failures().len()), (recorded, 0));
+    world.check().expect("consistent");
+    assert!(!world.contains(spawned.expect("one")));
+    for (place, &entity) in all.iter().enumerate() {
+        let is = |step: usize| place % step == 0;
+        assert_eq!(world.contains(entity), !is(11));
+        if !is(11) {
+            let linked = entity.index() % 3 == 0;
+            let number = if is(5) { Some(7) } else { (!is(2)).then(|| entity.index().into()) };
+            assert_eq!(world.get::<Number>(entity).ok().map(|number| number.0), number);
+            assert_eq!(world.has::<Link>(entity), linked || is(5));
+            assert_eq!(world.is_enabled::<On>(entity), Ok(!linked));
+            let log = world.get::<Log>(entity).ok().map(|log| log.0.clone());
+            assert_eq!(log, (!is(7)).then(|| entity.to_string()));
+        }
+    }
+    let numbers: Vec<u64> = world.query::<&Number>().map(|number| number.0).collect();
+    let spawned: Vec<u64> = numbers.into_iter().filter(|&number| number >= 5000).collect();
+    assert_eq!(spawned, (5000..5000 + count).collect::<Vec<_>>(), "in the order of recording");
 }

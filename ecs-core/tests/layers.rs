@@ -54,6 +54,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
         "world",
         &[
             &["bundles"],
+            &["moves"],
             &["resources"],
             &["spawn"],
             &["change"],
@@ -64,7 +65,10 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["check"],
         ],
     ),
-    ("commands", &[&["arena"], &["erased"], &["playback"]]),
+    (
+        "commands",
+        &[&["arena"], &["deferred"], &["erased"], &["take"], &["stream"], &["runs"], &["playback"]],
+    ),
 ];
 
 fn place(list: &[&[&str]], name: &str) -> Option<usize> {

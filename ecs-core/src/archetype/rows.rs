@@ -87,6 +87,21 @@ impl Archetype {
         unsafe { self.drop_rows(address.chunk, rows, 0..self.columns.len(), &which) };
     }
 
+    /// Drops the values of rows of one chunk that were given up, as [`drop_row`](Self::drop_row)
+    /// does for one.
+    ///
+    /// # Safety
+    /// As for [`drop_row`](Self::drop_row), for each of the rows.
+    pub(crate) unsafe fn drop_run(
+        &self,
+        chunk: usize,
+        rows: Range<usize>,
+        which: impl Fn(usize) -> bool,
+    ) {
+        // SAFETY: the caller's word is what this asks for.
+        unsafe { self.drop_rows(chunk, rows, 0..self.columns.len(), &which) };
+    }
+
     /// # Safety
     /// As for [`drop_row`](Self::drop_row), for these rows and columns.
     unsafe fn drop_rows(

@@ -1,108 +1,168 @@
-//! The operations of a bundle type, found again through function pointers.
+//! The operations of bundle and component types, found again through function pointers.
 #![expect(
     unsafe_code,
     reason = "takes each payload out of the arena once, as the type it was put in"
 )]
 
-use alloc::vec::Vec;
+use core::mem::ManuallyDrop;
+use core::ptr::NonNull;
 
-use super::arena::Arena;
-use super::{Action, Record};
+use super::arena::{Arena, Offset};
+use crate::archetype::{ArchetypeId, Archetypes};
 use crate::bundle::Bundle;
-use crate::component::Component;
+use crate::component::{Component, Registry};
 use crate::entity::Entity;
 use crate::error::{CommandFailureReason, ComponentError};
-use crate::world::World;
+use crate::world::{Bundles, Placement, Transition, World};
 
-/// What a command needs to be told when it is played back.
-pub(super) type MapFn<'a> = dyn FnMut(Entity) -> Entity + 'a;
-pub(super) type RemoveFn = fn(&mut World, Entity) -> Result<(), CommandFailureReason>;
-pub(super) type SetEnabledFn = fn(&mut World, Entity, bool) -> Result<(), CommandFailureReason>;
-
-/// A bundle in the arena. There is one of these for each and it cannot be copied, so that the
-/// bundle is taken out once (C-1).
+/// A bundle in the arena of the buffer whose record has this. It cannot be copied, and the record
+/// forgets it when it is taken, so that the bundle is taken out once (C-1).
+///
+/// Packed, so that the tag of an action fits beside it in 16 bytes.
 #[derive(Debug)]
+#[repr(C, packed(4))]
 pub(super) struct Payload {
-    offset: usize,
-    functions: &'static Functions,
-}
-
-/// For one bundle type.
-#[derive(Debug)]
-struct Functions {
-    spawn: unsafe fn(&Arena, usize, &mut MapFn<'_>, &mut World, Entity),
-    insert: unsafe fn(
-        &Arena,
-        usize,
-        &mut MapFn<'_>,
-        &mut World,
-        Entity,
-    ) -> Result<(), CommandFailureReason>,
-    drop: unsafe fn(&Arena, usize),
-}
-
-/// Makes a constant of the functions, to be borrowed for ever.
-struct Of<B>(core::marker::PhantomData<B>);
-
-impl<B: Bundle> Of<B> {
-    const FUNCTIONS: &'static Functions =
-        &Functions { spawn: spawn::<B>, insert: insert::<B>, drop: drop_payload::<B> };
+    offset: Offset,
+    pub(super) functions: &'static BundleFns,
 }
 
 impl Payload {
+    #[inline]
     pub(super) fn store<B: Bundle>(bundle: B, arena: &mut Arena) -> Self {
-        Self { offset: arena.push(bundle), functions: Of::<B>::FUNCTIONS }
+        Self { offset: arena.push(bundle), functions: BundleFns::of::<B>() }
+    }
+
+    /// The arena was appended to another.
+    pub(super) fn shift(&mut self, by: Offset) {
+        self.offset += by;
     }
 
     /// # Safety
-    /// The payload is in this arena and has not been taken.
-    pub(super) unsafe fn spawn(
-        self,
-        arena: &Arena,
-        map: &mut MapFn<'_>,
-        world: &mut World,
-        entity: Entity,
-    ) {
-        // SAFETY: the functions are those of the type that was stored; that it is in this arena and
-        // was not taken is the caller's word.
-        unsafe { (self.functions.spawn)(arena, self.offset, map, world, entity) }
+    /// The payload is in this arena. Should this panic, it is there no longer.
+    pub(super) unsafe fn map_entities(&self, arena: &mut Arena, map: &mut MapFn<'_>) {
+        if let Some(map_entities) = self.functions.map_entities {
+            // SAFETY: the functions are those of the type that was stored; that it is in this arena
+            // is the caller's word, and that it was not taken follows from its being here (C-1).
+            unsafe { map_entities(arena, self.offset, map) };
+        }
+    }
+}
+
+/// A bundle that was taken from its record, and is dropped unless it is used.
+#[derive(Debug)]
+pub(super) struct Held<'a> {
+    payload: ManuallyDrop<Payload>,
+    arena: &'a Arena,
+}
+
+impl<'a> Held<'a> {
+    /// # Safety
+    /// The payload is in this arena.
+    #[inline]
+    pub(super) unsafe fn new(payload: Payload, arena: &'a Arena) -> Self {
+        Self { payload: ManuallyDrop::new(payload), arena }
     }
 
-    /// # Safety
-    /// The payload is in this arena and has not been taken.
-    pub(super) unsafe fn insert(
-        self,
-        arena: &Arena,
-        map: &mut MapFn<'_>,
-        world: &mut World,
-        entity: Entity,
-    ) -> Result<(), CommandFailureReason> {
-        // SAFETY: the functions are those of the type that was stored; that it is in this arena and
-        // was not taken is the caller's word.
-        unsafe { (self.functions.insert)(arena, self.offset, map, world, entity) }
+    #[inline]
+    fn into_parts(self) -> (&'a Arena, Offset, &'static BundleFns) {
+        let this = ManuallyDrop::new(self);
+        (this.arena, this.payload.offset, this.payload.functions)
     }
 
+    /// Lets a reserved entity live with it.
+    pub(super) fn spawn(self, world: &mut World, entity: Entity) {
+        let (arena, offset, functions) = self.into_parts();
+        // SAFETY: a bundle of this type is there and was not taken (`new`, C-1).
+        unsafe { (functions.spawn)(arena, offset, world, entity) }
+    }
+
+    /// Gives it to an entity.
+    pub(super) fn insert(self, world: &mut World, entity: Entity) -> Outcome {
+        let (arena, offset, functions) = self.into_parts();
+        // SAFETY: as above.
+        unsafe { (functions.insert)(arena, offset, world, entity) }
+    }
+
+    /// Moves it into a row.
+    ///
     /// # Safety
-    /// The payload is in this arena and has not been taken.
-    pub(super) unsafe fn drop(self, arena: &Arena) {
-        // SAFETY: the functions are those of the type that was stored; that it is in this arena and
-        // was not taken is the caller's word.
-        unsafe { (self.functions.drop)(arena, self.offset) }
+    /// As for [`Bundle::write`].
+    #[inline]
+    pub(super) unsafe fn write(self, columns: &[NonNull<u8>], row: usize) {
+        let (arena, offset, functions) = self.into_parts();
+        // SAFETY: as above; the columns and the row are the caller's word.
+        unsafe { (functions.write)(arena, offset, columns, row) }
+    }
+}
+
+impl Drop for Held<'_> {
+    fn drop(&mut self) {
+        // SAFETY: a bundle of this type is there and was not taken (`new`, C-1); whoever uses it
+        // does not come by here.
+        unsafe { (self.payload.functions.drop)(self.arena, self.payload.offset) }
+    }
+}
+
+pub(super) type MapFn<'a> = dyn FnMut(Entity) -> Entity + 'a;
+type Outcome = Result<(), CommandFailureReason>;
+
+/// What a command can do with a bundle type.
+///
+/// The unsafe ones take a payload: they ask that a bundle of this type is at the offset of the
+/// arena, and that it was not taken before (C-1).
+#[derive(Debug)]
+pub(super) struct BundleFns {
+    /// Where new entities with it go.
+    pub(super) placement:
+        for<'a> fn(&'a mut Bundles, &mut Registry, &mut Archetypes) -> &'a Placement,
+    /// The way of a row that is given it.
+    pub(super) insertion:
+        for<'a> fn(&'a mut Bundles, ArchetypeId, &mut Registry, &mut Archetypes) -> &'a Transition,
+    /// The way of a row that it is taken from.
+    pub(super) removal: for<'a> fn(
+        &'a mut Bundles,
+        ArchetypeId,
+        &mut Registry,
+        &mut Archetypes,
+    ) -> Option<&'a Transition>,
+    pub(super) remove: fn(&mut World, Entity) -> Outcome,
+    pub(super) spawn: unsafe fn(&Arena, Offset, &mut World, Entity),
+    pub(super) insert: unsafe fn(&Arena, Offset, &mut World, Entity) -> Outcome,
+    /// Moves the payload into a row, as [`Bundle::write`] does and under its conditions.
+    pub(super) write: unsafe fn(&Arena, Offset, &[NonNull<u8>], usize),
+    pub(super) drop: unsafe fn(&Arena, Offset),
+    /// Replaces the entities in the payload. Should that panic, the payload is gone.
+    pub(super) map_entities: Option<unsafe fn(&mut Arena, Offset, &mut MapFn<'_>)>,
+}
+
+/// Makes a constant of the functions, to be borrowed for ever.
+struct Of<T>(core::marker::PhantomData<T>);
+
+impl<B: Bundle> Of<B> {
+    const BUNDLE: &'static BundleFns = &BundleFns {
+        placement: Bundles::placement::<B>,
+        insertion: Bundles::insertion::<B>,
+        removal: Bundles::removal::<B>,
+        remove: |world, entity| world.remove::<B>(entity).map(drop).map_err(reason),
+        spawn: spawn::<B>,
+        insert: insert::<B>,
+        write: write::<B>,
+        drop: drop_payload::<B>,
+        map_entities: if B::MAPS_ENTITIES { Some(map_entities::<B>) } else { None },
+    };
+}
+
+impl BundleFns {
+    pub(super) fn of<B: Bundle>() -> &'static Self {
+        Of::<B>::BUNDLE
     }
 }
 
 /// # Safety
 /// A `B` is at this offset and has not been taken.
-unsafe fn spawn<B: Bundle>(
-    arena: &Arena,
-    offset: usize,
-    map: &mut MapFn<'_>,
-    world: &mut World,
-    entity: Entity,
-) {
+unsafe fn spawn<B: Bundle>(arena: &Arena, offset: Offset, world: &mut World, entity: Entity) {
     // SAFETY: the caller ensures that a `B` is there and was not taken.
-    let mut bundle = unsafe { arena.take::<B>(offset) };
-    bundle.map_entities(map);
+    let bundle = unsafe { arena.take::<B>(offset) };
     world.spawn_reserved(entity, bundle);
 }
 
@@ -110,37 +170,59 @@ unsafe fn spawn<B: Bundle>(
 /// A `B` is at this offset and has not been taken.
 unsafe fn insert<B: Bundle>(
     arena: &Arena,
-    offset: usize,
-    map: &mut MapFn<'_>,
+    offset: Offset,
     world: &mut World,
     entity: Entity,
-) -> Result<(), CommandFailureReason> {
+) -> Outcome {
     // SAFETY: the caller ensures that a `B` is there and was not taken.
-    let mut bundle = unsafe { arena.take::<B>(offset) };
-    bundle.map_entities(map);
+    let bundle = unsafe { arena.take::<B>(offset) };
     world.insert(entity, bundle).map_err(|_| CommandFailureReason::NoSuchEntity)
 }
 
 /// # Safety
+/// A `B` is at this offset and has not been taken; the columns and the row are as
+/// [`Bundle::write`] asks.
+unsafe fn write<B: Bundle>(arena: &Arena, offset: Offset, columns: &[NonNull<u8>], row: usize) {
+    // SAFETY: the caller ensures that a `B` is there and was not taken.
+    let bundle = unsafe { arena.take::<B>(offset) };
+    // SAFETY: the caller ensures columns of these types and a row that is nobody's.
+    unsafe { bundle.write(columns, row) };
+}
+
+/// # Safety
 /// A `B` is at this offset and has not been taken.
-unsafe fn drop_payload<B: Bundle>(arena: &Arena, offset: usize) {
+unsafe fn drop_payload<B: Bundle>(arena: &Arena, offset: Offset) {
     // SAFETY: the caller ensures that a `B` is there and was not taken.
     drop(unsafe { arena.take::<B>(offset) });
 }
 
-pub(super) fn remove<B: Bundle>(
-    world: &mut World,
-    entity: Entity,
-) -> Result<(), CommandFailureReason> {
-    world.remove::<B>(entity).map(drop).map_err(reason)
+/// # Safety
+/// A `B` is at this offset and has not been taken.
+unsafe fn map_entities<B: Bundle>(arena: &mut Arena, offset: Offset, map: &mut MapFn<'_>) {
+    // SAFETY: the caller ensures that a `B` is there and was not taken.
+    let mut bundle = unsafe { arena.take::<B>(offset) };
+    bundle.map_entities(map);
+    arena.put_back(offset, bundle);
 }
 
-pub(super) fn set_enabled<T: Component>(
-    world: &mut World,
-    entity: Entity,
-    enabled: bool,
-) -> Result<(), CommandFailureReason> {
-    world.set_enabled::<T>(entity, enabled).map(drop).map_err(reason)
+/// What a command can do with a component type.
+#[derive(Debug)]
+pub(super) struct ComponentFns {
+    pub(super) set_enabled: fn(&mut World, Entity, bool) -> Outcome,
+}
+
+impl<T: Component> Of<T> {
+    const COMPONENT: &'static ComponentFns = &ComponentFns {
+        set_enabled: |world, entity, enabled| {
+            world.set_enabled::<T>(entity, enabled).map(drop).map_err(reason)
+        },
+    };
+}
+
+impl ComponentFns {
+    pub(super) fn of<T: Component>() -> &'static Self {
+        Of::<T>::COMPONENT
+    }
 }
 
 fn reason(error: ComponentError) -> CommandFailureReason {
@@ -153,58 +235,4 @@ fn reason(error: ComponentError) -> CommandFailureReason {
             CommandFailureReason::NotEnableable(component)
         }
     }
-}
-
-/// Plays one command. `arena` is that of the buffer which the record came from.
-pub(super) fn play(
-    record: Record,
-    arena: &Arena,
-    map: &mut MapFn<'_>,
-    world: &mut World,
-) -> Result<(), CommandFailureReason> {
-    let entity = map(record.entity);
-    match record.action {
-        Action::Spawn(payload) => {
-            // SAFETY: the record is of the buffer of this arena, and consumed (C-1).
-            unsafe { payload.spawn(arena, map, world, entity) };
-            Ok(())
-        }
-        Action::Insert(payload) => {
-            // SAFETY: as above.
-            unsafe { payload.insert(arena, map, world, entity) }
-        }
-        Action::Remove(remove) => remove(world, entity),
-        Action::SetEnabled(set_enabled, enabled) => set_enabled(world, entity, enabled),
-        Action::Despawn => world.despawn(entity).map_err(|_| CommandFailureReason::NoSuchEntity),
-    }
-}
-
-/// Drops what a command carries. `arena` is that of the buffer which the record came from.
-pub(super) fn drop_payload_of(record: Record, arena: &Arena) {
-    if let Action::Spawn(payload) | Action::Insert(payload) = record.action {
-        // SAFETY: the record is of the buffer of this arena, and consumed (C-1).
-        unsafe { payload.drop(arena) };
-    }
-}
-
-/// Drops the payloads of all records that are left, and the rest of them should one panic.
-pub(super) fn drop_all(records: &mut Vec<Record>, arena: &mut Arena) {
-    struct Rest<'a>(&'a mut Vec<Record>, &'a mut Arena);
-
-    impl Rest<'_> {
-        fn run(&mut self) {
-            while let Some(record) = self.0.pop() {
-                drop_payload_of(record, self.1);
-            }
-            self.1.clear();
-        }
-    }
-
-    impl Drop for Rest<'_> {
-        fn drop(&mut self) {
-            self.run();
-        }
-    }
-
-    Rest(records, arena).run();
 }

@@ -1,8 +1,12 @@
 //! Command buffers: structural changes that are written down now and made later.
 
 mod arena;
+mod deferred;
 mod erased;
 mod playback;
+mod runs;
+mod stream;
+mod take;
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -10,10 +14,10 @@ use core::fmt;
 use crate::bundle::Bundle;
 use crate::component::Component;
 use crate::entity::Entity;
-use crate::sync::Serial;
 use crate::world::World;
 use arena::Arena;
-use erased::Payload;
+use deferred::Deferred;
+use erased::{BundleFns, ComponentFns, Payload};
 
 pub use playback::Playback;
 
@@ -45,14 +49,16 @@ pub use playback::Playback;
 /// ```
 pub struct CommandBuffer {
     world: u64,
-    /// Tells the deferred entities of this buffer from those of others, once there are any.
-    tag: Option<u32>,
     sort_key: u64,
+    /// Whether the keys of the records never go down.
+    is_sorted: bool,
     records: Vec<Record>,
+    /// The payload of each record that has one; it is dropped or moved out by way of the record
+    /// (C-1).
     arena: Arena,
-    deferred_count: u32,
+    deferred: Deferred,
     /// Memory for playback.
-    queue: Vec<playback::Queued>,
+    places: Vec<stream::Place>,
 }
 
 /// One command.
@@ -61,22 +67,22 @@ struct Record {
     sort_key: u64,
     /// What it is about; for a spawn, the deferred handle.
     entity: Entity,
-    action: Action,
+    action: Action<Payload>,
 }
 
-/// What a command does.
+/// What a command does, with bundles as `P`.
 #[derive(Debug)]
-enum Action {
-    Spawn(Payload),
-    Insert(Payload),
-    Remove(erased::RemoveFn),
-    SetEnabled(erased::SetEnabledFn, bool),
+enum Action<P> {
+    Spawn(P),
+    Insert(P),
+    Remove(&'static BundleFns),
+    SetEnabled(&'static ComponentFns, bool),
     Despawn,
+    /// It has been taken.
+    Taken,
 }
 
-static BUFFER_TAGS: Serial = Serial::starting_at(0);
-/// Tags have 30 bits; two buffers that share one after a billion others cannot meet in practice.
-const TAG_MASK: u64 = (1 << 30) - 1;
+const _: () = assert!(size_of::<Record>() == 32, "two to a cache line");
 
 impl fmt::Debug for CommandBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -98,12 +104,12 @@ impl CommandBuffer {
     pub fn for_world_id(world: u64) -> Self {
         Self {
             world,
-            tag: None,
             sort_key: 0,
+            is_sorted: true,
             records: Vec::new(),
             arena: Arena::default(),
-            deferred_count: 0,
-            queue: Vec::new(),
+            deferred: Deferred::default(),
+            places: Vec::new(),
         }
     }
 
@@ -120,7 +126,9 @@ impl CommandBuffer {
     }
 
     /// Sets the sort key of the commands that follow.
+    #[inline]
     pub fn set_sort_key(&mut self, sort_key: u64) {
+        self.is_sorted &= sort_key >= self.sort_key || self.records.is_empty();
         self.sort_key = sort_key;
     }
 
@@ -130,37 +138,80 @@ impl CommandBuffer {
     /// # Panics
     /// Where one buffer spawns more than 2^32 entities between two playbacks.
     pub fn spawn<B: Bundle>(&mut self, bundle: B) -> Entity {
-        let tag = *self.tag.get_or_insert_with(fresh_tag);
-        let entity = Entity::deferred(tag, self.deferred_count);
-        self.deferred_count = self.deferred_count.checked_add(1).expect("fewer than 2^32 entities");
-        let payload = Payload::store(bundle, &mut self.arena);
-        self.record(entity, Action::Spawn(payload));
+        let entity = self.deferred.next();
+        self.record_payload(entity, bundle, Action::Spawn);
         entity
     }
 
     /// Gives components to an entity, as [`World::insert`] does.
+    #[inline]
     pub fn insert<B: Bundle>(&mut self, entity: Entity, bundle: B) {
-        let payload = Payload::store(bundle, &mut self.arena);
-        self.record(entity, Action::Insert(payload));
+        self.record_payload(entity, bundle, Action::Insert);
     }
 
     /// Takes components from an entity and drops them.
+    #[inline]
     pub fn remove<B: Bundle>(&mut self, entity: Entity) {
-        self.record(entity, Action::Remove(erased::remove::<B>));
+        self.record(entity, Action::Remove(BundleFns::of::<B>()));
     }
 
     /// Switches a component of an entity on or off.
+    #[inline]
     pub fn set_enabled<T: Component>(&mut self, entity: Entity, enabled: bool) {
-        self.record(entity, Action::SetEnabled(erased::set_enabled::<T>, enabled));
+        self.record(entity, Action::SetEnabled(ComponentFns::of::<T>(), enabled));
     }
 
     /// Takes an entity out of the world.
+    #[inline]
     pub fn despawn(&mut self, entity: Entity) {
         self.record(entity, Action::Despawn);
     }
 
-    fn record(&mut self, entity: Entity, action: Action) {
+    #[inline]
+    fn record(&mut self, entity: Entity, action: Action<Payload>) {
         self.records.push(Record { sort_key: self.sort_key, entity, action });
+    }
+
+    #[inline]
+    fn record_payload<B: Bundle>(
+        &mut self,
+        entity: Entity,
+        bundle: B,
+        action: impl FnOnce(Payload) -> Action<Payload>,
+    ) {
+        // The record cannot fail once the payload is stored: nobody else would drop it.
+        self.records.reserve(1);
+        let payload = Payload::store(bundle, &mut self.arena);
+        self.record(entity, action(payload));
+    }
+
+    /// Takes over the commands of another buffer, which is empty afterwards. They keep their sort
+    /// keys, and inside a key they come after those that are here. Entities that the other buffer
+    /// deferred are this one's from now on.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Spark(f32);
+    /// # #[derive(Component)] struct Bright;
+    /// let mut world = World::new();
+    /// let (mut commands, mut more) = (CommandBuffer::new(&world), CommandBuffer::new(&world));
+    /// let spark = more.spawn(Spark(1.0));
+    /// commands.append(&mut more);
+    /// commands.insert(spark, Bright);
+    /// assert!(commands.play(&mut world).failures().is_empty());
+    /// ```
+    ///
+    /// # Panics
+    /// Where the two were made for different worlds, or would hold more than 32 GiB together.
+    pub fn append(&mut self, other: &mut Self) {
+        assert_eq!(self.world, other.world, "command buffers of two worlds cannot be joined");
+        let key = |record: Option<&Record>| record.map(|record| record.sort_key);
+        if let (Some(first), Some(last)) = (key(other.records.first()), key(other.records.last())) {
+            let follows = key(self.records.last()) <= Some(first) && last <= self.sort_key;
+            self.is_sorted &= other.is_sorted && follows;
+        }
+        self.append_records(other);
+        other.reset();
     }
 
     /// Makes the changes, and leaves the buffer empty.
@@ -186,18 +237,17 @@ impl CommandBuffer {
 
     /// Forgets all commands and drops what they hold.
     pub fn clear(&mut self) {
-        // The books first: should a drop panic, the rest is still dropped, by the list of records.
-        self.deferred_count = 0;
-        self.tag = None;
-        self.sort_key = 0;
-        erased::drop_all(&mut self.records, &mut self.arena);
+        take::drop_all(self);
     }
-}
 
-/// Each filling of a buffer has its own: a handle that was deferred before the last playback must
-/// not be taken for one after it.
-fn fresh_tag() -> u32 {
-    (BUFFER_TAGS.next() & TAG_MASK) as u32
+    /// Back to the state of a new buffer: the payloads have been taken.
+    fn reset(&mut self) {
+        self.records.clear();
+        self.arena.clear();
+        self.deferred.clear();
+        self.sort_key = 0;
+        self.is_sorted = true;
+    }
 }
 
 impl Drop for CommandBuffer {

@@ -2,8 +2,10 @@
 
 use alloc::vec::Vec;
 
-use super::erased::{self, drop_payload_of};
-use super::{Action, CommandBuffer, Record};
+use super::erased::Held;
+use super::runs;
+use super::stream::{Order, Stream};
+use super::{Action, CommandBuffer};
 use crate::entity::Entity;
 use crate::error::{CommandFailure, CommandFailureReason};
 use crate::world::World;
@@ -29,22 +31,13 @@ impl Playback {
     }
 }
 
-/// A command on its way from its buffer into the world.
-#[derive(Debug)]
-pub(super) struct Queued {
-    buffer: usize,
-    record: Record,
-}
-
 /// Commands that are being played. However it ends, the buffers are empty afterwards, each payload
 /// was taken once, and no reserved handle is left over.
 struct Playing<'a> {
-    buffers: &'a mut [CommandBuffer],
+    stream: Stream<'a>,
     world: &'a mut World,
-    /// The next one last.
-    queue: Vec<Queued>,
-    /// By buffer: what its deferred entities are.
-    spawned: Vec<Vec<Entity>>,
+    playback: Playback,
+    is_complete: bool,
 }
 
 pub(super) fn play(buffers: &mut [CommandBuffer], world: &mut World) -> Playback {
@@ -55,99 +48,107 @@ pub(super) fn play(buffers: &mut [CommandBuffer], world: &mut World) -> Playback
             "a command buffer can be played back only to its own world"
         );
     }
-    let mut playback = Playback::default();
-    let Some(first) = buffers.first_mut() else { return playback };
-    // The memory of the queue stays with the first buffer.
-    let queue = core::mem::take(&mut first.queue);
-    let mut playing = Playing { buffers, world, queue, spawned: Vec::new() };
-    playing.sort();
+    let Some(first) = buffers.first_mut() else { return Playback::default() };
+    // The memory for the order stays with the first buffer.
+    let memory = core::mem::take(&mut first.places);
+    let order = Order::new(buffers, memory);
+    let stream = Stream { buffers, order, next: 0 };
+    let mut playing = Playing { stream, world, playback: Playback::default(), is_complete: false };
     playing.reserve();
-    while let Some(queued) = playing.queue.pop() {
-        playing.run(queued, &mut playback);
+    while !playing.stream.is_at_end() {
+        playing.step();
     }
-    playback
+    playing.is_complete = true;
+    core::mem::take(&mut playing.playback)
 }
 
 impl Playing<'_> {
-    /// Takes the commands out of the buffers and puts them in order.
-    fn sort(&mut self) {
-        for (index, buffer) in self.buffers.iter_mut().enumerate() {
-            self.queue
-                .extend(buffer.records.drain(..).map(|record| Queued { buffer: index, record }));
-        }
-        // Stable: inside a key the order is by buffer and by time of recording.
-        self.queue.sort_by_key(|queued| queued.record.sort_key);
-        self.queue.reverse();
-    }
-
-    /// Gives every deferred entity its handle, in the order in which they will be spawned, so that
-    /// a component can refer to one that a later command spawns.
+    /// Gives every deferred entity its handle, in the order in which they will be spawned, and
+    /// replaces them in all payloads: a component can refer to one that a later command spawns.
     fn reserve(&mut self) {
-        for buffer in self.buffers.iter() {
-            // A place for each, overwritten below: each deferred handle has one spawn.
-            let tag = buffer.tag.unwrap_or_default();
-            let places = (0..buffer.deferred_count).map(|index| Entity::deferred(tag, index));
-            self.spawned.push(places.collect());
+        let Self { stream, world, .. } = self;
+        if stream.buffers.iter().all(|buffer| buffer.deferred.is_empty()) {
+            return;
         }
-        for queued in self.queue.iter().rev() {
-            if matches!(queued.record.action, Action::Spawn(_)) {
-                let place = &mut self.spawned[queued.buffer][queued.record.entity.index() as usize];
-                *place = self.world.entities.reserve_one();
+        stream.buffers.iter_mut().for_each(|buffer| buffer.deferred.begin_playback());
+        for index in 0..stream.remaining() {
+            let (buffer, record) = stream.order.at(index);
+            let CommandBuffer { records, deferred, .. } = &mut stream.buffers[buffer];
+            if matches!(records[record].action, Action::Spawn(_)) {
+                deferred.enter(records[record].entity, world.entities.reserve_one());
             }
+        }
+        let maps = |buffer: &&mut CommandBuffer| !buffer.deferred.is_empty();
+        stream.buffers.iter_mut().filter(maps).for_each(CommandBuffer::map_entities);
+    }
+
+    /// Plays the next command, or as many as can be played together.
+    fn step(&mut self) {
+        let entity = self.stream.entity(self.stream.next);
+        let applied = runs::play(&mut self.stream, entity, self.world);
+        self.playback.applied_count += applied;
+        if applied == 0 {
+            self.play_one(entity);
         }
     }
 
-    fn run(&mut self, queued: Queued, playback: &mut Playback) {
-        let Queued { buffer, record } = queued;
-        let CommandBuffer { tag, arena, .. } = &self.buffers[buffer];
-        let spawned = &self.spawned[buffer];
-        let mut map = |entity: Entity| match entity.deferred_tag() {
-            // A handle with our tag and an index that we never gave was made up of bits.
-            Some(found) if Some(found) == *tag => {
-                spawned.get(entity.index() as usize).copied().unwrap_or(entity)
-            }
-            _ => entity,
-        };
-        let (sort_key, command, entity) =
-            (record.sort_key, record.action.name(), map(record.entity));
+    fn play_one(&mut self, entity: Entity) {
+        let (_, record) = self.stream.at(self.stream.next);
+        let (sort_key, command) = (record.sort_key, record.action.name());
+        let action = self.stream.take();
         let outcome = if entity.is_deferred() {
-            drop_payload_of(record, arena);
+            drop(action);
             Err(CommandFailureReason::ForeignDeferred)
         } else {
-            erased::play(record, arena, &mut map, self.world)
+            action.play(self.world, entity)
         };
         match outcome {
-            Ok(()) => playback.applied_count += 1,
+            Ok(()) => self.playback.applied_count += 1,
             Err(reason) => {
-                playback.failures.push(CommandFailure { sort_key, command, entity, reason });
+                let failure = CommandFailure { sort_key, command, entity, reason };
+                self.playback.failures.push(failure);
             }
         }
     }
+}
 
-    /// Gives up what a panic kept from being played.
-    fn abandon(&mut self) {
-        for &entity in self.spawned.iter().flatten() {
-            if self.world.entities.is_reserved(entity) {
-                self.world.entities.release(entity);
+impl Action<Held<'_>> {
+    fn play(self, world: &mut World, entity: Entity) -> Result<(), CommandFailureReason> {
+        let no_such_entity = Err(CommandFailureReason::NoSuchEntity);
+        match self {
+            Self::Spawn(held) if world.entities.is_reserved(entity) => {
+                held.spawn(world, entity);
+                Ok(())
             }
-        }
-        while let Some(queued) = self.queue.pop() {
-            drop_payload_of(queued.record, &self.buffers[queued.buffer].arena);
+            Self::Insert(held) => held.insert(world, entity),
+            Self::Remove(functions) => (functions.remove)(world, entity),
+            Self::SetEnabled(functions, enabled) => (functions.set_enabled)(world, entity, enabled),
+            Self::Despawn if world.despawn(entity).is_ok() => Ok(()),
+            Self::Spawn(_) | Self::Despawn | Self::Taken => no_such_entity,
         }
     }
 }
 
 impl Drop for Playing<'_> {
     fn drop(&mut self) {
-        self.abandon();
-        self.buffers.iter_mut().for_each(CommandBuffer::clear);
-        if let Some(first) = self.buffers.first_mut() {
-            first.queue = core::mem::take(&mut self.queue);
+        let memory = self.stream.order.take_memory();
+        if !self.is_complete {
+            // A panic kept the rest from being played.
+            for &entity in self.stream.buffers.iter().flat_map(|buffer| buffer.deferred.spawned()) {
+                if self.world.entities.is_reserved(entity) {
+                    self.world.entities.release(entity);
+                }
+            }
+            self.stream.buffers.iter_mut().for_each(CommandBuffer::clear);
+        }
+        self.stream.buffers.iter_mut().for_each(CommandBuffer::reset);
+        if let Some(first) = self.stream.buffers.first_mut() {
+            first.places = memory;
         }
     }
 }
 
-impl Action {
+impl<P> Action<P> {
     /// For messages.
     fn name(&self) -> &'static str {
         match self {
@@ -156,6 +157,7 @@ impl Action {
             Self::Remove(_) => "remove",
             Self::SetEnabled(..) => "set_enabled",
             Self::Despawn => "despawn",
+            Self::Taken => "nothing",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! The enabled bits of one component in all chunks of one archetype.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
@@ -79,20 +80,41 @@ impl EnableBits {
         was
     }
 
-    /// Enters a row that was not there.
-    pub(crate) fn push_row(&mut self, chunk: usize, row: usize, enabled: bool) {
-        if enabled {
-            *self.words[chunk * self.words_per_chunk + row / 64].get_mut() |= 1 << (row % 64);
-        } else {
-            *self.disabled[chunk].get_mut() += 1;
+    /// Enters rows that were not there, switched on.
+    pub(crate) fn push_rows(&mut self, chunk: usize, rows: Range<usize>) {
+        for (word, mask) in masks(rows) {
+            *self.words[chunk * self.words_per_chunk + word].get_mut() |= mask;
         }
     }
 
-    /// Enters rows that were not there, switched on.
-    pub(crate) fn push_rows(&mut self, chunk: usize, rows: core::ops::Range<usize>) {
-        for row in rows {
-            self.push_row(chunk, row, true);
+    /// Gives rows the bits that as many other rows have, which come later and do not overlap.
+    pub(crate) fn move_rows(
+        &mut self,
+        chunk: usize,
+        rows: Range<usize>,
+        other: usize,
+        from: usize,
+    ) {
+        if self.disabled_count(chunk) == 0 && self.disabled_count(other) == 0 {
+            return;
         }
+        for (offset, row) in rows.enumerate() {
+            let enabled = self.get(other, from + offset);
+            self.set(chunk, row, enabled);
+        }
+    }
+
+    /// Takes out the last rows of a chunk.
+    pub(crate) fn pop_rows(&mut self, chunk: usize, rows: Range<usize>) {
+        let count = rows.len();
+        let mut ones = 0;
+        for (word, mask) in masks(rows) {
+            let word = self.words[chunk * self.words_per_chunk + word].get_mut();
+            ones += (*word & mask).count_ones() as usize;
+            *word &= !mask;
+        }
+        let zeros = u32::try_from(count - ones).expect("a chunk has few rows");
+        *self.disabled[chunk].get_mut() -= zeros;
     }
 
     /// Takes out the last row of a chunk; returns what it was.
@@ -112,4 +134,15 @@ impl EnableBits {
         self.words.iter_mut().for_each(|word| *word.get_mut() = 0);
         self.disabled.iter_mut().for_each(|count| *count.get_mut() = 0);
     }
+}
+
+/// The words that these rows have bits in, and which bits.
+fn masks(rows: Range<usize>) -> impl Iterator<Item = (usize, u64)> {
+    let Range { start, end } = rows;
+    let words = if start < end { start / 64..end.div_ceil(64) } else { 0..0 };
+    words.map(move |word| {
+        let from = start.saturating_sub(word * 64);
+        let to = (end - word * 64).min(64);
+        (word, (u64::MAX << from) & (u64::MAX >> (64 - to)))
+    })
 }

@@ -7,7 +7,7 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 
 use super::directory::Directory;
-use super::layout::{BLOCK_BYTES, COLUMN_ALIGN};
+use super::layout::{CLASS_BYTES, COLUMN_ALIGN};
 
 /// One block. Whoever holds it owns the memory; what lies in it is the holder's business.
 ///
@@ -47,18 +47,19 @@ impl Block {
     }
 }
 
-/// Hands out blocks and takes them back. Ordinary ones are kept for the next to ask. Also keeps the
-/// numbers of the chunks that the blocks become.
+/// Hands out blocks and takes them back. Those of the usual sizes are kept for the next to ask.
+/// Also keeps the numbers of the chunks that the blocks become.
 #[derive(Debug, Default)]
 pub(crate) struct BlockPool {
-    free: Vec<Block>,
+    /// By size.
+    free: [Vec<Block>; CLASS_BYTES.len()],
     pub(crate) directory: Directory,
 }
 
 impl BlockPool {
     /// A block of this layout. Its contents are uninitialised.
     pub(crate) fn take(&mut self, layout: Layout) -> Block {
-        let recycled = if is_ordinary(layout) { self.free.pop() } else { None };
+        let recycled = class_of(layout).and_then(|class| self.free[class].pop());
         recycled.unwrap_or_else(|| Block::allocate(layout))
     }
 
@@ -67,8 +68,8 @@ impl BlockPool {
     /// # Safety
     /// `layout` is the one that the block was taken with.
     pub(crate) unsafe fn give_back(&mut self, block: Block, layout: Layout) {
-        if is_ordinary(layout) {
-            self.free.push(block);
+        if let Some(class) = class_of(layout) {
+            self.free[class].push(block);
         } else {
             // SAFETY: the caller ensures that the block was allocated with this layout, and the
             // block is owned, so nobody else uses or frees it.
@@ -77,22 +78,24 @@ impl BlockPool {
     }
 }
 
-/// Whether blocks of this layout are alike for all archetypes.
-fn is_ordinary(layout: Layout) -> bool {
-    layout == ORDINARY
+/// Which of the layouts that are alike for all archetypes this is.
+fn class_of(layout: Layout) -> Option<usize> {
+    (0..CLASS_BYTES.len()).find(|&class| layout_of(class) == layout)
 }
 
-const ORDINARY: Layout = match Layout::from_size_align(BLOCK_BYTES, COLUMN_ALIGN) {
-    Ok(layout) => layout,
-    Err(_) => panic!("the block size and alignment make a layout"),
-};
+fn layout_of(class: usize) -> Layout {
+    Layout::from_size_align(CLASS_BYTES[class], COLUMN_ALIGN)
+        .expect("the block size and alignment make a layout")
+}
 
 impl Drop for BlockPool {
     fn drop(&mut self) {
-        for block in self.free.drain(..) {
-            // SAFETY: only ordinary blocks are kept, and those were allocated with this layout;
-            // they are owned by the pool.
-            unsafe { dealloc(block.0.as_ptr(), ORDINARY) };
+        for (class, free) in self.free.iter_mut().enumerate() {
+            for block in free.drain(..) {
+                // SAFETY: blocks are kept by their class, so this one was allocated with its
+                // layout; it is owned by the pool.
+                unsafe { dealloc(block.0.as_ptr(), layout_of(class)) };
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "computes the addresses of rows, copies and drops rows")]
 
 mod check;
+mod runs;
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;

@@ -22,7 +22,7 @@ pub(crate) const BLOCK_BYTES: usize =
 pub(crate) const COLUMN_ALIGN: usize = 64;
 /// The first chunks of an archetype are smaller, so that ten thousand archetypes of one entity
 /// each do not cost ten thousand whole blocks.
-const CLASS_BYTES: [usize; 3] = [BLOCK_BYTES / 16, BLOCK_BYTES / 4, BLOCK_BYTES];
+pub(crate) const CLASS_BYTES: [usize; 3] = [BLOCK_BYTES / 16, BLOCK_BYTES / 4, BLOCK_BYTES];
 
 const _: () = assert!(BLOCK_BYTES / size_of::<Entity>() <= ROWS_MAX);
 

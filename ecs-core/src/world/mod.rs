@@ -7,6 +7,7 @@ mod cell;
 mod change;
 mod check;
 mod dynamic;
+mod moves;
 mod resources;
 mod spawn;
 
@@ -19,10 +20,11 @@ use crate::entity::Entity;
 use crate::query::{Borrows, PlanCache, Source};
 use crate::storage::BlockPool;
 use crate::sync::Serial;
-use bundles::Bundles;
 
+pub(crate) use bundles::{Bundles, Placement, Transition};
 pub use cell::WorldCell;
 pub use change::NotInserted;
+pub(crate) use moves::{Books, MoveScratch, RowMoves};
 pub(crate) use resources::Resources;
 pub use resources::{MissingResource, Res, ResMut, ResourceError};
 
@@ -63,6 +65,8 @@ pub struct World {
     pub(crate) resources: Resources,
     /// Goes up with every change and every query, and never wraps: columns are stamped with it.
     version: u64,
+    /// Memory for moving runs of rows, empty in between.
+    pub(crate) scratch: MoveScratch,
 }
 
 static WORLD_IDS: Serial = Serial::starting_at(1);
@@ -100,6 +104,7 @@ impl World {
             borrows: Borrows::default(),
             resources: Resources::default(),
             version: 0,
+            scratch: MoveScratch::default(),
         }
     }
 

@@ -1,0 +1,198 @@
+//! Commands of one kind on many entities of one archetype, played together.
+#![expect(unsafe_code, reason = "writes payloads into the rows of entities that move together")]
+
+use super::Action;
+use super::erased::{BundleFns, Payload};
+use super::stream::Stream;
+use crate::archetype::ArchetypeId;
+use crate::entity::Entity;
+use crate::world::{Books, RowMoves, World};
+
+/// What the commands of a run have in common.
+#[derive(Clone, Copy)]
+enum Kind {
+    Spawn(&'static BundleFns),
+    Insert(&'static BundleFns),
+    Remove(&'static BundleFns),
+    Despawn,
+}
+
+impl Kind {
+    #[inline]
+    fn of(action: &Action<Payload>) -> Option<Self> {
+        match action {
+            Action::Spawn(payload) => Some(Self::Spawn(payload.functions)),
+            Action::Insert(payload) => Some(Self::Insert(payload.functions)),
+            Action::Remove(functions) => Some(Self::Remove(functions)),
+            Action::Despawn => Some(Self::Despawn),
+            Action::SetEnabled(..) | Action::Taken => None,
+        }
+    }
+
+    #[inline]
+    fn is_that_of(self, action: &Action<Payload>) -> bool {
+        use core::ptr::eq;
+        match (self, action) {
+            (Self::Spawn(mine), Action::Spawn(payload))
+            | (Self::Insert(mine), Action::Insert(payload)) => eq(mine, payload.functions),
+            (Self::Remove(mine), Action::Remove(theirs)) => eq(mine, *theirs),
+            (Self::Despawn, Action::Despawn) => true,
+            _ => false,
+        }
+    }
+}
+
+/// Plays the next command and those after it that are like it, together: the way is looked up
+/// once, and rows that lie side by side move column by column. Returns how many were played, none
+/// where the next command is not the first of a run or has to be played by itself.
+///
+/// No user code runs meanwhile: where a value is to be dropped, commands go one by one.
+pub(super) fn play(stream: &mut Stream<'_>, entity: Entity, world: &mut World) -> usize {
+    let first = stream.next;
+    let Some(kind) = Kind::of(&stream.at(first).1.action) else { return 0 };
+    if stream.remaining() < 2 || !kind.is_that_of(&stream.at(first + 1).1.action) {
+        return 0;
+    }
+    match kind {
+        Kind::Spawn(functions) => spawn(stream, kind, functions, world),
+        Kind::Insert(_) | Kind::Remove(_) | Kind::Despawn => {
+            let Some(from) = world.locate(entity) else { return 0 };
+            match kind {
+                Kind::Insert(functions) => insert(stream, kind, functions, from.archetype, world),
+                Kind::Remove(functions) => remove(stream, kind, functions, from.archetype, world),
+                _ => despawn(stream, kind, from.archetype, world),
+            }
+        }
+    }
+    stream.next - first
+}
+
+/// Calls `play` for each command of the run that the next one begins, until it says no.
+///
+/// A command that is followed by another on the same entity is the next run's.
+#[inline]
+fn each(
+    stream: &mut Stream<'_>,
+    kind: Kind,
+    mut play: impl FnMut(&mut Stream<'_>, Entity) -> bool,
+) {
+    let mut next = (!stream.is_at_end()).then(|| stream.entity(stream.next));
+    while let Some(entity) = next {
+        next = stream.following();
+        let is_like = kind.is_that_of(&stream.at(stream.next).1.action);
+        if !is_like || next == Some(entity) || !play(stream, entity) {
+            return;
+        }
+    }
+}
+
+fn insert(
+    stream: &mut Stream<'_>,
+    kind: Kind,
+    functions: &BundleFns,
+    from: ArchetypeId,
+    world: &mut World,
+) {
+    let version = world.next_version();
+    let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = world;
+    let insertion = (functions.insertion)(bundles, from, registry, archetypes);
+    if insertion.target == from {
+        return;
+    }
+    let archetypes = archetypes.get_two(from, insertion.target);
+    let books = Books { entities, blocks, scratch, version };
+    let mut moves = RowMoves::insertion(books, archetypes, insertion);
+    if moves.drops_values() {
+        return;
+    }
+    each(stream, kind, |stream, entity| {
+        let Some(here) = moves.locate(entity).filter(|here| here.archetype == from) else {
+            return false;
+        };
+        moves.prepare(stream.remaining());
+        let Action::Insert(bundle) = stream.take() else { return false };
+        let (columns, row) = moves.next_row();
+        // SAFETY: the columns are those of the insertion of this bundle type (I-6, I-9), and the
+        // row was reserved by `prepare`.
+        unsafe { bundle.write(columns, row) };
+        // SAFETY: prepared and written just now; the entity lives in that row (I-1): this is where
+        // the table has it, which was written for those of this run that have moved.
+        unsafe { moves.relocate(entity, here.address) };
+        true
+    });
+}
+
+fn remove(
+    stream: &mut Stream<'_>,
+    kind: Kind,
+    functions: &BundleFns,
+    from: ArchetypeId,
+    world: &mut World,
+) {
+    let version = world.next_version();
+    let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = world;
+    let Some(removal) = (functions.removal)(bundles, from, registry, archetypes) else { return };
+    if removal.target == from {
+        return;
+    }
+    let archetypes = archetypes.get_two(from, removal.target);
+    let books = Books { entities, blocks, scratch, version };
+    let mut moves = RowMoves::removal(books, archetypes, removal);
+    if moves.drops_values() {
+        return;
+    }
+    each(stream, kind, |stream, entity| {
+        let Some(here) = moves.locate(entity).filter(|here| here.archetype == from) else {
+            return false;
+        };
+        moves.prepare(stream.remaining());
+        drop(stream.take());
+        // SAFETY: prepared just now, with nothing to write; the entity lives in that row (I-1), as
+        // in `insert`.
+        unsafe { moves.relocate(entity, here.address) };
+        true
+    });
+}
+
+fn despawn(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut World) {
+    let version = world.next_version();
+    let World { archetypes, entities, blocks, scratch, .. } = world;
+    let books = Books { entities, blocks, scratch, version };
+    let mut moves = RowMoves::despawn(books, archetypes.get_mut(from));
+    if moves.drops_values() {
+        return;
+    }
+    each(stream, kind, |stream, entity| {
+        let Some(here) = moves.locate(entity).filter(|here| here.archetype == from) else {
+            return false;
+        };
+        moves.prepare(stream.remaining());
+        drop(stream.take());
+        // SAFETY: prepared just now; the entity lives in that row (I-1), and is gone afterwards.
+        unsafe { moves.end(entity, here.address) };
+        true
+    });
+}
+
+fn spawn(stream: &mut Stream<'_>, kind: Kind, functions: &BundleFns, world: &mut World) {
+    let version = world.next_version();
+    let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = world;
+    let placement = (functions.placement)(bundles, registry, archetypes);
+    let target = archetypes.get_mut(placement.archetype);
+    let books = Books { entities, blocks, scratch, version };
+    let mut moves = RowMoves::spawn(books, target, placement);
+    each(stream, kind, |stream, entity| {
+        if !moves.is_reserved(entity) {
+            return false;
+        }
+        moves.prepare(stream.remaining());
+        let Action::Spawn(bundle) = stream.take() else { return false };
+        let (columns, row) = moves.next_row();
+        // SAFETY: the columns are those of this bundle type in its archetype (I-9), which has no
+        // others, and the row was reserved by `prepare`.
+        unsafe { bundle.write(columns, row) };
+        // SAFETY: prepared and written just now; the entity is reserved.
+        unsafe { moves.begin(entity) };
+        true
+    });
+}
