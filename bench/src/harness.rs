@@ -1,0 +1,141 @@
+//! Timing: cells that take turns.
+//!
+//! A *cell* is one row in one column. The cells of a row take turns, so that a machine that slows
+//! down or speeds up does so for all; the best turn counts, because noise only ever adds time.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+/// One row in one column.
+pub(crate) struct Cell(Box<dyn Turn>);
+
+trait Turn {
+    /// Does the work this many times and says how long it took.
+    fn turn(&mut self, repeat: u32) -> Duration;
+    /// What the work has come to since the cell was made.
+    fn checksum(&mut self) -> u64;
+}
+
+impl Cell {
+    pub(crate) fn turn(&mut self, repeat: u32) -> Duration {
+        self.0.turn(repeat)
+    }
+
+    pub(crate) fn checksum(&mut self) -> u64 {
+        self.0.checksum()
+    }
+
+    /// A cell that keeps its state and repeats a frame. Each turn begins with one frame that is not
+    /// timed, so that it finds in the caches what it would find in a program of its own.
+    pub(crate) fn frames<S: 'static>(
+        state: S,
+        frame: impl FnMut(&mut S) + 'static,
+        check: impl FnMut(&mut S) -> u64 + 'static,
+    ) -> Self {
+        Self(Box::new(Frames { state, frame, check }))
+    }
+
+    /// A cell whose state is built before each turn and dropped after it; neither is timed.
+    pub(crate) fn rebuilt<S: 'static>(
+        build: impl FnMut() -> S + 'static,
+        run: impl FnMut(&mut S) + 'static,
+        check: impl FnMut(&mut S) -> u64 + 'static,
+    ) -> Self {
+        Self(Box::new(Rebuilt { build, run, check, sum: 0 }))
+    }
+}
+
+struct Frames<S, F, C> {
+    state: S,
+    frame: F,
+    check: C,
+}
+
+impl<S, F: FnMut(&mut S), C: FnMut(&mut S) -> u64> Turn for Frames<S, F, C> {
+    fn turn(&mut self, repeat: u32) -> Duration {
+        (self.frame)(black_box(&mut self.state));
+        let start = Instant::now();
+        for _ in 0..repeat {
+            (self.frame)(black_box(&mut self.state));
+        }
+        start.elapsed()
+    }
+
+    fn checksum(&mut self) -> u64 {
+        (self.check)(&mut self.state)
+    }
+}
+
+struct Rebuilt<B, F, C> {
+    build: B,
+    run: F,
+    check: C,
+    /// Over all turns.
+    sum: u64,
+}
+
+impl<S, B: FnMut() -> S, F: FnMut(&mut S), C: FnMut(&mut S) -> u64> Turn for Rebuilt<B, F, C> {
+    fn turn(&mut self, repeat: u32) -> Duration {
+        let mut spent = Duration::ZERO;
+        for _ in 0..repeat {
+            let mut state = (self.build)();
+            let start = Instant::now();
+            (self.run)(black_box(&mut state));
+            spent += start.elapsed();
+            self.sum = self.sum.wrapping_mul(31).wrapping_add((self.check)(&mut state));
+        }
+        spent
+    }
+
+    fn checksum(&mut self) -> u64 {
+        self.sum
+    }
+}
+
+/// When a row has been measured enough.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Budget {
+    Rounds(u32),
+    Time(Duration),
+}
+
+impl Budget {
+    /// Rounds that are made however slow they are.
+    const ROUNDS_MIN: u32 = 3;
+
+    fn is_spent(self, rounds: u32, start: Instant) -> bool {
+        match self {
+            Self::Rounds(wanted) => rounds >= wanted,
+            Self::Time(time) => rounds >= Self::ROUNDS_MIN && start.elapsed() >= time,
+        }
+    }
+}
+
+/// What the measurement of one row gave.
+pub(crate) struct Measured {
+    /// Nanoseconds for one repetition, in the best turn of each cell.
+    pub(crate) best: Vec<f64>,
+    /// The checksum of each cell, after as many turns each.
+    pub(crate) checksums: Vec<u64>,
+    pub(crate) rounds: u32,
+}
+
+/// Lets the cells take turns until the budget is spent.
+pub(crate) fn measure(cells: &mut [Cell], repeat: u32, budget: Budget) -> Measured {
+    // The first turn of each cell warms caches, branch predictors and allocators.
+    cells.iter_mut().for_each(|cell| _ = cell.turn(1));
+    let mut best = vec![Duration::MAX; cells.len()];
+    let mut rounds = 0;
+    let start = Instant::now();
+    while !budget.is_spent(rounds, start) {
+        // Another one begins each round: nobody always comes after the same neighbour's mess.
+        for step in 0..cells.len() {
+            let at = (step + rounds as usize) % cells.len();
+            best[at] = best[at].min(cells[at].turn(repeat));
+        }
+        rounds += 1;
+    }
+    let checksums = cells.iter_mut().map(Cell::checksum).collect();
+    let best = best.iter().map(|time| time.as_nanos() as f64 / f64::from(repeat)).collect();
+    Measured { best, checksums, rounds }
+}
