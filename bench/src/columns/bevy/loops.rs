@@ -27,8 +27,8 @@ pub(super) fn simple_iter_slice(n: usize) -> Cell {
     let query = world.query::<Movement>();
     let frame = |(world, query): &mut (World, QueryState<Movement>)| {
         for (mut positions, velocities) in query.contiguous_iter_mut(world).expect("dense") {
-            let positions: &mut [f32] = cast_slice_mut(&mut *positions);
-            let velocities: &[f32] = cast_slice(&*velocities);
+            let positions: &mut [f32] = cast_slice_mut(&mut positions);
+            let velocities: &[f32] = cast_slice(velocities);
             for (position, velocity) in positions.iter_mut().zip(velocities) {
                 *position += velocity;
             }
