@@ -99,7 +99,10 @@ pub use query::{
     ViewPlan, With, Without,
 };
 pub use random::RandomStream;
-pub use world::{MissingResource, NotInserted, Res, ResMut, ResourceError, World, WorldCell};
+pub use world::{
+    Add, Despawn, Event, EventKind, EventType, HooksOf, Insert, MissingResource, NotInserted,
+    ObserverId, Remove, Replace, Res, ResMut, ResourceError, World, WorldCell,
+};
 
 #[doc(hidden)]
 pub mod __private {

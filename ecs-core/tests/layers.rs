@@ -30,7 +30,10 @@ const LAYERS: &[&[&str]] = &[
 /// The files of each folder, bottom to top; files that know each other share an entry.
 const FOLDERS: &[(&str, &[&[&str]])] = &[
     ("error", &[&["by_id"], &["dynamic"]]),
-    ("component", &[&["buffer"], &["erased"], &["descriptor"], &["registry"], &["set"]]),
+    (
+        "component",
+        &[&["buffer"], &["duties"], &["erased"], &["descriptor"], &["registry"], &["set"]],
+    ),
     ("storage", &[&["layout"], &["directory"], &["block"], &["bits"], &["chunks"]]),
     ("archetype", &[&["index"], &["rows"]]),
     (
@@ -56,6 +59,9 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["bundles"],
             &["moves"],
             &["resources"],
+            &["event"],
+            &["hooks"],
+            &["telling"],
             &["spawn"],
             &["change"],
             &["by_id"],

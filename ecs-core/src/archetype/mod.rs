@@ -10,7 +10,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::alloc::Layout;
 
-use crate::component::{ComponentId, ComponentInfo, ComponentSet, Registry};
+use crate::component::{ComponentId, ComponentInfo, ComponentSet, Duties, Registry};
 use crate::entity::Entity;
 use crate::storage::Chunks;
 
@@ -42,6 +42,8 @@ pub struct Archetype {
     pub(crate) chunks: Chunks,
     /// Whether any column has something to drop.
     pub(crate) needs_drop: bool,
+    /// What there is to do beside moving rows.
+    pub(crate) duties: Duties,
 }
 
 /// One component of an archetype.
@@ -69,12 +71,15 @@ impl Archetype {
             .collect();
         let layouts: Vec<Layout> = columns.iter().map(|column| column.info.layout).collect();
         let needs_drop = columns.iter().any(|column| column.info.erased.drop.is_some());
+        let duties =
+            columns.iter().fold(Duties::NONE, |duties, column| duties.and(column.info.duties));
         Self {
             id,
             components,
             columns,
             chunks: Chunks::new(id.0, &layouts, enableable_count),
             needs_drop,
+            duties,
         }
     }
 
@@ -132,6 +137,11 @@ impl Archetype {
     pub fn entities(&self, chunk: usize) -> &[Entity] {
         assert!(chunk < self.chunk_count(), "chunk {chunk} of {}", self.chunk_count());
         self.chunks.entities(chunk)
+    }
+
+    /// The entities of all chunks.
+    pub(crate) fn all_entities(&self) -> impl Iterator<Item = Entity> + '_ {
+        (0..self.chunk_count()).flat_map(|chunk| self.entities(chunk).iter().copied())
     }
 
     /// The column of this component.

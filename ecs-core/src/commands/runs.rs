@@ -5,6 +5,7 @@ use super::Action;
 use super::erased::{BundleFns, Payload};
 use super::stream::Stream;
 use crate::archetype::ArchetypeId;
+use crate::component::Duties;
 use crate::entity::Entity;
 use crate::world::{Books, RowMoves, World};
 
@@ -46,7 +47,8 @@ impl Kind {
 /// once, and rows that lie side by side move column by column. Returns how many were played, none
 /// where the next command is not the first of a run or has to be played by itself.
 ///
-/// No user code runs meanwhile: where a value is to be dropped, commands go one by one.
+/// No user code runs meanwhile: where a value is to be dropped, or somebody has to be told of what
+/// happens, commands go one by one.
 pub(super) fn play(stream: &mut Stream<'_>, entity: Entity, world: &mut World) -> usize {
     let first = stream.next;
     let Some(kind) = Kind::of(&stream.at(first).1.action) else { return 0 };
@@ -100,6 +102,9 @@ fn insert(
         return;
     }
     let archetypes = archetypes.get_two(from, insertion.target);
+    if archetypes.0.duties.any(Duties::REPLACE) || archetypes.1.duties.any(Duties::ARRIVAL) {
+        return;
+    }
     let books = Books { entities, blocks, scratch, version };
     let mut moves = RowMoves::insertion(books, archetypes, insertion);
     if moves.drops_values() {
@@ -136,6 +141,9 @@ fn remove(
         return;
     }
     let archetypes = archetypes.get_two(from, removal.target);
+    if archetypes.0.duties.any(Duties::REMOVAL) {
+        return;
+    }
     let books = Books { entities, blocks, scratch, version };
     let mut moves = RowMoves::removal(books, archetypes, removal);
     if moves.drops_values() {
@@ -157,8 +165,12 @@ fn remove(
 fn despawn(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut World) {
     let version = world.next_version();
     let World { archetypes, entities, blocks, scratch, .. } = world;
+    let source = archetypes.get_mut(from);
+    if source.duties.any(Duties::DEPARTURE) {
+        return;
+    }
     let books = Books { entities, blocks, scratch, version };
-    let mut moves = RowMoves::despawn(books, archetypes.get_mut(from));
+    let mut moves = RowMoves::despawn(books, source);
     if moves.drops_values() {
         return;
     }
@@ -179,6 +191,9 @@ fn spawn(stream: &mut Stream<'_>, kind: Kind, functions: &BundleFns, world: &mut
     let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = world;
     let placement = (functions.placement)(bundles, registry, archetypes);
     let target = archetypes.get_mut(placement.archetype);
+    if target.duties.any(Duties::ARRIVAL) {
+        return;
+    }
     let books = Books { entities, blocks, scratch, version };
     let mut moves = RowMoves::spawn(books, target, placement);
     each(stream, kind, |stream, entity| {

@@ -2,6 +2,7 @@
 
 mod buffer;
 mod descriptor;
+mod duties;
 mod erased;
 mod registry;
 mod set;
@@ -13,6 +14,7 @@ use crate::hash::StateHasher;
 
 pub use buffer::{Buffer, BufferElement, BufferIntoIter};
 pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn};
+pub(crate) use duties::Duties;
 pub(crate) use erased::ErasedFns;
 pub use registry::{ComponentInfo, IdSource, Registry};
 pub use set::ComponentSet;

@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::any::TypeId;
 
-use super::{Component, ComponentDescriptor, ComponentId, ErasedFns};
+use super::{Component, ComponentDescriptor, ComponentId, Duties, ErasedFns};
 use crate::error::{RegisterError, UnknownComponent};
 use crate::hash::{BuildFibonacci, TypeMap};
 use crate::name::Name;
@@ -29,6 +29,8 @@ pub struct ComponentInfo {
     pub(crate) layout: Layout,
     pub(crate) enableable: bool,
     pub(crate) erased: ErasedFns,
+    /// What there is to do for entities with it. The copies in archetypes are not kept up.
+    pub(crate) duties: Duties,
 }
 
 impl ComponentInfo {
@@ -99,6 +101,7 @@ impl Registry {
             layout: Layout::new::<T>(),
             enableable: T::ENABLEABLE,
             erased: ErasedFns::of::<T>(),
+            duties: Duties::NONE,
         });
         self.ids.insert(TypeId::of::<T>(), id);
         id
@@ -125,7 +128,8 @@ impl Registry {
         }
         let id = self.next_id().ok_or(RegisterError::TooMany)?;
         let kind = if is_bytes { Kind::Bytes } else { Kind::Functions };
-        self.push(ComponentInfo { id, kind, name, layout, enableable, erased });
+        let duties = Duties::NONE;
+        self.push(ComponentInfo { id, kind, name, layout, enableable, erased, duties });
         Ok(id)
     }
 
@@ -170,6 +174,12 @@ impl Registry {
         }
         let types = self.infos.iter().filter(|info| info.type_id().is_some()).count();
         if types == self.ids.len() { Ok(()) } else { Err(("I-9", "a type leads nowhere")) }
+    }
+
+    /// Has archetypes that are made from now on see to this.
+    pub(crate) fn add_duty(&mut self, id: ComponentId, duty: Duties) {
+        let info = &mut self.infos[id.index()];
+        info.duties = info.duties.and(duty);
     }
 
     pub(crate) fn info(&self, id: ComponentId) -> &ComponentInfo {

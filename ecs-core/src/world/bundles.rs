@@ -90,6 +90,12 @@ impl Bundles {
         BundleIndex(index)
     }
 
+    /// The components of this bundle type, in declared order.
+    pub(crate) fn ids<B: Bundle>(&mut self, registry: &mut Registry) -> &[ComponentId] {
+        let index = self.index::<B>(registry);
+        &self.infos[index.0 as usize].ids
+    }
+
     /// Where new entities with this bundle go.
     pub(crate) fn placement<B: Bundle>(
         &mut self,

@@ -80,17 +80,19 @@ impl World {
         bytes: &[u8],
     ) -> Result<(), ByIdError> {
         self.expect_bytes(id, bytes)?;
-        let from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let from = self.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
         let value = NonNull::from(bytes).cast::<u8>();
         let Some(there) = self.open_row(from, id) else {
             // SAFETY: a component of plain bytes, of which the value has as many (I-16); the entity
             // was found not to have it.
             unsafe { self.move_in(entity, from, id, value) };
+            self.after_insert(entity, from.archetype, id);
             return Ok(());
         };
         // SAFETY: the row has room for as many bytes as were checked (I-16); the caller's are
         // outside the world, which is borrowed exclusively.
         unsafe { there.copy_from_nonoverlapping(value, bytes.len()) };
+        self.after_insert(entity, from.archetype, id);
         Ok(())
     }
 
@@ -113,10 +115,11 @@ impl World {
     ) -> Result<(), ByIdError> {
         let info = self.registry.find(id)?;
         let (size, drop) = (info.layout.size(), info.erased.drop);
-        let from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let from = self.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
         let Some(there) = self.open_row(from, id) else {
             // SAFETY: the caller ensures a value of this component, which is given up.
             unsafe { self.move_in(entity, from, id, value) };
+            self.after_insert(entity, from.archetype, id);
             return Ok(());
         };
         // SAFETY: the row holds a value of the component, initialised (I-2, I-16); the caller's is
@@ -127,6 +130,7 @@ impl World {
             // are in order.
             unsafe { drop(value) };
         }
+        self.after_insert(entity, from.archetype, id);
         Ok(())
     }
 
@@ -138,7 +142,7 @@ impl World {
     /// Where the entity or the id is not of this world, or the entity lacks the component.
     pub fn remove_by_id(&mut self, entity: Entity, id: ComponentId) -> Result<(), ByIdError> {
         self.registry.find(id)?;
-        let from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let from = self.locate_for_removal(entity, id).ok_or(NoSuchEntity(entity))?;
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
         let index = bundles.index_of_ids(&[id]);
@@ -289,6 +293,7 @@ impl World {
         // SAFETY: reserved above; the archetype has these components and no others, so every
         // column of it was written.
         unsafe { chunks.commit_rows(to, &[entity], version) };
+        self.after_spawn(entity, &ids);
         Ok(entity)
     }
 

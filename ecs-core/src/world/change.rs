@@ -8,7 +8,7 @@ use super::World;
 use super::bundles::Transition;
 use crate::archetype::{Archetype, Archetypes};
 use crate::bundle::{Bundle, ColumnStarts};
-use crate::component::Component;
+use crate::component::{Component, Duties};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
@@ -50,15 +50,34 @@ impl World {
     /// # Panics
     /// Where the bundle has a component twice.
     pub fn insert<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), NotInserted<B>> {
-        let Some(from) = self.locate(entity) else {
+        let Some(mut from) = self.locate(entity) else {
             return Err(NotInserted { entity, bundle });
         };
+        if self.archetypes.get(from.archetype).duties.any(Duties::REPLACE) {
+            self.tell_replacing::<B>(entity);
+            // A watcher may have moved it, or taken it away.
+            let Some(now) = self.locate(entity) else {
+                return Err(NotInserted { entity, bundle });
+            };
+            from = now;
+        }
+        let duties = self.insert_at(entity, from, bundle);
+        if duties.any(Duties::ARRIVAL) {
+            self.tell_inserted::<B>(entity, from.archetype);
+        }
+        Ok(())
+    }
+
+    /// Gives components to an entity that is at `from`; returns what is to be done next.
+    #[inline]
+    fn insert_at<B: Bundle>(&mut self, entity: Entity, from: Location, bundle: B) -> Duties {
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
         let insertion = bundles.insertion::<B>(from.archetype, registry, archetypes);
         if insertion.target == from.archetype {
-            replace(archetypes.get(from.archetype), insertion, from.address, bundle, version);
-            return Ok(());
+            let archetype = archetypes.get(from.archetype);
+            replace(archetype, insertion, from.address, bundle, version);
+            return archetype.duties;
         }
         let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
         let write = |_: &Chunks, target: &Chunks, to: RowAddress| {
@@ -70,7 +89,8 @@ impl World {
         // SAFETY: the transition begins at the row's archetype (I-6), and `write` fills the columns
         // of the bundle.
         unsafe { moving.run(insertion, &insertion.replaced, write) };
-        Ok(())
+        let target = insertion.target;
+        self.archetypes.get(target).duties
     }
 
     /// Takes components from an entity and hands them over.
@@ -82,7 +102,17 @@ impl World {
     /// # Panics
     /// Where the bundle has a component twice.
     pub fn remove<B: Bundle>(&mut self, entity: Entity) -> Result<B, ComponentError> {
-        let from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let mut from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        if self.archetypes.get(from.archetype).duties.any(Duties::REMOVAL)
+            && self
+                .bundles
+                .removal::<B>(from.archetype, &mut self.registry, &mut self.archetypes)
+                .is_some()
+        {
+            self.tell_removing::<B>(entity);
+            // A watcher may have moved it, or taken it away.
+            from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        }
         let found =
             self.bundles.removal::<B>(from.archetype, &mut self.registry, &mut self.archetypes);
         let Some(removal) = found else {

@@ -7,9 +7,12 @@ mod cell;
 mod change;
 mod check;
 mod dynamic;
+mod event;
+mod hooks;
 mod moves;
 mod resources;
 mod spawn;
+mod telling;
 
 use core::fmt;
 
@@ -20,10 +23,13 @@ use crate::entity::Entity;
 use crate::query::{Borrows, PlanCache, Source};
 use crate::storage::BlockPool;
 use crate::sync::Serial;
+use hooks::Hooks;
 
 pub(crate) use bundles::{Bundles, Placement, Transition};
 pub use cell::WorldCell;
 pub use change::NotInserted;
+pub use event::{Add, Despawn, Event, EventKind, EventType, Insert, Remove, Replace};
+pub use hooks::{HooksOf, ObserverId};
 pub(crate) use moves::{Books, MoveScratch, RowMoves};
 pub(crate) use resources::Resources;
 pub use resources::{MissingResource, Res, ResMut, ResourceError};
@@ -63,6 +69,7 @@ pub struct World {
     pub(crate) plans: PlanCache,
     pub(crate) borrows: Borrows,
     pub(crate) resources: Resources,
+    pub(crate) hooks: Hooks,
     /// Goes up with every change and every query, and never wraps: columns are stamped with it.
     version: u64,
     /// Memory for moving runs of rows, empty in between.
@@ -103,6 +110,7 @@ impl World {
             plans: PlanCache::default(),
             borrows: Borrows::default(),
             resources: Resources::default(),
+            hooks: Hooks::default(),
             version: 0,
             scratch: MoveScratch::default(),
         }
@@ -151,9 +159,7 @@ impl World {
 
     /// All entities that are alive, archetype by archetype.
     pub fn entities(&self) -> impl Iterator<Item = Entity> + '_ {
-        self.archetypes().iter().flat_map(|archetype| {
-            (0..archetype.chunk_count()).flat_map(|chunk| archetype.entities(chunk).iter().copied())
-        })
+        self.archetypes().iter().flat_map(Archetype::all_entities)
     }
 
     /// Where this entity is, if it is alive.

@@ -10,6 +10,7 @@ use super::World;
 use super::bundles::Placement;
 use crate::archetype::{Archetype, ArchetypeId, ForgottenRows};
 use crate::bundle::{Bundle, ColumnStarts};
+use crate::component::Duties;
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{InstantiateError, NoSuchEntity};
@@ -18,12 +19,16 @@ use crate::storage::RowAddress;
 impl World {
     /// A new entity with these components.
     ///
+    /// It is gone already where a [watcher](Self::observe) despawned it.
+    ///
     /// # Panics
     /// Where the bundle has a component twice.
     pub fn spawn<B: Bundle>(&mut self, bundle: B) -> Entity {
         let (location, version) = self.write_row(bundle);
         let entity = self.entities.allocate(location.place);
-        self.commit_row(location, entity, version);
+        if self.commit_row(location, entity, version).any(Duties::ARRIVAL) {
+            self.tell_spawned::<B>(entity);
+        }
         entity
     }
 
@@ -31,7 +36,9 @@ impl World {
     pub(crate) fn spawn_reserved<B: Bundle>(&mut self, entity: Entity, bundle: B) {
         let (location, version) = self.write_row(bundle);
         self.entities.activate(entity, location.place);
-        self.commit_row(location, entity, version);
+        if self.commit_row(location, entity, version).any(Duties::ARRIVAL) {
+            self.tell_spawned::<B>(entity);
+        }
     }
 
     /// Writes a bundle into a reserved row, which the caller commits at once.
@@ -48,12 +55,14 @@ impl World {
         (Location { archetype: placement.archetype, address, place }, version)
     }
 
-    fn commit_row(&mut self, location: Location, entity: Entity, version: u64) {
-        let chunks = &mut self.archetypes.get_mut(location.archetype).chunks;
+    /// Gives what is to be done next.
+    fn commit_row(&mut self, location: Location, entity: Entity, version: u64) -> Duties {
+        let archetype = self.archetypes.get_mut(location.archetype);
         // SAFETY: `write_row` has just reserved the row, and nothing but the entity table was touched
         // since; the archetype has the bundle's components and no others, so every column of it was
         // written.
-        unsafe { chunks.commit_rows(location.address, &[entity], version) };
+        unsafe { archetype.chunks.commit_rows(location.address, &[entity], version) };
+        archetype.duties
     }
 
     /// New entities, one for each bundle that the iterator gives.
@@ -69,6 +78,10 @@ impl World {
         self.entities.reserve(expected);
         let mut spawned = Vec::with_capacity(expected);
         while let Some(first) = bundles.next() {
+            if self.is_told_of::<B>() {
+                spawned.push(self.spawn(first));
+                continue;
+            }
             let mut run = self.begin_run::<B>(expected.saturating_sub(spawned.len()), &mut spawned);
             run.push(first);
             while run.written < run.granted {
@@ -79,6 +92,12 @@ impl World {
             }
         }
         spawned
+    }
+
+    /// Whether somebody wants to know of every entity that comes with this bundle.
+    fn is_told_of<B: Bundle>(&mut self) -> bool {
+        let placement = self.bundles.placement::<B>(&mut self.registry, &mut self.archetypes);
+        self.archetypes.get(placement.archetype).duties.any(Duties::ARRIVAL)
     }
 
     fn begin_run<'a, B: Bundle>(
@@ -122,7 +141,13 @@ impl World {
             return Err(InstantiateError::NotClone { component: info.name().clone() });
         }
         self.entities.reserve(count);
-        Ok((0..count).map(|_| self.instantiate_one(prefab, from)).collect())
+        let mut copies = Vec::with_capacity(count.min(EXPECTED_MAX));
+        while copies.len() < count {
+            // A watcher may have moved it, or taken it away.
+            let Some(from) = self.locate(prefab) else { break };
+            copies.push(self.instantiate_one(prefab, from));
+        }
+        Ok(copies)
     }
 
     fn instantiate_one(&mut self, prefab: Entity, from: Location) -> Entity {
@@ -144,6 +169,9 @@ impl World {
             let bits = archetype.chunks.bits(slot);
             bits.set(to.chunk, to.row, bits.get(from.address.chunk, from.address.row));
         }
+        if archetype.duties.any(Duties::ARRIVAL) {
+            self.tell_arrived(entity);
+        }
         entity
     }
 
@@ -154,7 +182,13 @@ impl World {
     /// # Errors
     /// Where the entity is not in the world.
     pub fn despawn(&mut self, entity: Entity) -> Result<(), NoSuchEntity> {
-        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let mut location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        if self.archetypes.get(location.archetype).duties.any(Duties::DEPARTURE) {
+            self.tell_departing(entity);
+            // A watcher may have moved it. Where one despawned it, it is gone, as was asked.
+            let Some(now) = self.locate(entity) else { return Ok(()) };
+            location = now;
+        }
         let version = self.next_version();
         let archetype = self.archetypes.get_mut(location.archetype);
         let columns = &archetype.columns;
@@ -173,7 +207,14 @@ impl World {
     }
 
     /// Takes all entities out of the world and drops their components. Resources stay.
+    ///
+    /// Those that [watchers](Self::observe) have to be told of go first, one by one; should a
+    /// watcher panic, the others are still there.
+    ///
+    /// # Panics
+    /// Where watchers keep spawning entities that have to be told of.
     pub fn clear(&mut self) {
+        self.tell_clearing();
         self.next_version();
         self.entities.clear();
         let forgotten = self.archetypes.list_mut().iter_mut().map(Archetype::forget_rows).collect();

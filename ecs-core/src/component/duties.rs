@@ -1,0 +1,37 @@
+//! What the world has to see to beside the rows themselves.
+
+/// On which occasions somebody has to be told about the rows of an archetype: a bit for each, so
+/// that an operation finds out by one test that there is nothing to do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Duties(u8);
+
+impl Duties {
+    pub(crate) const NONE: Self = Self(0);
+    /// A component is new.
+    pub(crate) const ADD: Self = Self(1);
+    /// A component was added or replaced.
+    pub(crate) const INSERT: Self = Self(1 << 1);
+    /// A value is about to be replaced or removed.
+    pub(crate) const REPLACE: Self = Self(1 << 2);
+    /// A component is about to go.
+    pub(crate) const REMOVE: Self = Self(1 << 3);
+    /// An entity is about to go.
+    pub(crate) const DESPAWN: Self = Self(1 << 4);
+    /// After a row has come.
+    pub(crate) const ARRIVAL: Self = Self::ADD.and(Self::INSERT);
+    /// Before components are taken.
+    pub(crate) const REMOVAL: Self = Self::REPLACE.and(Self::REMOVE);
+    /// Before an entity goes.
+    pub(crate) const DEPARTURE: Self = Self::REMOVAL.and(Self::DESPAWN);
+
+    /// These and those.
+    pub(crate) const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether any of those is among these.
+    #[inline]
+    pub(crate) const fn any(self, of: Self) -> bool {
+        self.0 & of.0 != 0
+    }
+}

@@ -1,0 +1,377 @@
+//! Hooks and observers: code of the user that runs when components and entities come and go.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::any::{Any, TypeId};
+use core::fmt;
+use core::marker::PhantomData;
+
+use super::World;
+use super::event::{Event, EventKind, EventType};
+use crate::component::{Component, ComponentId};
+use crate::entity::Entity;
+use crate::error::UnknownComponent;
+use crate::hash::TypeMap;
+
+/// The name of an observer in its world, by which it can be taken away again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ObserverId(u64);
+
+/// How deep observers may cause each other: an operation in a watcher is one deeper than the
+/// operation that the watcher was told of.
+pub(crate) const DEPTH_MAX: u32 = 128;
+
+pub(super) type Watch = dyn Fn(&mut World, Event) + Send + Sync;
+type WatchEvent<E> = dyn Fn(&mut World, &E, Entity) + Send + Sync;
+
+/// A hook, whose number is zero, or an observer. It is shared so that it lives on while it runs,
+/// also if it takes itself away.
+struct Watcher {
+    id: ObserverId,
+    watch: Arc<Watch>,
+}
+
+/// Of an event that is a user's type: the watcher is an `Arc<WatchEvent<E>>`.
+struct EventWatcher {
+    id: ObserverId,
+    watch: Arc<dyn Any + Send + Sync>,
+}
+
+const HOOK: ObserverId = ObserverId(0);
+
+/// The hooks and observers of one world.
+#[derive(Default)]
+pub(crate) struct Hooks {
+    /// By component and kind, in increasing order of ids.
+    by_component: Vec<[Vec<Watcher>; EventKind::COUNT]>,
+    by_event: TypeMap<Vec<EventWatcher>>,
+    newest: u64,
+    depth: u32,
+    /// What is being told at this moment, the innermost last.
+    telling: Vec<Event>,
+}
+
+impl Hooks {
+    fn list(&self, kind: EventKind, component: ComponentId) -> &[Watcher] {
+        self.by_component.get(component.index()).map_or(&[], |kinds| &kinds[kind as usize])
+    }
+
+    fn list_mut(&mut self, kind: EventKind, component: ComponentId) -> &mut Vec<Watcher> {
+        let needed = component.index() + 1;
+        if self.by_component.len() < needed {
+            self.by_component.resize_with(needed, Default::default);
+        }
+        &mut self.by_component[component.index()][kind as usize]
+    }
+
+    pub(super) fn is_watched(&self, kind: EventKind, component: ComponentId) -> bool {
+        !self.list(kind, component).is_empty()
+    }
+
+    /// Whether somebody is told of this at the moment.
+    pub(super) fn is_telling(&self, event: &Event) -> bool {
+        self.telling.contains(event)
+    }
+
+    /// The number of the observer that came last.
+    pub(super) fn newest(&self) -> ObserverId {
+        ObserverId(self.newest)
+    }
+
+    /// Who is to be told after the watcher `last`, of those that were there up to `newest`.
+    pub(super) fn next(
+        &self,
+        event: Event,
+        last: Option<ObserverId>,
+        newest: ObserverId,
+    ) -> Option<(ObserverId, Arc<Watch>)> {
+        let list = self.list(event.kind, event.component);
+        let place = list.partition_point(|watcher| last.is_some_and(|last| watcher.id <= last));
+        let watcher = list.get(place).filter(|watcher| watcher.id <= newest)?;
+        Some((watcher.id, Arc::clone(&watcher.watch)))
+    }
+
+    fn new_id(&mut self) -> ObserverId {
+        self.newest += 1;
+        ObserverId(self.newest)
+    }
+}
+
+/// The hooks of one component type, being set; see [`World::hooks`].
+pub struct HooksOf<'w, T> {
+    world: &'w mut World,
+    _component: PhantomData<fn() -> T>,
+}
+
+impl<T> fmt::Debug for HooksOf<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HooksOf").finish_non_exhaustive()
+    }
+}
+
+impl<T: Component> HooksOf<'_, T> {
+    fn set(
+        self,
+        kind: EventKind,
+        hook: impl Fn(&mut World, Event) + Send + Sync + 'static,
+    ) -> Self {
+        let id = self.world.register::<T>();
+        let list = self.world.hooks.list_mut(kind, id);
+        let is_set = list.first().is_some_and(|first| first.id == HOOK);
+        assert!(!is_set, "{} has a hook for {kind:?} already", T::name());
+        list.insert(0, Watcher { id: HOOK, watch: Arc::new(hook) });
+        self.world.take_on(id, kind);
+        self
+    }
+
+    /// Sets what runs after the component has come to an entity that did not have it.
+    ///
+    /// # Panics
+    /// Where this hook is set already.
+    pub fn on_add(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
+        self.set(EventKind::Add, hook)
+    }
+
+    /// Sets what runs after the component has been added or replaced.
+    ///
+    /// # Panics
+    /// Where this hook is set already.
+    pub fn on_insert(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
+        self.set(EventKind::Insert, hook)
+    }
+
+    /// Sets what runs before a value is replaced or removed.
+    ///
+    /// # Panics
+    /// Where this hook is set already.
+    pub fn on_replace(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
+        self.set(EventKind::Replace, hook)
+    }
+
+    /// Sets what runs before the component is removed.
+    ///
+    /// # Panics
+    /// Where this hook is set already.
+    pub fn on_remove(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
+        self.set(EventKind::Remove, hook)
+    }
+
+    /// Sets what runs before an entity with the component is despawned.
+    ///
+    /// # Panics
+    /// Where this hook is set already.
+    pub fn on_despawn(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
+        self.set(EventKind::Despawn, hook)
+    }
+}
+
+impl World {
+    /// The hooks of a component type, to be set: one for each [kind of event](EventKind), which
+    /// runs before all observers and stays for ever. They belong to the component; who only wants
+    /// to know about it [observes](Self::observe).
+    ///
+    /// What holds for [observers](Self::observe) holds for hooks.
+    ///
+    /// # Panics
+    /// Where an entity has the component already: the hook would have missed it.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Imp;
+    /// #[derive(Default)]
+    /// struct Census(usize);
+    ///
+    /// let mut world = World::new();
+    /// world.insert_resource(Census::default());
+    /// world
+    ///     .hooks::<Imp>()
+    ///     .on_add(|world, _| world.resource_mut::<Census>().unwrap().0 += 1)
+    ///     .on_remove(|world, _| world.resource_mut::<Census>().unwrap().0 -= 1);
+    /// let imps = world.spawn_batch((0..10).map(|_| Imp));
+    /// world.despawn(imps[3])?;
+    /// world.remove::<Imp>(imps[4])?;
+    /// assert_eq!(world.resource::<Census>()?.0, 8);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn hooks<T: Component>(&mut self) -> HooksOf<'_, T> {
+        let id = self.register::<T>();
+        let is_used = self
+            .archetypes()
+            .iter()
+            .any(|archetype| !archetype.is_empty() && archetype.components().contains(id));
+        assert!(!is_used, "an entity has {}: set its hooks before it is used", T::name());
+        HooksOf { world: self, _component: PhantomData }
+    }
+
+    /// Has a closure called whenever this happens to a component of this type; see [`EventKind`]
+    /// for when exactly, and in which order.
+    ///
+    /// A watcher (an observer or a hook) may do anything to the world. What it does happens at
+    /// once, with events of its own, before the next watcher is called. If it takes the component
+    /// away, or the entity, the watchers after it are not called. What is about to happen is told
+    /// once: a watcher that is told of a removal and despawns the entity is not told again of the
+    /// same by what it did. An operation that has told its
+    /// watchers beforehand then goes by what they made of the world: an insertion into an entity
+    /// that they despawned is refused. An observer that is added takes part from the next event
+    /// on; one that is taken away is not called any more, and may take away itself.
+    ///
+    /// Should a watcher panic, the world is in order: what was told before it took place has not
+    /// taken place, what was told afterwards has. The watchers after it are not called. Nor are
+    /// those that would have been told of an insertion during which the drop of a replaced value
+    /// panicked.
+    ///
+    /// # Panics
+    /// Operations panic where watchers cause each other 128 levels deep, and where a watcher puts
+    /// another world in place of the one that it was given.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::{Despawn, Event};
+    /// # #[derive(Component)] struct Position(i32);
+    /// # #[derive(Component)] struct Corpse(i32);
+    /// let mut world = World::new();
+    /// let observer = world.observe::<Despawn, Position>(|world: &mut World, event: Event| {
+    ///     let position = world.get::<Position>(event.entity).unwrap().0;
+    ///     world.spawn(Corpse(position));
+    /// });
+    /// let imp = world.spawn(Position(3));
+    /// world.despawn(imp)?;
+    /// assert_eq!(world.query::<&Corpse>().into_iter().next().unwrap().0, 3);
+    /// assert!(world.unobserve(observer));
+    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// ```
+    pub fn observe<K: EventType, T: Component>(
+        &mut self,
+        observer: impl Fn(&mut Self, Event) + Send + Sync + 'static,
+    ) -> ObserverId {
+        let component = self.register::<T>();
+        self.add_observer(K::KIND, component, Arc::new(observer))
+    }
+
+    /// Has a closure called whenever this happens to the component of this id, as
+    /// [`observe`](Self::observe) does.
+    ///
+    /// # Errors
+    /// Where the id is not of this world.
+    pub fn observe_by_id(
+        &mut self,
+        kind: EventKind,
+        component: ComponentId,
+        observer: impl Fn(&mut Self, Event) + Send + Sync + 'static,
+    ) -> Result<ObserverId, UnknownComponent> {
+        self.registry.find(component)?;
+        Ok(self.add_observer(kind, component, Arc::new(observer)))
+    }
+
+    fn add_observer(
+        &mut self,
+        kind: EventKind,
+        component: ComponentId,
+        watch: Arc<Watch>,
+    ) -> ObserverId {
+        let id = self.hooks.new_id();
+        self.hooks.list_mut(kind, component).push(Watcher { id, watch });
+        self.take_on(component, kind);
+        id
+    }
+
+    /// Has a closure called whenever an event of this type is [triggered](Self::trigger). What
+    /// holds for other [observers](Self::observe) holds for this one.
+    pub fn observe_event<E: 'static>(
+        &mut self,
+        observer: impl Fn(&mut Self, &E, Entity) + Send + Sync + 'static,
+    ) -> ObserverId {
+        let id = self.hooks.new_id();
+        let watch: Arc<WatchEvent<E>> = Arc::new(observer);
+        let watcher = EventWatcher { id, watch: Arc::new(watch) };
+        self.hooks.by_event.entry(TypeId::of::<E>()).or_default().push(watcher);
+        id
+    }
+
+    /// Takes an observer away. `false` where it was away already.
+    pub fn unobserve(&mut self, observer: ObserverId) -> bool {
+        let Hooks { by_component, by_event, .. } = &mut self.hooks;
+        let found = by_component.iter_mut().flatten().find_map(|list| {
+            let place = list.binary_search_by_key(&observer, |watcher| watcher.id).ok()?;
+            Some(list.remove(place).watch)
+        });
+        // The archetypes keep their flags: it is a test too much, no more. What the closures hold
+        // is dropped in the end, with all lists in order.
+        let found_event = by_event.values_mut().find_map(|list| {
+            let place = list.binary_search_by_key(&observer, |watcher| watcher.id).ok()?;
+            Some(list.remove(place).watch)
+        });
+        found.is_some() || found_event.is_some()
+    }
+
+    /// Calls the observers of an event of any type, in the order of their registration. The
+    /// entity is what the event is about; whether it is alive is for the observers to say.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Health(u32);
+    /// struct Hit { damage: u32 }
+    ///
+    /// let mut world = World::new();
+    /// world.observe_event(|world: &mut World, hit: &Hit, entity| {
+    ///     if let Ok(health) = world.get_mut::<Health>(entity) {
+    ///         health.0 = health.0.saturating_sub(hit.damage);
+    ///     }
+    /// });
+    /// let imp = world.spawn(Health(10));
+    /// world.trigger(&Hit { damage: 3 }, imp);
+    /// assert_eq!(world.get::<Health>(imp)?.0, 7);
+    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// ```
+    pub fn trigger<E: 'static>(&mut self, event: &E, entity: Entity) {
+        let newest = self.hooks.newest;
+        let mut last = HOOK;
+        loop {
+            let list = self.hooks.by_event.get(&TypeId::of::<E>()).map_or(&[][..], Vec::as_slice);
+            let next = list.partition_point(|watcher| watcher.id <= last);
+            let Some(watcher) = list.get(next).filter(|watcher| watcher.id.0 <= newest) else {
+                return;
+            };
+            last = watcher.id;
+            let watch = Arc::clone(&watcher.watch);
+            // The key of the list is the type.
+            let Some(watch) = watch.downcast_ref::<Arc<WatchEvent<E>>>() else { continue };
+            self.call(None, |world| watch(world, event, entity));
+        }
+    }
+
+    /// Sees to it that operations on the archetypes with this component tell of it.
+    fn take_on(&mut self, component: ComponentId, kind: EventKind) {
+        self.registry.add_duty(component, kind.duty());
+        for archetype in self.archetypes.list_mut() {
+            if archetype.components().contains(component) {
+                archetype.duties = archetype.duties.and(kind.duty());
+            }
+        }
+    }
+
+    /// Calls a watcher.
+    pub(super) fn call(&mut self, event: Option<Event>, watcher: impl FnOnce(&mut Self)) {
+        /// Goes up again, whatever happens.
+        struct Deeper<'w>(&'w mut World, usize);
+
+        impl Drop for Deeper<'_> {
+            fn drop(&mut self) {
+                let hooks = &mut self.0.hooks;
+                hooks.depth = hooks.depth.saturating_sub(1);
+                hooks.telling.truncate(self.1);
+            }
+        }
+
+        assert!(
+            self.hooks.depth < DEPTH_MAX,
+            "hooks and observers cause each other without end: {DEPTH_MAX} levels deep"
+        );
+        let id = self.id;
+        let told_before = self.hooks.telling.len();
+        self.hooks.depth += 1;
+        self.hooks.telling.extend(event);
+        watcher(Deeper(self, told_before).0);
+        assert_eq!(self.id, id, "a hook or observer put another world in place of its own");
+    }
+}

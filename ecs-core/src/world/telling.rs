@@ -1,0 +1,179 @@
+//! Telling hooks and observers what has happened, or is about to.
+
+use alloc::vec::Vec;
+
+use super::World;
+use super::event::{Event, EventKind};
+use super::hooks::DEPTH_MAX;
+use crate::archetype::{Archetype, ArchetypeId};
+use crate::bundle::Bundle;
+use crate::component::{ComponentId, Duties};
+use crate::entities::Location;
+use crate::entity::Entity;
+
+impl World {
+    /// Calls the watchers of one event, as long as there is something to tell.
+    fn tell(&mut self, event: Event) {
+        let newest = self.hooks.newest();
+        let mut last = None;
+        while let Some((id, watch)) = self.hooks.next(event, last, newest) {
+            last = Some(id);
+            let has = |world: &Self| {
+                let at = world.locate(event.entity)?;
+                world.archetypes.get(at.archetype).column_of(event.component)
+            };
+            if has(self).is_none() {
+                return;
+            }
+            self.call(Some(event), |world| watch(world, event));
+        }
+    }
+
+    /// Tells of these kinds, in this order, and of these components, or all that the entity has.
+    /// Each is told of once: also those that watchers add meanwhile.
+    fn tell_all(&mut self, entity: Entity, kinds: &[EventKind], only: Option<&[ComponentId]>) {
+        let mut told = Vec::new();
+        while let Some(event) = self.untold(entity, kinds, only, &told) {
+            told.push(event);
+            self.tell(event);
+        }
+    }
+
+    fn untold(
+        &self,
+        entity: Entity,
+        kinds: &[EventKind],
+        only: Option<&[ComponentId]>,
+        told: &[Event],
+    ) -> Option<Event> {
+        let archetype = self.archetypes.get(self.locate(entity)?.archetype);
+        let components = only.unwrap_or(archetype.components().ids());
+        let kinds = kinds.iter().filter(|kind| archetype.duties.any(kind.duty()));
+        kinds
+            .flat_map(|&kind| {
+                components.iter().map(move |&component| Event { kind, entity, component })
+            })
+            .find(|event| {
+                let is_watched = archetype.components().contains(event.component)
+                    && self.hooks.is_watched(event.kind, event.component);
+                let is_being_told = event.kind.comes_before() && self.hooks.is_telling(event);
+                is_watched && !is_being_told && !told.contains(event)
+            })
+    }
+
+    /// The components of a bundle, while the world is used for something else.
+    fn ids_of<B: Bundle>(&mut self) -> Vec<ComponentId> {
+        self.bundles.ids::<B>(&mut self.registry).to_vec()
+    }
+
+    /// After an entity has come with a bundle.
+    #[cold]
+    pub(crate) fn tell_spawned<B: Bundle>(&mut self, entity: Entity) {
+        let ids = self.ids_of::<B>();
+        self.tell_all(entity, &[EventKind::Add, EventKind::Insert], Some(&ids));
+    }
+
+    /// After an entity has come with all its components.
+    #[cold]
+    pub(crate) fn tell_arrived(&mut self, entity: Entity) {
+        self.tell_all(entity, &[EventKind::Add, EventKind::Insert], None);
+    }
+
+    /// Before an entity is given a bundle.
+    #[cold]
+    pub(crate) fn tell_replacing<B: Bundle>(&mut self, entity: Entity) {
+        let ids = self.ids_of::<B>();
+        self.tell_all(entity, &[EventKind::Replace], Some(&ids));
+    }
+
+    /// After an entity was given a bundle; it was in the archetype `before`.
+    #[cold]
+    pub(crate) fn tell_inserted<B: Bundle>(&mut self, entity: Entity, before: ArchetypeId) {
+        let ids = self.ids_of::<B>();
+        self.tell_given(entity, before, &ids);
+    }
+
+    fn tell_given(&mut self, entity: Entity, before: ArchetypeId, ids: &[ComponentId]) {
+        let had = self.archetypes.get(before).components();
+        let added: Vec<_> = ids.iter().copied().filter(|&id| !had.contains(id)).collect();
+        self.tell_all(entity, &[EventKind::Add], Some(&added));
+        self.tell_all(entity, &[EventKind::Insert], Some(ids));
+    }
+
+    /// Before a bundle is taken from an entity.
+    #[cold]
+    pub(crate) fn tell_removing<B: Bundle>(&mut self, entity: Entity) {
+        let ids = self.ids_of::<B>();
+        self.tell_all(entity, &[EventKind::Replace, EventKind::Remove], Some(&ids));
+    }
+
+    fn duties_at(&self, location: Option<Location>) -> Duties {
+        location.map_or(Duties::NONE, |at| self.archetypes.get(at.archetype).duties)
+    }
+
+    /// Where an entity is that is to be given a component, after all was told that has to be told
+    /// before.
+    pub(crate) fn locate_for_insert(
+        &mut self,
+        entity: Entity,
+        id: ComponentId,
+    ) -> Option<Location> {
+        if self.duties_at(self.locate(entity)).any(Duties::REPLACE) {
+            self.tell_all(entity, &[EventKind::Replace], Some(&[id]));
+        }
+        self.locate(entity)
+    }
+
+    /// Where an entity is that a component is to be taken from, after all was told that has to be
+    /// told before.
+    pub(crate) fn locate_for_removal(
+        &mut self,
+        entity: Entity,
+        id: ComponentId,
+    ) -> Option<Location> {
+        if self.duties_at(self.locate(entity)).any(Duties::REMOVAL) {
+            self.tell_all(entity, &[EventKind::Replace, EventKind::Remove], Some(&[id]));
+        }
+        self.locate(entity)
+    }
+
+    /// Tells what has to be told after an entity was given a component; it was in the archetype
+    /// `before`.
+    pub(crate) fn after_insert(&mut self, entity: Entity, before: ArchetypeId, id: ComponentId) {
+        if self.duties_at(self.locate(entity)).any(Duties::ARRIVAL) {
+            self.tell_given(entity, before, &[id]);
+        }
+    }
+
+    /// Tells what has to be told after an entity has come with these components.
+    pub(crate) fn after_spawn(&mut self, entity: Entity, ids: &[ComponentId]) {
+        if self.duties_at(self.locate(entity)).any(Duties::ARRIVAL) {
+            self.tell_all(entity, &[EventKind::Add, EventKind::Insert], Some(ids));
+        }
+    }
+
+    /// Before the world is emptied: whoever has to be told of goes alone.
+    pub(crate) fn tell_clearing(&mut self) {
+        let is_told_of = |archetype: &&Archetype| archetype.duties.any(Duties::DEPARTURE);
+        // Watchers may spawn others, which have to be told of as well.
+        for _ in 0..DEPTH_MAX {
+            let archetypes = self.archetypes().iter().filter(is_told_of);
+            let leaving: Vec<Entity> = archetypes.flat_map(Archetype::all_entities).collect();
+            if leaving.is_empty() {
+                return;
+            }
+            for entity in leaving {
+                // A watcher may have been faster.
+                _ = self.despawn(entity);
+            }
+        }
+        panic!("hooks and observers spawn entities without end while the world is cleared");
+    }
+
+    /// Before an entity goes.
+    #[cold]
+    pub(crate) fn tell_departing(&mut self, entity: Entity) {
+        let kinds = [EventKind::Despawn, EventKind::Replace, EventKind::Remove];
+        self.tell_all(entity, &kinds, None);
+    }
+}
