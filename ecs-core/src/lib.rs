@@ -92,11 +92,11 @@ pub use error::{
 pub use hash::StateHasher;
 pub use name::Name;
 pub use query::{
-    Access, BorrowedDynamicRows, BorrowedQuery, Chunk, ChunkIter, Claim, ClaimPlan, ClaimView,
-    ColumnData, Disabled, DynamicQuery, DynamicQueryBuilder, DynamicRow, DynamicRowIter,
-    DynamicRows, DynamicRun, Enabled, EnabledBit, EnabledBitMut, EnabledMut, ParallelChunks,
-    ParallelScratch, Present, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, RowIter, View,
-    ViewPlan, With, Without,
+    Access, Added, BorrowedDynamicRows, BorrowedQuery, Changed, Chunk, ChunkIter, Claim, ClaimPlan,
+    ClaimView, ColumnData, Disabled, DynamicQuery, DynamicQueryBuilder, DynamicRow, DynamicRowIter,
+    DynamicRows, DynamicRun, Enabled, EnabledBit, EnabledBitMut, EnabledMut, Mut, Not, Or,
+    ParallelChunks, ParallelScratch, Present, Query, QueryData, QueryFilter, QueryPlan, ReadOnly,
+    Ref, RowIter, View, ViewPlan, With, Without,
 };
 pub use random::RandomStream;
 pub use world::{
@@ -108,8 +108,11 @@ pub use world::{
 pub mod __private {
     pub use crate::component::{IdSource, Probe, ProbeFallback, Registry};
     pub use crate::mask::{RowMask, Rows};
-    pub use crate::query::{BitsFetch, OptionState, Sealed, TermSlot, TermState};
-    pub use crate::storage::Chunks;
+    pub use crate::query::{
+        BitsFetch, MutFetch, RefFetch, RowRight, RunRight, Sealed, TermSlot, TermState, Values,
+        WrapState, WriteFetch,
+    };
+    pub use crate::storage::{ChunkVersions, Chunks, ColumnStamps, Moment};
 }
 
 /// The names that most users need.
@@ -120,7 +123,9 @@ pub mod prelude {
     pub use crate::commands::CommandBuffer;
     pub use crate::component::{Buffer, Component};
     pub use crate::entity::Entity;
-    pub use crate::query::{Disabled, Enabled, EnabledMut, Present, With, Without};
+    pub use crate::query::{
+        Added, Changed, Disabled, Enabled, EnabledMut, Mut, Not, Or, Present, Ref, With, Without,
+    };
     pub use crate::random::RandomStream;
     pub use crate::world::World;
 }

@@ -61,6 +61,21 @@ impl RowMask {
         }
     }
 
+    /// Keeps the rows whose bit is one in the words that `word` gives for 64 rows each. Returns
+    /// whether any row is left, and whether all of them are.
+    #[inline]
+    fn keep_words(&mut self, mut word: impl FnMut(usize) -> u64) -> (bool, bool) {
+        let used = self.len.div_ceil(64);
+        let (mut left, mut gone) = (0, 0);
+        for (index, mine) in self.words[..used].iter_mut().enumerate() {
+            let kept = *mine & word(index);
+            left |= kept;
+            gone |= *mine ^ kept;
+            *mine = kept;
+        }
+        (left != 0, gone == 0)
+    }
+
     /// How many rows are left.
     pub(crate) fn count(&self) -> usize {
         self.words[..self.len.div_ceil(64)].iter().map(|word| word.count_ones() as usize).sum()
@@ -146,6 +161,66 @@ impl Rows {
             *self = Self::None;
         }
         self.narrow(len, |mask| mask.drop_set(words));
+    }
+
+    /// Narrows to the rows whose bit is one in the words that `word` gives for 64 rows each.
+    #[inline]
+    pub(crate) fn keep_words(&mut self, len: usize, word: impl FnMut(usize) -> u64) {
+        let any = match self {
+            Self::None => return,
+            Self::All => {
+                let mut mask = RowMask::full(len);
+                let (any, all) = mask.keep_words(word);
+                if all {
+                    return;
+                }
+                *self = Self::Some(mask);
+                any
+            }
+            Self::Some(mask) => mask.keep_words(word).0,
+        };
+        if !any {
+            *self = Self::None;
+        }
+    }
+
+    /// Narrows to the rows that are in `other` as well.
+    pub(crate) fn intersect(&mut self, other: Self, len: usize) {
+        match (&mut *self, other) {
+            (Self::None, _) | (_, Self::All) => {}
+            (Self::All, other) => *self = other,
+            (_, Self::None) => *self = Self::None,
+            (Self::Some(_), Self::Some(theirs)) => {
+                self.keep_words(len, |index| theirs.words[index]);
+            }
+        }
+    }
+
+    /// Takes in the rows of `other`.
+    pub(crate) fn unite(&mut self, other: Self) {
+        match (&mut *self, other) {
+            (Self::All, _) | (_, Self::None) => {}
+            (Self::None, other) => *self = other,
+            (_, Self::All) => *self = Self::All,
+            (Self::Some(mine), Self::Some(theirs)) => {
+                for (mine, theirs) in mine.words.iter_mut().zip(theirs.words) {
+                    *mine |= theirs;
+                }
+            }
+        }
+    }
+
+    /// The rows, of `len`, that are not in this.
+    pub(crate) fn inverted(self, len: usize) -> Self {
+        match self {
+            Self::None => Self::All,
+            Self::All => Self::None,
+            Self::Some(mask) => {
+                let mut rows = Self::All;
+                rows.keep_words(len, |index| !mask.words[index]);
+                rows
+            }
+        }
     }
 
     fn narrow(&mut self, len: usize, narrow: impl FnOnce(&mut RowMask)) {
@@ -234,6 +309,52 @@ mod tests {
         let mut inverse = RowMask::full(128);
         inverse.drop_set(&bits);
         assert_eq!(runs(&inverse), [1..60, 66..67, 68..128]);
+    }
+
+    #[test]
+    fn sets_of_rows_are_united_intersected_and_inverted() {
+        const LEN: usize = 130;
+        let some = |wanted: fn(usize) -> bool| {
+            let mut rows = Rows::All;
+            let bit = |index: usize, bit| index * 64 + bit < LEN && wanted(index * 64 + bit);
+            rows.keep_words(LEN, |index| {
+                (0..64).filter(|&at| bit(index, at)).fold(0, |word, at| word | 1 << at)
+            });
+            rows
+        };
+        let samples: [(Rows, fn(usize) -> bool); 4] = [
+            (Rows::None, |_| false),
+            (Rows::All, |_| true),
+            (some(|row| row % 2 == 0), |row| row % 2 == 0),
+            (some(|row| row > 100), |row| row > 100),
+        ];
+        let rows_of = |rows: &Rows| -> Vec<usize> {
+            (0..LEN + 2).filter(|&row| rows.contains(row, LEN)).collect()
+        };
+        let expected = |wanted: &dyn Fn(usize) -> bool| -> Vec<usize> {
+            (0..LEN).filter(|&row| wanted(row)).collect()
+        };
+        for (a, in_a) in &samples {
+            assert_eq!(rows_of(&a.clone().inverted(LEN)), expected(&|row| !in_a(row)));
+            for (b, in_b) in &samples {
+                let (mut both, mut either) = (a.clone(), a.clone());
+                both.intersect(b.clone(), LEN);
+                assert_eq!(rows_of(&both), expected(&|row| in_a(row) && in_b(row)));
+                either.unite(b.clone());
+                assert_eq!(rows_of(&either), expected(&|row| in_a(row) || in_b(row)));
+            }
+        }
+    }
+
+    #[test]
+    fn words_that_keep_all_or_none_decide_without_a_mask() {
+        let mut rows = Rows::All;
+        rows.keep_words(70, |_| u64::MAX);
+        assert!(matches!(rows, Rows::All));
+        rows.keep_words(70, |index| if index == 0 { 2 } else { 0 });
+        assert_eq!(rows.next_run(0, 70), Some(1..2));
+        rows.keep_words(70, |_| 1);
+        assert!(matches!(rows, Rows::None));
     }
 
     #[test]

@@ -34,12 +34,24 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
         "component",
         &[&["buffer"], &["duties"], &["erased"], &["descriptor"], &["registry"], &["set"]],
     ),
-    ("storage", &[&["layout"], &["directory"], &["block"], &["bits"], &["chunks"]]),
+    (
+        "storage",
+        &[
+            &["layout"],
+            &["directory"],
+            &["block"],
+            &["bits"],
+            &["column_versions"],
+            &["row_versions"],
+            &["chunks"],
+        ],
+    ),
     ("archetype", &[&["index"], &["rows"]]),
     (
         "query",
         &[
             &["access"],
+            &["column"],
             &["data"],
             &["filter"],
             &["plan"],

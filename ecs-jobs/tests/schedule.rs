@@ -467,3 +467,74 @@ fn a_wrong_schedule_is_a_panic_that_names_the_component_and_no_race() {
         assert!(message.contains("honest cannot run: cannot write schedule::Left"), "{message}");
     });
 }
+
+#[derive(Component)]
+#[component(tracked)]
+struct Watched(u64);
+
+/// What each system of a run saw change.
+#[derive(Default)]
+struct Sightings(Vec<(&'static str, usize)>);
+
+#[test]
+fn a_reader_before_the_writer_sees_a_change_once_in_the_next_run() {
+    fn early(changed: Query<Entity, Changed<Watched>>, mut seen: ResMut<Sightings>) {
+        seen.0.push(("early", changed.count()));
+    }
+    fn write(mut watched: Query<Mut<Watched>>, mut wanted: ResMut<Total>) {
+        for mut watched in &mut watched {
+            if wanted.0 > 0 {
+                wanted.0 -= 1;
+                watched.0 += 1;
+            }
+        }
+    }
+    fn late(changed: Query<Entity, Changed<Watched>>, mut seen: ResMut<Sightings>) {
+        seen.0.push(("late", changed.count()));
+    }
+    let mut seen = Vec::new();
+    for pool in pools() {
+        let mut world = World::new();
+        drop(world.spawn_batch((0..1000).map(Watched)));
+        world.insert_resource(Sightings::default());
+        world.insert_resource(Total(0));
+        // Added in another order than they run in: the turn is the place in the order.
+        let mut schedule = Schedule::builder()
+            .add(late)
+            .add(write.before(late))
+            .add(early.before(write))
+            .build(&mut world)
+            .unwrap();
+        for wanted in [0, 5, 0, 3, 3] {
+            world.resource_mut::<Total>().unwrap().0 = wanted;
+            drop(schedule.run(&mut world, &pool));
+        }
+        seen.push(std::mem::take(&mut world.resource_mut::<Sightings>().unwrap().0));
+    }
+    assert_eq!(
+        seen[0],
+        [
+            ("early", 1000),
+            ("late", 1000), // It is all new.
+            ("early", 0),
+            ("late", 5),
+            ("early", 5),
+            ("late", 0),
+            ("early", 0),
+            ("late", 3),
+            ("early", 3),
+            ("late", 3),
+        ]
+    );
+    assert!(seen.iter().all(|others| *others == seen[0]), "on any number of threads");
+}
+
+#[test]
+fn who_asks_for_changes_is_ordered_with_who_makes_them() {
+    fn ask(_changed: Query<Entity, Changed<Left>>) {}
+    let mut world = world();
+    let schedule = Schedule::builder().add(ask).add(write_left).build(&mut world).unwrap();
+    assert_eq!(schedule.steps().collect::<Vec<_>>(), [(0, 1)]);
+    let schedule = Schedule::builder().add(ask).add(read_left).build(&mut world).unwrap();
+    assert_eq!(schedule.steps().count(), 0);
+}

@@ -33,7 +33,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
         Some(count) => (quote!(BufferElement), quote! { type Inline = [Self; #count]; }),
         None => (quote!(Component), Tokens::new()),
     };
-    let enableable = options.enableable;
+    let Options { enableable, tracked, .. } = options;
     let name = options.name.iter().map(|name| {
         quote! { fn name() -> &'static str { #name } }
     });
@@ -42,6 +42,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
         impl #impl_generics ::ecs_core::#implemented for #ident #type_generics #where_clause {
             #inline
             const ENABLEABLE: bool = #enableable;
+            const TRACKED: bool = #tracked;
             #probed
             #map_entities
             #(#name)*
@@ -77,6 +78,7 @@ fn map_fn() -> Tokens {
 #[derive(Default)]
 struct Options {
     enableable: bool,
+    tracked: bool,
     unique: bool,
     name: Option<LitStr>,
     /// The type is the element of buffers, with this many in the chunk.
@@ -92,6 +94,8 @@ impl Options {
             attribute.parse_nested_meta(|meta| {
                 if meta.path.is_ident("enableable") {
                     options.enableable = true;
+                } else if meta.path.is_ident("tracked") {
+                    options.tracked = true;
                 } else if meta.path.is_ident("unique") {
                     options.unique = true;
                 } else if meta.path.is_ident("name") {
@@ -100,7 +104,8 @@ impl Options {
                     options.buffer = Some(element_count(meta.value()?.parse()?)?);
                 } else {
                     return Err(meta.error(
-                        "the options on a component type are: enableable, unique, name, buffer",
+                        "the options on a component type are: enableable, tracked, unique, name, \
+                         buffer",
                     ));
                 }
                 Ok(())

@@ -12,7 +12,7 @@ use core::alloc::Layout;
 
 use crate::component::{ComponentId, ComponentInfo, ComponentSet, Duties, Registry};
 use crate::entity::Entity;
-use crate::storage::Chunks;
+use crate::storage::{Chunks, Moment, RowAddress};
 
 pub(crate) use index::Archetypes;
 pub(crate) use rows::ForgottenRows;
@@ -52,11 +52,13 @@ pub(crate) struct Column {
     pub(crate) info: ComponentInfo,
     /// Which of the archetype's enabled bits are this component's.
     pub(crate) enable_slot: Option<usize>,
+    /// Which of the archetype's versions of rows are this component's.
+    pub(crate) track_slot: Option<usize>,
 }
 
 impl Archetype {
     pub(crate) fn new(id: ArchetypeId, components: ComponentSet, registry: &Registry) -> Self {
-        let mut enableable_count = 0;
+        let (mut enableable_count, mut tracked_count) = (0, 0);
         let columns: Box<[Column]> = components
             .ids()
             .iter()
@@ -66,7 +68,11 @@ impl Archetype {
                     enableable_count += 1;
                     enableable_count - 1
                 });
-                Column { info, enable_slot }
+                let track_slot = info.tracked.then(|| {
+                    tracked_count += 1;
+                    tracked_count - 1
+                });
+                Column { info, enable_slot, track_slot }
             })
             .collect();
         let layouts: Vec<Layout> = columns.iter().map(|column| column.info.layout).collect();
@@ -77,7 +83,7 @@ impl Archetype {
             id,
             components,
             columns,
-            chunks: Chunks::new(id.0, &layouts, enableable_count),
+            chunks: Chunks::new(id.0, &layouts, enableable_count, tracked_count),
             needs_drop,
             duties,
         }
@@ -142,6 +148,15 @@ impl Archetype {
     /// The entities of all chunks.
     pub(crate) fn all_entities(&self) -> impl Iterator<Item = Entity> + '_ {
         (0..self.chunk_count()).flat_map(|chunk| self.entities(chunk).iter().copied())
+    }
+
+    /// Stamps a value that is handed out to be written, or was replaced.
+    #[inline]
+    pub(crate) fn mark_changed(&self, address: RowAddress, column: usize, moment: Moment) {
+        self.chunks.stamps(address.chunk, column).mark(moment.version);
+        if let Some(slot) = self.columns[column].track_slot {
+            self.chunks.row_versions(slot, address.chunk).changed.mark(address.row, moment);
+        }
     }
 
     /// The column of this component.

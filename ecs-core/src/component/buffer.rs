@@ -34,6 +34,8 @@ pub trait BufferElement: Send + Sync + Sized + 'static {
 
     /// Whether the buffer can be switched off and on per entity.
     const ENABLEABLE: bool = false;
+    /// Whether there are versions per row that say when the buffer was changed and added.
+    const TRACKED: bool = false;
     /// How to copy an element, for instantiation.
     const CLONE: Option<CloneFn<Self>> = None;
     /// How to see elements as bytes, for the state hash.
@@ -307,6 +309,7 @@ impl<T: BufferElement + MapEntities> MapEntities for Buffer<T> {
 
 impl<T: BufferElement> Component for Buffer<T> {
     const ENABLEABLE: bool = T::ENABLEABLE;
+    const TRACKED: bool = T::TRACKED;
     const CLONE: Option<CloneFn<Self>> =
         if T::CLONE.is_some() { Some(clone_elements::<T>) } else { None };
     const HASH: Option<HashFn<Self>> =

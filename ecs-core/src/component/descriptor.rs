@@ -41,6 +41,7 @@ pub struct ComponentDescriptor {
     pub(crate) name: Name,
     pub(crate) layout: Layout,
     pub(crate) enableable: bool,
+    pub(crate) tracked: bool,
     pub(crate) is_bytes: bool,
     pub(crate) erased: ErasedFns,
 }
@@ -58,6 +59,7 @@ impl ComponentDescriptor {
             name: name.into(),
             layout,
             enableable: false,
+            tracked: false,
             is_bytes: true,
             erased: ErasedFns::plain(),
         }
@@ -84,6 +86,7 @@ impl ComponentDescriptor {
             name: name.into(),
             layout,
             enableable: false,
+            tracked: false,
             is_bytes: false,
             erased: ErasedFns { drop, clone, hash: None, bytes: None, map_entities: None },
         }
@@ -94,6 +97,12 @@ impl ComponentDescriptor {
     pub fn enableable(self) -> Self {
         Self { enableable: true, ..self }
     }
+
+    /// The same, with versions for each row that say when it was changed and added.
+    #[must_use]
+    pub fn tracked(self) -> Self {
+        Self { tracked: true, ..self }
+    }
 }
 
 impl fmt::Debug for ComponentDescriptor {
@@ -102,6 +111,7 @@ impl fmt::Debug for ComponentDescriptor {
             .field("name", &self.name)
             .field("layout", &self.layout)
             .field("enableable", &self.enableable)
+            .field("tracked", &self.tracked)
             .field("is_bytes", &self.is_bytes)
             .finish_non_exhaustive()
     }

@@ -26,6 +26,9 @@ pub use set::ComponentSet;
 /// takes part in the state hash byte by byte. Options go into `#[component(...)]`:
 ///
 /// * `enableable`: the component can be switched off and on per entity, without moving it.
+/// * `tracked`: the world writes down for each entity when the component was changed and when it
+///   was added, so that [`Changed`](crate::Changed) and [`Added`](crate::Added) are exact; without
+///   it they go by chunks.
 /// * `unique`: an entity with it cannot be instantiated, though the type is `Clone`.
 /// * `name = "..."`: the component's name, in place of the type's path. It names the component in
 ///   the state hash.
@@ -61,6 +64,8 @@ pub use set::ComponentSet;
 pub trait Component: Send + Sync + Sized + 'static {
     /// Whether there is a bit per row that switches the component off and on.
     const ENABLEABLE: bool = false;
+    /// Whether there are versions per row that say when the component was changed and added.
+    const TRACKED: bool = false;
     /// How to copy a value, for instantiation.
     const CLONE: Option<CloneFn<Self>> = None;
     /// How to see values as bytes, for the state hash.

@@ -28,6 +28,7 @@ pub struct ComponentInfo {
     pub(crate) name: Name,
     pub(crate) layout: Layout,
     pub(crate) enableable: bool,
+    pub(crate) tracked: bool,
     pub(crate) erased: ErasedFns,
     /// What there is to do for entities with it. The copies in archetypes are not kept up.
     pub(crate) duties: Duties,
@@ -73,6 +74,12 @@ impl ComponentInfo {
     pub const fn is_enableable(&self) -> bool {
         self.enableable
     }
+
+    /// Whether there are versions for each of its rows.
+    #[must_use]
+    pub const fn is_tracked(&self) -> bool {
+        self.tracked
+    }
 }
 
 /// The components of one world. Ids and types are in one-to-one correspondence (I-9); the others
@@ -100,6 +107,7 @@ impl Registry {
             name,
             layout: Layout::new::<T>(),
             enableable: T::ENABLEABLE,
+            tracked: T::TRACKED,
             erased: ErasedFns::of::<T>(),
             duties: Duties::NONE,
         });
@@ -112,7 +120,8 @@ impl Registry {
         &mut self,
         descriptor: ComponentDescriptor,
     ) -> Result<ComponentId, RegisterError> {
-        let ComponentDescriptor { name, layout, enableable, is_bytes, erased } = descriptor;
+        let ComponentDescriptor { name, layout, enableable, tracked, is_bytes, erased } =
+            descriptor;
         let (size, align) = (layout.size(), layout.align());
         if self.names.contains_key(&name) {
             return Err(RegisterError::NameTaken(name));
@@ -129,7 +138,7 @@ impl Registry {
         let id = self.next_id().ok_or(RegisterError::TooMany)?;
         let kind = if is_bytes { Kind::Bytes } else { Kind::Functions };
         let duties = Duties::NONE;
-        self.push(ComponentInfo { id, kind, name, layout, enableable, erased, duties });
+        self.push(ComponentInfo { id, kind, name, layout, enableable, tracked, erased, duties });
         Ok(id)
     }
 

@@ -6,16 +6,18 @@ use crate::component::{ComponentId, Registry};
 use crate::error::AccessConflict;
 use crate::sync::{Ordering, ProtocolU64};
 
-/// The components that something reads and writes, their values and their enabled bits apart.
+/// The components that something reads and writes, their values, their enabled bits and their
+/// versions apart.
 ///
-/// Bits are atomics, so two that disagree about bits are no data race; but the result depends on
-/// who comes first, which is why a schedule orders them.
+/// Bits and versions are atomics, so two that disagree about them are no data race; but the result
+/// depends on who comes first, which is why a schedule orders them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     reads: Vec<ComponentId>,
     writes: Vec<ComponentId>,
     bit_reads: Vec<ComponentId>,
     bit_writes: Vec<ComponentId>,
+    version_reads: Vec<ComponentId>,
     /// A component whose values were asked for twice, once of them to write.
     clash: Option<ComponentId>,
 }
@@ -49,6 +51,20 @@ impl Access {
         add(&mut self.bit_writes, id);
     }
 
+    /// Who writes the values of a component stamps its versions.
+    pub(crate) fn add_version_read(&mut self, id: ComponentId) {
+        add(&mut self.version_reads, id);
+    }
+
+    /// Takes in what another part of the same query does, but for the bits that it reads.
+    pub(crate) fn add_without_bit_reads(&mut self, part: &Self) {
+        part.reads.iter().for_each(|&id| self.add_read(id));
+        part.writes.iter().for_each(|&id| self.add_write(id));
+        part.bit_writes.iter().for_each(|&id| self.add_bit_write(id));
+        part.version_reads.iter().for_each(|&id| self.add_version_read(id));
+        self.clash = self.clash.or(part.clash);
+    }
+
     /// The component that one query asked for twice, once of them to write.
     pub(crate) fn clash(&self) -> Option<ComponentId> {
         self.clash
@@ -72,10 +88,11 @@ impl Access {
         other.writes.iter().for_each(|&id| add(&mut self.writes, id));
         other.bit_reads.iter().for_each(|&id| add(&mut self.bit_reads, id));
         other.bit_writes.iter().for_each(|&id| add(&mut self.bit_writes, id));
+        other.version_reads.iter().for_each(|&id| add(&mut self.version_reads, id));
     }
 
     /// The components over which this and another access cannot go on at the same time: one
-    /// writes the values, or the bits, that the other uses.
+    /// writes the values or the bits that the other uses, or stamps the versions that it reads.
     #[must_use]
     pub fn conflicts(&self, other: &Self) -> Vec<ComponentId> {
         let mut found = self.value_conflicts(other);
@@ -83,6 +100,9 @@ impl Access {
             .chain(overlap(&self.bit_writes, &other.bit_reads))
             .chain(overlap(&self.bit_reads, &other.bit_writes));
         bits.for_each(|id| add(&mut found, id));
+        overlap(&self.writes, &other.version_reads)
+            .chain(overlap(&self.version_reads, &other.writes))
+            .for_each(|id| add(&mut found, id));
         found
     }
 

@@ -3,6 +3,7 @@
 
 use core::fmt;
 
+use super::column::{RowRight, RunRight};
 use super::data::{ColumnData, QueryData};
 use super::filter::QueryFilter;
 use super::plan::MatchOf;
@@ -10,7 +11,7 @@ use crate::archetype::Archetype;
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::mask::Rows;
-use crate::storage::Directory;
+use crate::storage::{Directory, Moment};
 
 /// What every query of a world needs to know.
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +19,7 @@ pub(crate) struct Source<'w> {
     pub(crate) archetypes: &'w [Archetype],
     pub(crate) entities: &'w Entities,
     pub(crate) directory: &'w Directory,
-    pub(crate) version: u64,
+    pub(crate) moment: Moment,
 }
 
 impl Source<'_> {
@@ -81,7 +82,8 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
         self.rows.for_each(self.len, |row| {
             // SAFETY: the row is inside the chunk, and the chunk, which holds the right, is
             // consumed here; each row comes up once.
-            f(unsafe { Q::item(&self.fetch, row) });
+            let right = unsafe { RowRight::new(row) };
+            f(Q::item(&self.fetch, right));
         });
     }
 
@@ -95,7 +97,8 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
         while let Some(run) = self.rows.next_run(from, self.len) {
             from = run.end;
             // SAFETY: as in `for_each`.
-            f(unsafe { Q::columns(&self.fetch, run) });
+            let right = unsafe { RunRight::new(run) };
+            f(Q::columns(&self.fetch, right));
         }
     }
 
@@ -105,7 +108,8 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
             return None;
         }
         // SAFETY: the row is inside the chunk, and the chunk, which holds the right, is consumed.
-        Some(unsafe { Q::item(&self.fetch, row) })
+        let right = unsafe { RowRight::new(row) };
+        Some(Q::item(&self.fetch, right))
     }
 }
 
@@ -124,10 +128,11 @@ pub(crate) fn rows<Q: QueryData, F: QueryFilter>(
     archetype: &Archetype,
     found: &MatchOf<Q, F>,
     chunk: usize,
+    since: u64,
 ) -> Rows {
     let mut rows = Rows::All;
     Q::rows(&found.query, &archetype.chunks, chunk, &mut rows);
-    F::rows(&found.filter, &archetype.chunks, chunk, &mut rows);
+    F::rows(&found.filter, &archetype.chunks, chunk, since, &mut rows);
     rows
 }
 
@@ -142,14 +147,14 @@ pub(crate) unsafe fn open<'w, Q: QueryData, F: QueryFilter>(
     found: &MatchOf<Q, F>,
     chunk: usize,
     ordinal: usize,
-    version: u64,
+    moment: Moment,
 ) -> Option<Chunk<'w, Q>> {
-    let rows = rows::<Q, F>(archetype, found, chunk);
+    let rows = rows::<Q, F>(archetype, found, chunk, moment.since);
     if matches!(rows, Rows::None) {
         return None;
     }
     let chunks = &archetype.chunks;
-    let fetch = Q::fetch(&found.query, chunks, chunk, version);
+    let fetch = Q::fetch(&found.query, chunks, chunk, moment);
     // SAFETY: fetched from the chunk whose length is given; the rows began as all of its rows and
     // were only narrowed (`QueryData`, `QueryFilter`); the right is the caller's to give.
     Some(unsafe { Chunk::new(fetch, rows, chunks.len(chunk), ordinal) })
@@ -209,7 +214,8 @@ impl<'w, Q: QueryData> Iterator for ChunkIter<'w, Q> {
         self.row += 1;
         // SAFETY: `row` is inside a run of the chunk, which this iterator owns together with the
         // right to it; it only ever goes up, so each row comes up once.
-        Some(unsafe { Q::item(&self.chunk.fetch, row) })
+        let right = unsafe { RowRight::new(row) };
+        Some(Q::item(&self.chunk.fetch, right))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

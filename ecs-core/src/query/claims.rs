@@ -6,10 +6,12 @@ use core::fmt;
 
 use super::access::BorrowGuard;
 use super::chunk::Source;
+use super::column::RowRight;
 use super::data::QueryData;
 use super::view::{ViewPlan, opened};
 use crate::entity::Entity;
 use crate::error::{ClaimError, QueryEntityError};
+use crate::storage::Moment;
 use crate::sync::{Ordering, ProtocolU8};
 
 /// A flag per entity slot: set while somebody holds a claim on the entity that is there (I-12).
@@ -120,6 +122,9 @@ impl<'w, Q: QueryData> ClaimView<'w, Q> {
         plan: &'w ClaimPlan<Q>,
         guard: BorrowGuard<'w>,
     ) -> Self {
+        // Others stamp rows of the same chunks meanwhile.
+        let moment = Moment { shared: true, ..source.moment };
+        let source = Source { moment, ..source };
         Self { source, plan: &plan.view, flags: &plan.flags, _guard: guard }
     }
 
@@ -177,7 +182,8 @@ impl<Q: QueryData> Claim<'_, Q> {
         // SAFETY: the row is that of a live entity (I-1) in the chunk that was fetched. The view
         // behind this claim holds the right to all entities (I-10); the flag, which the claim
         // holds, makes it exclusive for this one (I-12), and `self` is borrowed exclusively.
-        unsafe { Q::item(&self.fetch, self.row) }
+        let right = unsafe { RowRight::new(self.row) };
+        Q::item(&self.fetch, right)
     }
 }
 

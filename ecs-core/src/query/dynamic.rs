@@ -159,20 +159,20 @@ impl DynamicQuery {
         for term in &self.terms {
             let slot = TermSlot::find(term.info.id, archetype);
             if !term.optional {
-                narrowing.extend(slot?.bits.map(|bits| (bits, true)));
+                narrowing.extend(slot?.bits.map(|bits| (bits as usize, true)));
             }
             slots.push(slot);
         }
         for filter in &self.filters {
             let slot = TermSlot::find(filter.id, archetype);
             match filter.how {
-                How::With => narrowing.extend(slot?.bits.map(|bits| (bits, true))),
+                How::With => narrowing.extend(slot?.bits.map(|bits| (bits as usize, true))),
                 How::Present => _ = slot?,
-                How::Disabled => narrowing.push((slot?.bits?, false)),
+                How::Disabled => narrowing.push((slot?.bits? as usize, false)),
                 How::Without => {
                     if let Some(slot) = slot {
                         // One that cannot be disabled is there for good.
-                        narrowing.push((slot.bits?, false));
+                        narrowing.push((slot.bits? as usize, false));
                     }
                 }
             }

@@ -15,7 +15,7 @@ use crate::component::Component;
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError, TermError};
 use crate::mask::Rows;
-use crate::storage::RowAddress;
+use crate::storage::{Moment, RowAddress};
 
 /// The rows that a [`DynamicQuery`] finds.
 ///
@@ -160,7 +160,7 @@ impl<'w> Walk<'w> {
 
     /// Enters a chunk: looks at its bits once, and stamps what will be written.
     fn open(&self, found: usize, chunk: usize, ordinal: usize) -> Option<OpenChunk<'w>> {
-        let query = self.rows.query;
+        let (query, moment) = (self.rows.query, self.rows.source.moment);
         let found = &query.matches()[found];
         let archetype = &self.rows.source.archetypes[found.archetype];
         let rows = found.rows(&archetype.chunks, chunk);
@@ -173,10 +173,10 @@ impl<'w> Walk<'w> {
             .collect();
         for (term, slot) in query.terms().iter().zip(&found.slots) {
             if let (true, Some(slot)) = (term.write, slot) {
-                archetype.chunks.stamp(chunk, slot.column, self.rows.source.version);
+                archetype.chunks.stamps(chunk, slot.column).mark(moment.version);
             }
         }
-        let place = Run { archetype, found, query, chunk, ordinal, rows: 0..0, present: 0 };
+        let place = Run { archetype, found, query, moment, chunk, ordinal, rows: 0..0, present: 0 };
         Some(OpenChunk { place, rows, optionals, from: 0 })
     }
 }
@@ -218,6 +218,7 @@ struct Run<'w> {
     archetype: &'w Archetype,
     found: &'w DynamicMatch,
     query: &'w DynamicQuery,
+    moment: Moment,
     chunk: usize,
     ordinal: usize,
     rows: Range<usize>,
@@ -253,7 +254,19 @@ impl<'w> Run<'w> {
 
     fn written_term(&self, term: usize) -> Result<(&'w Term, NonNull<u8>), TermError> {
         let (wanted, value) = self.term(term)?;
-        if wanted.write { Ok((wanted, value)) } else { Err(TermError::ReadOnly) }
+        if !wanted.write {
+            return Err(TermError::ReadOnly);
+        }
+        self.mark(term);
+        Ok((wanted, value))
+    }
+
+    /// Stamps the rows of a term that is handed out to be written, if it is tracked.
+    fn mark(&self, term: usize) {
+        let Some(slot) = &self.found.slots[term] else { return };
+        if let Some(versions) = slot.row_versions(&self.archetype.chunks, self.chunk) {
+            versions.changed.mark_run(self.rows.clone(), self.moment);
+        }
     }
 
     fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
@@ -381,7 +394,11 @@ impl DynamicRow<'_> {
     /// # Errors
     /// Where there is no such term, or the row lacks it.
     pub fn ptr(&mut self, term: usize) -> Result<NonNull<u8>, TermError> {
-        self.0.term(term).map(|(_, value)| value)
+        let (wanted, value) = self.0.term(term)?;
+        if wanted.write {
+            self.0.mark(term);
+        }
+        Ok(value)
     }
 }
 

@@ -1,26 +1,28 @@
 //! What narrows a query without being handed out.
-#![expect(unsafe_code, reason = "vouches for the filters, which plans rely on")]
+
+mod logic;
+mod versions;
 
 use core::marker::PhantomData;
 
 use super::access::Access;
-use super::data::Sealed;
-use super::data::{TermSlot, TermState};
+use super::data::{Present, Sealed, TermSlot, TermState, WrapState};
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource};
 use crate::mask::Rows;
 use crate::storage::Chunks;
 
+pub use logic::{Not, Or};
+pub use versions::{Added, Changed};
+
 /// What a query asks of a row beside its data: [`With`], [`Without`], [`Present`], [`Disabled`],
-/// and tuples of them, all of which have to hold.
+/// [`Changed`], [`Added`], [`Or`] and [`Not`] of these, and tuples, all members of which have to
+/// hold.
 ///
-/// It is sealed: plans rely on what its implementations say.
-///
-/// # Safety
-/// `State` is of this filter alone; `state` only looks ids up or registers types, `access` only
-/// adds reads of bits, `slots` says where the components are in this very archetype, and `rows`
-/// only narrows.
-pub unsafe trait QueryFilter: Sealed {
+/// It is sealed, and what unsafe code relies on: `State` is of this filter alone; `state` only
+/// looks ids up or registers types, `access` only adds reads of bits and versions, `slots` says
+/// where the components are in this very archetype, and `rows` only narrows.
+pub trait QueryFilter: Sealed {
     /// The component ids in one world. Also names the filter in the plan cache.
     #[doc(hidden)]
     type State: Copy + Send + Sync + 'static;
@@ -38,9 +40,9 @@ pub unsafe trait QueryFilter: Sealed {
     #[doc(hidden)]
     fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots>;
 
-    /// Narrows the rows of a chunk to those that pass.
+    /// Narrows the rows of a chunk to those that pass; what was stamped after `since` is new.
     #[doc(hidden)]
-    fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: &mut Rows);
+    fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, since: u64, rows: &mut Rows);
 }
 
 /// The entity has `T`, and it is enabled.
@@ -51,20 +53,17 @@ pub struct With<T>(PhantomData<fn() -> T>);
 #[derive(Debug)]
 pub struct Without<T>(PhantomData<fn() -> T>);
 
-/// The entity has `T`, enabled or not.
-#[derive(Debug)]
-pub struct Present<T>(PhantomData<fn() -> T>);
-
 /// The entity has `T`, and it is disabled.
 #[derive(Debug)]
 pub struct Disabled<T>(PhantomData<fn() -> T>);
 
+impl<T> Sealed for With<T> {}
+impl<T> Sealed for Without<T> {}
+impl<T> Sealed for Disabled<T> {}
+
 macro_rules! filter {
     ($name:ident, $reads_bits:expr, $slots:expr, $rows:expr) => {
-        impl<T> Sealed for $name<T> {}
-
-        // SAFETY: the marker in the state is this filter's type; bits are all that is asked for.
-        unsafe impl<T: Component> QueryFilter for $name<T> {
+        impl<T: Component> QueryFilter for $name<T> {
             type State = TermState<$name<T>>;
             type Slots = Option<TermSlot>;
 
@@ -83,7 +82,13 @@ macro_rules! filter {
             }
 
             #[inline]
-            fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
+            fn rows(
+                slots: &Self::Slots,
+                chunks: &Chunks,
+                chunk: usize,
+                _since: u64,
+                rows: &mut Rows,
+            ) {
                 if let Some(slot) = slots {
                     ($rows)(slot, chunks, chunk, rows);
                 }
@@ -92,9 +97,10 @@ macro_rules! filter {
     };
 }
 
+#[inline]
 fn keep_disabled(slot: &TermSlot, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
     if let Some(index) = slot.bits {
-        let bits = chunks.bits(index);
+        let bits = chunks.bits(index as usize);
         rows.drop_set(bits.words(chunk), bits.disabled_count(chunk), chunks.len(chunk));
     }
 }
@@ -118,8 +124,7 @@ filter!(
     keep_disabled
 );
 
-// SAFETY: asks for nothing.
-unsafe impl QueryFilter for () {
+impl QueryFilter for () {
     type State = ();
     type Slots = ();
 
@@ -131,13 +136,13 @@ unsafe impl QueryFilter for () {
         Some(())
     }
 
-    fn rows((): &(), _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
+    #[inline]
+    fn rows((): &(), _chunks: &Chunks, _chunk: usize, _since: u64, _rows: &mut Rows) {}
 }
 
 macro_rules! tuple_filter {
     ($(($name:ident $var:ident)),*) => {
-        // SAFETY: all members keep their word, and the states make up this one's.
-        unsafe impl<$($name: QueryFilter),*> QueryFilter for ($($name,)*) {
+        impl<$($name: QueryFilter),*> QueryFilter for ($($name,)*) {
             type State = ($($name::State,)*);
             type Slots = ($($name::Slots,)*);
 
@@ -156,9 +161,15 @@ macro_rules! tuple_filter {
             }
 
             #[inline]
-            fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
+            fn rows(
+                slots: &Self::Slots,
+                chunks: &Chunks,
+                chunk: usize,
+                since: u64,
+                rows: &mut Rows,
+            ) {
                 let ($($var,)*) = slots;
-                $($name::rows($var, chunks, chunk, rows);)*
+                $($name::rows($var, chunks, chunk, since, rows);)*
             }
         }
     };

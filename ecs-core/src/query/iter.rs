@@ -12,6 +12,7 @@ use super::parallel::{ParallelChunks, ParallelScratch};
 use super::plan::MatchOf;
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError};
+use crate::mask::Rows;
 
 /// A query of a world, ready to be walked: by row, by chunk, or entity by entity.
 ///
@@ -84,6 +85,29 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         Query { source: self.source, matches: Matches::Planned(self.matches.as_slice()) }
     }
 
+    /// The same query, asking what has changed or come after this version of the world.
+    ///
+    /// What [`Changed`](crate::Changed), [`Added`](crate::Added), [`Ref`](crate::Ref) and
+    /// [`Mut`](crate::Mut) go by. A query that is asked of the world itself asks for everything that
+    /// was ever changed; one by a plan, for what has changed since the plan was last asked.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(tracked)] struct Health(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Health(1));
+    /// let before = world.version();
+    /// world.spawn(Health(2));
+    /// let changed = world.query_filtered::<&Health, Changed<Health>>().since(before);
+    /// assert!(changed.map(|health| health.0).eq([2]));
+    /// assert_eq!(world.query_filtered::<&Health, Changed<Health>>().count(), 2);
+    /// ```
+    #[must_use]
+    pub fn since(mut self, version: u64) -> Self {
+        self.source.moment.since = version;
+        self
+    }
+
     /// Calls `f` with every row. The fastest way row by row: the loop runs chunk by chunk.
     #[inline]
     pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
@@ -112,7 +136,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
             for chunk in 0..archetype.chunks.used_count() {
                 // SAFETY: the query holds the right and is consumed; each chunk comes up once.
                 let opened =
-                    unsafe { open::<Q, F>(archetype, found, chunk, ordinal, self.source.version) };
+                    unsafe { open::<Q, F>(archetype, found, chunk, ordinal, self.source.moment) };
                 opened.into_iter().for_each(&mut visit);
                 ordinal += 1;
             }
@@ -127,9 +151,13 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
 
     fn count_in(&self, found: &MatchOf<Q, F>) -> usize {
         let archetype = &self.source.archetypes[found.archetype];
-        let in_chunk =
-            |chunk| rows::<Q, F>(archetype, found, chunk).count(archetype.chunks.len(chunk));
+        let in_chunk = |chunk| self.rows_of(found, chunk).count(archetype.chunks.len(chunk));
         (0..archetype.chunks.used_count()).map(in_chunk).sum()
+    }
+
+    fn rows_of(&self, found: &MatchOf<Q, F>, chunk: usize) -> Rows {
+        let archetype = &self.source.archetypes[found.archetype];
+        rows::<Q, F>(archetype, found, chunk, self.source.moment.since)
     }
 
     /// Whether no row matches.
@@ -158,9 +186,9 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
             .binary_search_by_key(&index, |found| found.archetype)
             .map_err(|_| QueryEntityError::NotMatching(entity))?;
         let archetype = &self.source.archetypes[index];
-        let (chunk, version) = (location.address.chunk, self.source.version);
+        let (chunk, moment) = (location.address.chunk, self.source.moment);
         // SAFETY: the query holds the right and is consumed.
-        let opened = unsafe { open::<Q, F>(archetype, &matches[found], chunk, 0, version) };
+        let opened = unsafe { open::<Q, F>(archetype, &matches[found], chunk, 0, moment) };
         opened
             .and_then(|chunk| chunk.into_row(location.address.row))
             .ok_or(QueryEntityError::NotMatching(entity))
@@ -244,7 +272,7 @@ impl<'w, Q: QueryData, F: QueryFilter> RowIter<'w, Q, F> {
                 // SAFETY: the iterator owns the query and its right; the place only ever goes up,
                 // so each chunk is opened once.
                 let opened = unsafe {
-                    open::<Q, F>(archetype, found, chunk, self.ordinal - 1, source.version)
+                    open::<Q, F>(archetype, found, chunk, self.ordinal - 1, source.moment)
                 };
                 if opened.is_some() {
                     return opened;

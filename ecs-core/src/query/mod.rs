@@ -7,6 +7,7 @@
 mod access;
 mod chunk;
 mod claims;
+mod column;
 mod data;
 mod dynamic;
 mod dynamic_rows;
@@ -26,13 +27,18 @@ pub use chunk::{Chunk, ChunkIter};
 pub(crate) use claims::ClaimFlags;
 pub use claims::{Claim, ClaimPlan, ClaimView};
 #[doc(hidden)]
-pub use data::{BitsFetch, OptionState, Sealed, TermSlot, TermState};
-pub use data::{ColumnData, Enabled, EnabledBit, EnabledBitMut, EnabledMut, QueryData, ReadOnly};
+pub use column::{RowRight, RunRight, Values};
+#[doc(hidden)]
+pub use data::{BitsFetch, MutFetch, RefFetch, Sealed, TermSlot, TermState, WrapState, WriteFetch};
+pub use data::{
+    ColumnData, Enabled, EnabledBit, EnabledBitMut, EnabledMut, Mut, Present, QueryData, ReadOnly,
+    Ref,
+};
 pub use dynamic::{DynamicQuery, DynamicQueryBuilder};
 pub use dynamic_rows::{BorrowedDynamicRows, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun};
-pub use filter::{Disabled, Present, QueryFilter, With, Without};
+pub use filter::{Added, Changed, Disabled, Not, Or, QueryFilter, With, Without};
 pub use iter::{BorrowedQuery, Query, RowIter};
 pub use parallel::{ParallelChunks, ParallelScratch};
 pub use plan::QueryPlan;
-pub(crate) use plan::{PlanCache, PlanSource, matches_once};
+pub(crate) use plan::{PlanCache, PlanSource, Planned, matches_once};
 pub use view::{View, ViewPlan};

@@ -87,11 +87,12 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
         scratch: &'w mut ParallelScratch,
     ) -> Self {
         scratch.clear();
+        let since = source.moment.since;
         let mut ordinal = 0;
         for (index, found) in matches.iter().enumerate() {
             let archetype = &source.archetypes[found.archetype];
             for chunk in 0..archetype.chunks.used_count() {
-                scratch.push(index, chunk, ordinal, &rows::<Q, F>(archetype, found, chunk));
+                scratch.push(index, chunk, ordinal, &rows::<Q, F>(archetype, found, chunk, since));
                 ordinal += 1;
             }
         }
@@ -128,7 +129,7 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
         let found = &self.matches[unit.index];
         let chunks = &self.source.archetypes[found.archetype].chunks;
         let len = chunks.len(unit.chunk);
-        let fetch = Q::fetch(&found.query, chunks, unit.chunk, self.source.version);
+        let fetch = Q::fetch(&found.query, chunks, unit.chunk, self.source.moment);
         // SAFETY: fetched from the chunk whose length is given; the rows were those of this chunk
         // when the query was cut, and no row has come or gone since, as the query borrows the
         // world. This holds the right to all chunks (`new`), each is a unit once, and the bit shows

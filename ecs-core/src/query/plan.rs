@@ -94,9 +94,22 @@ pub(crate) struct PlanSource<'a> {
 /// A query of one world, worked out once and kept: what a system holds from run to run.
 ///
 /// Made by [`World::plan`](crate::World::plan). A plan is refused by every other world.
+///
+/// It remembers when it was last asked: [`Changed`](crate::Changed) and [`Added`](crate::Added) find
+/// what is new since then.
 pub struct QueryPlan<Q: QueryData, F: QueryFilter = ()> {
     world: u64,
     parts: PartsOf<Q, F>,
+    last_asked: u64,
+}
+
+/// What a plan has to say about a world.
+#[derive(Debug)]
+pub(crate) struct Planned<'a, M> {
+    pub(crate) access: &'a Access,
+    pub(crate) matches: &'a [M],
+    /// When the plan was last asked; whoever asks it now writes that down.
+    pub(crate) last_asked: &'a mut u64,
 }
 
 impl<Q: QueryData, F: QueryFilter> core::fmt::Debug for QueryPlan<Q, F> {
@@ -110,7 +123,8 @@ impl<Q: QueryData, F: QueryFilter> core::fmt::Debug for QueryPlan<Q, F> {
 
 impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {
-        Self { world, parts: Parts::make::<Q, F>(&mut IdSource::Register(registry)) }
+        let parts = Parts::make::<Q, F>(&mut IdSource::Register(registry));
+        Self { world, parts, last_asked: 0 }
     }
 
     /// What the query touches.
@@ -119,14 +133,24 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
         &self.parts.access
     }
 
+    /// The version at which it was last asked; 0 where it never was.
+    #[must_use]
+    pub const fn last_asked(&self) -> u64 {
+        self.last_asked
+    }
+
     /// The matches among all archetypes there are now.
-    pub(crate) fn matches(&mut self, source: PlanSource<'_>) -> (&Access, &[MatchOf<Q, F>]) {
+    pub(crate) fn matches(&mut self, source: PlanSource<'_>) -> Planned<'_, MatchOf<Q, F>> {
         assert_eq!(
             self.world, source.world,
             "a query plan is of use only to the world that made it"
         );
         self.parts.extend::<Q, F>(source.archetypes);
-        (&self.parts.access, &self.parts.matches)
+        Planned {
+            access: &self.parts.access,
+            matches: &self.parts.matches,
+            last_asked: &mut self.last_asked,
+        }
     }
 }
 

@@ -6,6 +6,7 @@ use core::fmt;
 
 use super::access::{Access, BorrowGuard};
 use super::chunk::Source;
+use super::column::RowRight;
 use super::data::{EnabledMut, QueryData, ReadOnly};
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource, Registry};
@@ -108,7 +109,7 @@ pub(crate) fn opened<'a, Q: QueryData>(
     };
     let chunks = &source.archetypes[index].chunks;
     debug_assert!(location.address.row < chunks.len(location.address.chunk), "a location is a row");
-    let fetch = Q::lookup(slots, chunks, location.address.chunk, source.version);
+    let fetch = Q::lookup(slots, chunks, location.address.chunk, source.moment);
     Ok((fetch, location.address.row))
 }
 
@@ -131,6 +132,14 @@ impl<'w, Q: QueryData> View<'w, Q> {
         Self { source, slots: Slots::Once(plan.slots), _guard: None }
     }
 
+    /// The same view, asking what has changed or come after this version of the world, see
+    /// [`Query::since`](super::Query::since). Without it, everything has.
+    #[must_use]
+    pub fn since(mut self, version: u64) -> Self {
+        self.source.moment.since = version;
+        self
+    }
+
     fn slots(&self) -> &[Option<Q::Slots>] {
         match &self.slots {
             Slots::Planned(slots) => slots,
@@ -150,7 +159,8 @@ impl<'w, Q: QueryData> View<'w, Q> {
         let (fetch, row) = opened::<Q>(self.source, self.slots(), entity)?;
         // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right to
         // read, and lends it while it is borrowed.
-        Ok(unsafe { Q::item(&fetch, row) })
+        let right = unsafe { RowRight::new(row) };
+        Ok(Q::item(&fetch, right))
     }
 
     /// The components of one entity, to be written.
@@ -162,7 +172,8 @@ impl<'w, Q: QueryData> View<'w, Q> {
         let (fetch, row) = opened::<Q>(self.source, self.slots(), entity)?;
         // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right,
         // and is borrowed exclusively for as long as the item is used.
-        Ok(unsafe { Q::item(&fetch, row) })
+        let right = unsafe { RowRight::new(row) };
+        Ok(Q::item(&fetch, right))
     }
 }
 

@@ -11,10 +11,11 @@ use core::ptr::NonNull;
 
 use super::bits::EnableBits;
 use super::block::{Block, BlockPool, ColumnStart};
+use super::column_versions::{ColumnStamps, ColumnVersions};
 use super::directory::{ChunkId, Place, RowAddress};
 use super::layout::ChunkLayouts;
+use super::row_versions::{ChunkVersions, RowVersions};
 use crate::entity::Entity;
-use crate::sync::{AtomicU64, Ordering};
 
 /// Rows in chunks, packed: every chunk before the last used one is full (I-4).
 ///
@@ -26,6 +27,7 @@ use crate::sync::{AtomicU64, Ordering};
 /// ids          4         9         3
 /// versions   [c0 c1]   [c0 c1]   [c0 c1]
 /// bits       [......]  [......]  [......]          per enableable column
+/// tracked    [......]  [......]  [......]          per tracked column: versions of each row
 /// ```
 ///
 /// Rows `0..len` of every column are initialised and owned by the chunk; rows from `len` on are
@@ -44,8 +46,9 @@ pub struct Chunks {
     lens: Vec<usize>,
     /// The numbers under which the world knows these chunks.
     ids: Vec<ChunkId>,
-    versions: Vec<AtomicU64>,
+    versions: ColumnVersions,
     bits: Box<[EnableBits]>,
+    tracked: Box<[RowVersions]>,
     used: usize,
     row_count: usize,
 }
@@ -60,7 +63,12 @@ pub(crate) struct TakenRow {
 }
 
 impl Chunks {
-    pub(crate) fn new(owner: u32, columns: &[Layout], enableable_count: usize) -> Self {
+    pub(crate) fn new(
+        owner: u32,
+        columns: &[Layout],
+        enableable_count: usize,
+        tracked_count: usize,
+    ) -> Self {
         let layouts = ChunkLayouts::new(columns);
         let bits = (0..enableable_count).map(|_| EnableBits::new(layouts.capacity_max())).collect();
         Self {
@@ -71,8 +79,9 @@ impl Chunks {
             starts: Vec::new(),
             lens: Vec::new(),
             ids: Vec::new(),
-            versions: Vec::new(),
+            versions: ColumnVersions::new(columns.len()),
             bits,
+            tracked: (0..tracked_count).map(|_| RowVersions::default()).collect(),
             used: 0,
             row_count: 0,
         }
@@ -159,28 +168,32 @@ impl Chunks {
         self.value(address, column)
     }
 
-    /// When the column of this chunk was last opened for writing.
-    pub(crate) fn version(&self, chunk: usize, column: usize) -> u64 {
-        self.versions[chunk * self.sizes.len() + column].load(Ordering::Relaxed)
-    }
-
-    /// Writes down that the column of this chunk is opened for writing.
+    /// When the column of this chunk was written, and when components came to it.
     #[inline]
-    pub(crate) fn stamp(&self, chunk: usize, column: usize, version: u64) {
-        // Relaxed: who reads it is ordered after the writer by the schedule or by `&mut World`.
-        // Random access stamps a chunk over and over: threads that only look share the line.
-        let stamp = &self.versions[chunk * self.sizes.len() + column];
-        if stamp.load(Ordering::Relaxed) != version {
-            stamp.store(version, Ordering::Relaxed);
-        }
+    pub(crate) fn stamps(&self, chunk: usize, column: usize) -> &ColumnStamps {
+        self.versions.get(chunk, column)
     }
 
-    /// Writes down that rows of this chunk came or went.
-    pub(crate) fn stamp_all(&mut self, chunk: usize, version: u64) {
-        let count = self.sizes.len();
-        for stamp in &mut self.versions[chunk * count..(chunk + 1) * count] {
-            *stamp.get_mut() = version;
-        }
+    #[inline]
+    pub(crate) fn stamps_mut(&mut self, chunk: usize, column: usize) -> &mut ColumnStamps {
+        self.versions.get_mut(chunk, column)
+    }
+
+    /// The versions of the rows of this chunk, in the `slot`-th tracked column.
+    #[inline]
+    pub(crate) fn row_versions(&self, slot: usize, chunk: usize) -> &ChunkVersions {
+        self.tracked[slot].chunk(chunk)
+    }
+
+    /// Writes the versions of a row in the `slot`-th tracked column.
+    pub(crate) fn set_row_versions(
+        &mut self,
+        slot: usize,
+        address: RowAddress,
+        changed: u64,
+        added: u64,
+    ) {
+        self.tracked[slot].set(address.chunk, address.row, changed, added);
     }
 
     /// The bits of the `slot`-th enableable column.
@@ -214,10 +227,12 @@ impl Chunks {
         self.blocks.reserve(1);
         self.lens.reserve(1);
         self.ids.reserve(1);
-        self.versions.reserve(self.sizes.len());
+        self.versions.reserve_chunk();
         self.bits.iter_mut().for_each(EnableBits::reserve_chunk);
-        pool.directory.prepare();
         let layout = self.layouts.of_chunk(self.blocks.len());
+        let capacity = layout.capacity;
+        self.tracked.iter_mut().for_each(|versions| versions.reserve_chunk(capacity));
+        pool.directory.prepare();
         let block = pool.take(layout.block);
         self.ids.push(pool.directory.enter(self.owner, self.blocks.len()));
         for (&offset, &size) in layout.offsets.iter().zip(&self.sizes) {
@@ -225,11 +240,13 @@ impl Chunks {
         }
         self.blocks.push(block);
         self.lens.push(0);
-        self.versions.extend(self.sizes.iter().map(|_| AtomicU64::new(0)));
+        self.versions.push_chunk();
         self.bits.iter_mut().for_each(EnableBits::push_chunk);
+        self.tracked.iter_mut().for_each(RowVersions::push_chunk);
     }
 
-    /// Makes the next rows this archetype's own, all components enabled.
+    /// Makes the next rows this archetype's own, all components enabled. `added` is when the
+    /// components came to these entities, or 0 where the caller carries over what is known.
     ///
     /// # Safety
     /// `first` came from [`reserve_rows`](Self::reserve_rows), no rows were committed or taken
@@ -240,6 +257,7 @@ impl Chunks {
         first: RowAddress,
         entities: &[Entity],
         version: u64,
+        added: u64,
     ) {
         let RowAddress { chunk, row } = first;
         debug_assert!(self.lens[chunk] == row && row + entities.len() <= self.capacity(chunk));
@@ -255,7 +273,10 @@ impl Chunks {
         for bits in &mut self.bits {
             bits.push_rows(chunk, row..row + entities.len());
         }
-        self.stamp_all(chunk, version);
+        for versions in &mut self.tracked {
+            versions.push_rows(chunk, row..row + entities.len(), version);
+        }
+        self.versions.arrive(chunk, row == 0, version, added);
     }
 
     /// Copies the bytes of a row into a reserved row of another archetype, for the columns in
@@ -302,9 +323,15 @@ impl Chunks {
                 bits.set(address.chunk, address.row, enabled);
             }
         }
+        for versions in &mut self.tracked {
+            let (changed, added) = versions.pop_row(last.chunk, last.row);
+            if address != last {
+                versions.set(address.chunk, address.row, changed, added);
+            }
+        }
         self.lens[last.chunk] = last.row;
         self.row_count -= 1;
-        self.stamp_all(address.chunk, version);
+        self.versions.leave(address.chunk, last.chunk, version);
         if last.row == 0 {
             self.used -= 1;
             self.trim(pool);
@@ -354,8 +381,9 @@ impl Chunks {
         }
         self.lens.pop();
         self.starts.truncate(self.starts.len() - self.sizes.len());
-        self.versions.truncate(self.versions.len() - self.sizes.len());
+        self.versions.pop_chunk();
         self.bits.iter_mut().for_each(EnableBits::pop_chunk);
+        self.tracked.iter_mut().for_each(RowVersions::pop_chunk);
         self.pop_block(pool);
     }
 
@@ -372,6 +400,7 @@ impl Chunks {
         self.used = 0;
         self.row_count = 0;
         self.bits.iter_mut().for_each(EnableBits::clear);
+        self.tracked.iter_mut().for_each(RowVersions::clear);
         self.lens.iter_mut().map(core::mem::take).collect()
     }
 

@@ -3,11 +3,15 @@
 mod bits;
 mod block;
 mod chunks;
+mod column_versions;
 mod directory;
 mod layout;
+mod row_versions;
 
 pub(crate) use bits::EnableBits;
 pub(crate) use block::BlockPool;
 pub use chunks::Chunks;
 pub(crate) use chunks::TakenRow;
+pub use column_versions::{ColumnStamps, Moment};
 pub(crate) use directory::{Directory, Place, RowAddress};
+pub use row_versions::ChunkVersions;

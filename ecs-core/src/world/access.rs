@@ -38,12 +38,12 @@ impl World {
     /// # Errors
     /// Where the entity is not in the world, or lacks the component.
     pub fn get_mut<T: Component>(&mut self, entity: Entity) -> Result<&mut T, ComponentError> {
-        let version = self.next_version();
+        self.next_version();
         let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         let archetype = self.archetypes.get(location.archetype);
         let column = self.registry.get::<T>().and_then(|id| archetype.column_of(id));
         let column = column.ok_or_else(|| MissingComponent { entity, component: T::name() })?;
-        archetype.chunks.stamp(location.address.chunk, column, version);
+        archetype.mark_changed(location.address, column, self.moment());
         let mut value = archetype.chunks.row(location.address, column).cast::<T>();
         // SAFETY: a row of a column that holds values of T (I-9), initialised (I-2); the world is
         // borrowed exclusively for as long as the reference lives.
@@ -63,14 +63,15 @@ impl World {
     /// # Panics
     /// Where `Q` asks for a component twice, once of them to write.
     pub fn query_filtered<Q: QueryData, F: QueryFilter>(&mut self) -> Query<'_, Q, F> {
-        let version = self.next_version();
+        self.next_version();
+        let moment = self.moment();
         let archetypes = self.archetypes.list();
         let matches = self.plans.matches::<Q, F>(&mut self.registry, archetypes);
         let source = crate::query::Source {
             archetypes,
             entities: &self.entities,
             directory: &self.blocks.directory,
-            version,
+            moment,
         };
         // SAFETY: the world is borrowed exclusively for as long as the query lives; the cache holds
         // the plan of this very query, just extended (I-8).

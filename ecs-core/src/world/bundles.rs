@@ -8,6 +8,7 @@ use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::bundle::Bundle;
 use crate::component::{ComponentId, ComponentSet, Registry};
 use crate::hash::{BuildFibonacci, TypeMap};
+use crate::storage::RowAddress;
 
 /// The bundle types that a world has met, and the transitions between archetypes.
 #[derive(Debug, Default)]
@@ -50,8 +51,69 @@ pub(crate) struct Transition {
     pub(crate) moves: Box<[(usize, usize)]>,
     /// The enabled bits that go along: of the source, of the target.
     pub(crate) bit_moves: Box<[(usize, usize)]>,
+    /// What goes along of the versions.
+    pub(crate) versions: VersionMoves,
     /// The columns of the source whose values are replaced by the bundle's.
     pub(crate) replaced: Box<[usize]>,
+}
+
+/// Which versions go along with a row, and which begin anew.
+#[derive(Clone, Debug)]
+pub(crate) struct VersionMoves {
+    /// The columns that both have: of the source, of the target.
+    columns: Box<[(usize, usize)]>,
+    /// The columns of the target that its entities did not have before.
+    fresh: Box<[usize]>,
+    /// The tracked ones of the columns that both have, by the places of their versions of rows: of
+    /// the source, of the target, and whether the value is replaced.
+    rows: Box<[(usize, usize, bool)]>,
+}
+
+impl VersionMoves {
+    fn new(source: &Archetype, goal: &Archetype, kept: impl Fn(&ComponentId) -> bool) -> Self {
+        let ids = goal.components().ids().iter().enumerate();
+        let fresh = ids.filter(|(_, id)| !source.components().contains(**id));
+        let rows = source.columns.iter().filter_map(|column| {
+            let from = column.track_slot?;
+            let to = goal.columns[goal.column_of(column.info.id)?].track_slot?;
+            Some((from, to, !kept(&column.info.id)))
+        });
+        Self {
+            columns: moves(source, goal, |_| true),
+            fresh: fresh.map(|(column, _)| column).collect(),
+            rows: rows.collect(),
+        }
+    }
+
+    /// Writes down the versions of `count` rows that have come to the target, and are still in the
+    /// source. They were committed without a word about when their components came.
+    #[inline]
+    pub(crate) fn carry(
+        &self,
+        source: &Archetype,
+        from: RowAddress,
+        count: usize,
+        target: &mut Archetype,
+        to: RowAddress,
+        version: u64,
+    ) {
+        for &(mine, theirs) in &self.columns {
+            let added = source.chunks.stamps(from.chunk, mine).added();
+            target.chunks.stamps_mut(to.chunk, theirs).raise_added(added);
+        }
+        for &column in &self.fresh {
+            target.chunks.stamps_mut(to.chunk, column).raise_added(version);
+        }
+        for &(mine, theirs, is_replaced) in &self.rows {
+            let versions = source.chunks.row_versions(mine, from.chunk);
+            for offset in 0..count {
+                let row = from.row + offset;
+                let changed = if is_replaced { version } else { versions.changed.get(row) };
+                let to = RowAddress { row: to.row + offset, ..to };
+                target.chunks.set_row_versions(theirs, to, changed, versions.added.get(row));
+            }
+        }
+    }
 }
 
 impl Bundles {
@@ -152,6 +214,7 @@ impl Bundles {
                 columns: columns_of(goal, ids),
                 moves: moves(source, goal, kept),
                 bit_moves: bit_moves(source, goal),
+                versions: VersionMoves::new(source, goal, kept),
                 replaced,
             }
         })
@@ -191,6 +254,7 @@ impl Bundles {
                 columns: columns_of(source, ids),
                 moves: moves(source, goal, |_| true),
                 bit_moves: bit_moves(source, goal),
+                versions: VersionMoves::new(source, goal, |_| true),
                 replaced: Box::default(),
             })
         });

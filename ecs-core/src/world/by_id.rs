@@ -292,7 +292,7 @@ impl World {
         let entity = entities.allocate(chunks.place(to));
         // SAFETY: reserved above; the archetype has these components and no others, so every
         // column of it was written.
-        unsafe { chunks.commit_rows(to, &[entity], version) };
+        unsafe { chunks.commit_rows(to, &[entity], version, version) };
         self.after_spawn(entity, &ids);
         Ok(entity)
     }
@@ -322,10 +322,10 @@ impl World {
 
     /// The row of a component, stamped as written; `None` where the archetype does not have it.
     fn open_row(&mut self, location: Location, id: ComponentId) -> Option<NonNull<u8>> {
-        let version = self.next_version();
+        self.next_version();
         let archetype = self.archetypes.get(location.archetype);
         let column = archetype.column_of(id)?;
-        archetype.chunks.stamp(location.address.chunk, column, version);
+        archetype.mark_changed(location.address, column, self.moment());
         Some(archetype.chunks.row(location.address, column))
     }
 

@@ -10,9 +10,10 @@ use super::{Res, ResMut, ResourceError, World};
 use crate::entity::Entity;
 use crate::error::AccessConflict;
 use crate::query::{
-    BorrowedQuery, ClaimPlan, ClaimView, PlanSource, QueryData, QueryFilter, QueryPlan, View,
-    ViewPlan,
+    BorrowedQuery, ClaimPlan, ClaimView, PlanSource, Planned, QueryData, QueryFilter, QueryPlan,
+    Source, View, ViewPlan,
 };
+use crate::storage::Moment;
 
 /// A world that is borrowed exclusively, in order to be shared: it can be copied to any number of
 /// threads, and each asks it for what it needs.
@@ -39,6 +40,11 @@ use crate::query::{
 #[derive(Clone, Copy)]
 pub struct WorldCell<'w> {
     pub(super) world: &'w World,
+    /// The version of the first turn.
+    first_version: u64,
+    turn_count: u64,
+    /// Which turn this copy stamps for.
+    turn: u64,
 }
 
 impl fmt::Debug for WorldCell<'_> {
@@ -49,13 +55,32 @@ impl fmt::Debug for WorldCell<'_> {
 
 impl World {
     /// The world as something that threads can share.
+    ///
+    /// All that happens in it counts as happening at the same version: a plan that was asked
+    /// before somebody wrote does not see the change the next time either. Where that matters, use
+    /// [`cell_with_turns`](Self::cell_with_turns).
     pub fn cell(&mut self) -> WorldCell<'_> {
-        self.next_version();
+        self.cell_with_turns(1)
+    }
+
+    /// The world as something that threads can share, with a version of its own for each of this
+    /// many turns (and for at least one): see [`WorldCell::turn`].
+    ///
+    /// # Panics
+    /// Where the versions of the world run out, after 2^63 of them.
+    pub fn cell_with_turns(&mut self, turn_count: usize) -> WorldCell<'_> {
+        let turn_count = (turn_count as u64).max(1);
+        // What was asked in earlier cells was asked at this version or before.
+        *self.settled.get_mut() = self.version;
+        let first_version = self.next_version();
+        let last_version = first_version.checked_add(turn_count - 1);
+        self.version =
+            last_version.filter(|&last| last < 1 << 63).expect("versions do not run out");
         // The exclusive borrow shows that no guard of an earlier cell is in use.
         self.borrows.reset();
         self.resources.reset();
         self.borrows.grow(self.registry.infos().len());
-        WorldCell { world: self }
+        WorldCell { world: self, first_version, turn_count, turn: 0 }
     }
 }
 
@@ -64,6 +89,48 @@ impl<'w> WorldCell<'w> {
     #[must_use]
     pub const fn world_id(self) -> u64 {
         self.world.id()
+    }
+
+    /// The cell as the one whose turn this is uses it: what it writes is stamped with this turn's
+    /// version, and counts as changed for whoever asked in an earlier turn, or in this one in an
+    /// earlier cell. Turns of those that contradict each other have to be taken in their order.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(tracked)] struct Health(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Health(3));
+    /// let mut asking = world.plan::<&Health, Changed<Health>>();
+    /// let mut writing = world.plan::<&mut Health, ()>();
+    ///
+    /// let cell = world.cell_with_turns(2);
+    /// assert_eq!(cell.turn(0).query(&mut asking)?.count(), 1, "it is new");
+    /// cell.turn(1).query(&mut writing)?.query().for_each(|health| health.0 += 1);
+    ///
+    /// let cell = world.cell_with_turns(2);
+    /// assert_eq!(cell.turn(0).query(&mut asking)?.count(), 1, "it was written afterwards");
+    /// let cell = world.cell_with_turns(2);
+    /// assert_eq!(cell.turn(0).query(&mut asking)?.count(), 0);
+    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Where the cell was not made for so many turns.
+    #[must_use]
+    pub fn turn(self, turn: usize) -> Self {
+        let turn = turn as u64;
+        assert!(turn < self.turn_count, "turn {turn} of a cell with {} turns", self.turn_count);
+        Self { turn, ..self }
+    }
+
+    /// The moment of this turn, for somebody who asked the last time at `since`.
+    pub(super) fn moment(self, since: u64) -> Moment {
+        let version = self.first_version + self.turn;
+        Moment { version, since, settled: self.first_version - 1, shared: false }
+    }
+
+    pub(super) fn source(self, moment: Moment) -> Source<'w> {
+        Source { moment, ..self.world.source() }
     }
 
     /// Whether this entity is alive.
@@ -85,12 +152,14 @@ impl<'w> WorldCell<'w> {
     ) -> Result<BorrowedQuery<'w, Q, F>, AccessConflict> {
         let world = self.world;
         let source = PlanSource { world: world.id, archetypes: world.archetypes() };
-        let (access, matches) = plan.matches(source);
+        let Planned { access, matches, last_asked } = plan.matches(source);
         let guard = world.borrows.take(access, &world.registry)?;
+        let moment = self.moment(*last_asked);
+        *last_asked = moment.version;
         // SAFETY: the guard is the right that the plan's access asks for, as long as everybody
         // goes through cells, which is the case: the world is borrowed exclusively by the first. The
         // plan was just extended (I-8).
-        Ok(unsafe { BorrowedQuery::new(world.source(), matches, guard) })
+        Ok(unsafe { BorrowedQuery::new(self.source(moment), matches, guard) })
     }
 
     /// Random access to some components, until the view is dropped.
@@ -107,8 +176,9 @@ impl<'w> WorldCell<'w> {
         let world = self.world;
         plan.extend(world.id, world.archetypes());
         let guard = world.borrows.take(plan.access(), &world.registry)?;
+        let source = self.source(self.moment(0));
         // SAFETY: as in `query`.
-        Ok(unsafe { View::planned(world.source(), plan, Some(guard)) })
+        Ok(unsafe { View::planned(source, plan, Some(guard)) })
     }
 
     /// Random access to some components from many threads at once, entity by entity, until the
@@ -128,8 +198,9 @@ impl<'w> WorldCell<'w> {
         plan.flags.prepare(world.entities.slot_count());
         let plan = &*plan;
         let guard = world.borrows.take(plan.access(), &world.registry)?;
+        let source = self.source(self.moment(0));
         // SAFETY: as in `query`; the flags were just prepared, and the plan is borrowed by the view.
-        Ok(unsafe { ClaimView::new(world.source(), plan, guard) })
+        Ok(unsafe { ClaimView::new(source, plan, guard) })
     }
 
     /// A resource, to be read.

@@ -13,7 +13,7 @@ use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
 use crate::name::Name;
-use crate::storage::{BlockPool, Chunks, Place, RowAddress, TakenRow};
+use crate::storage::{BlockPool, Chunks, Moment, Place, RowAddress, TakenRow};
 
 /// The entity is not in the world; the components that it was to be given are handed back.
 pub struct NotInserted<B> {
@@ -72,11 +72,12 @@ impl World {
     #[inline]
     fn insert_at<B: Bundle>(&mut self, entity: Entity, from: Location, bundle: B) -> Duties {
         let version = self.next_version();
+        let moment = self.moment();
         let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
         let insertion = bundles.insertion::<B>(from.archetype, registry, archetypes);
         if insertion.target == from.archetype {
             let archetype = archetypes.get(from.archetype);
-            replace(archetype, insertion, from.address, bundle, version);
+            replace(archetype, insertion, from.address, bundle, moment);
             return archetype.duties;
         }
         let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
@@ -240,8 +241,9 @@ impl MoveRow<'_> {
         let transferred = transfer(&source.chunks, &target.chunks, to);
         // SAFETY: reserved above; what is moved and what `transfer` writes are all columns of the
         // target.
-        unsafe { target.chunks.commit_rows(to, &[entity], version) };
+        unsafe { target.chunks.commit_rows(to, &[entity], version, 0) };
         copy_bits(source, from.address, target, to, &way.bit_moves);
+        way.versions.carry(source, from.address, 1, target, to, version);
         let keep = |column: usize| dropped.contains(&column);
         let taken = source.chunks.take_row(blocks, from.address, version, keep);
         settle(entities, entity, from.place, target.chunks.place(to), &taken);
@@ -260,11 +262,11 @@ fn replace<B: Bundle>(
     insertion: &Transition,
     address: RowAddress,
     bundle: B,
-    version: u64,
+    moment: Moment,
 ) {
     let RowAddress { chunk, row } = address;
     for &column in &insertion.columns {
-        archetype.chunks.stamp(chunk, column, version);
+        archetype.mark_changed(address, column, moment);
     }
     let starts = column_starts(&archetype.chunks, &insertion.columns, chunk);
     // SAFETY: the columns are those of the bundle's components (I-6, I-9), and the row is a live

@@ -48,9 +48,10 @@ impl<'w> WorldCell<'w> {
         query.extend(world.id, world.archetypes())?;
         let query = &*query;
         let guard = world.borrows.take(query.access(), &world.registry)?;
+        let source = self.source(self.moment(0));
         // SAFETY: the guard is the right that the query's access asks for, as long as everybody
         // goes through cells, which is the case: the world is borrowed exclusively by the first.
         // The query was just extended (I-8).
-        Ok(unsafe { BorrowedDynamicRows::new(world.source(), query, guard) })
+        Ok(unsafe { BorrowedDynamicRows::new(source, query, guard) })
     }
 }

@@ -21,8 +21,8 @@ use crate::component::{Component, ComponentId, ComponentInfo, Registry};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::query::{Borrows, PlanCache, Source};
-use crate::storage::BlockPool;
-use crate::sync::Serial;
+use crate::storage::{BlockPool, Moment};
+use crate::sync::{AtomicU64, Ordering, Serial};
 use hooks::Hooks;
 
 pub(crate) use bundles::{Bundles, Placement, Transition};
@@ -74,6 +74,8 @@ pub struct World {
     version: u64,
     /// Memory for moving runs of rows, empty in between.
     pub(crate) scratch: MoveScratch,
+    /// No border that somebody asks with is above this, as a rule (see [`Moment::settled`]).
+    settled: AtomicU64,
 }
 
 static WORLD_IDS: Serial = Serial::starting_at(1);
@@ -113,6 +115,7 @@ impl World {
             hooks: Hooks::default(),
             version: 0,
             scratch: MoveScratch::default(),
+            settled: AtomicU64::new(0),
         }
     }
 
@@ -168,10 +171,26 @@ impl World {
         self.entities.locate(entity, &self.blocks.directory)
     }
 
+    /// The current version: what changes from now on has a greater one.
+    ///
+    /// To be kept, and given to [`Query::since`](crate::Query::since) later.
+    #[must_use]
+    pub fn version(&self) -> u64 {
+        // Relaxed: a hint, which publishes nothing and decides nothing but a way.
+        self.settled.store(self.version, Ordering::Relaxed);
+        self.version
+    }
+
     /// The number of the next change.
     pub(crate) fn next_version(&mut self) -> u64 {
         self.version += 1;
         self.version
+    }
+
+    /// What is written now is stamped with the current version; everything is new.
+    pub(crate) fn moment(&self) -> Moment {
+        let settled = self.settled.load(Ordering::Relaxed);
+        Moment { version: self.version, since: 0, settled, shared: false }
     }
 
     pub(crate) fn source(&self) -> Source<'_> {
@@ -179,7 +198,7 @@ impl World {
             archetypes: self.archetypes.list(),
             entities: &self.entities,
             directory: &self.blocks.directory,
-            version: self.version,
+            moment: self.moment(),
         }
     }
 }

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::ptr::NonNull;
 
-use super::bundles::{Placement, Transition};
+use super::bundles::{Placement, Transition, VersionMoves};
 use crate::archetype::Archetype;
 use crate::bundle::ColumnStarts;
 use crate::entities::{Entities, Location};
@@ -55,6 +55,8 @@ struct Source<'w> {
     /// The columns whose values go along: from here, to the target.
     moves: &'w [(usize, usize)],
     bit_moves: &'w [(usize, usize)],
+    /// The versions that go along.
+    versions: Option<&'w VersionMoves>,
     /// The columns whose values stay behind in the holes and are dropped in the end.
     dropped: Dropped<'w>,
 }
@@ -93,7 +95,7 @@ impl<'w> Source<'w> {
     fn new(archetype: &'w mut Archetype, dropped: Dropped<'w>) -> Self {
         let any = (0..archetype.columns.len()).any(|column| dropped.has(archetype, column));
         let dropped = if any { dropped } else { Dropped::None };
-        Self { archetype, moves: &[], bit_moves: &[], dropped }
+        Self { archetype, moves: &[], bit_moves: &[], versions: None, dropped }
     }
 }
 
@@ -120,6 +122,7 @@ impl<'w> RowMoves<'w> {
         let source = Source {
             moves: &insertion.moves,
             bit_moves: &insertion.bit_moves,
+            versions: Some(&insertion.versions),
             ..Source::new(source, Dropped::Of(&insertion.replaced))
         };
         Self::new(books, Some(source), Some(Target::new(target, &insertion.columns)))
@@ -134,6 +137,7 @@ impl<'w> RowMoves<'w> {
         let source = Source {
             moves: &removal.moves,
             bit_moves: &removal.bit_moves,
+            versions: Some(&removal.versions),
             ..Source::new(source, Dropped::Of(&removal.columns))
         };
         Self::new(books, Some(source), Some(Target::new(target, &[])))
@@ -287,13 +291,15 @@ impl<'w> RowMoves<'w> {
         if arrived.is_empty() {
             return;
         }
+        let added = if self.source.is_some() { 0 } else { *version };
         // SAFETY: reserved by `reserve`, and nothing was committed to the target or taken from it
         // since; the caller has written the bundle of each row (`relocate`, `begin`), the moves
         // above the other columns.
-        unsafe { target.archetype.chunks.commit_rows(target.first, arrived, *version) };
+        unsafe { target.archetype.chunks.commit_rows(target.first, arrived, *version, added) };
         arrived.clear();
         if let Some(source) = &self.source {
             copy_bits(source, fresh, target.archetype, target.first);
+            carry_versions(source, fresh, target.archetype, target.first, *version);
         }
     }
 
@@ -359,6 +365,22 @@ fn copy_bits(source: &Source<'_>, holes: &[Hole], target: &Archetype, to: RowAdd
             }
             row += hole.rows.len();
         }
+    }
+}
+
+/// Writes down the versions of the rows from `to` on, which have come from holes.
+fn carry_versions(
+    source: &Source<'_>,
+    holes: &[Hole],
+    target: &mut Archetype,
+    mut to: RowAddress,
+    version: u64,
+) {
+    let Some(versions) = source.versions else { return };
+    for Hole { chunk, rows } in holes {
+        let from = RowAddress { chunk: *chunk, row: rows.start };
+        versions.carry(source.archetype, from, rows.len(), target, to, version);
+        to.row += rows.len();
     }
 }
 

@@ -61,7 +61,7 @@ impl World {
         // SAFETY: `write_row` has just reserved the row, and nothing but the entity table was touched
         // since; the archetype has the bundle's components and no others, so every column of it was
         // written.
-        unsafe { archetype.chunks.commit_rows(location.address, &[entity], version) };
+        unsafe { archetype.chunks.commit_rows(location.address, &[entity], version, version) };
         archetype.duties
     }
 
@@ -162,7 +162,7 @@ impl World {
         let entity = self.entities.allocate(archetype.chunks.place(to));
         debug_assert_eq!(entity, copy);
         // SAFETY: the row was reserved above, and `clone_row` wrote all of its columns.
-        unsafe { archetype.chunks.commit_rows(to, &[entity], version) };
+        unsafe { archetype.chunks.commit_rows(to, &[entity], version, version) };
         for slot in
             0..archetype.columns.iter().filter(|column| column.enable_slot.is_some()).count()
         {
@@ -264,7 +264,7 @@ impl Drop for SpawnRun<'_> {
         }
         // SAFETY: the rows were reserved when the run began, the world has been borrowed by the
         // run since, and `push`, which is called at most `granted` times, wrote every column.
-        unsafe { chunks.commit_rows(self.first, &self.spawned[from..], version) };
+        unsafe { chunks.commit_rows(self.first, &self.spawned[from..], version, version) };
     }
 }
 

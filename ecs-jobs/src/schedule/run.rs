@@ -102,7 +102,7 @@ impl Schedule {
             waiting.store(count, Ordering::Relaxed);
         }
         self.panicked.store(false, Ordering::Relaxed);
-        let context = RunContext { cell: world.cell(), pool };
+        let context = RunContext { cell: world.cell_with_turns(self.systems.len()), pool };
         pool.scope(|scope| {
             let ready = (0..self.systems.len())
                 .filter(|&system| self.graph.predecessor_counts[system] == 0);
@@ -127,7 +127,10 @@ impl Schedule {
                 return;
             }
             let alarm = Alarm(&self.panicked);
-            self.systems[system].lock().run(context);
+            // A turn of its own: what it writes is new for those that come before it when they run
+            // the next time.
+            let cell = context.cell.turn(self.graph.turns[system]);
+            self.systems[system].lock().run(RunContext { cell, ..context });
             std::mem::forget(alarm);
             for &successor in &self.graph.successors[system] {
                 // Release: what this system did comes before the successor. Acquire: so does what

@@ -3,7 +3,7 @@
 use super::Chunks;
 
 impl Chunks {
-    /// Looks for broken invariants: I-2 to I-5 as far as they can be seen from here.
+    /// Looks for broken invariants: I-2 to I-5, I-7 and I-14 as far as they can be seen from here.
     pub(crate) fn check(&self, version: u64) -> Result<(), (&'static str, &'static str)> {
         let expect =
             |holds: bool, invariant, detail| if holds { Ok(()) } else { Err((invariant, detail)) };
@@ -36,9 +36,12 @@ impl Chunks {
                     "the count of disabled rows is off",
                 )?;
             }
-            let stamps_are_past =
-                (0..self.sizes.len()).all(|column| self.version(chunk, column) <= version);
+            let stamps_are_past = self.versions.check(chunk, version);
             expect(stamps_are_past, "I-7", "a column was written in the future")?;
+            for versions in &self.tracked {
+                let is_true = versions.check(chunk, len, version);
+                expect(is_true, "I-14", "what is known of the versions of rows is not true")?;
+            }
         }
         Ok(())
     }

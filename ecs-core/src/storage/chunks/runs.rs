@@ -78,9 +78,13 @@ impl Chunks {
             bits.move_rows(chunk, moved.clone(), last, len - moved_count);
             bits.pop_rows(last, len - count..len);
         }
+        for versions in &mut self.tracked {
+            versions.move_rows(chunk, moved.clone(), last, len - moved_count);
+            versions.pop_rows(last, len - count..len);
+        }
         self.lens[last] = len - count;
         self.row_count -= count;
-        self.stamp_all(chunk, version);
+        self.versions.leave(chunk, last, version);
         if len == count {
             self.used -= 1;
             self.trim(pool);

@@ -1,0 +1,162 @@
+//! Columns of an opened chunk, and the right to rows of it: from addresses to references.
+#![expect(unsafe_code, reason = "turns columns into references and slices")]
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::Range;
+use core::ptr::NonNull;
+
+use crate::component::Component;
+use crate::storage::Chunks;
+
+/// The right to one row of an opened chunk, in all columns that a query asks for.
+///
+/// Whoever makes one vouches for it once; what [`QueryData`](super::QueryData) does with it is
+/// safe code. It is copied for the members of a tuple, which are about different components, or
+/// only read (I-11).
+#[doc(hidden)]
+#[derive(Clone, Copy)]
+pub struct RowRight<'a> {
+    row: usize,
+    marker: PhantomData<&'a mut ()>,
+}
+
+impl fmt::Debug for RowRight<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RowRight").field(&self.row).finish()
+    }
+}
+
+impl RowRight<'_> {
+    /// # Safety
+    /// It is shown only to the fetch of one chunk, of one query: the row is below the length of that
+    /// chunk, the caller has the right to what the query's access names for `'a` (I-10), and no
+    /// other item of the same row exists while what this one gives is used, unless all of them
+    /// only read (I-11).
+    #[inline]
+    pub(crate) unsafe fn new(row: usize) -> Self {
+        Self { row, marker: PhantomData }
+    }
+
+    /// The row itself.
+    #[inline]
+    pub(crate) fn row(self) -> usize {
+        self.row
+    }
+}
+
+/// The right to a run of rows, as [`RowRight`] is to one.
+#[doc(hidden)]
+#[derive(Clone)]
+pub struct RunRight<'a> {
+    rows: Range<usize>,
+    marker: PhantomData<&'a mut ()>,
+}
+
+impl fmt::Debug for RunRight<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("RunRight").field(&self.rows).finish()
+    }
+}
+
+impl RunRight<'_> {
+    /// # Safety
+    /// As for [`RowRight::new`], for each of the rows.
+    #[inline]
+    pub(crate) unsafe fn new(rows: Range<usize>) -> Self {
+        Self { rows, marker: PhantomData }
+    }
+
+    /// The rows themselves.
+    #[inline]
+    pub(crate) fn rows(&self) -> Range<usize> {
+        self.rows.clone()
+    }
+}
+
+/// The values of a component in an opened chunk.
+#[doc(hidden)]
+pub struct Values<'w, T> {
+    start: NonNull<T>,
+    marker: PhantomData<&'w [T]>,
+}
+
+impl<T> Clone for Values<'_, T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Values<'_, T> {}
+
+impl<T> fmt::Debug for Values<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Values").field(&self.start).finish()
+    }
+}
+
+impl<'w, T: Component> Values<'w, T> {
+    /// The column of `T` in a chunk; the caller has found it by the id of `T`.
+    #[inline]
+    pub(crate) fn open(chunks: &'w Chunks, chunk: usize, column: usize) -> Self {
+        Self { start: chunks.column(chunk, column).cast(), marker: PhantomData }
+    }
+
+    /// Those of no chunk, to which there is no right.
+    pub(crate) fn nothing() -> Self {
+        Self { start: NonNull::dangling(), marker: PhantomData }
+    }
+
+    /// One value, to be read.
+    #[inline]
+    pub(crate) fn read<'a>(self, right: RowRight<'a>) -> &'a T
+    where
+        'w: 'a,
+    {
+        // SAFETY: the right is to a row of this chunk (`RowRight::new`), so it is inside the column
+        // (I-3), which holds values of T (I-9).
+        let value = unsafe { self.start.add(right.row) };
+        // SAFETY: the row is initialised (I-2), and the right allows to read it (I-10).
+        unsafe { value.as_ref() }
+    }
+
+    /// One value, to be written. The query's access names `T` as written.
+    #[inline]
+    pub(crate) fn write<'a>(self, right: RowRight<'a>) -> &'a mut T
+    where
+        'w: 'a,
+    {
+        // SAFETY: as in `read`.
+        let mut value = unsafe { self.start.add(right.row) };
+        // SAFETY: the row is initialised (I-2); the right allows to write it (I-10), and nobody
+        // else holds it (I-11).
+        unsafe { value.as_mut() }
+    }
+
+    /// A run of values, to be read.
+    #[inline]
+    pub(crate) fn read_run<'a>(self, right: &RunRight<'a>) -> &'a [T]
+    where
+        'w: 'a,
+    {
+        // SAFETY: the right is to rows of this chunk (`RunRight::new`), so they are inside the
+        // column (I-3).
+        let start = unsafe { self.start.add(right.rows.start) };
+        // SAFETY: the rows are initialised (I-2) values of T (I-9) that may be read (I-10).
+        unsafe { core::slice::from_raw_parts(start.as_ptr(), right.rows.len()) }
+    }
+
+    /// A run of values, to be written. The query's access names `T` as written.
+    #[inline]
+    pub(crate) fn write_run<'a>(self, right: &RunRight<'a>) -> &'a mut [T]
+    where
+        'w: 'a,
+    {
+        // SAFETY: as in `read_run`.
+        let start = unsafe { self.start.add(right.rows.start) };
+        // SAFETY: the rows are initialised (I-2) values of T (I-9) that may be written (I-10) and
+        // that nobody else holds (I-11).
+        unsafe { core::slice::from_raw_parts_mut(start.as_ptr(), right.rows.len()) }
+    }
+}

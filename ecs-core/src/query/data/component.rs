@@ -1,0 +1,156 @@
+//! `&T` and `&mut T`.
+
+use super::{
+    Access, Archetype, ChunkVersions, Chunks, ColumnData, IdSource, Moment, QueryData, ReadOnly,
+    RowRight, Rows, RunRight, Sealed, TermSlot, TermState, Values,
+};
+use crate::component::Component;
+
+impl<T> Sealed for &T {}
+impl<T> Sealed for &mut T {}
+
+impl<T: Component> QueryData for &T {
+    type Item<'w> = &'w T;
+    type State = TermState<&'static T>;
+    type Slots = TermSlot;
+    type Fetch<'w> = Values<'w, T>;
+
+    fn state(ids: &mut IdSource<'_>) -> Self::State {
+        TermState::new(ids.id::<T>())
+    }
+
+    fn access(state: &Self::State, access: &mut Access) {
+        access.add_read(state.0);
+        if T::ENABLEABLE {
+            access.add_bit_read(state.0);
+        }
+    }
+
+    fn slots(state: &Self::State, archetype: &Archetype) -> Option<TermSlot> {
+        TermSlot::find(state.0, archetype)
+    }
+
+    #[inline]
+    fn rows(slots: &TermSlot, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
+        slots.keep_enabled(chunks, chunk, rows);
+    }
+
+    #[inline]
+    fn fetch<'w>(
+        slots: &TermSlot,
+        chunks: &'w Chunks,
+        chunk: usize,
+        _moment: Moment,
+    ) -> Self::Fetch<'w> {
+        Values::open(chunks, chunk, slots.column)
+    }
+
+    #[inline]
+    fn nothing<'w>() -> Self::Fetch<'w> {
+        Values::nothing()
+    }
+
+    #[inline]
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a> {
+        fetch.read(right)
+    }
+}
+
+impl<T: Component> ColumnData for &T {
+    type Columns<'w> = &'w [T];
+
+    #[inline]
+    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Columns<'a> {
+        fetch.read_run(&right)
+    }
+}
+
+impl<T: Component> ReadOnly for &T {}
+
+/// A column that is written, and where its rows are stamped if it is tracked.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct WriteFetch<'w, T> {
+    values: Values<'w, T>,
+    stamps: Option<(&'w ChunkVersions, Moment)>,
+}
+
+impl<T> Clone for WriteFetch<'_, T> {
+    #[inline]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for WriteFetch<'_, T> {}
+
+impl<T: Component> QueryData for &mut T {
+    type Item<'w> = &'w mut T;
+    type State = TermState<&'static mut T>;
+    type Slots = TermSlot;
+    type Fetch<'w> = WriteFetch<'w, T>;
+
+    fn state(ids: &mut IdSource<'_>) -> Self::State {
+        TermState::new(ids.id::<T>())
+    }
+
+    fn access(state: &Self::State, access: &mut Access) {
+        access.add_write(state.0);
+        if T::ENABLEABLE {
+            access.add_bit_read(state.0);
+        }
+    }
+
+    fn slots(state: &Self::State, archetype: &Archetype) -> Option<TermSlot> {
+        TermSlot::find(state.0, archetype)
+    }
+
+    #[inline]
+    fn rows(slots: &TermSlot, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
+        slots.keep_enabled(chunks, chunk, rows);
+    }
+
+    #[inline]
+    fn fetch<'w>(
+        slots: &TermSlot,
+        chunks: &'w Chunks,
+        chunk: usize,
+        moment: Moment,
+    ) -> Self::Fetch<'w> {
+        chunks.stamps(chunk, slots.column).mark(moment.version);
+        let stamps = if T::TRACKED { slots.row_versions(chunks, chunk) } else { None };
+        WriteFetch {
+            values: Values::open(chunks, chunk, slots.column),
+            stamps: stamps.map(|stamps| (stamps, moment)),
+        }
+    }
+
+    #[inline]
+    fn nothing<'w>() -> Self::Fetch<'w> {
+        WriteFetch { values: Values::nothing(), stamps: None }
+    }
+
+    #[inline]
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a> {
+        if T::TRACKED {
+            if let Some((stamps, moment)) = fetch.stamps {
+                stamps.changed.mark(right.row(), moment);
+            }
+        }
+        fetch.values.write(right)
+    }
+}
+
+impl<T: Component> ColumnData for &mut T {
+    type Columns<'w> = &'w mut [T];
+
+    #[inline]
+    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Columns<'a> {
+        if T::TRACKED {
+            if let Some((stamps, moment)) = fetch.stamps {
+                stamps.changed.mark_run(right.rows(), moment);
+            }
+        }
+        fetch.values.write_run(&right)
+    }
+}

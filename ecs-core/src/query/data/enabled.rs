@@ -1,0 +1,127 @@
+//! The enabled bit of a component.
+
+use core::marker::PhantomData;
+
+use super::{
+    Access, Archetype, Chunks, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, Sealed,
+    TermSlot, TermState,
+};
+use crate::component::Component;
+use crate::storage::{EnableBits, RowAddress};
+
+/// Asks whether `T` is enabled, in every row that has it: the bit narrows nothing.
+#[derive(Debug)]
+pub struct Enabled<T>(PhantomData<fn() -> T>);
+
+/// Like [`Enabled`], and may switch it. Which rows the pass visits was settled when the chunk was
+/// entered.
+#[derive(Debug)]
+pub struct EnabledMut<T>(PhantomData<fn() -> T>);
+
+impl<T> Sealed for Enabled<T> {}
+impl<T> Sealed for EnabledMut<T> {}
+
+/// The enabled bit of one component of one entity.
+#[derive(Debug, Clone, Copy)]
+pub struct EnabledBit<'w> {
+    bits: &'w EnableBits,
+    address: RowAddress,
+}
+
+impl EnabledBit<'_> {
+    pub(crate) fn set(&self, enabled: bool) -> bool {
+        self.bits.set(self.address.chunk, self.address.row, enabled)
+    }
+
+    /// Whether the component is enabled now.
+    #[must_use]
+    pub fn get(&self) -> bool {
+        self.bits.get(self.address.chunk, self.address.row)
+    }
+}
+
+/// The enabled bit of one component of one entity, with the right to flip it.
+#[derive(Debug)]
+pub struct EnabledBitMut<'w>(EnabledBit<'w>);
+
+impl EnabledBitMut<'_> {
+    /// Whether the component is enabled now.
+    #[must_use]
+    pub fn get(&self) -> bool {
+        self.0.get()
+    }
+
+    /// Switches the component on or off; returns what it was.
+    pub fn set(&mut self, enabled: bool) -> bool {
+        self.0.set(enabled)
+    }
+}
+
+/// The bits of one chunk.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct BitsFetch<'w>(Option<(&'w EnableBits, usize)>);
+
+impl<'w> BitsFetch<'w> {
+    fn new(slot: &TermSlot, chunks: &'w Chunks, chunk: usize) -> Self {
+        Self(slot.bits.map(|slot| (chunks.bits(slot as usize), chunk)))
+    }
+
+    pub(crate) fn bit(&self, row: usize) -> EnabledBit<'w> {
+        let (bits, chunk) = self.0.expect("only enableable components match");
+        EnabledBit { bits, address: RowAddress { chunk, row } }
+    }
+}
+
+// It gives access to bits, which are atomics, and to no values.
+macro_rules! enabled_data {
+    ($name:ident, $item:ident, $add:ident, $make:expr) => {
+        impl<T: Component> QueryData for $name<T> {
+            type Item<'w> = $item<'w>;
+            type State = TermState<$name<T>>;
+            type Slots = TermSlot;
+            type Fetch<'w> = BitsFetch<'w>;
+
+            fn state(ids: &mut IdSource<'_>) -> Self::State {
+                const { assert!(T::ENABLEABLE, "the component is not enableable") };
+                TermState::new(ids.id::<T>())
+            }
+
+            fn access(state: &Self::State, access: &mut Access) {
+                access.$add(state.0);
+            }
+
+            fn slots(state: &Self::State, archetype: &Archetype) -> Option<TermSlot> {
+                TermSlot::find(state.0, archetype)
+            }
+
+            #[inline]
+            fn rows(_slots: &TermSlot, _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
+
+            #[inline]
+            fn fetch<'w>(
+                slots: &TermSlot,
+                chunks: &'w Chunks,
+                chunk: usize,
+                _moment: Moment,
+            ) -> BitsFetch<'w> {
+                BitsFetch::new(slots, chunks, chunk)
+            }
+
+            #[inline]
+            fn nothing<'w>() -> BitsFetch<'w> {
+                BitsFetch(None)
+            }
+
+            #[inline]
+            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a> {
+                ($make)(fetch.bit(right.row()))
+            }
+        }
+    };
+}
+
+enabled_data!(Enabled, EnabledBit, add_bit_read, |bit| bit);
+enabled_data!(EnabledMut, EnabledBitMut, add_bit_write, EnabledBitMut);
+
+impl<T: Component> ReadOnly for Enabled<T> {}

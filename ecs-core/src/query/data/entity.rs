@@ -1,0 +1,83 @@
+//! The handle of the row's entity, and nothing at all.
+
+use super::{
+    Access, Archetype, Chunks, ColumnData, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows,
+    RunRight, Sealed,
+};
+use crate::entity::Entity;
+
+impl Sealed for Entity {}
+impl Sealed for () {}
+
+impl QueryData for Entity {
+    type Item<'w> = Self;
+    type State = ();
+    type Slots = ();
+    type Fetch<'w> = &'w [Self];
+
+    fn state(_ids: &mut IdSource<'_>) {}
+
+    fn access((): &(), _access: &mut Access) {}
+
+    fn slots((): &(), _archetype: &Archetype) -> Option<()> {
+        Some(())
+    }
+
+    #[inline]
+    fn rows((): &(), _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
+
+    #[inline]
+    fn fetch<'w>((): &(), chunks: &'w Chunks, chunk: usize, _moment: Moment) -> &'w [Self] {
+        chunks.entities(chunk)
+    }
+
+    #[inline]
+    fn nothing<'w>() -> Self::Fetch<'w> {
+        &[]
+    }
+
+    #[inline]
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a> {
+        fetch[right.row()]
+    }
+}
+
+impl ColumnData for Entity {
+    type Columns<'w> = &'w [Self];
+
+    #[inline]
+    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Columns<'a> {
+        &fetch[right.rows()]
+    }
+}
+
+impl ReadOnly for Entity {}
+
+impl QueryData for () {
+    type Item<'w> = ();
+    type State = ();
+    type Slots = ();
+    type Fetch<'w> = ();
+
+    fn state(_ids: &mut IdSource<'_>) {}
+
+    fn access((): &(), _access: &mut Access) {}
+
+    fn slots((): &(), _archetype: &Archetype) -> Option<()> {
+        Some(())
+    }
+
+    #[inline]
+    fn rows((): &(), _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
+
+    #[inline]
+    fn fetch<'w>((): &(), _chunks: &'w Chunks, _chunk: usize, _moment: Moment) -> Self::Fetch<'w> {}
+
+    #[inline]
+    fn nothing<'w>() -> Self::Fetch<'w> {}
+
+    #[inline]
+    fn item<'a, 'w: 'a>(_fetch: &Self::Fetch<'w>, _right: RowRight<'a>) -> Self::Item<'a> {}
+}
+
+impl ReadOnly for () {}

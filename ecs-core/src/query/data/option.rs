@@ -1,0 +1,68 @@
+//! What a row may have or not.
+
+use super::{
+    Access, Archetype, Chunks, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, Sealed,
+    WrapState,
+};
+
+impl<Q: Sealed> Sealed for Option<Q> {}
+
+impl<Q: QueryData> QueryData for Option<Q> {
+    type Item<'w> = Option<Q::Item<'w>>;
+    type State = WrapState<Option<()>, Q::State>;
+    type Slots = Option<Q::Slots>;
+    /// The rows are those in which Q is there and enabled.
+    type Fetch<'w> = Option<(Q::Fetch<'w>, Rows, usize)>;
+
+    fn state(ids: &mut IdSource<'_>) -> Self::State {
+        WrapState::new(Q::state(ids))
+    }
+
+    fn access(state: &Self::State, access: &mut Access) {
+        Q::access(&state.0, access);
+    }
+
+    fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
+        Some(Q::slots(&state.0, archetype))
+    }
+
+    #[inline]
+    fn rows(_slots: &Self::Slots, _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
+
+    fn fetch<'w>(
+        slots: &Self::Slots,
+        chunks: &'w Chunks,
+        chunk: usize,
+        moment: Moment,
+    ) -> Self::Fetch<'w> {
+        let slots = slots.as_ref()?;
+        let mut rows = Rows::All;
+        Q::rows(slots, chunks, chunk, &mut rows);
+        if matches!(rows, Rows::None) {
+            return None;
+        }
+        Some((Q::fetch(slots, chunks, chunk, moment), rows, chunks.len(chunk)))
+    }
+
+    fn lookup<'w>(
+        slots: &Self::Slots,
+        chunks: &'w Chunks,
+        chunk: usize,
+        moment: Moment,
+    ) -> Self::Fetch<'w> {
+        let slots = slots.as_ref()?;
+        Some((Q::lookup(slots, chunks, chunk, moment), Rows::All, chunks.len(chunk)))
+    }
+
+    fn nothing<'w>() -> Self::Fetch<'w> {
+        None
+    }
+
+    #[inline]
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a> {
+        let (fetch, rows, len) = fetch.as_ref()?;
+        rows.contains(right.row(), *len).then(|| Q::item(fetch, right))
+    }
+}
+
+impl<Q: ReadOnly> ReadOnly for Option<Q> {}

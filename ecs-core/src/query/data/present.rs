@@ -1,0 +1,82 @@
+//! What is there, whether it is enabled or not.
+
+use core::marker::PhantomData;
+
+use super::{
+    Access, Archetype, Chunks, ColumnData, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows,
+    RunRight, Sealed, WrapState,
+};
+
+/// As data, `Present<&T>` or `Present<&mut T>`: the value, whatever the bit says. As a filter,
+/// `Present<T>`: the entity has `T`, enabled or not.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component)] #[component(enableable)] struct Burning(u32);
+/// let mut world = World::new();
+/// let imp = world.spawn(Burning(3));
+/// world.set_enabled::<Burning>(imp, false)?;
+/// assert_eq!(world.query::<&Burning>().count(), 0);
+/// assert_eq!(world.query::<Present<&Burning>>().map(|burning| burning.0).sum::<u32>(), 3);
+/// assert_eq!(world.query_filtered::<Entity, Present<Burning>>().count(), 1);
+/// # Ok::<(), ecs_core::ComponentError>(())
+/// ```
+#[derive(Debug)]
+pub struct Present<T>(PhantomData<fn() -> T>);
+
+impl<T> Sealed for Present<T> {}
+
+impl<Q: QueryData> QueryData for Present<Q> {
+    type Item<'w> = Q::Item<'w>;
+    type State = WrapState<Present<()>, Q::State>;
+    type Slots = Q::Slots;
+    type Fetch<'w> = Q::Fetch<'w>;
+
+    fn state(ids: &mut IdSource<'_>) -> Self::State {
+        WrapState::new(Q::state(ids))
+    }
+
+    fn access(state: &Self::State, access: &mut Access) {
+        let mut inner = Access::default();
+        Q::access(&state.0, &mut inner);
+        access.add_without_bit_reads(&inner);
+    }
+
+    fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
+        Q::slots(&state.0, archetype)
+    }
+
+    #[inline]
+    fn rows(_slots: &Self::Slots, _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
+
+    #[inline]
+    fn fetch<'w>(
+        slots: &Self::Slots,
+        chunks: &'w Chunks,
+        chunk: usize,
+        moment: Moment,
+    ) -> Self::Fetch<'w> {
+        Q::lookup(slots, chunks, chunk, moment)
+    }
+
+    #[inline]
+    fn nothing<'w>() -> Self::Fetch<'w> {
+        Q::nothing()
+    }
+
+    #[inline]
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a> {
+        Q::item(fetch, right)
+    }
+}
+
+impl<Q: ColumnData> ColumnData for Present<Q> {
+    type Columns<'w> = Q::Columns<'w>;
+
+    #[inline]
+    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Columns<'a> {
+        Q::columns(fetch, right)
+    }
+}
+
+impl<Q: ReadOnly> ReadOnly for Present<Q> {}

@@ -1,0 +1,300 @@
+//! Components together with their versions.
+
+use core::fmt;
+use core::ops::{Deref, DerefMut};
+
+use super::{
+    Access, Archetype, ChunkVersions, Chunks, IdSource, Moment, QueryData, ReadOnly, RowRight,
+    Rows, Sealed, TermSlot, TermState, Values,
+};
+use crate::component::Component;
+use crate::storage::ColumnStamps;
+
+/// Where the versions of a component are in one chunk.
+#[derive(Clone, Copy, Debug)]
+struct Versions<'w> {
+    column: &'w ColumnStamps,
+    rows: Option<&'w ChunkVersions>,
+    moment: Moment,
+}
+
+impl<'w> Versions<'w> {
+    fn open(slot: &TermSlot, chunks: &'w Chunks, chunk: usize, moment: Moment) -> Self {
+        Self {
+            column: chunks.stamps(chunk, slot.column),
+            rows: slot.row_versions(chunks, chunk),
+            moment,
+        }
+    }
+
+    fn changed(&self, row: usize) -> u64 {
+        self.rows.map_or_else(|| self.column.changed(), |rows| rows.changed.get(row))
+    }
+
+    fn added(&self, row: usize) -> u64 {
+        self.rows.map_or_else(|| self.column.added(), |rows| rows.added.get(row))
+    }
+
+    #[inline]
+    fn mark(&self, row: usize) {
+        self.column.mark(self.moment.version);
+        if let Some(rows) = self.rows {
+            rows.changed.mark(row, self.moment);
+        }
+    }
+}
+
+/// A component to be read, which knows when it was changed and added.
+///
+/// Of a component that is not tracked it knows this chunk by chunk.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component)] #[component(tracked)] struct Health(u32);
+/// let mut world = World::new();
+/// let imps = world.spawn_batch((0..10).map(Health));
+/// let before = world.version();
+/// world.get_mut::<Health>(imps[3])?.0 = 0;
+/// let changed = world.query::<Ref<'_, Health>>().since(before).map(|health| health.is_changed());
+/// assert_eq!(changed.filter(|is_changed| *is_changed).count(), 1);
+/// # Ok::<(), ecs_core::ComponentError>(())
+/// ```
+pub struct Ref<'w, T> {
+    value: &'w T,
+    changed: u64,
+    added: u64,
+    since: u64,
+}
+
+impl<T> Ref<'_, T> {
+    /// Whether it was changed after the version that the query asks about.
+    #[must_use]
+    pub const fn is_changed(&self) -> bool {
+        self.changed > self.since
+    }
+
+    /// Whether the entity got it after the version that the query asks about.
+    #[must_use]
+    pub const fn is_added(&self) -> bool {
+        self.added > self.since
+    }
+
+    /// The version of its last change.
+    #[must_use]
+    pub const fn last_changed(&self) -> u64 {
+        self.changed
+    }
+
+    /// The version at which the entity got it.
+    #[must_use]
+    pub const fn added_at(&self) -> u64 {
+        self.added
+    }
+}
+
+impl<T> Clone for Ref<'_, T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Ref<'_, T> {}
+
+impl<T> Deref for Ref<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Ref<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Ref").field(self.value).finish()
+    }
+}
+
+/// A component to be written, which counts as changed only when it is: `&mut T` is stamped as it is
+/// handed out, this as it is dereferenced mutably.
+///
+/// Of a component that is not tracked, the whole chunk is stamped then.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, PartialEq)] #[component(tracked)] struct Health(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(Health));
+/// let before = world.version();
+/// world.query::<Mut<'_, Health>>().for_each(|mut health| {
+///     if health.0 == 3 {
+///         health.0 = 0;
+///     }
+/// });
+/// assert_eq!(world.query_filtered::<&Health, Changed<Health>>().since(before).count(), 1);
+/// ```
+pub struct Mut<'w, T> {
+    value: &'w mut T,
+    versions: Versions<'w>,
+    row: usize,
+}
+
+impl<'w, T> Mut<'w, T> {
+    /// Whether it was changed after the version that the query asks about.
+    #[must_use]
+    pub fn is_changed(&self) -> bool {
+        self.last_changed() > self.versions.moment.since
+    }
+
+    /// Whether the entity got it after the version that the query asks about.
+    #[must_use]
+    pub fn is_added(&self) -> bool {
+        self.added_at() > self.versions.moment.since
+    }
+
+    /// The version of its last change.
+    #[must_use]
+    pub fn last_changed(&self) -> u64 {
+        self.versions.changed(self.row)
+    }
+
+    /// The version at which the entity got it.
+    #[must_use]
+    pub fn added_at(&self) -> u64 {
+        self.versions.added(self.row)
+    }
+
+    /// The reference itself; the component counts as changed.
+    #[must_use]
+    pub fn into_inner(self) -> &'w mut T {
+        self.versions.mark(self.row);
+        self.value
+    }
+
+    /// Writes the value where it differs from what is there; whether it did.
+    pub fn set_if_neq(&mut self, value: T) -> bool
+    where
+        T: PartialEq,
+    {
+        let differs = *self.value != value;
+        if differs {
+            **self = value;
+        }
+        differs
+    }
+
+    /// The value, to be written without counting as changed.
+    pub fn bypass_change_detection(&mut self) -> &mut T {
+        self.value
+    }
+}
+
+impl<T> Deref for Mut<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T> DerefMut for Mut<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        self.versions.mark(self.row);
+        self.value
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Mut<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Mut").field(&self.value).finish()
+    }
+}
+
+impl<T> Sealed for Ref<'_, T> {}
+impl<T> Sealed for Mut<'_, T> {}
+
+macro_rules! versioned_data {
+    ($name:ident, $fetch:ident, $add:ident, |$values:ident, $right:ident, $versions:ident| $item:expr) => {
+        /// A column and its versions.
+        #[doc(hidden)]
+        #[derive(Debug)]
+        pub struct $fetch<'w, T> {
+            values: Values<'w, T>,
+            versions: Option<Versions<'w>>,
+        }
+
+        impl<T> Clone for $fetch<'_, T> {
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+
+        impl<T> Copy for $fetch<'_, T> {}
+
+        impl<T: Component> QueryData for $name<'_, T> {
+            type Item<'w> = $name<'w, T>;
+            type State = TermState<$name<'static, T>>;
+            type Slots = TermSlot;
+            type Fetch<'w> = $fetch<'w, T>;
+
+            fn state(ids: &mut IdSource<'_>) -> Self::State {
+                TermState::new(ids.id::<T>())
+            }
+
+            fn access(state: &Self::State, access: &mut Access) {
+                access.$add(state.0);
+                if T::ENABLEABLE {
+                    access.add_bit_read(state.0);
+                }
+            }
+
+            fn slots(state: &Self::State, archetype: &Archetype) -> Option<TermSlot> {
+                TermSlot::find(state.0, archetype)
+            }
+
+            #[inline]
+            fn rows(slots: &TermSlot, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
+                slots.keep_enabled(chunks, chunk, rows);
+            }
+
+            #[inline]
+            fn fetch<'w>(
+                slots: &TermSlot,
+                chunks: &'w Chunks,
+                chunk: usize,
+                moment: Moment,
+            ) -> Self::Fetch<'w> {
+                $fetch {
+                    values: Values::open(chunks, chunk, slots.column),
+                    versions: Some(Versions::open(slots, chunks, chunk, moment)),
+                }
+            }
+
+            fn nothing<'w>() -> Self::Fetch<'w> {
+                $fetch { values: Values::nothing(), versions: None }
+            }
+
+            #[inline]
+            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, $right: RowRight<'a>) -> Self::Item<'a> {
+                let $values = fetch.values;
+                let $versions = fetch.versions.expect("a chunk was opened");
+                $item
+            }
+        }
+    };
+}
+
+versioned_data!(Ref, RefFetch, add_read, |values, right, versions| Ref {
+    value: values.read(right),
+    changed: versions.changed(right.row()),
+    added: versions.added(right.row()),
+    since: versions.moment.since,
+});
+
+versioned_data!(Mut, MutFetch, add_write, |values, right, versions| Mut {
+    value: values.write(right),
+    versions,
+    row: right.row(),
+});
+
+impl<T: Component> ReadOnly for Ref<'_, T> {}

@@ -1,0 +1,90 @@
+//! Several things at once. That they do not give the same component twice, once of them mutably, is
+//! checked when the plan is made (I-11).
+
+use super::{
+    Access, Archetype, Chunks, ColumnData, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows,
+    RunRight, Sealed,
+};
+
+macro_rules! tuple_data {
+    ($(($name:ident $var:ident)),*) => {
+        impl<$($name: Sealed),*> Sealed for ($($name,)*) {}
+
+        impl<$($name: QueryData),*> QueryData for ($($name,)*) {
+            type Item<'w> = ($($name::Item<'w>,)*);
+            type State = ($($name::State,)*);
+            type Slots = ($($name::Slots,)*);
+            type Fetch<'w> = ($($name::Fetch<'w>,)*);
+
+            fn state(ids: &mut IdSource<'_>) -> Self::State {
+                ($($name::state(ids),)*)
+            }
+
+            fn access(state: &Self::State, access: &mut Access) {
+                let ($($var,)*) = state;
+                $($name::access($var, access);)*
+            }
+
+            fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
+                let ($($var,)*) = state;
+                Some(($($name::slots($var, archetype)?,)*))
+            }
+
+            #[inline]
+            fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
+                let ($($var,)*) = slots;
+                $($name::rows($var, chunks, chunk, rows);)*
+            }
+
+            #[inline]
+            fn fetch<'w>(
+                slots: &Self::Slots,
+                chunks: &'w Chunks,
+                chunk: usize,
+                moment: Moment,
+            ) -> Self::Fetch<'w> {
+                let ($($var,)*) = slots;
+                ($($name::fetch($var, chunks, chunk, moment),)*)
+            }
+
+            #[inline]
+            fn lookup<'w>(
+                slots: &Self::Slots,
+                chunks: &'w Chunks,
+                chunk: usize,
+                moment: Moment,
+            ) -> Self::Fetch<'w> {
+                let ($($var,)*) = slots;
+                ($($name::lookup($var, chunks, chunk, moment),)*)
+            }
+
+            #[inline]
+            fn nothing<'w>() -> Self::Fetch<'w> {
+                ($($name::nothing(),)*)
+            }
+
+            #[inline]
+            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a> {
+                let ($($var,)*) = fetch;
+                ($($name::item($var, right),)*)
+            }
+        }
+
+        impl<$($name: ColumnData),*> ColumnData for ($($name,)*) {
+            type Columns<'w> = ($($name::Columns<'w>,)*);
+
+            #[inline]
+            fn columns<'a, 'w: 'a>(
+                fetch: &Self::Fetch<'w>,
+                right: RunRight<'a>,
+            ) -> Self::Columns<'a> {
+                let ($($var,)*) = fetch;
+                ($($name::columns($var, right.clone()),)*)
+            }
+        }
+
+        impl<$($name: ReadOnly),*> ReadOnly for ($($name,)*) {}
+    };
+}
+
+crate::tuples::for_each_tuple!(tuple_data);

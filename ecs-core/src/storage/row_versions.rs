@@ -1,0 +1,371 @@
+//! When each row of a tracked component was changed, and when it came.
+
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+use super::column_versions::Moment;
+use crate::mask::Rows;
+use crate::sync::{AtomicU64, Ordering};
+
+/// The versions of the rows of one tracked component, in all chunks of one archetype: outside the
+/// blocks, so that looking for what has changed touches no value.
+#[derive(Debug, Default)]
+pub(crate) struct RowVersions {
+    chunks: Vec<ChunkVersions>,
+    /// Memory for the next chunk.
+    spare: Option<ChunkVersions>,
+}
+
+/// The versions of the rows of one chunk.
+#[derive(Debug)]
+pub struct ChunkVersions {
+    /// When each value was last handed out to be written, or replaced.
+    pub(crate) changed: Stamps,
+    /// When the entity got the component.
+    pub(crate) added: Stamps,
+}
+
+/// A version per row, with a summary of every 64 rows.
+///
+/// ```text
+/// rows    [ 3  3  9  0 ...             ]     64 stamps each
+/// groups  [ newest 9 floor 3 low 9 mask 0b100 ][ ... ]
+/// ```
+///
+/// Who asks for the rows above a version that is at least the floor, and below `low`, has the
+/// answer in the mask; only older questions have to look at the stamps.
+///
+/// All accesses are relaxed: a stamp says that something was written, it publishes nothing. Who
+/// asks is ordered after the writer by the schedule, or by `&mut World`.
+#[derive(Debug)]
+pub(crate) struct Stamps {
+    rows: Box<[AtomicU64]>,
+    groups: Box<[Group]>,
+}
+
+/// What is known about 64 rows (I-14).
+#[derive(Debug)]
+struct Group {
+    /// No row has a stamp above this.
+    newest: AtomicU64,
+    /// Every row with a stamp above this has its bit set.
+    floor: AtomicU64,
+    /// Every row whose bit is set has at least this stamp.
+    low: AtomicU64,
+    mask: AtomicU64,
+}
+
+const GROUP: usize = 64;
+
+impl Default for Group {
+    fn default() -> Self {
+        Self {
+            newest: AtomicU64::new(0),
+            floor: AtomicU64::new(0),
+            low: AtomicU64::new(u64::MAX),
+            mask: AtomicU64::new(0),
+        }
+    }
+}
+
+impl Group {
+    /// Enters rows that were just stamped with a version above their own.
+    #[inline]
+    fn mark(&self, bits: u64, moment: Moment) {
+        let version = moment.version;
+        let newest = self.newest.load(Ordering::Relaxed);
+        if version > newest {
+            self.newest.store(version, Ordering::Relaxed);
+            // Nobody is going to ask about less than what is there: begin a new mask. Not where
+            // others may be marking at the same time, who would lose their bits.
+            if newest <= moment.settled && !moment.shared {
+                self.floor.store(newest, Ordering::Relaxed);
+                self.low.store(version, Ordering::Relaxed);
+                self.mask.store(bits, Ordering::Relaxed);
+                return;
+            }
+        }
+        // Those who share a moment store the same.
+        if version < self.low.load(Ordering::Relaxed) {
+            self.low.store(version, Ordering::Relaxed);
+        }
+        if moment.shared {
+            _ = self.mask.fetch_or(bits, Ordering::Relaxed);
+        } else {
+            self.mask.store(self.mask.load(Ordering::Relaxed) | bits, Ordering::Relaxed);
+        }
+    }
+
+    fn enter(&mut self, bit: u64, version: u64) {
+        let newest = self.newest.get_mut();
+        *newest = version.max(*newest);
+        if version > *self.floor.get_mut() {
+            *self.mask.get_mut() |= bit;
+            let low = self.low.get_mut();
+            *low = version.min(*low);
+        } else {
+            *self.mask.get_mut() &= !bit;
+        }
+    }
+}
+
+impl Stamps {
+    fn new(capacity: usize) -> Self {
+        Self {
+            rows: (0..capacity).map(|_| AtomicU64::new(0)).collect(),
+            groups: (0..capacity.div_ceil(GROUP)).map(|_| Group::default()).collect(),
+        }
+    }
+
+    /// The version of one row.
+    #[inline]
+    pub(crate) fn get(&self, row: usize) -> u64 {
+        self.rows[row].load(Ordering::Relaxed)
+    }
+
+    /// Stamps a row. One that was stamped later stays as it is.
+    #[inline]
+    pub(crate) fn mark(&self, row: usize, moment: Moment) {
+        let stamp = &self.rows[row];
+        if stamp.load(Ordering::Relaxed) < moment.version {
+            stamp.store(moment.version, Ordering::Relaxed);
+            self.groups[row / GROUP].mark(1 << (row % GROUP), moment);
+        }
+    }
+
+    /// Stamps a run of rows.
+    pub(crate) fn mark_run(&self, rows: core::ops::Range<usize>, moment: Moment) {
+        let mut start = rows.start;
+        while start < rows.end {
+            let end = rows.end.min((start / GROUP + 1) * GROUP);
+            let mut bits = 0;
+            for row in start..end {
+                let stamp = &self.rows[row];
+                if stamp.load(Ordering::Relaxed) < moment.version {
+                    stamp.store(moment.version, Ordering::Relaxed);
+                    bits |= 1 << (row % GROUP);
+                }
+            }
+            if bits != 0 {
+                self.groups[start / GROUP].mark(bits, moment);
+            }
+            start = end;
+        }
+    }
+
+    /// Writes the stamp of a row that has just come to its place.
+    fn set(&mut self, row: usize, version: u64) {
+        *self.rows[row].get_mut() = version;
+        self.groups[row / GROUP].enter(1 << (row % GROUP), version);
+    }
+
+    /// Takes a row out, and tells its stamp.
+    fn take(&mut self, row: usize) -> u64 {
+        *self.groups[row / GROUP].mask.get_mut() &= !(1 << (row % GROUP));
+        core::mem::take(self.rows[row].get_mut())
+    }
+
+    fn clear(&mut self) {
+        self.rows.iter_mut().for_each(|row| *row.get_mut() = 0);
+        self.groups.iter_mut().for_each(|group| *group = Group::default());
+    }
+
+    /// Narrows the rows of a chunk with `len` rows to those that were stamped after `since`.
+    #[inline]
+    pub(crate) fn keep_after(&self, since: u64, len: usize, rows: &mut Rows) {
+        rows.keep_words(len, |index| self.after(index, since));
+    }
+
+    /// A bit for each of 64 rows: whether it was stamped after `since`.
+    #[inline]
+    fn after(&self, index: usize, since: u64) -> u64 {
+        let Group { newest, floor, low, mask } = &self.groups[index];
+        let any = newest.load(Ordering::Relaxed) > since;
+        let floor_is_past = floor.load(Ordering::Relaxed) <= since;
+        let mask_is_later = since < low.load(Ordering::Relaxed);
+        let mask = mask.load(Ordering::Relaxed);
+        // Without branches of its own: whether a group has changed is a matter of chance, that its
+        // mask is the answer is the rule.
+        if !any | (floor_is_past & mask_is_later) {
+            return if any { mask } else { 0 };
+        }
+        self.compare(index, since, if floor_is_past { mask } else { u64::MAX })
+    }
+
+    /// The slow way: looks at the stamps of the candidates.
+    #[cold]
+    fn compare(&self, index: usize, since: u64, candidates: u64) -> u64 {
+        let start = index * GROUP;
+        let stamps = &self.rows[start..self.rows.len().min(start + GROUP)];
+        let mut found = 0;
+        for (bit, stamp) in stamps.iter().enumerate() {
+            // Versions are far below 2^63, so that the sign tells which is greater.
+            let later = since.wrapping_sub(stamp.load(Ordering::Relaxed)) >> 63;
+            found |= later << bit;
+        }
+        found & candidates
+    }
+
+    /// Whether the summaries are true (I-14), for a chunk with this many rows.
+    fn check(&self, len: usize, version: u64) -> bool {
+        let group_holds = |(index, group): (usize, &Group)| {
+            let [newest, floor, low, mask] = [&group.newest, &group.floor, &group.low, &group.mask]
+                .map(|word| word.load(Ordering::Relaxed));
+            let start = index * GROUP;
+            let stamps = &self.rows[start..self.rows.len().min(start + GROUP)];
+            newest <= version
+                && stamps.iter().enumerate().all(|(bit, stamp)| {
+                    let stamp = stamp.load(Ordering::Relaxed);
+                    let is_set = mask & (1 << bit) != 0;
+                    let is_row = start + bit < len;
+                    stamp <= newest
+                        && (stamp <= floor || is_set)
+                        && (!is_set || (is_row && stamp >= low))
+                        && (is_row == (stamp > 0))
+                })
+        };
+        self.groups.iter().enumerate().all(group_holds)
+    }
+}
+
+impl RowVersions {
+    /// Makes sure that there is memory for one more chunk.
+    pub(crate) fn reserve_chunk(&mut self, capacity: usize) {
+        self.chunks.reserve(1);
+        let stamps = || Stamps::new(capacity);
+        self.spare = Some(ChunkVersions { changed: stamps(), added: stamps() });
+    }
+
+    /// Makes room for one more chunk, with no rows, for which memory was reserved.
+    pub(crate) fn push_chunk(&mut self) {
+        self.chunks.push(self.spare.take().expect("the memory is reserved first"));
+    }
+
+    /// Takes away the last chunk, which has no rows.
+    pub(crate) fn pop_chunk(&mut self) {
+        self.chunks.pop();
+    }
+
+    /// The versions of one chunk.
+    #[inline]
+    pub(crate) fn chunk(&self, chunk: usize) -> &ChunkVersions {
+        &self.chunks[chunk]
+    }
+
+    /// Enters rows that have the component from now on.
+    pub(crate) fn push_rows(&mut self, chunk: usize, rows: core::ops::Range<usize>, version: u64) {
+        for row in rows {
+            self.set(chunk, row, version, version);
+        }
+    }
+
+    /// Writes both versions of a row.
+    pub(crate) fn set(&mut self, chunk: usize, row: usize, changed: u64, added: u64) {
+        let versions = &mut self.chunks[chunk];
+        versions.changed.set(row, changed);
+        versions.added.set(row, added);
+    }
+
+    /// Takes out the last row of a chunk; returns its versions, changed and added.
+    pub(crate) fn pop_row(&mut self, chunk: usize, row: usize) -> (u64, u64) {
+        let versions = &mut self.chunks[chunk];
+        (versions.changed.take(row), versions.added.take(row))
+    }
+
+    /// Gives rows the versions that as many other rows have, which come later and do not overlap.
+    pub(crate) fn move_rows(
+        &mut self,
+        chunk: usize,
+        rows: core::ops::Range<usize>,
+        other: usize,
+        from: usize,
+    ) {
+        for (offset, row) in rows.enumerate() {
+            let ChunkVersions { changed, added } = &self.chunks[other];
+            let (changed, added) = (changed.get(from + offset), added.get(from + offset));
+            self.set(chunk, row, changed, added);
+        }
+    }
+
+    /// Takes out the last rows of a chunk.
+    pub(crate) fn pop_rows(&mut self, chunk: usize, rows: core::ops::Range<usize>) {
+        for row in rows {
+            _ = self.pop_row(chunk, row);
+        }
+    }
+
+    /// Takes out every row.
+    pub(crate) fn clear(&mut self) {
+        for versions in &mut self.chunks {
+            versions.changed.clear();
+            versions.added.clear();
+        }
+    }
+
+    /// Whether all that is known about a chunk of `len` rows is true.
+    pub(crate) fn check(&self, chunk: usize, len: usize, version: u64) -> bool {
+        let ChunkVersions { changed, added } = &self.chunks[chunk];
+        changed.check(len, version) && added.check(len, version)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::random::RandomStream;
+
+    const LEN: usize = 150;
+
+    fn found(stamps: &Stamps, since: u64) -> Vec<usize> {
+        let mut rows = Rows::All;
+        stamps.keep_after(since, LEN, &mut rows);
+        (0..LEN).filter(|&row| rows.contains(row, LEN)).collect()
+    }
+
+    #[test]
+    fn what_is_found_is_what_the_stamps_say_whoever_asked_before() {
+        let mut random = RandomStream::new(7);
+        let mut stamps = Stamps::new(LEN);
+        let mut model = [1_u64; LEN];
+        (0..LEN).for_each(|row| stamps.set(row, 1));
+        let mut version = 1;
+        for _ in 0..if cfg!(miri) { 40 } else { 2000 } {
+            let next = |random: &mut RandomStream, below: usize| {
+                usize::try_from(random.next_u64() % below as u64).expect("small")
+            };
+            version += next(&mut random, 3) as u64;
+            // A turn that comes late stamps with less than was stamped before.
+            let moment = Moment {
+                version: version.saturating_sub(next(&mut random, 3) as u64).max(1),
+                since: 0,
+                settled: version.saturating_sub(next(&mut random, 6) as u64),
+                shared: next(&mut random, 4) == 0,
+            };
+            let row = next(&mut random, LEN);
+            match next(&mut random, 4) {
+                0 => {
+                    let rows = row..LEN.min(row + 1 + next(&mut random, 80));
+                    stamps.mark_run(rows.clone(), moment);
+                    model[rows].iter_mut().for_each(|stamp| *stamp = moment.version.max(*stamp));
+                }
+                1 => {
+                    let last = stamps.take(LEN - 1);
+                    assert_eq!(last, model[LEN - 1]);
+                    stamps.set(row, last);
+                    stamps.set(LEN - 1, moment.version);
+                    model[row] = last;
+                    model[LEN - 1] = moment.version;
+                }
+                _ => {
+                    stamps.mark(row, moment);
+                    model[row] = moment.version.max(model[row]);
+                }
+            }
+            assert!(stamps.check(LEN, version));
+            for since in [0, version.saturating_sub(4), version - 1, version] {
+                let expected: Vec<usize> = (0..LEN).filter(|&row| model[row] > since).collect();
+                assert_eq!(found(&stamps, since), expected, "since {since} at {version}");
+            }
+        }
+    }
+}
