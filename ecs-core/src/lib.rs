@@ -77,12 +77,12 @@ pub use archetype::{Archetype, ArchetypeId};
 pub use bundle::Bundle;
 pub use commands::{CommandBuffer, Playback};
 pub use component::{
-    Buffer, BufferElement, BufferIntoIter, BytesFn, CloneFn, CloneValueFn, Component,
-    ComponentDescriptor, ComponentId, ComponentInfo, ComponentSet, DropValueFn, HashFn,
-    MapEntities, MapEntitiesFn,
+    Buffer, BufferElement, BufferIntoIter, BytesFn, ChunkComponent, CloneFn, CloneValueFn,
+    Component, ComponentDescriptor, ComponentId, ComponentInfo, ComponentSet, DropValueFn, HashFn,
+    MapEntities, MapEntitiesFn, SharedComponent,
 };
 #[cfg(feature = "derive")]
-pub use ecs_core_derive::Component;
+pub use ecs_core_derive::{ChunkComponent, Component, SharedComponent};
 pub use entity::Entity;
 pub use error::{
     AccessConflict, BrokenInvariant, ByIdError, ClaimError, CommandFailure, CommandFailureReason,
@@ -92,11 +92,12 @@ pub use error::{
 pub use hash::StateHasher;
 pub use name::Name;
 pub use query::{
-    Access, Added, BorrowedDynamicRows, BorrowedQuery, Changed, Chunk, ChunkIter, Claim, ClaimPlan,
-    ClaimView, ColumnData, Disabled, DynamicQuery, DynamicQueryBuilder, DynamicRow, DynamicRowIter,
-    DynamicRows, DynamicRun, Enabled, EnabledBit, EnabledBitMut, EnabledMut, Mut, Not, Or,
-    ParallelChunks, ParallelScratch, Present, Query, QueryData, QueryFilter, QueryPlan, ReadOnly,
-    Ref, RowIter, View, ViewPlan, With, Without,
+    Access, Added, BorrowedDynamicRows, BorrowedQuery, Changed, Chunk, ChunkIter, ChunkValue,
+    Claim, ClaimPlan, ClaimView, ColumnData, Disabled, DynamicQuery, DynamicQueryBuilder,
+    DynamicRow, DynamicRowIter, DynamicRows, DynamicRun, Enabled, EnabledBit, EnabledBitMut,
+    EnabledMut, Mut, Not, Or, ParallelChunks, ParallelScratch, Present, Query, QueryData,
+    QueryFilter, QueryPlan, ReadOnly, Ref, RowIter, Shared, View, ViewPlan, With, WithChunkValue,
+    WithShared, Without, WithoutShared,
 };
 pub use random::RandomStream;
 pub use world::{
@@ -118,13 +119,14 @@ pub mod __private {
 /// The names that most users need.
 pub mod prelude {
     #[cfg(feature = "derive")]
-    pub use ecs_core_derive::Component;
+    pub use ecs_core_derive::{ChunkComponent, Component, SharedComponent};
 
     pub use crate::commands::CommandBuffer;
-    pub use crate::component::{Buffer, Component};
+    pub use crate::component::{Buffer, ChunkComponent, Component, SharedComponent};
     pub use crate::entity::Entity;
     pub use crate::query::{
-        Added, Changed, Disabled, Enabled, EnabledMut, Mut, Not, Or, Present, Ref, With, Without,
+        Added, Changed, ChunkValue, Disabled, Enabled, EnabledMut, Mut, Not, Or, Present, Ref,
+        Shared, With, Without,
     };
     pub use crate::random::RandomStream;
     pub use crate::world::World;

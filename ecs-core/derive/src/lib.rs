@@ -15,6 +15,30 @@ pub fn derive_component(input: TokenStream) -> TokenStream {
     expand(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
+/// Implements `ecs_core::SharedComponent`.
+#[proc_macro_derive(SharedComponent)]
+pub fn derive_shared_component(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    bodiless(&input, "SharedComponent").into()
+}
+
+/// Implements `ecs_core::ChunkComponent`.
+#[proc_macro_derive(ChunkComponent)]
+pub fn derive_chunk_component(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    bodiless(&input, "ChunkComponent").into()
+}
+
+/// Implements a trait of `ecs_core` that asks for nothing but its bounds.
+fn bodiless(input: &DeriveInput, of: &str) -> Tokens {
+    let (name, of) = (&input.ident, Ident::new(of, Span::call_site()));
+    let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
+    quote! {
+        #[automatically_derived]
+        impl #impl_generics ::ecs_core::#of for #name #type_generics #where_clause {}
+    }
+}
+
 fn expand(input: &DeriveInput) -> Result<Tokens> {
     let options = Options::read(input)?;
     let map_entities = map_entities(&input.data)?;

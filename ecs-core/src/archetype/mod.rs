@@ -10,9 +10,9 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::alloc::Layout;
 
-use crate::component::{ComponentId, ComponentInfo, ComponentSet, Duties, Registry};
+use crate::component::{ComponentId, ComponentInfo, ComponentSet, Duties, Kind, Registry};
 use crate::entity::Entity;
-use crate::storage::{Chunks, Moment, RowAddress};
+use crate::storage::{Chunks, Moment, OuterValues, RowAddress};
 
 pub(crate) use index::Archetypes;
 pub(crate) use rows::ForgottenRows;
@@ -76,6 +76,7 @@ impl Archetype {
             })
             .collect();
         let layouts: Vec<Layout> = columns.iter().map(|column| column.info.layout).collect();
+        let outer = outer_values(&columns);
         let needs_drop = columns.iter().any(|column| column.info.erased.drop.is_some());
         let duties =
             columns.iter().fold(Duties::NONE, |duties, column| duties.and(column.info.duties));
@@ -83,7 +84,7 @@ impl Archetype {
             id,
             components,
             columns,
-            chunks: Chunks::new(id.0, &layouts, enableable_count, tracked_count),
+            chunks: Chunks::new(id.0, &layouts, enableable_count, tracked_count, outer),
             needs_drop,
             duties,
         }
@@ -164,4 +165,17 @@ impl Archetype {
     pub(crate) fn column_of(&self, component: ComponentId) -> Option<usize> {
         self.components.position(component)
     }
+}
+
+/// What the rows of these components have in common.
+fn outer_values(columns: &[Column]) -> OuterValues {
+    let (mut shared, mut chunk_types) = (Vec::new(), Vec::new());
+    for column in columns {
+        match &column.info.kind {
+            Kind::Shared(value) => shared.push(value.clone()),
+            Kind::Chunk(unset) => chunk_types.push(unset.clone()),
+            Kind::Type(_) | Kind::Bytes | Kind::Functions | Kind::Vacant => {}
+        }
+    }
+    OuterValues::new(shared, chunk_types)
 }

@@ -7,10 +7,10 @@
 use core::ops::Range;
 
 use super::Archetype;
-use crate::component::ComponentInfo;
+use crate::component::{ComponentInfo, Kind};
 use crate::entity::Entity;
 use crate::hash::StateHasher;
-use crate::storage::RowAddress;
+use crate::storage::{EmptiedValues, RowAddress};
 
 impl Archetype {
     /// The first component that cannot be cloned, if there is one.
@@ -20,6 +20,9 @@ impl Archetype {
 
     /// Takes one value into the state hash, if its component can be.
     pub(crate) fn hash_value(&self, address: RowAddress, column: usize, hasher: &mut StateHasher) {
+        if let Kind::Shared(shared) = &self.columns[column].info.kind {
+            hasher.write_u64(shared.hash);
+        }
         let value = self.chunks.row(address, column);
         if let Some(hash) = self.columns[column].info.erased.hash {
             // SAFETY: the function is that of the column's type (I-9), and the row, which `row` has
@@ -117,7 +120,8 @@ impl Archetype {
     /// Gives up all rows. The books are in order when this returns, and the values are dropped by
     /// [`drop_forgotten`](Self::drop_forgotten).
     pub(crate) fn forget_rows(&mut self) -> ForgottenRows {
-        ForgottenRows(self.chunks.forget_rows())
+        let (lens, emptied) = self.chunks.forget_rows();
+        ForgottenRows { lens, _emptied: emptied }
     }
 
     /// Drops the values of the rows that were given up.
@@ -140,7 +144,7 @@ struct DropChunks<'a> {
 
 impl DropChunks<'_> {
     fn run(&mut self) {
-        while let Some(&len) = self.forgotten.0.get(self.next) {
+        while let Some(&len) = self.forgotten.lens.get(self.next) {
             let chunk = self.next;
             self.next += 1;
             // SAFETY: made only by `drop_forgotten`: these rows were initialised (I-2) until they
@@ -159,9 +163,12 @@ impl Drop for DropChunks<'_> {
     }
 }
 
-/// How many rows each chunk had.
+/// How many rows each chunk had, and the chunks' own values, which are dropped with this.
 #[derive(Debug)]
-pub(crate) struct ForgottenRows(alloc::vec::Vec<usize>);
+pub(crate) struct ForgottenRows {
+    lens: alloc::vec::Vec<usize>,
+    _emptied: EmptiedValues,
+}
 
 /// A row whose first columns are initialised and belong to this value.
 #[derive(Debug)]

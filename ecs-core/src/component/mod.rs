@@ -6,6 +6,7 @@ mod duties;
 mod erased;
 mod registry;
 mod set;
+mod shared;
 
 use core::marker::PhantomData;
 
@@ -16,8 +17,11 @@ pub use buffer::{Buffer, BufferElement, BufferIntoIter};
 pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn};
 pub(crate) use duties::Duties;
 pub(crate) use erased::ErasedFns;
+pub(crate) use registry::Kind;
 pub use registry::{ComponentInfo, IdSource, Registry};
 pub use set::ComponentSet;
+pub use shared::{ChunkComponent, SharedComponent};
+pub(crate) use shared::{ChunkDefault, OwnedAny, SharedValue};
 
 /// Data that entities can have: any type that may be shared and sent between threads.
 ///

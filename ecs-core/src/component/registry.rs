@@ -1,9 +1,12 @@
 //! Which components a world has met, and what it knows about each.
 
+mod outer;
+
 use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::any::TypeId;
 
+use super::shared::{ChunkComponent, ChunkDefault, SharedAny, SharedComponent, SharedValue};
 use super::{Component, ComponentDescriptor, ComponentId, Duties, ErasedFns};
 use crate::error::{RegisterError, UnknownComponent};
 use crate::hash::{BuildFibonacci, TypeMap};
@@ -18,6 +21,12 @@ pub(crate) enum Kind {
     Bytes,
     /// Values that were given functions at run time.
     Functions,
+    /// One value of a shared component: the entities that have it have this id, without a size.
+    Shared(SharedValue),
+    /// Says, without a size, that the chunks have a value.
+    Chunk(ChunkDefault),
+    /// A shared value that was given up. Its id waits for the next.
+    Vacant,
 }
 
 /// What a world knows about one component.
@@ -56,6 +65,14 @@ impl ComponentInfo {
         }
     }
 
+    /// The type of which this is one shared value, if it is one.
+    pub(crate) const fn shared_type(&self) -> Option<TypeId> {
+        match &self.kind {
+            Kind::Shared(shared) => Some(shared.of),
+            _ => None,
+        }
+    }
+
     /// Whether it was registered at run time as plain bytes, which
     /// [`World::insert_by_id`](crate::World::insert_by_id) and others ask for.
     #[must_use]
@@ -90,6 +107,13 @@ pub struct Registry {
     ids: TypeMap<ComponentId>,
     /// The first of each name: two types may call themselves the same.
     names: hashbrown::HashMap<Name, ComponentId, BuildFibonacci>,
+    /// Of each shared component, its values by their hash, which is kept: no user code runs while
+    /// a table is being rebuilt.
+    shared: TypeMap<hashbrown::HashTable<(u64, ComponentId)>>,
+    /// The markers of chunk components.
+    chunk_ids: TypeMap<ComponentId>,
+    /// The ids of shared values that were given up.
+    vacant: Vec<ComponentId>,
 }
 
 impl Registry {
@@ -160,7 +184,9 @@ impl Registry {
 
     /// What is known of a component whose id somebody brought.
     pub(crate) fn find(&self, id: ComponentId) -> Result<&ComponentInfo, UnknownComponent> {
-        self.infos.get(id.index()).ok_or(UnknownComponent { index: id.index() })
+        let info = self.infos.get(id.index());
+        let known = info.filter(|info| !matches!(info.kind, Kind::Vacant));
+        known.ok_or(UnknownComponent { index: id.index() })
     }
 
     /// The id of `T`, if the world has met it.
@@ -181,8 +207,18 @@ impl Registry {
                 return Err(("I-16", "plain bytes have something to drop"));
             }
         }
-        let types = self.infos.iter().filter(|info| info.type_id().is_some()).count();
-        if types == self.ids.len() { Ok(()) } else { Err(("I-9", "a type leads nowhere")) }
+        let count = |kind: fn(&Kind) -> bool| self.infos.iter().filter(|i| kind(&i.kind)).count();
+        if count(|kind| matches!(kind, Kind::Type(_))) != self.ids.len() {
+            return Err(("I-9", "a type leads nowhere"));
+        }
+        let listed = self.shared.values().map(hashbrown::HashTable::len).sum::<usize>();
+        if count(|kind| matches!(kind, Kind::Shared(_))) != listed {
+            return Err(("I-17", "a shared value is not listed, or listed twice"));
+        }
+        if count(|kind| matches!(kind, Kind::Vacant)) != self.vacant.len() {
+            return Err(("I-17", "the id of a shared value is lost"));
+        }
+        Ok(())
     }
 
     /// Has archetypes that are made from now on see to this.

@@ -1,6 +1,8 @@
 //! A query with the right to be asked.
 #![expect(unsafe_code, reason = "opens each chunk of a query once")]
 
+mod by_value;
+
 use alloc::vec::Vec;
 use core::fmt;
 

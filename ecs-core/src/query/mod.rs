@@ -15,6 +15,7 @@ mod filter;
 mod iter;
 #[cfg(all(test, loom))]
 mod loom_models;
+mod outer;
 mod parallel;
 mod plan;
 mod view;
@@ -38,6 +39,7 @@ pub use dynamic::{DynamicQuery, DynamicQueryBuilder};
 pub use dynamic_rows::{BorrowedDynamicRows, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun};
 pub use filter::{Added, Changed, Disabled, Not, Or, QueryFilter, With, Without};
 pub use iter::{BorrowedQuery, Query, RowIter};
+pub use outer::{ChunkValue, Shared, WithChunkValue, WithShared, WithoutShared};
 pub use parallel::{ParallelChunks, ParallelScratch};
 pub use plan::QueryPlan;
 pub(crate) use plan::{PlanCache, PlanSource, Planned, matches_once};

@@ -15,6 +15,7 @@ use super::column_versions::{ColumnStamps, ColumnVersions};
 use super::directory::{ChunkId, Place, RowAddress};
 use super::layout::ChunkLayouts;
 use super::row_versions::{ChunkVersions, RowVersions};
+use super::values::{EmptiedValues, OuterValues};
 use crate::entity::Entity;
 
 /// Rows in chunks, packed: every chunk before the last used one is full (I-4).
@@ -49,6 +50,8 @@ pub struct Chunks {
     versions: ColumnVersions,
     bits: Box<[EnableBits]>,
     tracked: Box<[RowVersions]>,
+    /// What all rows of a chunk have in common.
+    outer: OuterValues,
     used: usize,
     row_count: usize,
 }
@@ -60,6 +63,8 @@ pub(crate) struct TakenRow {
     pub(crate) moved: Option<Entity>,
     /// Where the values of the columns that were to be kept are now: beyond the last row.
     pub(crate) vacated: RowAddress,
+    /// What the chunk had that emptied with this row, to be dropped when all books are in order.
+    pub(crate) emptied: EmptiedValues,
 }
 
 impl Chunks {
@@ -68,6 +73,7 @@ impl Chunks {
         columns: &[Layout],
         enableable_count: usize,
         tracked_count: usize,
+        outer: OuterValues,
     ) -> Self {
         let layouts = ChunkLayouts::new(columns);
         let bits = (0..enableable_count).map(|_| EnableBits::new(layouts.capacity_max())).collect();
@@ -82,9 +88,21 @@ impl Chunks {
             versions: ColumnVersions::new(columns.len()),
             bits,
             tracked: (0..tracked_count).map(|_| RowVersions::default()).collect(),
+            outer,
             used: 0,
             row_count: 0,
         }
+    }
+
+    /// The values that lie outside the rows.
+    #[inline]
+    pub(crate) fn outer(&self) -> &OuterValues {
+        &self.outer
+    }
+
+    /// The values that lie outside the rows, to be written.
+    pub(crate) fn outer_mut(&mut self) -> &mut OuterValues {
+        &mut self.outer
     }
 
     /// How many chunks have rows.
@@ -229,6 +247,7 @@ impl Chunks {
         self.ids.reserve(1);
         self.versions.reserve_chunk();
         self.bits.iter_mut().for_each(EnableBits::reserve_chunk);
+        self.outer.reserve_chunk();
         let layout = self.layouts.of_chunk(self.blocks.len());
         let capacity = layout.capacity;
         self.tracked.iter_mut().for_each(|versions| versions.reserve_chunk(capacity));
@@ -243,6 +262,7 @@ impl Chunks {
         self.versions.push_chunk();
         self.bits.iter_mut().for_each(EnableBits::push_chunk);
         self.tracked.iter_mut().for_each(RowVersions::push_chunk);
+        self.outer.push_chunk();
     }
 
     /// Makes the next rows this archetype's own, all components enabled. `added` is when the
@@ -332,11 +352,13 @@ impl Chunks {
         self.lens[last.chunk] = last.row;
         self.row_count -= 1;
         self.versions.leave(address.chunk, last.chunk, version);
+        let mut emptied = EmptiedValues::default();
         if last.row == 0 {
             self.used -= 1;
+            emptied = self.outer.empty_chunk(last.chunk);
             self.trim(pool);
         }
-        TakenRow { moved, vacated: last }
+        TakenRow { moved, vacated: last, emptied }
     }
 
     /// Moves the values of the `last` row to `address`, and those to be kept the other way.
@@ -384,6 +406,7 @@ impl Chunks {
         self.versions.pop_chunk();
         self.bits.iter_mut().for_each(EnableBits::pop_chunk);
         self.tracked.iter_mut().for_each(RowVersions::pop_chunk);
+        self.outer.pop_chunk();
         self.pop_block(pool);
     }
 
@@ -395,13 +418,14 @@ impl Chunks {
     }
 
     /// Gives up all rows without dropping a value, and returns how many each chunk had: the
-    /// values lie where they were and are the caller's to drop.
-    pub(crate) fn forget_rows(&mut self) -> Vec<usize> {
+    /// values lie where they were and are the caller's to drop. So are those outside the rows.
+    pub(crate) fn forget_rows(&mut self) -> (Vec<usize>, EmptiedValues) {
         self.used = 0;
         self.row_count = 0;
         self.bits.iter_mut().for_each(EnableBits::clear);
         self.tracked.iter_mut().for_each(RowVersions::clear);
-        self.lens.iter_mut().map(core::mem::take).collect()
+        let emptied = self.outer.empty_all();
+        (self.lens.iter_mut().map(core::mem::take).collect(), emptied)
     }
 
     /// Drops values that were given up: those of one column, in the first `len` rows of a chunk.

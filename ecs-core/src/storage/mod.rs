@@ -7,6 +7,7 @@ mod column_versions;
 mod directory;
 mod layout;
 mod row_versions;
+mod values;
 
 pub(crate) use bits::EnableBits;
 pub(crate) use block::BlockPool;
@@ -15,3 +16,4 @@ pub(crate) use chunks::TakenRow;
 pub use column_versions::{ColumnStamps, Moment};
 pub(crate) use directory::{Directory, Place, RowAddress};
 pub use row_versions::ChunkVersions;
+pub(crate) use values::{EmptiedValues, OuterValues};

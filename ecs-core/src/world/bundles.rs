@@ -205,6 +205,7 @@ impl Bundles {
         let ids = &self.infos[index.0 as usize].ids;
         self.inserts.entry((from.0, index)).or_insert_with(|| {
             let set = archetypes.get(from).components().with(ids);
+            let set = set.without(&displaced(&set, ids, registry));
             let target = archetypes.obtain(set, registry);
             let (source, goal) = (archetypes.get(from), archetypes.get(target));
             let replaced = ids.iter().filter_map(|&id| source.column_of(id)).collect();
@@ -272,6 +273,14 @@ impl Bundles {
         let missing = info.ids.iter().find(|&&id| !archetype.components().contains(id));
         missing.and_then(|&id| registry.info(id).name().as_static()).unwrap_or(info.name)
     }
+}
+
+/// The shared values of a set that go because another value of their type comes (I-17).
+fn displaced(set: &ComponentSet, added: &[ComponentId], registry: &Registry) -> Vec<ComponentId> {
+    let shared_type = |id: &ComponentId| registry.info(*id).shared_type();
+    let comes = |of| added.iter().any(|id| shared_type(id) == Some(of));
+    let old = set.ids().iter().filter(|id| !added.contains(id));
+    old.filter(|id| shared_type(id).is_some_and(comes)).copied().collect()
 }
 
 fn columns_of(archetype: &Archetype, ids: &[ComponentId]) -> Box<[usize]> {

@@ -252,6 +252,7 @@ impl MoveRow<'_> {
             // order.
             unsafe { source.drop_row(taken.vacated, keep) };
         }
+        drop(taken.emptied);
         transferred
     }
 }

@@ -6,11 +6,13 @@ mod by_id;
 mod cell;
 mod change;
 mod check;
+mod chunk_values;
 mod dynamic;
 mod event;
 mod hooks;
 mod moves;
 mod resources;
+mod shared;
 mod spawn;
 mod telling;
 

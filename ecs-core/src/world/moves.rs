@@ -348,6 +348,7 @@ impl Source<'_> {
             // are nobody's, and each comes up once.
             unsafe { archetype.drop_run(taken.vacated.chunk, rows, keep) };
         }
+        drop(taken.emptied);
     }
 }
 

@@ -203,6 +203,7 @@ impl World {
             // are in order, and nothing touches the row before this returns.
             unsafe { archetype.drop_row(taken.vacated, keep) };
         }
+        drop(taken.emptied);
         Ok(())
     }
 

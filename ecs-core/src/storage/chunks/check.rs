@@ -8,6 +8,7 @@ impl Chunks {
         let expect =
             |holds: bool, invariant, detail| if holds { Ok(()) } else { Err((invariant, detail)) };
         expect(self.lens.iter().sum::<usize>() == self.row_count, "I-4", "lengths do not add up")?;
+        self.outer.check(self.blocks.len(), self.used).map_err(|detail| ("I-17", detail))?;
         for chunk in 0..self.blocks.len() {
             let layout = self.layouts.of_chunk(chunk);
             let capacity = layout.capacity;

@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use super::{BlockPool, Chunks, RowAddress};
+use super::{BlockPool, Chunks, EmptiedValues, RowAddress};
 use crate::entity::Entity;
 
 /// What became of the rows that [`Chunks::take_rows`] took out.
@@ -14,6 +14,8 @@ pub(crate) struct TakenRows {
     /// Where the values of the columns that were to be kept are now: beyond the last row, as many
     /// rows as were taken out.
     pub(crate) vacated: RowAddress,
+    /// What the chunk had that emptied with these rows, to be dropped when all books are in order.
+    pub(crate) emptied: EmptiedValues,
 }
 
 impl Chunks {
@@ -85,11 +87,13 @@ impl Chunks {
         self.lens[last] = len - count;
         self.row_count -= count;
         self.versions.leave(chunk, last, version);
+        let mut emptied = EmptiedValues::default();
         if len == count {
             self.used -= 1;
+            emptied = self.outer.empty_chunk(last);
             self.trim(pool);
         }
-        TakenRows { moved, vacated: RowAddress { chunk: last, row: len - count } }
+        TakenRows { moved, vacated: RowAddress { chunk: last, row: len - count }, emptied }
     }
 
     /// Moves the values of `count` rows at the `tail` to those at the `hole`, and those to be kept

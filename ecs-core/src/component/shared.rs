@@ -1,0 +1,103 @@
+//! Values that rows do not have for themselves: shared by all rows of an archetype, or of a chunk.
+
+use alloc::boxed::Box;
+use alloc::sync::Arc;
+use core::any::{Any, TypeId, type_name};
+use core::hash::Hash;
+
+/// A value that many entities have in common, such as a material or a level: entities with equal
+/// values lie together, in chunks of their own.
+///
+/// Each different value is kept once in a world, and entities that have it are an archetype of
+/// their own. That makes reading it free (a query looks once per archetype) and giving another one
+/// a structural change. Use it for few values that change seldom; a value per entity would be an
+/// archetype per entity.
+///
+/// Derive it, or implement it without a body. A value cannot be changed while it is shared: what
+/// its `Eq` and `Hash` say must not change either.
+///
+/// ```
+/// use ecs_core::prelude::*;
+///
+/// #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)]
+/// struct Level(u32);
+///
+/// let mut world = World::new();
+/// let (cellar, attic) = (world.spawn(()), world.spawn(()));
+/// world.set_shared(cellar, Level(0))?;
+/// world.set_shared(attic, Level(7))?;
+/// assert_eq!(world.shared::<Level>(attic)?, &Level(7));
+/// let below = world.query::<(Entity, Shared<Level>)>().with_shared(&Level(0));
+/// assert_eq!(below.map(|(entity, _)| entity).collect::<Vec<_>>(), [cellar]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait SharedComponent: Eq + Hash + Send + Sync + Sized + 'static {
+    /// The name in messages and in the state hash.
+    #[must_use]
+    fn name() -> &'static str {
+        type_name::<Self>()
+    }
+}
+
+/// A value that a chunk has once, for all its rows, such as a box around all their places.
+///
+/// That an entity's chunk has one is a matter of its component set; the value itself lies outside
+/// the rows, and to set it is no structural change. A chunk to which nothing was set has the
+/// default, and a chunk that empties drops its value. Rows come and go without the value noticing:
+/// work it out again where that matters ([`World::update_chunk_values`](crate::World::update_chunk_values)).
+///
+/// Derive it, or implement it without a body.
+///
+/// ```
+/// use ecs_core::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Place(f32);
+/// #[derive(ChunkComponent, Default)]
+/// struct Reach(f32);
+///
+/// let mut world = World::new();
+/// for entity in world.spawn_batch((0..1000).map(|i| Place(i as f32))) {
+///     world.add_chunk_component::<Reach>(entity)?;
+/// }
+/// world.update_chunk_values::<Reach, &Place>(|reach, places| {
+///     reach.0 = places.into_iter().map(|place| place.0).fold(0.0, f32::max);
+/// });
+/// // Chunks that cannot have anything beyond 900 are not entered.
+/// let mut found = 0;
+/// let places = world.query::<&Place>();
+/// places.chunks_where::<Reach>(|reach| reach.0 > 900.0, |chunk| {
+///     chunk.for_each(|place| found += usize::from(place.0 > 900.0));
+/// });
+/// assert_eq!(found, 99);
+/// # Ok::<(), ecs_core::NoSuchEntity>(())
+/// ```
+pub trait ChunkComponent: Default + Send + Sync + Sized + 'static {
+    /// The name in messages and in the state hash.
+    #[must_use]
+    fn name() -> &'static str {
+        type_name::<Self>()
+    }
+}
+
+/// A value of some type, kept in one place and referred to from several.
+pub(crate) type SharedAny = Arc<dyn Any + Send + Sync>;
+
+/// A value of some type that one chunk owns.
+pub(crate) type OwnedAny = Box<dyn Any + Send + Sync>;
+
+/// One value of a shared component.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedValue {
+    pub(crate) of: TypeId,
+    pub(crate) value: SharedAny,
+    /// What its `Hash` said when it came.
+    pub(crate) hash: u64,
+}
+
+/// The type of a chunk component, and the value that a chunk has to which none was set.
+#[derive(Clone, Debug)]
+pub(crate) struct ChunkDefault {
+    pub(crate) of: TypeId,
+    pub(crate) value: SharedAny,
+}

@@ -1,0 +1,136 @@
+//! Query data and filters for values that lie outside the rows: shared ones, and those of chunks.
+
+use core::any::TypeId;
+use core::marker::PhantomData;
+
+use super::access::Access;
+use super::column::{RowRight, RunRight};
+use super::data::{ColumnData, QueryData, ReadOnly, Sealed, TermState};
+use super::filter::QueryFilter;
+use crate::archetype::Archetype;
+use crate::component::{ChunkComponent, ComponentId, IdSource, SharedComponent};
+use crate::mask::Rows;
+use crate::storage::{Chunks, Moment};
+
+/// The shared value of type `T` of an entity, as `&T`. Entities without one do not match.
+///
+/// It is looked up once per chunk and is the same for all of its rows.
+#[derive(Debug)]
+pub struct Shared<T>(PhantomData<fn() -> T>);
+
+/// The value of type `T` of the chunk that an entity is in, as `&T`. Entities whose chunks have
+/// none do not match.
+///
+/// While [`World::update_chunk_values`](crate::World::update_chunk_values) runs, it is the default.
+#[derive(Debug)]
+pub struct ChunkValue<T>(PhantomData<fn() -> T>);
+
+macro_rules! outer_data {
+    ($name:ident, $bound:ident, $slot:ident, $get:ident) => {
+        impl<T> Sealed for $name<T> {}
+
+        impl<T: $bound> QueryData for $name<T> {
+            type Item<'w> = &'w T;
+            type State = TermState<$name<T>>;
+            type Slots = usize;
+            type Fetch<'w> = Option<&'w T>;
+
+            fn state(_ids: &mut IdSource<'_>) -> Self::State {
+                // An archetype is asked by type: a shared type has many ids.
+                TermState::new(ComponentId::UNKNOWN)
+            }
+
+            fn access(_state: &Self::State, _access: &mut Access) {}
+
+            fn slots(_state: &Self::State, archetype: &Archetype) -> Option<usize> {
+                archetype.chunks.outer().$slot(TypeId::of::<T>())
+            }
+
+            fn rows(_slots: &usize, _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
+
+            #[inline]
+            fn fetch<'w>(
+                slot: &usize,
+                chunks: &'w Chunks,
+                chunk: usize,
+                _moment: Moment,
+            ) -> Option<&'w T> {
+                $get(chunks, *slot, chunk)
+            }
+
+            fn nothing<'w>() -> Option<&'w T> {
+                None
+            }
+
+            #[inline]
+            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RowRight<'a>) -> Self::Item<'a> {
+                fetch.expect("an archetype matches only where it has a value")
+            }
+        }
+
+        impl<T: $bound> ColumnData for $name<T> {
+            type Columns<'w> = &'w T;
+
+            #[inline]
+            fn columns<'a, 'w: 'a>(
+                fetch: &Self::Fetch<'w>,
+                _right: RunRight<'a>,
+            ) -> Self::Columns<'a> {
+                fetch.expect("an archetype matches only where it has a value")
+            }
+        }
+
+        impl<T: $bound> ReadOnly for $name<T> {}
+    };
+}
+
+fn shared_value<T: 'static>(chunks: &Chunks, slot: usize, _chunk: usize) -> Option<&T> {
+    chunks.outer().shared(slot)
+}
+
+fn chunk_value<T: 'static>(chunks: &Chunks, slot: usize, chunk: usize) -> Option<&T> {
+    chunks.outer().chunk_value(slot, chunk)
+}
+
+outer_data!(Shared, SharedComponent, shared_slot, shared_value);
+outer_data!(ChunkValue, ChunkComponent, chunk_slot, chunk_value);
+
+/// The entity has a shared value of type `T`, whichever.
+#[derive(Debug)]
+pub struct WithShared<T>(PhantomData<fn() -> T>);
+
+/// The entity has no shared value of type `T`.
+#[derive(Debug)]
+pub struct WithoutShared<T>(PhantomData<fn() -> T>);
+
+/// The entity's chunk has a value of type `T`.
+#[derive(Debug)]
+pub struct WithChunkValue<T>(PhantomData<fn() -> T>);
+
+macro_rules! outer_filter {
+    ($name:ident, $bound:ident, $slot:ident, $wanted:expr) => {
+        impl<T> Sealed for $name<T> {}
+
+        impl<T: $bound> QueryFilter for $name<T> {
+            type State = TermState<$name<T>>;
+            type Slots = ();
+
+            fn state(_ids: &mut IdSource<'_>) -> Self::State {
+                TermState::new(ComponentId::UNKNOWN)
+            }
+
+            fn access(_state: &Self::State, _access: &mut Access) {}
+
+            fn slots(_state: &Self::State, archetype: &Archetype) -> Option<()> {
+                let there = archetype.chunks.outer().$slot(TypeId::of::<T>()).is_some();
+                (there == $wanted).then_some(())
+            }
+
+            fn rows((): &(), _chunks: &Chunks, _chunk: usize, _since: u64, _rows: &mut Rows) {}
+        }
+    };
+}
+
+outer_filter!(WithShared, SharedComponent, shared_slot, true);
+outer_filter!(WithoutShared, SharedComponent, shared_slot, false);
+outer_filter!(WithChunkValue, ChunkComponent, chunk_slot, true);

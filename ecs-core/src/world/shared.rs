@@ -1,0 +1,79 @@
+//! Shared components: values that entities have in common, which lie together by value.
+
+use core::any::TypeId;
+
+use super::World;
+use super::change::NotInserted;
+use crate::component::{ComponentId, SharedComponent};
+use crate::entity::Entity;
+use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
+
+impl World {
+    /// Gives an entity a shared value, in place of the one of this type that it had. A structural
+    /// change, unless it had an equal value already; see [`SharedComponent`].
+    ///
+    /// # Errors
+    /// Where the entity is not in the world; the value is in the error.
+    pub fn set_shared<T: SharedComponent>(
+        &mut self,
+        entity: Entity,
+        value: T,
+    ) -> Result<(), NotInserted<T>> {
+        if !self.contains(entity) {
+            return Err(NotInserted { entity, bundle: value });
+        }
+        // `Hash` and `Eq` run in here, when nothing has changed yet.
+        let (id, equal) = self.registry.intern(value);
+        let added = self.add_marker(entity, id);
+        debug_assert!(added.is_ok(), "the entity was just seen to be there");
+        // The value that was equal is dropped now, when all books are in order.
+        drop(equal);
+        Ok(())
+    }
+
+    /// Takes the shared value of this type from an entity. A structural change.
+    ///
+    /// # Errors
+    /// Where the entity is not in the world, or has no such value.
+    pub fn remove_shared<T: SharedComponent>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<(), ComponentError> {
+        let id = self.shared_id::<T>(entity)?;
+        let missing = MissingComponent { entity, component: T::name() };
+        // A watcher may have been faster.
+        self.remove_by_id(entity, id).map_err(|_| missing.into())
+    }
+
+    /// The shared value of this type that an entity has.
+    ///
+    /// # Errors
+    /// Where the entity is not in the world, or has no such value.
+    pub fn shared<T: SharedComponent>(&self, entity: Entity) -> Result<&T, ComponentError> {
+        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let outer = self.archetypes.get(location.archetype).chunks.outer();
+        let slot = outer.shared_slot(TypeId::of::<T>());
+        let value = slot.and_then(|slot| outer.shared(slot));
+        value.ok_or_else(|| MissingComponent { entity, component: T::name() }.into())
+    }
+
+    /// Frees the shared values that no archetype has any more; returns how many. Archetypes stay
+    /// when their entities go, so this is of use after they were collected.
+    ///
+    /// The values are dropped at the end: should a drop panic, the others are dropped all the same
+    /// and everything is in order.
+    pub fn release_unused_shared(&mut self) -> usize {
+        let released = self.registry.release_unused_shared();
+        released.len()
+    }
+
+    /// The id of the shared value of this type that an entity has.
+    fn shared_id<T: SharedComponent>(&self, entity: Entity) -> Result<ComponentId, ComponentError> {
+        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let of = Some(TypeId::of::<T>());
+        let mut columns = self.archetypes.get(location.archetype).columns.iter();
+        let column = columns.find(|column| column.info.shared_type() == of);
+        let missing = || MissingComponent { entity, component: T::name() };
+        Ok(column.ok_or_else(missing)?.info.id())
+    }
+}
