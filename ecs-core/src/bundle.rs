@@ -4,7 +4,9 @@
     reason = "writes components into reserved rows and reads them out of given-up ones"
 )]
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::any::Any;
 use core::ptr::NonNull;
 
 use crate::component::{Component, ComponentId, Registry};
@@ -51,6 +53,15 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     #[doc(hidden)]
     unsafe fn write(self, columns: &[NonNull<u8>], row: usize);
 
+    /// Moves each component to where its slot says.
+    ///
+    /// # Safety
+    /// The k-th of `slots`, unless the component is left over, is the start of a column of the k-th
+    /// component's type, and `row` is a row in it that belongs to the caller: reserved and nobody's
+    /// where it is to be written, initialised where a value is to be replaced.
+    #[doc(hidden)]
+    unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers);
+
     /// Moves the components out of a row.
     ///
     /// # Safety
@@ -83,12 +94,59 @@ unsafe impl<T: Component> Bundle for T {
         unsafe { target.write(self) };
     }
 
+    unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers) {
+        let (column, replaces) = match slots[0] {
+            Slot::Write(column) => (column.cast::<T>(), false),
+            Slot::Replace(column) => (column.cast::<T>(), true),
+            Slot::Leave => return leftovers.push(self),
+        };
+        // SAFETY: the caller ensures that the row is inside the column of this type.
+        let target = unsafe { column.add(row) };
+        if replaces {
+            // SAFETY: the caller ensures that the row is initialised and its own.
+            leftovers.push(unsafe { target.replace(self) });
+        } else {
+            // SAFETY: the caller ensures that the row is aligned, in bounds, and nobody's.
+            unsafe { target.write(self) };
+        }
+    }
+
     unsafe fn read(columns: &[NonNull<u8>], row: usize) -> Self {
         let column = columns[0].cast::<T>();
         // SAFETY: the caller ensures that the row is inside the column of this type.
         let source = unsafe { column.add(row) };
         // SAFETY: the caller ensures that the row is initialised and given up.
         unsafe { source.read() }
+    }
+}
+
+/// Where a component of a bundle goes, as the start of a column.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub enum Slot {
+    /// Into a row that is nobody's.
+    Write(NonNull<u8>),
+    /// Into a row in place of the value that is there, which is left over.
+    Replace(NonNull<u8>),
+    /// Nowhere: it is left over.
+    Leave,
+}
+
+/// Values that nobody needs, kept until it is time to drop them.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct Leftovers(Vec<Box<dyn Any + Send + Sync>>);
+
+impl Leftovers {
+    fn push<T: Component>(&mut self, value: T) {
+        if core::mem::needs_drop::<T>() {
+            self.0.push(Box::new(value));
+        }
+    }
+
+    /// Drops the values, the others too should one panic; keeps the memory.
+    pub(crate) fn clear(&mut self) {
+        self.0.clear();
     }
 }
 
@@ -133,14 +191,16 @@ unsafe impl Bundle for () {
 
     unsafe fn write(self, _columns: &[NonNull<u8>], _row: usize) {}
 
+    unsafe fn place(self, _slots: &[Slot], _row: usize, _leftovers: &mut Leftovers) {}
+
     unsafe fn read(_columns: &[NonNull<u8>], _row: usize) -> Self {}
 }
 
 /// The columns of a tuple's members that have not been dealt out yet.
-struct Rest<'a>(&'a [NonNull<u8>]);
+struct Rest<'a, C>(&'a [C]);
 
-impl<'a> Rest<'a> {
-    fn take(&mut self, count: usize) -> &'a [NonNull<u8>] {
+impl<'a, C> Rest<'a, C> {
+    fn take(&mut self, count: usize) -> &'a [C] {
         let (mine, rest) = self.0.split_at(count);
         self.0 = rest;
         mine
@@ -171,6 +231,16 @@ macro_rules! tuple_bundle {
                     let mine = columns.take($name::COUNT);
                     // SAFETY: the caller's word for all columns holds for these.
                     unsafe { $var.write(mine, row) };
+                )*
+            }
+
+            unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers) {
+                let ($($var,)*) = self;
+                let mut slots = Rest(slots);
+                $(
+                    let mine = slots.take($name::COUNT);
+                    // SAFETY: the caller's word for all slots holds for these.
+                    unsafe { $var.place(mine, row, leftovers) };
                 )*
             }
 

@@ -107,6 +107,7 @@ pub use world::{
 
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::bundle::{Leftovers, Slot};
     pub use crate::component::{IdSource, Probe, ProbeFallback, Registry};
     pub use crate::mask::{RowMask, Rows};
     pub use crate::query::{

@@ -97,7 +97,16 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
     ),
     (
         "commands",
-        &[&["arena"], &["deferred"], &["erased"], &["take"], &["stream"], &["runs"], &["playback"]],
+        &[
+            &["arena"],
+            &["deferred"],
+            &["erased"],
+            &["take"],
+            &["stream"],
+            &["runs"],
+            &["merge"],
+            &["playback"],
+        ],
     ),
 ];
 

@@ -6,6 +6,7 @@ mod ops;
 
 /// Says which seed it was, should a program fail.
 struct Report {
+    what: &'static str,
     seed: u64,
     len: usize,
 }
@@ -13,15 +14,15 @@ struct Report {
 impl Drop for Report {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let Self { seed, len } = self;
-            eprintln!("the program was ops::run_bytes(&ops::random_bytes({seed}, {len}))");
+            let Self { what, seed, len } = self;
+            eprintln!("the program was ops::{what}(&ops::random_bytes({seed}, {len}))");
         }
     }
 }
 
 fn run(seeds: std::ops::Range<u64>, len: usize) {
     for seed in seeds {
-        let report = Report { seed, len };
+        let report = Report { what: "run_bytes", seed, len };
         ops::run_bytes(&ops::random_bytes(seed, len));
         drop(report);
     }
@@ -35,4 +36,15 @@ fn short_programs_agree_with_the_model() {
 #[test]
 fn long_programs_agree_with_the_model() {
     run(if cfg!(miri) { 1000..1001 } else { 10_000..10_200 }, if cfg!(miri) { 100 } else { 700 });
+}
+
+/// Merged moves and runs on the one side, commands one by one on the other.
+#[test]
+fn commands_played_together_agree_with_the_model() {
+    for seed in if cfg!(miri) { 0..3 } else { 20_000..20_800 } {
+        let len = if cfg!(miri) { 100 } else { 400 };
+        let report = Report { what: "run_command_bytes", seed, len };
+        ops::run_command_bytes(&ops::random_bytes(seed, len));
+        drop(report);
+    }
 }

@@ -11,6 +11,15 @@ pub fn world_ops(bytes: &[u8]) {
     ops::run_bytes(bytes);
 }
 
+/// A program of mostly commands, in bursts on one entity and in runs over many, against the model,
+/// which plays them one by one.
+///
+/// # Panics
+/// Where the two disagree.
+pub fn commands(bytes: &[u8]) {
+    ops::run_command_bytes(bytes);
+}
+
 /// Bytes from a seed, the same for ever.
 #[must_use]
 pub fn random_bytes(seed: u64, len: usize) -> Vec<u8> {

@@ -8,9 +8,9 @@ use core::mem::ManuallyDrop;
 use core::ptr::NonNull;
 
 use super::arena::{Arena, Offset};
-use crate::archetype::{ArchetypeId, Archetypes};
-use crate::bundle::Bundle;
-use crate::component::{Component, Registry};
+use crate::archetype::{Archetype, ArchetypeId, Archetypes};
+use crate::bundle::{Bundle, Leftovers, Slot};
+use crate::component::{Component, ComponentId, Registry};
 use crate::entity::Entity;
 use crate::error::{CommandFailureReason, ComponentError};
 use crate::world::{Bundles, Placement, Transition, World};
@@ -95,6 +95,18 @@ impl<'a> Held<'a> {
     }
 }
 
+impl Held<'_> {
+    /// Moves its components to their slots.
+    ///
+    /// # Safety
+    /// As for [`Bundle::place`].
+    pub(super) unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers) {
+        let (arena, offset, functions) = self.into_parts();
+        // SAFETY: as above; the slots and the row are the caller's word.
+        unsafe { (functions.place)(arena, offset, slots, row, leftovers) }
+    }
+}
+
 impl Drop for Held<'_> {
     fn drop(&mut self) {
         // SAFETY: a bundle of this type is there and was not taken (`new`, C-1); whoever uses it
@@ -125,11 +137,18 @@ pub(super) struct BundleFns {
         &mut Registry,
         &mut Archetypes,
     ) -> Option<&'a Transition>,
+    /// The first of its components that an archetype does not have.
+    pub(super) first_missing: fn(&mut Bundles, &Archetype, &mut Registry) -> &'static str,
+    /// Its components in declared order.
+    pub(super) ids: for<'a> fn(&'a mut Bundles, &mut Registry) -> &'a [ComponentId],
     pub(super) remove: fn(&mut World, Entity) -> Outcome,
     pub(super) spawn: unsafe fn(&Arena, Offset, &mut World, Entity),
     pub(super) insert: unsafe fn(&Arena, Offset, &mut World, Entity) -> Outcome,
     /// Moves the payload into a row, as [`Bundle::write`] does and under its conditions.
     pub(super) write: unsafe fn(&Arena, Offset, &[NonNull<u8>], usize),
+    /// Moves the components of the payload to their slots, as [`Bundle::place`] does and under its
+    /// conditions.
+    pub(super) place: unsafe fn(&Arena, Offset, &[Slot], usize, &mut Leftovers),
     pub(super) drop: unsafe fn(&Arena, Offset),
     /// Replaces the entities in the payload. Should that panic, the payload is gone.
     pub(super) map_entities: Option<unsafe fn(&mut Arena, Offset, &mut MapFn<'_>)>,
@@ -143,10 +162,13 @@ impl<B: Bundle> Of<B> {
         placement: Bundles::placement::<B>,
         insertion: Bundles::insertion::<B>,
         removal: Bundles::removal::<B>,
+        first_missing: Bundles::first_missing::<B>,
+        ids: Bundles::ids::<B>,
         remove: |world, entity| world.remove::<B>(entity).map(drop).map_err(reason),
         spawn: spawn::<B>,
         insert: insert::<B>,
         write: write::<B>,
+        place: place::<B>,
         drop: drop_payload::<B>,
         map_entities: if B::MAPS_ENTITIES { Some(map_entities::<B>) } else { None },
     };
@@ -190,6 +212,22 @@ unsafe fn write<B: Bundle>(arena: &Arena, offset: Offset, columns: &[NonNull<u8>
 }
 
 /// # Safety
+/// A `B` is at this offset and has not been taken; the slots and the row are as [`Bundle::place`]
+/// asks.
+unsafe fn place<B: Bundle>(
+    arena: &Arena,
+    offset: Offset,
+    slots: &[Slot],
+    row: usize,
+    leftovers: &mut Leftovers,
+) {
+    // SAFETY: the caller ensures that a `B` is there and was not taken.
+    let bundle = unsafe { arena.take::<B>(offset) };
+    // SAFETY: the caller ensures slots of these types and a row that is its own.
+    unsafe { bundle.place(slots, row, leftovers) };
+}
+
+/// # Safety
 /// A `B` is at this offset and has not been taken.
 unsafe fn drop_payload<B: Bundle>(arena: &Arena, offset: Offset) {
     // SAFETY: the caller ensures that a `B` is there and was not taken.
@@ -208,11 +246,15 @@ unsafe fn map_entities<B: Bundle>(arena: &mut Arena, offset: Offset, map: &mut M
 /// What a command can do with a component type.
 #[derive(Debug)]
 pub(super) struct ComponentFns {
+    pub(super) id: fn(&Registry) -> Option<ComponentId>,
+    pub(super) name: fn() -> &'static str,
     pub(super) set_enabled: fn(&mut World, Entity, bool) -> Outcome,
 }
 
 impl<T: Component> Of<T> {
     const COMPONENT: &'static ComponentFns = &ComponentFns {
+        id: Registry::get::<T>,
+        name: T::name,
         set_enabled: |world, entity, enabled| {
             world.set_enabled::<T>(entity, enabled).map(drop).map_err(reason)
         },

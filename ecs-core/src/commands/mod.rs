@@ -3,6 +3,7 @@
 mod arena;
 mod deferred;
 mod erased;
+mod merge;
 mod playback;
 mod runs;
 mod stream;
@@ -58,7 +59,7 @@ pub struct CommandBuffer {
     arena: Arena,
     deferred: Deferred,
     /// Memory for playback.
-    places: Vec<stream::Place>,
+    memory: playback::Memory,
 }
 
 /// One command.
@@ -109,7 +110,7 @@ impl CommandBuffer {
             records: Vec::new(),
             arena: Arena::default(),
             deferred: Deferred::default(),
-            places: Vec::new(),
+            memory: playback::Memory::default(),
         }
     }
 
@@ -216,9 +217,14 @@ impl CommandBuffer {
 
     /// Makes the changes, and leaves the buffer empty.
     ///
-    /// A command that cannot be applied is passed over and reported. Should user code panic (the
-    /// drop of a component that is replaced, say), the commands before it have been applied and
-    /// those after it are dropped.
+    /// A command that cannot be applied is passed over and reported. Commands on one entity that
+    /// follow one another are made in one step, from its first archetype to its last; apart from
+    /// the order of rows, the world is what it would be had each been made by itself.
+    ///
+    /// Should user code panic (the drop of a component that is replaced, say), the commands before
+    /// it have been applied, with all others on the same entity that follow one another, and those
+    /// after it are dropped. Where the mapping of an entity inside a component panics, which comes
+    /// first, none has been applied.
     ///
     /// # Panics
     /// Where the buffer was made for another world.

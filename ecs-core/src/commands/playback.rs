@@ -3,8 +3,9 @@
 use alloc::vec::Vec;
 
 use super::erased::Held;
+use super::merge::{Group, Plan};
 use super::runs;
-use super::stream::{Order, Stream};
+use super::stream::{Order, Place, Stream};
 use super::{Action, CommandBuffer};
 use crate::entity::Entity;
 use crate::error::{CommandFailure, CommandFailureReason};
@@ -31,11 +32,20 @@ impl Playback {
     }
 }
 
+/// What playback needs memory for, kept by a buffer from one time to the next.
+#[derive(Debug, Default)]
+pub(super) struct Memory {
+    places: Vec<Place>,
+    plan: Plan,
+}
+
 /// Commands that are being played. However it ends, the buffers are empty afterwards, each payload
 /// was taken once, and no reserved handle is left over.
 struct Playing<'a> {
     stream: Stream<'a>,
     world: &'a mut World,
+    world_id: u64,
+    plan: Plan,
     playback: Playback,
     is_complete: bool,
 }
@@ -49,11 +59,19 @@ pub(super) fn play(buffers: &mut [CommandBuffer], world: &mut World) -> Playback
         );
     }
     let Some(first) = buffers.first_mut() else { return Playback::default() };
-    // The memory for the order stays with the first buffer.
-    let memory = core::mem::take(&mut first.places);
-    let order = Order::new(buffers, memory);
+    // The memory stays with the first buffer.
+    let Memory { places, plan } = core::mem::take(&mut first.memory);
+    let order = Order::new(buffers, places);
     let stream = Stream { buffers, order, next: 0 };
-    let mut playing = Playing { stream, world, playback: Playback::default(), is_complete: false };
+    let world_id = world.id();
+    let mut playing = Playing {
+        stream,
+        world,
+        world_id,
+        plan,
+        playback: Playback::default(),
+        is_complete: false,
+    };
     playing.reserve();
     while !playing.stream.is_at_end() {
         playing.step();
@@ -85,11 +103,34 @@ impl Playing<'_> {
     /// Plays the next command, or as many as can be played together.
     fn step(&mut self) {
         let entity = self.stream.entity(self.stream.next);
+        if self.stream.following() == Some(entity) && !entity.is_deferred() {
+            return self.play_group(entity);
+        }
         let applied = runs::play(&mut self.stream, entity, self.world);
         self.playback.applied_count += applied;
         if applied == 0 {
             self.play_one(entity);
         }
+    }
+
+    /// Plays all commands on one entity that follow one another.
+    fn play_group(&mut self, entity: Entity) {
+        let first = self.stream.next;
+        let commands = first..self.stream.end_of_group(entity);
+        let moves_row =
+            |&index: &usize| !matches!(self.stream.at(index).1.action, Action::SetEnabled(..));
+        if commands.clone().filter(moves_row).take(2).count() < 2 {
+            // There is nothing to be saved.
+            commands.for_each(|_| self.play_one(entity));
+            return;
+        }
+        let Self { stream, world, plan, playback, .. } = self;
+        if !(Group { stream, world, plan, entity, commands: commands.clone() }).play() {
+            commands.for_each(|_| self.play_one(entity));
+            return;
+        }
+        playback.applied_count += commands.len() - plan.failures.len();
+        playback.failures.append(&mut plan.failures);
     }
 
     fn play_one(&mut self, entity: Entity) {
@@ -102,6 +143,8 @@ impl Playing<'_> {
         } else {
             action.play(self.world, entity)
         };
+        // Watchers get the world, all of it.
+        assert_eq!(self.world.id(), self.world_id, "the world was exchanged during playback");
         match outcome {
             Ok(()) => self.playback.applied_count += 1,
             Err(reason) => {
@@ -131,7 +174,7 @@ impl Action<Held<'_>> {
 
 impl Drop for Playing<'_> {
     fn drop(&mut self) {
-        let memory = self.stream.order.take_memory();
+        let places = self.stream.order.take_memory();
         if !self.is_complete {
             // A panic kept the rest from being played.
             for &entity in self.stream.buffers.iter().flat_map(|buffer| buffer.deferred.spawned()) {
@@ -139,18 +182,19 @@ impl Drop for Playing<'_> {
                     self.world.entities.release(entity);
                 }
             }
+            self.plan.clear();
             self.stream.buffers.iter_mut().for_each(CommandBuffer::clear);
         }
         self.stream.buffers.iter_mut().for_each(CommandBuffer::reset);
         if let Some(first) = self.stream.buffers.first_mut() {
-            first.places = memory;
+            first.memory = Memory { places, plan: core::mem::take(&mut self.plan) };
         }
     }
 }
 
 impl<P> Action<P> {
     /// For messages.
-    fn name(&self) -> &'static str {
+    pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Spawn(_) => "spawn",
             Self::Insert(_) => "insert",

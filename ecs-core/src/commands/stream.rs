@@ -102,6 +102,19 @@ impl Stream<'_> {
         (self.next + 1 < self.order.len).then(|| self.entity(self.next + 1))
     }
 
+    /// Takes the command at this place of the order, before its turn.
+    pub(super) fn take_at(&mut self, index: usize) -> Action<Held<'_>> {
+        let (buffer, record) = self.order.at(index);
+        self.buffers[buffer].take(record)
+    }
+
+    /// The end of the group of commands on one entity that begins with the next one.
+    pub(super) fn end_of_group(&self, entity: Entity) -> usize {
+        let after = self.next + 1..self.order.len;
+        let end = after.clone().find(|&index| self.entity(index) != entity);
+        end.unwrap_or(after.end)
+    }
+
     /// Takes the next command.
     #[inline]
     pub(super) fn take(&mut self) -> Action<Held<'_>> {

@@ -1,0 +1,357 @@
+//! Several commands on one entity, played as one move of its row.
+//!
+//! First the commands are walked through without touching a row: which apply, what archetype each
+//! would lead to, which bits it would leave. Then the row goes to the last of these archetypes in
+//! one step. Of each component, the value that was given last goes into the row; the others, and
+//! those in the old row that were replaced or removed, are dropped in the end.
+#![expect(unsafe_code, reason = "moves the row of an entity and writes payloads into it")]
+
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use smallvec::SmallVec;
+
+use super::stream::Stream;
+use super::{Action, Record};
+use crate::archetype::{Archetype, ArchetypeId};
+use crate::bundle::{Leftovers, Slot};
+use crate::component::{ComponentId, Duties};
+use crate::entities::Location;
+use crate::entity::Entity;
+use crate::error::{CommandFailure, CommandFailureReason};
+use crate::storage::RowAddress;
+use crate::world::World;
+
+/// What a group of commands comes to, and memory for it.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    /// The commands that have a bundle and apply, in order.
+    bundles: Vec<usize>,
+    /// What does not apply, and why.
+    pub(super) failures: Vec<CommandFailure>,
+    /// The components that came on the way, also those that had been there and were taken.
+    added: Vec<ComponentId>,
+    /// The bits that commands have set, the last one last.
+    bits: Vec<(ComponentId, bool)>,
+    /// By column of the last archetype: whether a bundle gives it its value.
+    given: Vec<bool>,
+    /// By column of the first archetype: whether its value goes along.
+    kept: Vec<bool>,
+    /// The columns whose values go along.
+    moves: Vec<(usize, usize)>,
+    /// The values that have no place in the world.
+    leftovers: Leftovers,
+}
+
+/// Where the components of one bundle go.
+type Slots = SmallVec<[Slot; 16]>;
+
+impl Plan {
+    /// Drops what a panic has left.
+    pub(super) fn clear(&mut self) {
+        self.leftovers.clear();
+    }
+}
+
+/// Where the entity is in the course of its commands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Nowhere,
+    In(ArchetypeId),
+    /// It was there, and is despawned.
+    Gone,
+}
+
+/// A group of commands on one entity.
+pub(super) struct Group<'a, 's> {
+    pub(super) stream: &'a mut Stream<'s>,
+    pub(super) world: &'a mut World,
+    pub(super) plan: &'a mut Plan,
+    pub(super) entity: Entity,
+    pub(super) commands: Range<usize>,
+}
+
+impl Group<'_, '_> {
+    /// Plays all of it; afterwards `plan` says what did not apply. `false` where somebody has to
+    /// be told of one of the steps: nothing has happened then.
+    pub(super) fn play(mut self) -> bool {
+        let from = self.world.locate(self.entity);
+        let Some(end) = self.walk(from) else { return false };
+        match end {
+            Stage::Nowhere => {}
+            Stage::Gone => self.despawn(from),
+            Stage::In(target) => self.arrive(from, target),
+        }
+        self.plan.leftovers.clear();
+        // What is left has no place in the world: it did not apply, or its entity is gone.
+        while self.stream.next < self.commands.end {
+            drop(self.stream.take());
+        }
+        true
+    }
+
+    /// Works out what the commands come to. Touches no row. `None` where somebody has to be told
+    /// of what happens on the way.
+    fn walk(&mut self, from: Option<Location>) -> Option<Stage> {
+        let Self { stream, world, plan, entity, commands } = self;
+        let World { bundles, registry, archetypes, entities, .. } = &mut **world;
+        plan.bundles.clear();
+        plan.failures.clear();
+        plan.added.clear();
+        plan.bits.clear();
+        let mut stage = from.map_or(Stage::Nowhere, |from| Stage::In(from.archetype));
+        for index in commands.clone() {
+            if let Stage::In(here) = stage {
+                if archetypes.get(here).duties != Duties::NONE {
+                    return None;
+                }
+            }
+            let Record { sort_key, action, .. } = stream.at(index).1;
+            let outcome = match (action, stage) {
+                (Action::Spawn(payload), Stage::Nowhere) if entities.is_reserved(*entity) => {
+                    let placement = (payload.functions.placement)(bundles, registry, archetypes);
+                    plan.bundles.push(index);
+                    Ok(Stage::In(placement.archetype))
+                }
+                (Action::Insert(payload), Stage::In(here)) => {
+                    let functions = payload.functions;
+                    let target = (functions.insertion)(bundles, here, registry, archetypes).target;
+                    plan.bundles.push(index);
+                    let before = archetypes.get(here).components();
+                    for column in &archetypes.get(target).columns {
+                        let id = column.info.id;
+                        if !before.contains(id) {
+                            plan.added.push(id);
+                            plan.bits.extend(column.enable_slot.map(|_| (id, true)));
+                        }
+                    }
+                    Ok(Stage::In(target))
+                }
+                (Action::Remove(functions), Stage::In(here)) => {
+                    match (functions.removal)(bundles, here, registry, archetypes) {
+                        Some(way) => Ok(Stage::In(way.target)),
+                        None => {
+                            let here = archetypes.get(here);
+                            let missing = (functions.first_missing)(bundles, here, registry);
+                            Err(CommandFailureReason::MissingComponent(missing))
+                        }
+                    }
+                }
+                (Action::SetEnabled(functions, enabled), Stage::In(here)) => {
+                    let here = archetypes.get(here);
+                    let id = (functions.id)(registry);
+                    match id.and_then(|id| here.column_of(id)).map(|found| &here.columns[found]) {
+                        Some(column) if column.enable_slot.is_some() => {
+                            plan.bits.push((column.info.id, *enabled));
+                            Ok(stage)
+                        }
+                        Some(_) => Err(CommandFailureReason::NotEnableable((functions.name)())),
+                        None => Err(CommandFailureReason::MissingComponent((functions.name)())),
+                    }
+                }
+                (Action::Despawn, Stage::In(_)) => Ok(Stage::Gone),
+                _ => Err(CommandFailureReason::NoSuchEntity),
+            };
+            match outcome {
+                Ok(next) => stage = next,
+                Err(reason) => plan.failures.push(CommandFailure {
+                    sort_key: *sort_key,
+                    command: action.name(),
+                    entity: *entity,
+                    reason,
+                }),
+            }
+        }
+        match stage {
+            Stage::In(here) if archetypes.get(here).duties != Duties::NONE => None,
+            _ => Some(stage),
+        }
+    }
+
+    fn despawn(&mut self, from: Option<Location>) {
+        if from.is_none() {
+            // It would have been there for a moment.
+            self.world.entities.release(self.entity);
+        } else if self.world.despawn(self.entity).is_err() {
+            unreachable!("it was located");
+        }
+    }
+
+    fn arrive(&mut self, from: Option<Location>, target: ArchetypeId) {
+        match from {
+            Some(from) if from.archetype == target => self.stay(from),
+            Some(from) => self.relocate(from, target),
+            None => self.spawn(target),
+        }
+    }
+
+    /// The row is where it belongs already.
+    fn stay(&mut self, at: Location) {
+        if !self.plan.bundles.is_empty() {
+            _ = self.world.next_version();
+            self.place(at.archetype, at.address, true);
+            self.stamp(at);
+        }
+        let archetype = self.world.archetypes.get(at.archetype);
+        set_bits(archetype, at.address, &self.plan.bits);
+    }
+
+    /// Writes down which values of a row that stays were given.
+    fn stamp(&mut self, at: Location) {
+        let moment = self.world.moment();
+        let archetype = self.world.archetypes.get_mut(at.archetype);
+        for (index, &given) in self.plan.given.iter().enumerate() {
+            let column = &archetype.columns[index];
+            if self.plan.added.contains(&column.info.id) {
+                let (version, slot) = (moment.version, column.track_slot);
+                archetype.chunks.stamps_mut(at.address.chunk, index).raise_added(version);
+                if let Some(slot) = slot {
+                    archetype.chunks.set_row_versions(slot, at.address, version, version);
+                }
+            }
+            if given {
+                archetype.mark_changed(at.address, index, moment);
+            }
+        }
+    }
+
+    fn spawn(&mut self, target: ArchetypeId) {
+        let version = self.world.next_version();
+        let World { archetypes, blocks, .. } = &mut *self.world;
+        let (to, _) = archetypes.get_mut(target).chunks.reserve_rows(blocks, 1);
+        self.place(target, to, false);
+        let World { archetypes, entities, .. } = &mut *self.world;
+        let archetype = archetypes.get_mut(target);
+        entities.activate(self.entity, archetype.chunks.place(to));
+        // SAFETY: reserved above, and nothing but the entity table was touched since. Every
+        // component of the archetype came by a bundle, and `place` has written it.
+        unsafe { archetype.chunks.commit_rows(to, &[self.entity], version, version) };
+        set_bits(archetype, to, &self.plan.bits);
+    }
+
+    fn relocate(&mut self, from: Location, target: ArchetypeId) {
+        let version = self.world.next_version();
+        let World { archetypes, blocks, .. } = &mut *self.world;
+        let (to, _) = archetypes.get_mut(target).chunks.reserve_rows(blocks, 1);
+        self.place(target, to, false);
+        let World { archetypes, blocks, entities, .. } = &mut *self.world;
+        let (source, goal) = archetypes.get_two(from.archetype, target);
+        let Plan { added, given, kept, moves, bits, .. } = &mut *self.plan;
+        kept.clear();
+        kept.resize(source.columns.len(), false);
+        moves.clear();
+        for (mine, &id) in source.components().ids().iter().enumerate() {
+            if let Some(theirs) = goal.column_of(id).filter(|&theirs| !given[theirs]) {
+                kept[mine] = true;
+                moves.push((mine, theirs));
+            }
+        }
+        // SAFETY: a live entity's row (I-1) and a reserved one, of two archetypes; the pairs of
+        // columns are of equal component ids. The values left behind are forgotten below.
+        unsafe { source.chunks.copy_row(from.address, &goal.chunks, to, moves) };
+        // SAFETY: reserved above, and nothing was committed there or taken since. A component of
+        // the goal was either given by a bundle, and `place` has written it, or was in the source
+        // and never taken away, and was just copied.
+        unsafe { goal.chunks.commit_rows(to, &[self.entity], version, 0) };
+        copy_bits(source, from.address, goal, to);
+        set_bits(goal, to, bits);
+        carry_versions(source, from.address, goal, to, version, |column, id| {
+            (!added.contains(&id)).then_some(given[column])
+        });
+        let is_dropped = |column: usize| !kept[column];
+        let taken = source.chunks.take_row(blocks, from.address, version, is_dropped);
+        entities.set_place(self.entity, goal.chunks.place(to));
+        if let Some(moved) = taken.moved {
+            entities.set_place(moved, from.place);
+        }
+        if source.needs_drop {
+            // SAFETY: these values did not go along and were kept behind the last row for us to
+            // drop; all books are in order.
+            unsafe { source.drop_row(taken.vacated, is_dropped) };
+        }
+    }
+
+    /// Puts the values that were given last into a row: a reserved one, or one whose values are
+    /// replaced. What was given before them is left over.
+    fn place(&mut self, target: ArchetypeId, to: RowAddress, replaces: bool) {
+        let Self { stream, world, plan, .. } = self;
+        let World { archetypes, bundles, registry, .. } = &mut **world;
+        let Plan { bundles: given_bundles, given, leftovers, .. } = &mut **plan;
+        let mut slots = Slots::new();
+        let archetype = archetypes.get(target);
+        given.clear();
+        given.resize(archetype.columns.len(), false);
+        // From the last: the first to come to a column stays.
+        for &index in given_bundles.iter().rev() {
+            let (Action::Spawn(payload) | Action::Insert(payload)) = &stream.at(index).1.action
+            else {
+                continue;
+            };
+            slots.clear();
+            for &id in (payload.functions.ids)(bundles, registry) {
+                let free = archetype.column_of(id).filter(|&column| !given[column]);
+                slots.push(free.map_or(Slot::Leave, |column| {
+                    given[column] = true;
+                    let start = archetype.chunks.column(to.chunk, column);
+                    if replaces { Slot::Replace(start) } else { Slot::Write(start) }
+                }));
+            }
+            let (Action::Spawn(bundle) | Action::Insert(bundle)) = stream.take_at(index) else {
+                continue;
+            };
+            // SAFETY: the columns are those of the bundle's components (I-9). The row is reserved,
+            // or a live entity's (I-1) and so initialised; no column comes up twice.
+            unsafe { bundle.place(&slots, to.row, leftovers) };
+        }
+    }
+}
+
+/// Copies the enabled bits of the components that both archetypes have.
+fn copy_bits(source: &Archetype, from: RowAddress, target: &Archetype, to: RowAddress) {
+    for column in &source.columns {
+        let Some(mine) = column.enable_slot else { continue };
+        let theirs = target.column_of(column.info.id);
+        if let Some(theirs) = theirs.and_then(|theirs| target.columns[theirs].enable_slot) {
+            let enabled = source.chunks.bits(mine).get(from.chunk, from.row);
+            target.chunks.bits(theirs).set(to.chunk, to.row, enabled);
+        }
+    }
+}
+
+/// Writes down the versions of a row that has come to the target. `replaced` says of a component
+/// whether its value is new, and `None` where the component is.
+fn carry_versions(
+    source: &Archetype,
+    from: RowAddress,
+    target: &mut Archetype,
+    to: RowAddress,
+    version: u64,
+    replaced: impl Fn(usize, ComponentId) -> Option<bool>,
+) {
+    for index in 0..target.columns.len() {
+        let column = &target.columns[index];
+        let (id, slot) = (column.info.id, column.track_slot);
+        let stamps = target.chunks.stamps_mut(to.chunk, index);
+        let Some((mine, is_new)) = source.column_of(id).zip(replaced(index, id)) else {
+            stamps.raise_added(version);
+            continue;
+        };
+        stamps.raise_added(source.chunks.stamps(from.chunk, mine).added());
+        if let Some((mine, theirs)) = source.columns[mine].track_slot.zip(slot) {
+            let versions = source.chunks.row_versions(mine, from.chunk);
+            let changed = if is_new { version } else { versions.changed.get(from.row) };
+            let added = versions.added.get(from.row);
+            target.chunks.set_row_versions(theirs, to, changed, added);
+        }
+    }
+}
+
+/// Sets the bits that commands have set, one after the other.
+fn set_bits(archetype: &Archetype, at: RowAddress, bits: &[(ComponentId, bool)]) {
+    for &(id, enabled) in bits {
+        let column = archetype.column_of(id).map(|column| &archetype.columns[column]);
+        if let Some(slot) = column.and_then(|column| column.enable_slot) {
+            archetype.chunks.bits(slot).set(at.chunk, at.row, enabled);
+        }
+    }
+}
