@@ -404,3 +404,5 @@
 //! # #[derive(Component)] struct B;
 //! World::new().query_filtered::<(), Most<A, B>>().count();
 //! ```
+
+mod dynamic;

@@ -69,6 +69,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["parallel"],
             &["iter"],
             &["dynamic"],
+            &["dynamic_run"],
             &["dynamic_rows"],
             &["view"],
             &["claims"],
@@ -95,6 +96,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["check"],
         ],
     ),
+    ("compile_fail", &[&["dynamic"]]),
     (
         "commands",
         &[

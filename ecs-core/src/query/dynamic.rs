@@ -85,6 +85,8 @@ enum How {
     Without,
     Present,
     Disabled,
+    Changed,
+    Added,
 }
 
 /// One archetype that matches.
@@ -93,22 +95,50 @@ pub(super) struct DynamicMatch {
     pub(super) archetype: usize,
     /// Of each term, where the archetype has it. Only optional ones may be missing.
     pub(super) slots: Box<[Option<TermSlot>]>,
-    /// The bits that narrow the rows, and whether it is the enabled ones that stay.
-    narrowing: Box<[(usize, bool)]>,
+    narrowing: Box<[Narrowing]>,
+}
+
+/// What narrows the rows of a chunk.
+#[derive(Clone, Copy, Debug)]
+enum Narrowing {
+    Enabled(TermSlot),
+    /// The bits, of which the zeros stay.
+    Disabled(usize),
+    Changed(TermSlot),
+    Added(TermSlot),
+}
+
+impl Narrowing {
+    fn narrow(self, chunks: &Chunks, chunk: usize, since: u64, rows: &mut Rows) {
+        let len = chunks.len(chunk);
+        match self {
+            Self::Enabled(slot) => slot.keep_enabled(chunks, chunk, rows),
+            Self::Disabled(slot) => {
+                let bits = chunks.bits(slot);
+                rows.drop_set(bits.words(chunk), bits.disabled_count(chunk), len);
+            }
+            Self::Changed(slot) | Self::Added(slot) => {
+                let (stamps, versions) =
+                    (chunks.stamps(chunk, slot.column), slot.row_versions(chunks, chunk));
+                let is_added = matches!(self, Self::Added(_));
+                // The chunk's stamp is no older than that of any row.
+                if (if is_added { stamps.added() } else { stamps.changed() }) <= since {
+                    *rows = Rows::None;
+                } else if let Some(versions) = versions {
+                    let rows_of = if is_added { &versions.added } else { &versions.changed };
+                    rows_of.keep_after(since, len, rows);
+                }
+            }
+        }
+    }
 }
 
 impl DynamicMatch {
-    /// The rows of a chunk that match, as the bits are now.
-    pub(super) fn rows(&self, chunks: &Chunks, chunk: usize) -> Rows {
+    /// The rows of a chunk that match, as the bits are now; what was stamped after `since` is new.
+    pub(super) fn rows(&self, chunks: &Chunks, chunk: usize, since: u64) -> Rows {
         let mut rows = Rows::All;
-        for &(slot, enabled) in &self.narrowing {
-            let bits = chunks.bits(slot);
-            let (words, disabled) = (bits.words(chunk), bits.disabled_count(chunk));
-            if enabled {
-                rows.keep(words, disabled, chunks.len(chunk));
-            } else {
-                rows.drop_set(words, disabled, chunks.len(chunk));
-            }
+        for narrowing in &self.narrowing {
+            narrowing.narrow(chunks, chunk, since, &mut rows);
         }
         rows
     }
@@ -159,21 +189,24 @@ impl DynamicQuery {
         for term in &self.terms {
             let slot = TermSlot::find(term.info.id, archetype);
             if !term.optional {
-                narrowing.extend(slot?.bits.map(|bits| (bits as usize, true)));
+                narrowing.push(Narrowing::Enabled(slot?));
             }
             slots.push(slot);
         }
         for filter in &self.filters {
             let slot = TermSlot::find(filter.id, archetype);
+            let bits = slot.map(|slot| slot.bits.map(|bits| Narrowing::Disabled(bits as usize)));
             match filter.how {
-                How::With => narrowing.extend(slot?.bits.map(|bits| (bits as usize, true))),
+                How::With => narrowing.push(Narrowing::Enabled(slot?)),
                 How::Present => _ = slot?,
-                How::Disabled => narrowing.push((slot?.bits? as usize, false)),
-                How::Without => {
-                    if let Some(slot) = slot {
-                        // One that cannot be disabled is there for good.
-                        narrowing.push((slot.bits? as usize, false));
-                    }
+                How::Disabled => narrowing.push(bits??),
+                // One that is there and cannot be disabled is there for good.
+                How::Without => narrowing.extend(bits.map_or(Some(None), |bits| bits.map(Some))?),
+                How::Changed => {
+                    narrowing.extend([Narrowing::Enabled(slot?), Narrowing::Changed(slot?)]);
+                }
+                How::Added => {
+                    narrowing.extend([Narrowing::Enabled(slot?), Narrowing::Added(slot?)]);
                 }
             }
         }
@@ -256,6 +289,18 @@ impl DynamicQueryBuilder {
         self.filter(id, How::Disabled)
     }
 
+    /// The row has the component, enabled, and it was changed after the version that
+    /// [`DynamicRows::since`](crate::DynamicRows::since) names, as [`Changed`](crate::Changed) says.
+    pub fn changed(self, id: ComponentId) -> Self {
+        self.filter(id, How::Changed)
+    }
+
+    /// The row has the component, enabled, and got it after the version that
+    /// [`DynamicRows::since`](crate::DynamicRows::since) names, as [`Added`](crate::Added) says.
+    pub fn added(self, id: ComponentId) -> Self {
+        self.filter(id, How::Added)
+    }
+
     /// The query, for the world with this id and this registry.
     pub(crate) fn plan(
         self,
@@ -290,6 +335,9 @@ impl DynamicQueryBuilder {
             if info.enableable && filter.how != How::Present {
                 access.add_bit_read(filter.id);
             }
+            if filter.how == How::Changed {
+                access.add_version_read(filter.id);
+            }
             if self.contradicts(info) {
                 return Err(DynamicQueryError::Contradiction(info.name.clone()));
             }
@@ -310,7 +358,7 @@ impl DynamicQueryBuilder {
         let asked =
             |how| self.filters.iter().any(|filter| filter.id == info.id && filter.how == how);
         let handed_out = self.terms.iter().any(|&(id, _, optional)| id == info.id && !optional);
-        let enabled = handed_out || asked(How::With);
+        let enabled = handed_out || [How::With, How::Changed, How::Added].into_iter().any(asked);
         let there = enabled || asked(How::Present) || asked(How::Disabled);
         (enabled && (asked(How::Without) || asked(How::Disabled)))
             || (there && asked(How::Without) && !info.enableable)

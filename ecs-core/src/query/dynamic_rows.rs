@@ -1,21 +1,17 @@
 //! Walking a query by component id: row by row, or by runs of rows.
-#![expect(unsafe_code, reason = "turns columns into bytes and slices of a type that was checked")]
+#![expect(unsafe_code, reason = "takes over the right to what a query asks for")]
 
 use alloc::vec::Vec;
-use core::any::TypeId;
 use core::fmt;
-use core::ops::Range;
-use core::ptr::NonNull;
 
 use super::access::BorrowGuard;
 use super::chunk::Source;
-use super::dynamic::{DynamicMatch, DynamicQuery, Term};
-use crate::archetype::Archetype;
-use crate::component::Component;
+use super::dynamic::{DynamicMatch, DynamicQuery};
+use super::dynamic_run::{DynamicRow, DynamicRun, Run};
 use crate::entity::Entity;
-use crate::error::{NoSuchEntity, QueryEntityError, TermError};
+use crate::error::{NoSuchEntity, QueryEntityError};
 use crate::mask::Rows;
-use crate::storage::{Moment, RowAddress};
+use crate::storage::RowAddress;
 
 /// The rows that a [`DynamicQuery`] finds.
 ///
@@ -44,6 +40,14 @@ impl<'w> DynamicRows<'w> {
         DynamicRows { source: self.source, query: self.query }
     }
 
+    /// The same rows, asking what has changed or come after this version of the world. Else
+    /// everything has.
+    #[must_use]
+    pub fn since(mut self, version: u64) -> Self {
+        self.source.moment.since = version;
+        self
+    }
+
     /// Calls `f` with every row.
     pub fn for_each(self, f: impl FnMut(DynamicRow<'w>)) {
         self.into_iter().for_each(f);
@@ -54,7 +58,7 @@ impl<'w> DynamicRows<'w> {
     pub fn for_each_run(self, mut f: impl FnMut(DynamicRun<'w>)) {
         let mut walk = Walk::new(self);
         while let Some(run) = walk.next_run() {
-            f(DynamicRun(run));
+            f(DynamicRun::new(run));
         }
     }
 
@@ -63,7 +67,9 @@ impl<'w> DynamicRows<'w> {
     pub fn count(&self) -> usize {
         let rows_of = |found: &DynamicMatch| {
             let chunks = &self.source.archetypes[found.archetype].chunks;
-            let in_chunk = |chunk| found.rows(chunks, chunk).count(chunks.len(chunk));
+            let in_chunk = |chunk| {
+                found.rows(chunks, chunk, self.source.moment.since).count(chunks.len(chunk))
+            };
             (0..chunks.used_count()).map(in_chunk).sum::<usize>()
         };
         self.query.matches().iter().map(rows_of).sum()
@@ -84,7 +90,7 @@ impl<'w> DynamicRows<'w> {
         let mut opened = walk.open(found, chunk, 0).ok_or(QueryEntityError::NotMatching(entity))?;
         opened.from = row;
         let run = opened.next_run().filter(|run| run.rows.start == row);
-        Ok(DynamicRow(run.ok_or(QueryEntityError::NotMatching(entity))?.first()))
+        Ok(DynamicRow::new(run.ok_or(QueryEntityError::NotMatching(entity))?.first()))
     }
 }
 
@@ -113,7 +119,7 @@ impl<'w> Iterator for DynamicRowIter<'w> {
             if let Some(run) = self.run.as_mut().filter(|run| !run.rows.is_empty()) {
                 let row = run.first();
                 run.rows.start += 1;
-                return Some(DynamicRow(row));
+                return Some(DynamicRow::new(row));
             }
             self.run = Some(self.walk.next_run()?);
         }
@@ -163,7 +169,7 @@ impl<'w> Walk<'w> {
         let (query, moment) = (self.rows.query, self.rows.source.moment);
         let found = &query.matches()[found];
         let archetype = &self.rows.source.archetypes[found.archetype];
-        let rows = found.rows(&archetype.chunks, chunk);
+        let rows = found.rows(&archetype.chunks, chunk, moment.since);
         if matches!(rows, Rows::None) {
             return None;
         }
@@ -208,269 +214,6 @@ impl<'w> OpenChunk<'w> {
         }
         self.from = rows.end;
         Some(Run { rows, present, ..self.place.clone() })
-    }
-}
-
-/// Rows of one chunk, with the right to what the query asks of them. Each row is in one run that
-/// exists (I-11); the runs behind the public types are never copied.
-#[derive(Clone)]
-struct Run<'w> {
-    archetype: &'w Archetype,
-    found: &'w DynamicMatch,
-    query: &'w DynamicQuery,
-    moment: Moment,
-    chunk: usize,
-    ordinal: usize,
-    rows: Range<usize>,
-    /// A bit per term: whether these rows have it.
-    present: u64,
-}
-
-impl fmt::Debug for Run<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Run").field("chunk", &self.chunk).field("rows", &self.rows).finish()
-    }
-}
-
-impl<'w> Run<'w> {
-    /// The first row alone.
-    fn first(&self) -> Self {
-        Self { rows: self.rows.start..self.rows.start + 1, ..self.clone() }
-    }
-
-    fn entities(&self) -> &'w [Entity] {
-        &self.archetype.chunks.entities(self.chunk)[self.rows.clone()]
-    }
-
-    /// A term, and the address of its value in the first of these rows.
-    fn term(&self, term: usize) -> Result<(&'w Term, NonNull<u8>), TermError> {
-        let terms = self.query.terms();
-        let (wanted, slot) =
-            terms.get(term).zip(self.found.slots.get(term)).ok_or(TermError::NoSuchTerm)?;
-        let slot = slot.filter(|_| self.present & (1 << term) != 0).ok_or(TermError::Absent)?;
-        let first = RowAddress { chunk: self.chunk, row: self.rows.start };
-        Ok((wanted, self.archetype.chunks.row(first, slot.column)))
-    }
-
-    fn written_term(&self, term: usize) -> Result<(&'w Term, NonNull<u8>), TermError> {
-        let (wanted, value) = self.term(term)?;
-        if !wanted.write {
-            return Err(TermError::ReadOnly);
-        }
-        self.mark(term);
-        Ok((wanted, value))
-    }
-
-    /// Stamps the rows of a term that is handed out to be written, if it is tracked.
-    fn mark(&self, term: usize) {
-        let Some(slot) = &self.found.slots[term] else { return };
-        if let Some(versions) = slot.row_versions(&self.archetype.chunks, self.chunk) {
-            versions.changed.mark_run(self.rows.clone(), self.moment);
-        }
-    }
-
-    fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
-        let (wanted, value) = self.term(term)?;
-        let bytes = wanted.info.erased.bytes.ok_or(TermError::NotBytes)?;
-        let size = wanted.info.layout.size();
-        // SAFETY: rows of the chunk, initialised (I-2) and of the component whose function it is
-        // (I-9, I-16), which the query has the right to read (I-10); who writes them borrows the
-        // run exclusively.
-        let bytes = unsafe { bytes(value, self.rows.len(), size) };
-        // SAFETY: as above.
-        Ok(unsafe { bytes.as_ref() })
-    }
-
-    fn bytes_mut(&mut self, term: usize) -> Result<&mut [u8], TermError> {
-        let (wanted, value) = self.written_term(term)?;
-        if !wanted.info.is_bytes() {
-            return Err(TermError::NotBytes);
-        }
-        let bytes = self.rows.len() * wanted.info.layout.size();
-        let mut bytes = NonNull::slice_from_raw_parts(value, bytes);
-        // SAFETY: rows of the chunk, all of them initialised bytes (I-2, I-16), which the query has
-        // the right to write (I-10), and which are in no other run (I-11); this one is borrowed
-        // exclusively.
-        Ok(unsafe { bytes.as_mut() })
-    }
-
-    fn slice<T: Component>(&self, term: usize) -> Result<&[T], TermError> {
-        let (wanted, value) = self.term(term)?;
-        expect_type::<T>(wanted)?;
-        let values = NonNull::slice_from_raw_parts(value.cast::<T>(), self.rows.len());
-        // SAFETY: rows of the chunk, initialised (I-2) values of `T`, as was just checked (I-9),
-        // which the query has the right to read (I-10).
-        Ok(unsafe { values.as_ref() })
-    }
-
-    fn slice_mut<T: Component>(&mut self, term: usize) -> Result<&mut [T], TermError> {
-        let (wanted, value) = self.written_term(term)?;
-        expect_type::<T>(wanted)?;
-        let mut values = NonNull::slice_from_raw_parts(value.cast::<T>(), self.rows.len());
-        // SAFETY: as in `slice`, and as in `bytes_mut` for the right to write.
-        Ok(unsafe { values.as_mut() })
-    }
-
-    fn pair(&mut self, written: usize, read: usize) -> Result<(&mut [u8], &[u8]), TermError> {
-        let id = |term: usize| self.query.terms().get(term).map(|term| term.info.id);
-        if id(written).ok_or(TermError::NoSuchTerm)? == id(read).ok_or(TermError::NoSuchTerm)? {
-            return Err(TermError::SameComponent);
-        }
-        let bytes = NonNull::from(self.bytes(read)?);
-        let mutable = self.bytes_mut(written)?;
-        // SAFETY: made from a reference just now. A component that a query writes is in no other
-        // term of it (I-11), so the two slices are of two columns.
-        Ok((mutable, unsafe { bytes.as_ref() }))
-    }
-}
-
-fn expect_type<T: Component>(term: &Term) -> Result<(), TermError> {
-    let same = term.info.type_id() == Some(TypeId::of::<T>());
-    if same { Ok(()) } else { Err(TermError::OtherType) }
-}
-
-/// One row of a [`DynamicQuery`], and the right to what the query asks of it. Terms are numbered
-/// as they were named.
-#[derive(Debug)]
-pub struct DynamicRow<'w>(Run<'w>);
-
-impl DynamicRow<'_> {
-    /// The entity in this row.
-    #[must_use]
-    pub fn entity(&self) -> Entity {
-        self.0.entities()[0]
-    }
-
-    /// The bytes of a term's value: of a component that was registered as plain bytes, or of a type
-    /// that has bytes.
-    ///
-    /// # Errors
-    /// Where there is no such term, the row lacks it, or its values have no bytes.
-    pub fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
-        self.0.bytes(term)
-    }
-
-    /// The bytes of a term's value, to be written.
-    ///
-    /// # Errors
-    /// Where there is no such term to write, the row lacks it, or it was not registered as plain
-    /// bytes.
-    pub fn bytes_mut(&mut self, term: usize) -> Result<&mut [u8], TermError> {
-        self.0.bytes_mut(term)
-    }
-
-    /// The bytes of two terms at once, the first to be written.
-    ///
-    /// # Errors
-    /// As [`bytes_mut`](Self::bytes_mut) for the one and [`bytes`](Self::bytes) for the other, or
-    /// where both are the same component.
-    pub fn bytes_pair(
-        &mut self,
-        written: usize,
-        read: usize,
-    ) -> Result<(&mut [u8], &[u8]), TermError> {
-        self.0.pair(written, read)
-    }
-
-    /// The value of a term whose component is the type `T`.
-    ///
-    /// # Errors
-    /// Where there is no such term, the row lacks it, or it is of another type.
-    pub fn get<T: Component>(&self, term: usize) -> Result<&T, TermError> {
-        self.0.slice::<T>(term).map(|values| &values[0])
-    }
-
-    /// The value of a term whose component is the type `T`, to be written.
-    ///
-    /// # Errors
-    /// Where there is no such term to write, the row lacks it, or it is of another type.
-    pub fn get_mut<T: Component>(&mut self, term: usize) -> Result<&mut T, TermError> {
-        self.0.slice_mut::<T>(term).map(|values| &mut values[0])
-    }
-
-    /// The address of a term's value, whatever its component is: for reading, and for writing where
-    /// the query writes the term, while this row is there and nothing else of it is in use.
-    ///
-    /// # Errors
-    /// Where there is no such term, or the row lacks it.
-    pub fn ptr(&mut self, term: usize) -> Result<NonNull<u8>, TermError> {
-        let (wanted, value) = self.0.term(term)?;
-        if wanted.write {
-            self.0.mark(term);
-        }
-        Ok(value)
-    }
-}
-
-/// Rows of a [`DynamicQuery`] that lie one after the other, as columns. Terms are numbered as they
-/// were named; all rows of a run have the same optional ones.
-#[derive(Debug)]
-pub struct DynamicRun<'w>(Run<'w>);
-
-impl DynamicRun<'_> {
-    /// The place of this run's chunk among all chunks of the query's archetypes: a sort key for
-    /// what is recorded into a command buffer. Runs of the same chunk have the same.
-    #[must_use]
-    pub fn ordinal(&self) -> usize {
-        self.0.ordinal
-    }
-
-    /// How many rows there are.
-    #[must_use]
-    pub fn row_count(&self) -> usize {
-        self.0.rows.len()
-    }
-
-    /// The entities in these rows.
-    #[must_use]
-    pub fn entities(&self) -> &[Entity] {
-        self.0.entities()
-    }
-
-    /// The bytes of a term's values, one after the other.
-    ///
-    /// # Errors
-    /// Where there is no such term, the rows lack it, or its values have no bytes.
-    pub fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
-        self.0.bytes(term)
-    }
-
-    /// The bytes of a term's values, one after the other, to be written.
-    ///
-    /// # Errors
-    /// Where there is no such term to write, the rows lack it, or it was not registered as plain
-    /// bytes.
-    pub fn bytes_mut(&mut self, term: usize) -> Result<&mut [u8], TermError> {
-        self.0.bytes_mut(term)
-    }
-
-    /// The bytes of two terms at once, the first to be written.
-    ///
-    /// # Errors
-    /// As [`bytes_mut`](Self::bytes_mut) for the one and [`bytes`](Self::bytes) for the other, or
-    /// where both are the same component.
-    pub fn bytes_pair(
-        &mut self,
-        written: usize,
-        read: usize,
-    ) -> Result<(&mut [u8], &[u8]), TermError> {
-        self.0.pair(written, read)
-    }
-
-    /// The values of a term whose component is the type `T`.
-    ///
-    /// # Errors
-    /// Where there is no such term, the rows lack it, or it is of another type.
-    pub fn slice<T: Component>(&self, term: usize) -> Result<&[T], TermError> {
-        self.0.slice(term)
-    }
-
-    /// The values of a term whose component is the type `T`, to be written.
-    ///
-    /// # Errors
-    /// Where there is no such term to write, the rows lack it, or it is of another type.
-    pub fn slice_mut<T: Component>(&mut self, term: usize) -> Result<&mut [T], TermError> {
-        self.0.slice_mut(term)
     }
 }
 

@@ -11,6 +11,7 @@ mod column;
 mod data;
 mod dynamic;
 mod dynamic_rows;
+mod dynamic_run;
 mod filter;
 mod iter;
 #[cfg(all(test, loom))]
@@ -36,7 +37,8 @@ pub use data::{
     Ref,
 };
 pub use dynamic::{DynamicQuery, DynamicQueryBuilder};
-pub use dynamic_rows::{BorrowedDynamicRows, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun};
+pub use dynamic_rows::{BorrowedDynamicRows, DynamicRowIter, DynamicRows};
+pub use dynamic_run::{DynamicRow, DynamicRun};
 pub use filter::{Added, Changed, Disabled, Not, Or, QueryFilter, With, Without};
 pub use iter::{BorrowedQuery, Query, RowIter};
 pub use outer::{ChunkValue, Shared, WithChunkValue, WithShared, WithoutShared};

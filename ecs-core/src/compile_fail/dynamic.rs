@@ -1,0 +1,124 @@
+//! What must not compile of queries by id, shared values and chunk values.
+//!
+//! # The bytes of a row do not outlive the row
+//!
+//! ```compile_fail,E0505
+//! # use ecs_core::TermError;
+//! fn keep(row: ecs_core::DynamicRow<'_>) -> Result<usize, TermError> {
+//!     let bytes = row.bytes(0)?;
+//!     drop(row);
+//!     Ok(bytes.len())
+//! }
+//! ```
+//! ```
+//! # use ecs_core::TermError;
+//! fn keep(row: ecs_core::DynamicRow<'_>) -> Result<usize, TermError> {
+//!     let bytes = row.bytes(0)?.len();
+//!     drop(row);
+//!     Ok(bytes)
+//! }
+//! ```
+//!
+//! # Two terms are not written at once
+//!
+//! They may be one component.
+//!
+//! ```compile_fail,E0499
+//! # use ecs_core::TermError;
+//! fn swap(mut row: ecs_core::DynamicRow<'_>) -> Result<(), TermError> {
+//!     let one = row.bytes_mut(0)?;
+//!     let two = row.bytes_mut(0)?;
+//!     one.swap_with_slice(two);
+//!     Ok(())
+//! }
+//! ```
+//! ```
+//! # use ecs_core::TermError;
+//! fn copy(mut row: ecs_core::DynamicRow<'_>) -> Result<(), TermError> {
+//!     let (one, two) = row.bytes_pair(0, 1)?;
+//!     one.copy_from_slice(two);
+//!     Ok(())
+//! }
+//! ```
+//!
+//! # A row of a cell's query by id does not outlive what was borrowed
+//!
+//! ```compile_fail,E0515
+//! fn first<'w>(
+//!     cell: ecs_core::WorldCell<'w>,
+//!     query: &'w mut ecs_core::DynamicQuery,
+//! ) -> Option<ecs_core::DynamicRow<'w>> {
+//!     let mut rows = cell.query_by_id(query).ok()?;
+//!     rows.rows().into_iter().next()
+//! }
+//! ```
+//! ```
+//! fn first<'w>(
+//!     cell: ecs_core::WorldCell<'w>,
+//!     query: &'w mut ecs_core::DynamicQuery,
+//! ) -> Option<ecs_core::Entity> {
+//!     let mut rows = cell.query_by_id(query).ok()?;
+//!     rows.rows().into_iter().next().map(|row| row.entity())
+//! }
+//! ```
+//!
+//! # A component by id is not looked at while the world changes
+//!
+//! ```compile_fail,E0502
+//! # use ecs_core::{ByIdError, ComponentId, Entity, World};
+//! fn last(world: &mut World, imp: Entity, gold: ComponentId) -> Result<usize, ByIdError> {
+//!     let bytes = world.get_by_id(imp, gold)?;
+//!     world.remove_by_id(imp, gold)?;
+//!     Ok(bytes.len())
+//! }
+//! ```
+//! ```
+//! # use ecs_core::{ByIdError, ComponentId, Entity, World};
+//! fn last(world: &mut World, imp: Entity, gold: ComponentId) -> Result<usize, ByIdError> {
+//!     let bytes = world.get_by_id(imp, gold)?.len();
+//!     world.remove_by_id(imp, gold)?;
+//!     Ok(bytes)
+//! }
+//! ```
+//!
+//! # A shared value is not looked at while values are given up
+//!
+//! ```compile_fail,E0502
+//! # use ecs_core::prelude::*;
+//! # #[derive(SharedComponent, PartialEq, Eq, Hash)] struct Level(u32);
+//! fn low(world: &mut World, imp: Entity) -> Option<u32> {
+//!     let level = world.shared::<Level>(imp).ok()?;
+//!     world.release_unused_shared();
+//!     Some(level.0)
+//! }
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(SharedComponent, PartialEq, Eq, Hash)] struct Level(u32);
+//! fn low(world: &mut World, imp: Entity) -> Option<u32> {
+//!     let level = world.shared::<Level>(imp).ok()?.0;
+//!     world.release_unused_shared();
+//!     Some(level)
+//! }
+//! ```
+//!
+//! # A chunk value is not smuggled out of the pass that works it out
+//!
+//! ```compile_fail,E0521
+//! # use ecs_core::prelude::*;
+//! # #[derive(ChunkComponent, Default)] struct Reach(f32);
+//! fn all(world: &mut World) -> usize {
+//!     let mut smuggled = Vec::new();
+//!     world.update_chunk_values::<Reach, Entity>(|reach, _| smuggled.push(reach));
+//!     smuggled.len()
+//! }
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(ChunkComponent, Default)] struct Reach(f32);
+//! fn all(world: &mut World) -> usize {
+//!     let mut values = Vec::new();
+//!     world.update_chunk_values::<Reach, Entity>(|reach, _| values.push(reach.0));
+//!     values.len()
+//! }
+//! ```
