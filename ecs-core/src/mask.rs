@@ -93,6 +93,16 @@ impl RowMask {
         Some(start..end)
     }
 
+    /// Calls `visit` with every run of rows that are left, in order.
+    #[inline]
+    pub(crate) fn for_each_run(&self, mut visit: impl FnMut(Range<usize>)) {
+        let mut from = 0;
+        while let Some(run) = self.next_run(from) {
+            from = run.end;
+            visit(run);
+        }
+    }
+
     /// Calls `visit` with every row that is left, in order.
     #[inline]
     pub(crate) fn for_each(&self, mut visit: impl FnMut(usize)) {
@@ -250,16 +260,6 @@ impl Rows {
             Self::None => 0,
             Self::All => len,
             Self::Some(mask) => mask.count(),
-        }
-    }
-
-    /// Calls `visit` with every visited row of a chunk with `len` rows, in order.
-    #[inline]
-    pub(crate) fn for_each(&self, len: usize, mut visit: impl FnMut(usize)) {
-        match self {
-            Self::None => {}
-            Self::All => (0..len).for_each(visit),
-            Self::Some(mask) => mask.for_each(&mut visit),
         }
     }
 

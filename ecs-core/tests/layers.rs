@@ -61,6 +61,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
         &[
             &["access"],
             &["column"],
+            &["prefetch"],
             &["data"],
             &["filter"],
             &["outer"],

@@ -354,3 +354,35 @@ fn a_world_can_be_read_by_many_threads() {
         }
     });
 }
+
+#[test]
+fn rows_of_a_large_archetype_are_visited_once_each_and_can_be_kept() {
+    #[derive(Component)]
+    struct Left(u64);
+    #[derive(Component)]
+    struct Right(u64);
+    // More chunks than the paced loop asks for, whatever the size of a block.
+    let count = if cfg!(any(miri, formic_small_blocks)) { 9_000 } else { 300_000 };
+    let mut world = World::new();
+    world.spawn_batch((0..count).map(|i| (Left(i), Right(0))));
+    let mut kept = Vec::new();
+    world.query::<(&Left, &mut Right)>().for_each(|(left, right)| {
+        right.0 += left.0;
+        kept.push((left, right));
+    });
+    assert_eq!(kept.len(), usize::try_from(count).expect("small"));
+    for (left, right) in kept {
+        right.0 += left.0;
+    }
+    let mut slices = Vec::new();
+    world.query::<(&Left, &mut Right)>().for_each_chunk(|columns| slices.push(columns));
+    let mut seen = 0;
+    for (left, right) in slices {
+        for (left, right) in left.iter().zip(right) {
+            assert_eq!((left.0, right.0), (seen, 2 * seen));
+            right.0 = 0;
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, count);
+}

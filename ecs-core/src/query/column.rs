@@ -74,6 +74,15 @@ impl RunRight<'_> {
     }
 }
 
+impl<'a> RunRight<'a> {
+    /// The right to each of the rows.
+    #[inline]
+    pub(crate) fn into_rows(self) -> impl Iterator<Item = RowRight<'a>> {
+        // SAFETY: whoever made this vouched for each row, and each comes up once.
+        self.rows.map(|row| unsafe { RowRight::new(row) })
+    }
+}
+
 /// The values of a component in an opened chunk.
 #[doc(hidden)]
 pub struct Values<'w, T> {
@@ -106,6 +115,25 @@ impl<'w, T: Component> Values<'w, T> {
     /// Those of no chunk, to which there is no right.
     pub(crate) fn nothing() -> Self {
         Self { start: NonNull::dangling(), marker: PhantomData }
+    }
+
+    /// The column that `run` has some rows of: those that the right is to.
+    #[inline]
+    pub(crate) fn of_run(run: &'w [T], right: &RunRight<'w>) -> Self {
+        debug_assert_eq!(run.len(), right.rows.len());
+        // SAFETY: the run was made by `read_run` with this right (`QueryData`), so as many rows as
+        // the first one's number lie before it in the same block (I-3).
+        let start = unsafe { NonNull::from(run).cast::<T>().sub(right.rows.start) };
+        Self { start, marker: PhantomData }
+    }
+
+    /// [`of_run`](Self::of_run) for one that is written.
+    #[inline]
+    pub(crate) fn of_run_mut(run: &'w mut [T], right: &RunRight<'w>) -> Self {
+        debug_assert_eq!(run.len(), right.rows.len());
+        // SAFETY: as in `of_run`, made by `write_run`.
+        let start = unsafe { NonNull::from(run).cast::<T>().sub(right.rows.start) };
+        Self { start, marker: PhantomData }
     }
 
     /// One value, to be read.

@@ -9,9 +9,11 @@ mod tracked;
 mod tuple;
 
 use core::marker::PhantomData;
+use core::ops::Range;
 
 use super::access::Access;
 use super::column::{RowRight, RunRight, Values};
+use super::prefetch::prefetch;
 use crate::archetype::Archetype;
 use crate::component::{ComponentId, IdSource};
 use crate::mask::Rows;
@@ -85,6 +87,38 @@ pub trait QueryData: Sealed {
     /// A fetch of no chunk, of which no row may be asked.
     #[doc(hidden)]
     fn nothing<'w>() -> Self::Fetch<'w>;
+
+    /// Some rows of a fetch as references, where it can be: as arguments of a function they tell
+    /// the compiler that the columns do not overlap, which pointers do not.
+    #[doc(hidden)]
+    type Run<'w>;
+
+    #[doc(hidden)]
+    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Run<'a>;
+
+    /// A fetch that goes by the references of a run of its rows. It is good for these rows alone.
+    #[doc(hidden)]
+    fn with_run<'a, 'w: 'a>(
+        fetch: &Self::Fetch<'w>,
+        run: Self::Run<'a>,
+        right: &RunRight<'a>,
+    ) -> Self::Fetch<'a>;
+
+    /// Calls `f` with each of these rows.
+    #[doc(hidden)]
+    #[inline]
+    fn visit<'a, 'w: 'a>(
+        fetch: &Self::Fetch<'w>,
+        right: RunRight<'a>,
+        f: &mut impl FnMut(Self::Item<'a>),
+    ) {
+        right.into_rows().for_each(|right| f(Self::item(fetch, right)));
+    }
+
+    /// Asks for these rows of a chunk to be brought into the cache.
+    #[doc(hidden)]
+    #[inline]
+    fn prefetch(_slots: &Self::Slots, _chunks: &Chunks, _chunk: usize, _rows: Range<usize>) {}
 
     #[doc(hidden)]
     fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a>;

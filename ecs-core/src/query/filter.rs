@@ -89,7 +89,7 @@ macro_rules! filter {
                 _since: u64,
                 rows: &mut Rows,
             ) {
-                if let Some(slot) = slots {
+                if let (true, Some(slot)) = (T::ENABLEABLE, slots) {
                     ($rows)(slot, chunks, chunk, rows);
                 }
             }

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::access::BorrowGuard;
-use super::chunk::{Chunk, ChunkIter, Source, open, rows};
+use super::chunk::{Chunk, ChunkIter, Source, open, rows, visit_archetype, visit_runs};
 use super::data::{ColumnData, QueryData};
 use super::filter::QueryFilter;
 use super::parallel::{ParallelChunks, ParallelScratch};
@@ -113,11 +113,16 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// Calls `f` with every row. The fastest way row by row: the loop runs chunk by chunk.
     #[inline]
     pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
-        self.chunks(|chunk| chunk.for_each(&mut f));
+        for found in self.matches.as_slice() {
+            let archetype = &self.source.archetypes[found.archetype];
+            // SAFETY: the query holds the right and is consumed; each archetype comes up once.
+            unsafe { visit_archetype::<Q, F>(archetype, found, self.source.moment, &mut f) };
+        }
     }
 
-    /// Calls `f` with the slices of every run of rows: a whole chunk at a time where nothing in
-    /// it is disabled, else each run of enabled rows.
+    /// Calls `f` with the slices of every run of rows: whole chunks where nothing in them is
+    /// disabled, else each run of enabled rows. The chunks of a large archetype come in pieces, so
+    /// that the next piece can be on its way from memory meanwhile.
     ///
     /// Slices of `Pod` components can be cast to flat numbers, which lets the compiler use the
     /// whole vector width: `bytemuck::cast_slice_mut::<Position, f32>(positions)`.
@@ -126,7 +131,11 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     where
         Q: ColumnData,
     {
-        self.chunks(|chunk| chunk.for_each_run(&mut f));
+        for found in self.matches.as_slice() {
+            let archetype = &self.source.archetypes[found.archetype];
+            // SAFETY: the query holds the right and is consumed; each archetype comes up once.
+            unsafe { visit_runs::<Q, F>(archetype, found, self.source.moment, &mut f) };
+        }
     }
 
     /// Calls `visit` with every chunk that has rows to visit.

@@ -19,6 +19,7 @@ mod loom_models;
 mod outer;
 mod parallel;
 mod plan;
+mod prefetch;
 mod view;
 
 pub use access::Access;

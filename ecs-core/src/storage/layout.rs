@@ -23,6 +23,9 @@ pub(crate) const COLUMN_ALIGN: usize = 64;
 /// The first chunks of an archetype are smaller, so that ten thousand archetypes of one entity
 /// each do not cost ten thousand whole blocks.
 pub(crate) const CLASS_BYTES: [usize; 3] = [BLOCK_BYTES / 16, BLOCK_BYTES / 4, BLOCK_BYTES];
+/// The chunks of a large archetype are larger: fewer borders to cross for what is walked in order.
+/// From which chunk on, and how large.
+const GROWN: [(usize, usize); 2] = [(64, 4 * BLOCK_BYTES), (192, 16 * BLOCK_BYTES)];
 
 const _: () = assert!(BLOCK_BYTES / size_of::<Entity>() <= ROWS_MAX);
 
@@ -48,7 +51,9 @@ impl ChunkLayout {
         loop {
             let (offsets, end) = place(columns, capacity);
             if end <= block_bytes || capacity == rows_min {
-                let bytes = end.max(block_bytes).next_multiple_of(align);
+                // Ordinary blocks are all alike. A large one takes no more than its rows need.
+                let bytes = if block_bytes > BLOCK_BYTES { end } else { end.max(block_bytes) };
+                let bytes = bytes.next_multiple_of(align);
                 let block = Layout::from_size_align(bytes, align)
                     .expect("a row is smaller than the address space");
                 return (capacity > 0).then_some(Self { block, capacity, offsets });
@@ -74,9 +79,14 @@ fn place(columns: &[Layout], capacity: usize) -> (Box<[usize]>, usize) {
     (offsets.into_boxed_slice(), end)
 }
 
-/// The layouts of an archetype's chunks, from its small first one to its ordinary ones.
+/// The layouts of an archetype's chunks: small ones first, then ordinary ones, then large ones.
 #[derive(Debug)]
-pub(crate) struct ChunkLayouts(Box<[ChunkLayout]>);
+pub(crate) struct ChunkLayouts {
+    /// Of the first chunks; those after them are as the last.
+    classes: Box<[ChunkLayout]>,
+    /// Of the chunks after so many.
+    grown: [ChunkLayout; GROWN.len()],
+}
 
 impl ChunkLayouts {
     /// The layouts for these columns. A row that does not fit a block gets a larger block.
@@ -86,18 +96,23 @@ impl ChunkLayouts {
         if classes.is_empty() {
             classes.extend(ChunkLayout::new(columns, BLOCK_BYTES, 1));
         }
-        Self(classes.into_boxed_slice())
+        let grown = GROWN
+            .map(|(_, bytes)| ChunkLayout::new(columns, bytes, 1).expect("at least one row fits"));
+        Self { classes: classes.into_boxed_slice(), grown }
     }
 
     /// The layout of the chunk at this place in the archetype's list.
     #[inline]
     pub(crate) fn of_chunk(&self, chunk: usize) -> &ChunkLayout {
-        &self.0[chunk.min(self.0.len() - 1)]
+        if chunk >= GROWN[0].0 {
+            return &self.grown[usize::from(chunk >= GROWN[1].0)];
+        }
+        &self.classes[chunk.min(self.classes.len() - 1)]
     }
 
     /// The most rows that any chunk has.
     pub(crate) fn capacity_max(&self) -> usize {
-        self.0[self.0.len() - 1].capacity
+        self.grown[GROWN.len() - 1].capacity
     }
 }
 
@@ -113,7 +128,7 @@ mod tests {
     /// Every property that the rest of the store relies on (I-3).
     fn check(columns: &[Layout]) {
         let layouts = ChunkLayouts::new(columns);
-        for class in &layouts.0 {
+        for class in layouts.classes.iter().chain(&layouts.grown) {
             assert!(class.capacity >= 1 && class.capacity <= ROWS_MAX);
             let mut end = class.capacity * size_of::<Entity>();
             for (column, &offset) in columns.iter().zip(&class.offsets) {

@@ -4,6 +4,7 @@ use super::{
     Access, Archetype, ChunkVersions, Chunks, ColumnData, IdSource, Moment, QueryData, ReadOnly,
     RowRight, Rows, RunRight, Sealed, TermSlot, TermState, Values,
 };
+use super::{Range, prefetch};
 use crate::component::Component;
 
 impl<T> Sealed for &T {}
@@ -14,6 +15,7 @@ impl<T: Component> QueryData for &T {
     type State = TermState<&'static T>;
     type Slots = TermSlot;
     type Fetch<'w> = Values<'w, T>;
+    type Run<'w> = &'w [T];
 
     fn state(ids: &mut IdSource<'_>) -> Self::State {
         TermState::new(ids.id::<T>())
@@ -32,7 +34,9 @@ impl<T: Component> QueryData for &T {
 
     #[inline]
     fn rows(slots: &TermSlot, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
-        slots.keep_enabled(chunks, chunk, rows);
+        if T::ENABLEABLE {
+            slots.keep_enabled(chunks, chunk, rows);
+        }
     }
 
     #[inline]
@@ -48,6 +52,26 @@ impl<T: Component> QueryData for &T {
     #[inline]
     fn nothing<'w>() -> Self::Fetch<'w> {
         Values::nothing()
+    }
+
+    #[inline]
+    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> &'a [T] {
+        fetch.read_run(&right)
+    }
+
+    #[inline]
+    fn with_run<'a, 'w: 'a>(
+        _fetch: &Self::Fetch<'w>,
+        run: Self::Run<'a>,
+        right: &RunRight<'a>,
+    ) -> Self::Fetch<'a> {
+        Values::of_run(run, right)
+    }
+
+    #[inline]
+    fn prefetch(slots: &TermSlot, chunks: &Chunks, chunk: usize, rows: Range<usize>) {
+        let start = chunks.column(chunk, slots.column).cast::<T>().as_ptr();
+        prefetch(start.wrapping_add(rows.start).cast(), rows.len() * size_of::<T>());
     }
 
     #[inline]
@@ -89,6 +113,7 @@ impl<T: Component> QueryData for &mut T {
     type State = TermState<&'static mut T>;
     type Slots = TermSlot;
     type Fetch<'w> = WriteFetch<'w, T>;
+    type Run<'w> = &'w mut [T];
 
     fn state(ids: &mut IdSource<'_>) -> Self::State {
         TermState::new(ids.id::<T>())
@@ -107,7 +132,9 @@ impl<T: Component> QueryData for &mut T {
 
     #[inline]
     fn rows(slots: &TermSlot, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
-        slots.keep_enabled(chunks, chunk, rows);
+        if T::ENABLEABLE {
+            slots.keep_enabled(chunks, chunk, rows);
+        }
     }
 
     #[inline]
@@ -128,6 +155,26 @@ impl<T: Component> QueryData for &mut T {
     #[inline]
     fn nothing<'w>() -> Self::Fetch<'w> {
         WriteFetch { values: Values::nothing(), stamps: None }
+    }
+
+    #[inline]
+    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> &'a mut [T] {
+        fetch.values.write_run(&right)
+    }
+
+    #[inline]
+    fn with_run<'a, 'w: 'a>(
+        fetch: &Self::Fetch<'w>,
+        run: Self::Run<'a>,
+        right: &RunRight<'a>,
+    ) -> Self::Fetch<'a> {
+        WriteFetch { values: Values::of_run_mut(run, right), stamps: fetch.stamps }
+    }
+
+    #[inline]
+    fn prefetch(slots: &TermSlot, chunks: &Chunks, chunk: usize, rows: Range<usize>) {
+        let start = chunks.column(chunk, slots.column).cast::<T>().as_ptr();
+        prefetch(start.wrapping_add(rows.start).cast(), rows.len() * size_of::<T>());
     }
 
     #[inline]

@@ -3,8 +3,8 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, Chunks, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, Sealed,
-    TermSlot, TermState,
+    Access, Archetype, Chunks, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, RunRight,
+    Sealed, TermSlot, TermState,
 };
 use crate::component::Component;
 use crate::storage::{EnableBits, RowAddress};
@@ -81,6 +81,7 @@ macro_rules! enabled_data {
             type State = TermState<$name<T>>;
             type Slots = TermSlot;
             type Fetch<'w> = BitsFetch<'w>;
+            type Run<'w> = Self::Fetch<'w>;
 
             fn state(ids: &mut IdSource<'_>) -> Self::State {
                 const { assert!(T::ENABLEABLE, "the component is not enableable") };
@@ -106,6 +107,20 @@ macro_rules! enabled_data {
                 _moment: Moment,
             ) -> BitsFetch<'w> {
                 BitsFetch::new(slots, chunks, chunk)
+            }
+
+            #[inline]
+            fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RunRight<'a>) -> Self::Run<'a> {
+                *fetch
+            }
+
+            #[inline]
+            fn with_run<'a, 'w: 'a>(
+                _fetch: &Self::Fetch<'w>,
+                run: Self::Run<'a>,
+                _right: &RunRight<'a>,
+            ) -> Self::Fetch<'a> {
+                run
             }
 
             #[inline]

@@ -14,6 +14,7 @@ impl QueryData for Entity {
     type State = ();
     type Slots = ();
     type Fetch<'w> = &'w [Self];
+    type Run<'w> = Self::Fetch<'w>;
 
     fn state(_ids: &mut IdSource<'_>) {}
 
@@ -29,6 +30,20 @@ impl QueryData for Entity {
     #[inline]
     fn fetch<'w>((): &(), chunks: &'w Chunks, chunk: usize, _moment: Moment) -> &'w [Self] {
         chunks.entities(chunk)
+    }
+
+    #[inline]
+    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RunRight<'a>) -> Self::Run<'a> {
+        fetch
+    }
+
+    #[inline]
+    fn with_run<'a, 'w: 'a>(
+        _fetch: &Self::Fetch<'w>,
+        run: Self::Run<'a>,
+        _right: &RunRight<'a>,
+    ) -> Self::Fetch<'a> {
+        run
     }
 
     #[inline]
@@ -58,6 +73,7 @@ impl QueryData for () {
     type State = ();
     type Slots = ();
     type Fetch<'w> = ();
+    type Run<'w> = Self::Fetch<'w>;
 
     fn state(_ids: &mut IdSource<'_>) {}
 
@@ -72,6 +88,20 @@ impl QueryData for () {
 
     #[inline]
     fn fetch<'w>((): &(), _chunks: &'w Chunks, _chunk: usize, _moment: Moment) -> Self::Fetch<'w> {}
+
+    #[inline]
+    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RunRight<'a>) -> Self::Run<'a> {
+        *fetch
+    }
+
+    #[inline]
+    fn with_run<'a, 'w: 'a>(
+        _fetch: &Self::Fetch<'w>,
+        run: Self::Run<'a>,
+        _right: &RunRight<'a>,
+    ) -> Self::Fetch<'a> {
+        run
+    }
 
     #[inline]
     fn nothing<'w>() -> Self::Fetch<'w> {}

@@ -1,8 +1,8 @@
 //! What a row may have or not.
 
 use super::{
-    Access, Archetype, Chunks, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, Sealed,
-    WrapState,
+    Access, Archetype, Chunks, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, RunRight,
+    Sealed, WrapState,
 };
 
 impl<Q: Sealed> Sealed for Option<Q> {}
@@ -13,6 +13,7 @@ impl<Q: QueryData> QueryData for Option<Q> {
     type Slots = Option<Q::Slots>;
     /// The rows are those in which Q is there and enabled.
     type Fetch<'w> = Option<(Q::Fetch<'w>, Rows, usize)>;
+    type Run<'w> = Option<Q::Run<'w>>;
 
     fn state(ids: &mut IdSource<'_>) -> Self::State {
         WrapState::new(Q::state(ids))
@@ -52,6 +53,21 @@ impl<Q: QueryData> QueryData for Option<Q> {
     ) -> Self::Fetch<'w> {
         let slots = slots.as_ref()?;
         Some((Q::lookup(slots, chunks, chunk, moment), Rows::All, chunks.len(chunk)))
+    }
+
+    #[inline]
+    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Run<'a> {
+        fetch.as_ref().map(|(fetch, ..)| Q::run(fetch, right))
+    }
+
+    #[inline]
+    fn with_run<'a, 'w: 'a>(
+        fetch: &Self::Fetch<'w>,
+        run: Self::Run<'a>,
+        right: &RunRight<'a>,
+    ) -> Self::Fetch<'a> {
+        let (fetch, rows, len) = fetch.as_ref()?;
+        Some((Q::with_run(fetch, run?, right), rows.clone(), *len))
     }
 
     fn nothing<'w>() -> Self::Fetch<'w> {

@@ -3,8 +3,8 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, Chunks, ColumnData, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows,
-    RunRight, Sealed, WrapState,
+    Access, Archetype, Chunks, ColumnData, IdSource, Moment, QueryData, Range, ReadOnly, RowRight,
+    Rows, RunRight, Sealed, WrapState,
 };
 
 /// As data, `Present<&T>` or `Present<&mut T>`: the value, whatever the bit says. As a filter,
@@ -31,6 +31,7 @@ impl<Q: QueryData> QueryData for Present<Q> {
     type State = WrapState<Present<()>, Q::State>;
     type Slots = Q::Slots;
     type Fetch<'w> = Q::Fetch<'w>;
+    type Run<'w> = Q::Run<'w>;
 
     fn state(ids: &mut IdSource<'_>) -> Self::State {
         WrapState::new(Q::state(ids))
@@ -62,6 +63,25 @@ impl<Q: QueryData> QueryData for Present<Q> {
     #[inline]
     fn nothing<'w>() -> Self::Fetch<'w> {
         Q::nothing()
+    }
+
+    #[inline]
+    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Run<'a> {
+        Q::run(fetch, right)
+    }
+
+    #[inline]
+    fn with_run<'a, 'w: 'a>(
+        fetch: &Self::Fetch<'w>,
+        run: Self::Run<'a>,
+        right: &RunRight<'a>,
+    ) -> Self::Fetch<'a> {
+        Q::with_run(fetch, run, right)
+    }
+
+    #[inline]
+    fn prefetch(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: Range<usize>) {
+        Q::prefetch(slots, chunks, chunk, rows);
     }
 
     #[inline]

@@ -5,7 +5,7 @@ use core::ops::{Deref, DerefMut};
 
 use super::{
     Access, Archetype, ChunkVersions, Chunks, IdSource, Moment, QueryData, ReadOnly, RowRight,
-    Rows, Sealed, TermSlot, TermState, Values,
+    Rows, RunRight, Sealed, TermSlot, TermState, Values,
 };
 use crate::component::Component;
 use crate::storage::ColumnStamps;
@@ -236,6 +236,7 @@ macro_rules! versioned_data {
             type State = TermState<$name<'static, T>>;
             type Slots = TermSlot;
             type Fetch<'w> = $fetch<'w, T>;
+            type Run<'w> = Self::Fetch<'w>;
 
             fn state(ids: &mut IdSource<'_>) -> Self::State {
                 TermState::new(ids.id::<T>())
@@ -268,6 +269,20 @@ macro_rules! versioned_data {
                     values: Values::open(chunks, chunk, slots.column),
                     versions: Some(Versions::open(slots, chunks, chunk, moment)),
                 }
+            }
+
+            #[inline]
+            fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RunRight<'a>) -> Self::Run<'a> {
+                *fetch
+            }
+
+            #[inline]
+            fn with_run<'a, 'w: 'a>(
+                _fetch: &Self::Fetch<'w>,
+                run: Self::Run<'a>,
+                _right: &RunRight<'a>,
+            ) -> Self::Fetch<'a> {
+                run
             }
 
             fn nothing<'w>() -> Self::Fetch<'w> {

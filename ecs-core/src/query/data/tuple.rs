@@ -2,8 +2,8 @@
 //! checked when the plan is made (I-11).
 
 use super::{
-    Access, Archetype, Chunks, ColumnData, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows,
-    RunRight, Sealed,
+    Access, Archetype, Chunks, ColumnData, IdSource, Moment, QueryData, Range, ReadOnly, RowRight,
+    Rows, RunRight, Sealed,
 };
 
 macro_rules! tuple_data {
@@ -15,6 +15,7 @@ macro_rules! tuple_data {
             type State = ($($name::State,)*);
             type Slots = ($($name::Slots,)*);
             type Fetch<'w> = ($($name::Fetch<'w>,)*);
+            type Run<'w> = ($($name::Run<'w>,)*);
 
             fn state(ids: &mut IdSource<'_>) -> Self::State {
                 ($($name::state(ids),)*)
@@ -61,6 +62,54 @@ macro_rules! tuple_data {
             #[inline]
             fn nothing<'w>() -> Self::Fetch<'w> {
                 ($($name::nothing(),)*)
+            }
+
+            #[inline]
+            fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Run<'a> {
+                let ($($var,)*) = fetch;
+                ($($name::run($var, right.clone()),)*)
+            }
+
+            #[inline]
+            #[expect(non_snake_case, reason = "the members' names stand for their fetches")]
+            fn with_run<'a, 'w: 'a>(
+                fetch: &Self::Fetch<'w>,
+                run: Self::Run<'a>,
+                right: &RunRight<'a>,
+            ) -> Self::Fetch<'a> {
+                let ($($name,)*) = fetch;
+                let ($($var,)*) = run;
+                ($($name::with_run($name, $var, right),)*)
+            }
+
+            #[inline]
+            fn visit<'a, 'w: 'a>(
+                fetch: &Self::Fetch<'w>,
+                right: RunRight<'a>,
+                f: &mut impl FnMut(Self::Item<'a>),
+            ) {
+                // A function of its own, and never inlined: only as arguments do references say
+                // that they do not overlap.
+                #[inline(never)]
+                fn apart<'a, 'w: 'a, $($name: QueryData,)* Visit: FnMut(($($name::Item<'a>,)*))>(
+                    fetch: &<($($name,)*) as QueryData>::Fetch<'w>,
+                    $($var: $name::Run<'a>,)*
+                    right: RunRight<'a>,
+                    f: &mut Visit,
+                ) {
+                    let fetch = <($($name,)*) as QueryData>::with_run(fetch, ($($var,)*), &right);
+                    right.into_rows().for_each(|right| {
+                        f(<($($name,)*) as QueryData>::item(&fetch, right));
+                    });
+                }
+                let ($($var,)*) = Self::run(fetch, right.clone());
+                apart::<$($name,)* _>(fetch, $($var,)* right, f);
+            }
+
+            #[inline]
+            fn prefetch(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: Range<usize>) {
+                let ($($var,)*) = slots;
+                $($name::prefetch($var, chunks, chunk, rows.clone());)*
             }
 
             #[inline]
