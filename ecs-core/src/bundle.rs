@@ -150,6 +150,29 @@ impl Leftovers {
     }
 }
 
+/// Calls `f` with the starts of the columns that the components of `B` go to or come from; `start`
+/// gives that of the k-th.
+#[inline(always)]
+pub(crate) fn with_starts<B: Bundle, R>(
+    start: impl Fn(usize) -> NonNull<u8>,
+    f: impl FnOnce(&[NonNull<u8>]) -> R,
+) -> R {
+    // The count is known to the compiler: one of these is left of it.
+    match B::COUNT {
+        0 => f(&[]),
+        1 => f(&core::array::from_fn::<_, 1, _>(start)),
+        2 => f(&core::array::from_fn::<_, 2, _>(start)),
+        3 => f(&core::array::from_fn::<_, 3, _>(start)),
+        4 => f(&core::array::from_fn::<_, 4, _>(start)),
+        5..=8 => {
+            let mut starts = [NonNull::dangling(); 8];
+            (0..B::COUNT).for_each(|k| starts[k] = start(k));
+            f(&starts[..B::COUNT])
+        }
+        _ => f(ColumnStarts::new((0..B::COUNT).map(start)).as_slice()),
+    }
+}
+
 /// The starts of the columns that a bundle's components go to or come from.
 #[derive(Debug)]
 pub(crate) enum ColumnStarts {

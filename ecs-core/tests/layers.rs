@@ -45,6 +45,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
     (
         "storage",
         &[
+            &["bytes"],
             &["layout"],
             &["directory"],
             &["block"],

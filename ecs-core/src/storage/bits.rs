@@ -65,6 +65,10 @@ impl EnableBits {
     pub(crate) fn set(&self, chunk: usize, row: usize, enabled: bool) -> bool {
         let bit = 1 << (row % 64);
         let word = &self.words(chunk)[row / 64];
+        // A look is much cheaper than a read-modify-write, and often all that is needed.
+        if (word.load(Ordering::Relaxed) & bit != 0) == enabled {
+            return enabled;
+        }
         let before = if enabled {
             word.fetch_or(bit, Ordering::Relaxed)
         } else {
@@ -78,6 +82,19 @@ impl EnableBits {
             _ => {}
         }
         was
+    }
+
+    /// [`set`](Self::set) for whoever has the bits alone.
+    #[inline]
+    pub(crate) fn put(&mut self, chunk: usize, row: usize, enabled: bool) {
+        let bit = 1 << (row % 64);
+        let word = self.words[chunk * self.words_per_chunk + row / 64].get_mut();
+        let was = *word & bit != 0;
+        if was != enabled {
+            *word ^= bit;
+            let disabled = self.disabled[chunk].get_mut();
+            *disabled = if enabled { *disabled - 1 } else { *disabled + 1 };
+        }
     }
 
     /// Enters rows that were not there, switched on.
@@ -100,7 +117,7 @@ impl EnableBits {
         }
         for (offset, row) in rows.enumerate() {
             let enabled = self.get(other, from + offset);
-            self.set(chunk, row, enabled);
+            self.put(chunk, row, enabled);
         }
     }
 

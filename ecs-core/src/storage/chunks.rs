@@ -11,6 +11,7 @@ use core::ptr::NonNull;
 
 use super::bits::EnableBits;
 use super::block::{Block, BlockPool, ColumnStart};
+use super::bytes;
 use super::column_versions::{ColumnStamps, ColumnVersions};
 use super::directory::{ChunkId, Place, RowAddress};
 use super::layout::ChunkLayouts;
@@ -220,6 +221,12 @@ impl Chunks {
         &self.bits[slot]
     }
 
+    /// The bits of the `slot`-th enableable column, for whoever has the chunks alone.
+    #[inline]
+    pub(crate) fn bits_mut(&mut self, slot: usize) -> &mut EnableBits {
+        &mut self.bits[slot]
+    }
+
     /// The place of the next rows, up to `wanted` of them in one chunk: where they start, and how
     /// many there are. The rows are nobody's until [`commit_rows`](Self::commit_rows).
     pub(crate) fn reserve_rows(
@@ -317,7 +324,7 @@ impl Chunks {
             let source = self.value(from, mine);
             let target = other.value(to, theirs);
             // SAFETY: both are rows of a column of this size (I-3) in blocks of two archetypes.
-            unsafe { target.copy_from_nonoverlapping(source, self.sizes[mine]) };
+            unsafe { bytes::copy(source, target, self.sizes[mine]) };
         }
     }
 
@@ -340,7 +347,7 @@ impl Chunks {
         for bits in &mut self.bits {
             let enabled = bits.pop_row(last.chunk, last.row);
             if address != last {
-                bits.set(address.chunk, address.row, enabled);
+                bits.put(address.chunk, address.row, enabled);
             }
         }
         for versions in &mut self.tracked {
@@ -370,15 +377,15 @@ impl Chunks {
     ) -> Entity {
         for column in 0..self.sizes.len() {
             let size = self.sizes[column];
-            let hole = self.value(address, column).as_ptr();
-            let tail = self.value(last, column).as_ptr();
+            let hole = self.value(address, column);
+            let tail = self.value(last, column);
             if keep(column) {
                 // SAFETY: two different rows of one column, both initialised (I-2), each `size`
                 // bytes (I-3).
-                unsafe { core::ptr::swap_nonoverlapping(hole, tail, size) };
+                unsafe { core::ptr::swap_nonoverlapping(hole.as_ptr(), tail.as_ptr(), size) };
             } else {
                 // SAFETY: as above; the value in the hole is forgotten.
-                unsafe { core::ptr::copy_nonoverlapping(tail, hole, size) };
+                unsafe { bytes::copy(tail, hole, size) };
             }
         }
         let moved = self.entities(last.chunk)[last.row];

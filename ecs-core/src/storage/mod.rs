@@ -2,6 +2,7 @@
 
 mod bits;
 mod block;
+mod bytes;
 mod chunks;
 mod column_versions;
 mod directory;

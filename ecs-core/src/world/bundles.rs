@@ -17,8 +17,54 @@ pub(crate) struct Bundles {
     /// Of the lists of components that were given or taken by their ids.
     by_ids: hashbrown::HashMap<Box<[ComponentId]>, BundleIndex, BuildFibonacci>,
     infos: Vec<BundleInfo>,
-    inserts: hashbrown::HashMap<(u32, BundleIndex), Transition, BuildFibonacci>,
-    removes: hashbrown::HashMap<(u32, BundleIndex), Option<Transition>, BuildFibonacci>,
+    inserts: Edges<Transition>,
+    removes: Edges<Option<Transition>>,
+}
+
+/// What is known of pairs of an archetype and a bundle.
+#[derive(Debug)]
+struct Edges<T> {
+    /// By archetype, then by bundle: the place in `known`, or [`UNKNOWN`]. As long as they had to
+    /// be, so that a lookup is two loads.
+    places: Vec<Vec<u32>>,
+    known: Vec<T>,
+}
+
+const UNKNOWN: u32 = u32::MAX;
+
+impl<T> Default for Edges<T> {
+    fn default() -> Self {
+        Self { places: Vec::new(), known: Vec::new() }
+    }
+}
+
+impl<T> Edges<T> {
+    /// What is known of this pair; `find` finds it out the first time.
+    #[inline]
+    fn obtain(&mut self, from: ArchetypeId, bundle: BundleIndex, find: impl FnOnce() -> T) -> &T {
+        let row = self.places.get(from.index());
+        let place = match row.and_then(|row| row.get(bundle.0 as usize)) {
+            Some(&place) if place != UNKNOWN => place,
+            _ => self.enter(from, bundle, find()),
+        };
+        &self.known[place as usize]
+    }
+
+    #[cold]
+    fn enter(&mut self, from: ArchetypeId, bundle: BundleIndex, found: T) -> u32 {
+        let place = u32::try_from(self.known.len()).expect("fewer than 2^32 transitions");
+        self.known.push(found);
+        let (from, bundle) = (from.index(), bundle.0 as usize);
+        if self.places.len() <= from {
+            self.places.resize_with(from + 1, Vec::new);
+        }
+        let row = &mut self.places[from];
+        if row.len() <= bundle {
+            row.resize(bundle + 1, UNKNOWN);
+        }
+        row[bundle] = place;
+        place
+    }
 }
 
 /// The number of a bundle type, or of a list of component ids, in one world.
@@ -203,7 +249,7 @@ impl Bundles {
         archetypes: &mut Archetypes,
     ) -> &Transition {
         let ids = &self.infos[index.0 as usize].ids;
-        self.inserts.entry((from.0, index)).or_insert_with(|| {
+        self.inserts.obtain(from, index, || {
             let set = archetypes.get(from).components().with(ids);
             let set = set.without(&displaced(&set, ids, registry));
             let target = archetypes.obtain(set, registry);
@@ -242,7 +288,7 @@ impl Bundles {
         archetypes: &mut Archetypes,
     ) -> Option<&Transition> {
         let ids = &self.infos[index.0 as usize].ids;
-        let found = self.removes.entry((from.0, index)).or_insert_with(|| {
+        let found = self.removes.obtain(from, index, || {
             let has_all = ids.iter().all(|&id| archetypes.get(from).components().contains(id));
             if !has_all {
                 return None;

@@ -7,7 +7,7 @@ use core::fmt;
 use super::World;
 use super::bundles::Transition;
 use crate::archetype::{Archetype, Archetypes};
-use crate::bundle::{Bundle, ColumnStarts};
+use crate::bundle::{Bundle, ColumnStarts, with_starts};
 use crate::component::{Component, Duties};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
@@ -82,10 +82,12 @@ impl World {
         }
         let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
         let write = |_: &Chunks, target: &Chunks, to: RowAddress| {
-            let starts = column_starts(target, &insertion.columns, to.chunk);
-            // SAFETY: the columns are those of the bundle's components in the target (I-6, I-9),
-            // and the row is reserved.
-            unsafe { bundle.write(starts.as_slice(), to.row) };
+            let start = |k: usize| target.column(to.chunk, insertion.columns[k]);
+            with_starts::<B, _>(start, |starts| {
+                // SAFETY: the columns are those of the bundle's components in the target (I-6, I-9),
+                // and the row is reserved.
+                unsafe { bundle.write(starts, to.row) };
+            });
         };
         // SAFETY: the transition begins at the row's archetype (I-6), and `write` fills the columns
         // of the bundle.
@@ -130,10 +132,13 @@ impl World {
         let Self { archetypes, blocks, entities, .. } = self;
         let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
         let read = |source: &Chunks, _: &Chunks, _: RowAddress| {
-            let starts = column_starts(source, &removal.columns, from.address.chunk);
-            // SAFETY: the columns are those of the bundle's components in the source (I-6, I-9);
-            // the row is a live entity's (I-1), and these columns of it are forgotten by the move.
-            unsafe { B::read(starts.as_slice(), from.address.row) }
+            let start = |k: usize| source.column(from.address.chunk, removal.columns[k]);
+            with_starts::<B, _>(start, |starts| {
+                // SAFETY: the columns are those of the bundle's components in the source (I-6, I-9);
+                // the row is a live entity's (I-1), and these columns of it are forgotten by the
+                // move.
+                unsafe { B::read(starts, from.address.row) }
+            })
         };
         // SAFETY: the transition begins at the row's archetype, and takes the columns that `read`
         // reads and adds none (I-6).
@@ -286,13 +291,13 @@ pub(super) fn column_starts(chunks: &Chunks, columns: &[usize], chunk: usize) ->
 fn copy_bits(
     source: &Archetype,
     from: RowAddress,
-    target: &Archetype,
+    target: &mut Archetype,
     to: RowAddress,
     moves: &[(usize, usize)],
 ) {
     for &(mine, theirs) in moves {
         let enabled = source.chunks.bits(mine).get(from.chunk, from.row);
-        target.chunks.bits(theirs).set(to.chunk, to.row, enabled);
+        target.chunks.bits_mut(theirs).put(to.chunk, to.row, enabled);
     }
 }
 

@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use super::World;
 use super::bundles::Placement;
 use crate::archetype::{Archetype, ArchetypeId, ForgottenRows};
-use crate::bundle::{Bundle, ColumnStarts};
+use crate::bundle::{Bundle, ColumnStarts, with_starts};
 use crate::component::Duties;
 use crate::entities::Location;
 use crate::entity::Entity;
@@ -47,10 +47,12 @@ impl World {
         let placement = self.bundles.placement::<B>(&mut self.registry, &mut self.archetypes);
         let archetype = self.archetypes.get_mut(placement.archetype);
         let (address, _) = archetype.chunks.reserve_rows(&mut self.blocks, 1);
-        let starts = column_starts(archetype, placement, address.chunk);
-        // SAFETY: the columns are those of the bundle's components in this archetype (I-9), and
-        // the row is reserved.
-        unsafe { bundle.write(starts.as_slice(), address.row) };
+        let start = |k: usize| archetype.chunks.column(address.chunk, placement.columns[k]);
+        with_starts::<B, _>(start, |starts| {
+            // SAFETY: the columns are those of the bundle's components in this archetype (I-9), and
+            // the row is reserved.
+            unsafe { bundle.write(starts, address.row) };
+        });
         let place = archetype.chunks.place(address);
         (Location { archetype: placement.archetype, address, place }, version)
     }

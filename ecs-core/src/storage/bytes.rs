@@ -1,0 +1,69 @@
+//! Moving the few bytes of one value.
+#![expect(unsafe_code, reason = "copies bytes between rows")]
+
+use core::mem::MaybeUninit;
+use core::ptr::NonNull;
+
+/// Copies the `size` bytes of a value. For the usual sizes it is a load or two and as many stores,
+/// where a call of `memcpy` costs more than the copy itself.
+///
+/// # Safety
+/// `source` may be read and `target` written for `size` bytes, and the two do not overlap.
+#[inline(always)]
+pub(super) unsafe fn copy(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
+    match size {
+        0 => {}
+        // SAFETY: the caller's word; both halves lie in the `size` bytes, in each of these.
+        4..=8 => unsafe { copy_ends::<u32>(source, target, size) },
+        // SAFETY: as above.
+        9..=16 => unsafe { copy_ends::<u64>(source, target, size) },
+        // SAFETY: as above.
+        17..=32 => unsafe { copy_ends::<u128>(source, target, size) },
+        // SAFETY: the caller's word is the same.
+        _ => unsafe { target.copy_from_nonoverlapping(source, size) },
+    }
+}
+
+/// Copies the first and the last bytes, as many as a `T` has, which may overlap.
+///
+/// # Safety
+/// As for [`copy`], and `size` is between one and two times that of `T`.
+#[inline(always)]
+unsafe fn copy_ends<T>(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
+    debug_assert!(size >= size_of::<T>() && size <= 2 * size_of::<T>());
+    let end = size - size_of::<T>();
+    // SAFETY: `end` is below `size`, which the caller vouches for.
+    let source_end = unsafe { source.add(end) };
+    // SAFETY: as above.
+    let target_end = unsafe { target.add(end) };
+    // Padding is copied as what it is. Both loads come first, so that they need not wait for the
+    // stores.
+    // SAFETY: the bytes may be read (the caller's word); no alignment is asked.
+    let first = unsafe { source.cast::<MaybeUninit<T>>().read_unaligned() };
+    // SAFETY: as above.
+    let last = unsafe { source_end.cast::<MaybeUninit<T>>().read_unaligned() };
+    // SAFETY: the bytes may be written (the caller's word); no alignment is asked.
+    unsafe { target.cast::<MaybeUninit<T>>().write_unaligned(first) };
+    // SAFETY: as above.
+    unsafe { target_end.cast::<MaybeUninit<T>>().write_unaligned(last) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    #[test]
+    fn every_size_is_copied_whole_and_nothing_else() {
+        let source: Vec<u8> = (1..=100).collect();
+        for size in 0..=64 {
+            let mut target = [0_u8; 100];
+            let from = NonNull::from(&source[3..3 + size]).cast();
+            let to = NonNull::from(&mut target[5..5 + size]).cast();
+            // SAFETY: both slices have so many bytes and belong to different arrays.
+            unsafe { copy(from, to, size) };
+            assert_eq!(target[5..5 + size], source[3..3 + size]);
+            assert!(target[..5].iter().chain(&target[5 + size..]).all(|&byte| byte == 0));
+        }
+    }
+}
