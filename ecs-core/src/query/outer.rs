@@ -34,6 +34,7 @@ macro_rules! outer_data {
             type State = TermState<$name<T>>;
             type Slots = usize;
             type Fetch<'w> = Option<&'w T>;
+            type Run<'w> = Option<&'w T>;
 
             fn state(_ids: &mut IdSource<'_>) -> Self::State {
                 // An archetype is asked by type: a shared type has many ids.
@@ -60,6 +61,20 @@ macro_rules! outer_data {
 
             fn nothing<'w>() -> Option<&'w T> {
                 None
+            }
+
+            #[inline]
+            fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RunRight<'a>) -> Self::Run<'a> {
+                *fetch
+            }
+
+            #[inline]
+            fn with_run<'a, 'w: 'a>(
+                _fetch: &Self::Fetch<'w>,
+                run: Self::Run<'a>,
+                _right: &RunRight<'a>,
+            ) -> Self::Fetch<'a> {
+                run
             }
 
             #[inline]
