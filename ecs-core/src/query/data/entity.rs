@@ -90,10 +90,15 @@ impl QueryData for () {
     fn fetch<'w>((): &(), _chunks: &'w Chunks, _chunk: usize, _moment: Moment) -> Self::Fetch<'w> {}
 
     #[inline]
-    fn run<'a, 'w: 'a>((): &(), _right: RunRight<'a>) -> Self::Run<'a> {}
+    fn run<'a, 'w: 'a>(_fetch: &Self::Fetch<'w>, _right: RunRight<'a>) -> Self::Run<'a> {}
 
     #[inline]
-    fn with_run<'a, 'w: 'a>((): &(), (): (), _right: &RunRight<'a>) -> Self::Fetch<'a> {}
+    fn with_run<'a, 'w: 'a>(
+        _fetch: &Self::Fetch<'w>,
+        (): (),
+        _right: &RunRight<'a>,
+    ) -> Self::Fetch<'a> {
+    }
 
     #[inline]
     fn nothing<'w>() -> Self::Fetch<'w> {}
