@@ -269,7 +269,6 @@ fn toggles_say_where_there_is_nothing_to_switch() {
 
 #[test]
 fn a_system_has_up_to_eight_arguments() {
-    #[expect(clippy::too_many_arguments, reason = "that many are possible")]
     fn full(
         gold: Query<&mut Gold>,
         friends: Query<&Friend>,
