@@ -2,10 +2,18 @@
 
 #[cfg(feature = "bevy")]
 mod bevy;
+#[cfg(feature = "flecs")]
+mod flecs;
 mod formic;
 #[cfg(feature = "hecs")]
 mod hecs;
+#[cfg(feature = "legion")]
+mod legion;
 mod raw;
+#[cfg(feature = "shipyard")]
+mod shipyard;
+#[cfg(feature = "specs")]
+mod specs;
 
 use crate::harness::Cell;
 use crate::rows::Row;
@@ -45,6 +53,19 @@ pub(crate) fn all() -> Vec<Column> {
         Column { name: "bevy", store: Store::Archetypes, cell: bevy::cell, fill: bevy::fill },
         #[cfg(feature = "hecs")]
         Column { name: "hecs", store: Store::Archetypes, cell: hecs::cell, fill: hecs::fill },
+        #[cfg(feature = "flecs")]
+        Column { name: "flecs", store: Store::Archetypes, cell: flecs::cell, fill: flecs::fill },
+        #[cfg(feature = "legion")]
+        Column { name: "legion", store: Store::Archetypes, cell: legion::cell, fill: legion::fill },
+        #[cfg(feature = "shipyard")]
+        Column {
+            name: "shipyard",
+            store: Store::SparseSets,
+            cell: shipyard::cell,
+            fill: shipyard::fill,
+        },
+        #[cfg(feature = "specs")]
+        Column { name: "specs", store: Store::SparseSets, cell: specs::cell, fill: specs::fill },
     ]
 }
 

@@ -1,0 +1,106 @@
+//! shipyard 0.11: a sparse set for each component.
+//!
+//! Views are borrowed once for each pass. Components are not tracked, but in the row about changes.
+
+mod agents;
+mod change;
+mod loops;
+
+use shipyard::{Component, EntityId, IntoIter, View, World};
+
+use super::Filled;
+use crate::harness::Cell;
+use crate::model::{body, random_half, shared_components, sum_vectors};
+use crate::rows::{Kind, Row};
+
+macro_rules! components {
+    ($($name:ident(pub $field:ty),)*) => {$(
+        #[allow(dead_code, reason = "some components are only there, to set archetypes apart")]
+        #[derive(Clone, Copy, Component)]
+        struct $name($field);
+    )*};
+}
+shared_components!(components);
+
+pub(crate) fn cell(row: &Row) -> Option<Cell> {
+    let n = row.n;
+    Some(match row.kind {
+        Kind::InsertBatch => Cell::rebuilt(
+            World::new,
+            move |world| _ = world.bulk_add_entity((0..n).map(bundle)),
+            |world| check_positions(world),
+        ),
+        Kind::InsertSingle => Cell::rebuilt(
+            World::new,
+            move |world| (0..n).for_each(|i| _ = world.add_entity(bundle(i))),
+            |world| check_positions(world),
+        ),
+        Kind::InsertSuite => Cell::frames(0, move |len| *len = suite(n), |len| *len),
+        Kind::SimpleIter => loops::simple_iter(n),
+        Kind::WideIter => loops::wide_iter(n),
+        Kind::FragIter => loops::frag_iter(),
+        Kind::ManyArchIter => loops::many_arch_iter(),
+        Kind::ManyArchFilter => loops::many_arch_filter(),
+        Kind::HeavySerial => loops::heavy_serial(n),
+        Kind::HeavyParallel => loops::heavy_parallel(n),
+        Kind::ScheduleSerial => loops::schedule_serial(n),
+        Kind::ScheduleParallel => loops::schedule_parallel(n),
+        Kind::AddRemove => change::add_remove(n),
+        Kind::ToggleFlag => change::toggle_flag(n),
+        Kind::ToggleTag => change::toggle_tag(n),
+        Kind::RandomRead => change::random_read(n),
+        Kind::RandomRmw => change::random_rmw(n),
+        Kind::DespawnAll => change::despawn(n, (0..n).collect()),
+        Kind::DespawnHalf => change::despawn(n, random_half(n)),
+        Kind::Churn => change::churn(n),
+        Kind::Changed => change::changed(n),
+        Kind::AgentsFlag => agents::flag(n, false),
+        Kind::AgentsFlagShuf => agents::flag(n, true),
+        Kind::AgentsFlagPush => agents::flag_push(n),
+        Kind::AgentsTag => agents::tag(n),
+        Kind::SimpleIterSlice
+        | Kind::AddRemoveCmd
+        | Kind::ToggleTagAlt
+        | Kind::ToggleNative
+        | Kind::AgentsNative
+        | Kind::AgentsNativeShuf
+        | Kind::Memory => return None,
+    })
+}
+
+#[inline]
+fn bundle(i: usize) -> (Transform, Position, Rotation, Velocity) {
+    let (transform, position, rotation, velocity) = body(i);
+    (Transform(transform), Position(position), Rotation(rotation), Velocity(velocity))
+}
+
+/// A world of bodies, and their entities in order.
+fn bodies(n: usize) -> (World, Vec<EntityId>) {
+    let mut world = World::new();
+    let entities = world.bulk_add_entity((0..n).map(bundle)).collect();
+    (world, entities)
+}
+
+fn check_positions(world: &World) -> u64 {
+    world.run(|positions: View<'_, Position>| {
+        sum_vectors(positions.iter().map(|position| position.0))
+    })
+}
+
+fn suite(n: usize) -> u64 {
+    let mut world = World::new();
+    let spawned = world.bulk_add_entity((0..n).map(bundle)).len();
+    std::hint::black_box(&world);
+    spawned as u64
+}
+
+/// A world for the memory row.
+pub(crate) fn fill(n: usize) -> Filled {
+    let mut world = World::new();
+    world.bulk_add_entity((0..n).map(|i| {
+        let (_, position, rotation, velocity) = body(i);
+        (Position(position), Rotation(rotation), Velocity(velocity))
+    }));
+    let sum = check_positions(&world);
+    (Box::new(world), sum)
+}
