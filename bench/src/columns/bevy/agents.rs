@@ -68,9 +68,7 @@ fn moving<'a>(agents: &'a [Entity], frame: &mut usize) -> impl Iterator<Item = E
 
 fn progress_flagged(mut actions: Query<'_, '_, (&mut Progress, &Active)>) {
     actions.iter_mut().for_each(|(mut progress, active)| {
-        if active.0 {
-            progress.0 += 1;
-        }
+        progress.0 += u32::from(active.0);
     });
 }
 

@@ -41,9 +41,7 @@ pub(super) fn flag(n: usize) -> Cell {
             flag.0 = !flag.0;
         }
         state.values.iter_mut(&mut state.world).for_each(|(mut value, flag)| {
-            if flag.0 {
-                value.0 += 1;
-            }
+            value.0 += u32::from(flag.0);
         });
     };
     Cell::frames(State { world, flags, values, flips }, frame, |state| {

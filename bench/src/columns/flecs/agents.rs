@@ -89,9 +89,7 @@ type Flagged = Query<(&'static mut Progress, &'static Active)>;
 
 fn progress_flagged(query: &Flagged) {
     query.each(|(progress, active)| {
-        if active.0 {
-            progress.0 += 1;
-        }
+        progress.0 += u32::from(active.0);
     });
 }
 

@@ -1,7 +1,7 @@
 //! flecs_ecs, the Rust face of flecs.
 //!
-//! Built without its safety locks, which makes it faster (and unsound where references alias),
-//! with its C code optimised. Queries are kept and cached; loops are internal (`each`).
+//! With its default features, its C code optimised. Queries are kept and cached; loops are internal
+//! (`each`).
 
 mod agents;
 mod change;

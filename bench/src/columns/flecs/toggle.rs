@@ -37,9 +37,7 @@ pub(super) fn flag(n: usize) -> Cell {
             entity.get::<&mut Flag>(|flag| flag.0 = !flag.0);
         }
         state.asked.query.each(|(value, flag)| {
-            if flag.0 {
-                value.0 += 1;
-            }
+            value.0 += u32::from(flag.0);
         });
     };
     Cell::frames(State { asked, flips }, frame, |state| check_values(&state.asked.world))

@@ -84,9 +84,7 @@ fn moving<'a>(agents: &'a [Entity], frame: &mut usize) -> impl Iterator<Item = E
 
 fn progress_flagged(world: &mut World) {
     world.query::<(&mut Progress, &Active)>().for_each(|(progress, active)| {
-        if active.0 {
-            progress.0 += 1;
-        }
+        progress.0 += u32::from(active.0);
     });
 }
 

@@ -5,7 +5,7 @@ use ecs_core::prelude::*;
 
 use super::{A, B, Value, bodies, bundle, check_positions};
 use crate::harness::Cell;
-use crate::model::{shuffled, sum_bits, sum_floats};
+use crate::model::{mixed, shuffled, sum_bits, sum_floats};
 
 fn lone(n: usize) -> (World, Vec<Entity>) {
     let mut world = World::new();
@@ -126,4 +126,41 @@ pub(super) fn churn(n: usize) -> Cell {
     };
     let state = State { world, entities, order: shuffled(n), frame: 0 };
     Cell::frames(state, frame, |state| check_positions(&mut state.world))
+}
+
+/// Its rows remember when they were written.
+#[derive(Component)]
+#[component(tracked)]
+struct Watched(u32);
+
+pub(super) fn changed(n: usize) -> Cell {
+    struct State {
+        world: World,
+        plan: ViewPlan<&'static mut Watched>,
+        /// In an order that looks random, each with what is added.
+        order: Vec<(Entity, u32)>,
+        frame: usize,
+        seen: u64,
+    }
+    let mut world = World::new();
+    let entities = world.spawn_batch((0..n).map(|_| Watched(0)));
+    let order = shuffled(n).into_iter().map(|i| (entities[i], i as u32 + 1)).collect();
+    let plan = world.view_plan();
+    let frame = |state: &mut State| {
+        let len = state.order.len() / 100;
+        let from = state.frame % 100 * len;
+        state.frame += 1;
+        let before = state.world.version();
+        let cell = state.world.cell();
+        let mut values = cell.view(&mut state.plan).expect("nobody else is there");
+        for &(entity, step) in &state.order[from..from + len] {
+            values.get_mut(entity).expect("alive").0 += step;
+        }
+        drop(values);
+        let changed = state.world.query_filtered::<&Watched, Changed<Watched>>().since(before);
+        changed.for_each(|value| {
+            state.seen = state.seen.wrapping_add(mixed(u64::from(value.0)));
+        });
+    };
+    Cell::frames(State { world, plan, order, frame: 0, seen: 0 }, frame, |state| state.seen)
 }

@@ -55,13 +55,14 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
         Kind::DespawnAll => change::despawn(n, (0..n).collect()),
         Kind::DespawnHalf => change::despawn(n, random_half(n)),
         Kind::Churn => change::churn(n),
+        Kind::Changed => change::changed(n),
         Kind::AgentsFlag => agents::flag(n, false),
         Kind::AgentsFlagShuf => agents::flag(n, true),
         Kind::AgentsFlagPush => agents::flag_push(n),
         Kind::AgentsTag => agents::tag(n),
         Kind::AgentsNative => agents::native(n, false),
         Kind::AgentsNativeShuf => agents::native(n, true),
-        Kind::Changed | Kind::ToggleTagAlt | Kind::Memory => return None,
+        Kind::ToggleTagAlt | Kind::Memory => return None,
     })
 }
 

@@ -38,9 +38,7 @@ pub(super) fn flag(n: usize) -> Cell {
         }
         drop(flags);
         state.world.query::<(&mut Value, &Flag)>().for_each(|(value, flag)| {
-            if flag.0 {
-                value.0 += 1;
-            }
+            value.0 += u32::from(flag.0);
         });
     };
     Cell::frames(State { world, plan, flips }, frame, |state| check_values(&mut state.world))

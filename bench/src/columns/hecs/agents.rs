@@ -57,9 +57,7 @@ impl State {
 
 fn progress_flagged(world: &mut World) {
     world.query_mut::<(&mut Progress, &Active)>().into_iter().for_each(|(progress, active)| {
-        if active.0 {
-            progress.0 += 1;
-        }
+        progress.0 += u32::from(active.0);
     });
 }
 

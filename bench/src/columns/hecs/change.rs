@@ -59,9 +59,7 @@ pub(super) fn toggle_flag(n: usize) -> Cell {
         }
         drop(flags);
         world.query_mut::<(&mut Value, &Flag)>().into_iter().for_each(|(value, flag)| {
-            if flag.0 {
-                value.0 += 1;
-            }
+            value.0 += u32::from(flag.0);
         });
     };
     Cell::frames((world, flips), frame, |(world, _)| check_values(world))

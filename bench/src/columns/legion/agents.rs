@@ -68,9 +68,7 @@ type Flagged = Query<(&'static mut Progress, &'static Active)>;
 
 fn progress_flagged(query: &mut Flagged, world: &mut World) {
     query.for_each_mut(world, |(progress, active)| {
-        if active.0 {
-            progress.0 += 1;
-        }
+        progress.0 += u32::from(active.0);
     });
 }
 
@@ -88,10 +86,12 @@ pub(super) fn flag(n: usize, shuffle: bool) -> Cell {
     struct State {
         crowd: Crowd,
         owners: Query<(&'static Owner, &'static mut Active)>,
+        readers: Query<&'static Agent>,
         flagged: Flagged,
     }
     let crowd = Crowd::of(n, shuffle, Active);
-    let frame = |State { crowd: Crowd { world, agents, frame }, owners, flagged }: &mut State| {
+    let frame = |State { crowd, owners, readers, flagged }: &mut State| {
+        let Crowd { world, agents, frame } = crowd;
         for agent in moving(agents, frame) {
             let entry = world.entry_mut(agent).expect("alive");
             let agent = entry.into_component_mut::<Agent>().expect("there");
@@ -99,14 +99,14 @@ pub(super) fn flag(n: usize, shuffle: bool) -> Cell {
         }
         let (mut actions, rest) = world.split_for_query(owners);
         owners.for_each_mut(&mut actions, |(owner, active)| {
-            let agent = rest.entry_ref(owner.agent).expect("alive");
-            active.0 = agent.into_component::<Agent>().expect("there").current == owner.index;
+            active.0 = readers.get(&rest, owner.agent).expect("alive").current == owner.index;
         });
         progress_flagged(flagged, world);
     };
     let owners = <(&Owner, &mut Active)>::query();
+    let readers = <&Agent>::query();
     let flagged = <(&mut Progress, &Active)>::query();
-    Cell::frames(State { crowd, owners, flagged }, frame, |state| state.crowd.check())
+    Cell::frames(State { crowd, owners, readers, flagged }, frame, |state| state.crowd.check())
 }
 
 pub(super) fn flag_push(n: usize) -> Cell {

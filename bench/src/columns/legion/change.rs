@@ -77,9 +77,7 @@ pub(super) fn toggle_flag(n: usize) -> Cell {
             flag.0 = !flag.0;
         }
         values.for_each_mut(world, |(value, flag)| {
-            if flag.0 {
-                value.0 += 1;
-            }
+            value.0 += u32::from(flag.0);
         });
     };
     let values = <(&mut Value, &Flag)>::query();
@@ -144,13 +142,12 @@ impl Lookups {
 }
 
 pub(super) fn random_read(n: usize) -> Cell {
-    let frame = |state: &mut Lookups| {
+    let frame = |(state, query): &mut (Lookups, Query<&'static Value>)| {
         for &entity in &state.order {
-            let entry = state.world.entry_ref(entity).expect("alive");
-            state.sum += u64::from(entry.into_component::<Value>().expect("there").0);
+            state.sum += u64::from(query.get(&state.world, entity).expect("alive").0);
         }
     };
-    Cell::frames(Lookups::of(n), frame, Lookups::check)
+    Cell::frames((Lookups::of(n), <&Value>::query()), frame, |(state, _)| state.check())
 }
 
 pub(super) fn random_rmw(n: usize) -> Cell {

@@ -1,7 +1,7 @@
 //! legion 0.4.
 //!
-//! Queries are kept; loops are internal (`for_each_mut`). Lookups go through entries: a query's
-//! `get` is slower.
+//! Queries are kept; loops are internal (`for_each_mut`). Lookups read through a query's `get` and
+//! write through entries, which is the faster way for each.
 
 mod agents;
 mod change;

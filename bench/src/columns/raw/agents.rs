@@ -34,9 +34,7 @@ impl State {
 
     fn progress(&mut self) {
         for (progress, active) in self.progress.iter_mut().zip(&self.active) {
-            if *active {
-                *progress += 1;
-            }
+            *progress += u32::from(*active);
         }
     }
 

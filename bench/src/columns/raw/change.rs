@@ -39,9 +39,7 @@ pub(super) fn toggle_flag(n: usize) -> Cell {
             state.flags[at] = !state.flags[at];
         }
         for (value, flag) in state.values.iter_mut().zip(&state.flags) {
-            if *flag {
-                *value += 1;
-            }
+            *value += u32::from(*flag);
         }
     };
     Cell::frames(state, frame, |state| sum_bits(state.values.iter().copied()))

@@ -70,9 +70,7 @@ fn moving<'a>(
 
 fn progress_flagged(mut progress: ViewMut<'_, Progress>, flags: View<'_, Active>) {
     (&mut progress, &flags).iter().for_each(|(progress, active)| {
-        if active.0 {
-            progress.0 += 1;
-        }
+        progress.0 += u32::from(active.0);
     });
 }
 

@@ -53,9 +53,7 @@ pub(super) fn toggle_flag(n: usize) -> Cell {
                 flag.0 = !flag.0;
             }
             (&mut values, &flags).iter().for_each(|(value, flag)| {
-                if flag.0 {
-                    value.0 += 1;
-                }
+                value.0 += u32::from(flag.0);
             });
         });
     };

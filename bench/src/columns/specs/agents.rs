@@ -83,9 +83,7 @@ fn moving<'a>(agents: &'a [Entity], frame: &mut usize) -> impl Iterator<Item = E
 fn progress_flagged(world: &World, flags: &WriteStorage<'_, Active>) {
     let mut progress = world.write_storage::<Progress>();
     (&mut progress, flags).join().for_each(|(progress, active)| {
-        if active.0 {
-            progress.0 += 1;
-        }
+        progress.0 += u32::from(active.0);
     });
 }
 

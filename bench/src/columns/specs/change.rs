@@ -75,9 +75,7 @@ pub(super) fn toggle_flag(n: usize) -> Cell {
         }
         let mut values = world.write_storage::<Value>();
         (&mut values, &flags).join().for_each(|(value, flag)| {
-            if flag.0 {
-                value.0 += 1;
-            }
+            value.0 += u32::from(flag.0);
         });
     };
     Cell::frames((world, flips), frame, |(world, _)| check_values(world))
