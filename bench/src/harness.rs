@@ -6,22 +6,51 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
+use cpu_time::ThreadTime;
+
+/// What a row is timed by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Clock {
+    /// The time that this thread was running: what else the machine does is not counted.
+    Thread,
+    /// The time that went by, for rows on several threads.
+    Wall,
+}
+
+impl Clock {
+    #[inline]
+    fn time(self, work: impl FnOnce()) -> Duration {
+        match self {
+            Self::Thread => {
+                let start = ThreadTime::now();
+                work();
+                start.elapsed()
+            }
+            Self::Wall => {
+                let start = Instant::now();
+                work();
+                start.elapsed()
+            }
+        }
+    }
+}
+
 /// One row in one column.
 pub(crate) struct Cell(Box<dyn Turn>);
 
 trait Turn {
     /// Does the work this many times and says how long it took.
-    fn turn(&mut self, repeat: u32) -> Duration;
+    fn turn(&mut self, repeat: u32, clock: Clock) -> Duration;
     /// What the work has come to since the cell was made.
     fn checksum(&mut self) -> u64;
 }
 
 impl Cell {
-    pub(crate) fn turn(&mut self, repeat: u32) -> Duration {
-        self.0.turn(repeat)
+    fn turn(&mut self, repeat: u32, clock: Clock) -> Duration {
+        self.0.turn(repeat, clock)
     }
 
-    pub(crate) fn checksum(&mut self) -> u64 {
+    fn checksum(&mut self) -> u64 {
         self.0.checksum()
     }
 
@@ -52,13 +81,13 @@ struct Frames<S, F, C> {
 }
 
 impl<S, F: FnMut(&mut S), C: FnMut(&mut S) -> u64> Turn for Frames<S, F, C> {
-    fn turn(&mut self, repeat: u32) -> Duration {
+    fn turn(&mut self, repeat: u32, clock: Clock) -> Duration {
         (self.frame)(black_box(&mut self.state));
-        let start = Instant::now();
-        for _ in 0..repeat {
-            (self.frame)(black_box(&mut self.state));
-        }
-        start.elapsed()
+        clock.time(|| {
+            for _ in 0..repeat {
+                (self.frame)(black_box(&mut self.state));
+            }
+        })
     }
 
     fn checksum(&mut self) -> u64 {
@@ -75,13 +104,11 @@ struct Rebuilt<B, F, C> {
 }
 
 impl<S, B: FnMut() -> S, F: FnMut(&mut S), C: FnMut(&mut S) -> u64> Turn for Rebuilt<B, F, C> {
-    fn turn(&mut self, repeat: u32) -> Duration {
+    fn turn(&mut self, repeat: u32, clock: Clock) -> Duration {
         let mut spent = Duration::ZERO;
         for _ in 0..repeat {
             let mut state = (self.build)();
-            let start = Instant::now();
-            (self.run)(black_box(&mut state));
-            spent += start.elapsed();
+            spent += clock.time(|| (self.run)(black_box(&mut state)));
             self.sum = self.sum.wrapping_mul(31).wrapping_add((self.check)(&mut state));
         }
         spent
@@ -121,9 +148,9 @@ pub(crate) struct Measured {
 }
 
 /// Lets the cells take turns until the budget is spent.
-pub(crate) fn measure(cells: &mut [Cell], repeat: u32, budget: Budget) -> Measured {
+pub(crate) fn measure(cells: &mut [Cell], repeat: u32, clock: Clock, budget: Budget) -> Measured {
     // The first turn of each cell warms caches, branch predictors and allocators.
-    cells.iter_mut().for_each(|cell| _ = cell.turn(1));
+    cells.iter_mut().for_each(|cell| _ = cell.turn(1, clock));
     let mut best = vec![Duration::MAX; cells.len()];
     let mut rounds = 0;
     let start = Instant::now();
@@ -131,7 +158,7 @@ pub(crate) fn measure(cells: &mut [Cell], repeat: u32, budget: Budget) -> Measur
         // Another one begins each round: nobody always comes after the same neighbour's mess.
         for step in 0..cells.len() {
             let at = (step + rounds as usize) % cells.len();
-            best[at] = best[at].min(cells[at].turn(repeat));
+            best[at] = best[at].min(cells[at].turn(repeat, clock));
         }
         rounds += 1;
     }

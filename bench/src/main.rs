@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use cli::{Options, Request};
 use columns::Column;
-use harness::Cell;
+use harness::{Cell, Clock};
 use report::{Figures, Report};
 use rows::{Kind, Row};
 
@@ -65,7 +65,11 @@ fn time(row: &Row, columns: &[Column], options: &Options) -> Result<Figures, Str
     let made = columns.iter().map(|column| (column.cell)(row));
     let (places, mut cells): (Vec<usize>, Vec<Cell>) =
         made.enumerate().filter_map(|(place, cell)| Some((place, cell?))).unzip();
-    let measured = harness::measure(&mut cells, row.repeat, options.budget);
+    let clock = match row.kind {
+        Kind::HeavyParallel | Kind::ScheduleParallel => Clock::Wall,
+        _ => Clock::Thread,
+    };
+    let measured = harness::measure(&mut cells, row.repeat, clock, options.budget);
     let named = |at: usize| columns[places[at]].name;
     let sums: Vec<_> =
         measured.checksums.iter().enumerate().map(|(at, sum)| (named(at), *sum)).collect();
