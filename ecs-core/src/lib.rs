@@ -101,7 +101,7 @@ pub use query::{
 };
 pub use random::RandomStream;
 pub use world::{
-    Add, Despawn, Event, EventKind, EventType, HooksOf, Insert, MissingResource, NotInserted,
+    Add, Bulk, Despawn, Event, EventKind, EventType, HooksOf, Insert, MissingResource, NotInserted,
     ObserverId, Remove, Replace, Res, ResMut, ResourceError, World, WorldCell,
 };
 

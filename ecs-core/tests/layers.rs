@@ -89,6 +89,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["telling"],
             &["spawn"],
             &["change"],
+            &["bulk"],
             &["by_id"],
             &["shared"],
             &["chunk_values"],

@@ -6,12 +6,17 @@
 use std::path::Path;
 
 fn main() -> std::io::Result<()> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/world_ops");
+    write_seeds("world_ops", 0)?;
+    write_seeds("commands", 1000)
+}
+
+fn write_seeds(target: &str, first: u64) -> std::io::Result<()> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
     std::fs::create_dir_all(&folder)?;
-    for seed in 0..32_u64 {
-        let len = [0, 16, 64, 128, 256, 384, 512, 768][usize::try_from(seed % 8).expect("small")];
-        let bytes = formic_fuzz::random_bytes(seed, len);
-        std::fs::write(folder.join(format!("seed_{seed:02}")), bytes)?;
+    for number in 0..32_u64 {
+        let len = [0, 16, 64, 128, 256, 384, 512, 768][usize::try_from(number % 8).expect("small")];
+        let bytes = formic_fuzz::random_bytes(first + number, len);
+        std::fs::write(folder.join(format!("seed_{number:02}")), bytes)?;
     }
     Ok(())
 }

@@ -25,8 +25,8 @@ mod view;
 pub use access::Access;
 pub(crate) use access::Borrows;
 pub(crate) use access::{leave_read, leave_write, take_read, take_write};
-pub(crate) use chunk::Source;
 pub use chunk::{Chunk, ChunkIter};
+pub(crate) use chunk::{Source, rows};
 pub(crate) use claims::ClaimFlags;
 pub use claims::{Claim, ClaimPlan, ClaimView};
 #[doc(hidden)]
@@ -45,5 +45,5 @@ pub use iter::{BorrowedQuery, Query, RowIter};
 pub use outer::{ChunkValue, Shared, WithChunkValue, WithShared, WithoutShared};
 pub use parallel::{ParallelChunks, ParallelScratch};
 pub use plan::QueryPlan;
-pub(crate) use plan::{PlanCache, PlanSource, Planned, matches_once};
+pub(crate) use plan::{Match, MatchOf, PlanCache, PlanSource, Planned, matches_once};
 pub use view::{View, ViewPlan};

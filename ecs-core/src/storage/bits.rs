@@ -3,6 +3,7 @@
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use crate::mask::Rows;
 use crate::sync::{AtomicU32, AtomicU64, Ordering};
 
 /// A bit per row and a count of zeros per chunk, outside the blocks.
@@ -132,6 +133,30 @@ impl EnableBits {
         }
         let zeros = u32::try_from(count - ones).expect("a chunk has few rows");
         *self.disabled[chunk].get_mut() -= zeros;
+    }
+
+    /// Switches the rows of a chunk with `len` rows that are in the mask on or off.
+    pub(crate) fn set_rows(&mut self, chunk: usize, len: usize, rows: &Rows, enabled: bool) {
+        let start = chunk * self.words_per_chunk;
+        let words = &mut self.words[start..start + len.div_ceil(64)];
+        let mut ones = 0;
+        match rows {
+            Rows::None => return,
+            Rows::All => {
+                for (word, mask) in words.iter_mut().zip(masks(0..len)) {
+                    *word.get_mut() = if enabled { mask.1 } else { 0 };
+                }
+                ones = if enabled { len } else { 0 };
+            }
+            Rows::Some(mask) => {
+                for (word, &mask) in words.iter_mut().zip(mask.words()) {
+                    let word = word.get_mut();
+                    *word = if enabled { *word | mask } else { *word & !mask };
+                    ones += word.count_ones() as usize;
+                }
+            }
+        }
+        *self.disabled[chunk].get_mut() = u32::try_from(len - ones).expect("a chunk has few rows");
     }
 
     /// Takes out the last row of a chunk; returns what it was.

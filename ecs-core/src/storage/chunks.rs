@@ -18,6 +18,7 @@ use super::layout::ChunkLayouts;
 use super::row_versions::{ChunkVersions, RowVersions};
 use super::values::{EmptiedValues, OuterValues};
 use crate::entity::Entity;
+use crate::mask::Rows;
 
 /// Rows in chunks, packed: every chunk before the last used one is full (I-4).
 ///
@@ -225,6 +226,11 @@ impl Chunks {
     #[inline]
     pub(crate) fn bits_mut(&mut self, slot: usize) -> &mut EnableBits {
         &mut self.bits[slot]
+    }
+
+    /// Switches rows of a chunk on or off, in the `slot`-th enableable column.
+    pub(crate) fn set_enabled(&mut self, slot: usize, chunk: usize, rows: &Rows, enabled: bool) {
+        self.bits[slot].set_rows(chunk, self.lens[chunk], rows, enabled);
     }
 
     /// The place of the next rows, up to `wanted` of them in one chunk: where they start, and how

@@ -263,7 +263,7 @@ impl MoveRow<'_> {
 }
 
 /// Puts a bundle in place of the components that an entity has, all of them.
-fn replace<B: Bundle>(
+pub(super) fn replace<B: Bundle>(
     archetype: &Archetype,
     insertion: &Transition,
     address: RowAddress,

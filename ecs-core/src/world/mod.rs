@@ -1,6 +1,7 @@
 //! The world: entities, their components, and resources.
 
 mod access;
+mod bulk;
 mod bundles;
 mod by_id;
 mod cell;
@@ -27,6 +28,7 @@ use crate::storage::{BlockPool, Moment};
 use crate::sync::{AtomicU64, Ordering, Serial};
 use hooks::Hooks;
 
+pub use bulk::Bulk;
 pub(crate) use bundles::{Bundles, Placement, Transition};
 pub use cell::WorldCell;
 pub use change::NotInserted;

@@ -157,6 +157,11 @@ impl<'w> RowMoves<'w> {
         Self::new(books, Some(Source::new(source, Dropped::All)), None)
     }
 
+    /// The archetype that rows leave. Holes are rows of it like all others.
+    pub(crate) fn source(&self) -> &Archetype {
+        self.source.as_ref().expect("there is a source").archetype
+    }
+
     /// Whether values will be dropped in the end.
     pub(crate) fn drops_values(&self) -> bool {
         self.source.as_ref().is_some_and(|source| !matches!(source.dropped, Dropped::None))
@@ -250,6 +255,52 @@ impl<'w> RowMoves<'w> {
         debug_assert!(self.target.is_none());
         self.books.entities.free(entity);
         self.leave(from);
+    }
+
+    /// The entities in `count` rows of the source, from one on, go to the next rows of the target.
+    ///
+    /// # Safety
+    /// As for [`relocate`](Self::relocate), for each of them: `prepare` said that there is room, the
+    /// rows are there and are no holes, and the bundles were written from
+    /// [`next_row`](Self::next_row) on.
+    pub(crate) unsafe fn relocate_run(&mut self, from: RowAddress, count: usize) {
+        let (Some(source), Some(target)) = (&self.source, &self.target) else { return };
+        let Books { entities, scratch: MoveScratch { arrived, .. }, .. } = &mut self.books;
+        assert!(arrived.len() + count <= target.granted, "the rows were granted");
+        let rows = from.row..from.row + count;
+        let first = target.first.row + arrived.len();
+        for (offset, &entity) in
+            source.archetype.chunks.entities(from.chunk)[rows].iter().enumerate()
+        {
+            let address = RowAddress { row: first + offset, ..target.first };
+            entities.set_place(entity, target.archetype.chunks.place(address));
+            arrived.push(entity);
+        }
+        self.leave_run(from, count);
+    }
+
+    /// The entities in `count` rows of the source, from one on, end.
+    ///
+    /// # Safety
+    /// As for [`end`](Self::end), for each of them: the rows are there and are no holes.
+    pub(crate) unsafe fn end_run(&mut self, from: RowAddress, count: usize) {
+        debug_assert!(self.target.is_none());
+        let Some(source) = &self.source else { return };
+        let rows = from.row..from.row + count;
+        for &entity in &source.archetype.chunks.entities(from.chunk)[rows] {
+            self.books.entities.free(entity);
+        }
+        self.leave_run(from, count);
+    }
+
+    fn leave_run(&mut self, from: RowAddress, count: usize) {
+        if count > 0 {
+            self.leave(from);
+            let holes = &mut self.books.scratch.holes;
+            if let Some(last) = holes.last_mut() {
+                last.rows.end += count - 1;
+            }
+        }
     }
 
     fn arrive(&mut self, entity: Entity) -> Place {

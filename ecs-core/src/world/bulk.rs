@@ -1,0 +1,321 @@
+//! Changes to all entities that pass a filter, by runs of rows and whole chunks.
+#![expect(unsafe_code, reason = "writes bundles into the rows of entities that move together")]
+
+use alloc::vec::Vec;
+use core::fmt;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+
+use smallvec::SmallVec;
+
+use super::World;
+use super::change::replace;
+use super::moves::{Books, RowMoves};
+use crate::archetype::{Archetype, ArchetypeId};
+use crate::bundle::Bundle;
+use crate::component::{Component, Duties};
+use crate::entity::Entity;
+use crate::query::{Match, MatchOf, QueryFilter, matches_once, rows};
+use crate::storage::RowAddress;
+
+/// All entities that pass a filter when a change is made to them, made by [`World::bulk`].
+///
+/// The filter sees enabled bits as a query does. Rows go by runs and chunks, unless somebody
+/// [watches](World::observe): then entities go one by one.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone)] struct Position(f32);
+/// # #[derive(Component, Clone)] struct Frozen;
+/// # #[derive(Component)] #[component(enableable)] struct Awake;
+/// let mut world = World::new();
+/// world.spawn_batch((0..1000).map(|i| (Position(i as f32), Awake)));
+///
+/// assert_eq!(world.bulk::<With<Awake>>().insert(Frozen), 1000);
+/// assert_eq!(world.bulk::<With<Frozen>>().set_enabled::<Awake>(false), 1000);
+/// assert_eq!(world.bulk::<Without<Awake>>().remove::<Frozen>(), 1000);
+/// assert_eq!(world.bulk::<()>().despawn(), 1000);
+/// assert!(world.is_empty());
+/// ```
+pub struct Bulk<'w, F: QueryFilter> {
+    world: &'w mut World,
+    filter: PhantomData<fn() -> F>,
+}
+
+impl<F: QueryFilter> fmt::Debug for Bulk<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Bulk").finish_non_exhaustive()
+    }
+}
+
+impl World {
+    /// All entities that pass a filter, to be changed together.
+    pub fn bulk<F: QueryFilter>(&mut self) -> Bulk<'_, F> {
+        Bulk { world: self, filter: PhantomData }
+    }
+}
+
+type Found<F> = MatchOf<(), F>;
+
+impl<F: QueryFilter> Bulk<'_, F> {
+    /// Gives each entity clones of these components, as [`World::insert`] does; returns how many
+    /// entities there were.
+    ///
+    /// Should a clone or a drop panic, some entities have the components and the others do not.
+    ///
+    /// # Panics
+    /// Where the bundle has a component twice.
+    #[expect(clippy::needless_pass_by_value, reason = "as `insert`; it is dropped in the end")]
+    pub fn insert<B: Bundle + Clone>(self, bundle: B) -> usize {
+        let matches = self.matches();
+        let World { bundles, registry, archetypes, .. } = &mut *self.world;
+        let targets: Vec<_> = matches
+            .iter()
+            .map(|found| bundles.insertion::<B>(id_of(found), registry, archetypes).target)
+            .collect();
+        let tells = |&id: &ArchetypeId| self.world.archetypes.get(id).duties != Duties::NONE;
+        if targets.iter().any(tells) || matches.iter().any(|found| tells(&id_of(found))) {
+            let insert = |world: &mut World, entity| world.insert(entity, bundle.clone()).is_ok();
+            return self.one_by_one(&matches, insert);
+        }
+        // First those that stay: they must not meet the ones that come.
+        let (stay, go): (Vec<_>, Vec<_>) =
+            matches.iter().zip(&targets).partition(|(found, target)| id_of(*found) == **target);
+        let stayed: usize =
+            stay.iter().map(|(found, _)| self.world.replace_all::<B, F>(found, &bundle)).sum();
+        let gone: usize =
+            go.iter().map(|(found, _)| self.world.insert_all::<B, F>(found, &bundle)).sum();
+        stayed + gone
+    }
+
+    /// Takes components from each entity that has all of them, and drops them; returns how many
+    /// entities there were.
+    ///
+    /// Should a drop panic, the components of all entities of the same archetype are gone, and
+    /// each was dropped once.
+    ///
+    /// # Panics
+    /// Where the bundle has a component twice.
+    #[expect(clippy::must_use_candidate, reason = "it has done its work")]
+    pub fn remove<B: Bundle>(self) -> usize {
+        let matches = self.matches();
+        let tells =
+            |found: &Found<F>| self.world.archetypes.get(id_of(found)).duties != Duties::NONE;
+        if matches.iter().any(tells) {
+            return self.one_by_one(&matches, |world, entity| world.remove::<B>(entity).is_ok());
+        }
+        matches.iter().map(|found| self.world.remove_all::<B, F>(found)).sum()
+    }
+
+    /// Takes each entity out of the world and drops its components; returns how many there were.
+    ///
+    /// Should a drop panic, all entities of the same archetype are gone, and each of their
+    /// components was dropped once.
+    #[expect(clippy::must_use_candidate, reason = "it has done its work")]
+    pub fn despawn(self) -> usize {
+        let matches = self.matches();
+        let tells =
+            |found: &Found<F>| self.world.archetypes.get(id_of(found)).duties != Duties::NONE;
+        if matches.iter().any(tells) {
+            return self.one_by_one(&matches, |world, entity| world.despawn(entity).is_ok());
+        }
+        matches.iter().map(|found| self.world.despawn_all::<F>(found)).sum()
+    }
+
+    /// Switches a component on or off in each entity that has it; returns how many there were. Whole
+    /// words of bits are written; a filter that names the component sees the bits as they were.
+    ///
+    /// Does not compile where the component is not declared enableable.
+    #[expect(clippy::must_use_candidate, reason = "it has done its work")]
+    pub fn set_enabled<T: Component>(self, enabled: bool) -> usize {
+        const { assert!(T::ENABLEABLE, "the component is not enableable") };
+        let matches = self.matches();
+        let World { registry, archetypes, .. } = self.world;
+        let Some(id) = registry.get::<T>() else { return 0 };
+        let mut count = 0;
+        for found in &matches {
+            let archetype = archetypes.get_mut(id_of(found));
+            let column = archetype.column_of(id).map(|column| &archetype.columns[column]);
+            let Some(slot) = column.and_then(|column| column.enable_slot) else { continue };
+            for chunk in 0..archetype.chunks.used_count() {
+                let rows = rows::<(), F>(archetype, found, chunk, 0);
+                count += rows.count(archetype.chunks.len(chunk));
+                archetype.chunks.set_enabled(slot, chunk, &rows, enabled);
+            }
+        }
+        count
+    }
+
+    /// The archetypes that have rows to be looked at.
+    fn matches(&self) -> Vec<Found<F>> {
+        matches_once::<(), F>(&self.world.registry, self.world.archetypes.list())
+    }
+
+    /// All of them first, and then one after the other: watchers may change anything.
+    fn one_by_one(
+        self,
+        matches: &[Found<F>],
+        mut change: impl FnMut(&mut World, Entity) -> bool,
+    ) -> usize {
+        let mut all = Vec::new();
+        for found in matches {
+            let mut archetype = self.world.archetypes.get(id_of(found));
+            each_run::<F, _>(
+                &mut archetype,
+                found,
+                |here| here,
+                |here, from, count| {
+                    let rows = from.row..from.row + count;
+                    all.extend_from_slice(&here.chunks.entities(from.chunk)[rows]);
+                },
+            );
+        }
+        all.into_iter().filter(|&entity| change(self.world, entity)).count()
+    }
+}
+
+fn id_of<Q, S>(found: &Match<Q, S>) -> ArchetypeId {
+    ArchetypeId(u32::try_from(found.archetype).expect("fewer than 2^32 archetypes"))
+}
+
+/// Calls `visit` with every run of rows of an archetype that match, in order; returns how many rows
+/// there were. `archetype` gives it anew each time, as it is then.
+fn each_run<F: QueryFilter, S>(
+    state: &mut S,
+    found: &Found<F>,
+    archetype: impl Fn(&S) -> &Archetype,
+    mut visit: impl FnMut(&mut S, RowAddress, usize),
+) -> usize {
+    let mut count = 0;
+    for chunk in 0..archetype(state).chunks.used_count() {
+        let here = archetype(state);
+        let len = here.chunks.len(chunk);
+        let rows = rows::<(), F>(here, found, chunk, 0);
+        let mut from = 0;
+        while let Some(run) = rows.next_run(from, len) {
+            from = run.end;
+            count += run.len();
+            visit(state, RowAddress { chunk, row: run.start }, run.len());
+        }
+    }
+    count
+}
+
+/// Cuts a run into pieces for which there is room.
+fn each_piece(
+    moves: &mut RowMoves<'_>,
+    mut from: RowAddress,
+    mut count: usize,
+    mut visit: impl FnMut(&mut RowMoves<'_>, RowAddress, usize),
+) {
+    while count > 0 {
+        let piece = moves.prepare(count).min(count);
+        visit(moves, from, piece);
+        from.row += piece;
+        count -= piece;
+    }
+}
+
+/// Bundles that are being written for a run of rows. Those that are written go with their rows,
+/// also where a clone panics.
+struct Writing<'a, 'w> {
+    moves: &'a mut RowMoves<'w>,
+    from: RowAddress,
+    written: usize,
+}
+
+impl Drop for Writing<'_, '_> {
+    fn drop(&mut self) {
+        // SAFETY: made only by `insert_all`, for rows for which `prepare` has said that there is
+        // room, and which come up once; so many bundles were written.
+        unsafe { self.moves.relocate_run(self.from, self.written) };
+    }
+}
+
+impl World {
+    fn replace_all<B: Bundle + Clone, F: QueryFilter>(
+        &mut self,
+        found: &Found<F>,
+        bundle: &B,
+    ) -> usize {
+        let from = id_of(found);
+        _ = self.next_version();
+        let moment = self.moment();
+        let World { bundles, registry, archetypes, .. } = self;
+        let insertion = bundles.insertion::<B>(from, registry, archetypes);
+        let mut archetype = archetypes.get(from);
+        each_run::<F, _>(
+            &mut archetype,
+            found,
+            |here| here,
+            |here, from, count| {
+                for row in from.row..from.row + count {
+                    let copy = bundle.clone();
+                    replace(here, insertion, RowAddress { row, ..from }, copy, moment);
+                }
+            },
+        )
+    }
+
+    fn insert_all<B: Bundle + Clone, F: QueryFilter>(
+        &mut self,
+        found: &Found<F>,
+        bundle: &B,
+    ) -> usize {
+        let from = id_of(found);
+        let version = self.next_version();
+        let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = self;
+        let insertion = bundles.insertion::<B>(from, registry, archetypes);
+        let books = Books { entities, blocks, scratch, version };
+        let pair = archetypes.get_two(from, insertion.target);
+        let mut moves = RowMoves::insertion(books, pair, insertion);
+        each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
+            each_piece(moves, from, count, |moves, from, count| {
+                let (columns, row) = moves.next_row();
+                let columns: SmallVec<[NonNull<u8>; 16]> = columns.into();
+                let mut writing = Writing { moves, from, written: 0 };
+                for _ in 0..count {
+                    // User code: should it panic, the rows before it arrive.
+                    let copy = bundle.clone();
+                    // SAFETY: the columns are those of the insertion of this bundle (I-6, I-9),
+                    // and `prepare` has reserved `count` rows from there on.
+                    unsafe { copy.write(&columns, row + writing.written) };
+                    writing.written += 1;
+                }
+            });
+        })
+    }
+
+    fn remove_all<B: Bundle, F: QueryFilter>(&mut self, found: &Found<F>) -> usize {
+        let from = id_of(found);
+        let version = self.next_version();
+        let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = self;
+        let Some(removal) = bundles.removal::<B>(from, registry, archetypes) else { return 0 };
+        let books = Books { entities, blocks, scratch, version };
+        if removal.target == from {
+            return each_run::<F, _>(archetypes, found, |all| all.get(from), |_, _, _| {});
+        }
+        let pair = archetypes.get_two(from, removal.target);
+        let mut moves = RowMoves::removal(books, pair, removal);
+        each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
+            each_piece(moves, from, count, |moves, from, count| {
+                // SAFETY: `each_piece` asked for room, and nothing is to be written; each row of
+                // the source comes up once.
+                unsafe { moves.relocate_run(from, count) };
+            });
+        })
+    }
+
+    fn despawn_all<F: QueryFilter>(&mut self, found: &Found<F>) -> usize {
+        let version = self.next_version();
+        let World { archetypes, entities, blocks, scratch, .. } = self;
+        let books = Books { entities, blocks, scratch, version };
+        let mut moves = RowMoves::despawn(books, archetypes.get_mut(id_of(found)));
+        each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
+            each_piece(moves, from, count, |moves, from, count| {
+                // SAFETY: there is no target; each row of the source comes up once.
+                unsafe { moves.end_run(from, count) };
+            });
+        })
+    }
+}

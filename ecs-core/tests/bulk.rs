@@ -1,0 +1,239 @@
+//! Changes to all entities that pass a filter.
+
+mod support;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use ecs_core::prelude::*;
+use ecs_core::{Add, Event};
+use support::{Counted, Ledger, panics_as_planned};
+
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+struct Number(u64);
+
+#[derive(Component, Clone, Debug, PartialEq)]
+struct Text(String);
+
+#[derive(Component, Clone)]
+struct Other(Counted);
+
+#[derive(Component, Clone)]
+#[component(enableable)]
+struct On;
+
+#[derive(Component, Clone)]
+#[component(tracked)]
+struct Tracked;
+
+const COUNT: usize = if cfg!(miri) { 30 } else { 700 };
+
+/// Entities of four archetypes, over chunk borders; `On` is off in every fifth, where it is.
+fn crowd(ledger: &Ledger) -> (World, Vec<Entity>) {
+    let mut world = World::new();
+    let all = world.spawn_batch((0..COUNT as u64).map(|i| (Number(i), ledger.value(i))));
+    for (i, &entity) in all.iter().enumerate() {
+        if i % 2 == 0 {
+            world.insert(entity, On).expect("alive");
+        }
+        if i % 3 == 0 {
+            world.insert(entity, Text(i.to_string())).expect("alive");
+        }
+        if i % 10 == 0 {
+            world.set_enabled::<On>(entity, false).expect("it has one");
+        }
+    }
+    (world, all)
+}
+
+fn numbers(world: &World, all: &[Entity], holds: impl Fn(&World, Entity) -> bool) -> Vec<usize> {
+    (0..all.len()).filter(|&i| world.contains(all[i]) && holds(world, all[i])).collect()
+}
+
+fn steps(holds: impl Fn(usize) -> bool) -> Vec<usize> {
+    (0..COUNT).filter(|&i| holds(i)).collect()
+}
+
+#[test]
+fn an_insertion_reaches_every_entity_that_passes_and_no_other() {
+    let ledger = Ledger::default();
+    let (mut world, all) = crowd(&ledger);
+    let enabled = steps(|i| i % 2 == 0 && i % 10 != 0);
+    let inserted = world.bulk::<With<On>>().insert((Text("new".into()), Tracked));
+    world.check().expect("consistent");
+    assert_eq!(inserted, enabled.len());
+    assert_eq!(numbers(&world, &all, |world, entity| world.has::<Tracked>(entity)), enabled);
+    for (i, &entity) in all.iter().enumerate() {
+        let text = world.get::<Text>(entity).ok().map(|text| text.0.clone());
+        let expected = (i % 3 == 0).then(|| i.to_string());
+        let is_new = enabled.binary_search(&i).is_ok();
+        assert_eq!(text, if is_new { Some("new".into()) } else { expected });
+        assert_eq!(world.get(entity), Ok(&Number(i as u64)));
+        assert_eq!(world.get::<Counted>(entity).map(Counted::number), Ok(i as u64));
+        assert_eq!(world.is_enabled::<On>(entity).ok(), (i % 2 == 0).then_some(i % 10 != 0));
+    }
+}
+
+#[test]
+fn an_entity_is_given_a_bundle_once_even_if_its_new_archetype_passes_too() {
+    let ledger = Ledger::default();
+    let (mut world, all) = crowd(&ledger);
+    let clones = Ledger::default();
+    assert_eq!(world.bulk::<()>().insert(Other(clones.value(1))), all.len());
+    assert_eq!(clones.live(), all.len());
+    assert_eq!(world.bulk::<()>().insert((Other(clones.value(2)), Text(String::new()))), all.len());
+    world.check().expect("consistent");
+    assert_eq!(clones.live(), all.len(), "the old ones were dropped");
+    assert!(world.query::<&Other>().into_iter().all(|other| other.0.number() == 2));
+}
+
+#[test]
+fn a_removal_passes_over_who_lacks_a_component() {
+    let ledger = Ledger::default();
+    let (mut world, all) = crowd(&ledger);
+    assert_eq!(world.bulk::<()>().remove::<(Counted, Text)>(), steps(|i| i % 3 == 0).len());
+    world.check().expect("consistent");
+    let with = numbers(&world, &all, |world, entity| world.has::<Counted>(entity));
+    assert_eq!(with, steps(|i| i % 3 != 0));
+    assert_eq!(ledger.live(), with.len());
+    assert!(world.query::<&Text>().is_empty());
+    let off = numbers(&world, &all, |world, entity| world.is_enabled::<On>(entity) == Ok(false));
+    assert_eq!(off, steps(|i| i % 10 == 0));
+    assert_eq!(world.bulk::<()>().remove::<Tracked>(), 0);
+}
+
+#[test]
+fn a_despawn_takes_who_passes_and_drops_what_they_had() {
+    let ledger = Ledger::default();
+    let (mut world, all) = crowd(&ledger);
+    assert_eq!(world.bulk::<Disabled<On>>().despawn(), steps(|i| i % 10 == 0).len());
+    world.check().expect("consistent");
+    let left = numbers(&world, &all, |_, _| true);
+    assert_eq!(left, steps(|i| i % 10 != 0));
+    assert_eq!(ledger.live(), left.len());
+    for &i in &left {
+        assert_eq!(world.get(all[i]), Ok(&Number(i as u64)));
+    }
+    assert_eq!(world.bulk::<()>().despawn(), left.len());
+    assert_eq!((world.len(), ledger.live()), (0, 0));
+    world.check().expect("consistent");
+    let again = world.spawn(Number(0));
+    assert!((again.index() as usize) < COUNT, "the slots are used again");
+}
+
+#[test]
+fn a_flip_of_all_bits_leaves_who_does_not_pass_alone() {
+    let ledger = Ledger::default();
+    let (mut world, all) = crowd(&ledger);
+    let off = |world: &World, entity| world.is_enabled::<On>(entity) == Ok(false);
+    assert_eq!(world.bulk::<With<Text>>().set_enabled::<On>(false), steps(|i| i % 6 == 0).len());
+    world.check().expect("consistent");
+    assert_eq!(numbers(&world, &all, off), steps(|i| i % 6 == 0 || i % 10 == 0));
+    assert_eq!(
+        world.bulk::<Disabled<On>>().set_enabled::<On>(true),
+        steps(|i| i % 6 == 0 || i % 10 == 0).len()
+    );
+    world.check().expect("consistent");
+    assert_eq!(numbers(&world, &all, off), [0; 0]);
+    assert_eq!(world.bulk::<()>().set_enabled::<On>(false), steps(|i| i % 2 == 0).len());
+    assert_eq!(world.query_filtered::<(), With<On>>().count(), 0);
+    world.check().expect("consistent");
+}
+
+#[test]
+fn where_a_clone_panics_each_entity_has_the_bundle_or_not() {
+    let ledger = Ledger::default();
+    let (mut world, all) = crowd(&ledger);
+    let clones = Ledger::default();
+    let given = clones.value(1);
+    clones.panic_at_clone(all.len() / 2);
+    assert!(panics_as_planned(|| _ = world.bulk::<()>().insert((Other(given), Tracked))));
+    world.check().expect("consistent");
+    let with = numbers(&world, &all, |world, entity| world.has::<Other>(entity));
+    assert_eq!((with.len(), clones.live()), (all.len() / 2, all.len() / 2));
+    assert_eq!(numbers(&world, &all, |world, entity| world.has::<Tracked>(entity)), with);
+    for (i, &entity) in all.iter().enumerate() {
+        assert_eq!(world.get::<Counted>(entity).map(Counted::number), Ok(i as u64));
+    }
+}
+
+#[test]
+fn where_a_drop_panics_nothing_is_dropped_twice_or_left_behind() {
+    for nth in [0, 1, 7, COUNT / 2, COUNT - 1] {
+        for despawns in [true, false] {
+            let ledger = Ledger::default();
+            let (mut world, all) = crowd(&ledger);
+            ledger.panic_at_drop(nth);
+            assert!(panics_as_planned(|| {
+                if despawns {
+                    world.bulk::<()>().despawn();
+                } else {
+                    world.bulk::<()>().remove::<Counted>();
+                }
+            }));
+            world.check().expect("consistent");
+            let with = numbers(&world, &all, |world, entity| world.has::<Counted>(entity));
+            assert_eq!(ledger.live(), with.len());
+            for i in with {
+                let value = world.get::<Counted>(all[i]).expect("it has one");
+                assert_eq!(value.number(), i as u64);
+            }
+        }
+    }
+}
+
+#[test]
+fn where_the_drop_of_a_replaced_value_panics_the_rest_is_in_order() {
+    for nth in [0, 5, COUNT - 1] {
+        let ledger = Ledger::default();
+        let (mut world, all) = crowd(&ledger);
+        let given = ledger.value(9);
+        ledger.panic_at_drop(nth);
+        assert!(panics_as_planned(|| _ = world.bulk::<()>().insert((given, Tracked))));
+        world.check().expect("consistent");
+        assert_eq!(ledger.live(), all.len());
+        for (i, &entity) in all.iter().enumerate() {
+            let number = world.get::<Counted>(entity).expect("it has one").number();
+            assert!(number == i as u64 || number == 9);
+        }
+    }
+}
+
+#[test]
+fn watchers_are_told_of_every_entity() {
+    let ledger = Ledger::default();
+    let (mut world, all) = crowd(&ledger);
+    let told = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&told);
+    _ = world.observe::<Add, Tracked>(move |world: &mut World, event: Event| {
+        assert!(world.has::<Tracked>(event.entity));
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    assert_eq!(
+        world.bulk::<Without<On>>().insert(Tracked),
+        steps(|i| i % 2 != 0 || i % 10 == 0).len()
+    );
+    assert_eq!(told.load(Ordering::Relaxed), steps(|i| i % 2 != 0 || i % 10 == 0).len());
+    assert_eq!(world.bulk::<With<Tracked>>().despawn(), told.load(Ordering::Relaxed));
+    assert_eq!(ledger.live(), all.len() - told.load(Ordering::Relaxed));
+    world.check().expect("consistent");
+}
+
+#[test]
+fn what_a_bulk_insertion_changed_is_news_and_nothing_else_is() {
+    let mut world = World::new();
+    let all = world.spawn_batch((0..COUNT as u64).map(|i| (Number(i), Tracked)));
+    for &entity in all.iter().step_by(2) {
+        world.insert(entity, On).expect("alive");
+    }
+    let since = world.version();
+    assert_eq!(world.bulk::<With<On>>().insert(Number(0)), all.len().div_ceil(2));
+    assert_eq!(world.query_filtered::<(), Changed<Tracked>>().since(since).count(), 0);
+    assert_eq!(
+        world.bulk::<With<On>>().insert((Tracked, Text(String::new()))),
+        all.len().div_ceil(2)
+    );
+    let changed = world.query_filtered::<(), Changed<Tracked>>().since(since).count();
+    assert_eq!(changed, all.len().div_ceil(2));
+    assert_eq!(world.query_filtered::<(), Added<Tracked>>().since(since).count(), 0);
+}
