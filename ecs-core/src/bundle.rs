@@ -73,7 +73,10 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
 
 // SAFETY: one component, through the first pointer.
 unsafe impl<T: Component> Bundle for T {
-    const COUNT: usize = 1;
+    const COUNT: usize = {
+        assert!(!T::MANAGED, "this component is the world's to give and to take");
+        1
+    };
     const MAPS_ENTITIES: bool = T::MAP_ENTITIES.is_some();
 
     fn register(registry: &mut Registry, ids: &mut Vec<ComponentId>) {
@@ -87,27 +90,62 @@ unsafe impl<T: Component> Bundle for T {
     }
 
     unsafe fn write(self, columns: &[NonNull<u8>], row: usize) {
+        // SAFETY: the caller's word is what this asks for.
+        unsafe { Managed(self).write(columns, row) };
+    }
+
+    unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers) {
+        // SAFETY: the caller's word is what this asks for.
+        unsafe { Managed(self).place(slots, row, leftovers) };
+    }
+
+    unsafe fn read(columns: &[NonNull<u8>], row: usize) -> Self {
+        // SAFETY: the caller's word is what this asks for.
+        let Managed(value) = unsafe { Managed::read(columns, row) };
+        value
+    }
+}
+
+/// A component as a bundle, also one that only the world gives and takes.
+pub(crate) struct Managed<T>(pub(crate) T);
+
+// SAFETY: one component, through the first pointer.
+unsafe impl<T: Component> Bundle for Managed<T> {
+    const COUNT: usize = 1;
+    const MAPS_ENTITIES: bool = T::MAP_ENTITIES.is_some();
+
+    fn register(registry: &mut Registry, ids: &mut Vec<ComponentId>) {
+        ids.push(registry.register::<T>());
+    }
+
+    fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity) {
+        if let Some(map_entities) = T::MAP_ENTITIES {
+            map_entities(&mut self.0, map);
+        }
+    }
+
+    unsafe fn write(self, columns: &[NonNull<u8>], row: usize) {
         let column = columns[0].cast::<T>();
         // SAFETY: the caller ensures that the row is inside the column of this type.
         let target = unsafe { column.add(row) };
         // SAFETY: the caller ensures that the row is reserved: aligned, in bounds, nobody's.
-        unsafe { target.write(self) };
+        unsafe { target.write(self.0) };
     }
 
     unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers) {
         let (column, replaces) = match slots[0] {
             Slot::Write(column) => (column.cast::<T>(), false),
             Slot::Replace(column) => (column.cast::<T>(), true),
-            Slot::Leave => return leftovers.push(self),
+            Slot::Leave => return leftovers.push(self.0),
         };
         // SAFETY: the caller ensures that the row is inside the column of this type.
         let target = unsafe { column.add(row) };
         if replaces {
             // SAFETY: the caller ensures that the row is initialised and its own.
-            leftovers.push(unsafe { target.replace(self) });
+            leftovers.push(unsafe { target.replace(self.0) });
         } else {
             // SAFETY: the caller ensures that the row is aligned, in bounds, and nobody's.
-            unsafe { target.write(self) };
+            unsafe { target.write(self.0) };
         }
     }
 
@@ -116,7 +154,7 @@ unsafe impl<T: Component> Bundle for T {
         // SAFETY: the caller ensures that the row is inside the column of this type.
         let source = unsafe { column.add(row) };
         // SAFETY: the caller ensures that the row is initialised and given up.
-        unsafe { source.read() }
+        Self(unsafe { source.read() })
     }
 }
 

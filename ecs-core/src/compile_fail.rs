@@ -404,5 +404,54 @@
 //! # #[derive(Component)] struct B;
 //! World::new().query_filtered::<(), Most<A, B>>().count();
 //! ```
+//!
+//! # What the world keeps in step is not written by a query
+//!
+//! ```compile_fail,E0080
+//! # use ecs_core::{ChildOf, Sources, prelude::*};
+//! let mut world = World::new();
+//! for children in world.query::<&mut Sources<ChildOf>>() {
+//!     drop(children);
+//! }
+//! ```
+//! ```
+//! # use ecs_core::{ChildOf, Sources, prelude::*};
+//! let mut world = World::new();
+//! for children in world.query::<&Sources<ChildOf>>() {
+//!     assert!(!children.is_empty());
+//! }
+//! ```
+//!
+//! # What the world keeps in step is not taken by hand
+//!
+//! ```compile_fail,E0080
+//! # use ecs_core::{ChildOf, Sources, prelude::*};
+//! let mut world = World::new();
+//! let entity = world.spawn(());
+//! world.remove::<Sources<ChildOf>>(entity).ok();
+//! ```
+//! ```
+//! # use ecs_core::{ChildOf, Sources, prelude::*};
+//! let mut world = World::new();
+//! let entity = world.spawn(());
+//! world.set_parent(entity, None).ok();
+//! ```
+//!
+//! # Nor by a command
+//!
+//! ```compile_fail,E0080
+//! # use ecs_core::{Despawned, prelude::*};
+//! let mut world = World::new();
+//! let entity = world.spawn(());
+//! let mut commands = CommandBuffer::new(&world);
+//! commands.remove::<Despawned>(entity);
+//! ```
+//! ```
+//! # use ecs_core::{Prefab, prelude::*};
+//! let mut world = World::new();
+//! let entity = world.spawn(());
+//! let mut commands = CommandBuffer::new(&world);
+//! commands.remove::<Prefab>(entity);
+//! ```
 
 mod dynamic;

@@ -6,6 +6,7 @@
 
 mod by_id;
 mod dynamic;
+mod relation;
 
 use core::fmt;
 
@@ -14,6 +15,7 @@ use crate::name::Name;
 
 pub use by_id::{ByIdError, RegisterError, UnknownComponent};
 pub use dynamic::{DynamicQueryError, TermError};
+pub use relation::RelationError;
 
 /// The handle is stale, deferred, or was issued by another world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

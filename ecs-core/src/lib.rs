@@ -68,6 +68,7 @@ mod mask;
 mod name;
 mod query;
 mod random;
+mod relation;
 mod storage;
 mod sync;
 mod tuples;
@@ -78,8 +79,8 @@ pub use bundle::Bundle;
 pub use commands::{CommandBuffer, Playback};
 pub use component::{
     Buffer, BufferElement, BufferIntoIter, BytesFn, ChunkComponent, CloneFn, CloneValueFn,
-    Component, ComponentDescriptor, ComponentId, ComponentInfo, ComponentSet, DropValueFn, HashFn,
-    MapEntities, MapEntitiesFn, SharedComponent,
+    Component, ComponentDescriptor, ComponentId, ComponentInfo, ComponentSet, Despawned,
+    DropValueFn, HashFn, MapEntities, MapEntitiesFn, Prefab, SharedComponent,
 };
 #[cfg(feature = "derive")]
 pub use ecs_core_derive::{ChunkComponent, Component, SharedComponent};
@@ -87,7 +88,7 @@ pub use entity::Entity;
 pub use error::{
     AccessConflict, BrokenInvariant, ByIdError, ClaimError, CommandFailure, CommandFailureReason,
     ComponentError, DynamicQueryError, InstantiateError, MissingComponent, NoSuchEntity,
-    QueryEntityError, RegisterError, TermError, UnknownComponent,
+    QueryEntityError, RegisterError, RelationError, TermError, UnknownComponent,
 };
 pub use hash::StateHasher;
 pub use name::Name;
@@ -100,6 +101,7 @@ pub use query::{
     WithShared, Without, WithoutShared,
 };
 pub use random::RandomStream;
+pub use relation::{ChildOf, OnTargetDespawn, Related, Relation, Sources, Targets, Unrelated};
 pub use world::{
     Add, Bulk, Despawn, Event, EventKind, EventType, HooksOf, Insert, MissingResource, NotInserted,
     ObserverId, Remove, Replace, Res, ResMut, ResourceError, World, WorldCell,

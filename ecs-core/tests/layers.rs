@@ -21,6 +21,7 @@ const LAYERS: &[&[&str]] = &[
     &["archetype"],
     &["entities"],
     &["bundle"],
+    &["relation"],
     &["query"],
     &["world"],
     &["commands"],
@@ -29,7 +30,7 @@ const LAYERS: &[&[&str]] = &[
 
 /// The files of each folder, bottom to top; files that know each other share an entry.
 const FOLDERS: &[(&str, &[&[&str]])] = &[
-    ("error", &[&["by_id"], &["dynamic"]]),
+    ("error", &[&["by_id"], &["dynamic"], &["relation"]]),
     (
         "component",
         &[
@@ -40,6 +41,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["shared"],
             &["registry"],
             &["set"],
+            &["tags"],
         ],
     ),
     (
@@ -87,6 +89,11 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["event"],
             &["hooks"],
             &["telling"],
+            &["relations"],
+            &["hierarchy"],
+            &["departures"],
+            &["copies"],
+            &["prefabs"],
             &["spawn"],
             &["change"],
             &["bulk"],

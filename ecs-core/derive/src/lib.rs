@@ -57,7 +57,12 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
         Some(count) => (quote!(BufferElement), quote! { type Inline = [Self; #count]; }),
         None => (quote!(Component), Tokens::new()),
     };
-    let Options { enableable, tracked, .. } = options;
+    let Options { enableable, tracked, cleanup, hides, .. } = options;
+    let flags = [("CLEANUP", cleanup), ("HIDES", hides)];
+    let flags = flags.iter().filter(|(_, set)| *set).map(|(constant, _)| {
+        let constant = Ident::new(constant, Span::call_site());
+        quote! { const #constant: bool = true; }
+    });
     let name = options.name.iter().map(|name| {
         quote! { fn name() -> &'static str { #name } }
     });
@@ -67,6 +72,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
             #inline
             const ENABLEABLE: bool = #enableable;
             const TRACKED: bool = #tracked;
+            #(#flags)*
             #probed
             #map_entities
             #(#name)*
@@ -104,6 +110,8 @@ struct Options {
     enableable: bool,
     tracked: bool,
     unique: bool,
+    cleanup: bool,
+    hides: bool,
     name: Option<LitStr>,
     /// The type is the element of buffers, with this many in the chunk.
     buffer: Option<LitInt>,
@@ -122,13 +130,17 @@ impl Options {
                     options.tracked = true;
                 } else if meta.path.is_ident("unique") {
                     options.unique = true;
+                } else if meta.path.is_ident("cleanup") {
+                    options.cleanup = true;
+                } else if meta.path.is_ident("hides") {
+                    options.hides = true;
                 } else if meta.path.is_ident("name") {
                     options.name = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("buffer") {
                     options.buffer = Some(element_count(meta.value()?.parse()?)?);
                 } else {
                     return Err(meta.error(
-                        "the options on a component type are: enableable, tracked, unique, name, \
+                        "the options on a component type are: enableable, tracked, unique, cleanup, hides, name, \
                          buffer",
                     ));
                 }

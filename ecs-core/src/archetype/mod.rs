@@ -44,6 +44,8 @@ pub struct Archetype {
     pub(crate) needs_drop: bool,
     /// What there is to do beside moving rows.
     pub(crate) duties: Duties,
+    /// The components that keep it out of queries that do not name them.
+    pub(crate) hidden_by: Box<[ComponentId]>,
 }
 
 /// One component of an archetype.
@@ -78,8 +80,13 @@ impl Archetype {
         let layouts: Vec<Layout> = columns.iter().map(|column| column.info.layout).collect();
         let outer = outer_values(&columns);
         let needs_drop = columns.iter().any(|column| column.info.erased.drop.is_some());
-        let duties =
+        let mut duties =
             columns.iter().fold(Duties::NONE, |duties, column| duties.and(column.info.duties));
+        if duties.any(Duties::DESPAWNED) && !duties.any(Duties::CLEANUP) {
+            duties = duties.and(Duties::DOOMED);
+        }
+        let hiding = columns.iter().filter(|column| column.info.hides);
+        let hidden_by = hiding.map(|column| column.info.id).collect();
         Self {
             id,
             components,
@@ -87,6 +94,7 @@ impl Archetype {
             chunks: Chunks::new(id.0, &layouts, enableable_count, tracked_count, outer),
             needs_drop,
             duties,
+            hidden_by,
         }
     }
 

@@ -13,9 +13,10 @@ use crate::hash::StateHasher;
 use crate::storage::{EmptiedValues, RowAddress};
 
 impl Archetype {
-    /// The first component that cannot be cloned, if there is one.
+    /// The first component that would have to be cloned and cannot be, if there is one.
     pub(crate) fn not_clone(&self) -> Option<&ComponentInfo> {
-        self.columns.iter().map(|column| &column.info).find(|info| info.erased.clone.is_none())
+        let infos = self.columns.iter().map(|column| &column.info);
+        infos.filter(|info| !info.is_cleanup()).find(|info| info.erased.clone.is_none())
     }
 
     /// Takes one value into the state hash, if its component can be.
@@ -45,34 +46,42 @@ impl Archetype {
         Some(unsafe { bytes.as_ref() })
     }
 
-    /// Clones a row into a reserved one, and maps the entities inside it.
+    /// Clones a row into a reserved one of an archetype, which may be this one, and maps the
+    /// entities inside it.
     ///
     /// The clones belong to what is returned, which drops them unless it is told that they were
     /// committed. A panic of a clone drops those before it and goes on.
     ///
     /// # Safety
-    /// `from` is a row of this archetype, `to` a reserved one.
+    /// `from` is a row of this archetype, `to` a reserved one of the target. `pairs` has each column
+    /// of the target once, in their order, beside one here of the same component.
     ///
     /// # Panics
     /// Where a component cannot be cloned, or its clone panics.
-    pub(crate) unsafe fn clone_row(
+    #[inline]
+    pub(crate) unsafe fn clone_row<'a>(
         &self,
         from: RowAddress,
+        target: &'a Self,
         to: RowAddress,
+        pairs: &[(usize, usize)],
         map: &mut dyn FnMut(Entity) -> Entity,
-    ) -> UncommittedRow<'_> {
-        let mut row = UncommittedRow { archetype: self, address: to, columns: 0..0 };
-        for (index, column) in self.columns.iter().enumerate() {
-            let clone = column.info.erased.clone.expect("every component can be cloned");
-            let source = self.chunks.row(from, index);
-            let target = self.chunks.reserved(to, index);
+    ) -> UncommittedRow<'a> {
+        debug_assert!(pairs.iter().map(|pair| pair.1).eq(0..target.columns.len()));
+        let mut row = UncommittedRow { archetype: target, address: to, columns: 0..0 };
+        for &(mine, theirs) in pairs {
+            let info = &self.columns[mine].info;
+            debug_assert_eq!(info.id, target.columns[theirs].info.id);
+            let clone = info.erased.clone.expect("every component can be cloned");
+            let source = self.chunks.row(from, mine);
+            let room = target.chunks.reserved(to, theirs);
             // SAFETY: the functions are those of the column's type (I-9); the caller ensures that
             // the one row is initialised (I-2) and the other is nobody's.
-            unsafe { clone(source, target, column.info.layout.size()) };
-            row.columns.end = index + 1;
-            if let Some(map_entities) = column.info.erased.map_entities {
+            unsafe { clone(source, room, info.layout.size()) };
+            row.columns.end = theirs + 1;
+            if let Some(map_entities) = info.erased.map_entities {
                 // SAFETY: as above; the value was just written and is nobody else's.
-                unsafe { map_entities(target, map) };
+                unsafe { map_entities(room, map) };
             }
         }
         row

@@ -141,7 +141,7 @@ fn remove(
         return;
     }
     let archetypes = archetypes.get_two(from, removal.target);
-    if archetypes.0.duties.any(Duties::REMOVAL) {
+    if archetypes.0.duties.any(Duties::REMOVAL) || archetypes.1.duties.any(Duties::DOOMED) {
         return;
     }
     let books = Books { entities, blocks, scratch, version };
@@ -166,7 +166,7 @@ fn despawn(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut W
     let version = world.next_version();
     let World { archetypes, entities, blocks, scratch, .. } = world;
     let source = archetypes.get_mut(from);
-    if source.duties.any(Duties::DEPARTURE) {
+    if source.duties.any(Duties::PARTING) {
         return;
     }
     let books = Books { entities, blocks, scratch, version };

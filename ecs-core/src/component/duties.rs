@@ -3,7 +3,7 @@
 /// On which occasions somebody has to be told about the rows of an archetype: a bit for each, so
 /// that an operation finds out by one test that there is nothing to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Duties(u8);
+pub(crate) struct Duties(u16);
 
 impl Duties {
     pub(crate) const NONE: Self = Self(0);
@@ -17,12 +17,24 @@ impl Duties {
     pub(crate) const REMOVE: Self = Self(1 << 3);
     /// An entity is about to go.
     pub(crate) const DESPAWN: Self = Self(1 << 4);
+    /// A component outlives the despawning of its entity.
+    pub(crate) const CLEANUP: Self = Self(1 << 5);
+    /// A component is one side of a relation.
+    pub(crate) const RELATED: Self = Self(1 << 6);
+    /// The entities have been despawned.
+    pub(crate) const DESPAWNED: Self = Self(1 << 7);
+    /// They have, and there is nothing left to clean up.
+    pub(crate) const DOOMED: Self = Self(1 << 8);
     /// After a row has come.
     pub(crate) const ARRIVAL: Self = Self::ADD.and(Self::INSERT);
     /// Before components are taken.
     pub(crate) const REMOVAL: Self = Self::REPLACE.and(Self::REMOVE);
     /// Before an entity goes.
     pub(crate) const DEPARTURE: Self = Self::REMOVAL.and(Self::DESPAWN);
+
+    /// Where an entity cannot just be taken out.
+    pub(crate) const PARTING: Self =
+        Self::DEPARTURE.and(Self::CLEANUP).and(Self::RELATED).and(Self::DESPAWNED);
 
     /// These and those.
     pub(crate) const fn and(self, other: Self) -> Self {

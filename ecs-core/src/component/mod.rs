@@ -7,6 +7,7 @@ mod erased;
 mod registry;
 mod set;
 mod shared;
+mod tags;
 
 use core::marker::PhantomData;
 
@@ -22,6 +23,7 @@ pub use registry::{ComponentInfo, IdSource, Registry};
 pub use set::ComponentSet;
 pub use shared::{ChunkComponent, SharedComponent};
 pub(crate) use shared::{ChunkDefault, OwnedAny, SharedValue};
+pub use tags::{Despawned, Prefab};
 
 /// Data that entities can have: any type that may be shared and sent between threads.
 ///
@@ -33,6 +35,8 @@ pub(crate) use shared::{ChunkDefault, OwnedAny, SharedValue};
 /// * `tracked`: the world writes down for each entity when the component was changed and when it
 ///   was added, so that [`Changed`](crate::Changed) and [`Added`](crate::Added) are exact; without
 ///   it they go by chunks.
+/// * `cleanup`: the component [outlives the despawning](Component::CLEANUP) of its entity.
+/// * `hides`: queries leave out entities with it, unless they name it.
 /// * `unique`: an entity with it cannot be instantiated, though the type is `Clone`.
 /// * `name = "..."`: the component's name, in place of the type's path. It names the component in
 ///   the state hash.
@@ -78,6 +82,19 @@ pub trait Component: Send + Sync + Sized + 'static {
     const HASH: Option<HashFn<Self>> = None;
     /// How to replace the entities that a value refers to.
     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = None;
+    /// Whether it outlives the despawning of its entity: what it stands for has to be cleaned up
+    /// by somebody who then removes it.
+    ///
+    /// `despawn` takes all other components, and gives the entity the tag [`Despawned`]. The
+    /// handle stays valid until the last cleanup component is removed: then the entity is gone,
+    /// with all that it may have been given meanwhile. Queries that look for such entities name
+    /// the tag. Copies do not get the component. `World::clear` does not wait for anybody.
+    const CLEANUP: bool = false;
+    /// Whether queries leave out the entities that have it, unless they name it in a term.
+    const HIDES: bool = false;
+    /// Whether it is the world's to give, to change and to take. No bundle may have it and no query
+    /// may write to it; such code does not compile.
+    const MANAGED: bool = false;
 
     /// The name in messages and in the state hash.
     #[must_use]

@@ -41,6 +41,10 @@ pub struct ComponentInfo {
     pub(crate) erased: ErasedFns,
     /// What there is to do for entities with it. The copies in archetypes are not kept up.
     pub(crate) duties: Duties,
+    /// Whether queries leave out entities with it.
+    pub(crate) hides: bool,
+    /// Whether only the world gives and takes it.
+    pub(crate) managed: bool,
 }
 
 impl ComponentInfo {
@@ -84,6 +88,12 @@ impl ComponentInfo {
     #[must_use]
     pub const fn layout(&self) -> Layout {
         self.layout
+    }
+
+    /// Whether it outlives the despawning of its entity; see [`Component::CLEANUP`].
+    #[must_use]
+    pub const fn is_cleanup(&self) -> bool {
+        self.duties.any(Duties::CLEANUP)
     }
 
     /// Whether it can be switched off and on per entity.
@@ -133,7 +143,9 @@ impl Registry {
             enableable: T::ENABLEABLE,
             tracked: T::TRACKED,
             erased: ErasedFns::of::<T>(),
-            duties: Duties::NONE,
+            duties: if T::CLEANUP { Duties::CLEANUP } else { Duties::NONE },
+            hides: T::HIDES,
+            managed: T::MANAGED,
         });
         self.ids.insert(TypeId::of::<T>(), id);
         id
@@ -161,8 +173,18 @@ impl Registry {
         }
         let id = self.next_id().ok_or(RegisterError::TooMany)?;
         let kind = if is_bytes { Kind::Bytes } else { Kind::Functions };
-        let duties = Duties::NONE;
-        self.push(ComponentInfo { id, kind, name, layout, enableable, tracked, erased, duties });
+        self.push(ComponentInfo {
+            id,
+            kind,
+            name,
+            layout,
+            enableable,
+            tracked,
+            erased,
+            duties: Duties::NONE,
+            hides: false,
+            managed: false,
+        });
         Ok(id)
     }
 

@@ -86,6 +86,8 @@ pub enum ByIdError {
     },
     /// The component has no bit to read or write.
     NotEnableable(Name),
+    /// Only the world gives and takes the component.
+    Managed(Name),
     /// The values of the component are not plain bytes, so they cannot be read or written as such.
     NotBytes(Name),
     /// The bytes are not as many as a value has.
@@ -110,6 +112,7 @@ impl fmt::Display for ByIdError {
                 write!(f, "entity {entity} has no component {component}")
             }
             Self::NotEnableable(name) => write!(f, "{name} is not enableable"),
+            Self::Managed(name) => write!(f, "{name} is the world's to give and to take"),
             Self::NotBytes(name) => write!(f, "the values of {name} are not plain bytes"),
             Self::WrongLength { component, expected, given } => {
                 write!(f, "a value of {component} has {expected} bytes, not {given}")

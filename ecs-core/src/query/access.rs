@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use crate::archetype::Archetype;
 use crate::component::{ComponentId, Registry};
 use crate::error::AccessConflict;
 use crate::sync::{Ordering, ProtocolU64};
@@ -18,6 +19,8 @@ pub struct Access {
     bit_reads: Vec<ComponentId>,
     bit_writes: Vec<ComponentId>,
     version_reads: Vec<ComponentId>,
+    /// What was named otherwise.
+    names: Vec<ComponentId>,
     /// A component whose values were asked for twice, once of them to write.
     clash: Option<ComponentId>,
 }
@@ -62,7 +65,24 @@ impl Access {
         part.writes.iter().for_each(|&id| self.add_write(id));
         part.bit_writes.iter().for_each(|&id| self.add_bit_write(id));
         part.version_reads.iter().for_each(|&id| self.add_version_read(id));
+        part.names.iter().for_each(|&id| self.add_name(id));
         self.clash = self.clash.or(part.clash);
+    }
+
+    pub(crate) fn add_name(&mut self, id: ComponentId) {
+        add(&mut self.names, id);
+    }
+
+    /// Whether a term was about this component.
+    pub(crate) fn names(&self, id: ComponentId) -> bool {
+        [&self.reads, &self.writes, &self.bit_reads, &self.bit_writes, &self.names]
+            .iter()
+            .any(|list| list.contains(&id))
+    }
+
+    /// Whether a query with this access does not come by this archetype.
+    pub(crate) fn leaves_out(&self, archetype: &Archetype) -> bool {
+        archetype.hidden_by.iter().any(|&id| !self.names(id))
     }
 
     /// The component that one query asked for twice, once of them to write.

@@ -178,6 +178,9 @@ impl DynamicQuery {
         }
         for (index, archetype) in archetypes.iter().enumerate().skip(self.seen) {
             self.seen = index + 1;
+            if self.access.leaves_out(archetype) {
+                continue;
+            }
             self.matches.extend(self.match_of(index, archetype));
         }
         Ok(())
@@ -329,6 +332,7 @@ impl DynamicQueryBuilder {
         }
         for filter in &self.filters {
             let info = registry.find(filter.id)?;
+            access.add_name(filter.id);
             if filter.how == How::Disabled && !info.enableable {
                 return Err(DynamicQueryError::NotEnableable(info.name.clone()));
             }

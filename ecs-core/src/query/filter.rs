@@ -72,6 +72,7 @@ macro_rules! filter {
             }
 
             fn access(state: &Self::State, access: &mut Access) {
+                access.add_name(state.0);
                 if T::ENABLEABLE && $reads_bits {
                     access.add_bit_read(state.0);
                 }

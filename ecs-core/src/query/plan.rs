@@ -77,6 +77,9 @@ where
     {
         for (index, archetype) in archetypes.iter().enumerate().skip(self.seen) {
             self.seen = index + 1;
+            if self.access.leaves_out(archetype) {
+                continue;
+            }
             let Some(query) = Q::slots(&self.query, archetype) else { continue };
             let Some(filter) = F::slots(&self.filter, archetype) else { continue };
             self.matches.push(Match { archetype: index, query, filter });

@@ -38,6 +38,16 @@ impl World {
     /// # Errors
     /// Where the entity is not in the world, or lacks the component.
     pub fn get_mut<T: Component>(&mut self, entity: Entity) -> Result<&mut T, ComponentError> {
+        const { assert!(!T::MANAGED, "this component is the world's to change") };
+        self.value_mut(entity)
+    }
+
+    /// A component of an entity, also one that only the world changes.
+    #[inline]
+    pub(super) fn value_mut<T: Component>(
+        &mut self,
+        entity: Entity,
+    ) -> Result<&mut T, ComponentError> {
         self.next_version();
         let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         let archetype = self.archetypes.get(location.archetype);

@@ -6,7 +6,7 @@ use core::any::TypeId;
 
 use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::bundle::Bundle;
-use crate::component::{ComponentId, ComponentSet, Registry};
+use crate::component::{ComponentId, ComponentSet, Prefab, Registry};
 use crate::hash::{BuildFibonacci, TypeMap};
 use crate::storage::RowAddress;
 
@@ -19,6 +19,8 @@ pub(crate) struct Bundles {
     infos: Vec<BundleInfo>,
     inserts: Edges<Transition>,
     removes: Edges<Option<Transition>>,
+    strippings: hashbrown::HashMap<u32, Transition, BuildFibonacci>,
+    copyings: hashbrown::HashMap<u32, Transition, BuildFibonacci>,
 }
 
 /// What is known of pairs of an archetype and a bundle.
@@ -306,6 +308,60 @@ impl Bundles {
             })
         });
         found.as_ref()
+    }
+
+    /// The way of a row that is left its cleanup components, and is given a tag; what does not go
+    /// along is listed as replaced.
+    pub(crate) fn stripping(
+        &mut self,
+        from: ArchetypeId,
+        tag: ComponentId,
+        registry: &Registry,
+        archetypes: &mut Archetypes,
+    ) -> &Transition {
+        self.strippings.entry(from.0).or_insert_with(|| {
+            let columns = archetypes.get(from).columns.iter();
+            let kept = columns.filter(|column| column.info.is_cleanup());
+            let ids = kept.map(|column| column.info.id).chain([tag]).collect();
+            let target = archetypes.obtain(ComponentSet::new(ids), registry);
+            let (source, goal) = (archetypes.get(from), archetypes.get(target));
+            let ids = source.components().ids().iter().enumerate();
+            let left = ids.filter(|&(_, &id)| goal.column_of(id).is_none());
+            Transition {
+                target,
+                columns: Box::default(),
+                moves: moves(source, goal, |_| true),
+                bit_moves: bit_moves(source, goal),
+                versions: VersionMoves::new(source, goal, |_| true),
+                replaced: left.map(|(column, _)| column).collect(),
+            }
+        })
+    }
+
+    /// The way from a row to copies of it; the source may be the target.
+    pub(crate) fn copying(
+        &mut self,
+        from: ArchetypeId,
+        registry: &Registry,
+        archetypes: &mut Archetypes,
+    ) -> &Transition {
+        self.copyings.entry(from.0).or_insert_with(|| {
+            let prefab = registry.get::<Prefab>();
+            let columns = archetypes.get(from).columns.iter().map(|column| &column.info);
+            let copied = columns.filter(|info| !info.is_cleanup() && Some(info.id) != prefab);
+            let ids = copied.map(|info| info.id).collect();
+            let target = archetypes.obtain(ComponentSet::new(ids), registry);
+            let (source, goal) = (archetypes.get(from), archetypes.get(target));
+            Transition {
+                target,
+                columns: Box::default(),
+                moves: moves(source, goal, |_| true),
+                bit_moves: bit_moves(source, goal),
+                // A copy is new in all its parts.
+                versions: VersionMoves::new(source, goal, |_| false),
+                replaced: Box::default(),
+            }
+        })
     }
 
     /// The first component of this bundle that the archetype does not have.

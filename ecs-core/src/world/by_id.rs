@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 
 use super::World;
 use super::change::MoveRow;
-use crate::component::{Component, ComponentDescriptor, ComponentId, ComponentInfo};
+use crate::component::{Component, ComponentDescriptor, ComponentId, ComponentInfo, Duties};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{ByIdError, NoSuchEntity, RegisterError, UnknownComponent};
@@ -114,6 +114,9 @@ impl World {
         value: NonNull<u8>,
     ) -> Result<(), ByIdError> {
         let info = self.registry.find(id)?;
+        if info.managed {
+            return Err(ByIdError::Managed(info.name().clone()));
+        }
         let (size, drop) = (info.layout.size(), info.erased.drop);
         let from = self.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
         let Some(there) = self.open_row(from, id) else {
@@ -141,7 +144,10 @@ impl World {
     /// # Errors
     /// Where the entity or the id is not of this world, or the entity lacks the component.
     pub fn remove_by_id(&mut self, entity: Entity, id: ComponentId) -> Result<(), ByIdError> {
-        self.registry.find(id)?;
+        let info = self.registry.find(id)?;
+        if info.managed {
+            return Err(ByIdError::Managed(info.name().clone()));
+        }
         let from = self.locate_for_removal(entity, id).ok_or(NoSuchEntity(entity))?;
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
@@ -154,6 +160,9 @@ impl World {
         // SAFETY: the transition begins at the row's archetype, takes the one component, which is
         // to be dropped, and adds none (I-6).
         unsafe { moving.run(removal, &removal.columns, |_, _, _| ()) };
+        if self.duties_at(self.locate(entity)).any(Duties::DOOMED) {
+            self.end(entity);
+        }
         Ok(())
     }
 

@@ -8,7 +8,7 @@ use super::World;
 use super::bundles::Transition;
 use crate::archetype::{Archetype, Archetypes};
 use crate::bundle::{Bundle, ColumnStarts, with_starts};
-use crate::component::{Component, Duties};
+use crate::component::{Component, ComponentId, Duties};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
@@ -70,7 +70,12 @@ impl World {
 
     /// Gives components to an entity that is at `from`; returns what is to be done next.
     #[inline]
-    fn insert_at<B: Bundle>(&mut self, entity: Entity, from: Location, bundle: B) -> Duties {
+    pub(super) fn insert_at<B: Bundle>(
+        &mut self,
+        entity: Entity,
+        from: Location,
+        bundle: B,
+    ) -> Duties {
         let version = self.next_version();
         let moment = self.moment();
         let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
@@ -116,6 +121,21 @@ impl World {
             // A watcher may have moved it, or taken it away.
             from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         }
+        let (removed, duties) = self.remove_at::<B>(entity, from)?;
+        if duties.any(Duties::DOOMED) {
+            self.end(entity);
+        }
+        Ok(removed)
+    }
+
+    /// Takes components from an entity that is at `from`; returns what is to be done next, too.
+    #[inline]
+    pub(super) fn remove_at<B: Bundle>(
+        &mut self,
+        entity: Entity,
+        from: Location,
+    ) -> Result<(B, Duties), ComponentError> {
+        debug_assert_eq!(self.locate(entity), Some(from));
         let found =
             self.bundles.removal::<B>(from.archetype, &mut self.registry, &mut self.archetypes);
         let Some(removal) = found else {
@@ -127,7 +147,7 @@ impl World {
         let version = self.version;
         if removal.target == from.archetype {
             // The empty bundle. SAFETY: it has no components, so nothing is read.
-            return Ok(unsafe { B::read(&[], 0) });
+            return Ok((unsafe { B::read(&[], 0) }, Duties::NONE));
         }
         let Self { archetypes, blocks, entities, .. } = self;
         let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
@@ -142,7 +162,21 @@ impl World {
         };
         // SAFETY: the transition begins at the row's archetype, and takes the columns that `read`
         // reads and adds none (I-6).
-        Ok(unsafe { moving.run(removal, &[], read) })
+        let removed = unsafe { moving.run(removal, &[], read) };
+        let target = removal.target;
+        Ok((removed, self.archetypes.get(target).duties))
+    }
+
+    /// Leaves an entity that is at `from` nothing but its cleanup components and this tag.
+    pub(super) fn strip(&mut self, entity: Entity, from: Location, tag: ComponentId) {
+        debug_assert_eq!(self.locate(entity), Some(from));
+        let version = self.next_version();
+        let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
+        let way = bundles.stripping(from.archetype, tag, registry, archetypes);
+        let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
+        // SAFETY: the way begins at the row's archetype and leads to another, which has the tag;
+        // what does not go along is dropped (I-6). The tag alone is new: it has no bytes to write.
+        unsafe { moving.run(way, &way.replaced, |_, _, _| ()) };
     }
 
     /// Switches a component of an entity on or off; returns what it was. The entity stays where it

@@ -5,6 +5,7 @@ use alloc::string::String;
 
 use super::World;
 use crate::archetype::Archetype;
+use crate::component::Duties;
 use crate::entities::Location;
 use crate::error::BrokenInvariant;
 use crate::hash::StateHasher;
@@ -33,6 +34,7 @@ impl World {
             let listed = self.blocks.directory.len();
             return Err(broken("I-1", format!("{chunks} chunks, {listed} in the directory")));
         }
+        self.check_relations().map_err(|detail| broken("I-18", detail))?;
         let rows: usize = self.archetypes().iter().map(Archetype::len).sum();
         if rows != self.len() {
             return Err(broken("I-1", format!("{rows} rows for {} entities", self.len())));
@@ -42,6 +44,9 @@ impl World {
 
     fn check_archetype(&self, archetype: &Archetype) -> Result<(), BrokenInvariant> {
         let at = |detail| format!("{detail}, in {:?}", archetype.id());
+        if archetype.duties.any(Duties::DOOMED) && !archetype.is_empty() {
+            return Err(broken("I-19", at("an entity waits to be cleaned up by nobody".into())));
+        }
         let chunks = &archetype.chunks;
         chunks
             .check(self.version)

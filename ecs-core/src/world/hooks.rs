@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 
 use super::World;
 use super::event::{Event, EventKind, EventType};
-use crate::component::{Component, ComponentId};
+use crate::component::{Component, ComponentId, Duties};
 use crate::entity::Entity;
 use crate::error::UnknownComponent;
 use crate::hash::TypeMap;
@@ -68,6 +68,11 @@ impl Hooks {
         !self.list(kind, component).is_empty()
     }
 
+    /// Whether there are observers of events of users' types.
+    pub(super) fn has_event_watchers(&self) -> bool {
+        !self.by_event.is_empty()
+    }
+
     /// Whether somebody is told of this at the moment.
     pub(super) fn is_telling(&self, event: &Event) -> bool {
         self.telling.contains(event)
@@ -120,7 +125,7 @@ impl<T: Component> HooksOf<'_, T> {
         let is_set = list.first().is_some_and(|first| first.id == HOOK);
         assert!(!is_set, "{} has a hook for {kind:?} already", T::name());
         list.insert(0, Watcher { id: HOOK, watch: Arc::new(hook) });
-        self.world.take_on(id, kind);
+        self.world.take_on(id, kind.duty());
         self
     }
 
@@ -194,6 +199,7 @@ impl World {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn hooks<T: Component>(&mut self) -> HooksOf<'_, T> {
+        const { assert!(!T::MANAGED, "nothing is told of what the world manages") };
         let id = self.register::<T>();
         let is_used = self
             .archetypes()
@@ -244,6 +250,7 @@ impl World {
         &mut self,
         observer: impl Fn(&mut Self, Event) + Send + Sync + 'static,
     ) -> ObserverId {
+        const { assert!(!T::MANAGED, "nothing is told of what the world manages") };
         let component = self.register::<T>();
         self.add_observer(K::KIND, component, Arc::new(observer))
     }
@@ -271,7 +278,7 @@ impl World {
     ) -> ObserverId {
         let id = self.hooks.new_id();
         self.hooks.list_mut(kind, component).push(Watcher { id, watch });
-        self.take_on(component, kind);
+        self.take_on(component, kind.duty());
         id
     }
 
@@ -341,11 +348,11 @@ impl World {
     }
 
     /// Sees to it that operations on the archetypes with this component tell of it.
-    fn take_on(&mut self, component: ComponentId, kind: EventKind) {
-        self.registry.add_duty(component, kind.duty());
+    pub(super) fn take_on(&mut self, component: ComponentId, duty: Duties) {
+        self.registry.add_duty(component, duty);
         for archetype in self.archetypes.list_mut() {
             if archetype.components().contains(component) {
-                archetype.duties = archetype.duties.and(kind.duty());
+                archetype.duties = archetype.duties.and(duty);
             }
         }
     }

@@ -8,15 +8,21 @@ mod cell;
 mod change;
 mod check;
 mod chunk_values;
+mod copies;
+mod departures;
 mod dynamic;
 mod event;
+mod hierarchy;
 mod hooks;
 mod moves;
+mod prefabs;
+mod relations;
 mod resources;
 mod shared;
 mod spawn;
 mod telling;
 
+use alloc::vec::Vec;
 use core::fmt;
 
 use crate::archetype::{Archetype, Archetypes};
@@ -27,6 +33,7 @@ use crate::query::{Borrows, PlanCache, Source};
 use crate::storage::{BlockPool, Moment};
 use crate::sync::{AtomicU64, Ordering, Serial};
 use hooks::Hooks;
+use relations::RelationFns;
 
 pub use bulk::Bulk;
 pub(crate) use bundles::{Bundles, Placement, Transition};
@@ -74,6 +81,7 @@ pub struct World {
     pub(crate) borrows: Borrows,
     pub(crate) resources: Resources,
     pub(crate) hooks: Hooks,
+    relations: Vec<RelationFns>,
     /// Goes up with every change and every query, and never wraps: columns are stamped with it.
     version: u64,
     /// Memory for moving runs of rows, empty in between.
@@ -117,6 +125,7 @@ impl World {
             borrows: Borrows::default(),
             resources: Resources::default(),
             hooks: Hooks::default(),
+            relations: Vec::new(),
             version: 0,
             scratch: MoveScratch::default(),
             settled: AtomicU64::new(0),

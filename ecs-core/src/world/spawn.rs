@@ -13,7 +13,7 @@ use crate::bundle::{Bundle, ColumnStarts, with_starts};
 use crate::component::Duties;
 use crate::entities::Location;
 use crate::entity::Entity;
-use crate::error::{InstantiateError, NoSuchEntity};
+use crate::error::NoSuchEntity;
 use crate::storage::RowAddress;
 
 impl World {
@@ -125,72 +125,31 @@ impl World {
         }
     }
 
-    /// Copies of an entity, `count` of them: its components cloned, their bits as they are, and
-    /// references to the entity itself turned into references to the copy.
-    ///
-    /// Should a clone panic, the copies before it are there.
-    ///
-    /// # Errors
-    /// Where the entity is not in the world, or one of its components is not `Clone`; nothing is
-    /// copied then.
-    pub fn instantiate(
-        &mut self,
-        prefab: Entity,
-        count: usize,
-    ) -> Result<Vec<Entity>, InstantiateError> {
-        let from = self.locate(prefab).ok_or(NoSuchEntity(prefab))?;
-        if let Some(info) = self.archetypes.get(from.archetype).not_clone() {
-            return Err(InstantiateError::NotClone { component: info.name().clone() });
-        }
-        self.entities.reserve(count);
-        let mut copies = Vec::with_capacity(count.min(EXPECTED_MAX));
-        while copies.len() < count {
-            // A watcher may have moved it, or taken it away.
-            let Some(from) = self.locate(prefab) else { break };
-            copies.push(self.instantiate_one(prefab, from));
-        }
-        Ok(copies)
-    }
-
-    fn instantiate_one(&mut self, prefab: Entity, from: Location) -> Entity {
-        let version = self.next_version();
-        let copy = self.entities.next();
-        let archetype = self.archetypes.get_mut(from.archetype);
-        let (to, _) = archetype.chunks.reserve_rows(&mut self.blocks, 1);
-        let mut map = |entity| if entity == prefab { copy } else { entity };
-        // SAFETY: the prefab is alive, so its location is a row (I-1); the other was reserved.
-        let row = unsafe { archetype.clone_row(from.address, to, &mut map) };
-        row.into_committed();
-        let entity = self.entities.allocate(archetype.chunks.place(to));
-        debug_assert_eq!(entity, copy);
-        // SAFETY: the row was reserved above, and `clone_row` wrote all of its columns.
-        unsafe { archetype.chunks.commit_rows(to, &[entity], version, version) };
-        for slot in
-            0..archetype.columns.iter().filter(|column| column.enable_slot.is_some()).count()
-        {
-            let bits = archetype.chunks.bits(slot);
-            bits.set(to.chunk, to.row, bits.get(from.address.chunk, from.address.row));
-        }
-        if archetype.duties.any(Duties::ARRIVAL) {
-            self.tell_arrived(entity);
-        }
-        entity
-    }
-
     /// Takes an entity out of the world and drops its components.
     ///
-    /// Should a drop panic, the entity is gone all the same and everything else is in order.
+    /// Those who depend on it go first: its children, and all [sources](crate::Relation) of it whose
+    /// relation says so, whatever the depth; the last of them first, and none before its own
+    /// dependants. Where it has [cleanup components](crate::Component::CLEANUP), it stays in the world as
+    /// [`Despawned`](crate::Despawned) until they are removed.
+    ///
+    /// Should a drop panic, the entity is gone all the same and everything else is in order. Should
+    /// that be in one of its dependants, those that were to go after it are still there.
     ///
     /// # Errors
-    /// Where the entity is not in the world.
+    /// Where the entity is not in the world, or was despawned and is only there to be cleaned up.
     pub fn despawn(&mut self, entity: Entity) -> Result<(), NoSuchEntity> {
-        let mut location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
-        if self.archetypes.get(location.archetype).duties.any(Duties::DEPARTURE) {
-            self.tell_departing(entity);
-            // A watcher may have moved it. Where one despawned it, it is gone, as was asked.
-            let Some(now) = self.locate(entity) else { return Ok(()) };
-            location = now;
+        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        if self.archetypes.get(location.archetype).duties.any(Duties::PARTING) {
+            return self.depart(entity);
         }
+        self.take_out(entity, location);
+        Ok(())
+    }
+
+    /// Takes an entity that is at `location` out of the world and drops its components.
+    #[inline]
+    pub(super) fn take_out(&mut self, entity: Entity, location: Location) {
+        debug_assert_eq!(self.locate(entity), Some(location));
         let version = self.next_version();
         let archetype = self.archetypes.get_mut(location.archetype);
         let columns = &archetype.columns;
@@ -206,7 +165,6 @@ impl World {
             unsafe { archetype.drop_row(taken.vacated, keep) };
         }
         drop(taken.emptied);
-        Ok(())
     }
 
     /// Takes all entities out of the world and drops their components. Resources stay.
@@ -217,7 +175,7 @@ impl World {
     /// # Panics
     /// Where watchers keep spawning entities that have to be told of.
     pub fn clear(&mut self) {
-        self.tell_clearing();
+        self.part_with_watched();
         self.next_version();
         self.entities.clear();
         let forgotten = self.archetypes.list_mut().iter_mut().map(Archetype::forget_rows).collect();

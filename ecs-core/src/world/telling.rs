@@ -4,12 +4,20 @@ use alloc::vec::Vec;
 
 use super::World;
 use super::event::{Event, EventKind};
-use super::hooks::DEPTH_MAX;
-use crate::archetype::{Archetype, ArchetypeId};
+use crate::archetype::ArchetypeId;
 use crate::bundle::Bundle;
 use crate::component::{ComponentId, Duties};
 use crate::entities::Location;
 use crate::entity::Entity;
+
+/// Which components of an entity are told of.
+#[derive(Clone, Copy)]
+enum Which<'a> {
+    All,
+    These(&'a [ComponentId]),
+    /// All, but those that stay are not told to be removed.
+    Passing,
+}
 
 impl World {
     /// Calls the watchers of one event, as long as there is something to tell.
@@ -29,11 +37,11 @@ impl World {
         }
     }
 
-    /// Tells of these kinds, in this order, and of these components, or all that the entity has.
+    /// Tells of these kinds, in this order, and of these components, or all.
     /// Each is told of once: also those that watchers add meanwhile.
-    fn tell_all(&mut self, entity: Entity, kinds: &[EventKind], only: Option<&[ComponentId]>) {
+    fn tell_all(&mut self, entity: Entity, kinds: &[EventKind], which: Which<'_>) {
         let mut told = Vec::new();
-        while let Some(event) = self.untold(entity, kinds, only, &told) {
+        while let Some(event) = self.untold(entity, kinds, which, &told) {
             told.push(event);
             self.tell(event);
         }
@@ -43,11 +51,19 @@ impl World {
         &self,
         entity: Entity,
         kinds: &[EventKind],
-        only: Option<&[ComponentId]>,
+        which: Which<'_>,
         told: &[Event],
     ) -> Option<Event> {
         let archetype = self.archetypes.get(self.locate(entity)?.archetype);
-        let components = only.unwrap_or(archetype.components().ids());
+        let components = match which {
+            Which::All | Which::Passing => archetype.components().ids(),
+            Which::These(ids) => ids,
+        };
+        let stays = |event: &Event| {
+            matches!(which, Which::Passing)
+                && event.kind != EventKind::Despawn
+                && self.registry.info(event.component).is_cleanup()
+        };
         let kinds = kinds.iter().filter(|kind| archetype.duties.any(kind.duty()));
         kinds
             .flat_map(|&kind| {
@@ -57,7 +73,7 @@ impl World {
                 let is_watched = archetype.components().contains(event.component)
                     && self.hooks.is_watched(event.kind, event.component);
                 let is_being_told = event.kind.comes_before() && self.hooks.is_telling(event);
-                is_watched && !is_being_told && !told.contains(event)
+                is_watched && !is_being_told && !told.contains(event) && !stays(event)
             })
     }
 
@@ -70,20 +86,20 @@ impl World {
     #[cold]
     pub(crate) fn tell_spawned<B: Bundle>(&mut self, entity: Entity) {
         let ids = self.ids_of::<B>();
-        self.tell_all(entity, &[EventKind::Add, EventKind::Insert], Some(&ids));
+        self.tell_all(entity, &[EventKind::Add, EventKind::Insert], Which::These(&ids));
     }
 
     /// After an entity has come with all its components.
     #[cold]
     pub(crate) fn tell_arrived(&mut self, entity: Entity) {
-        self.tell_all(entity, &[EventKind::Add, EventKind::Insert], None);
+        self.tell_all(entity, &[EventKind::Add, EventKind::Insert], Which::All);
     }
 
     /// Before an entity is given a bundle.
     #[cold]
     pub(crate) fn tell_replacing<B: Bundle>(&mut self, entity: Entity) {
         let ids = self.ids_of::<B>();
-        self.tell_all(entity, &[EventKind::Replace], Some(&ids));
+        self.tell_all(entity, &[EventKind::Replace], Which::These(&ids));
     }
 
     /// After an entity was given a bundle; it was in the archetype `before`.
@@ -96,18 +112,18 @@ impl World {
     fn tell_given(&mut self, entity: Entity, before: ArchetypeId, ids: &[ComponentId]) {
         let had = self.archetypes.get(before).components();
         let added: Vec<_> = ids.iter().copied().filter(|&id| !had.contains(id)).collect();
-        self.tell_all(entity, &[EventKind::Add], Some(&added));
-        self.tell_all(entity, &[EventKind::Insert], Some(ids));
+        self.tell_all(entity, &[EventKind::Add], Which::These(&added));
+        self.tell_all(entity, &[EventKind::Insert], Which::These(ids));
     }
 
     /// Before a bundle is taken from an entity.
     #[cold]
     pub(crate) fn tell_removing<B: Bundle>(&mut self, entity: Entity) {
         let ids = self.ids_of::<B>();
-        self.tell_all(entity, &[EventKind::Replace, EventKind::Remove], Some(&ids));
+        self.tell_all(entity, &[EventKind::Replace, EventKind::Remove], Which::These(&ids));
     }
 
-    fn duties_at(&self, location: Option<Location>) -> Duties {
+    pub(super) fn duties_at(&self, location: Option<Location>) -> Duties {
         location.map_or(Duties::NONE, |at| self.archetypes.get(at.archetype).duties)
     }
 
@@ -119,7 +135,7 @@ impl World {
         id: ComponentId,
     ) -> Option<Location> {
         if self.duties_at(self.locate(entity)).any(Duties::REPLACE) {
-            self.tell_all(entity, &[EventKind::Replace], Some(&[id]));
+            self.tell_all(entity, &[EventKind::Replace], Which::These(&[id]));
         }
         self.locate(entity)
     }
@@ -132,7 +148,7 @@ impl World {
         id: ComponentId,
     ) -> Option<Location> {
         if self.duties_at(self.locate(entity)).any(Duties::REMOVAL) {
-            self.tell_all(entity, &[EventKind::Replace, EventKind::Remove], Some(&[id]));
+            self.tell_all(entity, &[EventKind::Replace, EventKind::Remove], Which::These(&[id]));
         }
         self.locate(entity)
     }
@@ -148,32 +164,14 @@ impl World {
     /// Tells what has to be told after an entity has come with these components.
     pub(crate) fn after_spawn(&mut self, entity: Entity, ids: &[ComponentId]) {
         if self.duties_at(self.locate(entity)).any(Duties::ARRIVAL) {
-            self.tell_all(entity, &[EventKind::Add, EventKind::Insert], Some(ids));
+            self.tell_all(entity, &[EventKind::Add, EventKind::Insert], Which::These(ids));
         }
-    }
-
-    /// Before the world is emptied: whoever has to be told of goes alone.
-    pub(crate) fn tell_clearing(&mut self) {
-        let is_told_of = |archetype: &&Archetype| archetype.duties.any(Duties::DEPARTURE);
-        // Watchers may spawn others, which have to be told of as well.
-        for _ in 0..DEPTH_MAX {
-            let archetypes = self.archetypes().iter().filter(is_told_of);
-            let leaving: Vec<Entity> = archetypes.flat_map(Archetype::all_entities).collect();
-            if leaving.is_empty() {
-                return;
-            }
-            for entity in leaving {
-                // A watcher may have been faster.
-                _ = self.despawn(entity);
-            }
-        }
-        panic!("hooks and observers spawn entities without end while the world is cleared");
     }
 
     /// Before an entity goes.
     #[cold]
-    pub(crate) fn tell_departing(&mut self, entity: Entity) {
+    pub(super) fn tell_departing(&mut self, entity: Entity, keeps_cleanup: bool) {
         let kinds = [EventKind::Despawn, EventKind::Replace, EventKind::Remove];
-        self.tell_all(entity, &kinds, None);
+        self.tell_all(entity, &kinds, if keeps_cleanup { Which::Passing } else { Which::All });
     }
 }

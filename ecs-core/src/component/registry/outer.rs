@@ -59,6 +59,8 @@ impl Registry {
             erased: ErasedFns::plain(),
             duties: Duties::NONE,
             tracked: false,
+            hides: false,
+            managed: false,
         };
         match self.infos.get_mut(id.index()) {
             Some(vacant) => *vacant = info,

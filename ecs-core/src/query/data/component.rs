@@ -116,6 +116,7 @@ impl<T: Component> QueryData for &mut T {
     type Run<'w> = &'w mut [T];
 
     fn state(ids: &mut IdSource<'_>) -> Self::State {
+        const { assert!(!T::MANAGED, "this component is the world's to change") };
         TermState::new(ids.id::<T>())
     }
 

@@ -214,7 +214,7 @@ impl<T> Sealed for Ref<'_, T> {}
 impl<T> Sealed for Mut<'_, T> {}
 
 macro_rules! versioned_data {
-    ($name:ident, $fetch:ident, $add:ident, |$values:ident, $right:ident, $versions:ident| $item:expr) => {
+    ($name:ident, $fetch:ident, $add:ident, $writes:expr, |$values:ident, $right:ident, $versions:ident| $item:expr) => {
         /// A column and its versions.
         #[doc(hidden)]
         #[derive(Debug)]
@@ -239,6 +239,7 @@ macro_rules! versioned_data {
             type Run<'w> = Self::Fetch<'w>;
 
             fn state(ids: &mut IdSource<'_>) -> Self::State {
+                const { assert!(!($writes && T::MANAGED), "this component is the world's to change") };
                 TermState::new(ids.id::<T>())
             }
 
@@ -299,14 +300,14 @@ macro_rules! versioned_data {
     };
 }
 
-versioned_data!(Ref, RefFetch, add_read, |values, right, versions| Ref {
+versioned_data!(Ref, RefFetch, add_read, false, |values, right, versions| Ref {
     value: values.read(right),
     changed: versions.changed(right.row()),
     added: versions.added(right.row()),
     since: versions.moment.since,
 });
 
-versioned_data!(Mut, MutFetch, add_write, |values, right, versions| Mut {
+versioned_data!(Mut, MutFetch, add_write, true, |values, right, versions| Mut {
     value: values.write(right),
     versions,
     row: right.row(),

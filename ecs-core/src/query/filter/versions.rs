@@ -60,6 +60,7 @@ macro_rules! version_filter {
             }
 
             fn access(state: &Self::State, access: &mut Access) {
+                access.add_name(state.0);
                 if $is_stamped_by_writers {
                     access.add_version_read(state.0);
                 }

@@ -1,0 +1,41 @@
+//! The components that the store itself gives a meaning to.
+
+use super::{CloneFn, Component};
+
+/// The entity is a template: queries leave it out unless they name this tag (`With<Prefab>`, or
+/// any other term), and copies made by [`instantiate`](crate::World::instantiate) do not have it.
+///
+/// To be inserted and removed like any other component. Looking an entity up by its handle finds
+/// it as ever.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::Prefab;
+/// # #[derive(Component, Clone)] struct Health(u32);
+/// let mut world = World::new();
+/// let imp = world.spawn((Prefab, Health(10)));
+/// assert_eq!(world.query::<&Health>().count(), 0);
+/// assert_eq!(world.query_filtered::<&Health, With<Prefab>>().count(), 1);
+/// world.instantiate(imp, 5)?;
+/// assert_eq!(world.query::<&Health>().count(), 5);
+/// # Ok::<(), ecs_core::InstantiateError>(())
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Prefab;
+
+impl Component for Prefab {
+    const CLONE: Option<CloneFn<Self>> = Some(Self::clone);
+    const HIDES: bool = true;
+}
+
+/// The entity was despawned, and is only there until its last cleanup component is removed.
+///
+/// The world gives it; queries leave such entities out unless they name the tag. See
+/// [`Component::CLEANUP`].
+#[derive(Debug)]
+pub struct Despawned(());
+
+impl Component for Despawned {
+    const HIDES: bool = true;
+    const MANAGED: bool = true;
+}

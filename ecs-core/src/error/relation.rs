@@ -1,0 +1,41 @@
+//! Errors of relations.
+
+use core::fmt;
+
+use super::NoSuchEntity;
+use crate::entity::Entity;
+
+/// Why two entities could not be related.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RelationError {
+    /// One of them is not in this world, or was despawned and is only there to be cleaned up.
+    NoSuchEntity(NoSuchEntity),
+    /// The target is the source, or is related to it already, directly or by others, and the
+    /// relation must not have circles.
+    Circle {
+        /// Who was to be related.
+        source: Entity,
+        /// To whom.
+        target: Entity,
+    },
+}
+
+impl fmt::Display for RelationError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchEntity(error) => error.fmt(f),
+            Self::Circle { source, target } => {
+                write!(f, "relating {source} to {target} would close a circle")
+            }
+        }
+    }
+}
+
+impl core::error::Error for RelationError {}
+
+impl From<NoSuchEntity> for RelationError {
+    fn from(error: NoSuchEntity) -> Self {
+        Self::NoSuchEntity(error)
+    }
+}

@@ -1,0 +1,182 @@
+//! What a relation is, and the components that keep it.
+
+use core::fmt;
+use core::marker::PhantomData;
+use core::ops::Deref;
+
+use smallvec::SmallVec;
+
+use crate::component::{CloneFn, Component, HashFn, MapEntities, MapEntitiesFn};
+use crate::entity::Entity;
+
+/// A relation between entities: each *source* has *targets*, each target has sources.
+///
+/// Relations do not split archetypes by target: a source has a [`Targets<R>`] component and a
+/// target a [`Sources<R>`] component, whoever is in them. Both are there exactly while they are
+/// not empty, and the world keeps them in step: they are changed by [`World::relate`] and its
+/// kind, and nobody else can (a bundle with one of them, or a query that would write to it, does
+/// not compile).
+///
+/// [`World::relate`]: crate::World::relate
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::{Relation, Targets};
+///
+/// struct Likes;
+/// impl Relation for Likes {}
+///
+/// let mut world = World::new();
+/// let [ada, bob, cat] = [world.spawn(()), world.spawn(()), world.spawn(())];
+/// world.relate::<Likes>(ada, bob)?;
+/// world.relate::<Likes>(ada, cat)?;
+/// world.relate::<Likes>(bob, cat)?;
+/// assert_eq!(world.targets::<Likes>(ada), [bob, cat]);
+/// assert_eq!(world.sources::<Likes>(cat), [ada, bob]);
+/// world.despawn(bob)?;
+/// assert_eq!(world.targets::<Likes>(ada), [cat]);
+/// assert_eq!(world.query::<&Targets<Likes>>().count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait Relation: Send + Sync + Sized + 'static {
+    /// Whether a source has at most one target: a new one takes the place of the old one.
+    const EXCLUSIVE: bool = false;
+    /// Whether nobody may be related to itself, directly or by others; what would close a circle
+    /// is refused.
+    const ACYCLIC: bool = false;
+    /// What happens to its sources when a target is despawned.
+    const ON_TARGET_DESPAWN: OnTargetDespawn = OnTargetDespawn::Unrelate;
+}
+
+/// What happens to the sources when their target is despawned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnTargetDespawn {
+    /// They are not related to it any more.
+    Unrelate,
+    /// They are despawned, before it.
+    DespawnSources,
+}
+
+/// The hierarchy: a child has one parent, and is despawned with it. See
+/// [`World::set_parent`](crate::World::set_parent).
+#[derive(Clone, Copy, Debug)]
+pub struct ChildOf;
+
+impl Relation for ChildOf {
+    const EXCLUSIVE: bool = true;
+    const ACYCLIC: bool = true;
+    const ON_TARGET_DESPAWN: OnTargetDespawn = OnTargetDespawn::DespawnSources;
+}
+
+/// Told to [observers](crate::World::observe_event) after two entities have been related.
+pub struct Related<R> {
+    /// Who is related; the event is about this entity.
+    pub source: Entity,
+    /// To whom.
+    pub target: Entity,
+    _relation: PhantomData<fn() -> R>,
+}
+
+/// Told to [observers](crate::World::observe_event) after two entities are related no longer, also
+/// because one of them has been despawned.
+pub struct Unrelated<R> {
+    /// Who was related; the event is about this entity.
+    pub source: Entity,
+    /// To whom.
+    pub target: Entity,
+    _relation: PhantomData<fn() -> R>,
+}
+
+macro_rules! pair_event {
+    ($name:ident) => {
+        impl<R> $name<R> {
+            pub(crate) const fn new(source: Entity, target: Entity) -> Self {
+                Self { source, target, _relation: PhantomData }
+            }
+        }
+
+        impl<R> fmt::Debug for $name<R> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct(stringify!($name))
+                    .field("source", &self.source)
+                    .field("target", &self.target)
+                    .finish()
+            }
+        }
+    };
+}
+
+pair_event!(Related);
+pair_event!(Unrelated);
+
+/// A few entities in place, more on the heap: as large as a vector.
+pub(crate) type EntityList = SmallVec<[Entity; 2]>;
+
+/// One side of a relation.
+pub(crate) trait Side: Component {
+    fn of_one(entity: Entity) -> Self;
+    fn list(&self) -> &EntityList;
+    fn list_mut(&mut self) -> &mut EntityList;
+}
+
+macro_rules! side {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        pub struct $name<R: Relation> {
+            list: EntityList,
+            _relation: PhantomData<fn() -> R>,
+        }
+
+        impl<R: Relation> Side for $name<R> {
+            fn of_one(entity: Entity) -> Self {
+                let mut list = EntityList::new();
+                list.push(entity);
+                Self { list, _relation: PhantomData }
+            }
+
+            fn list(&self) -> &EntityList {
+                &self.list
+            }
+
+            fn list_mut(&mut self) -> &mut EntityList {
+                &mut self.list
+            }
+        }
+
+        impl<R: Relation> Component for $name<R> {
+            const MANAGED: bool = true;
+            const CLONE: Option<CloneFn<Self>> =
+                Some(|side| Self { list: side.list.clone(), _relation: PhantomData });
+            const HASH: Option<HashFn<Self>> =
+                Some(|side, hasher| side.iter().for_each(|other| hasher.write_u64(other.to_bits())));
+            const MAP_ENTITIES: Option<MapEntitiesFn<Self>> =
+                Some(|side, map| side.list.as_mut_slice().map_entities(map));
+        }
+
+        impl<R: Relation> Deref for $name<R> {
+            type Target = [Entity];
+
+            fn deref(&self) -> &[Entity] {
+                &self.list
+            }
+        }
+
+        impl<R: Relation> fmt::Debug for $name<R> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_tuple(stringify!($name)).field(&&self[..]).finish()
+            }
+        }
+    };
+}
+
+side! {
+    /// The entities that an entity is related to by `R`, in the order in which they were related.
+    /// A slice, to be read only; see [`Relation`].
+    Targets
+}
+side! {
+    /// The entities that are related to an entity by `R`, in the order in which they were related.
+    /// A slice, to be read only; see [`Relation`].
+    Sources
+}

@@ -1,0 +1,113 @@
+//! How an entity goes that others have to be told of, or that somebody holds on to.
+
+use alloc::vec::Vec;
+
+use super::World;
+use super::hooks::DEPTH_MAX;
+use super::relations::{EntitySet, RelationFns};
+use crate::archetype::Archetype;
+use crate::component::{Despawned, Duties};
+use crate::entity::Entity;
+use crate::error::NoSuchEntity;
+
+impl World {
+    /// Despawns an entity with duties, after all whose life depends on it.
+    #[cold]
+    pub(super) fn depart(&mut self, root: Entity) -> Result<(), NoSuchEntity> {
+        if self.duties_of(root).any(Duties::DESPAWNED) {
+            return Err(NoSuchEntity(root));
+        }
+        let mut seen = EntitySet::default();
+        let mut latecomers = 0;
+        // The path from the root to whoever goes next, and for each whether those who depend on it
+        // are on it or gone already.
+        let mut path = alloc::vec![(root, false)];
+        while let Some(&mut (entity, ref mut is_expanded)) = path.last_mut() {
+            let was_expanded = core::mem::replace(is_expanded, true);
+            let before = path.len();
+            // A relation with circles may lead back to one that is on the path.
+            seen.insert(entity);
+            path.extend(
+                self.dependents(entity).filter(|&next| seen.insert(next)).map(|e| (e, false)),
+            );
+            if path.len() == before {
+                path.pop();
+                self.part(entity, true);
+            } else if was_expanded {
+                latecomers += 1;
+                assert!(
+                    latecomers < DEPTH_MAX,
+                    "hooks and observers keep giving sources to an entity that is despawned"
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Who has to go before an entity goes.
+    fn dependents(&self, entity: Entity) -> impl Iterator<Item = Entity> + '_ {
+        let is_related = self.duties_of(entity).any(Duties::RELATED);
+        let relations = if is_related { self.relations.as_slice() } else { &[] };
+        relations
+            .iter()
+            .filter(|relation| relation.despawns_sources)
+            .flat_map(move |relation| (relation.sources_of)(self, entity).iter().copied())
+    }
+
+    /// Lets one entity go, by itself. Cleanup components are kept where `keeps_cleanup` says so.
+    pub(super) fn part(&mut self, entity: Entity, keeps_cleanup: bool) {
+        let duties = self.duties_of(entity);
+        if duties.any(Duties::DEPARTURE) {
+            self.tell_departing(entity, keeps_cleanup);
+        }
+        // Watchers may have done anything.
+        let duties = self.duties_of(entity);
+        if keeps_cleanup && duties.any(Duties::DESPAWNED) {
+            return;
+        }
+        let mut broken = Vec::new();
+        if duties.any(Duties::RELATED) {
+            for index in 0..self.relations.len() {
+                let RelationFns { forget, .. } = self.relations[index];
+                forget(self, entity, &mut broken);
+            }
+        }
+        let Some(at) = self.locate(entity) else { return };
+        if keeps_cleanup && self.archetypes.get(at.archetype).duties.any(Duties::CLEANUP) {
+            let tag = self.register::<Despawned>();
+            if !self.registry.info(tag).duties.any(Duties::DESPAWNED) {
+                self.take_on(tag, Duties::DESPAWNED);
+            }
+            self.strip(entity, at, tag);
+        } else {
+            self.take_out(entity, at);
+        }
+        broken.into_iter().for_each(|pair| pair.tell(self));
+    }
+
+    /// The last cleanup component of an entity was removed after it had been despawned.
+    #[cold]
+    pub(super) fn end(&mut self, entity: Entity) {
+        self.part(entity, false);
+    }
+
+    /// Before the world is emptied: whoever has to be told of goes alone.
+    pub(super) fn part_with_watched(&mut self) {
+        let is_told_of = |archetype: &&Archetype| archetype.duties.any(Duties::DEPARTURE);
+        // Watchers may spawn others, which have to be told of as well.
+        for _ in 0..DEPTH_MAX {
+            let archetypes = self.archetypes().iter().filter(is_told_of);
+            let leaving: Vec<Entity> = archetypes.flat_map(Archetype::all_entities).collect();
+            if leaving.is_empty() {
+                return;
+            }
+            // A watcher may have been faster.
+            leaving.into_iter().for_each(|entity| self.part(entity, false));
+        }
+        panic!("hooks and observers spawn entities without end while the world is cleared");
+    }
+
+    fn duties_of(&self, entity: Entity) -> Duties {
+        self.duties_at(self.locate(entity))
+    }
+}

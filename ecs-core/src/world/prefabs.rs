@@ -1,0 +1,262 @@
+//! Making copies of entities, with all that belongs to them.
+
+use alloc::vec::Vec;
+
+use super::World;
+use super::relations::EntitySet;
+use crate::bundle::Bundle;
+use crate::component::Duties;
+use crate::entities::Location;
+use crate::entity::Entity;
+use crate::error::{InstantiateError, NoSuchEntity};
+use crate::hash::BuildFibonacci;
+
+/// How many copies room is made for beforehand, at most.
+const EXPECTED_MAX: usize = 1 << 20;
+
+/// An entity and its descendants, each after its parent.
+struct Family {
+    members: Vec<Entity>,
+    /// Where each member stands.
+    places: hashbrown::HashMap<Entity, usize, BuildFibonacci>,
+    /// Whether somebody else is related to one of them, or one of them to somebody else.
+    has_outsiders: bool,
+}
+
+impl World {
+    /// Copies of an entity, `count` of them: its components cloned, their bits as they are.
+    ///
+    /// Its [descendants](Self::descendants) are copied with it. What refers to one of these
+    /// entities (fields marked `#[component(entity)]`, relations, the elements of buffers) refers
+    /// in the copy to the copy of that entity; what refers to anybody else is as it was, and an
+    /// entity that is related to others has copies that are related to them. The tag
+    /// [`Prefab`](crate::Prefab) and [cleanup components](crate::Component::CLEANUP) are not
+    /// copied.
+    ///
+    /// Should a clone panic, the copies before it are there, and nothing of the one that it was
+    /// for. Should a [watcher](Self::observe) take the original away, the copies made before are
+    /// returned.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::Prefab;
+    /// # #[derive(Component, Clone)] struct Engine(u32);
+    /// #[derive(Component, Clone)]
+    /// struct Lamps(#[component(entity)] Vec<Entity>);
+    ///
+    /// let mut world = World::new();
+    /// let car = world.spawn((Prefab, Engine(90)));
+    /// let lamp = world.spawn(Prefab);
+    /// world.set_parent(lamp, car)?;
+    /// world.insert(car, Lamps(vec![lamp]))?;
+    ///
+    /// let cars = world.instantiate(car, 3)?;
+    /// assert_eq!(world.get::<Lamps>(cars[2])?.0, world.children(cars[2]));
+    /// assert_eq!(world.query::<&Engine>().count(), 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the entity is not in the world, or a component of it or of a descendant is not
+    /// `Clone`; nothing is copied then.
+    pub fn instantiate(
+        &mut self,
+        prefab: Entity,
+        count: usize,
+    ) -> Result<Vec<Entity>, InstantiateError> {
+        self.expect_there(prefab)?;
+        let mut copies = Vec::with_capacity(count.min(EXPECTED_MAX));
+        if self.is_related_at_all(prefab) {
+            self.instantiate_families(prefab, count, &mut copies)?;
+        } else {
+            self.instantiate_alone(prefab, count, &mut copies)?;
+        }
+        Ok(copies)
+    }
+
+    /// Copies of an entity as [`instantiate`](Self::instantiate) makes them, each of which is then
+    /// given the bundle that the closure makes for it: its number counts from zero.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone)] struct Health(u32);
+    /// # #[derive(Component, Clone)] struct Seat(usize);
+    /// let mut world = World::new();
+    /// let guest = world.spawn((Health(10), Seat(0)));
+    /// let guests = world.instantiate_with(guest, 3, |index| Seat(index + 1))?;
+    /// assert_eq!(world.get::<Seat>(guests[2])?.0, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`instantiate`](Self::instantiate).
+    ///
+    /// # Panics
+    /// Where the bundle has a component twice.
+    pub fn instantiate_with<B: Bundle>(
+        &mut self,
+        prefab: Entity,
+        count: usize,
+        mut bundle: impl FnMut(usize) -> B,
+    ) -> Result<Vec<Entity>, InstantiateError> {
+        let mut copies = self.instantiate(prefab, 0)?;
+        for index in 0..count {
+            // User code: nothing is half done.
+            let bundle = bundle(index);
+            let Ok(one) = self.instantiate(prefab, 1) else { break };
+            if let Some(&copy) = one.first() {
+                // A watcher may have taken the copy away.
+                drop(self.insert(copy, bundle));
+            }
+            copies.extend(one);
+        }
+        Ok(copies)
+    }
+
+    fn is_related_at_all(&self, entity: Entity) -> bool {
+        self.duties_at(self.locate(entity)).any(Duties::RELATED)
+    }
+
+    /// Where an entity is that can be copied.
+    fn locate_original(&self, entity: Entity) -> Result<Location, InstantiateError> {
+        let from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        match self.archetypes.get(from.archetype).not_clone() {
+            Some(info) => Err(InstantiateError::NotClone { component: info.name().clone() }),
+            None => Ok(from),
+        }
+    }
+
+    /// Copies an entity to which nobody is related.
+    fn instantiate_alone(
+        &mut self,
+        prefab: Entity,
+        count: usize,
+        copies: &mut Vec<Entity>,
+    ) -> Result<(), InstantiateError> {
+        let mut from = self.locate_original(prefab)?;
+        self.entities.reserve(count.min(EXPECTED_MAX));
+        while copies.len() < count {
+            let wanted = count - copies.len();
+            if !self.duties_of_copies(from).any(Duties::ARRIVAL) {
+                self.copy_run(prefab, from, wanted, copies);
+                continue;
+            }
+            // Who is told of a copy may change the original, so each is made by itself.
+            self.copy_run(prefab, from, 1, copies);
+            copies.last().copied().into_iter().for_each(|copy| self.tell_arrived(copy));
+            let Ok(now) = self.locate_original(prefab) else { return Ok(()) };
+            if self.is_related_at_all(prefab) {
+                return self.instantiate_families(prefab, count, copies).or(Ok(()));
+            }
+            from = now;
+        }
+        Ok(())
+    }
+
+    /// Copies an entity, its descendants, and what they are to others.
+    fn instantiate_families(
+        &mut self,
+        prefab: Entity,
+        count: usize,
+        copies: &mut Vec<Entity>,
+    ) -> Result<(), InstantiateError> {
+        let mut family = self.family(prefab)?;
+        while copies.len() < count {
+            let (members, duties) = self.copy_family(&family);
+            copies.push(members[0]);
+            if family.has_outsiders {
+                self.adopt(&members);
+            }
+            let tells_of_relations = self.hooks.has_event_watchers();
+            if duties.any(Duties::ARRIVAL) {
+                members.iter().for_each(|&copy| self.tell_arrived(copy));
+            }
+            if tells_of_relations {
+                members.iter().for_each(|&copy| self.tell_of_relations(copy));
+            }
+            if tells_of_relations || duties.any(Duties::ARRIVAL) {
+                // Watchers may have done anything to the original.
+                let Ok(now) = self.family(prefab) else { return Ok(()) };
+                family = now;
+            }
+        }
+        Ok(())
+    }
+
+    fn family(&self, root: Entity) -> Result<Family, InstantiateError> {
+        self.expect_there(root)?;
+        let members: Vec<Entity> = core::iter::once(root).chain(self.descendants(root)).collect();
+        for &member in &members {
+            self.locate_original(member)?;
+        }
+        let places: hashbrown::HashMap<_, _, _> =
+            members.iter().enumerate().map(|(place, &member)| (member, place)).collect();
+        let has_outsiders = self.relations.iter().any(|relation| {
+            members.iter().any(|&member| {
+                let (targets, sources) =
+                    ((relation.targets_of)(self, member), (relation.sources_of)(self, member));
+                targets.iter().chain(sources).any(|other| !places.contains_key(other))
+            })
+        });
+        Ok(Family { members, places, has_outsiders })
+    }
+
+    /// One copy of each member. Should a clone panic, there is none.
+    fn copy_family(&mut self, family: &Family) -> (Vec<Entity>, Duties) {
+        let handles = family.members.iter().map(|_| self.entities.reserve_one()).collect();
+        let mut copying = Copying { world: self, handles, is_complete: false };
+        let mut duties = Duties::NONE;
+        for (place, &member) in family.members.iter().enumerate() {
+            let Copying { world, handles, .. } = &mut copying;
+            let mut map =
+                |entity| family.places.get(&entity).map_or(entity, |&place| handles[place]);
+            if let Some(from) = world.locate(member) {
+                duties = duties.and(world.copy_reserved(from, handles[place], &mut map));
+            }
+        }
+        copying.is_complete = true;
+        (core::mem::take(&mut copying.handles), duties)
+    }
+
+    /// Brings the relations of a copied family with others in step.
+    fn adopt(&mut self, members: &[Entity]) {
+        let family: EntitySet = members.iter().copied().collect();
+        for index in 0..self.relations.len() {
+            let adopt = self.relations[index].adopt;
+            members.iter().for_each(|&member| adopt(self, member, &family));
+        }
+    }
+
+    fn tell_of_relations(&mut self, copy: Entity) {
+        for index in 0..self.relations.len() {
+            let relation = self.relations[index];
+            for target in (relation.targets_of)(self, copy).to_vec() {
+                (relation.tell_related)(self, copy, target);
+            }
+        }
+    }
+}
+
+/// A family that is being copied. Whoever has been copied goes again, unless all were.
+struct Copying<'w> {
+    world: &'w mut World,
+    /// By member; reserved, or alive once it has been copied.
+    handles: Vec<Entity>,
+    is_complete: bool,
+}
+
+impl Drop for Copying<'_> {
+    fn drop(&mut self) {
+        if self.is_complete {
+            return;
+        }
+        for &copy in self.handles.iter().rev() {
+            if self.world.entities.is_reserved(copy) {
+                self.world.entities.release(copy);
+            } else if let Some(at) = self.world.locate(copy) {
+                // Nobody has been told of it, and nobody is related to it but its own.
+                self.world.take_out(copy, at);
+            }
+        }
+    }
+}

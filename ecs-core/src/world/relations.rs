@@ -1,0 +1,280 @@
+//! Relating entities to each other, both sides in step.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+use super::World;
+use crate::bundle::Managed;
+use crate::component::{ComponentId, Duties};
+use crate::entity::Entity;
+use crate::error::{NoSuchEntity, RelationError};
+use crate::hash::BuildFibonacci;
+use crate::relation::{OnTargetDespawn, Related, Relation, Side, Sources, Targets, Unrelated};
+
+/// Entities without an order.
+pub(super) type EntitySet = hashbrown::HashSet<Entity, BuildFibonacci>;
+
+/// A pair that was related and is no longer, to be told of when everything is in order.
+pub(super) struct Broken {
+    source: Entity,
+    target: Entity,
+    tell: fn(&mut World, Entity, Entity),
+}
+
+impl Broken {
+    pub(super) fn tell(self, world: &mut World) {
+        (self.tell)(world, self.source, self.target);
+    }
+}
+
+/// What can be done with a relation whose type is not known.
+#[derive(Clone, Copy)]
+pub(crate) struct RelationFns {
+    targets: ComponentId,
+    /// Whether sources are despawned with their target.
+    pub(super) despawns_sources: bool,
+    pub(super) sources_of: fn(&World, Entity) -> &[Entity],
+    pub(super) targets_of: fn(&World, Entity) -> &[Entity],
+    /// Takes an entity that is about to go out of the lists of all others. Its own lists stay.
+    pub(super) forget: fn(&mut World, Entity, &mut Vec<Broken>),
+    /// Brings the lists of an entity that was copied, with those of others, in step.
+    pub(super) adopt: fn(&mut World, Entity, &EntitySet),
+    pub(super) tell_related: fn(&mut World, Entity, Entity),
+    check: fn(&World) -> Result<(), String>,
+}
+
+impl RelationFns {
+    fn of<R: Relation>(targets: ComponentId) -> Self {
+        Self {
+            targets,
+            despawns_sources: R::ON_TARGET_DESPAWN == OnTargetDespawn::DespawnSources,
+            sources_of: World::sources::<R>,
+            targets_of: World::targets::<R>,
+            forget: forget::<R>,
+            adopt: adopt::<R>,
+            tell_related: |world, source, target| {
+                world.trigger(&Related::<R>::new(source, target), source);
+            },
+            check: check::<R>,
+        }
+    }
+}
+
+impl World {
+    /// Relates an entity to another; `false` where it was so already. Where the relation is
+    /// exclusive, the source is not related to its old target any more.
+    ///
+    /// # Errors
+    /// Where one of them is not in the world, or a circle would be closed that must not be.
+    pub fn relate<R: Relation>(
+        &mut self,
+        source: Entity,
+        target: Entity,
+    ) -> Result<bool, RelationError> {
+        self.expect_there(source)?;
+        self.expect_there(target)?;
+        if self.is_related::<R>(source, target) {
+            return Ok(false);
+        }
+        if R::ACYCLIC && self.leads_to::<R>(target, source) {
+            return Err(RelationError::Circle { source, target });
+        }
+        self.know_relation::<R>();
+        let old = self.targets::<R>(source).first().copied().filter(|_| R::EXCLUSIVE);
+        if let Some(old) = old {
+            self.leave_list::<Sources<R>>(old, source);
+            if let Ok(targets) = self.value_mut::<Targets<R>>(source) {
+                targets.list_mut()[0] = target;
+            }
+        } else {
+            self.enter_list::<Targets<R>>(source, target);
+        }
+        self.enter_list::<Sources<R>>(target, source);
+        if let Some(old) = old {
+            self.trigger(&Unrelated::<R>::new(source, old), source);
+        }
+        self.trigger(&Related::<R>::new(source, target), source);
+        Ok(true)
+    }
+
+    /// Ends the relation of an entity to another; `false` where there was none.
+    ///
+    /// # Errors
+    /// Where the source is not in the world.
+    pub fn unrelate<R: Relation>(
+        &mut self,
+        source: Entity,
+        target: Entity,
+    ) -> Result<bool, NoSuchEntity> {
+        self.expect_there(source)?;
+        let was_related = self.leave_list::<Targets<R>>(source, target);
+        if was_related {
+            self.leave_list::<Sources<R>>(target, source);
+            self.trigger(&Unrelated::<R>::new(source, target), source);
+        }
+        Ok(was_related)
+    }
+
+    /// Whom an entity is related to, in the order in which they were related; nobody where it is
+    /// not in the world.
+    #[must_use]
+    pub fn targets<R: Relation>(&self, source: Entity) -> &[Entity] {
+        self.get::<Targets<R>>(source).map_or(&[], |targets| targets)
+    }
+
+    /// Who is related to an entity, in the order in which they were related; nobody where it is
+    /// not in the world.
+    #[must_use]
+    pub fn sources<R: Relation>(&self, target: Entity) -> &[Entity] {
+        self.get::<Sources<R>>(target).map_or(&[], |sources| sources)
+    }
+
+    /// Whether an entity is related to another.
+    #[must_use]
+    pub fn is_related<R: Relation>(&self, source: Entity, target: Entity) -> bool {
+        let (targets, sources) = (self.targets::<R>(source), self.sources::<R>(target));
+        if targets.len() <= sources.len() {
+            targets.contains(&target)
+        } else {
+            sources.contains(&source)
+        }
+    }
+
+    /// Whether the entity is in the world, and not only to be cleaned up.
+    pub(super) fn expect_there(&self, entity: Entity) -> Result<(), NoSuchEntity> {
+        let at = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let is_despawned = self.archetypes.get(at.archetype).duties.any(Duties::DESPAWNED);
+        if is_despawned { Err(NoSuchEntity(entity)) } else { Ok(()) }
+    }
+
+    /// Whether one goes from `from` to `goal` by going to targets, any number of times.
+    fn leads_to<R: Relation>(&self, from: Entity, goal: Entity) -> bool {
+        let mut seen = EntitySet::default();
+        let mut ahead = alloc::vec![from];
+        while let Some(entity) = ahead.pop() {
+            if entity == goal {
+                return true;
+            }
+            let targets = self.targets::<R>(entity).iter().copied();
+            // Of an exclusive relation there is one way, which cannot come by twice.
+            ahead.extend(targets.filter(|&next| R::EXCLUSIVE || seen.insert(next)));
+        }
+        false
+    }
+
+    /// Has archetypes with the components of a relation see to it.
+    fn know_relation<R: Relation>(&mut self) {
+        let targets = self.register::<Targets<R>>();
+        if self.relations.iter().any(|known| known.targets == targets) {
+            return;
+        }
+        let sources = self.register::<Sources<R>>();
+        self.relations.push(RelationFns::of::<R>(targets));
+        self.take_on(targets, Duties::RELATED);
+        self.take_on(sources, Duties::RELATED);
+    }
+
+    fn enter_list<S: Side>(&mut self, entity: Entity, other: Entity) {
+        if let Ok(side) = self.value_mut::<S>(entity) {
+            side.list_mut().push(other);
+        } else if let Some(at) = self.locate(entity) {
+            self.insert_at(entity, at, Managed(S::of_one(other)));
+        }
+    }
+
+    /// Whether it was in there. What becomes empty goes.
+    fn leave_list<S: Side>(&mut self, entity: Entity, other: Entity) -> bool {
+        let Ok(side) = self.value_mut::<S>(entity) else { return false };
+        // From the back: families are taken apart from the back.
+        let Some(place) = side.list().iter().rposition(|&found| found == other) else {
+            return false;
+        };
+        side.list_mut().remove(place);
+        if side.list().is_empty() {
+            self.drop_side::<S>(entity);
+        }
+        true
+    }
+
+    fn drop_side<S: Side>(&mut self, entity: Entity) {
+        if let Some(at) = self.locate(entity) {
+            // A list of entities; to drop it calls nobody.
+            drop(self.remove_at::<Managed<S>>(entity, at));
+        }
+    }
+
+    /// Whether both sides of all relations are in step (I-18).
+    pub(super) fn check_relations(&self) -> Result<(), String> {
+        self.relations.iter().try_for_each(|relation| (relation.check)(self))
+    }
+}
+
+fn forget<R: Relation>(world: &mut World, entity: Entity, broken: &mut Vec<Broken>) {
+    let tell = |world: &mut World, source, target| {
+        world.trigger(&Unrelated::<R>::new(source, target), source);
+    };
+    let is_told_of = world.hooks.has_event_watchers();
+    let targets = world.targets::<R>(entity).to_vec();
+    for &target in &targets {
+        world.leave_list::<Sources<R>>(target, entity);
+        if is_told_of {
+            broken.push(Broken { source: entity, target, tell });
+        }
+    }
+    let sources = world.sources::<R>(entity).to_vec();
+    for &source in sources.iter().filter(|&&source| source != entity) {
+        world.leave_list::<Targets<R>>(source, entity);
+        if is_told_of {
+            broken.push(Broken { source, target: entity, tell });
+        }
+    }
+}
+
+fn adopt<R: Relation>(world: &mut World, copy: Entity, family: &EntitySet) {
+    // Whoever is related to the original is not related to the copy, unless copied as well.
+    if let Ok(sources) = world.value_mut::<Sources<R>>(copy) {
+        sources.list_mut().retain(|source| family.contains(source));
+        if sources.list().is_empty() {
+            world.drop_side::<Sources<R>>(copy);
+        }
+    }
+    // Whomever the original is related to the copy is related to as well.
+    let targets = world.targets::<R>(copy).iter().copied();
+    let outside: Vec<Entity> = targets.filter(|target| !family.contains(target)).collect();
+    for target in outside {
+        world.enter_list::<Sources<R>>(target, copy);
+    }
+}
+
+fn check<R: Relation>(world: &World) -> Result<(), String> {
+    let name = core::any::type_name::<R>();
+    let (mut forward, mut backward) = (Vec::new(), Vec::new());
+    for entity in world.entities() {
+        if let Ok(targets) = world.get::<Targets<R>>(entity) {
+            if targets.is_empty() || (R::EXCLUSIVE && targets.len() > 1) {
+                return Err(format!("{entity} has {} targets of {name}", targets.len()));
+            }
+            forward.extend(targets.iter().map(|&target| (entity, target)));
+        }
+        if let Ok(sources) = world.get::<Sources<R>>(entity) {
+            if sources.is_empty() {
+                return Err(format!("{entity} has an empty list of sources of {name}"));
+            }
+            backward.extend(sources.iter().map(|&source| (source, entity)));
+        }
+    }
+    let key = |&(source, target): &(Entity, Entity)| (source.to_bits(), target.to_bits());
+    forward.sort_unstable_by_key(key);
+    backward.sort_unstable_by_key(key);
+    if forward != backward {
+        return Err(format!("the sides of {name} are not in step"));
+    }
+    if forward.windows(2).any(|pair| pair[0] == pair[1]) {
+        return Err(format!("two entities are related by {name} twice"));
+    }
+    let dead = forward.iter().find(|(_, target)| !world.contains(*target));
+    dead.map_or(Ok(()), |(source, target)| {
+        Err(format!("{source} is related by {name} to {target}, which is gone"))
+    })
+}

@@ -1,0 +1,231 @@
+//! Cleanup components: they outlive the despawning of their entity, until they are removed.
+
+mod support;
+
+use ecs_core::prelude::*;
+use ecs_core::{Add, ByIdError, Despawn, Despawned, Event, NoSuchEntity, Remove};
+use std::sync::{Arc, Mutex};
+use support::{Counted, Ledger, panics_as_planned};
+
+#[derive(Component, Clone, Debug, PartialEq)]
+#[component(cleanup, enableable)]
+struct Socket(u32);
+
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+#[component(cleanup)]
+struct Texture(u8);
+
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+struct Position(f32);
+
+#[track_caller]
+fn check(world: &World) {
+    world.check().expect("every invariant holds");
+}
+
+#[test]
+fn despawning_leaves_the_cleanup_components_and_a_valid_handle() {
+    let ledger = Ledger::default();
+    let mut world = World::new();
+    let others = world.spawn_batch((0..3).map(|i| (Socket(i), Position(0.0))));
+    let entity = world.spawn((Socket(7), ledger.value(1), Position(1.0), Texture(3)));
+    world.set_enabled::<Socket>(entity, false).expect("it has one");
+    world.despawn(entity).expect("alive");
+    check(&world);
+    assert!(world.contains(entity));
+    assert_eq!(ledger.live(), 0, "the others are dropped");
+    assert_eq!(world.get(entity), Ok(&Socket(7)));
+    assert_eq!(world.is_enabled::<Socket>(entity), Ok(false), "the bit goes along");
+    assert!(!world.has::<Position>(entity) && world.has::<Despawned>(entity));
+    assert_eq!(world.despawn(entity), Err(NoSuchEntity(entity)), "it was despawned already");
+    assert_eq!(world.remove::<Socket>(entity), Ok(Socket(7)));
+    assert!(world.contains(entity), "there is another one");
+    assert_eq!(world.remove::<Texture>(entity), Ok(Texture(3)));
+    assert!(!world.contains(entity));
+    assert!(others.iter().all(|&other| world.contains(other)));
+    check(&world);
+    let new = world.spawn(());
+    assert_eq!(new.index(), entity.index(), "the slot is free");
+    assert_ne!(new, entity);
+}
+
+#[test]
+fn an_entity_without_any_is_gone_at_once() {
+    let mut world = World::new();
+    let entity = world.spawn((Socket(1), Position(0.0)));
+    assert_eq!(world.remove::<Socket>(entity), Ok(Socket(1)));
+    assert!(world.contains(entity), "it was not despawned");
+    world.despawn(entity).expect("alive");
+    assert!(!world.contains(entity));
+}
+
+#[test]
+fn queries_leave_the_despawned_out_unless_they_name_the_tag() {
+    let mut world = World::new();
+    let all = world.spawn_batch((0..4).map(Socket));
+    world.despawn(all[1]).expect("alive");
+    world.despawn(all[3]).expect("alive");
+    assert_eq!(world.query::<&Socket>().count(), 2);
+    assert_eq!(world.query_ref::<&Socket>().count(), 2);
+    assert_eq!(world.query::<Entity>().count(), 2);
+    let found = world.query_filtered::<Entity, (With<Despawned>, With<Socket>)>();
+    let gone: Vec<Entity> = found.into_iter().collect();
+    assert_eq!(gone, [all[1], all[3]]);
+    assert_eq!(world.query::<(&Socket, Option<&Despawned>)>().count(), 4);
+    assert_eq!(world.query_filtered::<Entity, Without<Despawned>>().count(), 2);
+    assert_eq!(world.view::<&Socket>().get(all[1]), Ok(&Socket(1)), "a handle finds it");
+    let id = world.component_id::<Despawned>().expect("known");
+    let build = |query: ecs_core::DynamicQueryBuilder, world: &World| query.build(world);
+    let socket = world.component_id::<Socket>().expect("known");
+    let mut hidden = build(ecs_core::DynamicQuery::builder().read(socket), &world).expect("fine");
+    assert_eq!(world.query_by_id(&mut hidden).expect("its world").count(), 2);
+    let named = ecs_core::DynamicQuery::builder().read(socket).with(id);
+    let mut named = build(named, &world).expect("fine");
+    assert_eq!(world.query_by_id(&mut named).expect("its world").count(), 2);
+    for entity in gone {
+        world.remove::<Socket>(entity).expect("it has one");
+    }
+    assert_eq!(world.len(), 2);
+    check(&world);
+}
+
+#[test]
+fn commands_despawn_and_clean_up() {
+    let mut world = World::new();
+    let all = world.spawn_batch((0..6).map(|i| (Socket(i), Position(0.0))));
+    let mut commands = CommandBuffer::new(&world);
+    all[..4].iter().for_each(|&entity| commands.despawn(entity));
+    commands.despawn(all[0]);
+    let failures = commands.play(&mut world);
+    assert_eq!(failures.failures().len(), 1, "the second time");
+    assert_eq!(world.len(), 6);
+    check(&world);
+    all[..3].iter().for_each(|&entity| commands.remove::<Socket>(entity));
+    assert!(commands.play(&mut world).failures().is_empty());
+    assert_eq!(world.len(), 3);
+    assert!(world.contains(all[3]) && !world.contains(all[2]));
+    check(&world);
+    world.clear();
+    assert!(world.is_empty(), "clear waits for nobody");
+}
+
+#[test]
+fn what_it_is_given_meanwhile_goes_with_it() {
+    let ledger = Ledger::default();
+    let mut world = World::new();
+    let entity = world.spawn(Socket(1));
+    world.despawn(entity).expect("alive");
+    world.insert(entity, (ledger.value(1), Texture(2))).expect("the handle is valid");
+    world.remove::<Socket>(entity).expect("it has one");
+    assert!(world.contains(entity) && world.has::<Texture>(entity));
+    world.remove::<Texture>(entity).expect("it has one");
+    assert!(!world.contains(entity));
+    assert_eq!(ledger.live(), 0);
+    check(&world);
+}
+
+#[test]
+fn copies_do_not_get_them() {
+    let mut world = World::new();
+    #[derive(Component)]
+    #[component(cleanup)]
+    struct NotClone;
+    let ledger = Ledger::default();
+    let entity = world.spawn((Socket(1), Position(2.0), NotClone, ledger.value(4)));
+    ledger.panic_at_clone(0);
+    assert!(panics_as_planned(|| drop(world.instantiate(entity, 1))));
+    check(&world);
+    let copy = world.instantiate(entity, 1).expect("all that is copied is Clone")[0];
+    assert_eq!(world.len(), 2);
+    assert_eq!(world.get(copy), Ok(&Position(2.0)));
+    assert!(!world.has::<Socket>(copy));
+    world.despawn(entity).expect("alive");
+    assert!(world.instantiate(entity, 1).is_err(), "it was despawned");
+    check(&world);
+}
+
+#[test]
+fn the_tag_is_the_worlds_also_by_its_id() {
+    let mut world = World::new();
+    let entity = world.spawn(Socket(1));
+    world.despawn(entity).expect("alive");
+    let tag = world.component_id::<Despawned>().expect("known");
+    assert!(matches!(world.remove_by_id(entity, tag), Err(ByIdError::Managed(_))));
+    assert!(matches!(world.insert_by_id(entity, tag, &[]), Err(ByIdError::NotBytes(_))));
+    let socket = world.component_id::<Socket>().expect("known");
+    world.remove_by_id(entity, socket).expect("it has one");
+    assert!(!world.contains(entity), "the last was removed by its id");
+    check(&world);
+}
+
+#[test]
+fn watchers_are_told_of_what_goes_when_it_goes() {
+    let mut world = World::new();
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let write = |line: &'static str| {
+        let log = Arc::clone(&log);
+        move |_: &mut World, _: Event| log.lock().expect("not poisoned").push(line)
+    };
+    let take = || std::mem::take(&mut *log.lock().expect("not poisoned"));
+    world.observe::<Despawn, Socket>(write("despawn socket"));
+    world.observe::<Remove, Socket>(write("remove socket"));
+    world.observe::<Remove, Position>(write("remove position"));
+    world.observe::<Add, Despawned2>(write("never"));
+    let entity = world.spawn((Socket(1), Position(0.0)));
+    world.despawn(entity).expect("alive");
+    assert_eq!(take(), ["despawn socket", "remove position"]);
+    world.remove::<Socket>(entity).expect("it has one");
+    assert_eq!(take(), ["remove socket"]);
+    assert!(!world.contains(entity));
+    let entity = world.spawn((Socket(1), Position(0.0)));
+    world.despawn(entity).expect("alive");
+    take();
+    world.clear();
+    assert_eq!(take(), ["despawn socket", "remove socket"]);
+    check(&world);
+}
+
+#[derive(Component)]
+struct Despawned2;
+
+#[test]
+fn a_watcher_may_clean_up_at_once() {
+    let mut world = World::new();
+    world.observe::<Despawn, Socket>(|world: &mut World, event| {
+        world.remove::<Socket>(event.entity).expect("it is there");
+    });
+    let entity = world.spawn((Socket(1), Position(0.0)));
+    world.despawn(entity).expect("alive");
+    assert!(!world.contains(entity), "nothing was left to wait for");
+    check(&world);
+}
+
+#[test]
+fn a_drop_that_panics_while_it_is_stripped_or_ends() {
+    for nth in 0..3 {
+        let ledger = Ledger::default();
+        let mut world = World::new();
+        #[derive(Component)]
+        struct Second(Counted);
+        #[derive(Component)]
+        #[component(cleanup)]
+        struct Held(Counted);
+        let bundle = |i| (Held(ledger.value(i)), ledger.value(i), Second(ledger.value(i)));
+        let all = world.spawn_batch((0..3).map(bundle));
+        ledger.panic_at_drop(nth);
+        let panicked = panics_as_planned(|| world.despawn(all[0]).expect("alive"));
+        assert_eq!(panicked, nth < 2);
+        check(&world);
+        assert!(world.has::<Despawned>(all[0]) && world.has::<Held>(all[0]));
+        assert_eq!(ledger.live(), 7);
+        let held = world.remove::<Held>(all[0]).expect("it has one");
+        assert_eq!(held.0.number(), 0);
+        let panicked = panics_as_planned(|| drop(held));
+        assert_eq!(panicked, nth == 2);
+        assert!(!world.contains(all[0]));
+        assert!(world.query::<&Second>().into_iter().all(|second| second.0.number() > 0));
+        check(&world);
+        drop(world);
+        assert_eq!(ledger.live(), 0);
+    }
+}

@@ -1,0 +1,392 @@
+//! Relations: both sides in step whatever happens, hierarchies, and what a despawn takes along.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use ecs_core::prelude::*;
+use ecs_core::{
+    ChildOf, Despawn, Despawned, NoSuchEntity, OnTargetDespawn, Related, Relation, RelationError,
+    Sources, Targets, Unrelated,
+};
+
+/// Of many to many, with circles.
+struct Likes;
+impl Relation for Likes {}
+
+/// Of many to many, without circles; the sources go with any target.
+struct Needs;
+impl Relation for Needs {
+    const ACYCLIC: bool = true;
+    const ON_TARGET_DESPAWN: OnTargetDespawn = OnTargetDespawn::DespawnSources;
+}
+
+/// With circles that despawn each other.
+struct Bound;
+impl Relation for Bound {
+    const EXCLUSIVE: bool = true;
+    const ON_TARGET_DESPAWN: OnTargetDespawn = OnTargetDespawn::DespawnSources;
+}
+
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+struct Number(u64);
+
+#[derive(Component, Clone, Debug)]
+#[component(cleanup)]
+struct Grave;
+
+#[track_caller]
+fn check(world: &World) {
+    world.check().expect("every invariant holds");
+}
+
+fn numbered<const N: usize>(world: &mut World) -> [Entity; N] {
+    core::array::from_fn(|i| world.spawn(Number(i as u64)))
+}
+
+#[test]
+fn both_sides_are_in_step_and_in_order() {
+    let mut world = World::new();
+    let [a, b, c, d] = numbered(&mut world);
+    assert_eq!(world.relate::<Likes>(a, c), Ok(true));
+    assert_eq!(world.relate::<Likes>(a, b), Ok(true));
+    assert_eq!(world.relate::<Likes>(a, c), Ok(false), "once is enough");
+    assert_eq!(world.relate::<Likes>(d, c), Ok(true));
+    assert_eq!(world.relate::<Likes>(a, a), Ok(true), "one may like oneself");
+    check(&world);
+    assert_eq!(world.targets::<Likes>(a), [c, b, a]);
+    assert_eq!(world.sources::<Likes>(c), [a, d]);
+    assert_eq!(world.query::<&Targets<Likes>>().count(), 2);
+    assert_eq!(world.query_filtered::<Entity, With<Sources<Likes>>>().count(), 3);
+    assert_eq!(world.unrelate::<Likes>(a, d), Ok(false));
+    assert_eq!(world.unrelate::<Likes>(a, c), Ok(true));
+    assert_eq!(world.targets::<Likes>(a), [b, a], "the others keep their order");
+    assert_eq!(world.sources::<Likes>(c), [d]);
+    assert_eq!(world.unrelate::<Likes>(d, c), Ok(true));
+    assert!(!world.has::<Targets<Likes>>(d) && !world.has::<Sources<Likes>>(c));
+    check(&world);
+    world.despawn(a).expect("alive");
+    assert_eq!(world.query_filtered::<Entity, With<Sources<Likes>>>().count(), 0);
+    check(&world);
+}
+
+#[test]
+fn an_exclusive_relation_moves_to_the_new_target() {
+    let mut world = World::new();
+    let [a, b, c] = numbered(&mut world);
+    world.relate::<Bound>(a, b).expect("alive");
+    world.relate::<Bound>(a, c).expect("alive");
+    assert_eq!(world.targets::<Bound>(a), [c]);
+    assert_eq!(world.sources::<Bound>(b), []);
+    world.relate::<Bound>(a, a).expect("circles are fine");
+    world.relate::<Bound>(a, b).expect("alive");
+    assert_eq!(world.targets::<Bound>(a), [b]);
+    check(&world);
+}
+
+#[test]
+fn relating_the_dead_or_in_a_circle_is_refused() {
+    let mut world = World::new();
+    let [a, b, c, gone] = numbered(&mut world);
+    let buried = world.spawn(Grave);
+    world.despawn(buried).expect("alive");
+    world.despawn(gone).expect("alive");
+    for dead in [gone, buried] {
+        let refused = Err(RelationError::NoSuchEntity(NoSuchEntity(dead)));
+        assert_eq!(world.relate::<Likes>(a, dead), refused);
+        assert_eq!(world.relate::<Likes>(dead, a), refused);
+        assert_eq!(world.unrelate::<Likes>(dead, a), Err(NoSuchEntity(dead)));
+        assert_eq!(world.set_parent(dead, None), refused.map(drop));
+    }
+    assert_eq!(world.relate::<Needs>(a, a), Err(RelationError::Circle { source: a, target: a }));
+    world.relate::<Needs>(a, b).expect("no circle");
+    world.relate::<Needs>(b, c).expect("no circle");
+    world.relate::<Needs>(a, c).expect("a second way is no circle");
+    assert_eq!(world.relate::<Needs>(c, a), Err(RelationError::Circle { source: c, target: a }));
+    world.set_parent(a, b).expect("another relation");
+    world.set_parent(b, c).expect("no circle");
+    assert!(world.set_parent(c, a).is_err() && world.set_parent(a, a).is_err());
+    assert_eq!(world.parent(c), None);
+    check(&world);
+}
+
+#[test]
+fn a_despawn_takes_those_along_that_depend_on_it() {
+    let mut world = World::new();
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let written = Arc::clone(&log);
+    world.observe::<Despawn, Number>(move |world: &mut World, event| {
+        check(world);
+        let number = world.get::<Number>(event.entity).expect("told before").0;
+        written.lock().expect("not poisoned").push(number);
+    });
+    let [root, left, right, leaf, friend] = numbered(&mut world);
+    world.set_parent(left, root).expect("alive");
+    world.set_parent(right, root).expect("alive");
+    world.set_parent(leaf, left).expect("alive");
+    world.relate::<Likes>(friend, leaf).expect("alive");
+    world.relate::<Needs>(friend, right).expect("alive");
+    world.despawn(root).expect("alive");
+    let order = log.lock().expect("not poisoned").clone();
+    assert_eq!(order, [4, 2, 3, 1, 0], "the last first, and none before its own");
+    assert!(world.is_empty());
+    check(&world);
+}
+
+#[test]
+fn circles_that_despawn_each_other_end() {
+    let mut world = World::new();
+    let [a, b, c, d] = numbered(&mut world);
+    world.relate::<Bound>(a, b).expect("alive");
+    world.relate::<Bound>(b, c).expect("alive");
+    world.relate::<Bound>(c, a).expect("alive");
+    world.relate::<Bound>(d, d).expect("alive");
+    world.despawn(b).expect("alive");
+    assert_eq!(world.len(), 1);
+    check(&world);
+    world.despawn(d).expect("alive");
+    assert!(world.is_empty());
+}
+
+#[test]
+fn deep_and_wide_families_go_without_recursion() {
+    let depth = if cfg!(any(miri, formic_small_blocks)) { 300 } else { 10_000 };
+    let mut world = World::new();
+    let root = world.spawn(Number(0));
+    let mut last = root;
+    for i in 1..depth {
+        let next = world.spawn(Number(i));
+        world.set_parent(next, last).expect("alive");
+        last = next;
+    }
+    check(&world);
+    assert_eq!(world.ancestors(last).count(), usize::try_from(depth).expect("small") - 1);
+    assert_eq!(world.descendants(root).count(), usize::try_from(depth).expect("small") - 1);
+    assert!(world.set_parent(root, last).is_err());
+    world.despawn(root).expect("alive");
+    assert!(world.is_empty());
+    let root = world.spawn(());
+    for i in 0..depth {
+        let child = world.spawn(Number(i));
+        world.set_parent(child, root).expect("alive");
+    }
+    world.despawn(root).expect("alive");
+    assert!(world.is_empty());
+    check(&world);
+}
+
+#[test]
+fn an_entity_that_waits_to_be_cleaned_up_has_no_relations() {
+    let mut world = World::new();
+    let [a, b] = numbered(&mut world);
+    let buried = world.spawn(Grave);
+    world.relate::<Likes>(a, buried).expect("alive");
+    world.relate::<Likes>(buried, b).expect("alive");
+    world.set_parent(b, buried).expect("alive");
+    world.despawn(buried).expect("alive");
+    assert!(world.has::<Despawned>(buried));
+    assert!(!world.contains(b), "its child");
+    assert_eq!(world.targets::<Likes>(a), []);
+    check(&world);
+    world.remove::<Grave>(buried).expect("it has one");
+    assert_eq!(world.len(), 1);
+    check(&world);
+}
+
+#[test]
+fn observers_are_told_of_pairs() {
+    let mut world = World::new();
+    let log = Arc::new(Mutex::new(Vec::new()));
+    let (first, second) = (Arc::clone(&log), Arc::clone(&log));
+    world.observe_event(move |world: &mut World, pair: &Related<ChildOf>, source| {
+        check(world);
+        assert_eq!(source, pair.source);
+        first.lock().expect("not poisoned").push(("related", pair.source, pair.target));
+    });
+    world.observe_event(move |world: &mut World, pair: &Unrelated<ChildOf>, _| {
+        check(world);
+        second.lock().expect("not poisoned").push(("unrelated", pair.source, pair.target));
+    });
+    let take = || std::mem::take(&mut *log.lock().expect("not poisoned"));
+    let [a, b, c] = numbered(&mut world);
+    world.set_parent(c, a).expect("alive");
+    world.set_parent(c, b).expect("alive");
+    assert_eq!(take(), [("related", c, a), ("unrelated", c, a), ("related", c, b)]);
+    world.set_parent(c, None).expect("alive");
+    assert_eq!(take(), [("unrelated", c, b)]);
+    world.set_parent(c, b).expect("alive");
+    take();
+    world.despawn(b).expect("alive");
+    assert_eq!(take(), [("unrelated", c, b)], "once, as the child went");
+}
+
+#[test]
+fn a_watcher_that_keeps_adding_children_is_stopped() {
+    let mut world = World::new();
+    world.observe::<Despawn, Number>(|world: &mut World, event| {
+        let parent = world.parent(event.entity).expect("all but the root");
+        let another = world.spawn(Number(0));
+        world.set_parent(another, parent).expect("alive");
+    });
+    let root = world.spawn(());
+    let child = world.spawn(Number(0));
+    world.set_parent(child, root).expect("alive");
+    let stopped = std::panic::AssertUnwindSafe(|| world.despawn(root));
+    assert!(std::panic::catch_unwind(stopped).is_err());
+    check(&world);
+    assert!(world.contains(root));
+}
+
+#[test]
+fn an_observer_of_a_pair_may_undo_it() {
+    let mut world = World::new();
+    world.observe_event(|world: &mut World, pair: &Related<Likes>, _| {
+        world.despawn(pair.target).expect("alive");
+    });
+    let [a, b] = numbered(&mut world);
+    assert_eq!(world.relate::<Likes>(a, b), Ok(true));
+    assert!(!world.contains(b) && world.targets::<Likes>(a).is_empty());
+    check(&world);
+}
+
+/// What the relations have to be: sources to targets, in order.
+#[derive(Default)]
+struct Model {
+    alive: BTreeSet<Entity>,
+    pairs: BTreeMap<&'static str, Vec<(Entity, Entity)>>,
+}
+
+impl Model {
+    fn despawn(&mut self, entity: Entity) {
+        let mut going = vec![entity];
+        while let Some(next) = going.pop() {
+            if !self.alive.remove(&next) {
+                continue;
+            }
+            for (&relation, pairs) in &mut self.pairs {
+                if relation != "likes" {
+                    let sources = pairs.iter().filter(|pair| pair.1 == next);
+                    going.extend(sources.map(|pair| pair.0));
+                }
+            }
+        }
+        for pairs in self.pairs.values_mut() {
+            pairs.retain(|(a, b)| self.alive.contains(a) && self.alive.contains(b));
+        }
+    }
+
+    fn reaches(&self, relation: &'static str, from: Entity, goal: Entity) -> bool {
+        let pairs = &self.pairs[relation];
+        let (mut seen, mut ahead) = (BTreeSet::new(), vec![from]);
+        while let Some(next) = ahead.pop() {
+            if next == goal {
+                return true;
+            }
+            if seen.insert(next) {
+                ahead.extend(pairs.iter().filter(|pair| pair.0 == next).map(|pair| pair.1));
+            }
+        }
+        false
+    }
+
+    fn relate<R: Relation>(&mut self, name: &'static str, a: Entity, b: Entity) -> bool {
+        let is_new = !self.pairs.entry(name).or_default().contains(&(a, b));
+        let is_there = self.alive.contains(&a) && self.alive.contains(&b);
+        if !is_there || (is_new && R::ACYCLIC && self.reaches(name, b, a)) {
+            return false;
+        }
+        let pairs = self.pairs.entry(name).or_default();
+        if is_new {
+            pairs.retain(|pair| !R::EXCLUSIVE || pair.0 != a);
+            pairs.push((a, b));
+        }
+        true
+    }
+
+    fn agrees<R: Relation>(&self, world: &World, name: &str) {
+        let none = Vec::new();
+        let pairs = self.pairs.get(name).unwrap_or(&none);
+        for &entity in &self.alive {
+            let targets = pairs.iter().filter(|pair| pair.0 == entity).map(|pair| pair.1);
+            assert!(world.targets::<R>(entity).iter().copied().eq(targets), "targets of {name}");
+            let sources = pairs.iter().filter(|pair| pair.1 == entity).map(|pair| pair.0);
+            assert!(world.sources::<R>(entity).iter().copied().eq(sources), "sources of {name}");
+        }
+    }
+}
+
+fn run_program(seed: u64, steps: usize) {
+    let mut random = RandomStream::new(seed);
+    let mut world = World::new();
+    let mut model = Model::default();
+    let mut handles: Vec<Entity> = Vec::new();
+    for step in 0..steps {
+        let mut pick = || {
+            let below = handles.len().max(1) as u64;
+            handles.get(usize::try_from(random.below(below)).expect("few")).copied()
+        };
+        let pair = pick().zip(pick());
+        match (random.below(12), pair) {
+            (0..3, _) | (_, None) => {
+                let entity = world.spawn(Number(step as u64));
+                model.alive.insert(entity);
+                handles.push(entity);
+            }
+            (3..5, Some((a, b))) => {
+                let expected = model.relate::<Likes>("likes", a, b);
+                assert_eq!(world.relate::<Likes>(a, b).is_ok(), expected);
+            }
+            (5..7, Some((a, b))) => {
+                let expected = model.relate::<ChildOf>("child", a, b);
+                assert_eq!(world.set_parent(a, b).is_ok(), expected);
+            }
+            (7, Some((a, b))) => {
+                let expected = model.relate::<Needs>("needs", a, b);
+                assert_eq!(world.relate::<Needs>(a, b).is_ok(), expected);
+            }
+            (8, Some((a, b))) => {
+                let expected = model.relate::<Bound>("bound", a, b);
+                assert_eq!(world.relate::<Bound>(a, b).is_ok(), expected);
+            }
+            (9, Some((a, b))) => {
+                _ = world.unrelate::<Likes>(a, b);
+                if let Some(pairs) = model.pairs.get_mut("likes") {
+                    pairs.retain(|&pair| pair != (a, b));
+                }
+            }
+            (10, Some((a, _))) => {
+                _ = world.set_parent(a, None);
+                if let Some(pairs) = model.pairs.get_mut("child") {
+                    pairs.retain(|pair| pair.0 != a);
+                }
+            }
+            (_, Some((a, _))) => {
+                // By a command every other time.
+                let is_alive = model.alive.contains(&a);
+                if step % 2 == 0 {
+                    assert_eq!(world.despawn(a).is_ok(), is_alive);
+                } else {
+                    let mut commands = CommandBuffer::new(&world);
+                    commands.despawn(a);
+                    commands.insert(a, Number(0));
+                    let failures = commands.play(&mut world).failures().len();
+                    assert_eq!(failures, if is_alive { 1 } else { 2 });
+                }
+                model.despawn(a);
+            }
+        }
+        check(&world);
+        assert_eq!(world.len(), model.alive.len());
+        model.agrees::<Likes>(&world, "likes");
+        model.agrees::<ChildOf>(&world, "child");
+        model.agrees::<Needs>(&world, "needs");
+        model.agrees::<Bound>(&world, "bound");
+    }
+}
+
+#[test]
+fn random_programs_agree_with_the_model() {
+    let (seeds, steps) = if cfg!(miri) { (2, 60) } else { (150, 120) };
+    for seed in 0..seeds {
+        run_program(seed, steps);
+    }
+}
