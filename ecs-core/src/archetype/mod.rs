@@ -15,7 +15,7 @@ use crate::entity::Entity;
 use crate::storage::{Chunks, Moment, OuterValues, RowAddress};
 
 pub(crate) use index::Archetypes;
-pub(crate) use rows::ForgottenRows;
+pub(crate) use rows::{ColumnCloner, ForgottenRows};
 
 /// The place of an archetype in its world's list. Ids are given in order of first use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

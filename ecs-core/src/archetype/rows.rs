@@ -5,9 +5,10 @@
 )]
 
 use core::ops::Range;
+use core::ptr::NonNull;
 
 use super::Archetype;
-use crate::component::{ComponentInfo, Kind};
+use crate::component::{CloneErasedFn as CloneFn, ComponentInfo, Kind, MapErasedFn as MapFn};
 use crate::entity::Entity;
 use crate::hash::StateHasher;
 use crate::storage::{EmptiedValues, RowAddress};
@@ -46,45 +47,68 @@ impl Archetype {
         Some(unsafe { bytes.as_ref() })
     }
 
-    /// Clones a row into a reserved one of an archetype, which may be this one, and maps the
-    /// entities inside it.
+    /// What it takes to clone a row into rows of one chunk of an archetype, which may be this one:
+    /// a cloner for each column of the target.
+    ///
+    /// # Safety
+    /// `from` is a row of this archetype. `pairs` has each column of the target once, in their
+    /// order, beside one here of the same component.
+    ///
+    /// # Panics
+    /// Where a component cannot be cloned.
+    #[inline]
+    pub(crate) unsafe fn cloners<'a>(
+        &'a self,
+        from: RowAddress,
+        target: &'a Self,
+        chunk: usize,
+        pairs: &'a [(usize, usize)],
+    ) -> impl Iterator<Item = ColumnCloner> + 'a {
+        debug_assert!(pairs.iter().map(|pair| pair.1).eq(0..target.columns.len()));
+        pairs.iter().map(move |&(mine, theirs)| {
+            let info = &self.columns[mine].info;
+            debug_assert_eq!(info.id, target.columns[theirs].info.id);
+            ColumnCloner {
+                clone: info.erased.clone.expect("every component can be cloned"),
+                map_entities: info.erased.map_entities,
+                source: self.chunks.row(from, mine),
+                target: target.chunks.column(chunk, theirs),
+                size: info.layout.size(),
+            }
+        })
+    }
+
+    /// Clones a row into a reserved one of this archetype, and maps the entities inside it.
     ///
     /// The clones belong to what is returned, which drops them unless it is told that they were
     /// committed. A panic of a clone drops those before it and goes on.
     ///
     /// # Safety
-    /// `from` is a row of this archetype, `to` a reserved one of the target. `pairs` has each column
-    /// of the target once, in their order, beside one here of the same component.
-    ///
-    /// # Panics
-    /// Where a component cannot be cloned, or its clone panics.
+    /// The row `to` is reserved and nobody's. The cloners are for this archetype and that chunk, and
+    /// the row that they clone is as it was.
     #[inline]
-    pub(crate) unsafe fn clone_row<'a>(
+    pub(crate) unsafe fn clone_to(
         &self,
-        from: RowAddress,
-        target: &'a Self,
         to: RowAddress,
-        pairs: &[(usize, usize)],
+        cloners: impl Iterator<Item = ColumnCloner>,
         map: &mut dyn FnMut(Entity) -> Entity,
-    ) -> UncommittedRow<'a> {
-        debug_assert!(pairs.iter().map(|pair| pair.1).eq(0..target.columns.len()));
-        let mut row = UncommittedRow { archetype: target, address: to, columns: 0..0 };
-        for &(mine, theirs) in pairs {
-            let info = &self.columns[mine].info;
-            debug_assert_eq!(info.id, target.columns[theirs].info.id);
-            let clone = info.erased.clone.expect("every component can be cloned");
-            let source = self.chunks.row(from, mine);
-            let room = target.chunks.reserved(to, theirs);
-            // SAFETY: the functions are those of the column's type (I-9); the caller ensures that
-            // the one row is initialised (I-2) and the other is nobody's.
-            unsafe { clone(source, room, info.layout.size()) };
-            row.columns.end = theirs + 1;
-            if let Some(map_entities) = info.erased.map_entities {
+    ) -> UncommittedRow<'_> {
+        debug_assert!(to.row >= self.chunks.len(to.chunk));
+        debug_assert!(to.row < self.chunks.capacity(to.chunk));
+        let mut cloned = UncommittedRow { archetype: self, address: to, columns: 0..0 };
+        for column in cloners {
+            // SAFETY: the caller ensures a row below the capacity: it is inside the column (I-3).
+            let room = unsafe { column.target.add(to.row * column.size) };
+            // SAFETY: the function is that of the column's type (I-9), the value that is cloned is
+            // a row's (`cloners`, I-2), and the caller ensures that this row is nobody's.
+            unsafe { (column.clone)(column.source, room, column.size) };
+            cloned.columns.end += 1;
+            if let Some(map_entities) = column.map_entities {
                 // SAFETY: as above; the value was just written and is nobody else's.
                 unsafe { map_entities(room, map) };
             }
         }
-        row
+        cloned
     }
 
     /// Drops the values of a row that was given up, of those columns that have something to drop
@@ -144,6 +168,17 @@ impl Archetype {
     }
 }
 
+/// Clones one value of a row into the rows of one column.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ColumnCloner {
+    clone: CloneFn,
+    map_entities: Option<MapFn>,
+    source: NonNull<u8>,
+    /// Where the column starts.
+    target: NonNull<u8>,
+    size: usize,
+}
+
 /// Drops chunks one after the other, and the rest of them should a drop panic.
 struct DropChunks<'a> {
     archetype: &'a Archetype,
@@ -189,15 +224,16 @@ pub(crate) struct UncommittedRow<'a> {
 
 impl UncommittedRow<'_> {
     /// The values are to belong to the archetype.
-    pub(crate) fn into_committed(mut self) {
-        self.columns = 0..0;
+    #[inline]
+    pub(crate) fn into_committed(self) {
+        core::mem::forget(self);
     }
 }
 
 impl Drop for UncommittedRow<'_> {
     fn drop(&mut self) {
         let RowAddress { chunk, row } = self.address;
-        // SAFETY: these columns were written by `clone_row` and belong to this value.
+        // SAFETY: these columns were written by `clone_to` and belong to this value.
         unsafe { self.archetype.drop_rows(chunk, row..row + 1, self.columns.clone(), &|_| true) };
     }
 }

@@ -10,10 +10,10 @@ use super::Component;
 use crate::entity::Entity;
 use crate::hash::StateHasher;
 
-type CloneFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
+pub(crate) type CloneFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
 type HashFn = unsafe fn(NonNull<u8>, &mut StateHasher);
 type BytesFn = unsafe fn(NonNull<u8>, usize, usize) -> NonNull<[u8]>;
-type MapFn = unsafe fn(NonNull<u8>, &mut dyn FnMut(Entity) -> Entity);
+pub(crate) type MapFn = unsafe fn(NonNull<u8>, &mut dyn FnMut(Entity) -> Entity);
 
 /// What can be done with a value of a component type that is known only by its pointer.
 ///

@@ -17,7 +17,7 @@ use crate::hash::StateHasher;
 pub use buffer::{Buffer, BufferElement, BufferIntoIter};
 pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn};
 pub(crate) use duties::Duties;
-pub(crate) use erased::ErasedFns;
+pub(crate) use erased::{CloneFn as CloneErasedFn, ErasedFns, MapFn as MapErasedFn};
 pub(crate) use registry::Kind;
 pub use registry::{ComponentInfo, IdSource, Registry};
 pub use set::ComponentSet;

@@ -3,11 +3,13 @@
 
 use alloc::vec::Vec;
 
+use smallvec::SmallVec;
+
 use super::World;
 use super::bundles::Transition;
-use crate::archetype::{Archetype, Archetypes};
+use crate::archetype::{Archetype, Archetypes, ColumnCloner};
 use crate::component::Duties;
-use crate::entities::{Entities, Location};
+use crate::entities::Location;
 use crate::entity::Entity;
 use crate::storage::RowAddress;
 
@@ -40,8 +42,19 @@ impl World {
         copies.reserve(granted);
         let start = copies.len();
         let mut run = CopyRun { archetypes, way, from, first, version, start, copies };
+        let CopyRun { archetypes, copies, .. } = &mut run;
+        let (source, target) = (archetypes.get(from.archetype), archetypes.get(way.target));
+        // SAFETY: a live entity's row (I-1); the pairs are all columns of the target in their
+        // order, each with the source's of the same component (I-6).
+        let cloners = unsafe { source.cloners(from.address, target, first.chunk, &way.moves) };
+        let cloners: SmallVec<[ColumnCloner; 8]> = cloners.collect();
         for row in first.row..first.row + granted {
-            run.copy(original, entities, RowAddress { row, ..first });
+            let copy = entities.next();
+            let mut map = |entity| if entity == original { copy } else { entity };
+            let (to, cloners) = (RowAddress { row, ..first }, cloners.iter().copied());
+            // SAFETY: the row was reserved above, and comes up once; the archetypes are borrowed.
+            unsafe { target.clone_to(to, cloners, &mut map) }.into_committed();
+            copies.push(entities.allocate(target.chunks.place(to)));
         }
     }
 
@@ -56,7 +69,11 @@ impl World {
         let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
         let way = bundles.copying(from.archetype, registry, archetypes);
         let (to, _) = archetypes.get_mut(way.target).chunks.reserve_rows(blocks, 1);
-        clone_row(archetypes, way, from, to, map);
+        let (source, target) = (archetypes.get(from.archetype), archetypes.get(way.target));
+        // SAFETY: as in `copy_run`.
+        let cloners = unsafe { source.cloners(from.address, target, to.chunk, &way.moves) };
+        // SAFETY: the row was reserved above, and the archetypes are borrowed.
+        unsafe { target.clone_to(to, cloners, map) }.into_committed();
         let target = archetypes.get_mut(way.target);
         entities.activate(copy, target.chunks.place(to));
         // SAFETY: reserved above, and every column was cloned.
@@ -79,17 +96,6 @@ struct CopyRun<'a> {
     copies: &'a mut Vec<Entity>,
 }
 
-impl CopyRun<'_> {
-    #[inline]
-    fn copy(&mut self, original: Entity, entities: &mut Entities, to: RowAddress) {
-        let copy = entities.next();
-        let mut map = |entity| if entity == original { copy } else { entity };
-        clone_row(self.archetypes, self.way, self.from, to, &mut map);
-        let place = self.archetypes.get(self.way.target).chunks.place(to);
-        self.copies.push(entities.allocate(place));
-    }
-}
-
 impl Drop for CopyRun<'_> {
     fn drop(&mut self) {
         let Self { archetypes, way, from, first, version, start, copies } = self;
@@ -104,23 +110,6 @@ impl Drop for CopyRun<'_> {
         unsafe { target.chunks.commit_rows(*first, copies, *version, *version) };
         copy_bits(archetypes, way, *from, *first, copies.len());
     }
-}
-
-/// Clones the values that go along on the way of a copy, into a reserved row. Should a clone panic,
-/// those before it are dropped.
-#[inline]
-fn clone_row(
-    archetypes: &Archetypes,
-    way: &Transition,
-    from: Location,
-    to: RowAddress,
-    map: &mut Map<'_>,
-) {
-    let (source, target) = (archetypes.get(from.archetype), archetypes.get(way.target));
-    // SAFETY: a live entity's row (I-1) and a reserved one; the pairs are all columns of the target
-    // in their order, each with the source's of the same component (I-6).
-    let row = unsafe { source.clone_row(from.address, target, to, &way.moves, map) };
-    row.into_committed();
 }
 
 /// Switches off in the copies what is switched off in the original; they have come all enabled.
