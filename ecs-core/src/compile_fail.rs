@@ -176,6 +176,177 @@
 //! query.get(entity).unwrap().0 += 1;
 //! ```
 //!
+//! # Several entities at once are lent once at a time
+//!
+//! ```compile_fail,E0499
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let [one, two] = [world.spawn(A(0)), world.spawn(A(0))];
+//! let mut query = world.query::<&mut A>();
+//! let first = query.get_many_mut([one, two]).unwrap();
+//! let second = query.get_many_mut([two, one]).unwrap();
+//! drop((first, second));
+//! ```
+//! ```compile_fail,E0499
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let [one, two] = [world.spawn(A(0)), world.spawn(A(0))];
+//! let mut view = world.view::<&mut A>();
+//! let first = view.get_many_mut([one, two]).unwrap();
+//! let second = view.get_many_mut([two, one]).unwrap();
+//! drop((first, second));
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let [one, two] = [world.spawn(A(0)), world.spawn(A(0))];
+//! let mut query = world.query::<&mut A>();
+//! drop(query.get_many_mut([one, two]).unwrap());
+//! drop(query.get_many_mut([two, one]).unwrap());
+//! drop(query);
+//! let mut view = world.view::<&mut A>();
+//! drop(view.get_many_mut([one, two]).unwrap());
+//! drop(view.get_many_mut([two, one]).unwrap());
+//! ```
+//!
+//! # A combination that may be written goes back before the next one comes
+//!
+//! ```compile_fail,E0499
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let mut pairs = world.query::<&mut A>().combinations_mut::<2>();
+//! let (first, second) = (pairs.fetch_next(), pairs.fetch_next());
+//! drop((first, second));
+//! ```
+//! ```compile_fail,E0499
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let mut pairs = world.query::<&mut A>().combinations_mut::<2>();
+//! let mut smuggled = Vec::new();
+//! while let Some([left, _]) = pairs.fetch_next() {
+//!     smuggled.push(left);
+//! }
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let mut pairs = world.query::<&mut A>().combinations_mut::<2>();
+//! let mut copied = Vec::new();
+//! while let Some([left, _]) = pairs.fetch_next() {
+//!     copied.push(left.0);
+//! }
+//! ```
+//!
+//! Nor is there an iterator of such, which could be collected:
+//!
+//! ```compile_fail,E0277
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let all: Vec<_> = world.query::<&mut A>().combinations::<2>().collect();
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let all: Vec<_> = world.query::<&A>().combinations::<2>().collect();
+//! ```
+//!
+//! # Who writes is not shared
+//!
+//! ```compile_fail,E0277
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let entity = world.spawn(A(0));
+//! let query = world.query::<Mut<'_, A>>();
+//! query.iter_many([entity, entity]).count();
+//! ```
+//! ```compile_fail,E0277
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let query = world.query::<Present<&mut A>>();
+//! let (one, two) = (query.shared(), query.shared());
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let entity = world.spawn(A(0));
+//! let query = world.query::<(Ref<'_, A>, Present<&A>)>();
+//! let (one, two) = (query.shared(), query.shared());
+//! query.iter_many([entity, entity]).count();
+//! ```
+//!
+//! # A Mut does not outlive what lends it
+//!
+//! ```compile_fail,E0505
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! # let mut world = World::new();
+//! # let entity = world.spawn(A(0));
+//! let mut plan = world.claim_plan::<Mut<'_, A>>();
+//! let cell = world.cell();
+//! let claims = cell.claims(&mut plan).unwrap();
+//! let mut claim = claims.claim(entity).unwrap();
+//! let mut value = claim.get_mut();
+//! drop(claim);
+//! value.0 = 1;
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! # let mut world = World::new();
+//! # let entity = world.spawn(A(0));
+//! let mut plan = world.claim_plan::<Mut<'_, A>>();
+//! let cell = world.cell();
+//! let claims = cell.claims(&mut plan).unwrap();
+//! let mut claim = claims.claim(entity).unwrap();
+//! let mut value = claim.get_mut();
+//! value.0 = 1;
+//! drop(claim);
+//! ```
+//! ```compile_fail,E0502
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let value = world.query::<Mut<'_, A>>().first();
+//! world.len();
+//! drop(value);
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let value = world.query::<Mut<'_, A>>().first();
+//! drop(value);
+//! world.len();
+//! ```
+//!
+//! # A Mut gives its reference away only whole
+//!
+//! ```compile_fail,E0597
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let mut smuggled = Vec::new();
+//! world.query::<Mut<'_, A>>().for_each(|mut value| smuggled.push(&mut value.0));
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let mut world = World::new();
+//! let mut kept = Vec::new();
+//! world.query::<Mut<'_, A>>().for_each(|value| kept.push(&mut value.into_inner().0));
+//! ```
+//!
 //! # To write, the world has to be borrowed to write
 //!
 //! ```compile_fail,E0277
@@ -388,13 +559,13 @@
 //!
 //! ```compile_fail,E0277
 //! struct All;
-//! unsafe impl ecs_core::QueryFilter for All {
+//! impl ecs_core::QueryFilter for All {
 //!     type State = ();
 //!     type Slots = ();
 //!     fn state(_: &mut ecs_core::__private::IdSource<'_>) {}
 //!     fn access(_: &(), _: &mut ecs_core::Access) {}
 //!     fn slots(_: &(), _: &ecs_core::Archetype) -> Option<()> { Some(()) }
-//!     fn rows(_: &(), _: &ecs_core::__private::Chunks, _: usize, _: &mut ecs_core::__private::Rows) {}
+//!     fn rows(_: &(), _: &ecs_core::__private::Chunks, _: usize, _: u64, _: &mut ecs_core::__private::Rows) {}
 //! }
 //! ```
 //! ```

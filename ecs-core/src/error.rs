@@ -114,6 +114,62 @@ impl From<NoSuchEntity> for QueryEntityError {
     }
 }
 
+/// Why several entities could not be handed out at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum QueryManyError {
+    /// One of the entities is not in this world.
+    NoSuchEntity(NoSuchEntity),
+    /// One of the entities lacks what the query asks for, or has it disabled.
+    NotMatching(Entity),
+    /// One of the entities was named twice.
+    Repeated(Entity),
+}
+
+impl fmt::Display for QueryManyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoSuchEntity(error) => error.fmt(f),
+            Self::NotMatching(entity) => write!(f, "entity {entity} does not match the query"),
+            Self::Repeated(entity) => write!(f, "entity {entity} was asked for twice at once"),
+        }
+    }
+}
+
+impl core::error::Error for QueryManyError {}
+
+impl From<QueryEntityError> for QueryManyError {
+    fn from(error: QueryEntityError) -> Self {
+        match error {
+            QueryEntityError::NoSuchEntity(error) => Self::NoSuchEntity(error),
+            QueryEntityError::NotMatching(entity) => Self::NotMatching(entity),
+        }
+    }
+}
+
+/// Why there is not the one row that was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum QuerySingleError {
+    /// No row matches.
+    NoRow,
+    /// More than one row matches.
+    SeveralRows,
+}
+
+impl fmt::Display for QuerySingleError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoRow => f.write_str("no row matches the query, which asks for a single one"),
+            Self::SeveralRows => {
+                f.write_str("several rows match the query, which asks for a single one")
+            }
+        }
+    }
+}
+
+impl core::error::Error for QuerySingleError {}
+
 /// Why an entity could not be instantiated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -63,6 +63,7 @@ mod component;
 mod entities;
 mod entity;
 mod error;
+mod flat;
 mod hash;
 mod mask;
 mod name;
@@ -88,17 +89,19 @@ pub use entity::Entity;
 pub use error::{
     AccessConflict, BrokenInvariant, ByIdError, ClaimError, CommandFailure, CommandFailureReason,
     ComponentError, DynamicQueryError, InstantiateError, MissingComponent, NoSuchEntity,
-    QueryEntityError, RegisterError, RelationError, TermError, UnknownComponent,
+    QueryEntityError, QueryManyError, QuerySingleError, RegisterError, RelationError, TermError,
+    UnknownComponent,
 };
+pub use flat::{flat, flat_mut};
 pub use hash::StateHasher;
 pub use name::Name;
 pub use query::{
     Access, Added, BorrowedDynamicRows, BorrowedQuery, Changed, Chunk, ChunkIter, ChunkValue,
-    Claim, ClaimPlan, ClaimView, ColumnData, Disabled, DynamicQuery, DynamicQueryBuilder,
-    DynamicRow, DynamicRowIter, DynamicRows, DynamicRun, Enabled, EnabledBit, EnabledBitMut,
-    EnabledMut, Mut, Not, Or, ParallelChunks, ParallelScratch, Present, Query, QueryData,
-    QueryFilter, QueryPlan, ReadOnly, Ref, RowIter, Shared, View, ViewPlan, With, WithChunkValue,
-    WithShared, Without, WithoutShared,
+    Claim, ClaimPlan, ClaimView, ColumnData, Combinations, CombinationsMut, Disabled, DynamicQuery,
+    DynamicQueryBuilder, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun, Enabled, EnabledBit,
+    EnabledBitMut, EnabledMut, Mut, Not, Or, ParallelChunks, ParallelScratch, Present, Query,
+    QueryData, QueryFilter, QueryPlan, ReadOnly, Ref, RowIter, Shared, View, ViewPlan, With,
+    WithChunkValue, WithShared, Without, WithoutShared,
 };
 pub use random::RandomStream;
 pub use relation::{ChildOf, OnTargetDespawn, Related, Relation, Sources, Targets, Unrelated};

@@ -179,12 +179,14 @@ impl Rows {
         let any = match self {
             Self::None => return,
             Self::All => {
-                let mut mask = RowMask::full(len);
+                // In place: it is large.
+                *self = Self::Some(RowMask::full(len));
+                let Self::Some(mask) = self else { return };
                 let (any, all) = mask.keep_words(word);
                 if all {
+                    *self = Self::All;
                     return;
                 }
-                *self = Self::Some(mask);
                 any
             }
             Self::Some(mask) => mask.keep_words(word).0,
@@ -260,6 +262,16 @@ impl Rows {
             Self::None => 0,
             Self::All => len,
             Self::Some(mask) => mask.count(),
+        }
+    }
+
+    /// Calls `visit` with every visited row of a chunk with `len` rows, in order.
+    #[inline]
+    pub(crate) fn for_each(&self, len: usize, mut visit: impl FnMut(usize)) {
+        match self {
+            Self::None => {}
+            Self::All => (0..len).for_each(visit),
+            Self::Some(mask) => mask.for_each(&mut visit),
         }
     }
 

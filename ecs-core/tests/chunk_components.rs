@@ -106,7 +106,7 @@ fn what_was_not_set_reads_as_the_default() {
     let entity = world.spawn(Place(1.0));
     world.add_chunk_component::<Mark>(entity).expect("alive");
     assert_eq!(world.chunk_value::<Mark>(entity), Ok(&Mark(100)));
-    assert_eq!(world.query_ref::<ChunkValue<Mark>>().single(), Some(&Mark(100)));
+    assert_eq!(world.query_ref::<ChunkValue<Mark>>().single(), Ok(&Mark(100)));
     world.chunk_value_mut::<Mark>(entity).expect("it has one").0 += 1;
     assert_eq!(world.chunk_value::<Mark>(entity), Ok(&Mark(101)));
     assert_eq!(world.add_chunk_component::<Mark>(entity), Ok(true), "it has one already");

@@ -165,7 +165,7 @@ fn a_command_on_an_entity_before_its_spawn_is_reported() {
     let playback = commands.play(&mut world);
     assert_eq!(playback.applied_count(), 1);
     assert_eq!(reasons(&playback), [CommandFailureReason::NoSuchEntity; 2]);
-    assert_eq!(world.query::<&Number>().single(), Some(&Number(7)));
+    assert_eq!(world.query::<&Number>().single(), Ok(&Number(7)));
     world.check().expect("consistent");
 }
 
@@ -254,7 +254,7 @@ fn a_deferred_entity_does_not_survive_playback_or_clear() {
     commands.insert(third, On);
     let playback = commands.play(&mut world);
     assert_eq!(reasons(&playback), [CommandFailureReason::ForeignDeferred; 2]);
-    assert_eq!(world.query::<(&Number, &On)>().single().map(|row| row.0), Some(&Number(3)));
+    assert_eq!(world.query::<(&Number, &On)>().single().map(|row| row.0), Ok(&Number(3)));
 }
 
 #[test]
@@ -421,7 +421,7 @@ fn a_buffer_that_was_appended_to_another_knows_its_old_handles_no_longer() {
     more.insert(own, On);
     assert_eq!(commands.play(&mut world).applied_count(), 1);
     assert_eq!(reasons(&more.play(&mut world)), [CommandFailureReason::ForeignDeferred]);
-    assert_eq!(world.query::<(&Number, &On)>().single().map(|row| row.0), Some(&Number(2)));
+    assert_eq!(world.query::<(&Number, &On)>().single().map(|row| row.0), Ok(&Number(2)));
 }
 
 #[test]

@@ -15,6 +15,7 @@ const LAYERS: &[&[&str]] = &[
     &["random"],
     &["hash"],
     &["tuples"],
+    &["flat"],
     // The store.
     &["component"],
     &["storage"],
@@ -72,6 +73,8 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["chunk"],
             &["parallel"],
             &["iter"],
+            &["places"],
+            &["entities"],
             &["dynamic"],
             &["dynamic_run"],
             &["dynamic_rows"],

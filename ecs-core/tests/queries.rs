@@ -1,7 +1,7 @@
 //! Queries: which rows, in which order, in every way of walking them.
 
 use ecs_core::prelude::*;
-use ecs_core::{ParallelScratch, QueryEntityError, StateHasher};
+use ecs_core::{ParallelScratch, QueryEntityError, QuerySingleError, StateHasher};
 
 #[derive(Component, Clone, Debug, PartialEq)]
 struct A(u64);
@@ -116,19 +116,19 @@ fn size_hints_hold_what_they_promise() {
 fn count_is_empty_and_single_agree() {
     let mut world = World::new();
     assert!(world.query::<&A>().is_empty());
-    assert_eq!(world.query::<&A>().single(), None);
+    assert_eq!(world.query::<&A>().single(), Err(QuerySingleError::NoRow));
     let one = world.spawn(A(1));
-    assert_eq!(world.query::<&A>().single(), Some(&A(1)));
+    assert_eq!(world.query::<&A>().single(), Ok(&A(1)));
     assert_eq!(world.query::<&A>().count(), 1);
     let two = world.spawn((A(2), On));
-    assert_eq!(world.query::<&A>().single(), None);
-    assert_eq!(world.query_filtered::<&A, With<On>>().single(), Some(&A(2)));
+    assert_eq!(world.query::<&A>().single(), Err(QuerySingleError::SeveralRows));
+    assert_eq!(world.query_filtered::<&A, With<On>>().single(), Ok(&A(2)));
     world.set_enabled::<On>(two, false).expect("it has one");
     assert!(world.query::<&On>().is_empty());
-    assert_eq!(world.query::<&On>().single().map(drop), None);
+    assert_eq!(world.query::<&On>().single().map(drop), Err(QuerySingleError::NoRow));
     assert_eq!(world.query_filtered::<Entity, Without<On>>().count(), 2);
     world.despawn(one).expect("alive");
-    assert_eq!(world.query::<&A>().single(), Some(&A(2)));
+    assert_eq!(world.query::<&A>().single(), Ok(&A(2)));
 }
 
 #[test]
@@ -332,7 +332,7 @@ fn slices_of_pods_are_flat_numbers() {
     drop(world.spawn_batch((0..100).map(|_| Position([1.0, 2.0, 3.0]))));
     let mut sum = 0.0;
     world.query::<&mut Position>().for_each_chunk(|slice| {
-        let numbers: &mut [f32] = bytemuck::cast_slice_mut(slice);
+        let numbers = ecs_core::flat_mut::<f32>(slice);
         numbers.iter_mut().for_each(|number| *number *= 2.0);
         sum += numbers.iter().sum::<f32>();
     });

@@ -110,16 +110,6 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
             f(Q::columns(&self.fetch, right));
         }
     }
-
-    /// One row, if it is visited.
-    pub(crate) fn into_row(self, row: usize) -> Option<Q::Item<'w>> {
-        if !self.rows.contains(row, self.len) {
-            return None;
-        }
-        // SAFETY: the row is inside the chunk, and the chunk, which holds the right, is consumed.
-        let right = unsafe { RowRight::new(row) };
-        Some(Q::item(&self.fetch, right))
-    }
 }
 
 impl<'w, Q: QueryData> IntoIterator for Chunk<'w, Q> {

@@ -8,13 +8,14 @@ use core::fmt;
 
 use super::access::BorrowGuard;
 use super::chunk::{Chunk, ChunkIter, Source, open, rows, visit_archetype, visit_runs};
-use super::data::{ColumnData, QueryData};
+use super::data::{ColumnData, QueryData, ReadOnly};
 use super::filter::QueryFilter;
 use super::parallel::{ParallelChunks, ParallelScratch};
 use super::plan::MatchOf;
 use crate::entity::Entity;
-use crate::error::{NoSuchEntity, QueryEntityError};
+use crate::error::{NoSuchEntity, QueryEntityError, QuerySingleError};
 use crate::mask::Rows;
+use crate::storage::RowAddress;
 
 /// A query of a world, ready to be walked: by row, by chunk, or entity by entity.
 ///
@@ -110,6 +111,22 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         self
     }
 
+    /// The same query, for whoever only looks: it can be asked many times at once.
+    pub fn shared(&self) -> Query<'_, Q, F>
+    where
+        Q: ReadOnly,
+    {
+        Query { source: self.source, matches: Matches::Planned(self.matches.as_slice()) }
+    }
+
+    /// The rows, one by one, of a query that only reads.
+    pub fn iter(&self) -> RowIter<'_, Q, F>
+    where
+        Q: ReadOnly,
+    {
+        self.shared().into_iter()
+    }
+
     /// Calls `f` with every row. The fastest way row by row: the loop runs chunk by chunk.
     #[inline]
     pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
@@ -124,8 +141,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// disabled, else each run of enabled rows. The chunks of a large archetype come in pieces, so
     /// that the next piece can be on its way from memory meanwhile.
     ///
-    /// Slices of `Pod` components can be cast to flat numbers, which lets the compiler use the
-    /// whole vector width: `bytemuck::cast_slice_mut::<Position, f32>(positions)`.
+    /// Slices of `Pod` components are flat numbers to [`flat`](crate::flat) and
+    /// [`flat_mut`](crate::flat_mut), which lets the compiler use the whole width of a vector.
     #[inline]
     pub fn for_each_chunk(self, mut f: impl FnMut(Q::Columns<'w>))
     where
@@ -177,38 +194,92 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         self.matches.as_slice().iter().all(|found| self.count_in(found) == 0)
     }
 
-    /// What one entity gives.
-    ///
-    /// # Errors
-    /// Where the entity is not in the world, or does not match the query.
-    pub fn get(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
-        self.reborrow().into_get(entity)
+    /// The first row, in the order of the query.
+    #[must_use]
+    pub fn first(self) -> Option<Q::Item<'w>> {
+        self.into_iter().next()
     }
 
-    /// What one entity gives, for as long as the world is borrowed.
+    /// The one row that matches.
     ///
     /// # Errors
-    /// Where the entity is not in the world, or does not match the query.
-    pub fn into_get(self, entity: Entity) -> Result<Q::Item<'w>, QueryEntityError> {
+    /// Where there is none, or more than one.
+    pub fn single(self) -> Result<Q::Item<'w>, QuerySingleError> {
+        let mut count = 0;
+        for found in self.matches.as_slice() {
+            let chunks = &self.source.archetypes[found.archetype].chunks;
+            for chunk in 0..chunks.used_count() {
+                count += self.rows_of(found, chunk).count(chunks.len(chunk));
+                if count > 1 {
+                    return Err(QuerySingleError::SeveralRows);
+                }
+            }
+        }
+        self.first().ok_or(QuerySingleError::NoRow)
+    }
+
+    /// The rows in the order of a key, which is asked of each row once. Rows with equal keys come in
+    /// the order of the query.
+    ///
+    /// It keeps all rows and keys in memory while it sorts them.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Initiative(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch([2, 3, 1].map(Initiative));
+    /// let order = world.query::<&Initiative>().sorted_by_key(|initiative| initiative.0);
+    /// assert!(order.map(|initiative| initiative.0).eq([1, 2, 3]));
+    /// ```
+    pub fn sorted_by_key<K: Ord>(
+        self,
+        mut key: impl FnMut(&Q::Item<'w>) -> K,
+    ) -> impl Iterator<Item = Q::Item<'w>> {
+        let mut rows: Vec<(K, Q::Item<'w>)> =
+            self.into_iter().map(|item| (key(&item), item)).collect();
+        rows.sort_by(|(left, _), (right, _)| left.cmp(right));
+        rows.into_iter().map(|(_, item)| item)
+    }
+
+    /// Opens every chunk that has rows to visit, and says which rows these are and how long the
+    /// chunk is. The right of the query goes to whoever keeps what was opened.
+    pub(super) fn settle(self, mut keep: impl FnMut(Q::Fetch<'w>, &Rows, usize)) {
+        for found in self.matches.as_slice() {
+            let chunks = &self.source.archetypes[found.archetype].chunks;
+            for chunk in 0..chunks.used_count() {
+                let rows = self.rows_of(found, chunk);
+                if !matches!(rows, Rows::None) {
+                    let fetch = Q::fetch(&found.query, chunks, chunk, self.source.moment);
+                    keep(fetch, &rows, chunks.len(chunk));
+                }
+            }
+        }
+    }
+
+    /// Where the row of an entity is, if it matches: the place of its match, and its address.
+    #[inline]
+    pub(super) fn find(&self, entity: Entity) -> Result<(usize, RowAddress), QueryEntityError> {
         let location = self.source.locate(entity).ok_or(NoSuchEntity(entity))?;
         let matches = self.matches.as_slice();
         let index = location.archetype.index();
         let found = matches
             .binary_search_by_key(&index, |found| found.archetype)
             .map_err(|_| QueryEntityError::NotMatching(entity))?;
-        let archetype = &self.source.archetypes[index];
-        let (chunk, moment) = (location.address.chunk, self.source.moment);
-        // SAFETY: the query holds the right and is consumed.
-        let opened = unsafe { open::<Q, F>(archetype, &matches[found], chunk, 0, moment) };
-        opened
-            .and_then(|chunk| chunk.into_row(location.address.row))
-            .ok_or(QueryEntityError::NotMatching(entity))
+        let RowAddress { chunk, row } = location.address;
+        let len = self.source.archetypes[index].chunks.len(chunk);
+        if self.rows_of(&matches[found], chunk).contains(row, len) {
+            Ok((found, location.address))
+        } else {
+            Err(QueryEntityError::NotMatching(entity))
+        }
     }
 
-    /// The one entity that matches; `None` where there is none, or more than one.
-    #[must_use]
-    pub fn single(self) -> Option<Q::Item<'w>> {
-        if self.count() == 1 { self.into_iter().next() } else { None }
+    /// Opens the chunk of a row.
+    #[inline]
+    pub(super) fn open_place(&self, (found, address): (usize, RowAddress)) -> Q::Fetch<'w> {
+        let found = &self.matches.as_slice()[found];
+        let chunks = &self.source.archetypes[found.archetype].chunks;
+        Q::fetch(&found.query, chunks, address.chunk, self.source.moment)
     }
 
     /// The chunks as units of work for several threads. The scratch keeps its memory for the
@@ -244,6 +315,15 @@ impl<'a, Q: QueryData, F: QueryFilter> IntoIterator for &'a mut Query<'_, Q, F> 
 
     fn into_iter(self) -> RowIter<'a, Q, F> {
         self.reborrow().into_iter()
+    }
+}
+
+impl<'a, Q: ReadOnly, F: QueryFilter> IntoIterator for &'a Query<'_, Q, F> {
+    type Item = Q::Item<'a>;
+    type IntoIter = RowIter<'a, Q, F>;
+
+    fn into_iter(self) -> RowIter<'a, Q, F> {
+        self.iter()
     }
 }
 

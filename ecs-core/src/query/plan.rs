@@ -187,3 +187,72 @@ pub(crate) fn matches_once<Q: QueryData, F: QueryFilter>(
     parts.extend::<Q, F>(archetypes);
     parts.matches
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::data::Sealed;
+    use super::*;
+    use crate::mask::Rows;
+    use crate::storage::Chunks;
+    use crate::world::World;
+    use core::cell::Cell;
+
+    std::thread_local! {
+        static LOOKS: Cell<usize> = const { Cell::new(0) };
+    }
+
+    /// Lets everything pass, and counts the archetypes that it is asked about.
+    struct Counting;
+
+    impl Sealed for Counting {}
+
+    impl QueryFilter for Counting {
+        type State = ();
+        type Slots = ();
+
+        fn state(_ids: &mut IdSource<'_>) {}
+
+        fn access((): &(), _access: &mut Access) {}
+
+        fn slots((): &(), _archetype: &Archetype) -> Option<()> {
+            LOOKS.set(LOOKS.get() + 1);
+            Some(())
+        }
+
+        fn rows((): &(), _chunks: &Chunks, _chunk: usize, _since: u64, _rows: &mut Rows) {}
+    }
+
+    struct A;
+    impl crate::component::Component for A {}
+    struct B;
+    impl crate::component::Component for B {}
+
+    fn looks_during(act: impl FnOnce()) -> usize {
+        let before = LOOKS.get();
+        act();
+        LOOKS.get() - before
+    }
+
+    #[test]
+    fn a_plan_looks_at_each_archetype_once() {
+        let mut world = World::new();
+        let mut plan = world.plan::<(), Counting>();
+        let ask = |world: &mut World, plan: &mut QueryPlan<(), Counting>| {
+            looks_during(|| {
+                let cell = world.cell();
+                assert!(cell.query(plan).is_ok());
+            })
+        };
+        let cached =
+            |world: &mut World| looks_during(|| _ = world.query_filtered::<(), Counting>().count());
+        assert_eq!((ask(&mut world, &mut plan), cached(&mut world)), (1, 1), "the empty one");
+        _ = world.spawn(A);
+        let two = world.spawn((A, B));
+        assert_eq!((ask(&mut world, &mut plan), cached(&mut world)), (2, 2));
+        assert!(world.despawn(two).is_ok());
+        _ = world.spawn((B, A));
+        assert_eq!((ask(&mut world, &mut plan), cached(&mut world)), (0, 0));
+        _ = world.spawn(B);
+        assert_eq!((ask(&mut world, &mut plan), cached(&mut world)), (1, 1));
+    }
+}

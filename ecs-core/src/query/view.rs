@@ -8,10 +8,12 @@ use super::access::{Access, BorrowGuard};
 use super::chunk::Source;
 use super::column::RowRight;
 use super::data::{EnabledMut, QueryData, ReadOnly};
+use super::entities::find_each;
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource, Registry};
 use crate::entity::Entity;
-use crate::error::{NoSuchEntity, QueryEntityError};
+use crate::error::{NoSuchEntity, QueryEntityError, QueryManyError};
+use crate::storage::{Chunks, RowAddress};
 
 /// A view of one world, worked out once and kept: where the columns are, by archetype.
 ///
@@ -95,13 +97,16 @@ impl<Q: QueryData> fmt::Debug for View<'_, Q> {
     }
 }
 
-/// The chunk and the row of one entity, if it has what `slots` say.
+/// The chunks that one entity is in, where its components are in them, and its row.
+type Found<'a, Q> = (&'a Chunks, &'a <Q as QueryData>::Slots, RowAddress);
+
+/// Where one entity is, if it has what `slots` say.
 #[inline]
-pub(crate) fn opened<'a, Q: QueryData>(
+fn found<'a, Q: QueryData>(
     source: Source<'a>,
-    slots: &[Option<Q::Slots>],
+    slots: &'a [Option<Q::Slots>],
     entity: Entity,
-) -> Result<(Q::Fetch<'a>, usize), QueryEntityError> {
+) -> Result<Found<'a, Q>, QueryEntityError> {
     let location = source.locate(entity).ok_or(NoSuchEntity(entity))?;
     let index = location.archetype.index();
     let Some(Some(slots)) = slots.get(index) else {
@@ -109,8 +114,18 @@ pub(crate) fn opened<'a, Q: QueryData>(
     };
     let chunks = &source.archetypes[index].chunks;
     debug_assert!(location.address.row < chunks.len(location.address.chunk), "a location is a row");
-    let fetch = Q::lookup(slots, chunks, location.address.chunk, source.moment);
-    Ok((fetch, location.address.row))
+    Ok((chunks, slots, location.address))
+}
+
+/// The chunk and the row of one entity, if it has what `slots` say.
+#[inline]
+pub(crate) fn opened<'a, Q: QueryData>(
+    source: Source<'a>,
+    slots: &'a [Option<Q::Slots>],
+    entity: Entity,
+) -> Result<(Q::Fetch<'a>, usize), QueryEntityError> {
+    let (chunks, slots, address) = found::<Q>(source, slots, entity)?;
+    Ok((Q::lookup(slots, chunks, address.chunk, source.moment), address.row))
 }
 
 impl<'w, Q: QueryData> View<'w, Q> {
@@ -174,6 +189,34 @@ impl<'w, Q: QueryData> View<'w, Q> {
         // and is borrowed exclusively for as long as the item is used.
         let right = unsafe { RowRight::new(row) };
         Ok(Q::item(&fetch, right))
+    }
+}
+
+impl<Q: QueryData> View<'_, Q> {
+    /// The components of several entities, all at once.
+    ///
+    /// # Errors
+    /// Where one of them is not in the world, lacks a component, or comes twice. Nothing counts as
+    /// written then.
+    pub fn get_many_mut<const N: usize>(
+        &mut self,
+        entities: [Entity; N],
+    ) -> Result<[Q::Item<'_>; N], QueryManyError> {
+        let view = &*self;
+        let places = find_each(entities, |entity| found::<Q>(view.source, view.slots(), entity))?;
+        Ok(places.map(|(chunks, slots, address)| {
+            let fetch = Q::lookup(slots, chunks, address.chunk, view.source.moment);
+            // SAFETY: the rows of live entities (I-1), which are different (I-15); the view holds
+            // the right, and is borrowed exclusively for as long as the items are used.
+            let right = unsafe { RowRight::new(address.row) };
+            Q::item(&fetch, right)
+        }))
+    }
+
+    /// Whether this entity is alive and has what the view looks at, enabled or not.
+    #[must_use]
+    pub fn contains(&self, entity: Entity) -> bool {
+        found::<Q>(self.source, self.slots(), entity).is_ok()
     }
 }
 

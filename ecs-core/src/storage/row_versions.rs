@@ -69,11 +69,10 @@ impl Default for Group {
 }
 
 impl Group {
-    /// Enters rows that were just stamped with a version above their own.
+    /// Enters rows that are stamped with the version of this moment, which is not below `newest`.
     #[inline]
-    fn mark(&self, bits: u64, moment: Moment) {
+    fn mark(&self, newest: u64, bits: u64, moment: Moment) {
         let version = moment.version;
-        let newest = self.newest.load(Ordering::Relaxed);
         if version > newest {
             self.newest.store(version, Ordering::Relaxed);
             // Nobody is going to ask about less than what is there: begin a new mask. Not where
@@ -85,9 +84,15 @@ impl Group {
                 return;
             }
         }
+        self.add(bits, moment);
+    }
+
+    /// Adds rows to the mask.
+    #[inline]
+    fn add(&self, bits: u64, moment: Moment) {
         // Those who share a moment store the same.
-        if version < self.low.load(Ordering::Relaxed) {
-            self.low.store(version, Ordering::Relaxed);
+        if moment.version < self.low.load(Ordering::Relaxed) {
+            self.low.store(moment.version, Ordering::Relaxed);
         }
         if moment.shared {
             _ = self.mask.fetch_or(bits, Ordering::Relaxed);
@@ -126,10 +131,24 @@ impl Stamps {
     /// Stamps a row. One that was stamped later stays as it is.
     #[inline]
     pub(crate) fn mark(&self, row: usize, moment: Moment) {
+        let (stamp, group) = (&self.rows[row], &self.groups[row / GROUP]);
+        let newest = group.newest.load(Ordering::Relaxed);
+        if moment.version < newest {
+            self.mark_late(row, moment);
+            return;
+        }
+        // No look at the stamp, which is far from anything else that is touched here.
+        stamp.store(moment.version, Ordering::Relaxed);
+        group.mark(newest, 1 << (row % GROUP), moment);
+    }
+
+    /// Stamps a row of a group in which rows have been stamped later: a turn that comes late.
+    #[cold]
+    fn mark_late(&self, row: usize, moment: Moment) {
         let stamp = &self.rows[row];
         if stamp.load(Ordering::Relaxed) < moment.version {
             stamp.store(moment.version, Ordering::Relaxed);
-            self.groups[row / GROUP].mark(1 << (row % GROUP), moment);
+            self.groups[row / GROUP].add(1 << (row % GROUP), moment);
         }
     }
 
@@ -138,16 +157,16 @@ impl Stamps {
         let mut start = rows.start;
         while start < rows.end {
             let end = rows.end.min((start / GROUP + 1) * GROUP);
-            let mut bits = 0;
-            for row in start..end {
-                let stamp = &self.rows[row];
-                if stamp.load(Ordering::Relaxed) < moment.version {
+            let group = &self.groups[start / GROUP];
+            let newest = group.newest.load(Ordering::Relaxed);
+            if moment.version < newest {
+                (start..end).for_each(|row| self.mark_late(row, moment));
+            } else {
+                for stamp in &self.rows[start..end] {
                     stamp.store(moment.version, Ordering::Relaxed);
-                    bits |= 1 << (row % GROUP);
                 }
-            }
-            if bits != 0 {
-                self.groups[start / GROUP].mark(bits, moment);
+                let bits = u64::MAX >> (GROUP - (end - start)) << (start % GROUP);
+                group.mark(newest, bits, moment);
             }
             start = end;
         }

@@ -59,6 +59,12 @@ impl<Q: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Query<'_,
 }
 
 impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
+    /// The query as ecs-core has it, for what it can do beyond walking: several entities at once,
+    /// combinations, sorted rows, and others. It asks what is new since the system ran last.
+    pub fn query(&mut self) -> ecs_core::Query<'_, Q, F> {
+        self.inner.query()
+    }
+
     /// Calls `f` with every row, on this thread.
     #[inline]
     pub fn for_each<'q>(&'q mut self, f: impl FnMut(Q::Item<'q>)) {

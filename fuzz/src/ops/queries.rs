@@ -216,7 +216,7 @@ macro_rules! look {
         let count = query().count();
         assert_eq!(rows.len(), count, "count() is not the number of rows");
         assert_eq!(query().is_empty(), rows.is_empty());
-        assert_eq!(query().single().is_some(), rows.len() == 1);
+        assert_eq!(query().single().is_ok(), rows.len() == 1);
 
         let mut by_entity = rows.clone();
         by_entity.sort_unstable();

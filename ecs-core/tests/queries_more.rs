@@ -1,0 +1,367 @@
+//! Filters that combine, data that ignores bits, and rows that are asked for by name or together.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ecs_core::prelude::*;
+use ecs_core::{NoSuchEntity, QueryData, QueryEntityError, QueryManyError, QuerySingleError};
+use ecs_core::{flat, flat_mut};
+
+#[derive(Component, Debug, PartialEq)]
+struct A(u64);
+#[derive(Component, Debug, PartialEq)]
+#[component(tracked)]
+struct B(u64);
+#[derive(Component, Debug, PartialEq)]
+#[component(enableable)]
+struct Lamp(u64);
+#[derive(Component)]
+#[component(enableable)]
+struct Bell;
+
+/// A hundred of each of four kinds; every third lamp and every fourth bell is switched off.
+fn world() -> (World, Vec<Entity>) {
+    let mut world = World::new();
+    let mut all = world.spawn_batch((0..100).map(|i| (A(i),)));
+    all.extend(world.spawn_batch((100..200).map(|i| (A(i), Lamp(i)))));
+    all.extend(world.spawn_batch((200..300).map(|i| (A(i), Bell, B(i)))));
+    all.extend(world.spawn_batch((300..400).map(|i| (A(i), Lamp(i), Bell, B(i)))));
+    for (index, &entity) in all.iter().enumerate() {
+        if index % 3 == 0 {
+            _ = world.set_enabled::<Lamp>(entity, false);
+        }
+        if index % 4 == 0 {
+            _ = world.set_enabled::<Bell>(entity, false);
+        }
+    }
+    (world, all)
+}
+
+/// Whether the lamp, and the bell, of the entity with this number is there and on.
+fn lamp(index: u64) -> bool {
+    (index / 100 == 1 || index / 100 == 3) && index % 3 != 0
+}
+
+fn bell(index: u64) -> bool {
+    index / 100 >= 2 && index % 4 != 0
+}
+
+macro_rules! check {
+    ($filter:ty, $expected:expr) => {{
+        let (mut world, all) = world();
+        let expected: fn(u64) -> bool = $expected;
+        let numbers: Vec<u64> = (0..400).filter(|&index| expected(index)).collect();
+        let mut query = world.query_filtered::<(Entity, &A), $filter>();
+        let found: Vec<u64> = query.iter().map(|(_, a)| a.0).collect();
+        assert_eq!(found, numbers);
+        assert_eq!(query.count(), numbers.len());
+        for (index, &entity) in (0..).zip(&all) {
+            assert_eq!(query.contains(entity), expected(index), "{index}");
+            assert_eq!(query.get(entity).is_ok(), expected(index), "{index}");
+        }
+        let mut walked = Vec::new();
+        query.for_each(|(_, a)| walked.push(a.0));
+        assert_eq!(walked, numbers);
+    }};
+}
+
+#[test]
+fn one_of_several_filters_is_enough() {
+    check!(Or<(With<Lamp>, With<Bell>)>, |i| lamp(i) || bell(i));
+    check!(Or<(With<Lamp>,)>, lamp);
+    check!(Or<(Disabled<Lamp>, With<Bell>)>, |i| (i / 100 % 2 == 1 && i % 3 == 0) || bell(i));
+    check!(Or<(Without<Lamp>, Without<Bell>)>, |i| !lamp(i) || !bell(i));
+    check!(Or<(Present<Bell>, ())>, |_| true);
+}
+
+#[test]
+fn filters_nest() {
+    check!((With<Lamp>, Or<(With<Bell>, Without<B>)>), |i| lamp(i) && (bell(i) || i < 200));
+    check!(Or<((With<Lamp>, With<Bell>), (Without<Lamp>, Without<Bell>))>, |i| lamp(i) == bell(i));
+    check!(((With<Lamp>,), ((Without<Bell>,),)), |i| lamp(i) && !bell(i));
+    check!(Or<(Or<(With<Lamp>, With<Bell>)>, With<B>)>, |i| lamp(i) || bell(i) || i >= 200);
+}
+
+#[test]
+fn what_a_filter_passes_over_its_negation_finds() {
+    check!(Not<With<Lamp>>, |i| !lamp(i));
+    check!(Not<Without<Lamp>>, lamp);
+    check!(Not<Disabled<Lamp>>, |i| i / 100 % 2 == 0 || i % 3 != 0);
+    check!(Not<Not<With<Bell>>>, bell);
+    check!(Not<Or<(With<Lamp>, With<Bell>)>>, |i| !lamp(i) && !bell(i));
+    check!(Not<(With<Lamp>, With<Bell>)>, |i| !(lamp(i) && bell(i)));
+    check!(Not<()>, |_| false);
+    check!((With<Bell>, Not<With<B>>), |_| false);
+}
+
+#[test]
+fn changed_and_added_take_part_in_logic() {
+    let (mut world, all) = world();
+    let before = world.version();
+    world.get_mut::<B>(all[205]).expect("it has one").0 = 0;
+    world.insert(all[7], B(7)).expect("alive");
+    let found = |world: &mut World| -> (usize, usize, usize) {
+        let or = world.query_filtered::<(), Or<(Changed<B>, With<Lamp>)>>().since(before).count();
+        let not = world.query_filtered::<&B, Not<Changed<B>>>().since(before).count();
+        let added = world.query_filtered::<&B, (Changed<B>, Not<Added<B>>)>().since(before);
+        (or, not, added.count())
+    };
+    let lamps = (0..400).filter(|&index| lamp(index)).count();
+    assert_eq!(found(&mut world), (lamps + 2, 199, 1));
+}
+
+#[test]
+fn present_data_hands_out_what_is_switched_off() {
+    let (mut world, all) = world();
+    assert_eq!(world.query::<Present<&Lamp>>().count(), 200);
+    let sum: u64 = world.query::<Present<&Lamp>>().map(|lamp| lamp.0).sum();
+    assert_eq!(sum, (100..200).chain(300..400).sum());
+    let both = world.query::<(&A, Option<&Lamp>, Option<Present<&Lamp>>)>();
+    let (on, there) = both
+        .map(|(_, on, there)| (on.is_some(), there.is_some()))
+        .fold((0, 0), |(on, there), (is_on, is_there)| {
+            (on + u32::from(is_on), there + u32::from(is_there))
+        });
+    assert_eq!((on, there), (133, 200));
+    world.query::<Present<&mut Lamp>>().for_each_chunk(|lamps| {
+        lamps.iter_mut().for_each(|lamp| lamp.0 = 1);
+    });
+    assert_eq!(world.get::<Lamp>(all[102]), Ok(&Lamp(1)), "which is switched off");
+    assert_eq!(world.query::<Present<(&Lamp, &Bell)>>().count(), 100);
+    assert_eq!(world.query::<(Present<&Lamp>, &Bell)>().count(), 75);
+    assert_eq!(world.query_filtered::<Present<&Lamp>, Disabled<Lamp>>().count(), 67);
+}
+
+fn refusal(make: impl FnOnce()) -> Option<String> {
+    let panic = catch_unwind(AssertUnwindSafe(make)).err()?;
+    Some(panic.downcast_ref::<String>().cloned().unwrap_or_default())
+}
+
+fn is_refused<Q: QueryData>() -> bool {
+    let by_query = refusal(|| _ = world().0.query::<Q>().count());
+    let by_plan = refusal(|| drop(world().0.plan::<Q, ()>()));
+    let by_view = refusal(|| drop(world().0.view::<Q>()));
+    assert_eq!(by_query.is_some(), by_plan.is_some());
+    assert_eq!(by_query.is_some(), by_view.is_some());
+    by_query.is_some_and(|message| message.contains("twice"))
+}
+
+#[test]
+fn whatever_wraps_it_a_component_is_not_asked_for_twice_if_once_to_write() {
+    macro_rules! each {
+        ($($write:ty),*; $all:tt) => { $(each!(@ $write; $all);)* };
+        (@ $write:ty; ($($other:ty),*)) => {
+            $(
+                assert!(is_refused::<($write, $other)>());
+                assert!(is_refused::<($other, $write)>());
+                assert!(is_refused::<($other, (Entity, ($write,)))>());
+            )*
+        };
+    }
+    each!(
+        &mut B, Option<&mut B>, Present<&mut B>, Mut<'_, B>, Option<Mut<'_, B>>,
+        Present<Option<Mut<'_, B>>>, (&A, &mut B), Present<(&A, &mut B)>;
+        (&B, &mut B, Option<&B>, Present<&B>, Ref<'_, B>, Mut<'_, B>, Option<Present<Ref<'_, B>>>,
+        (&Lamp, Present<&mut B>))
+    );
+    assert!(!is_refused::<(&B, Ref<'_, B>, Option<&B>, Present<&B>, &mut A)>());
+    assert!(!is_refused::<(&mut B, Enabled<Lamp>, EnabledMut<Lamp>, Present<&mut Lamp>)>());
+}
+
+#[test]
+fn a_filter_of_versions_goes_with_a_writer_and_a_cell_allows_it() {
+    let (mut world, _) = world();
+    let mut changed = world.plan::<(Entity, &mut B), Changed<B>>();
+    let mut asking = world.plan::<Entity, Changed<B>>();
+    let cell = world.cell();
+    let writing = cell.query(&mut changed).expect("no contradiction");
+    assert_eq!(cell.query(&mut asking).expect("it looks at versions only").count(), 200);
+    drop(writing);
+}
+
+#[test]
+fn several_entities_are_handed_out_at_once() {
+    let (mut world, all) = world();
+    let mut query = world.query::<(&A, &mut B)>();
+    let [(first, _), (_, second), (_, third)] =
+        query.get_many_mut([all[399], all[200], all[300]]).expect("different, and they match");
+    assert_eq!((first.0, second.0, third.0), (399, 200, 300));
+    std::mem::swap(second, third);
+    assert_eq!(query.get_many_mut::<0>([]).map(|none| none.len()), Ok(0));
+    assert_eq!(world.get::<B>(all[200]), Ok(&B(300)));
+    let mut view = world.view::<&mut B>();
+    let [one, two] = view.get_many_mut([all[201], all[200]]).expect("different");
+    std::mem::swap(one, two);
+    drop(view);
+    assert_eq!(world.get::<B>(all[201]), Ok(&B(300)));
+}
+
+#[test]
+fn of_several_entities_one_bad_one_spoils_all_and_nothing_counts_as_written() {
+    let (mut world, all) = world();
+    let gone = all[350];
+    world.despawn(gone).expect("alive");
+    let before = world.version();
+    let cases = [
+        ([all[200], all[201], all[200]], QueryManyError::Repeated(all[200])),
+        ([all[200], gone, all[201]], QueryManyError::NoSuchEntity(NoSuchEntity(gone))),
+        ([all[200], all[201], all[0]], QueryManyError::NotMatching(all[0])),
+    ];
+    for (entities, expected) in cases {
+        let error = world.query::<&mut B>().get_many_mut(entities).expect_err("one is bad");
+        assert_eq!(error, expected);
+        let error = world.view::<&mut B>().get_many_mut(entities).expect_err("one is bad");
+        assert_eq!(error, expected);
+        assert!(!expected.to_string().is_empty());
+    }
+    assert_eq!(world.query_filtered::<(), Changed<B>>().since(before).count(), 0);
+    // A switched off component does not match a query; a view does not mind.
+    let dark = all[102];
+    let error = world.query::<&mut Lamp>().get_many_mut([dark]).expect_err("switched off");
+    assert_eq!(error, QueryManyError::NotMatching(dark));
+    assert!(world.view::<&mut Lamp>().get_many_mut([dark]).is_ok());
+    assert!(world.view::<&Lamp>().contains(dark) && !world.view::<&Lamp>().contains(gone));
+}
+
+#[test]
+fn a_reading_query_is_asked_for_many_entities_any_number_of_times() {
+    let (mut world, all) = world();
+    let query = world.query::<&B>();
+    let wanted = [all[200], all[0], all[399], all[200]];
+    let found: Vec<&B> = query.iter_many(wanted).collect();
+    assert_eq!(found, [&B(200), &B(399), &B(200)]);
+    assert_eq!(query.iter().count(), 200);
+    assert_eq!((&query).into_iter().map(|b| b.0).sum::<u64>(), (200..400).sum());
+}
+
+#[test]
+fn first_and_single_say_what_there_is() {
+    let (mut world, all) = world();
+    assert_eq!(world.query::<&Lamp>().first(), Some(&Lamp(100)));
+    assert_eq!(world.query_filtered::<&A, (With<Lamp>, With<B>, Not<()>)>().first(), None);
+    let error = world.query::<&Lamp>().single().expect_err("there are many");
+    assert_eq!(error, QuerySingleError::SeveralRows);
+    assert!(!error.to_string().is_empty());
+    let before = world.version();
+    assert!(world.query::<&mut B>().single().is_err());
+    assert_eq!(world.query_filtered::<(), Changed<B>>().since(before).count(), 0);
+    world.get_mut::<B>(all[300]).expect("it has one").0 = 5;
+    let single = world.query_filtered::<&B, Changed<B>>().since(before).single();
+    assert_eq!(single, Ok(&B(5)));
+}
+
+#[test]
+fn sorted_rows_come_by_key_and_equal_ones_in_their_order() {
+    let (mut world, _) = world();
+    let keys = |row: &(&A, &mut B)| std::cmp::Reverse(row.0.0 % 10);
+    let order: Vec<u64> = world
+        .query::<(&A, &mut B)>()
+        .sorted_by_key(keys)
+        .map(|(a, b)| {
+            b.0 += 1;
+            a.0
+        })
+        .collect();
+    let mut expected: Vec<u64> = (200..400).collect();
+    expected.sort_by_key(|number| std::cmp::Reverse(number % 10));
+    assert_eq!(order, expected);
+}
+
+#[test]
+fn every_combination_comes_once_across_chunks_and_archetypes() {
+    let mut world = World::new();
+    drop(world.spawn_batch((0..30).map(|i| (A(i),))));
+    drop(world.spawn_batch((30..60).map(|i| (A(i), Bell))));
+    let pairs: Vec<[u64; 2]> =
+        world.query::<&A>().combinations().map(|pair| pair.map(|a: &A| a.0)).collect();
+    let expected: Vec<[u64; 2]> =
+        (0..60).flat_map(|left| (left + 1..60).map(move |right| [left, right])).collect();
+    assert_eq!(pairs, expected);
+    assert_eq!(world.query::<&A>().combinations::<3>().count(), 60 * 59 * 58 / 6);
+    assert_eq!(world.query_filtered::<&A, Not<()>>().combinations::<2>().count(), 0);
+    assert_eq!(world.query::<&B>().combinations::<1>().count(), 0);
+}
+
+#[test]
+fn combinations_are_lent_to_be_written() {
+    let mut world = World::new();
+    let all = world.spawn_batch((0..40).map(|i| (A(i), B(0))));
+    let before = world.version();
+    let mut pairs = world.query::<(&A, &mut B)>().combinations_mut();
+    let mut count = 0;
+    while let Some([(left, left_sum), (right, right_sum)]) = pairs.fetch_next() {
+        left_sum.0 += right.0;
+        right_sum.0 += left.0;
+        count += 1;
+    }
+    assert!(pairs.fetch_next().is_none());
+    drop(pairs);
+    assert_eq!(count, 40 * 39 / 2);
+    let total: u64 = (0..40).sum();
+    assert!(world.query::<(&A, &B)>().into_iter().all(|(a, b)| b.0 == total - a.0));
+    assert_eq!(world.query_filtered::<(), Changed<B>>().since(before).count(), all.len());
+}
+
+#[test]
+fn which_rows_combine_is_settled_whatever_becomes_of_their_bits() {
+    let (mut world, _) = world();
+    let lit = world.query::<&Lamp>().count();
+    let mut pairs = world.query_filtered::<EnabledMut<Lamp>, With<Lamp>>().combinations_mut();
+    let mut count = 0;
+    while let Some([mut left, mut right]) = pairs.fetch_next() {
+        left.set(false);
+        right.set(false);
+        count += 1;
+    }
+    drop(pairs);
+    assert_eq!(count, lit * (lit - 1) / 2);
+    assert_eq!(world.query::<&Lamp>().count(), 0);
+}
+
+#[test]
+fn a_panic_among_rows_leaves_the_world_in_order() {
+    let (mut world, all) = world();
+    let panics = |f: &mut dyn FnMut()| assert!(catch_unwind(AssertUnwindSafe(f)).is_err());
+    panics(&mut || {
+        drop(world.query::<&mut B>().sorted_by_key(|b| {
+            assert!(b.0 < 300, "a key");
+            b.0
+        }));
+    });
+    panics(&mut || {
+        let mut pairs = world.query::<&mut B>().combinations_mut::<2>();
+        while let Some([left, _]) = pairs.fetch_next() {
+            left.0 = 1;
+            assert!(left.0 == 0, "a visit");
+        }
+    });
+    panics(&mut || {
+        let wanted = [200_usize, 201, 1000].map(|index| (index, &all));
+        let query = world.query::<&B>();
+        assert!(query.iter_many(wanted.into_iter().map(|(index, all)| all[index])).count() < 9);
+    });
+    world.check().expect("consistent");
+    assert_eq!(world.query::<&mut B>().count(), 200);
+}
+
+#[test]
+fn slices_are_flat_where_their_values_are_numbers() {
+    assert_eq!(flat::<u32>(&[[1_u32, 2], [3, 4]]), [1, 2, 3, 4]);
+    assert_eq!(flat::<f32>(&[[0_u8; 0]; 3]), [0.0_f32; 0]);
+    let mut values = [[1.0_f32, 2.0], [3.0, 4.0]];
+    flat_mut::<f32>(&mut values).iter_mut().for_each(|number| *number *= 2.0);
+    assert_eq!(values.map(|[x, y]| x + y).map(f32::to_bits), [6.0_f32, 14.0].map(f32::to_bits));
+    assert!(flat_mut::<u64>(&mut [[0_u8; 0]; 3]).is_empty());
+    let odd = catch_unwind(|| flat::<u64>(&[[1_u32; 3]; 1]).len());
+    assert!(odd.is_err(), "three halves are no number");
+}
+
+#[test]
+fn an_entity_that_does_not_match_is_told_apart_from_one_that_is_gone() {
+    let (mut world, all) = world();
+    world.despawn(all[399]).expect("alive");
+    let mut query = world.query::<&B>();
+    assert_eq!(query.get(all[0]), Err(QueryEntityError::NotMatching(all[0])));
+    let gone = Err(QueryEntityError::NoSuchEntity(NoSuchEntity(all[399])));
+    assert_eq!(query.get(all[399]), gone);
+    assert!(query.contains(all[398]) && !query.contains(all[399]));
+}
