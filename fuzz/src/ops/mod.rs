@@ -85,6 +85,17 @@ pub(crate) enum Op {
         buffer: u8,
         drop: bool,
     },
+    /// Remembers the version of the world, to ask later what has changed since.
+    Mark,
+    /// Exchanges what three entities have of one component, all at once.
+    Rotate {
+        who: [Who; 3],
+        view: bool,
+    },
+    /// Adds up the values of all pairs of a few rows.
+    Pair {
+        value: u8,
+    },
     /// Rarely meant: only where `sure` is small.
     Clear {
         sure: u8,

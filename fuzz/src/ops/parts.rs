@@ -176,7 +176,7 @@ pub(crate) struct Active;
 tag!(Active);
 
 #[derive(Component, Clone, Copy, NoUninit)]
-#[component(enableable)]
+#[component(enableable, tracked)]
 #[repr(C)]
 pub(crate) struct Fuel([u16; 3]);
 

@@ -2,8 +2,8 @@
 
 use arbitrary::Arbitrary;
 use ecs_core::{
-    Disabled, Enabled, EnabledMut, Entity, ParallelScratch, Present, QueryData, With, Without,
-    World,
+    Added, Changed, Disabled, Enabled, EnabledMut, Entity, Not, Or, ParallelScratch, Present,
+    QueryData, With, Without, World,
 };
 
 use super::model::{Holding, Model};
@@ -198,6 +198,89 @@ fn change_holding(held: &mut Holding, change: Change, value: u64) -> Option<()> 
         }
     }
     Some(())
+}
+
+/// Exchanges the fuels of three entities; whether they could be had all at once.
+pub(crate) fn rotate_in_world(world: &mut World, entities: [Entity; 3], view: bool) -> bool {
+    let rotate = |[a, b, c]: [&mut Fuel; 3]| {
+        std::mem::swap(a, b);
+        std::mem::swap(b, c);
+    };
+    if view {
+        world.view::<&mut Fuel>().get_many_mut(entities).map(rotate).is_ok()
+    } else {
+        world.query::<&mut Fuel>().get_many_mut(entities).map(rotate).is_ok()
+    }
+}
+
+/// The same in the model.
+pub(crate) fn rotate_in_model(model: &mut Model, entities: [Entity; 3], view: bool) -> bool {
+    let [a, b, c] = entities;
+    let fuel = |entity: Entity| {
+        let holding = model.entities.get(&entity)?;
+        if view { holding.get(Kind::Fuel) } else { holding.enabled(Kind::Fuel) }
+    };
+    let fuels = entities.map(fuel);
+    let [Some(first), Some(second), Some(third)] = fuels else { return false };
+    if a == b || b == c || a == c {
+        return false;
+    }
+    for (entity, value) in [(a, second), (b, third), (c, first)] {
+        if let Some(holding) = model.entities.get_mut(&entity) {
+            holding.set(Kind::Fuel, value);
+        }
+    }
+    true
+}
+
+/// Lets every pair of fuels have one part of the other; returns how many pairs there were.
+pub(crate) fn pair_in_world(world: &mut World, value: u64) -> usize {
+    let mut pairs = world.query::<&mut Fuel>().combinations_mut();
+    let mut count = 0;
+    while let Some([left, right]) = pairs.fetch_next() {
+        left.set(value);
+        right.set(value);
+        count += 1;
+    }
+    drop(pairs);
+    assert_eq!(world.query::<&Fuel>().combinations::<2>().count(), count);
+    count
+}
+
+/// The same in the model.
+pub(crate) fn pair_in_model(model: &mut Model, value: u64) -> usize {
+    let fuelled = |held: &&mut Holding| held.enabled(Kind::Fuel).is_some();
+    let mut fuelled: Vec<&mut Holding> = model.entities.values_mut().filter(fuelled).collect();
+    let count = fuelled.len();
+    if count > 1 {
+        fuelled.iter_mut().for_each(|held| held.set(Kind::Fuel, value));
+    }
+    count * count.saturating_sub(1) / 2
+}
+
+/// Compares what has changed since some version with what the model says.
+pub(crate) fn look_since(world: &mut World, model: &Model, version: u64, clock: u64) {
+    let expected = |said: &dyn Fn(Entity, &Holding) -> bool| -> Vec<Entity> {
+        let entities = model.entities.iter();
+        entities.filter(|(entity, held)| said(**entity, held)).map(|(&entity, _)| entity).collect()
+    };
+    macro_rules! since {
+        ($filter:ty, $said:expr) => {{
+            let query = world.query_filtered::<Entity, $filter>().since(version);
+            let mut found: Vec<Entity> = query.into_iter().collect();
+            found.sort_unstable();
+            assert_eq!(found, expected(&$said), "{} since {version}", stringify!($filter));
+        }};
+    }
+    since!(Changed<Fuel>, |entity, _held| model.is_new(entity, clock).0);
+    since!(Added<Fuel>, |entity, _held| model.is_new(entity, clock).1);
+    since!(Or<(Added<Fuel>, (Changed<Fuel>, With<Tag>))>, |entity, held: &Holding| {
+        let (changed, added) = model.is_new(entity, clock);
+        added || (changed && held.has(Kind::Tag))
+    });
+    since!((Present<Fuel>, Not<Changed<Fuel>>), |entity, held: &Holding| {
+        held.has(Kind::Fuel) && !model.is_new(entity, clock).0
+    });
 }
 
 /// How many different queries there are to look through.

@@ -16,6 +16,9 @@ use super::{Buffers, Command, Op, Way, Who};
 /// Above this, operations that make entities are passed over.
 const ENTITIES_MAX: usize = if cfg!(miri) { 40 } else { 1200 };
 const BUFFERS: usize = 3;
+const MARKS_MAX: usize = 4;
+/// Above this, there are too many pairs.
+const PAIRED_MAX: usize = 30;
 
 /// What the model expects a recorded command to do.
 struct Pending {
@@ -47,6 +50,8 @@ pub(crate) struct Run {
     recordings: Vec<Recording>,
     /// Every handle that was ever seen.
     handles: Vec<Entity>,
+    /// Versions of the world, and what the model's clock said then.
+    marks: Vec<(u64, u64)>,
 }
 
 impl Run {
@@ -62,7 +67,8 @@ impl Run {
         let bogus = [0x1_0000_0000, 0x7FFF_FFFF_FFFF_FFFF, u64::MAX];
         let mut handles: Vec<Entity> = bogus.into_iter().filter_map(Entity::from_bits).collect();
         handles.push(elsewhere);
-        Self { world, model: Model::default(), ledger: Arc::default(), recordings, handles }
+        let ledger = Arc::default();
+        Self { world, model: Model::default(), ledger, recordings, handles, marks: vec![(0, 0)] }
     }
 
     /// The entity that is meant.
@@ -124,6 +130,24 @@ impl Run {
                 self.play(index..index + 1);
             }
             Op::Forget { buffer, drop } => self.forget(usize::from(buffer) % BUFFERS, drop),
+            Op::Mark => {
+                if self.marks.len() == MARKS_MAX {
+                    _ = self.marks.remove(1);
+                }
+                self.marks.push((self.world.version(), self.model.clock));
+            }
+            Op::Rotate { who, view } => {
+                let entities = who.map(|who| self.pick(who));
+                let rotated = queries::rotate_in_world(&mut self.world, entities, view);
+                assert_eq!(rotated, queries::rotate_in_model(&mut self.model, entities, view));
+            }
+            Op::Pair { value } => {
+                if self.model.count(Kind::Fuel) <= PAIRED_MAX {
+                    let value = u64::from(value);
+                    let pairs = queries::pair_in_world(&mut self.world, value);
+                    assert_eq!(pairs, queries::pair_in_model(&mut self.model, value));
+                }
+            }
             Op::Clear { sure } => {
                 if sure < 40 {
                     self.world.clear();
@@ -209,7 +233,7 @@ impl Run {
         assert_eq!(copies.len(), count);
         for copy in copies {
             assert_eq!(copy, self.model.allocate());
-            let mut holding = original.clone();
+            let mut holding = original.copied();
             if let Some(link) = holding.0.get_mut(&Kind::Link) {
                 if link.value == prefab.to_bits() {
                     link.value = copy.to_bits();
@@ -373,6 +397,7 @@ impl Run {
 
     /// Compares everything that can be seen.
     pub(crate) fn verify(&mut self, number: usize, op: &Op) {
+        self.model.tick();
         if let Err(broken) = self.world.check() {
             panic!("after operation {number}, {op:?}: {broken}");
         }
@@ -386,6 +411,8 @@ impl Run {
             assert_eq!(self.world.contains(handle), is_alive, "{handle} after {number}, {op:?}");
         }
         queries::look(&mut self.world, &self.model, number);
+        let (version, clock) = self.marks[number % self.marks.len()];
+        queries::look_since(&mut self.world, &self.model, version, clock);
         assert_eq!(self.ledger.live(), self.expected_live(), "after {number}, {op:?}");
     }
 
