@@ -16,6 +16,9 @@ struct Place(f32);
 #[component(enableable)]
 struct Visible;
 
+/// So many that they take several chunks.
+const MANY: u16 = if cfg!(miri) { 96 } else { 3200 };
+
 /// The least and the greatest place in a chunk.
 #[derive(ChunkComponent, Clone, Copy, Debug, PartialEq)]
 struct Bounds {
@@ -81,7 +84,7 @@ fn chunks(world: &World) -> Vec<Vec<Entity>> {
 #[test]
 fn all_rows_of_a_chunk_have_its_value_and_no_others() {
     let mut world = World::new();
-    crowd(&mut world, 3000);
+    crowd(&mut world, MANY);
     let chunks = chunks(&world);
     assert!(chunks.len() >= 3);
     for (i, chunk) in (0_u16..).zip(&chunks) {
@@ -147,7 +150,7 @@ fn what_is_missing_is_an_error() {
 #[test]
 fn one_pass_works_out_all_values() {
     let mut world = World::new();
-    crowd(&mut world, 3000);
+    crowd(&mut world, MANY);
     world.spawn(Place(-1.0));
     world.update_chunk_values::<Bounds, &Place>(|bounds, places| {
         *bounds = Bounds::default();
@@ -181,19 +184,19 @@ fn the_pass_sees_enabled_rows_alone() {
 #[test]
 fn chunks_that_are_not_wanted_are_not_entered() {
     let mut world = World::new();
-    crowd(&mut world, 3000);
-    world.spawn(Place(2990.0));
+    crowd(&mut world, MANY);
+    world.spawn(Place(f32::from(MANY - 10)));
     world.update_chunk_values::<Bounds, &Place>(|bounds, places| {
         places.for_each(|&place| bounds.include(place));
     });
     let (mut asked, mut entered, mut found) = (0, 0, 0);
     let wanted = |bounds: &Bounds| {
         asked += 1;
-        bounds.high >= 2990.0
+        bounds.high >= f32::from(MANY - 10)
     };
     world.query::<&mut Place>().chunks_where(wanted, |chunk| {
         entered += 1;
-        chunk.for_each(|place| found += usize::from(place.0 >= 2990.0));
+        chunk.for_each(|place| found += usize::from(place.0 >= f32::from(MANY - 10)));
     });
     assert_eq!(asked, chunks(&world).len());
     assert!(entered < asked);
@@ -204,7 +207,7 @@ fn chunks_that_are_not_wanted_are_not_entered() {
 fn a_chunk_that_empties_drops_its_value() {
     let ledger = Ledger::default();
     let mut world = World::new();
-    let crowd: Vec<_> = (0..400).map(|i| world.spawn(Place(i as f32))).collect();
+    let crowd: Vec<_> = (0..MANY / 4).map(|i| world.spawn(Place(f32::from(i)))).collect();
     for &entity in &crowd {
         world.add_chunk_component::<Held>(entity).expect("alive");
     }
@@ -229,7 +232,7 @@ fn a_chunk_that_empties_drops_its_value() {
 fn commands_that_empty_chunks_drop_their_values() {
     let ledger = Ledger::default();
     let mut world = World::new();
-    let crowd = world.spawn_batch((0..400_u16).map(|i| Place(f32::from(i))));
+    let crowd = world.spawn_batch((0..MANY / 4).map(|i| Place(f32::from(i))));
     for &entity in &crowd {
         world.add_chunk_component::<Held>(entity).expect("alive");
     }
@@ -244,7 +247,7 @@ fn commands_that_empty_chunks_drop_their_values() {
         }
     }
     let failures = commands.play(&mut world).failures().len();
-    assert_eq!((failures, world.len()), (0, 200));
+    assert_eq!((failures, world.len()), (0, usize::from(MANY / 8)));
     world.check().expect("consistent");
     assert_eq!(ledger.live(), 0, "all have left the chunks that had values");
     assert!(world.query::<ChunkValue<Held>>().into_iter().all(|held| held.0.is_none()));
@@ -255,12 +258,12 @@ fn clear_and_the_end_of_the_world_drop_the_values() {
     for clear in [true, false] {
         let ledger = Ledger::default();
         let mut world = World::new();
-        for i in 0..300 {
+        for i in 0..u64::from(MANY / 4) {
             let entity = world.spawn(ledger.value(i));
             world.add_chunk_component::<Held>(entity).expect("alive");
         }
         world.update_chunk_values::<Held, Entity>(|held, _| held.0 = Some(ledger.value(1)));
-        assert!(ledger.live() > 300);
+        assert!(ledger.live() > usize::from(MANY / 4));
         if clear {
             world.clear();
             world.check().expect("consistent");
@@ -311,7 +314,7 @@ fn a_panicking_default_changes_nothing() {
 #[test]
 fn a_panic_in_the_pass_keeps_all_values() {
     let mut world = World::new();
-    let crowd = crowd(&mut world, 3000);
+    let crowd = crowd(&mut world, MANY);
     world.update_chunk_values::<Bounds, Entity>(|bounds, _| bounds.low = 1.0);
     let mut calls = 0;
     assert!(panics_as_planned(|| world.update_chunk_values::<Bounds, Entity>(|bounds, _| {
@@ -356,7 +359,7 @@ fn copies_are_in_chunks_that_have_a_value() {
     let mut world = World::new();
     let entity = world.spawn(Place(1.0));
     world.add_chunk_component::<Bounds>(entity).expect("alive");
-    let copies = world.instantiate(entity, 500).expect("it is Clone");
+    let copies = world.instantiate(entity, usize::from(MANY / 4)).expect("it is Clone");
     assert!(copies.iter().all(|&copy| world.chunk_value::<Bounds>(copy).is_ok()));
     world.check().expect("consistent");
 }

@@ -12,6 +12,9 @@ use ecs_core::{
 };
 use support::{Counted, Ledger, panics_as_planned};
 
+/// So many that they take several chunks, and one over when they go in three groups.
+const MANY: u16 = if cfg!(miri) { 61 } else { 1000 };
+
 #[derive(Component, Clone, Debug, PartialEq)]
 struct Number(u64);
 
@@ -32,7 +35,7 @@ fn material(name: &str) -> Material {
 #[test]
 fn entities_with_equal_values_lie_in_chunks_of_their_own() {
     let mut world = World::new();
-    let crowd = world.spawn_batch((0..1000).map(Number));
+    let crowd = world.spawn_batch((0..u64::from(MANY)).map(Number));
     for (i, &entity) in (0..).zip(&crowd) {
         world.set_shared(entity, Level(i % 3)).expect("alive");
     }
@@ -47,7 +50,10 @@ fn entities_with_equal_values_lie_in_chunks_of_their_own() {
         }
     }
     let lens = world.archetypes().iter().map(Archetype::len).filter(|&len| len > 0);
-    assert_eq!(lens.collect::<Vec<_>>(), [334, 333, 333]);
+    assert_eq!(
+        lens.collect::<Vec<_>>(),
+        [usize::from(MANY / 3) + 1, usize::from(MANY / 3), usize::from(MANY / 3)]
+    );
     for (i, &entity) in (0..).zip(&crowd) {
         assert_eq!(world.shared::<Level>(entity), Ok(&Level(i % 3)));
         assert_eq!(world.get::<Number>(entity), Ok(&Number(u64::from(i))));
