@@ -31,7 +31,7 @@ impl Location {
 /// 0 | generation    place of the row            somebody lives here
 /// 1 | generation    index of the next free      free, or a mark: RESERVED, RETIRED
 /// ```
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Slot {
     /// Of the entity that is here, or, with [`EMPTY`] set, of the next one that will be.
     generation: u32,
@@ -58,16 +58,22 @@ pub(crate) struct Entities {
     slots: Vec<Slot>,
     free_head: u32,
     live_count: usize,
+    reserved_count: usize,
 }
 
 impl Entities {
     pub(crate) const fn new() -> Self {
-        Self { slots: Vec::new(), free_head: NOBODY, live_count: 0 }
+        Self { slots: Vec::new(), free_head: NOBODY, live_count: 0, reserved_count: 0 }
     }
 
     /// How many entities are alive.
     pub(crate) fn live_count(&self) -> usize {
         self.live_count
+    }
+
+    /// Whether handles were given out whose entities are yet to come: while commands are played.
+    pub(crate) fn has_reserved(&self) -> bool {
+        self.reserved_count > 0
     }
 
     /// How many slots there are; every index of a handle is below it.
@@ -132,6 +138,7 @@ impl Entities {
         self.slots[entity.index() as usize] =
             Slot { generation: entity.generation() | EMPTY, word: RESERVED };
         self.live_count -= 1;
+        self.reserved_count += 1;
         entity
     }
 
@@ -139,6 +146,7 @@ impl Entities {
     pub(crate) fn activate(&mut self, entity: Entity, place: Place) {
         debug_assert!(self.is_reserved(entity));
         self.live_count += 1;
+        self.reserved_count -= 1;
         self.slots[entity.index() as usize] = Slot::at(entity, place);
     }
 
@@ -146,6 +154,7 @@ impl Entities {
     pub(crate) fn release(&mut self, entity: Entity) {
         debug_assert!(self.is_reserved(entity));
         self.live_count += 1;
+        self.reserved_count -= 1;
         self.slots[entity.index() as usize].generation = entity.generation();
         self.free(entity);
     }
@@ -208,11 +217,90 @@ impl Entities {
         slot.word = place.to_bits();
     }
 
+    /// The generation of each slot: of whoever is there, or will be next, or was the last.
+    pub(crate) fn generations(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
+        self.slots.iter().map(|slot| slot.generation & GENERATION_MAX)
+    }
+
+    /// The free slots, in the order in which they will be used.
+    pub(crate) fn free_list(&self) -> impl Iterator<Item = u32> + '_ {
+        let mut next = self.free_head;
+        core::iter::from_fn(move || {
+            let index = next;
+            next = self.slots.get(index as usize)?.word;
+            Some(index)
+        })
+    }
+
+    /// A table with these slots, in which nobody lives yet: those on the free list are free, and
+    /// into the others somebody is to [`move_in`](Self::move_in). `None` where no table is like
+    /// that.
+    pub(crate) fn vacant(
+        generations: impl ExactSizeIterator<Item = u32>,
+        free: impl Iterator<Item = u32>,
+    ) -> Option<Self> {
+        if generations.len() > INDEX_END as usize {
+            return None;
+        }
+        let slots = generations.map(|generation| {
+            let is_valid = (1..=GENERATION_MAX).contains(&generation);
+            is_valid.then_some(Slot { generation: generation | EMPTY, word: RETIRED })
+        });
+        let mut entities = Self { slots: slots.collect::<Option<_>>()?, ..Self::new() };
+        let mut last: Option<u32> = None;
+        for index in free {
+            let slot = entities.slots.get_mut(index as usize)?;
+            // Otherwise it is on the list already.
+            (slot.word == RETIRED).then_some(())?;
+            slot.word = NOBODY;
+            match last.replace(index) {
+                Some(last) => entities.slots[last as usize].word = index,
+                None => entities.free_head = index,
+            }
+        }
+        Some(entities)
+    }
+
+    /// Lets an entity live in its slot of a [`vacant`](Self::vacant) table; whether it could.
+    pub(crate) fn move_in(&mut self, entity: Entity, place: Place) -> bool {
+        let slot = self.slots.get_mut(entity.index() as usize);
+        let vacant = Slot { generation: entity.generation() | EMPTY, word: RETIRED };
+        match slot.filter(|slot| !entity.is_deferred() && **slot == vacant) {
+            Some(slot) => {
+                *slot = Slot::at(entity, place);
+                self.live_count += 1;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Whether every slot in which nobody lives is on the free list, or has had all generations.
+    pub(crate) fn is_complete(&self) -> bool {
+        let exhausted = GENERATION_MAX | EMPTY;
+        let is_vacant = |slot: &Slot| slot.generation & EMPTY != 0 && slot.word == RETIRED;
+        self.slots.iter().all(|slot| !is_vacant(slot) || slot.generation == exhausted)
+    }
+
+    /// Gives back memory that no slot needs.
+    pub(crate) fn shrink(&mut self) {
+        self.slots.shrink_to_fit();
+    }
+
+    /// What the table takes.
+    pub(crate) fn table_bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<Slot>()
+    }
+
     /// Whether the free list, the slots and the count agree; part of I-1.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let live = self.slots.iter().filter(|slot| slot.generation & EMPTY == 0).count();
         if live != self.live_count {
             return Err("the count of live entities is off");
+        }
+        let is_reserved = |slot: &&Slot| slot.generation & EMPTY != 0 && slot.word == RESERVED;
+        if self.slots.iter().filter(is_reserved).count() != self.reserved_count {
+            return Err("the count of reserved handles is off");
         }
         let is_free = |slot: &Slot| {
             slot.generation & EMPTY != 0 && slot.word != RESERVED && slot.word != RETIRED

@@ -1,5 +1,5 @@
 //! The entity handle.
-#![expect(unsafe_code, reason = "tells bytemuck that a handle has no padding bytes")]
+#![expect(unsafe_code, reason = "tells bytemuck what the bytes of a handle are")]
 
 use core::fmt;
 use core::num::NonZeroU32;
@@ -32,6 +32,32 @@ const DEFERRED: u32 = 0x8000_0000;
 unsafe impl bytemuck::NoUninit for Entity {}
 
 const _: () = assert!(size_of::<Entity>() == 8 && align_of::<Entity>() == 8);
+
+/// The bytes of a handle before somebody has looked at its generation.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+#[repr(C, align(8))]
+pub struct EntityBits {
+    index: u32,
+    generation: u32,
+}
+
+const _: () = assert!(size_of::<EntityBits>() == 8 && align_of::<EntityBits>() == 8);
+
+// SAFETY: two integers, which zeros are values of.
+unsafe impl bytemuck::Zeroable for EntityBits {}
+// SAFETY: two integers without padding (asserted above), which any bits are values of.
+unsafe impl bytemuck::AnyBitPattern for EntityBits {}
+
+// SAFETY: the same fields in the same order with the same alignment; what is a value of the one
+// and not of the other is a generation of zero.
+unsafe impl bytemuck::CheckedBitPattern for Entity {
+    type Bits = EntityBits;
+
+    fn is_valid_bit_pattern(bits: &EntityBits) -> bool {
+        bits.generation != 0
+    }
+}
 
 impl Entity {
     /// A handle from its two numbers, as the entity table issues them.
@@ -110,5 +136,21 @@ impl fmt::Debug for Entity {
 impl fmt::Display for Entity {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self, f)
+    }
+}
+
+/// As the number that [`Entity::to_bits`] gives.
+#[cfg(feature = "serde")]
+impl serde::Serialize for Entity {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(self.to_bits())
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Entity {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bits = u64::deserialize(deserializer)?;
+        Self::from_bits(bits).ok_or_else(|| serde::de::Error::custom("no handle has these bits"))
     }
 }

@@ -7,6 +7,7 @@
 mod by_id;
 mod dynamic;
 mod relation;
+mod snapshot;
 
 use core::fmt;
 
@@ -16,6 +17,7 @@ use crate::name::Name;
 pub use by_id::{ByIdError, RegisterError, UnknownComponent};
 pub use dynamic::{DynamicQueryError, TermError};
 pub use relation::RelationError;
+pub use snapshot::{MalformedSnapshot, RestoreError, SnapshotError};
 
 /// The handle is stale, deferred, or was issued by another world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,6 +35,7 @@
 //! * [`Component`]: what the derive understands. [`Buffer`]: a list as a component.
 //! * [`Query`], [`View`]: walking and looking up.
 //! * [`CommandBuffer`]: changes to make later, in an order that does not depend on threads.
+//! * [`Snapshot`]: the state of a world as bytes, to go back to.
 //! * [`WorldCell`], [`ClaimView`]: many threads at once, checked as they go.
 //!
 //! This crate starts no threads: `ecs-jobs` has systems, a schedule and a pool on top of it.
@@ -70,6 +71,7 @@ mod name;
 mod query;
 mod random;
 mod relation;
+mod snapshot;
 mod storage;
 mod sync;
 mod tuples;
@@ -79,18 +81,19 @@ pub use archetype::{Archetype, ArchetypeId};
 pub use bundle::Bundle;
 pub use commands::{CommandBuffer, Playback};
 pub use component::{
-    Buffer, BufferElement, BufferIntoIter, BytesFn, ChunkComponent, CloneFn, CloneValueFn,
-    Component, ComponentDescriptor, ComponentId, ComponentInfo, ComponentSet, Despawned,
-    DropValueFn, HashFn, MapEntities, MapEntitiesFn, Prefab, SharedComponent,
+    Buffer, BufferElement, BufferIntoIter, BytesFn, ChunkComponent, CloneFn, CloneValueFn, Codec,
+    CodecError, Component, ComponentDescriptor, ComponentId, ComponentInfo, ComponentSet,
+    Despawned, DropValueFn, HashFn, MapEntities, MapEntitiesFn, Prefab, ReadFn, SharedComponent,
+    WriteFn,
 };
 #[cfg(feature = "derive")]
 pub use ecs_core_derive::{ChunkComponent, Component, SharedComponent};
 pub use entity::Entity;
 pub use error::{
     AccessConflict, BrokenInvariant, ByIdError, ClaimError, CommandFailure, CommandFailureReason,
-    ComponentError, DynamicQueryError, InstantiateError, MissingComponent, NoSuchEntity,
-    QueryEntityError, QueryManyError, QuerySingleError, RegisterError, RelationError, TermError,
-    UnknownComponent,
+    ComponentError, DynamicQueryError, InstantiateError, MalformedSnapshot, MissingComponent,
+    NoSuchEntity, QueryEntityError, QueryManyError, QuerySingleError, RegisterError, RelationError,
+    RestoreError, SnapshotError, TermError, UnknownComponent,
 };
 pub use flat::{flat, flat_mut};
 pub use hash::StateHasher;
@@ -105,15 +108,18 @@ pub use query::{
 };
 pub use random::RandomStream;
 pub use relation::{ChildOf, OnTargetDespawn, Related, Relation, Sources, Targets, Unrelated};
+pub use snapshot::Snapshot;
 pub use world::{
-    Add, Bulk, Despawn, Event, EventKind, EventType, HooksOf, Insert, MissingResource, NotInserted,
-    ObserverId, Remove, Replace, Res, ResMut, ResourceError, World, WorldCell,
+    Add, ArchetypeStats, Bulk, Despawn, Event, EventKind, EventType, HooksOf, Insert,
+    MissingResource, NotInserted, ObserverId, Remove, Replace, Res, ResMut, ResourceError, World,
+    WorldCell, WorldStats,
 };
 
 #[doc(hidden)]
 pub mod __private {
     pub use crate::bundle::{Leftovers, Slot};
     pub use crate::component::{IdSource, Probe, ProbeFallback, Registry};
+    pub use crate::entity::EntityBits;
     pub use crate::mask::{RowMask, Rows};
     pub use crate::query::{
         BitsFetch, MutFetch, RefFetch, RowRight, RunRight, Sealed, TermSlot, TermState, Values,

@@ -26,15 +26,17 @@ const LAYERS: &[&[&str]] = &[
     &["query"],
     &["world"],
     &["commands"],
+    &["snapshot"],
     &["compile_fail"],
 ];
 
 /// The files of each folder, bottom to top; files that know each other share an entry.
 const FOLDERS: &[(&str, &[&[&str]])] = &[
-    ("error", &[&["by_id"], &["dynamic"], &["relation"]]),
+    ("error", &[&["by_id"], &["dynamic"], &["relation"], &["snapshot"]]),
     (
         "component",
         &[
+            &["codec"],
             &["buffer"],
             &["duties"],
             &["erased"],
@@ -106,6 +108,8 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["access"],
             &["cell"],
             &["dynamic"],
+            &["memory"],
+            &["stats"],
             &["check"],
         ],
     ),
@@ -123,6 +127,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["playback"],
         ],
     ),
+    ("snapshot", &[&["format"], &["image"], &["save"], &["load"]]),
 ];
 
 fn place(list: &[&[&str]], name: &str) -> Option<usize> {

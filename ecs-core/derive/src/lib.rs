@@ -53,6 +53,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
     } else {
         Tokens::new()
     };
+    let codec = codec(input, &options);
     let (implemented, inline) = match &options.buffer {
         Some(count) => (quote!(BufferElement), quote! { type Inline = [Self; #count]; }),
         None => (quote!(Component), Tokens::new()),
@@ -75,6 +76,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
             #(#flags)*
             #probed
             #map_entities
+            #codec
             #(#name)*
         }
     })
@@ -88,13 +90,34 @@ fn probe(constant: &str) -> Tokens {
         "BYTES" => quote! { fn(&[Self]) -> &[u8] },
         _ => map_fn(),
     };
+    probe_typed(&constant, &quote! { ::core::option::Option<#kind> })
+}
+
+fn probe_typed(constant: &Ident, kind: &Tokens) -> Tokens {
     quote! {
-        const #constant: ::core::option::Option<#kind> = {
+        const #constant: #kind = {
             #[allow(unused_imports)]
             use ::ecs_core::__private::ProbeFallback as _;
             ::ecs_core::__private::Probe::<Self>::#constant
         };
     }
+}
+
+/// Writes how values are saved in a snapshot.
+fn codec(input: &DeriveInput, options: &Options) -> Tokens {
+    let value = match (&options.saving, &input.data) {
+        (Some(Saving::Serde), _) => quote! { ::ecs_core::Codec::serde() },
+        (Some(Saving::Transient), _) => quote! { ::ecs_core::Codec::transient() },
+        (None, Data::Struct(data)) if data.fields.is_empty() => {
+            quote! { ::ecs_core::Codec::tag(|_| ::core::result::Result::Ok(Self {})) }
+        }
+        (None, _) if input.generics.params.is_empty() => {
+            let constant = Ident::new("CODEC", Span::call_site());
+            return probe_typed(&constant, &quote! { ::ecs_core::Codec<Self> });
+        }
+        (None, _) => return Tokens::new(),
+    };
+    quote! { const CODEC: ::ecs_core::Codec<Self> = #value; }
 }
 
 /// The type of a function that maps the entities inside a value.
@@ -115,6 +138,13 @@ struct Options {
     name: Option<LitStr>,
     /// The type is the element of buffers, with this many in the chunk.
     buffer: Option<LitInt>,
+    saving: Option<Saving>,
+}
+
+/// How values are saved, if the type does not say it by itself.
+enum Saving {
+    Serde,
+    Transient,
 }
 
 impl Options {
@@ -138,10 +168,16 @@ impl Options {
                     options.name = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("buffer") {
                     options.buffer = Some(element_count(meta.value()?.parse()?)?);
+                } else if meta.path.is_ident("serde") || meta.path.is_ident("transient") {
+                    let serde = meta.path.is_ident("serde");
+                    let saving = if serde { Saving::Serde } else { Saving::Transient };
+                    if options.saving.replace(saving).is_some() {
+                        return Err(meta.error("serde and transient exclude each other"));
+                    }
                 } else {
                     return Err(meta.error(
-                        "the options on a component type are: enableable, tracked, unique, cleanup, hides, name, \
-                         buffer",
+                        "the options on a component type are: enableable, tracked, unique, cleanup, hides, \
+                         name, buffer, serde, transient",
                     ));
                 }
                 Ok(())

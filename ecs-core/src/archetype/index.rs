@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use super::{Archetype, ArchetypeId};
 use crate::component::{ComponentSet, Registry};
 use crate::hash::BuildFibonacci;
+use crate::storage::BlockPool;
 
 /// The archetypes in order of first use, and the way from a component set to its archetype.
 #[derive(Debug)]
@@ -30,6 +31,33 @@ impl Archetypes {
         self.list.push(Archetype::new(id, set.clone(), registry));
         self.by_set.insert(set, id);
         id
+    }
+
+    /// Removes the archetypes without entities, but for the first; returns how many these were. The
+    /// others move up.
+    pub(crate) fn collect(&mut self, pool: &mut BlockPool) -> usize {
+        let before = self.list.len();
+        self.list.retain_mut(|archetype| {
+            let is_first = archetype.components.ids().is_empty();
+            let stays = is_first || !archetype.is_empty();
+            if !stays {
+                archetype.chunks.free_spare(pool);
+            }
+            stays
+        });
+        self.by_set.clear();
+        for (index, archetype) in (0_u32..).zip(&mut self.list) {
+            archetype.id = ArchetypeId(index);
+            archetype.chunks.set_owner(index, &mut pool.directory);
+            self.by_set.insert(archetype.components.clone(), archetype.id);
+        }
+        before - self.list.len()
+    }
+
+    /// Gives back memory that no archetype needs.
+    pub(crate) fn shrink(&mut self) {
+        self.list.shrink_to_fit();
+        self.by_set.shrink_to_fit();
     }
 
     pub(crate) fn list(&self) -> &[Archetype] {

@@ -1,17 +1,20 @@
 //! What happens to whole rows: cloning, dropping, and the end of an archetype.
 #![expect(
     unsafe_code,
-    reason = "clones and drops the values of rows through their columns' functions"
+    reason = "clones, drops, saves and loads the values of rows through their columns' functions"
 )]
 
+use alloc::vec::Vec;
 use core::ops::Range;
 use core::ptr::NonNull;
 
 use super::Archetype;
-use crate::component::{CloneErasedFn as CloneFn, ComponentInfo, Kind, MapErasedFn as MapFn};
+use crate::component::{
+    CloneErasedFn as CloneFn, CodecError, ComponentInfo, Kind, MapErasedFn as MapFn,
+};
 use crate::entity::Entity;
 use crate::hash::StateHasher;
-use crate::storage::{EmptiedValues, RowAddress};
+use crate::storage::{BlockPool, EmptiedValues, RowAddress};
 
 impl Archetype {
     /// The first component that would have to be cloned and cannot be, if there is one.
@@ -92,10 +95,10 @@ impl Archetype {
         to: RowAddress,
         cloners: impl Iterator<Item = ColumnCloner>,
         map: &mut dyn FnMut(Entity) -> Entity,
-    ) -> UncommittedRow<'_> {
+    ) -> UncommittedRows<'_> {
         debug_assert!(to.row >= self.chunks.len(to.chunk));
         debug_assert!(to.row < self.chunks.capacity(to.chunk));
-        let mut cloned = UncommittedRow { archetype: self, address: to, columns: 0..0 };
+        let mut cloned = UncommittedRows { archetype: self, first: to, count: 1, columns: 0..0 };
         for column in cloners {
             // SAFETY: the caller ensures a row below the capacity: it is inside the column (I-3).
             let room = unsafe { column.target.add(to.row * column.size) };
@@ -109,6 +112,49 @@ impl Archetype {
             }
         }
         cloned
+    }
+
+    /// Appends the values of one column of a chunk to `out`, in row order.
+    pub(crate) fn save_column(
+        &self,
+        chunk: usize,
+        column: usize,
+        out: &mut Vec<u8>,
+    ) -> Result<(), CodecError> {
+        let info = &self.columns[column].info;
+        let (save, size) = (info.erased.codec.save, info.layout.size());
+        let first = self.chunks.column(chunk, column);
+        // SAFETY: the function is that of the column's type (I-9), and the first `len` rows are
+        // initialised (I-2); `&self` keeps writers out.
+        unsafe { save(first, self.chunks.len(chunk), size, out) }
+    }
+
+    /// Loads rows behind the last one, as many of these entities as fit into the chunk that is next,
+    /// and says where they are and how many. Their versions are left
+    /// to the caller. Their values are taken off the sources, one for each
+    /// column. An error is the column whose values could not be read; no row has come then.
+    pub(crate) fn load_rows(
+        &mut self,
+        pool: &mut BlockPool,
+        entities: &[Entity],
+        sources: &mut [&[u8]],
+    ) -> Result<(RowAddress, usize), usize> {
+        let (first, count) = self.chunks.reserve_rows(pool, entities.len());
+        let mut rows = UncommittedRows { archetype: self, first, count, columns: 0..0 };
+        for (index, column) in self.columns.iter().enumerate() {
+            let (load, size) = (column.info.erased.codec.load, column.info.layout.size());
+            let target = self.chunks.reserved(first, index);
+            // SAFETY: the function is that of the column's type (I-9), and so many rows were
+            // reserved.
+            let loaded = unsafe { load(&mut sources[index], target, count, size) };
+            loaded.map_err(|_| index)?;
+            rows.columns.end = index + 1;
+        }
+        rows.into_committed();
+        // SAFETY: reserved above, with nothing taken or committed since, and every column of these
+        // rows was loaded.
+        unsafe { self.chunks.commit_rows(first, &entities[..count], 0, 0) };
+        Ok((first, count))
     }
 
     /// Drops the values of a row that was given up, of those columns that have something to drop
@@ -157,6 +203,14 @@ impl Archetype {
         ForgottenRows { lens, _emptied: emptied }
     }
 
+    /// Drops all values and gives back all chunks, the latter also where a drop panics.
+    pub(crate) fn empty(&mut self, pool: &mut BlockPool) {
+        let forgotten = self.forget_rows();
+        let emptied = Emptied { archetype: self, pool };
+        // SAFETY: just given up, and not touched since.
+        unsafe { emptied.archetype.drop_forgotten(&forgotten) };
+    }
+
     /// Drops the values of the rows that were given up.
     ///
     /// # Safety
@@ -177,6 +231,18 @@ pub(crate) struct ColumnCloner {
     /// Where the column starts.
     target: NonNull<u8>,
     size: usize,
+}
+
+/// An archetype whose chunks are to be given back.
+struct Emptied<'a> {
+    archetype: &'a mut Archetype,
+    pool: &'a mut BlockPool,
+}
+
+impl Drop for Emptied<'_> {
+    fn drop(&mut self) {
+        self.archetype.chunks.free_spare(self.pool);
+    }
 }
 
 /// Drops chunks one after the other, and the rest of them should a drop panic.
@@ -210,19 +276,20 @@ impl Drop for DropChunks<'_> {
 /// How many rows each chunk had, and the chunks' own values, which are dropped with this.
 #[derive(Debug)]
 pub(crate) struct ForgottenRows {
-    lens: alloc::vec::Vec<usize>,
+    lens: Vec<usize>,
     _emptied: EmptiedValues,
 }
 
-/// A row whose first columns are initialised and belong to this value.
+/// Rows whose first columns are initialised and belong to this value.
 #[derive(Debug)]
-pub(crate) struct UncommittedRow<'a> {
+pub(crate) struct UncommittedRows<'a> {
     archetype: &'a Archetype,
-    address: RowAddress,
+    first: RowAddress,
+    count: usize,
     columns: Range<usize>,
 }
 
-impl UncommittedRow<'_> {
+impl UncommittedRows<'_> {
     /// The values are to belong to the archetype.
     #[inline]
     pub(crate) fn into_committed(self) {
@@ -230,11 +297,12 @@ impl UncommittedRow<'_> {
     }
 }
 
-impl Drop for UncommittedRow<'_> {
+impl Drop for UncommittedRows<'_> {
     fn drop(&mut self) {
-        let RowAddress { chunk, row } = self.address;
-        // SAFETY: these columns were written by `clone_to` and belong to this value.
-        unsafe { self.archetype.drop_rows(chunk, row..row + 1, self.columns.clone(), &|_| true) };
+        let RowAddress { chunk, row } = self.first;
+        let rows = row..row + self.count;
+        // SAFETY: these columns were written by `clone_to` or `load_rows` and belong to this value.
+        unsafe { self.archetype.drop_rows(chunk, rows, self.columns.clone(), &|_| true) };
     }
 }
 

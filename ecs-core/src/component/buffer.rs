@@ -1,12 +1,15 @@
 //! Dynamic buffers: a list per entity, the first elements of it in the chunk.
 
+use alloc::vec::Vec;
 use core::fmt;
 use core::iter::FusedIterator;
 use core::ops::{Deref, DerefMut, RangeBounds};
 
 use smallvec::SmallVec;
 
-use super::{BytesFn, CloneFn, Component, HashFn, MapEntities, MapEntitiesFn};
+use super::{
+    BytesFn, CloneFn, Codec, CodecError, CodecKind, Component, HashFn, MapEntities, MapEntitiesFn,
+};
 use crate::entity::Entity;
 use crate::hash::StateHasher;
 
@@ -42,8 +45,10 @@ pub trait BufferElement: Send + Sync + Sized + 'static {
     const BYTES: Option<BytesFn<Self>> = None;
     /// How to replace the entities that an element refers to.
     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = None;
+    /// How to save elements in a snapshot.
+    const CODEC: Codec<Self> = Codec::UNSAVED;
 
-    /// The name of the buffer in messages and in the state hash.
+    /// The name of the buffer in messages, in the state hash and in snapshots.
     #[must_use]
     fn name() -> &'static str {
         core::any::type_name::<Buffer<Self>>()
@@ -57,7 +62,7 @@ pub trait BufferElement: Send + Sync + Sized + 'static {
 /// are. A buffer that has moved to the heap stays there, so that it does not go to and fro;
 /// [`shrink_to_fit`](Self::shrink_to_fit) takes it back.
 ///
-/// To clone it, to hash it, and to remap entities in it is to do so with each element.
+/// To clone it, hash it, save it, and remap entities in it is to do so with each element.
 ///
 /// ```
 /// use ecs_core::prelude::*;
@@ -316,6 +321,11 @@ impl<T: BufferElement> Component for Buffer<T> {
         if T::BYTES.is_some() { Some(hash_elements::<T>) } else { None };
     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> =
         if T::MAP_ENTITIES.is_some() { Some(map_elements::<T>) } else { None };
+    const CODEC: Codec<Self> = match T::CODEC.kind() {
+        CodecKind::Unsaved => Codec::UNSAVED,
+        CodecKind::Plain => Codec::custom(write_plain::<T>, read_plain::<T>),
+        CodecKind::Custom => Codec::custom(write_elements::<T>, read_elements::<T>),
+    };
 
     fn name() -> &'static str {
         T::name()
@@ -339,4 +349,58 @@ fn map_elements<T: BufferElement>(buffer: &mut Buffer<T>, map: &mut dyn FnMut(En
     if let Some(map_entities) = T::MAP_ENTITIES {
         buffer.iter_mut().for_each(|element| map_entities(element, map));
     }
+}
+
+/// Writes the number of elements and the bytes that they are.
+fn write_plain<T: BufferElement>(buffer: &Buffer<T>, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    out.extend((buffer.len() as u64).to_le_bytes());
+    T::CODEC.write_all(buffer, out)
+}
+
+fn read_plain<T: BufferElement>(source: &mut &[u8]) -> Result<Buffer<T>, CodecError> {
+    let count = read_number(source)?;
+    // Seen to be values, hence to be there, before there is room for them.
+    let mut bytes = T::CODEC.take_plain(source, count)?.ok_or(CodecError)?;
+    let mut buffer = Buffer::with_capacity(count);
+    for _ in 0..count {
+        buffer.push(T::CODEC.read(&mut bytes)?);
+    }
+    Ok(buffer)
+}
+
+/// Writes the number of elements, and each of them behind its length in bytes. So an element takes
+/// some bytes even if it has nothing in it, and there are not more of them than bytes.
+fn write_elements<T: BufferElement>(
+    buffer: &Buffer<T>,
+    out: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    out.extend((buffer.len() as u64).to_le_bytes());
+    for element in buffer {
+        let start = out.len();
+        out.extend([0; 8]);
+        T::CODEC.write_all(core::slice::from_ref(element), out)?;
+        let len = (out.len() - start - 8) as u64;
+        out[start..start + 8].copy_from_slice(&len.to_le_bytes());
+    }
+    Ok(())
+}
+
+fn read_elements<T: BufferElement>(source: &mut &[u8]) -> Result<Buffer<T>, CodecError> {
+    let mut buffer = Buffer::new();
+    for _ in 0..read_number(source)? {
+        let len = read_number(source)?;
+        let (mut element, rest) = source.split_at_checked(len).ok_or(CodecError)?;
+        *source = rest;
+        buffer.push(T::CODEC.read(&mut element)?);
+        if !element.is_empty() {
+            return Err(CodecError);
+        }
+    }
+    Ok(buffer)
+}
+
+fn read_number(source: &mut &[u8]) -> Result<usize, CodecError> {
+    let (bytes, rest) = source.split_first_chunk().ok_or(CodecError)?;
+    *source = rest;
+    usize::try_from(u64::from_le_bytes(*bytes)).map_err(|_| CodecError)
 }

@@ -8,7 +8,7 @@ use core::alloc::Layout;
 use core::fmt;
 use core::ptr::NonNull;
 
-use super::erased::ErasedFns;
+use super::erased::{ErasedCodec, ErasedFns};
 use crate::name::Name;
 
 /// Drops the value at the pointer in place.
@@ -53,7 +53,7 @@ impl ComponentDescriptor {
     pub const ALIGN_MAX: usize = 4096;
 
     /// A component whose values are plain bytes, with nothing to drop: they are copied as bytes,
-    /// and take part in the state hash.
+    /// take part in the state hash, and are saved in snapshots.
     pub fn bytes(name: impl Into<Name>, layout: Layout) -> Self {
         Self {
             name: name.into(),
@@ -68,7 +68,8 @@ impl ComponentDescriptor {
     /// A component whose values are something else: with a function that drops one in place, where
     /// there is something to drop, and one that clones one, where instantiation is to copy it.
     ///
-    /// The functions are run when everything else is in order, and may panic.
+    /// The functions are run when everything else is in order, and may panic. Such values cannot be
+    /// saved in a snapshot.
     ///
     /// # Safety
     /// * The functions are right for every value that is ever inserted under the component's id,
@@ -88,7 +89,14 @@ impl ComponentDescriptor {
             enableable: false,
             tracked: false,
             is_bytes: false,
-            erased: ErasedFns { drop, clone, hash: None, bytes: None, map_entities: None },
+            erased: ErasedFns {
+                drop,
+                clone,
+                hash: None,
+                bytes: None,
+                map_entities: None,
+                codec: ErasedCodec::UNSAVED,
+            },
         }
     }
 

@@ -1,18 +1,18 @@
 //! The operations of a component type behind untyped pointers.
-#![expect(
-    unsafe_code,
-    reason = "calls a type's drop, clone and map functions through pointers to its rows"
-)]
+#![expect(unsafe_code, reason = "calls a type's functions through pointers to its rows")]
 
+use alloc::vec::Vec;
 use core::ptr::NonNull;
 
-use super::Component;
+use super::{CodecError, CodecKind, Component};
 use crate::entity::Entity;
 use crate::hash::StateHasher;
 
 pub(crate) type CloneFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
 type HashFn = unsafe fn(NonNull<u8>, &mut StateHasher);
 type BytesFn = unsafe fn(NonNull<u8>, usize, usize) -> NonNull<[u8]>;
+type SaveFn = unsafe fn(NonNull<u8>, usize, usize, &mut Vec<u8>) -> Result<(), CodecError>;
+type LoadFn = unsafe fn(&mut &[u8], NonNull<u8>, usize, usize) -> Result<(), CodecError>;
 pub(crate) type MapFn = unsafe fn(NonNull<u8>, &mut dyn FnMut(Entity) -> Entity);
 
 /// What can be done with a value of a component type that is known only by its pointer.
@@ -34,6 +34,20 @@ pub(crate) struct ErasedFns {
     pub(crate) bytes: Option<BytesFn>,
     /// Maps the entities inside the value.
     pub(crate) map_entities: Option<MapFn>,
+    /// How values are saved.
+    pub(crate) codec: ErasedCodec,
+}
+
+/// How values of a component type are saved that are known only by their pointers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ErasedCodec {
+    pub(crate) kind: CodecKind,
+    /// Writes so many values, one row after the other from the pointer on. The second number is
+    /// the size of a value.
+    pub(crate) save: SaveFn,
+    /// Reads so many values into uninitialised rows from the pointer on. Where it fails or panics,
+    /// they are uninitialised again.
+    pub(crate) load: LoadFn,
 }
 
 impl ErasedFns {
@@ -44,6 +58,11 @@ impl ErasedFns {
             hash: T::HASH.map(|_| hash_value::<T> as HashFn),
             bytes: T::BYTES.map(|_| bytes_of::<T> as BytesFn),
             map_entities: T::MAP_ENTITIES.map(|_| map_value::<T> as MapFn),
+            codec: ErasedCodec {
+                kind: T::CODEC.kind(),
+                save: save_values::<T>,
+                load: load_values::<T>,
+            },
         }
     }
 
@@ -55,8 +74,15 @@ impl ErasedFns {
             hash: None,
             bytes: Some(plain_bytes),
             map_entities: None,
+            codec: ErasedCodec { kind: CodecKind::Plain, save: save_plain, load: load_plain },
         }
     }
+}
+
+impl ErasedCodec {
+    /// Of values that cannot be saved.
+    pub(crate) const UNSAVED: Self =
+        Self { kind: CodecKind::Unsaved, save: save_nothing, load: load_nothing };
 }
 
 /// # Safety
@@ -119,4 +145,110 @@ unsafe fn map_value<T: Component>(value: NonNull<u8>, map: &mut dyn FnMut(Entity
     if let Some(map_entities) = T::MAP_ENTITIES {
         map_entities(value, map);
     }
+}
+
+/// # Safety
+/// From `first` on there are `count` initialised values, which nobody writes.
+unsafe fn save_values<T: Component>(
+    first: NonNull<u8>,
+    count: usize,
+    _size: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    // SAFETY: the caller ensures so many initialised values that nobody writes meanwhile.
+    let values = unsafe { core::slice::from_raw_parts(first.cast::<T>().as_ptr(), count) };
+    T::CODEC.write_all(values, out)
+}
+
+/// # Safety
+/// From `first` on there is room for `count` values, which is nobody's.
+unsafe fn load_values<T: Component>(
+    source: &mut &[u8],
+    first: NonNull<u8>,
+    count: usize,
+    _size: usize,
+) -> Result<(), CodecError> {
+    if let Some(bytes) = T::CODEC.take_plain(source, count)? {
+        // SAFETY: the caller ensures room for `count` values, which is how many bytes these are;
+        // they were just seen to be values of this type (I-20).
+        unsafe { first.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
+        return Ok(());
+    }
+    let mut loaded = Loaded { first: first.cast::<T>(), count: 0 };
+    while loaded.count < count {
+        let value = T::CODEC.read(source)?;
+        // SAFETY: fewer than `count` rows from `first` on, for which there is room.
+        let target = unsafe { loaded.first.add(loaded.count) };
+        // SAFETY: as above; the row is nobody's.
+        unsafe { target.write(value) };
+        loaded.count += 1;
+    }
+    // They are the caller's now.
+    core::mem::forget(loaded);
+    Ok(())
+}
+
+/// Values that were loaded, to be dropped should those after them not load.
+struct Loaded<T> {
+    first: NonNull<T>,
+    count: usize,
+}
+
+impl<T> Drop for Loaded<T> {
+    fn drop(&mut self) {
+        let values = NonNull::slice_from_raw_parts(self.first, self.count);
+        // SAFETY: made only by `load_values`, which wrote this many values and tells nobody of them
+        // unless it forgets this.
+        unsafe { values.drop_in_place() };
+    }
+}
+
+/// # Safety
+/// From `first` on there are `count` values of `size` initialised bytes each, which nobody writes.
+unsafe fn save_plain(
+    first: NonNull<u8>,
+    count: usize,
+    size: usize,
+    out: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    // SAFETY: the caller ensures so many initialised bytes (I-16) that nobody writes meanwhile.
+    out.extend_from_slice(unsafe { core::slice::from_raw_parts(first.as_ptr(), count * size) });
+    Ok(())
+}
+
+/// # Safety
+/// From `first` on there is room for `count` values of `size` bytes, which is nobody's.
+unsafe fn load_plain(
+    source: &mut &[u8],
+    first: NonNull<u8>,
+    count: usize,
+    size: usize,
+) -> Result<(), CodecError> {
+    let (bytes, rest) = source.split_at_checked(count * size).ok_or(CodecError)?;
+    *source = rest;
+    // SAFETY: the caller ensures room for so many bytes; any bytes are values (I-16).
+    unsafe { first.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
+    Ok(())
+}
+
+/// # Safety
+/// None is asked: it touches nothing.
+unsafe fn save_nothing(
+    _first: NonNull<u8>,
+    _count: usize,
+    _size: usize,
+    _out: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    Err(CodecError)
+}
+
+/// # Safety
+/// None is asked: it touches nothing.
+unsafe fn load_nothing(
+    _source: &mut &[u8],
+    _first: NonNull<u8>,
+    _count: usize,
+    _size: usize,
+) -> Result<(), CodecError> {
+    Err(CodecError)
 }

@@ -1,6 +1,7 @@
 //! What a component is, and how a world numbers the types it has met.
 
 mod buffer;
+mod codec;
 mod descriptor;
 mod duties;
 mod erased;
@@ -15,6 +16,8 @@ use crate::entity::Entity;
 use crate::hash::StateHasher;
 
 pub use buffer::{Buffer, BufferElement, BufferIntoIter};
+pub(crate) use codec::CodecKind;
+pub use codec::{Codec, CodecError, ReadFn, WriteFn};
 pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn};
 pub(crate) use duties::Duties;
 pub(crate) use erased::{CloneFn as CloneErasedFn, ErasedFns, MapFn as MapErasedFn};
@@ -29,7 +32,9 @@ pub use tags::{Despawned, Prefab};
 ///
 /// Derive it. The derive looks at what else the type can do, so nothing has to be said twice: a
 /// type that is `Clone` can be instantiated, one that is `bytemuck::NoUninit` (every `Pod` is)
-/// takes part in the state hash byte by byte. Options go into `#[component(...)]`:
+/// takes part in the state hash byte by byte, and one that is also `bytemuck::CheckedBitPattern`
+/// (every `Pod` is) is saved in snapshots as the bytes that it is. A type without fields is saved
+/// as well. Options go into `#[component(...)]`:
 ///
 /// * `enableable`: the component can be switched off and on per entity, without moving it.
 /// * `tracked`: the world writes down for each entity when the component was changed and when it
@@ -39,7 +44,9 @@ pub use tags::{Despawned, Prefab};
 /// * `hides`: queries leave out entities with it, unless they name it.
 /// * `unique`: an entity with it cannot be instantiated, though the type is `Clone`.
 /// * `name = "..."`: the component's name, in place of the type's path. It names the component in
-///   the state hash.
+///   the state hash and in snapshots, and stays when the type moves.
+/// * `serde`: values are saved in snapshots by serde; for this crate's feature `serde`.
+/// * `transient`: values are not saved in snapshots; restoring puts the default value in place.
 /// * `buffer = N`: the type is the element of a [`Buffer`], with this many elements in the chunk.
 ///   It is no component itself then; the other options are those of the buffer.
 /// * `#[component(entity)]` on a field: it holds an [`Entity`], an `Option<Entity>`, or anything
@@ -95,8 +102,11 @@ pub trait Component: Send + Sync + Sized + 'static {
     /// Whether it is the world's to give, to change and to take. No bundle may have it and no query
     /// may write to it; such code does not compile.
     const MANAGED: bool = false;
+    /// How to save values in a snapshot.
+    const CODEC: Codec<Self> = Codec::UNSAVED;
 
-    /// The name in messages and in the state hash.
+    /// The name in messages, in the state hash and in snapshots. No two types of a world that are
+    /// saved may have the same.
     #[must_use]
     fn name() -> &'static str {
         core::any::type_name::<Self>()
@@ -187,6 +197,7 @@ pub trait ProbeFallback<T: 'static> {
     const CLONE: Option<CloneFn<T>> = None;
     const BYTES: Option<BytesFn<T>> = None;
     const MAP_ENTITIES: Option<MapEntitiesFn<T>> = None;
+    const CODEC: Codec<T> = Codec::UNSAVED;
 }
 
 impl<T: 'static> ProbeFallback<T> for Probe<T> {}
@@ -204,4 +215,9 @@ impl<T: MapEntities> Probe<T> {
 impl<T: bytemuck::NoUninit> Probe<T> {
     #[doc(hidden)]
     pub const BYTES: Option<BytesFn<T>> = Some(bytemuck::cast_slice::<T, u8>);
+}
+
+impl<T: bytemuck::NoUninit + bytemuck::CheckedBitPattern> Probe<T> {
+    #[doc(hidden)]
+    pub const CODEC: Codec<T> = Codec::plain();
 }

@@ -69,6 +69,11 @@ impl ComponentInfo {
         }
     }
 
+    /// Whether it stands for a value outside the rows rather than for one in them.
+    pub(crate) const fn is_marker(&self) -> bool {
+        matches!(self.kind, Kind::Shared(_) | Kind::Chunk(_) | Kind::Vacant)
+    }
+
     /// The type of which this is one shared value, if it is one.
     pub(crate) const fn shared_type(&self) -> Option<TypeId> {
         match &self.kind {

@@ -6,6 +6,7 @@ use core::fmt;
 
 use super::access::Access;
 use super::data::TermSlot;
+use super::plan::PlanSource;
 use crate::archetype::Archetype;
 use crate::component::{ComponentId, ComponentInfo, Registry};
 use crate::error::DynamicQueryError;
@@ -47,6 +48,7 @@ use crate::storage::Chunks;
 /// ```
 pub struct DynamicQuery {
     world: u64,
+    epoch: u64,
     terms: Box<[Term]>,
     filters: Box<[Filter]>,
     access: Access,
@@ -168,15 +170,16 @@ impl DynamicQuery {
     }
 
     /// Looks at the archetypes that have appeared since the last time.
-    pub(crate) fn extend(
-        &mut self,
-        world: u64,
-        archetypes: &[Archetype],
-    ) -> Result<(), DynamicQueryError> {
-        if self.world != world {
+    pub(crate) fn extend(&mut self, source: PlanSource<'_>) -> Result<(), DynamicQueryError> {
+        if self.world != source.world {
             return Err(DynamicQueryError::OtherWorld);
         }
-        for (index, archetype) in archetypes.iter().enumerate().skip(self.seen) {
+        if self.epoch != source.epoch {
+            self.seen = 0;
+            self.matches.clear();
+            self.epoch = source.epoch;
+        }
+        for (index, archetype) in source.archetypes.iter().enumerate().skip(self.seen) {
             self.seen = index + 1;
             if self.access.leaves_out(archetype) {
                 continue;
@@ -349,6 +352,7 @@ impl DynamicQueryBuilder {
         let filters = self.filters.into();
         Ok(DynamicQuery {
             world,
+            epoch: 0,
             terms: terms.into(),
             filters,
             access,

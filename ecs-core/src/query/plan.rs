@@ -69,6 +69,12 @@ where
         Self { query, filter, access, seen: 0, matches: Vec::new() }
     }
 
+    /// Forgets the archetypes, since others have taken their places.
+    fn restart(&mut self) {
+        self.seen = 0;
+        self.matches.clear();
+    }
+
     /// Looks at the archetypes that have appeared since the last time.
     fn extend<Q, F>(&mut self, archetypes: &[Archetype])
     where
@@ -91,6 +97,10 @@ where
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlanSource<'a> {
     pub(crate) world: u64,
+    /// Which list of archetypes this is. What was worked out from another is worth nothing (I-21).
+    pub(crate) epoch: u64,
+    /// The first epoch after the world was restored the last time.
+    pub(crate) restored: u64,
     pub(crate) archetypes: &'a [Archetype],
 }
 
@@ -99,9 +109,11 @@ pub(crate) struct PlanSource<'a> {
 /// Made by [`World::plan`](crate::World::plan). A plan is refused by every other world.
 ///
 /// It remembers when it was last asked: [`Changed`](crate::Changed) and [`Added`](crate::Added) find
-/// what is new since then.
+/// what is new since then. Everything is, after the world was
+/// [restored](crate::World::restore).
 pub struct QueryPlan<Q: QueryData, F: QueryFilter = ()> {
     world: u64,
+    epoch: u64,
     parts: PartsOf<Q, F>,
     last_asked: u64,
 }
@@ -127,7 +139,7 @@ impl<Q: QueryData, F: QueryFilter> core::fmt::Debug for QueryPlan<Q, F> {
 impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {
         let parts = Parts::make::<Q, F>(&mut IdSource::Register(registry));
-        Self { world, parts, last_asked: 0 }
+        Self { world, epoch: 0, parts, last_asked: 0 }
     }
 
     /// What the query touches.
@@ -148,6 +160,14 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
             self.world, source.world,
             "a query plan is of use only to the world that made it"
         );
+        if self.epoch != source.epoch {
+            self.parts.restart();
+            if self.epoch < source.restored {
+                // It was asked in another past: the versions since then count anew.
+                self.last_asked = 0;
+            }
+            self.epoch = source.epoch;
+        }
         self.parts.extend::<Q, F>(source.archetypes);
         Planned {
             access: &self.parts.access,

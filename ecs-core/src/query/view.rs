@@ -9,6 +9,7 @@ use super::chunk::Source;
 use super::column::RowRight;
 use super::data::{EnabledMut, QueryData, ReadOnly};
 use super::entities::find_each;
+use super::plan::PlanSource;
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource, Registry};
 use crate::entity::Entity;
@@ -20,6 +21,7 @@ use crate::storage::{Chunks, RowAddress};
 /// Made by [`World::view_plan`](crate::World::view_plan). A plan is refused by every other world.
 pub struct ViewPlan<Q: QueryData> {
     world: u64,
+    epoch: u64,
     state: Q::State,
     access: Access,
     /// By archetype.
@@ -41,7 +43,7 @@ impl<Q: QueryData> ViewPlan<Q> {
             let (view, component) = (core::any::type_name::<Q>(), registry.info(id).name());
             panic!("the view {view} asks for {component} twice, once of them to write");
         }
-        Self { world, state, access, slots: Vec::new() }
+        Self { world, epoch: 0, state, access, slots: Vec::new() }
     }
 
     /// What the view touches.
@@ -51,8 +53,19 @@ impl<Q: QueryData> ViewPlan<Q> {
     }
 
     /// Looks at the archetypes that have appeared since the last time.
-    pub(crate) fn extend(&mut self, world: u64, archetypes: &[Archetype]) {
-        assert_eq!(self.world, world, "a view plan is of use only to the world that made it");
+    pub(crate) fn extend(&mut self, source: PlanSource<'_>) {
+        assert_eq!(
+            self.world, source.world,
+            "a view plan is of use only to the world that made it"
+        );
+        if self.epoch != source.epoch {
+            self.slots.clear();
+            self.epoch = source.epoch;
+        }
+        self.extend_over(source.archetypes);
+    }
+
+    fn extend_over(&mut self, archetypes: &[Archetype]) {
         for archetype in &archetypes[self.slots.len()..] {
             self.slots.push(Q::slots(&self.state, archetype));
         }
@@ -143,7 +156,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
     /// # Safety
     /// As for [`planned`](Self::planned), by itself.
     pub(crate) unsafe fn once(source: Source<'w>, mut plan: ViewPlan<Q>) -> Self {
-        plan.extend(plan.world, source.archetypes);
+        plan.extend_over(source.archetypes);
         Self { source, slots: Slots::Once(plan.slots), _guard: None }
     }
 

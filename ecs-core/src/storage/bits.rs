@@ -42,6 +42,17 @@ impl EnableBits {
         self.disabled.pop();
     }
 
+    /// Gives back memory that no chunk needs.
+    pub(crate) fn shrink(&mut self) {
+        self.words.shrink_to_fit();
+        self.disabled.shrink_to_fit();
+    }
+
+    /// What one chunk takes.
+    pub(crate) fn chunk_bytes(&self) -> usize {
+        self.words_per_chunk * size_of::<AtomicU64>() + size_of::<AtomicU32>()
+    }
+
     /// The words of one chunk.
     #[inline]
     pub(crate) fn words(&self, chunk: usize) -> &[AtomicU64] {

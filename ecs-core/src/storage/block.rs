@@ -63,6 +63,29 @@ impl BlockPool {
         recycled.unwrap_or_else(|| Block::allocate(layout))
     }
 
+    /// Another pool, which has the spare blocks of this one and no chunks.
+    pub(crate) fn spare_blocks(&mut self) -> Self {
+        Self { free: core::mem::take(&mut self.free), directory: Directory::default() }
+    }
+
+    /// Takes over the spare blocks of another pool.
+    pub(crate) fn absorb(&mut self, other: &mut Self) {
+        for (mine, theirs) in self.free.iter_mut().zip(&mut other.free) {
+            mine.append(theirs);
+        }
+    }
+
+    /// What the spare blocks take.
+    pub(crate) fn spare_bytes(&self) -> usize {
+        self.free.iter().zip(CLASS_BYTES).map(|(free, bytes)| free.len() * bytes).sum()
+    }
+
+    /// Frees the spare blocks, and memory for numbers of chunks that there are not.
+    pub(crate) fn shrink(&mut self) {
+        drop(self.spare_blocks());
+        self.directory.shrink();
+    }
+
     /// Takes back a block that this pool gave out for this layout. What lies in it is forgotten.
     ///
     /// # Safety

@@ -82,6 +82,11 @@ impl ColumnVersions {
         self.stamps.truncate(self.stamps.len() - self.columns);
     }
 
+    /// Gives back memory that no chunk needs.
+    pub(crate) fn shrink(&mut self) {
+        self.stamps.shrink_to_fit();
+    }
+
     #[inline]
     pub(crate) fn get(&self, chunk: usize, column: usize) -> &ColumnStamps {
         debug_assert!(column < self.columns);

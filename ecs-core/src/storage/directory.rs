@@ -108,6 +108,23 @@ impl Directory {
         self.free.push(id);
     }
 
+    /// The chunk with this number has moved to another place, or to another owner.
+    pub(crate) fn set(&mut self, id: ChunkId, owner: u32, chunk: usize) {
+        let chunk = u32::try_from(chunk).expect("fewer than 2^32 chunks");
+        self.entries[id.0 as usize] = Entry { owner, chunk };
+    }
+
+    /// Forgets the numbers at the end that belong to nobody, and gives back what memory it can.
+    pub(crate) fn shrink(&mut self) {
+        let len =
+            self.entries.iter().rposition(|entry| entry.owner != NOBODY).map_or(0, |at| at + 1);
+        self.entries.truncate(len);
+        self.free.retain(|id| (id.0 as usize) < len);
+        self.entries.shrink_to_fit();
+        // As `prepare` has it: giving numbers back needs no memory.
+        self.free.shrink_to(len + 1);
+    }
+
     /// The index of the archetype that a place is in, and where it is there.
     #[inline]
     pub(crate) fn resolve(&self, place: Place) -> (u32, RowAddress) {

@@ -110,6 +110,12 @@ impl ChunkLayouts {
         &self.classes[chunk.min(self.classes.len() - 1)]
     }
 
+    /// What this takes beside itself.
+    pub(crate) fn heap_bytes(&self) -> usize {
+        let layouts = self.classes.iter().chain(&self.grown);
+        layouts.map(|layout| size_of::<ChunkLayout>() + size_of_val(&*layout.offsets)).sum()
+    }
+
     /// The most rows that any chunk has.
     pub(crate) fn capacity_max(&self) -> usize {
         self.grown[GROWN.len() - 1].capacity

@@ -265,6 +265,12 @@ impl RowVersions {
         self.chunks.pop();
     }
 
+    /// Gives back memory that no chunk needs.
+    pub(crate) fn shrink(&mut self) {
+        self.chunks.shrink_to_fit();
+        self.spare = None;
+    }
+
     /// The versions of one chunk.
     #[inline]
     pub(crate) fn chunk(&self, chunk: usize) -> &ChunkVersions {

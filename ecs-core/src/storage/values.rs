@@ -82,6 +82,11 @@ impl OuterValues {
         }
     }
 
+    /// Gives back memory that no chunk needs.
+    pub(crate) fn shrink(&mut self) {
+        self.columns.iter_mut().for_each(|column| column.values.shrink_to_fit());
+    }
+
     /// Takes the values of a chunk that has emptied.
     pub(crate) fn empty_chunk(&mut self, chunk: usize) -> EmptiedValues {
         let columns = self.columns.iter_mut();

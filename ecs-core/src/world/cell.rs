@@ -10,8 +10,8 @@ use super::{Res, ResMut, ResourceError, World};
 use crate::entity::Entity;
 use crate::error::AccessConflict;
 use crate::query::{
-    BorrowedQuery, ClaimPlan, ClaimView, PlanSource, Planned, QueryData, QueryFilter, QueryPlan,
-    Source, View, ViewPlan,
+    BorrowedQuery, ClaimPlan, ClaimView, Planned, QueryData, QueryFilter, QueryPlan, Source, View,
+    ViewPlan,
 };
 use crate::storage::Moment;
 
@@ -151,8 +151,7 @@ impl<'w> WorldCell<'w> {
         plan: &'w mut QueryPlan<Q, F>,
     ) -> Result<BorrowedQuery<'w, Q, F>, AccessConflict> {
         let world = self.world;
-        let source = PlanSource { world: world.id, archetypes: world.archetypes() };
-        let Planned { access, matches, last_asked } = plan.matches(source);
+        let Planned { access, matches, last_asked } = plan.matches(world.plan_source());
         let guard = world.borrows.take(access, &world.registry)?;
         let moment = self.moment(*last_asked);
         *last_asked = moment.version;
@@ -174,7 +173,7 @@ impl<'w> WorldCell<'w> {
         plan: &'w mut ViewPlan<Q>,
     ) -> Result<View<'w, Q>, AccessConflict> {
         let world = self.world;
-        plan.extend(world.id, world.archetypes());
+        plan.extend(world.plan_source());
         let guard = world.borrows.take(plan.access(), &world.registry)?;
         let source = self.source(self.moment(0));
         // SAFETY: as in `query`.
@@ -194,7 +193,7 @@ impl<'w> WorldCell<'w> {
         plan: &'w mut ClaimPlan<Q>,
     ) -> Result<ClaimView<'w, Q>, AccessConflict> {
         let world = self.world;
-        plan.view.extend(world.id, world.archetypes());
+        plan.view.extend(world.plan_source());
         plan.flags.prepare(world.entities.slot_count());
         let plan = &*plan;
         let guard = world.borrows.take(plan.access(), &world.registry)?;

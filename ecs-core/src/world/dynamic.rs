@@ -26,7 +26,7 @@ impl World {
         &'w mut self,
         query: &'w mut DynamicQuery,
     ) -> Result<DynamicRows<'w>, DynamicQueryError> {
-        query.extend(self.id, self.archetypes.list())?;
+        query.extend(self.plan_source())?;
         self.next_version();
         // SAFETY: the world is borrowed exclusively for as long as the rows live; the query is of
         // this world and was just extended (I-8).
@@ -45,7 +45,7 @@ impl<'w> WorldCell<'w> {
         query: &'w mut DynamicQuery,
     ) -> Result<BorrowedDynamicRows<'w>, DynamicQueryError> {
         let world = self.world;
-        query.extend(world.id, world.archetypes())?;
+        query.extend(world.plan_source())?;
         let query = &*query;
         let guard = world.borrows.take(query.access(), &world.registry)?;
         let source = self.source(self.moment(0));

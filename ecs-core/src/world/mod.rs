@@ -14,12 +14,14 @@ mod dynamic;
 mod event;
 mod hierarchy;
 mod hooks;
+mod memory;
 mod moves;
 mod prefabs;
 mod relations;
 mod resources;
 mod shared;
 mod spawn;
+mod stats;
 mod telling;
 
 use alloc::vec::Vec;
@@ -29,7 +31,7 @@ use crate::archetype::{Archetype, Archetypes};
 use crate::component::{Component, ComponentId, ComponentInfo, Registry};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
-use crate::query::{Borrows, PlanCache, Source};
+use crate::query::{Borrows, PlanCache, PlanSource, Source};
 use crate::storage::{BlockPool, Moment};
 use crate::sync::{AtomicU64, Ordering, Serial};
 use hooks::Hooks;
@@ -41,9 +43,11 @@ pub use cell::WorldCell;
 pub use change::NotInserted;
 pub use event::{Add, Despawn, Event, EventKind, EventType, Insert, Remove, Replace};
 pub use hooks::{HooksOf, ObserverId};
+pub(crate) use memory::Contents;
 pub(crate) use moves::{Books, MoveScratch, RowMoves};
 pub(crate) use resources::Resources;
 pub use resources::{MissingResource, Res, ResMut, ResourceError};
+pub use stats::{ArchetypeStats, WorldStats};
 
 /// Everything there is: entities with their components, and resources.
 ///
@@ -88,6 +92,10 @@ pub struct World {
     pub(crate) scratch: MoveScratch,
     /// No border that somebody asks with is above this, as a rule (see [`Moment::settled`]).
     settled: AtomicU64,
+    /// Which list of archetypes this is (I-21): goes up when archetypes go or change places.
+    epoch: u64,
+    /// The first epoch after the last restore.
+    restored: u64,
 }
 
 static WORLD_IDS: Serial = Serial::starting_at(1);
@@ -129,6 +137,8 @@ impl World {
             version: 0,
             scratch: MoveScratch::default(),
             settled: AtomicU64::new(0),
+            epoch: 0,
+            restored: 0,
         }
     }
 
@@ -194,6 +204,11 @@ impl World {
         self.version
     }
 
+    /// The number of the last change, for those who will not ask with it.
+    pub(crate) fn last_version(&self) -> u64 {
+        self.version
+    }
+
     /// The number of the next change.
     pub(crate) fn next_version(&mut self) -> u64 {
         self.version += 1;
@@ -204,6 +219,15 @@ impl World {
     pub(crate) fn moment(&self) -> Moment {
         let settled = self.settled.load(Ordering::Relaxed);
         Moment { version: self.version, since: 0, settled, shared: false }
+    }
+
+    pub(crate) fn plan_source(&self) -> PlanSource<'_> {
+        PlanSource {
+            world: self.id,
+            epoch: self.epoch,
+            restored: self.restored,
+            archetypes: self.archetypes.list(),
+        }
     }
 
     pub(crate) fn source(&self) -> Source<'_> {

@@ -1,0 +1,257 @@
+//! How component values are saved: as the bytes they are, or by functions of their own.
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use bytemuck::{CheckedBitPattern, NoUninit};
+
+use super::BytesFn;
+
+/// How the values of a component are written into a snapshot and read from it.
+///
+/// The derive chooses one: [`plain`](Self::plain) where the type is plain data,
+/// [`tag`](Self::tag) where it has no fields, and what its options ask for otherwise. By hand it
+/// is the constant [`Component::CODEC`](super::Component::CODEC).
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::{Codec, CodecError};
+///
+/// #[derive(PartialEq, Debug)]
+/// struct Name(String);
+///
+/// impl Component for Name {
+///     const CODEC: Codec<Self> = Codec::custom(
+///         |name, bytes| {
+///             let len = u8::try_from(name.0.len()).map_err(|_| CodecError)?;
+///             bytes.push(len);
+///             bytes.extend(name.0.as_bytes());
+///             Ok(())
+///         },
+///         |bytes| {
+///             let (&len, rest) = bytes.split_first().ok_or(CodecError)?;
+///             let (text, rest) = rest.split_at_checked(len.into()).ok_or(CodecError)?;
+///             *bytes = rest;
+///             Ok(Name(std::str::from_utf8(text).map_err(|_| CodecError)?.into()))
+///         },
+///     );
+/// }
+///
+/// let mut world = World::new();
+/// let ada = world.spawn(Name("Ada".into()));
+/// let saved = world.snapshot()?;
+/// world.clear();
+/// world.restore(&saved)?;
+/// assert_eq!(world.get::<Name>(ada)?, &Name("Ada".into()));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Codec<T>(Way<T>);
+
+/// Writes one value at the end of the bytes. What it has written when it fails is thrown away.
+pub type WriteFn<T> = fn(&T, &mut Vec<u8>) -> Result<(), CodecError>;
+/// Reads one value from the start of the bytes and takes what it read off them.
+pub type ReadFn<T> = fn(&mut &[u8]) -> Result<T, CodecError>;
+
+/// The value cannot be written, or the bytes are not those of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodecError;
+
+impl fmt::Display for CodecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the value cannot be written, or the bytes are not those of a value")
+    }
+}
+
+impl core::error::Error for CodecError {}
+
+enum Way<T> {
+    Unsaved,
+    /// Nothing outside of this file makes one: that the bytes which `is_valid` accepts are values
+    /// is bytemuck's word (I-20).
+    Plain {
+        bytes: BytesFn<T>,
+        is_valid: fn(&[u8]) -> bool,
+        read: fn(&[u8]) -> Option<T>,
+    },
+    Custom {
+        write: WriteFn<T>,
+        read: ReadFn<T>,
+    },
+}
+
+/// Which way a codec goes, as snapshots note it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CodecKind {
+    Unsaved,
+    Plain,
+    Custom,
+}
+
+impl<T> Clone for Codec<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Codec<T> {}
+
+impl<T> Clone for Way<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Way<T> {}
+
+impl<T> fmt::Debug for Codec<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Codec").field(&self.kind()).finish()
+    }
+}
+
+impl<T> Codec<T> {
+    /// Values are not saved: a world with such a component has no snapshot.
+    pub const UNSAVED: Self = Self(Way::Unsaved);
+
+    /// Values are saved as their bytes, whole columns at once. The bytes of a snapshot are checked
+    /// before they become values: a `bool` is 0 or 1, an enum has a variant, an
+    /// [`Entity`](crate::Entity) has a generation.
+    #[must_use]
+    pub const fn plain() -> Self
+    where
+        T: NoUninit + CheckedBitPattern,
+    {
+        if size_of::<T>() == 0 {
+            // There are no bytes to see, but there is a value to make.
+            return Self::custom(
+                |_, _| Ok(()),
+                |_| bytemuck::checked::try_pod_read_unaligned(&[]).map_err(|_| CodecError),
+            );
+        }
+        Self(Way::Plain {
+            bytes: bytemuck::cast_slice::<T, u8>,
+            is_valid: |bytes| {
+                bytes
+                    .chunks_exact(size_of::<T>())
+                    .all(|value| bytemuck::checked::try_pod_read_unaligned::<T>(value).is_ok())
+            },
+            read: |bytes| bytemuck::checked::try_pod_read_unaligned(bytes).ok(),
+        })
+    }
+
+    /// Values are saved by these functions. The one has to read what the other has written, all of
+    /// it and no more.
+    #[must_use]
+    pub const fn custom(write: WriteFn<T>, read: ReadFn<T>) -> Self {
+        Self(Way::Custom { write, read })
+    }
+
+    /// Values have nothing in them: the function makes one. For types without fields.
+    #[must_use]
+    pub const fn tag(make: ReadFn<T>) -> Self {
+        Self::custom(|_, _| Ok(()), make)
+    }
+
+    /// Values are not saved; an entity that had one gets the default value on restoring. So the
+    /// rows and their order stay as they were.
+    #[must_use]
+    pub const fn transient() -> Self
+    where
+        T: Default,
+    {
+        Self::custom(|_, _| Ok(()), |_| Ok(T::default()))
+    }
+
+    /// Values are saved by serde, in the format of the crate postcard.
+    ///
+    /// Reading recurses as deep as the type does: a type that contains itself is for bytes from
+    /// somebody who is trusted.
+    #[cfg(feature = "serde")]
+    #[must_use]
+    pub const fn serde() -> Self
+    where
+        T: serde::Serialize + serde::de::DeserializeOwned,
+    {
+        Self::custom(
+            |value, bytes| {
+                let flavor = Appended(bytes);
+                postcard::serialize_with_flavor(value, flavor).map_err(|_| CodecError)
+            },
+            |bytes| {
+                let (value, rest) = postcard::take_from_bytes(bytes).map_err(|_| CodecError)?;
+                *bytes = rest;
+                Ok(value)
+            },
+        )
+    }
+
+    pub(crate) const fn kind(&self) -> CodecKind {
+        match self.0 {
+            Way::Unsaved => CodecKind::Unsaved,
+            Way::Plain { .. } => CodecKind::Plain,
+            Way::Custom { .. } => CodecKind::Custom,
+        }
+    }
+
+    /// Writes values one after the other.
+    pub(super) fn write_all(&self, values: &[T], out: &mut Vec<u8>) -> Result<(), CodecError> {
+        match self.0 {
+            Way::Unsaved => Err(CodecError),
+            Way::Plain { bytes, .. } => {
+                out.extend_from_slice(bytes(values));
+                Ok(())
+            }
+            Way::Custom { write, .. } => values.iter().try_for_each(|value| write(value, out)),
+        }
+    }
+
+    /// Reads one value.
+    pub(super) fn read(&self, source: &mut &[u8]) -> Result<T, CodecError> {
+        match self.0 {
+            Way::Unsaved => Err(CodecError),
+            Way::Plain { read, .. } => {
+                let (bytes, rest) = source.split_at_checked(size_of::<T>()).ok_or(CodecError)?;
+                *source = rest;
+                read(bytes).ok_or(CodecError)
+            }
+            Way::Custom { read, .. } => read(source),
+        }
+    }
+
+    /// Takes the bytes of this many values, if values are their bytes; they have been seen to be
+    /// values (I-20).
+    pub(super) fn take_plain<'a>(
+        &self,
+        source: &mut &'a [u8],
+        count: usize,
+    ) -> Result<Option<&'a [u8]>, CodecError> {
+        let Way::Plain { is_valid, .. } = self.0 else { return Ok(None) };
+        let len = size_of::<T>().checked_mul(count).ok_or(CodecError)?;
+        let (bytes, rest) = source.split_at_checked(len).ok_or(CodecError)?;
+        *source = rest;
+        if is_valid(bytes) { Ok(Some(bytes)) } else { Err(CodecError) }
+    }
+}
+
+/// Bytes that postcard writes behind what is there already.
+#[cfg(feature = "serde")]
+struct Appended<'a>(&'a mut Vec<u8>);
+
+#[cfg(feature = "serde")]
+impl postcard::ser_flavors::Flavor for Appended<'_> {
+    type Output = ();
+
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.0.push(byte);
+        Ok(())
+    }
+
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<()> {
+        Ok(())
+    }
+}

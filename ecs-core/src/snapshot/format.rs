@@ -1,0 +1,187 @@
+//! Numbers in bytes, the header, and the checksum. The format is in `docs/snapshot-format.md`.
+
+use alloc::vec::Vec;
+
+use crate::error::MalformedSnapshot;
+use crate::hash::StateHasher;
+
+const MAGIC: [u8; 8] = *b"FormicWS";
+const VERSION: u32 = 1;
+/// Written as this machine writes numbers: plain components lie in a snapshot as they do in memory.
+const BYTE_ORDER: u32 = 0x0102_0304;
+pub(super) const HEADER_BYTES: usize = 32;
+
+/// Marks a component of which there are no values.
+pub(super) const UNSAVED: u8 = 0;
+/// Marks a component whose values are saved as the bytes that they are.
+pub(super) const PLAIN: u8 = 1;
+/// Marks a component whose values are saved by functions.
+pub(super) const CUSTOM: u8 = 2;
+
+/// Flags a component that can be switched off.
+pub(super) const ENABLEABLE: u8 = 1;
+/// Flags a component with versions of each row.
+pub(super) const TRACKED: u8 = 2;
+
+pub(super) fn contradiction(detail: &'static str) -> MalformedSnapshot {
+    MalformedSnapshot::Contradiction { detail }
+}
+
+/// Writes the header in front of the body, where room was left for it.
+pub(super) fn seal(bytes: &mut [u8]) {
+    let (header, body) = bytes.split_at_mut(HEADER_BYTES);
+    let mut fields = header.iter_mut();
+    let mut put = |field: &[u8]| field.iter().zip(&mut fields).for_each(|(&from, to)| *to = from);
+    put(&MAGIC);
+    put(&VERSION.to_le_bytes());
+    put(&BYTE_ORDER.to_ne_bytes());
+    put(&(body.len() as u64).to_le_bytes());
+    put(&checksum(body).to_le_bytes());
+}
+
+/// The body of sealed bytes.
+pub(super) fn open(bytes: &[u8]) -> Result<&[u8], MalformedSnapshot> {
+    let not_ours = MalformedSnapshot::NotASnapshot;
+    let rest = bytes.strip_prefix(&MAGIC).ok_or(not_ours)?;
+    let mut reader = Reader(rest);
+    let version = reader.u32()?;
+    if version != VERSION {
+        return Err(MalformedSnapshot::UnknownVersion { version });
+    }
+    if reader.array()? != BYTE_ORDER.to_ne_bytes() {
+        return Err(MalformedSnapshot::ForeignByteOrder);
+    }
+    let (len, sum) = (reader.u64()?, reader.u64()?);
+    let body = reader.0;
+    if len != body.len() as u64 {
+        return Err(MalformedSnapshot::WrongLength);
+    }
+    if sum != checksum(body) {
+        return Err(MalformedSnapshot::WrongChecksum);
+    }
+    Ok(body)
+}
+
+/// Four hashes that take turns in 32 bytes each, so that they are worked out at the same time. A
+/// change within eight bytes always changes it.
+fn checksum(body: &[u8]) -> u64 {
+    let mut lanes = [StateHasher::new(); 4];
+    let mut stripes = body.chunks_exact(32);
+    for stripe in &mut stripes {
+        for (lane, word) in lanes.iter_mut().zip(stripe.chunks_exact(8)) {
+            let mut eight = [0; 8];
+            eight.copy_from_slice(word);
+            lane.write_u64(u64::from_le_bytes(eight));
+        }
+    }
+    let mut all = StateHasher::new();
+    lanes.iter().for_each(|lane| all.write_u64(lane.finish()));
+    all.write(stripes.remainder());
+    all.finish()
+}
+
+/// Bytes that are read from the front.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+
+impl<'a> Reader<'a> {
+    pub(super) fn bytes(&mut self, len: usize) -> Result<&'a [u8], MalformedSnapshot> {
+        let (bytes, rest) = self.0.split_at_checked(len).ok_or(MalformedSnapshot::WrongLength)?;
+        self.0 = rest;
+        Ok(bytes)
+    }
+
+    /// So many records of so many bytes each.
+    pub(super) fn records(
+        &mut self,
+        count: usize,
+        bytes: usize,
+    ) -> Result<&'a [u8], MalformedSnapshot> {
+        self.bytes(count.checked_mul(bytes).ok_or(MalformedSnapshot::WrongLength)?)
+    }
+
+    fn array<const N: usize>(&mut self) -> Result<[u8; N], MalformedSnapshot> {
+        let (array, rest) = self.0.split_first_chunk().ok_or(MalformedSnapshot::WrongLength)?;
+        self.0 = rest;
+        Ok(*array)
+    }
+
+    pub(super) fn u8(&mut self) -> Result<u8, MalformedSnapshot> {
+        self.array().map(u8::from_le_bytes)
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32, MalformedSnapshot> {
+        self.array().map(u32::from_le_bytes)
+    }
+
+    pub(super) fn u64(&mut self) -> Result<u64, MalformedSnapshot> {
+        self.array().map(u64::from_le_bytes)
+    }
+
+    /// A number of 32 bits that counts things.
+    pub(super) fn count(&mut self) -> Result<usize, MalformedSnapshot> {
+        usize::try_from(self.u32()?).map_err(|_| MalformedSnapshot::WrongLength)
+    }
+
+    /// A number of 64 bits that counts things.
+    pub(super) fn long_count(&mut self) -> Result<usize, MalformedSnapshot> {
+        usize::try_from(self.u64()?).map_err(|_| MalformedSnapshot::WrongLength)
+    }
+}
+
+pub(super) fn numbers_u32(bytes: &[u8]) -> impl ExactSizeIterator<Item = u32> + '_ {
+    bytes.chunks_exact(4).map(|word| u32::from_le_bytes([word[0], word[1], word[2], word[3]]))
+}
+
+pub(super) fn numbers_u64(bytes: &[u8]) -> impl ExactSizeIterator<Item = u64> + '_ {
+    bytes.chunks_exact(8).map(|word| {
+        let mut eight = [0; 8];
+        eight.copy_from_slice(word);
+        u64::from_le_bytes(eight)
+    })
+}
+
+/// Bytes that are written at the end.
+#[derive(Debug)]
+pub(super) struct Writer<'a>(pub(super) &'a mut Vec<u8>);
+
+impl Writer<'_> {
+    pub(super) fn u8(&mut self, number: u8) {
+        self.0.push(number);
+    }
+
+    pub(super) fn u32(&mut self, number: u32) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    pub(super) fn u64(&mut self, number: u64) {
+        self.0.extend_from_slice(&number.to_le_bytes());
+    }
+
+    pub(super) fn count(&mut self, count: usize) {
+        self.u32(u32::try_from(count).expect("indexes of a world have 32 bits"));
+    }
+
+    pub(super) fn long_count(&mut self, count: usize) {
+        self.u64(count as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    #[test]
+    fn every_flipped_bit_changes_the_checksum() {
+        let mut body = vec![7; 100];
+        let sum = checksum(&body);
+        for bit in 0..body.len() * 8 {
+            body[bit / 8] ^= 1 << (bit % 8);
+            assert_ne!(checksum(&body), sum, "bit {bit}");
+            body[bit / 8] ^= 1 << (bit % 8);
+        }
+        body.push(0);
+        assert_ne!(checksum(&body), sum, "the length counts");
+    }
+}

@@ -1,0 +1,218 @@
+//! A snapshot taken apart: where everything lies in its bytes, and whether it can be true.
+
+use alloc::vec::Vec;
+
+use super::format::{
+    CUSTOM, ENABLEABLE, PLAIN, Reader, TRACKED, UNSAVED, contradiction, numbers_u32, numbers_u64,
+};
+use crate::entities::Entities;
+use crate::entity::Entity;
+use crate::error::MalformedSnapshot;
+use crate::storage::Place;
+
+/// What is saved of a world.
+#[derive(Debug)]
+pub(super) struct Image<'a> {
+    pub(super) version: u64,
+    generations: &'a [u8],
+    free: &'a [u8],
+    /// By name.
+    pub(super) components: Vec<ComponentImage<'a>>,
+    pub(super) archetypes: Vec<ArchetypeImage<'a>>,
+}
+
+#[derive(Debug)]
+pub(super) struct ComponentImage<'a> {
+    pub(super) name: &'a str,
+    pub(super) kind: u8,
+    pub(super) enableable: bool,
+    pub(super) tracked: bool,
+    pub(super) size: u64,
+}
+
+#[derive(Debug)]
+pub(super) struct ArchetypeImage<'a> {
+    /// Indexes into the list of components, in increasing order.
+    pub(super) components: Vec<usize>,
+    pub(super) chunks: Vec<ChunkImage<'a>>,
+    /// All columns of the first chunk, then those of the next.
+    pub(super) columns: Vec<ColumnImage<'a>>,
+}
+
+#[derive(Debug)]
+pub(super) struct ChunkImage<'a> {
+    pub(super) len: usize,
+    entities: &'a [u8],
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ColumnImage<'a> {
+    pub(super) changed: u64,
+    pub(super) added: u64,
+    /// A bit per row, of an enableable component.
+    pub(super) bits: &'a [u8],
+    /// Of a tracked component: when each row was changed, then when it was added.
+    row_versions: &'a [u8],
+    pub(super) values: &'a [u8],
+}
+
+impl<'a> Image<'a> {
+    /// Takes the body of a snapshot apart, and verifies all that can be verified without a world.
+    pub(super) fn parse(body: &'a [u8]) -> Result<Self, MalformedSnapshot> {
+        let mut reader = Reader(body);
+        let version = reader.u64()?;
+        let count = reader.count()?;
+        let generations = reader.records(count, 4)?;
+        let count = reader.count()?;
+        let free = reader.records(count, 4)?;
+        let components = components(&mut reader)?;
+        let mut archetypes = Vec::new();
+        for _ in 0..reader.count()? {
+            archetypes.push(archetype(&mut reader, &components, version)?);
+        }
+        if !reader.0.is_empty() {
+            return Err(MalformedSnapshot::WrongLength);
+        }
+        let image = Self { version, generations, free, components, archetypes };
+        image.check_archetypes()?;
+        Ok(image)
+    }
+
+    fn check_archetypes(&self) -> Result<(), MalformedSnapshot> {
+        let mut sets: Vec<&[usize]> =
+            self.archetypes.iter().map(|archetype| &archetype.components[..]).collect();
+        if sets.first().is_none_or(|set| !set.is_empty()) {
+            return Err(contradiction("the first archetype is not the one without components"));
+        }
+        let mut is_used = Vec::from_iter(self.components.iter().map(|_| false));
+        sets.iter().copied().flatten().for_each(|&component| is_used[component] = true);
+        if is_used.contains(&false) {
+            return Err(contradiction("no archetype has a component that is listed"));
+        }
+        sets.sort_unstable();
+        if sets.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(contradiction("two archetypes have the same components"));
+        }
+        Ok(())
+    }
+
+    /// The table of entities: everybody has a slot, but none of them is where they should be.
+    pub(super) fn entities(&self) -> Result<Entities, MalformedSnapshot> {
+        let free = numbers_u32(self.free);
+        let mut entities = Entities::vacant(numbers_u32(self.generations), free)
+            .ok_or(contradiction("the slots of entities and the list of free ones disagree"))?;
+        for archetype in &self.archetypes {
+            for entity in archetype.chunks.iter().flat_map(ChunkImage::entities) {
+                if !entity.is_some_and(|entity| entities.move_in(entity, Place::from_bits(0))) {
+                    return Err(contradiction("an entity is in two rows, or has no slot"));
+                }
+            }
+        }
+        if entities.is_complete() {
+            Ok(entities)
+        } else {
+            Err(contradiction("an entity is in no row"))
+        }
+    }
+}
+
+impl<'a> ArchetypeImage<'a> {
+    pub(super) fn columns_of(&self, chunk: usize) -> &[ColumnImage<'a>] {
+        let count = self.components.len();
+        &self.columns[chunk * count..(chunk + 1) * count]
+    }
+}
+
+impl ColumnImage<'_> {
+    /// When each row was changed, and when it was added; nothing where nobody wants to know.
+    pub(super) fn row_versions(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        let (changed, added) = self.row_versions.split_at(self.row_versions.len() / 2);
+        numbers_u64(changed).zip(numbers_u64(added))
+    }
+}
+
+impl ChunkImage<'_> {
+    /// The handles, `None` where the bits are none.
+    pub(super) fn entities(&self) -> impl Iterator<Item = Option<Entity>> + '_ {
+        numbers_u64(self.entities).map(Entity::from_bits)
+    }
+}
+
+fn components<'a>(reader: &mut Reader<'a>) -> Result<Vec<ComponentImage<'a>>, MalformedSnapshot> {
+    let mut components: Vec<ComponentImage<'a>> = Vec::new();
+    for _ in 0..reader.count()? {
+        let len = reader.count()?;
+        let name = core::str::from_utf8(reader.bytes(len)?)
+            .map_err(|_| contradiction("the name of a component is not text"))?;
+        if components.last().is_some_and(|last| last.name >= name) {
+            return Err(contradiction("the components are not in the order of their names"));
+        }
+        let (kind, flags, size) = (reader.u8()?, reader.u8()?, reader.u64()?);
+        if !matches!(kind, UNSAVED | PLAIN | CUSTOM) || flags > ENABLEABLE | TRACKED {
+            return Err(contradiction("a component of a kind that there is not"));
+        }
+        let (enableable, tracked) = (flags & ENABLEABLE != 0, flags & TRACKED != 0);
+        components.push(ComponentImage { name, kind, enableable, tracked, size });
+    }
+    Ok(components)
+}
+
+fn archetype<'a>(
+    reader: &mut Reader<'a>,
+    all: &[ComponentImage<'a>],
+    version: u64,
+) -> Result<ArchetypeImage<'a>, MalformedSnapshot> {
+    let count = reader.count()?;
+    let mut components = Vec::new();
+    for index in numbers_u32(reader.records(count, 4)?) {
+        let index = index as usize;
+        if index >= all.len() || components.last().is_some_and(|&last| last >= index) {
+            return Err(contradiction("the components of an archetype are not a set"));
+        }
+        components.push(index);
+    }
+    let mut archetype = ArchetypeImage { components, chunks: Vec::new(), columns: Vec::new() };
+    for _ in 0..reader.count()? {
+        let len = reader.count()?;
+        if len == 0 {
+            return Err(contradiction("a chunk without rows"));
+        }
+        archetype.chunks.push(ChunkImage { len, entities: reader.records(len, 8)? });
+        for &component in &archetype.components {
+            archetype.columns.push(column(reader, &all[component], len, version)?);
+        }
+    }
+    Ok(archetype)
+}
+
+fn column<'a>(
+    reader: &mut Reader<'a>,
+    component: &ComponentImage<'a>,
+    rows: usize,
+    version: u64,
+) -> Result<ColumnImage<'a>, MalformedSnapshot> {
+    let (changed, added) = (reader.u64()?, reader.u64()?);
+    if changed.max(added) > version {
+        return Err(contradiction("a column was written in the future"));
+    }
+    let bits = if component.enableable { reader.bytes(rows.div_ceil(8))? } else { &[] };
+    if rows % 8 != 0 && bits.last().is_some_and(|last| last >> (rows % 8) != 0) {
+        return Err(contradiction("a bit is set beyond the last row"));
+    }
+    let tracked_rows = if component.tracked { rows } else { 0 };
+    let row_versions = reader.records(tracked_rows, 16)?;
+    if numbers_u64(row_versions).any(|row| row == 0 || row > version) {
+        return Err(contradiction("a row was written before the world began, or in the future"));
+    }
+    let len = reader.long_count()?;
+    let values = reader.bytes(len)?;
+    let fits = match component.kind {
+        PLAIN => component.size.checked_mul(rows as u64) == Some(len as u64),
+        CUSTOM => true,
+        _ => false,
+    };
+    if !fits {
+        return Err(contradiction("a column is not as long as its rows"));
+    }
+    Ok(ColumnImage { changed, added, bits, row_versions, values })
+}

@@ -1,0 +1,202 @@
+//! From bytes to a world: everything is built aside, and nothing of it is seen before all of it is
+//! in order.
+
+use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::ops::Range;
+
+use super::format::{CUSTOM, PLAIN, UNSAVED, contradiction};
+use super::image::{ArchetypeImage, ChunkImage, ColumnImage, ComponentImage, Image};
+use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column};
+use crate::component::{CodecKind, ComponentId, ComponentInfo, ComponentSet, Registry};
+use crate::entities::Entities;
+use crate::entity::Entity;
+use crate::error::RestoreError;
+use crate::storage::{BlockPool, RowAddress};
+use crate::world::{Contents, World};
+
+/// Puts what is in the image in place of what is in the world.
+pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreError> {
+    if world.entities.has_reserved() {
+        return Err(RestoreError::InPlayback);
+    }
+    let ids = resolve(image, &world.registry)?;
+    let entities = image.entities()?;
+    let mut building = Building {
+        registry: &world.registry,
+        components: &image.components,
+        ids,
+        archetypes: Archetypes::new(&world.registry),
+        entities,
+        // Blocks that nobody uses. Should this come to nothing, they go back.
+        pool: world.blocks.spare_blocks(),
+    };
+    match image.archetypes.iter().try_for_each(|archetype| building.load_archetype(archetype)) {
+        Ok(()) => {
+            let Building { archetypes, entities, pool, .. } = building;
+            let version = image.version;
+            world.replace_contents(Contents { archetypes, entities, pool, version });
+            Ok(())
+        }
+        Err(error) => {
+            let Building { archetypes, mut pool, .. } = building;
+            world.blocks.absorb(&mut pool);
+            drop(archetypes);
+            Err(error)
+        }
+    }
+}
+
+/// The world's ids of the components in the image.
+fn resolve(image: &Image<'_>, registry: &Registry) -> Result<Vec<ComponentId>, RestoreError> {
+    let mut known: Vec<&ComponentInfo> =
+        registry.infos().iter().filter(|info| !info.is_marker()).collect();
+    known.sort_by(|a, b| a.name().as_str().cmp(b.name()));
+    image.components.iter().map(|component| resolve_one(component, &known)).collect()
+}
+
+fn resolve_one(
+    component: &ComponentImage<'_>,
+    known: &[&ComponentInfo],
+) -> Result<ComponentId, RestoreError> {
+    let name = || component.name.to_string();
+    let start = known.partition_point(|info| info.name().as_str() < component.name);
+    let mut named = known[start..].iter().filter(|info| info.name() == component.name);
+    let info = named.next().ok_or_else(|| RestoreError::UnknownComponent { component: name() })?;
+    if named.next().is_some() {
+        return Err(RestoreError::AmbiguousName { component: name() });
+    }
+    let different = |what| Err(RestoreError::DifferentComponent { component: name(), what });
+    let kind = match info.erased.codec.kind {
+        CodecKind::Unsaved => UNSAVED,
+        CodecKind::Plain => PLAIN,
+        CodecKind::Custom => CUSTOM,
+    };
+    if component.kind != kind {
+        return different("way of saving it");
+    }
+    if kind == PLAIN && component.size != info.layout().size() as u64 {
+        return different("size");
+    }
+    if component.enableable != info.is_enableable() {
+        return different("answer to whether it is enableable");
+    }
+    if component.tracked != info.tracked {
+        return different("answer to whether it is tracked");
+    }
+    Ok(info.id())
+}
+
+/// A world's contents on their way from an image. Drops what has been loaded if it comes to nothing.
+struct Building<'a> {
+    registry: &'a Registry,
+    components: &'a [ComponentImage<'a>],
+    /// The world's ids of these components.
+    ids: Vec<ComponentId>,
+    archetypes: Archetypes,
+    entities: Entities,
+    pool: BlockPool,
+}
+
+impl Building<'_> {
+    fn load_archetype(&mut self, image: &ArchetypeImage<'_>) -> Result<(), RestoreError> {
+        let ids: Vec<ComponentId> =
+            image.components.iter().map(|&component| self.ids[component]).collect();
+        let set = ComponentSet::new(ids.clone());
+        // For each column of the archetype, which of the image's it is.
+        let position = |id: &ComponentId| ids.iter().position(|mine| mine == id);
+        let order: Vec<usize> = set.ids().iter().filter_map(position).collect();
+        // The sets in an image are all different, and so are the ids of different components.
+        let archetype = self.archetypes.obtain(set, self.registry);
+        for (index, chunk) in image.chunks.iter().enumerate() {
+            let columns = image.columns_of(index);
+            let columns: Vec<ColumnImage<'_>> = order.iter().map(|&at| columns[at]).collect();
+            let loaded = self.load_chunk(archetype, chunk, &columns);
+            loaded.map_err(|failure| match failure {
+                Failure::Value(column) => RestoreError::InvalidValue {
+                    component: self.components[image.components[order[column]]].name.to_string(),
+                },
+                Failure::Handle => contradiction("a row has no entity").into(),
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Loads the rows of one chunk behind those that are there: into one chunk again, unless chunks
+    /// had another size where the image was made.
+    fn load_chunk(
+        &mut self,
+        archetype: ArchetypeId,
+        image: &ChunkImage<'_>,
+        columns: &[ColumnImage<'_>],
+    ) -> Result<(), Failure> {
+        let entities: Option<Vec<Entity>> = image.entities().collect();
+        let entities = entities.ok_or(Failure::Handle)?;
+        let mut sources: Vec<&[u8]> = columns.iter().map(|column| column.values).collect();
+        let archetype = self.archetypes.get_mut(archetype);
+        let mut loaded = 0;
+        while loaded < image.len {
+            let before = last_changed(archetype);
+            let rest = &entities[loaded..];
+            let (first, count) =
+                archetype.load_rows(&mut self.pool, rest, &mut sources).map_err(Failure::Value)?;
+            for (index, column) in columns.iter().enumerate() {
+                let before = if first.row == 0 { 0 } else { before[index] };
+                load_marks(archetype, index, column, before, first, loaded..loaded + count);
+            }
+            for (row, &entity) in rest[..count].iter().enumerate() {
+                let address = RowAddress { chunk: first.chunk, row: first.row + row };
+                self.entities.set_place(entity, archetype.chunks.place(address));
+            }
+            loaded += count;
+        }
+        match sources.iter().position(|source| !source.is_empty()) {
+            Some(column) => Err(Failure::Value(column)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// When the columns of the last chunk with rows were last written.
+fn last_changed(archetype: &Archetype) -> Vec<u64> {
+    let Some(last) = archetype.chunk_count().checked_sub(1) else { return Vec::new() };
+    let columns = 0..archetype.columns.len();
+    columns.map(|column| archetype.chunks.stamps(last, column).changed()).collect()
+}
+
+/// Writes what is known about a column's rows beside their values: these of the image, which are
+/// from `first` on now. The chunk's older rows were written at `before`.
+fn load_marks(
+    archetype: &mut Archetype,
+    column: usize,
+    image: &ColumnImage<'_>,
+    before: u64,
+    first: RowAddress,
+    rows: Range<usize>,
+) {
+    let Column { enable_slot, track_slot, .. } = archetype.columns[column];
+    let chunks = &mut archetype.chunks;
+    chunks.stamps(first.chunk, column).mark(image.changed.max(before));
+    chunks.stamps_mut(first.chunk, column).raise_added(image.added);
+    if let Some(slot) = enable_slot {
+        for row in rows.clone().filter(|&row| !bit(image.bits, row)) {
+            chunks.bits(slot).set(first.chunk, first.row + row - rows.start, false);
+        }
+    }
+    if let Some(slot) = track_slot {
+        let versions = image.row_versions().skip(rows.start).take(rows.len());
+        for (row, (changed, added)) in (first.row..).zip(versions) {
+            chunks.set_row_versions(slot, RowAddress { row, ..first }, changed, added);
+        }
+    }
+}
+
+enum Failure {
+    /// The column whose values could not be read.
+    Value(usize),
+    Handle,
+}
+
+fn bit(bits: &[u8], row: usize) -> bool {
+    bits[row / 8] & (1 << (row % 8)) != 0
+}

@@ -1,0 +1,138 @@
+//! Snapshots: the entities of a world as bytes, and back.
+
+mod format;
+mod image;
+mod load;
+mod save;
+
+use alloc::vec::Vec;
+use core::fmt;
+
+use crate::error::{MalformedSnapshot, RestoreError, SnapshotError};
+use crate::world::World;
+use image::Image;
+
+/// The entities of a world at one moment: what there is, and everything that decides what comes
+/// next.
+///
+/// That is the handles that are alive and those that will be given out, which entities have which
+/// components, the values, what is enabled, the order of archetypes and rows, and the versions of
+/// change detection. After a restore the same operations have the same results, to the bit.
+/// Resources are not part of it.
+///
+/// Made by [`World::snapshot`], or from bytes that once were one.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::Snapshot;
+///
+/// #[derive(Component, Clone, Copy, PartialEq, Debug, bytemuck::Pod, bytemuck::Zeroable)]
+/// #[repr(C)]
+/// struct Gold(u32);
+///
+/// let mut world = World::new();
+/// let purse = world.spawn(Gold(5));
+/// let saved = world.snapshot()?;
+///
+/// world.despawn(purse)?;
+/// world.restore(&saved)?;
+/// assert_eq!(world.get::<Gold>(purse)?, &Gold(5));
+///
+/// // The bytes can be kept in a file, for another world that knows the components.
+/// let read = Snapshot::from_bytes(saved.as_bytes())?;
+/// let mut other = World::new();
+/// other.register::<Gold>();
+/// other.restore(&read)?;
+/// assert_eq!(other.state_hash(), world.state_hash());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Sealed, and seen to make sense; or else empty.
+    bytes: Vec<u8>,
+}
+
+impl fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Snapshot").field("bytes", &self.bytes.len()).finish_non_exhaustive()
+    }
+}
+
+impl Snapshot {
+    /// A snapshot from the bytes of one. The format is described in `docs/snapshot-format.md`.
+    ///
+    /// All that can be verified without a world is: whatever the bytes are, there is an error or a
+    /// snapshot that contradicts itself nowhere, and the memory taken on the way is a small multiple
+    /// of their length.
+    ///
+    /// # Errors
+    /// Where the bytes are not those of a snapshot, or not all of them.
+    pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self, MalformedSnapshot> {
+        let bytes = bytes.into();
+        let image = Image::parse(format::open(&bytes)?)?;
+        image.entities()?;
+        Ok(Self { bytes })
+    }
+
+    /// The bytes, to be kept wherever bytes can be. The same state has the same bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl World {
+    /// Saves all entities.
+    ///
+    /// Components are saved as their types ask for, see [`Codec`](crate::Codec) and the options of
+    /// [`Component`](crate::Component). Resources are not saved. Shared and chunk components cannot
+    /// be: where an archetype has one, if only an empty archetype, there is no snapshot.
+    ///
+    /// # Errors
+    /// Where there is a component that cannot be saved, or two have the same name; and while
+    /// commands that spawn entities are being played back.
+    pub fn snapshot(&self) -> Result<Snapshot, SnapshotError> {
+        let mut bytes = Vec::new();
+        save::save(self, &mut bytes)?;
+        Ok(Snapshot { bytes })
+    }
+
+    /// Saves all entities in the memory of an older snapshot: for those who do it every tick.
+    ///
+    /// ```
+    /// # use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// let mut saved = world.snapshot()?;
+    /// world.spawn(());
+    /// world.snapshot_into(&mut saved)?;
+    /// assert_eq!(saved, world.snapshot()?);
+    /// # Ok::<(), ecs_core::SnapshotError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`snapshot`](Self::snapshot). The older one is lost then: it has no bytes, and cannot
+    /// be restored.
+    pub fn snapshot_into(&self, snapshot: &mut Snapshot) -> Result<(), SnapshotError> {
+        save::save(self, &mut snapshot.bytes)
+    }
+
+    /// Goes back to what was saved: all entities of now go, and those of then come, with their
+    /// handles, in their order, with all that [`Snapshot`] names.
+    ///
+    /// Components are found by their names, so the world has to know them: the one that was saved
+    /// does, another is told by [`register`](Self::register). Resources stay as they are. The
+    /// [`version`](Self::version) goes back as well.
+    ///
+    /// It is all or nothing: everything is built before anything is replaced. The values of now
+    /// are dropped last; should a drop panic, the world is restored all the same.
+    ///
+    /// # Errors
+    /// Where the world does not know a component, or knows another one by its name, or a value
+    /// cannot be read; and while commands that spawn entities are being played back. The
+    /// world is as it was.
+    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), RestoreError> {
+        let body = snapshot.bytes.get(format::HEADER_BYTES..);
+        let body = body.ok_or(MalformedSnapshot::NotASnapshot)?;
+        load::load(self, &Image::parse(body)?)
+    }
+}

@@ -1,0 +1,109 @@
+//! The contents of a world as a whole: replacing them, and giving back memory.
+
+use super::World;
+use super::bundles::Bundles;
+use crate::archetype::Archetypes;
+use crate::entities::Entities;
+use crate::query::PlanCache;
+use crate::storage::BlockPool;
+
+/// What is in a world, apart from resources.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    pub(crate) archetypes: Archetypes,
+    pub(crate) entities: Entities,
+    /// What the archetypes' chunks came from.
+    pub(crate) pool: BlockPool,
+    pub(crate) version: u64,
+}
+
+impl World {
+    /// Puts other contents in place of what there is, which is dropped when the world is in order.
+    pub(crate) fn replace_contents(&mut self, contents: Contents) {
+        let Contents { archetypes, entities, pool, version } = contents;
+        let mut old = core::mem::replace(&mut self.archetypes, archetypes);
+        let old_pool = core::mem::replace(&mut self.blocks, pool);
+        self.entities = entities;
+        self.version = version;
+        *self.settled.get_mut() = version.min(*self.settled.get_mut());
+        self.forget_archetypes();
+        self.restored = self.epoch;
+        let mut recycled = Recycled { world: self, pool: old_pool };
+        for archetype in old.list_mut() {
+            archetype.empty(&mut recycled.pool);
+        }
+    }
+
+    /// Another list of archetypes has come: nothing that was worked out from the one before holds
+    /// (I-21).
+    fn forget_archetypes(&mut self) {
+        self.epoch += 1;
+        self.bundles = Bundles::default();
+        self.plans = PlanCache::default();
+    }
+}
+
+impl World {
+    /// Gives back the memory that is kept for what may come: spare chunks and blocks, and the room
+    /// for more entities and archetypes. What is there stays where it is, since rows have no gaps.
+    ///
+    /// It is for after a peak: memory that is needed again soon is better kept.
+    ///
+    /// ```
+    /// # use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Position(f32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..100_000).map(|i| Position(i as f32)));
+    /// world.clear();
+    /// assert!(world.stats().pool_bytes > 1_000_000);
+    /// world.compact();
+    /// assert_eq!(world.stats().pool_bytes, 0);
+    /// ```
+    pub fn compact(&mut self) {
+        for archetype in self.archetypes.list_mut() {
+            archetype.chunks.free_spare(&mut self.blocks);
+            archetype.chunks.shrink();
+        }
+        self.archetypes.shrink();
+        self.entities.shrink();
+        self.blocks.shrink();
+    }
+
+    /// Removes the archetypes that have no entities, and returns how many there were. Those behind
+    /// them move up, so that [`ArchetypeId`](crate::ArchetypeId)s mean others from now on. Plans
+    /// notice it and are worked out again when they are used next.
+    ///
+    /// It is for worlds that have met many component sets which do not come back: every query that
+    /// is made looks at every archetype, and each takes about a kilobyte even if it is empty.
+    ///
+    /// ```
+    /// # use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Position(f32);
+    /// # #[derive(Component)] struct Falling;
+    /// let mut world = World::new();
+    /// let stone = world.spawn((Position(9.0), Falling));
+    /// world.remove::<Falling>(stone)?;
+    /// assert_eq!(world.collect_archetypes(), 1);
+    /// assert_eq!(world.get::<Position>(stone)?.0, 9.0);
+    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// ```
+    pub fn collect_archetypes(&mut self) -> usize {
+        let count = self.archetypes.collect(&mut self.blocks);
+        if count > 0 {
+            self.forget_archetypes();
+        }
+        count
+    }
+}
+
+/// Blocks of replaced contents, which the world gets whatever panics.
+struct Recycled<'w> {
+    world: &'w mut World,
+    pool: BlockPool,
+}
+
+impl Drop for Recycled<'_> {
+    fn drop(&mut self) {
+        self.world.blocks.absorb(&mut self.pool);
+    }
+}
