@@ -210,9 +210,9 @@ pub(crate) fn matches_once<Q: QueryData, F: QueryFilter>(
 
 #[cfg(test)]
 mod tests {
-    use super::super::data::Sealed;
     use super::*;
     use crate::mask::Rows;
+    use crate::query::Sealed;
     use crate::storage::Chunks;
     use crate::world::World;
     use core::cell::Cell;
