@@ -67,7 +67,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
         &[
             &["access"],
             &["column"],
-            &["prefetch"],
+            &["prefetch", "no_prefetch"],
             &["data"],
             &["filter"],
             &["outer"],

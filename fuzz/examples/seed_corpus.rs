@@ -7,7 +7,8 @@ use std::path::Path;
 
 fn main() -> std::io::Result<()> {
     write_seeds("world_ops", 0)?;
-    write_seeds("commands", 1000)
+    write_seeds("commands", 1000)?;
+    write_seeds("snapshot", 0)
 }
 
 fn write_seeds(target: &str, first: u64) -> std::io::Result<()> {

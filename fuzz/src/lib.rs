@@ -2,6 +2,7 @@
 //! on seeded random bytes (`ecs-core/tests/model.rs`).
 
 mod ops;
+mod snapshot;
 
 /// A program of world operations, against a model of the world.
 ///
@@ -18,6 +19,14 @@ pub fn world_ops(bytes: &[u8]) {
 /// Where the two disagree.
 pub fn commands(bytes: &[u8]) {
     ops::run_command_bytes(bytes);
+}
+
+/// Bytes as a snapshot, as the body of one, and as changes to a good one.
+///
+/// # Panics
+/// Where something is restored that makes a world out of order, or a failure changes the world.
+pub fn snapshot(bytes: &[u8]) {
+    snapshot::run(bytes);
 }
 
 /// Bytes from a seed, the same for ever.

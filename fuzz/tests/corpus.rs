@@ -3,26 +3,41 @@
 use std::fs;
 use std::path::Path;
 
-fn replay(target: &str, run: fn(&[u8])) {
+/// The files of a target's corpus, of which there are at least so many.
+fn corpus(target: &str, count_min: usize) -> Vec<Vec<u8>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(target);
     let mut paths: Vec<_> = fs::read_dir(folder)
         .expect("the corpus is in the tree")
         .map(|entry| entry.expect("the entry is readable").path())
         .collect();
     paths.sort();
-    assert!(paths.len() >= 24, "a corpus of {} files has been lost", paths.len());
-    for path in paths {
+    assert!(paths.len() >= count_min, "a corpus of {} files has been lost", paths.len());
+    let read = |path: &std::path::PathBuf| {
         println!("{}", path.display());
-        run(&fs::read(&path).expect("the file is readable"));
+        fs::read(path).expect("the file is readable")
+    };
+    paths.iter().map(read).collect()
+}
+
+#[test]
+fn snapshot_holds_on_every_file_of_its_corpus() {
+    corpus("snapshot", 16).iter().for_each(|bytes| formic_fuzz::snapshot(bytes));
+}
+
+#[test]
+fn snapshot_holds_on_random_changes() {
+    for seed in 0..400 {
+        let len = usize::try_from(seed % 24).expect("small") * 4;
+        formic_fuzz::snapshot(&formic_fuzz::random_bytes(seed, len));
     }
 }
 
 #[test]
 fn world_ops_holds_on_every_file_of_its_corpus() {
-    replay("world_ops", formic_fuzz::world_ops);
+    corpus("world_ops", 24).iter().for_each(|bytes| formic_fuzz::world_ops(bytes));
 }
 
 #[test]
 fn commands_holds_on_every_file_of_its_corpus() {
-    replay("commands", formic_fuzz::commands);
+    corpus("commands", 24).iter().for_each(|bytes| formic_fuzz::commands(bytes));
 }

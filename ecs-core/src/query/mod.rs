@@ -21,6 +21,7 @@ mod outer;
 mod parallel;
 mod places;
 mod plan;
+#[cfg_attr(not(all(target_arch = "x86_64", not(miri))), path = "no_prefetch.rs")]
 mod prefetch;
 mod view;
 

@@ -96,24 +96,38 @@ impl<'a> Image<'a> {
         Ok(())
     }
 
-    /// The table of entities: everybody has a slot, but none of them is where they should be.
-    pub(super) fn entities(&self) -> Result<Entities, MalformedSnapshot> {
-        let free = numbers_u32(self.free);
-        let mut entities = Entities::vacant(numbers_u32(self.generations), free)
-            .ok_or(contradiction("the slots of entities and the list of free ones disagree"))?;
-        for archetype in &self.archetypes {
-            for entity in archetype.chunks.iter().flat_map(ChunkImage::entities) {
-                if !entity.is_some_and(|entity| entities.move_in(entity, Place::from_bits(0))) {
-                    return Err(contradiction("an entity is in two rows, or has no slot"));
-                }
-            }
-        }
-        if entities.is_complete() {
-            Ok(entities)
-        } else {
-            Err(contradiction("an entity is in no row"))
-        }
+    /// The table of entities, in which nobody lives yet.
+    pub(super) fn vacant(&self) -> Result<Entities, MalformedSnapshot> {
+        Entities::vacant(numbers_u32(self.generations), numbers_u32(self.free))
+            .ok_or(contradiction("the slots of entities and the list of free ones disagree"))
     }
+
+    /// Whether every row has an entity of its own, and every entity a row.
+    pub(super) fn check_entities(&self) -> Result<(), MalformedSnapshot> {
+        let mut entities = self.vacant()?;
+        let chunks = self.archetypes.iter().flat_map(|archetype| &archetype.chunks);
+        for entity in chunks.flat_map(ChunkImage::entities) {
+            // Anywhere: the table is thrown away.
+            move_in(&mut entities, entity, Place::from_bits(0))?;
+        }
+        check_complete(&entities)
+    }
+}
+
+/// Lets the entity of a row live in its slot.
+pub(super) fn move_in(
+    entities: &mut Entities,
+    entity: Option<Entity>,
+    place: Place,
+) -> Result<(), MalformedSnapshot> {
+    match entity {
+        Some(entity) if entities.move_in(entity, place) => Ok(()),
+        _ => Err(contradiction("an entity is in two rows, or has no slot")),
+    }
+}
+
+pub(super) fn check_complete(entities: &Entities) -> Result<(), MalformedSnapshot> {
+    if entities.is_complete() { Ok(()) } else { Err(contradiction("an entity is in no row")) }
 }
 
 impl<'a> ArchetypeImage<'a> {

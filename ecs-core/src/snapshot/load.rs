@@ -6,12 +6,14 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::format::{CUSTOM, PLAIN, UNSAVED, contradiction};
-use super::image::{ArchetypeImage, ChunkImage, ColumnImage, ComponentImage, Image};
+use super::image::{
+    ArchetypeImage, ChunkImage, ColumnImage, ComponentImage, Image, check_complete, move_in,
+};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column};
 use crate::component::{CodecKind, ComponentId, ComponentInfo, ComponentSet, Registry};
 use crate::entities::Entities;
 use crate::entity::Entity;
-use crate::error::RestoreError;
+use crate::error::{MalformedSnapshot, RestoreError};
 use crate::storage::{BlockPool, RowAddress};
 use crate::world::{Contents, World};
 
@@ -21,7 +23,7 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreEr
         return Err(RestoreError::InPlayback);
     }
     let ids = resolve(image, &world.registry)?;
-    let entities = image.entities()?;
+    let entities = image.vacant()?;
     let mut building = Building {
         registry: &world.registry,
         components: &image.components,
@@ -31,7 +33,9 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreEr
         // Blocks that nobody uses. Should this come to nothing, they go back.
         pool: world.blocks.spare_blocks(),
     };
-    match image.archetypes.iter().try_for_each(|archetype| building.load_archetype(archetype)) {
+    let loaded =
+        image.archetypes.iter().try_for_each(|archetype| building.load_archetype(archetype));
+    match loaded.and_then(|()| Ok(check_complete(&building.entities)?)) {
         Ok(()) => {
             let Building { archetypes, entities, pool, .. } = building;
             let version = image.version;
@@ -116,7 +120,7 @@ impl Building<'_> {
                 Failure::Value(column) => RestoreError::InvalidValue {
                     component: self.components[image.components[order[column]]].name.to_string(),
                 },
-                Failure::Handle => contradiction("a row has no entity").into(),
+                Failure::Handle(error) => error.into(),
             })?;
         }
         Ok(())
@@ -131,7 +135,7 @@ impl Building<'_> {
         columns: &[ColumnImage<'_>],
     ) -> Result<(), Failure> {
         let entities: Option<Vec<Entity>> = image.entities().collect();
-        let entities = entities.ok_or(Failure::Handle)?;
+        let entities = entities.ok_or(Failure::Handle(contradiction("a row has no entity")))?;
         let mut sources: Vec<&[u8]> = columns.iter().map(|column| column.values).collect();
         let archetype = self.archetypes.get_mut(archetype);
         let mut loaded = 0;
@@ -146,7 +150,8 @@ impl Building<'_> {
             }
             for (row, &entity) in rest[..count].iter().enumerate() {
                 let address = RowAddress { chunk: first.chunk, row: first.row + row };
-                self.entities.set_place(entity, archetype.chunks.place(address));
+                let place = archetype.chunks.place(address);
+                move_in(&mut self.entities, Some(entity), place).map_err(Failure::Handle)?;
             }
             loaded += count;
         }
@@ -194,7 +199,7 @@ fn load_marks(
 enum Failure {
     /// The column whose values could not be read.
     Value(usize),
-    Handle,
+    Handle(MalformedSnapshot),
 }
 
 fn bit(bits: &[u8], row: usize) -> bool {

@@ -70,7 +70,7 @@ impl Snapshot {
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self, MalformedSnapshot> {
         let bytes = bytes.into();
         let image = Image::parse(format::open(&bytes)?)?;
-        image.entities()?;
+        image.check_entities()?;
         Ok(Self { bytes })
     }
 

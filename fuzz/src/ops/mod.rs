@@ -96,6 +96,16 @@ pub(crate) enum Op {
     Pair {
         value: u8,
     },
+    /// Saves the world, to go back to later.
+    Save,
+    /// Goes back to what was saved last, if anything was; only where `sure` is small.
+    Restore {
+        sure: u8,
+    },
+    /// Gives back memory, and archetypes if that is asked for.
+    Compact {
+        collect: bool,
+    },
     /// Rarely meant: only where `sure` is small.
     Clear {
         sure: u8,

@@ -66,7 +66,7 @@ impl Holding {
 }
 
 /// Which handles the world gives out next is part of what it promises.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Model {
     pub(crate) entities: BTreeMap<Entity, Holding>,
     /// Goes up with every operation.

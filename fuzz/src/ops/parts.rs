@@ -1,11 +1,14 @@
 //! The components that the programs play with, and bundles of them.
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use arbitrary::Arbitrary;
-use bytemuck::NoUninit;
-use ecs_core::{Bundle, CommandBuffer, Component, ComponentError, Entity, World};
+use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
+use ecs_core::{
+    Bundle, CloneFn, Codec, CodecError, CommandBuffer, Component, ComponentError, Entity, World,
+};
 
 /// The component types.
 #[derive(Arbitrary, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,7 +65,7 @@ pub(crate) trait Part: Component {
     fn set(&mut self, value: u64);
 }
 
-#[derive(Component, Clone, Copy, NoUninit)]
+#[derive(Component, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Position {
     value: u32,
@@ -88,7 +91,41 @@ impl Part for Position {
     }
 }
 
-#[derive(Component)]
+thread_local! {
+    /// Where those are counted that come out of a snapshot.
+    static LEDGER: RefCell<Arc<Ledger>> = RefCell::default();
+}
+
+/// Has those that come out of a snapshot counted here, on this thread.
+pub(crate) fn keep_books_in(ledger: &Arc<Ledger>) {
+    LEDGER.set(Arc::clone(ledger));
+}
+
+/// A component that is no plain data, saved as the number that it tells.
+macro_rules! saved_by_number {
+    ($name:ident, $make:expr) => {
+        impl Component for $name {
+            const CLONE: Option<CloneFn<Self>> = Some(Self::clone);
+            const CODEC: Codec<Self> = Codec::custom(
+                |part, out| {
+                    out.extend(part.value().to_le_bytes());
+                    Ok(())
+                },
+                |source| {
+                    let (number, rest) = source.split_first_chunk().ok_or(CodecError)?;
+                    *source = rest;
+                    let make: fn(u64) -> Result<Self, CodecError> = $make;
+                    make(u64::from_le_bytes(*number))
+                },
+            );
+        }
+    };
+}
+
+saved_by_number!(Counted, |number| Ok(LEDGER.with_borrow(|ledger| Self::new(number, ledger))));
+saved_by_number!(Name, |number| Ok(Self(number.to_string())));
+saved_by_number!(Wide, |number| Ok(Self([u16::try_from(number).map_err(|_| CodecError)?; 70])));
+
 pub(crate) struct Counted {
     value: u64,
     ledger: Arc<Ledger>,
@@ -129,7 +166,7 @@ impl Part for Counted {
     }
 }
 
-#[derive(Component, Clone)]
+#[derive(Clone)]
 pub(crate) struct Name(String);
 
 impl Part for Name {
@@ -175,7 +212,7 @@ tag!(Tag);
 pub(crate) struct Active;
 tag!(Active);
 
-#[derive(Component, Clone, Copy, NoUninit)]
+#[derive(Component, Clone, Copy, Pod, Zeroable)]
 #[component(enableable, tracked)]
 #[repr(C)]
 pub(crate) struct Fuel([u16; 3]);
@@ -197,7 +234,7 @@ impl Part for Fuel {
     }
 }
 
-#[derive(Component, Clone)]
+#[derive(Clone)]
 #[repr(align(128))]
 pub(crate) struct Wide([u16; 70]);
 
@@ -219,7 +256,7 @@ impl Part for Wide {
     }
 }
 
-#[derive(Component, Clone, Copy, NoUninit)]
+#[derive(Component, Clone, Copy, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(crate) struct Link {
     #[component(entity)]

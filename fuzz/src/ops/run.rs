@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use ecs_core::{
     CommandBuffer, CommandFailure, CommandFailureReason, ComponentError, Entity, InstantiateError,
-    MissingComponent, NoSuchEntity, World,
+    MissingComponent, NoSuchEntity, Snapshot, World,
 };
 
 use super::model::{Held, Holding, Model};
-use super::parts::{Kind, Ledger, Seed, Shape, Values};
+use super::parts::{Kind, Ledger, Seed, Shape, Values, keep_books_in};
 use super::queries::{self, LOOKS};
 use super::{Buffers, Command, Op, Way, Who};
 
@@ -52,6 +52,7 @@ pub(crate) struct Run {
     handles: Vec<Entity>,
     /// Versions of the world, and what the model's clock said then.
     marks: Vec<(u64, u64)>,
+    saved: Option<(Snapshot, Model)>,
 }
 
 impl Run {
@@ -68,7 +69,16 @@ impl Run {
         let mut handles: Vec<Entity> = bogus.into_iter().filter_map(Entity::from_bits).collect();
         handles.push(elsewhere);
         let ledger = Arc::default();
-        Self { world, model: Model::default(), ledger, recordings, handles, marks: vec![(0, 0)] }
+        keep_books_in(&ledger);
+        Self {
+            world,
+            model: Model::default(),
+            ledger,
+            recordings,
+            handles,
+            marks: vec![(0, 0)],
+            saved: None,
+        }
     }
 
     /// The entity that is meant.
@@ -148,6 +158,13 @@ impl Run {
                     assert_eq!(pairs, queries::pair_in_model(&mut self.model, value));
                 }
             }
+            Op::Save => self.save(),
+            Op::Restore { sure } => {
+                if sure < 128 {
+                    self.restore();
+                }
+            }
+            Op::Compact { collect } => self.compact(collect),
             Op::Clear { sure } => {
                 if sure < 40 {
                     self.world.clear();
@@ -155,6 +172,34 @@ impl Run {
                 }
             }
         }
+    }
+
+    fn save(&mut self) {
+        let saved = self.world.snapshot().expect("every component can be saved");
+        assert_eq!(Snapshot::from_bytes(saved.as_bytes()).as_ref(), Ok(&saved));
+        self.saved = Some((saved, self.model.clone()));
+    }
+
+    fn restore(&mut self) {
+        let Some((saved, model)) = &self.saved else { return };
+        self.world.restore(saved).expect("it is this world's");
+        assert_eq!(self.world.snapshot().as_ref(), Ok(saved), "the same to the bit");
+        self.model = model.clone();
+        // What was marked since then has not happened.
+        let version = self.world.version();
+        self.marks.retain(|&(marked, _)| marked <= version);
+    }
+
+    fn compact(&mut self, collect: bool) {
+        let order: Vec<Entity> = self.world.entities().collect();
+        if collect {
+            _ = self.world.collect_archetypes();
+            assert!(self.world.archetypes().iter().skip(1).all(|archetype| !archetype.is_empty()));
+        }
+        self.world.compact();
+        let stats = self.world.stats();
+        assert_eq!((stats.pool_bytes, stats.spare_chunk_count()), (0, 0));
+        assert!(self.world.entities().eq(order));
     }
 
     fn spawn(&mut self, shape: Shape, value: u8, link: Who) {

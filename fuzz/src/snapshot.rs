@@ -1,0 +1,158 @@
+//! Bytes that somebody hostile made: they are refused, or they are a world in order.
+
+use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
+use ecs_core::prelude::*;
+use ecs_core::{Codec, CodecError, Snapshot, StateHasher};
+
+#[derive(Component, Clone, Copy, Pod, Zeroable)]
+#[component(name = "position")]
+#[repr(C)]
+struct Position([f32; 2]);
+
+#[derive(Component, Clone, Copy, NoUninit, CheckedBitPattern)]
+#[component(name = "mood", enableable, tracked)]
+#[repr(u8)]
+enum Mood {
+    Calm = 1,
+    Angry = 2,
+}
+
+#[derive(Component, Clone, Copy, NoUninit, CheckedBitPattern)]
+#[component(name = "target")]
+#[repr(C)]
+struct Target(#[component(entity)] Entity);
+
+#[derive(Component)]
+#[component(name = "tag", enableable)]
+struct Tag;
+
+#[derive(Component, Clone, Copy, Pod, Zeroable)]
+#[component(name = "steps", buffer = 2)]
+#[repr(C)]
+struct Step(u16);
+
+#[derive(Component, Default)]
+#[component(name = "cache", transient)]
+struct Cache(#[expect(dead_code, reason = "only has something to drop")] Option<Box<u8>>);
+
+struct Name(Box<str>);
+
+impl Component for Name {
+    const CODEC: Codec<Self> = Codec::custom(write_name, read_name);
+
+    fn name() -> &'static str {
+        "name"
+    }
+}
+
+#[derive(Component)]
+#[component(name = "names", buffer = 1, transient)]
+struct Nothing;
+
+impl Default for Nothing {
+    fn default() -> Self {
+        Self
+    }
+}
+
+fn write_name(name: &Name, out: &mut Vec<u8>) -> Result<(), CodecError> {
+    out.push(u8::try_from(name.0.len()).map_err(|_| CodecError)?);
+    out.extend(name.0.as_bytes());
+    Ok(())
+}
+
+fn read_name(source: &mut &[u8]) -> Result<Name, CodecError> {
+    let (&len, rest) = source.split_first().ok_or(CodecError)?;
+    let (text, rest) = rest.split_at_checked(len.into()).ok_or(CodecError)?;
+    *source = rest;
+    Ok(Name(std::str::from_utf8(text).map_err(|_| CodecError)?.into()))
+}
+
+fn sample() -> World {
+    let mut world = World::new();
+    let mut last = world.spawn(Tag);
+    for i in 0..30_u8 {
+        let position = Position([f32::from(i), 1.0]);
+        let entity = match i % 4 {
+            0 => world.spawn((position, Mood::Calm, Target(last))),
+            1 => world.spawn((Name("x".repeat(usize::from(i)).into()), Tag, Mood::Angry)),
+            2 => world.spawn((0..u16::from(i % 5)).map(Step).collect::<Buffer<_>>()),
+            _ => world.spawn((Cache(None), (0..i % 3).map(|_| Nothing).collect::<Buffer<_>>())),
+        };
+        if i % 7 == 0 {
+            world.despawn(last).expect("alive");
+        }
+        _ = world.set_enabled::<Mood>(entity, i % 8 == 0);
+        last = entity;
+    }
+    world
+}
+
+/// Tries these bytes as they are, as the body of a snapshot, and as changes to a good one.
+pub(crate) fn run(bytes: &[u8]) {
+    let mut world = sample();
+    let good = world.snapshot().expect("every component can be saved");
+    attempt(&mut world, bytes.to_vec());
+    attempt(&mut world, sealed(bytes));
+    let mut body = good.as_bytes()[HEADER..].to_vec();
+    for change in bytes.chunks_exact(4) {
+        let at = usize::from(u16::from_le_bytes([change[0], change[1]])) % (body.len() + 1);
+        match change[2] % 4 {
+            0 if at < body.len() => body[at] = change[3],
+            1 if at < body.len() => body[at] ^= 1 << (change[3] % 8),
+            2 => body.insert(at, change[3]),
+            _ if at < body.len() && body.len() > 1 => _ = body.remove(at),
+            _ => {}
+        }
+    }
+    attempt(&mut world, sealed(&body));
+    world.restore(&good).expect("its own");
+    assert_eq!(world.snapshot(), Ok(good));
+}
+
+fn attempt(world: &mut World, bytes: Vec<u8>) {
+    let hash = world.state_hash();
+    let Ok(snapshot) = Snapshot::from_bytes(bytes) else { return };
+    if world.restore(&snapshot).is_err() {
+        assert_eq!(world.state_hash(), hash, "the world is as it was");
+        return;
+    }
+    world.check().expect("in order");
+    let hash = world.state_hash();
+    let again = world.snapshot().expect("every component can be saved");
+    // The world goes on, and can go back again.
+    let all: Vec<Entity> = world.entities().collect();
+    for &entity in all.iter().step_by(2) {
+        world.despawn(entity).expect("alive");
+    }
+    drop(world.spawn_batch((0..20).map(|_| (Tag, Mood::Calm))));
+    world.query::<&mut Mood>().for_each(|mood| *mood = Mood::Angry);
+    world.check().expect("in order");
+    world.restore(&again).expect("its own");
+    world.check().expect("in order");
+    assert_eq!(world.state_hash(), hash);
+    assert_eq!(world.snapshot(), Ok(again));
+}
+
+const HEADER: usize = 32;
+
+/// These bytes as a body behind a header that fits.
+fn sealed(body: &[u8]) -> Vec<u8> {
+    let mut lanes = [StateHasher::new(); 4];
+    let stripes = body.chunks_exact(32);
+    let rest = stripes.remainder();
+    for stripe in stripes {
+        for (lane, word) in lanes.iter_mut().zip(stripe.chunks_exact(8)) {
+            lane.write_u64(u64::from_le_bytes(word.try_into().expect("eight bytes")));
+        }
+    }
+    let mut all = StateHasher::new();
+    lanes.iter().for_each(|lane| all.write_u64(lane.finish()));
+    all.write(rest);
+    let empty = World::new().snapshot().expect("nothing to save");
+    let mut bytes = empty.as_bytes()[..16].to_vec();
+    bytes.extend((body.len() as u64).to_le_bytes());
+    bytes.extend(all.finish().to_le_bytes());
+    bytes.extend(body);
+    bytes
+}
