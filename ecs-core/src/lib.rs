@@ -61,6 +61,7 @@ mod commands;
 #[cfg(doctest)]
 mod compile_fail;
 mod component;
+pub mod enableable;
 mod entities;
 mod entity;
 mod error;

@@ -1,14 +1,6 @@
-//! Enableable components: what every operation makes of one that is switched off.
-//!
-//! | | enabled | disabled | not there |
-//! |---|---|---|---|
-//! | `has`, `get`, `get_mut`, `View`, `Claim` | yes | yes | no |
-//! | `&T`, `&mut T` | row | - | - |
-//! | `Option<&T>` | `Some` | `None` | `None` |
-//! | `With` | row | - | - |
-//! | `Without` | - | row | row |
-//! | `Present`, `Enabled`, `EnabledMut` | row | row | - |
-//! | `Disabled` | - | row | - |
+//! Enableable components: what queries and the entities themselves make of one that is switched
+//! off. The table is in the documentation of `ecs_core::enableable`; which test proves which of its
+//! cells, and the rest of the tests, are in `enableable_everywhere.rs`.
 
 use ecs_core::prelude::*;
 use ecs_core::{ComponentError, QueryData, QueryEntityError, QueryFilter};

@@ -27,6 +27,8 @@ const LAYERS: &[&[&str]] = &[
     &["world"],
     &["commands"],
     &["snapshot"],
+    // Documentation.
+    &["enableable"],
     &["compile_fail"],
 ];
 

@@ -36,7 +36,8 @@ pub use tags::{Despawned, Prefab};
 /// (every `Pod` is) is saved in snapshots as the bytes that it is. A type without fields is saved
 /// as well. Options go into `#[component(...)]`:
 ///
-/// * `enableable`: the component can be switched off and on per entity, without moving it.
+/// * `enableable`: the component can be switched off and on per entity, without moving it. What
+///   each operation makes of one that is off is in [a table](crate::enableable).
 /// * `tracked`: the world writes down for each entity when the component was changed and when it
 ///   was added, so that [`Changed`](crate::Changed) and [`Added`](crate::Added) are exact; without
 ///   it they go by chunks.
