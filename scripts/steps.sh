@@ -41,6 +41,15 @@ nightly_components() {
         { skip "rustup cannot add $* to nightly: $(tail -n 1 <<<"$why")"; return 1; }
 }
 
+# has_target TARGET: true if std or core for a target is here or can be had,
+# else notes the gap.
+has_target() {
+    command -v rustup >/dev/null || { skip "there is no rustup"; return 1; }
+    local why
+    why=$(timeout 300 rustup target add "$1" 2>&1) ||
+        { skip "rustup cannot add $1: $(tail -n 1 <<<"$why")"; return 1; }
+}
+
 # loom_models PREEMPTIONS: every model of ecs-core and ecs-jobs under loom. A filter that
 # matches nothing passes too, so the tests that ran are counted.
 loom_models() {

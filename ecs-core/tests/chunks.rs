@@ -6,9 +6,11 @@ use ecs_core::prelude::*;
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);
 
-/// 40 KiB: larger than any ordinary block.
+const HUGE: usize = if cfg!(any(miri, formic_small_blocks)) { 160 } else { 5 * 1024 };
+
+/// Larger than any ordinary block.
 #[derive(Component, Clone)]
-struct Huge([u64; 5 * 1024]);
+struct Huge([u64; HUGE]);
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 #[repr(align(64))]

@@ -176,7 +176,8 @@ mod tests {
     fn every_flipped_bit_changes_the_checksum() {
         let mut body = vec![7; 100];
         let sum = checksum(&body);
-        for bit in 0..body.len() * 8 {
+        // A step that has no divisor in common with 8 comes to every bit of a byte.
+        for bit in (0..body.len() * 8).step_by(if cfg!(miri) { 31 } else { 1 }) {
             body[bit / 8] ^= 1 << (bit % 8);
             assert_ne!(checksum(&body), sum, "bit {bit}");
             body[bit / 8] ^= 1 << (bit % 8);

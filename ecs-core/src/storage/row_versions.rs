@@ -354,7 +354,7 @@ mod tests {
         let mut model = [1_u64; LEN];
         (0..LEN).for_each(|row| stamps.set(row, 1));
         let mut version = 1;
-        for _ in 0..if cfg!(miri) { 40 } else { 2000 } {
+        for _ in 0..if cfg!(miri) { 12 } else { 2000 } {
             let next = |random: &mut RandomStream, below: usize| {
                 usize::try_from(random.next_u64() % below as u64).expect("small")
             };
