@@ -576,6 +576,51 @@
 //! World::new().query_filtered::<(), Most<A, B>>().count();
 //! ```
 //!
+//! # Nor are they by way of references to types of one's own
+//!
+//! These count as types of one's own, too.
+//!
+//! ```compile_fail,E0277
+//! # #[derive(ecs_core::Component)] struct Gold(u32);
+//! impl ecs_core::QueryFilter for &Gold {
+//!     type State = ();
+//!     type Slots = ();
+//!     fn state(_: &mut ecs_core::__private::IdSource<'_>) {}
+//!     fn access(_: &(), _: &mut ecs_core::Access) {}
+//!     fn slots(_: &(), _: &ecs_core::Archetype) -> Option<()> { Some(()) }
+//!     fn rows(_: &(), _: &ecs_core::__private::Chunks, _: usize, _: u64, _: &mut ecs_core::__private::Rows) {}
+//! }
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(ecs_core::Component)] struct Gold(u32);
+//! World::new().query_filtered::<&Gold, With<Gold>>().count();
+//! ```
+//!
+//! # What seals them has no name
+//!
+//! ```compile_fail,E0432
+//! use ecs_core::__private::Sealed;
+//! ```
+//! ```
+//! use ecs_core::__private::Rows;
+//! ```
+//!
+//! # Nobody declares that data which writes only reads
+//!
+//! ```compile_fail,E0277
+//! # #[derive(ecs_core::Component)] struct Gold(u32);
+//! impl ecs_core::ReadOnly for &mut Gold {}
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(ecs_core::Component)] struct Gold(u32);
+//! fn count<Q: ecs_core::ReadOnly>(world: &World) -> usize {
+//!     world.query_ref::<Q>().count()
+//! }
+//! count::<&Gold>(&World::new());
+//! ```
+//!
 //! # What the world keeps in step is not written by a query
 //!
 //! ```compile_fail,E0080

@@ -3,7 +3,9 @@
 use core::alloc::Layout;
 
 use ecs_core::prelude::*;
-use ecs_core::{ComponentDescriptor, ComponentId, DynamicQuery, DynamicQueryError, TermError};
+use ecs_core::{
+    ChildOf, ComponentDescriptor, ComponentId, DynamicQuery, DynamicQueryError, Targets, TermError,
+};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
@@ -317,4 +319,22 @@ fn changed_and_added_go_by_row_where_the_component_is_tracked() {
     let new = world.spawn_by_id(&[(health, &[1])]).expect("spawned");
     assert_eq!(count(&mut world, &mut added), (1, vec![new]));
     assert_eq!(world.query_by_id(&mut added).expect("this world's").count(), 101);
+}
+
+#[test]
+fn what_only_the_world_changes_is_read_by_id_and_not_written() {
+    let mut world = World::new();
+    let [parent, child] = [world.spawn(()), world.spawn(())];
+    world.set_parent(child, Some(parent)).expect("both are there");
+    let targets = world.component_id::<Targets<ChildOf>>().expect("known");
+    for asking in
+        [DynamicQuery::builder().write(targets), DynamicQuery::builder().optional_write(targets)]
+    {
+        let refused = asking.build(&world).expect_err("nobody else writes it");
+        assert!(matches!(refused, DynamicQueryError::Managed(_)), "{refused}");
+    }
+    let mut reading = DynamicQuery::builder().read(targets).build(&world).expect("only read");
+    let mut rows = world.query_by_id(&mut reading).expect("this world");
+    let row = rows.get(child).expect("it has a parent");
+    assert_eq!(row.get::<Targets<ChildOf>>(0).expect("its type")[..], [parent]);
 }

@@ -674,6 +674,26 @@ fn what_is_not_a_snapshot_is_told_from_what_is_damaged() {
 }
 
 #[test]
+fn a_snapshot_of_a_world_that_has_no_versions_left_is_refused() {
+    let mut world = World::new();
+    let saved = world.snapshot().expect("all can be saved");
+    let aged = |version: u64| {
+        let mut bytes = saved.as_bytes().to_vec();
+        bytes[32..40].copy_from_slice(&version.to_le_bytes());
+        reseal(&mut bytes);
+        Snapshot::from_bytes(bytes)
+    };
+    for version in [u64::MAX, 1 << 63, 1 << 62] {
+        assert!(matches!(aged(version), Err(MalformedSnapshot::Contradiction { .. })));
+    }
+    let old = aged((1 << 62) - 1).expect("old enough to be told from a hostile one");
+    world.restore(&old).expect("nothing is unknown");
+    world.spawn(Tag);
+    assert!(world.version() > (1 << 62) - 1);
+    world.check().expect("consistent");
+}
+
+#[test]
 fn a_snapshot_that_is_cut_off_anywhere_is_refused() {
     let (world, _) = sample(25);
     let saved = world.snapshot().expect("all can be saved");

@@ -19,6 +19,8 @@ pub enum DynamicQueryError {
     Contradiction(Name),
     /// The component is asked to be disabled, which it cannot be.
     NotEnableable(Name),
+    /// The component is asked for to write, which only the world does.
+    Managed(Name),
     /// More terms are handed out than [`DynamicQuery::TERMS_MAX`](crate::DynamicQuery::TERMS_MAX).
     TooManyTerms,
     /// Somebody else uses a component at this moment.
@@ -39,6 +41,7 @@ impl fmt::Display for DynamicQueryError {
             Self::NotEnableable(name) => {
                 write!(f, "the query asks for {name} disabled, but it is not enableable")
             }
+            Self::Managed(name) => write!(f, "{name} is the world's to change"),
             Self::TooManyTerms => f.write_str("the query hands out too many terms"),
             Self::Conflict(error) => error.fmt(f),
         }

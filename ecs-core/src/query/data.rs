@@ -124,8 +124,18 @@ pub trait QueryData: Sealed {
     fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a>;
 }
 
-/// Keeps [`QueryData`] and [`QueryFilter`](super::QueryFilter) inside this crate.
+/// Keeps [`QueryData`] inside this crate. Nobody else can name it: `&T` and `&mut T` of a type of
+/// theirs count as theirs, and whatever is left open for these is open to them.
+#[expect(unnameable_types, reason = "who can name it can implement it")]
 pub trait Sealed {}
+
+/// Keeps [`ReadOnly`] inside this crate, which data that writes must not be.
+#[expect(unnameable_types, reason = "who can name it can implement it")]
+pub trait SealedReads {}
+
+/// Keeps [`QueryFilter`](super::QueryFilter) inside this crate.
+#[expect(unnameable_types, reason = "who can name it can implement it")]
+pub trait SealedFilter {}
 
 /// Query data that a run of rows gives as slices.
 pub trait ColumnData: QueryData {
@@ -137,7 +147,9 @@ pub trait ColumnData: QueryData {
 }
 
 /// Query data that changes nothing: its access names no writes.
-pub trait ReadOnly: QueryData {}
+///
+/// It is sealed, and what unsafe code relies on.
+pub trait ReadOnly: QueryData + SealedReads {}
 
 /// The id of a component that is read or written; the marker keeps the plans of different types
 /// and different uses apart.

@@ -320,6 +320,9 @@ impl DynamicQueryBuilder {
         let mut terms = Vec::with_capacity(self.terms.len());
         for &(id, write, optional) in &self.terms {
             let info = registry.find(id)?.clone();
+            if write && info.managed {
+                return Err(DynamicQueryError::Managed(info.name));
+            }
             if write {
                 access.add_write(id);
             } else {

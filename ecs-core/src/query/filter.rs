@@ -6,7 +6,7 @@ mod versions;
 use core::marker::PhantomData;
 
 use super::access::Access;
-use super::data::{Present, Sealed, TermSlot, TermState, WrapState};
+use super::data::{Present, SealedFilter, TermSlot, TermState, WrapState};
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource};
 use crate::mask::Rows;
@@ -22,7 +22,7 @@ pub use versions::{Added, Changed};
 /// It is sealed, and what unsafe code relies on: `State` is of this filter alone; `state` only
 /// looks ids up or registers types, `access` only adds reads of bits and versions, `slots` says
 /// where the components are in this very archetype, and `rows` only narrows.
-pub trait QueryFilter: Sealed {
+pub trait QueryFilter: SealedFilter {
     /// The component ids in one world. Also names the filter in the plan cache.
     #[doc(hidden)]
     type State: Copy + Send + Sync + 'static;
@@ -57,9 +57,11 @@ pub struct Without<T>(PhantomData<fn() -> T>);
 #[derive(Debug)]
 pub struct Disabled<T>(PhantomData<fn() -> T>);
 
-impl<T> Sealed for With<T> {}
-impl<T> Sealed for Without<T> {}
-impl<T> Sealed for Disabled<T> {}
+impl<T> SealedFilter for With<T> {}
+impl<T> SealedFilter for Without<T> {}
+impl<T> SealedFilter for Disabled<T> {}
+impl<T> SealedFilter for Present<T> {}
+impl SealedFilter for () {}
 
 macro_rules! filter {
     ($name:ident, $reads_bits:expr, $slots:expr, $rows:expr) => {
@@ -143,6 +145,8 @@ impl QueryFilter for () {
 
 macro_rules! tuple_filter {
     ($(($name:ident $var:ident)),*) => {
+        impl<$($name: SealedFilter),*> SealedFilter for ($($name,)*) {}
+
         impl<$($name: QueryFilter),*> QueryFilter for ($($name,)*) {
             type State = ($($name::State,)*);
             type Slots = ($($name::Slots,)*);

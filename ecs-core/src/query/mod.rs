@@ -35,7 +35,7 @@ pub use claims::{Claim, ClaimPlan, ClaimView};
 #[doc(hidden)]
 pub use column::{RowRight, RunRight, Values};
 #[doc(hidden)]
-pub use data::{BitsFetch, MutFetch, RefFetch, Sealed, TermSlot, TermState, WrapState, WriteFetch};
+pub use data::{BitsFetch, MutFetch, RefFetch, TermSlot, TermState, WrapState, WriteFetch};
 pub use data::{
     ColumnData, Enabled, EnabledBit, EnabledBitMut, EnabledMut, Mut, Present, QueryData, ReadOnly,
     Ref,

@@ -5,7 +5,7 @@ use core::marker::PhantomData;
 
 use super::access::Access;
 use super::column::{RowRight, RunRight};
-use super::data::{ColumnData, QueryData, ReadOnly, Sealed, TermState};
+use super::data::{ColumnData, QueryData, ReadOnly, Sealed, SealedFilter, SealedReads, TermState};
 use super::filter::QueryFilter;
 use crate::archetype::Archetype;
 use crate::component::{ChunkComponent, ComponentId, IdSource, SharedComponent};
@@ -28,6 +28,7 @@ pub struct ChunkValue<T>(PhantomData<fn() -> T>);
 macro_rules! outer_data {
     ($name:ident, $bound:ident, $slot:ident, $get:ident) => {
         impl<T> Sealed for $name<T> {}
+        impl<T> SealedReads for $name<T> {}
 
         impl<T: $bound> QueryData for $name<T> {
             type Item<'w> = &'w T;
@@ -124,7 +125,7 @@ pub struct WithChunkValue<T>(PhantomData<fn() -> T>);
 
 macro_rules! outer_filter {
     ($name:ident, $bound:ident, $slot:ident, $wanted:expr) => {
-        impl<T> Sealed for $name<T> {}
+        impl<T> SealedFilter for $name<T> {}
 
         impl<T: $bound> QueryFilter for $name<T> {
             type State = TermState<$name<T>>;

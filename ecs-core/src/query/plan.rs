@@ -212,7 +212,7 @@ pub(crate) fn matches_once<Q: QueryData, F: QueryFilter>(
 mod tests {
     use super::*;
     use crate::mask::Rows;
-    use crate::query::Sealed;
+    use crate::query::data::SealedFilter;
     use crate::storage::Chunks;
     use crate::world::World;
     use core::cell::Cell;
@@ -224,7 +224,7 @@ mod tests {
     /// Lets everything pass, and counts the archetypes that it is asked about.
     struct Counting;
 
-    impl Sealed for Counting {}
+    impl SealedFilter for Counting {}
 
     impl QueryFilter for Counting {
         type State = ();

@@ -10,6 +10,9 @@ use crate::entity::Entity;
 use crate::error::MalformedSnapshot;
 use crate::storage::Place;
 
+/// No world comes to this version. One that did would not have enough of them left to go on with.
+const VERSION_END: u64 = 1 << 62;
+
 /// What is saved of a world.
 #[derive(Debug)]
 pub(super) struct Image<'a> {
@@ -61,6 +64,9 @@ impl<'a> Image<'a> {
     pub(super) fn parse(body: &'a [u8]) -> Result<Self, MalformedSnapshot> {
         let mut reader = Reader(body);
         let version = reader.u64()?;
+        if version >= VERSION_END {
+            return Err(contradiction("there is no world of such an age"));
+        }
         let count = reader.count()?;
         let generations = reader.records(count, 4)?;
         let count = reader.count()?;

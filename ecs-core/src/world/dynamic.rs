@@ -11,7 +11,7 @@ impl DynamicQueryBuilder {
     ///
     /// # Errors
     /// Where an id is not of this world, a component is asked for twice, once of them to write, or
-    /// no entity could ever match.
+    /// to be written though only the world changes it, or no entity could ever match.
     pub fn build(self, world: &World) -> Result<DynamicQuery, DynamicQueryError> {
         self.plan(world.id, &world.registry)
     }

@@ -2,13 +2,14 @@
 
 use super::{
     Access, Archetype, ChunkVersions, Chunks, ColumnData, IdSource, Moment, QueryData, ReadOnly,
-    RowRight, Rows, RunRight, Sealed, TermSlot, TermState, Values,
+    RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState, Values,
 };
 use super::{Range, prefetch};
 use crate::component::Component;
 
-impl<T> Sealed for &T {}
-impl<T> Sealed for &mut T {}
+impl<T: Component> Sealed for &T {}
+impl<T: Component> Sealed for &mut T {}
+impl<T: Component> SealedReads for &T {}
 
 impl<T: Component> QueryData for &T {
     type Item<'w> = &'w T;

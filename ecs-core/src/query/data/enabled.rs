@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use super::{
     Access, Archetype, Chunks, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, RunRight,
-    Sealed, TermSlot, TermState,
+    Sealed, SealedReads, TermSlot, TermState,
 };
 use crate::component::Component;
 use crate::storage::{EnableBits, RowAddress};
@@ -19,6 +19,7 @@ pub struct Enabled<T>(PhantomData<fn() -> T>);
 pub struct EnabledMut<T>(PhantomData<fn() -> T>);
 
 impl<T> Sealed for Enabled<T> {}
+impl<T> SealedReads for Enabled<T> {}
 impl<T> Sealed for EnabledMut<T> {}
 
 /// The enabled bit of one component of one entity.

@@ -2,12 +2,14 @@
 
 use super::{
     Access, Archetype, Chunks, ColumnData, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows,
-    RunRight, Sealed,
+    RunRight, Sealed, SealedReads,
 };
 use crate::entity::Entity;
 
 impl Sealed for Entity {}
+impl SealedReads for Entity {}
 impl Sealed for () {}
+impl SealedReads for () {}
 
 impl QueryData for Entity {
     type Item<'w> = Self;

@@ -2,10 +2,11 @@
 
 use super::{
     Access, Archetype, Chunks, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, RunRight,
-    Sealed, WrapState,
+    Sealed, SealedReads, WrapState,
 };
 
 impl<Q: Sealed> Sealed for Option<Q> {}
+impl<Q: SealedReads> SealedReads for Option<Q> {}
 
 impl<Q: QueryData> QueryData for Option<Q> {
     type Item<'w> = Option<Q::Item<'w>>;

@@ -4,7 +4,7 @@ use core::marker::PhantomData;
 
 use super::{
     Access, Archetype, Chunks, ColumnData, IdSource, Moment, QueryData, Range, ReadOnly, RowRight,
-    Rows, RunRight, Sealed, WrapState,
+    Rows, RunRight, Sealed, SealedReads, WrapState,
 };
 
 /// As data, `Present<&T>` or `Present<&mut T>`: the value, whatever the bit says. As a filter,
@@ -24,7 +24,8 @@ use super::{
 #[derive(Debug)]
 pub struct Present<T>(PhantomData<fn() -> T>);
 
-impl<T> Sealed for Present<T> {}
+impl<Q: Sealed> Sealed for Present<Q> {}
+impl<Q: SealedReads> SealedReads for Present<Q> {}
 
 impl<Q: QueryData> QueryData for Present<Q> {
     type Item<'w> = Q::Item<'w>;

@@ -5,7 +5,7 @@ use core::ops::{Deref, DerefMut};
 
 use super::{
     Access, Archetype, ChunkVersions, Chunks, IdSource, Moment, QueryData, ReadOnly, RowRight,
-    Rows, RunRight, Sealed, TermSlot, TermState, Values,
+    Rows, RunRight, Sealed, SealedReads, TermSlot, TermState, Values,
 };
 use crate::component::Component;
 use crate::storage::ColumnStamps;
@@ -211,6 +211,7 @@ impl<T: fmt::Debug> fmt::Debug for Mut<'_, T> {
 }
 
 impl<T> Sealed for Ref<'_, T> {}
+impl<T> SealedReads for Ref<'_, T> {}
 impl<T> Sealed for Mut<'_, T> {}
 
 macro_rules! versioned_data {

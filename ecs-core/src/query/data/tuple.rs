@@ -3,12 +3,13 @@
 
 use super::{
     Access, Archetype, Chunks, ColumnData, IdSource, Moment, QueryData, Range, ReadOnly, RowRight,
-    Rows, RunRight, Sealed,
+    Rows, RunRight, Sealed, SealedReads,
 };
 
 macro_rules! tuple_data {
     ($(($name:ident $var:ident)),*) => {
         impl<$($name: Sealed),*> Sealed for ($($name,)*) {}
+        impl<$($name: SealedReads),*> SealedReads for ($($name,)*) {}
 
         impl<$($name: QueryData),*> QueryData for ($($name,)*) {
             type Item<'w> = ($($name::Item<'w>,)*);

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use super::{Access, Archetype, Chunks, IdSource, QueryFilter, Rows, Sealed, WrapState};
+use super::{Access, Archetype, Chunks, IdSource, QueryFilter, Rows, SealedFilter, WrapState};
 
 /// At least one of a tuple of filters holds.
 ///
@@ -38,8 +38,8 @@ pub struct Or<F>(PhantomData<fn() -> F>);
 #[derive(Debug)]
 pub struct Not<F>(PhantomData<fn() -> F>);
 
-impl<F> Sealed for Or<F> {}
-impl<F> Sealed for Not<F> {}
+impl<F> SealedFilter for Or<F> {}
+impl<F> SealedFilter for Not<F> {}
 
 impl<F: QueryFilter> QueryFilter for Not<F> {
     type State = WrapState<Not<()>, F::State>;

@@ -2,7 +2,9 @@
 
 use core::marker::PhantomData;
 
-use super::{Access, Archetype, Chunks, IdSource, QueryFilter, Rows, Sealed, TermSlot, TermState};
+use super::{
+    Access, Archetype, Chunks, IdSource, QueryFilter, Rows, SealedFilter, TermSlot, TermState,
+};
 use crate::component::Component;
 
 /// The entity has `T`, enabled, and it was changed: handed out to be written, replaced or added,
@@ -46,8 +48,8 @@ pub struct Changed<T>(PhantomData<fn() -> T>);
 #[derive(Debug)]
 pub struct Added<T>(PhantomData<fn() -> T>);
 
-impl<T> Sealed for Changed<T> {}
-impl<T> Sealed for Added<T> {}
+impl<T> SealedFilter for Changed<T> {}
+impl<T> SealedFilter for Added<T> {}
 
 macro_rules! version_filter {
     ($name:ident, $stamp:ident, $is_stamped_by_writers:expr) => {
