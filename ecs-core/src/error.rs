@@ -273,6 +273,38 @@ pub enum CommandFailureReason {
     NotEnableable(&'static str),
     /// A deferred entity of another buffer, or of an earlier playback of this one.
     ForeignDeferred,
+    /// The other entity, to which it was to be related, is not in the world.
+    NoSuchTarget(Entity),
+    /// To relate it to this entity would close a circle.
+    Circle(Entity),
+    /// It cannot be copied: it has this component, which is not `Clone`.
+    NotClone(&'static str),
+    /// By id: the world has no such component.
+    UnknownComponent(UnknownComponent),
+    /// By id: the entity does not have the component.
+    MissingId {
+        /// The number of the id.
+        index: usize,
+    },
+    /// By id: the component is the world's to give and to take.
+    ManagedId {
+        /// The number of the id.
+        index: usize,
+    },
+    /// By id: the values of the component are not plain bytes.
+    NotBytes {
+        /// The number of the id.
+        index: usize,
+    },
+    /// By id: the bytes are not as many as a value has.
+    WrongLength {
+        /// The number of the id.
+        index: usize,
+        /// How many bytes a value has.
+        expected: usize,
+        /// How many there were.
+        given: usize,
+    },
 }
 
 impl fmt::Display for CommandFailure {
@@ -285,6 +317,22 @@ impl fmt::Display for CommandFailure {
             CommandFailureReason::NotEnableable(name) => write!(f, "{name} is not enableable"),
             CommandFailureReason::ForeignDeferred => {
                 f.write_str("the handle was deferred by another command buffer")
+            }
+            CommandFailureReason::NoSuchTarget(target) => write!(f, "there is no entity {target}"),
+            CommandFailureReason::Circle(target) => write!(f, "with {target} it is a circle"),
+            CommandFailureReason::NotClone(name) => write!(f, "{name} cannot be copied"),
+            CommandFailureReason::UnknownComponent(error) => error.fmt(f),
+            CommandFailureReason::MissingId { index } => {
+                write!(f, "it has no component with the id {index}")
+            }
+            CommandFailureReason::ManagedId { index } => {
+                write!(f, "component {index} is the world's to give and to take")
+            }
+            CommandFailureReason::NotBytes { index } => {
+                write!(f, "the values of component {index} are not plain bytes")
+            }
+            CommandFailureReason::WrongLength { index, expected, given } => {
+                write!(f, "component {index}: a value has {expected} bytes, not {given}")
             }
         }
     }

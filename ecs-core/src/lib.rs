@@ -80,7 +80,7 @@ mod world;
 
 pub use archetype::{Archetype, ArchetypeId};
 pub use bundle::Bundle;
-pub use commands::{CommandBuffer, Playback};
+pub use commands::{BulkCommands, CommandBuffer, Playback, RepeatableCommands};
 pub use component::{
     Buffer, BufferElement, BufferIntoIter, BytesFn, ChunkComponent, CloneFn, CloneValueFn, Codec,
     CodecError, Component, ComponentDescriptor, ComponentId, ComponentInfo, ComponentSet,

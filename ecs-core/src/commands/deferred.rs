@@ -15,6 +15,12 @@ fn fresh_tag() -> u32 {
     (TAGS.next() & TAG_MASK) as u32
 }
 
+/// Stands where a command is about no entity: no buffer defers it, see [`Deferred::next`].
+pub(super) const NOBODY: Entity = match Entity::from_bits(u64::MAX) {
+    Some(entity) => entity,
+    None => unreachable!(),
+};
+
 /// The entities that a buffer will spawn.
 #[derive(Debug, Default)]
 pub(super) struct Deferred {
@@ -27,7 +33,7 @@ pub(super) struct Deferred {
 }
 
 /// The deferred handles of one tag, which are numbered from zero.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Tag {
     tag: u32,
     /// The place of the first of them in `spawned`.
@@ -47,9 +53,15 @@ impl Deferred {
         }
         let last = self.tags.last_mut().expect("there is one now");
         let entity = Entity::deferred(last.tag, last.count);
+        // The largest index is never given: it is that of `NOBODY`.
         last.count = last.count.checked_add(1).expect("fewer than 2^32 entities");
         self.count += 1;
         entity
+    }
+
+    /// The same handles, for entities that are yet to be spawned.
+    pub(super) fn to_fill_again(&self) -> Self {
+        Self { tags: self.tags.clone(), count: self.count, spawned: Vec::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -1,10 +1,15 @@
 //! Command buffers: structural changes that are written down now and made later.
 
 mod arena;
+mod bulk;
+mod call;
+mod changes;
 mod deferred;
 mod erased;
+mod exclusive;
 mod merge;
 mod playback;
+mod repeatable;
 mod runs;
 mod stream;
 mod take;
@@ -17,19 +22,21 @@ use crate::component::Component;
 use crate::entity::Entity;
 use crate::world::World;
 use arena::Arena;
+use call::Calls;
 use deferred::Deferred;
 use erased::{BundleFns, ComponentFns, Payload};
 
+pub use bulk::BulkCommands;
 pub use playback::Playback;
+pub use repeatable::RepeatableCommands;
 
 /// Structural changes, recorded now and made when the buffer is played back.
 ///
 /// Each command carries the sort key that was set when it was recorded. Playback goes by sort key,
-/// and by the order of recording inside one key: buffers filled by several threads give the same
-/// world whatever thread did what, as long as each key was used by one thread at a time, in an
-/// order of its own (the ordinal of a chunk is such a key).
+/// and by the order of recording inside one key.
 ///
-/// A buffer that is dropped unplayed drops what it holds.
+/// A buffer that is dropped unplayed drops what it holds. One that is to be played more than once
+/// is a [`RepeatableCommands`].
 ///
 /// ```
 /// use ecs_core::prelude::*;
@@ -48,6 +55,40 @@ pub use playback::Playback;
 /// assert_eq!(world.get::<Spark>(target.0)?.0, 3.0);
 /// # Ok::<(), ecs_core::ComponentError>(())
 /// ```
+///
+/// # Several threads
+///
+/// To record takes `&mut CommandBuffer`, so each thread has a buffer of its own, and
+/// [`play_all`](Self::play_all) plays them as one. Which thread did which piece of the work must not
+/// show in the world; it does not where each piece has a sort key that depends on the work alone,
+/// the number of a chunk say, and no two pieces share one. Inside a key the commands are then those
+/// of one piece, in the order in which it recorded them. A deferred entity is known to the buffer
+/// that deferred it: what another one is to be told about it goes through components or
+/// [`append`](Self::append).
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component)] struct Spark(usize);
+/// /// Each thread takes every `count`-th piece of the work.
+/// fn sparks(count: usize) -> Vec<usize> {
+///     let mut world = World::new();
+///     let mut buffers: Vec<_> = (0..count).map(|_| CommandBuffer::new(&world)).collect();
+///     std::thread::scope(|scope| {
+///         for (thread, commands) in buffers.iter_mut().enumerate() {
+///             scope.spawn(move || {
+///                 for piece in (thread..8).step_by(count) {
+///                     commands.set_sort_key(piece as u64);
+///                     commands.spawn(Spark(piece));
+///                     commands.spawn(Spark(piece * 10));
+///                 }
+///             });
+///         }
+///     });
+///     CommandBuffer::play_all(&mut buffers, &mut world);
+///     world.query::<&Spark>().map(|spark| spark.0).collect()
+/// }
+/// assert_eq!(sparks(1), sparks(3));
+/// ```
 pub struct CommandBuffer {
     world: u64,
     sort_key: u64,
@@ -58,6 +99,8 @@ pub struct CommandBuffer {
     /// (C-1).
     arena: Arena,
     deferred: Deferred,
+    /// The call of each record that has one.
+    calls: Calls,
     /// Memory for playback.
     memory: playback::Memory,
 }
@@ -79,6 +122,8 @@ enum Action<P> {
     Remove(&'static BundleFns),
     SetEnabled(&'static ComponentFns, bool),
     Despawn,
+    /// By number.
+    Call(u32),
     /// It has been taken.
     Taken,
 }
@@ -110,6 +155,7 @@ impl CommandBuffer {
             records: Vec::new(),
             arena: Arena::default(),
             deferred: Deferred::default(),
+            calls: Calls::default(),
             memory: playback::Memory::default(),
         }
     }
@@ -222,12 +268,12 @@ impl CommandBuffer {
     /// the order of rows, the world is what it would be had each been made by itself.
     ///
     /// Should user code panic (the drop of a component that is replaced, say), the commands before
-    /// it have been applied, with all others on the same entity that follow one another, and those
+    /// it have been applied (of a stored call, what it did until then), with all others on the same entity that follow one another, and those
     /// after it are dropped. Where the mapping of an entity inside a component panics, which comes
     /// first, none has been applied.
     ///
     /// # Panics
-    /// Where the buffer was made for another world.
+    /// Where the buffer was made for another world, or a watcher or a stored call exchanges the world.
     pub fn play(&mut self, world: &mut World) -> Playback {
         Self::play_all(core::slice::from_mut(self), world)
     }
@@ -253,6 +299,17 @@ impl CommandBuffer {
         self.deferred.clear();
         self.sort_key = 0;
         self.is_sorted = true;
+        // User code, where some were never called: all else is done.
+        self.calls.clear();
+    }
+
+    /// Panics where the buffer was made for another world.
+    fn expect_world(&self, world: &World) {
+        assert_eq!(
+            self.world,
+            world.id(),
+            "a command buffer can be played back only to its own world"
+        );
     }
 }
 

@@ -2,6 +2,7 @@
 
 use alloc::vec::Vec;
 
+use super::deferred::NOBODY;
 use super::erased::Held;
 use super::merge::{Group, Plan};
 use super::runs;
@@ -52,11 +53,7 @@ struct Playing<'a> {
 
 pub(super) fn play(buffers: &mut [CommandBuffer], world: &mut World) -> Playback {
     for buffer in buffers.iter() {
-        assert_eq!(
-            buffer.world,
-            world.id(),
-            "a command buffer can be played back only to its own world"
-        );
+        buffer.expect_world(world);
     }
     let Some(first) = buffers.first_mut() else { return Playback::default() };
     // The memory stays with the first buffer.
@@ -103,6 +100,9 @@ impl Playing<'_> {
     /// Plays the next command, or as many as can be played together.
     fn step(&mut self) {
         let entity = self.stream.entity(self.stream.next);
+        if self.stream.is_call(self.stream.next) {
+            return self.play_call(entity);
+        }
         if self.stream.following() == Some(entity) && !entity.is_deferred() {
             return self.play_group(entity);
         }
@@ -143,7 +143,31 @@ impl Playing<'_> {
         } else {
             action.play(self.world, entity)
         };
-        // Watchers get the world, all of it.
+        self.finish(sort_key, command, entity, outcome);
+    }
+
+    fn play_call(&mut self, entity: Entity) {
+        let sort_key = self.stream.at(self.stream.next).1.sort_key;
+        let Some((call, deferred)) = self.stream.take_call() else { return };
+        let command = call.name;
+        let outcome = if entity.is_deferred() && entity != NOBODY {
+            drop(call);
+            Err(CommandFailureReason::ForeignDeferred)
+        } else {
+            call.play(self.world, entity, deferred)
+        };
+        self.finish(sort_key, command, entity, outcome);
+    }
+
+    /// Writes down what became of a command that was played by itself.
+    fn finish(
+        &mut self,
+        sort_key: u64,
+        command: &'static str,
+        entity: Entity,
+        outcome: Result<(), CommandFailureReason>,
+    ) {
+        // Watchers and calls get the world, all of it.
         assert_eq!(self.world.id(), self.world_id, "the world was exchanged during playback");
         match outcome {
             Ok(()) => self.playback.applied_count += 1,
@@ -167,7 +191,7 @@ impl Action<Held<'_>> {
             Self::Remove(functions) => (functions.remove)(world, entity),
             Self::SetEnabled(functions, enabled) => (functions.set_enabled)(world, entity, enabled),
             Self::Despawn if world.despawn(entity).is_ok() => Ok(()),
-            Self::Spawn(_) | Self::Despawn | Self::Taken => no_such_entity,
+            Self::Spawn(_) | Self::Despawn | Self::Call(_) | Self::Taken => no_such_entity,
         }
     }
 }
@@ -201,6 +225,7 @@ impl<P> Action<P> {
             Self::Remove(_) => "remove",
             Self::SetEnabled(..) => "set_enabled",
             Self::Despawn => "despawn",
+            Self::Call(_) => "run",
             Self::Taken => "nothing",
         }
     }

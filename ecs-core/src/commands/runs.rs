@@ -26,7 +26,7 @@ impl Kind {
             Action::Insert(payload) => Some(Self::Insert(payload.functions)),
             Action::Remove(functions) => Some(Self::Remove(functions)),
             Action::Despawn => Some(Self::Despawn),
-            Action::SetEnabled(..) | Action::Taken => None,
+            Action::SetEnabled(..) | Action::Call(_) | Action::Taken => None,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use alloc::vec::Vec;
 
+use super::call::StoredCall;
+use super::deferred::Deferred;
 use super::erased::Held;
 use super::{Action, CommandBuffer, Record};
 use crate::entity::Entity;
@@ -111,8 +113,26 @@ impl Stream<'_> {
     /// The end of the group of commands on one entity that begins with the next one.
     pub(super) fn end_of_group(&self, entity: Entity) -> usize {
         let after = self.next + 1..self.order.len;
-        let end = after.clone().find(|&index| self.entity(index) != entity);
+        let is_other = |&index: &usize| self.entity(index) != entity || self.is_call(index);
+        let end = after.clone().find(is_other);
         end.unwrap_or(after.end)
+    }
+
+    /// Whether the command at this place of the order is a stored call.
+    #[inline]
+    pub(super) fn is_call(&self, index: usize) -> bool {
+        matches!(self.at(index).1.action, Action::Call(_))
+    }
+
+    /// Takes the next command, which is a stored call, and what resolves the deferred entities of
+    /// its buffer.
+    pub(super) fn take_call(&mut self) -> Option<(StoredCall, &Deferred)> {
+        let (buffer, record) = self.order.at(self.next);
+        let CommandBuffer { records, calls, deferred, .. } = &mut self.buffers[buffer];
+        let Action::Call(number) = records[record].action else { return None };
+        records[record].action = Action::Taken;
+        self.next += 1;
+        Some((calls.take(number)?, deferred))
     }
 
     /// Takes the next command.

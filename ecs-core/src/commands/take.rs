@@ -16,6 +16,7 @@ impl CommandBuffer {
             Action::Remove(functions) => Action::Remove(functions),
             Action::SetEnabled(functions, enabled) => Action::SetEnabled(functions, enabled),
             Action::Despawn => Action::Despawn,
+            Action::Call(number) => Action::Call(number),
             Action::Taken => Action::Taken,
         }
     }
@@ -26,9 +27,12 @@ impl CommandBuffer {
         self.records.reserve(other.records.len());
         self.deferred.append(&mut other.deferred);
         let shift = self.arena.append(&mut other.arena);
+        let call_shift = self.calls.append(&mut other.calls);
         for mut record in other.records.drain(..) {
-            if let Action::Spawn(payload) | Action::Insert(payload) = &mut record.action {
-                payload.shift(shift);
+            match &mut record.action {
+                Action::Spawn(payload) | Action::Insert(payload) => payload.shift(shift),
+                Action::Call(number) => *number += call_shift,
+                _ => {}
             }
             self.records.push(record);
         }

@@ -165,6 +165,19 @@ impl<T: MapEntities> MapEntities for alloc::vec::Vec<T> {
     }
 }
 
+macro_rules! map_tuple {
+    ($(($name:ident $var:ident)),*) => {
+        impl<$($name: MapEntities),*> MapEntities for ($($name,)*) {
+            fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity) {
+                let ($($var,)*) = self;
+                $($var.map_entities(map);)*
+            }
+        }
+    };
+}
+
+crate::tuples::for_each_tuple!(map_tuple);
+
 /// The number of a component in one world, in order of first use: of a type, or of one that was
 /// registered at run time.
 ///

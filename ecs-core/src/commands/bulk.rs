@@ -1,0 +1,78 @@
+//! Recorded changes to all entities that pass a filter.
+
+use core::fmt;
+use core::marker::PhantomData;
+
+use super::CommandBuffer;
+use super::deferred::NOBODY;
+use crate::bundle::Bundle;
+use crate::component::Component;
+use crate::query::QueryFilter;
+
+/// A command on all entities that pass a filter when it is played, made by
+/// [`CommandBuffer::bulk`].
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone)] struct Position(f32);
+/// # #[derive(Component, Clone)] struct Frozen;
+/// # #[derive(Component)] #[component(enableable)] struct Awake;
+/// let mut world = World::new();
+/// world.spawn_batch((0..1000).map(|i| (Position(i as f32), Awake)));
+///
+/// let mut commands = CommandBuffer::new(&world);
+/// commands.spawn((Position(0.0), Awake));
+/// commands.bulk::<With<Awake>>().insert(Frozen); // the one above, too
+/// commands.bulk::<With<Frozen>>().set_enabled::<Awake>(false);
+/// commands.play(&mut world);
+/// assert_eq!(world.query_filtered::<(), (With<Frozen>, Without<Awake>)>().count(), 1001);
+/// ```
+pub struct BulkCommands<'a, F: QueryFilter + 'static> {
+    commands: &'a mut CommandBuffer,
+    filter: PhantomData<fn() -> F>,
+}
+
+impl<F: QueryFilter + 'static> fmt::Debug for BulkCommands<'_, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BulkCommands").finish_non_exhaustive()
+    }
+}
+
+impl CommandBuffer {
+    /// All entities that pass a filter when the command is played, see
+    /// [`World::bulk`](crate::World::bulk). One command, however many there will be.
+    pub fn bulk<F: QueryFilter + 'static>(&mut self) -> BulkCommands<'_, F> {
+        BulkCommands { commands: self, filter: PhantomData }
+    }
+}
+
+impl<F: QueryFilter + 'static> BulkCommands<'_, F> {
+    /// Gives each entity clones of these components, see [`Bulk::insert`](crate::Bulk::insert).
+    /// Deferred entities in them are replaced.
+    pub fn insert<B: Bundle + Clone>(self, mut bundle: B) {
+        self.commands.record_call("bulk insert", NOBODY, move |world, _, deferred| {
+            bundle.map_entities(&mut |entity| deferred.resolve(entity));
+            world.bulk::<F>().insert(bundle);
+            Ok(())
+        });
+    }
+
+    /// Takes components from each entity that has all of them, see
+    /// [`Bulk::remove`](crate::Bulk::remove).
+    pub fn remove<B: Bundle>(self) {
+        self.commands.run(|world| _ = world.bulk::<F>().remove::<B>());
+    }
+
+    /// Takes each entity out of the world, see [`Bulk::despawn`](crate::Bulk::despawn).
+    pub fn despawn(self) {
+        self.commands.run(|world| _ = world.bulk::<F>().despawn());
+    }
+
+    /// Switches a component on or off in each entity that has it, see
+    /// [`Bulk::set_enabled`](crate::Bulk::set_enabled).
+    ///
+    /// Does not compile where the component is not declared enableable.
+    pub fn set_enabled<T: Component>(self, enabled: bool) {
+        self.commands.run(move |world| _ = world.bulk::<F>().set_enabled::<T>(enabled));
+    }
+}
