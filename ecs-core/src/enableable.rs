@@ -62,7 +62,7 @@
 //! // A value that is replaced keeps the bit.
 //! world.insert(lorry, Fuel(20))?;
 //! assert_eq!(world.is_enabled::<Fuel>(lorry), Ok(false));
-//! # Ok::<(), ecs_core::NoSuchEntity>(())
+//! # Ok::<(), ecs_core::NotInserted<Fuel>>(())
 //! ```
 //!
 //! [`World::has`]: crate::World::has

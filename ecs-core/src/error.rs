@@ -20,6 +20,15 @@ pub use relation::RelationError;
 pub use snapshot::{MalformedSnapshot, RestoreError, SnapshotError};
 
 /// The handle is stale, deferred, or was issued by another world.
+///
+/// ```
+/// use ecs_core::{NoSuchEntity, World};
+/// let mut world = World::new();
+/// let imp = world.spawn(());
+/// world.despawn(imp)?;
+/// assert_eq!(world.despawn(imp), Err(NoSuchEntity(imp)));
+/// # Ok::<(), NoSuchEntity>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSuchEntity(pub Entity);
 
@@ -32,6 +41,17 @@ impl fmt::Display for NoSuchEntity {
 impl core::error::Error for NoSuchEntity {}
 
 /// The entity is there, the component is not.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::ComponentError;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let rock = world.spawn(());
+/// let Err(ComponentError::Missing(missing)) = world.get::<Gold>(rock) else { panic!() };
+/// assert_eq!(missing.entity, rock);
+/// assert!(missing.component.ends_with("Gold"));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissingComponent {
     /// The entity that was asked.
@@ -49,6 +69,20 @@ impl fmt::Display for MissingComponent {
 impl core::error::Error for MissingComponent {}
 
 /// Why access to a component of one entity failed.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::ComponentError;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let imp = world.spawn(Gold(1));
+/// let error = world.set_enabled::<Gold>(imp, false).unwrap_err();
+/// assert!(matches!(error, ComponentError::NotEnableable { .. }));
+/// assert!(error.to_string().contains("declare it with #[component(enableable)]"));
+/// world.despawn(imp)?;
+/// assert!(matches!(world.get::<Gold>(imp), Err(ComponentError::NoSuchEntity(_))));
+/// # Ok::<(), ecs_core::NoSuchEntity>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ComponentError {
@@ -90,6 +124,15 @@ impl From<MissingComponent> for ComponentError {
 }
 
 /// Why a query has nothing to say about an entity.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::QueryEntityError;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let rock = world.spawn(());
+/// assert_eq!(world.query_one::<&Gold>(rock), Err(QueryEntityError::NotMatching(rock)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QueryEntityError {
@@ -117,6 +160,16 @@ impl From<NoSuchEntity> for QueryEntityError {
 }
 
 /// Why several entities could not be handed out at once.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::QueryManyError;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let imp = world.spawn(Gold(1));
+/// let twice = world.query::<&mut Gold>().get_many_mut([imp, imp]).map(drop);
+/// assert_eq!(twice, Err(QueryManyError::Repeated(imp)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QueryManyError {
@@ -150,6 +203,16 @@ impl From<QueryEntityError> for QueryManyError {
 }
 
 /// Why there is not the one row that was asked for.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::QuerySingleError;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// assert_eq!(world.query::<&Gold>().single(), Err(QuerySingleError::NoRow));
+/// world.spawn_batch([Gold(1), Gold(2)]);
+/// assert_eq!(world.query::<&Gold>().single(), Err(QuerySingleError::SeveralRows));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QuerySingleError {
@@ -173,6 +236,18 @@ impl fmt::Display for QuerySingleError {
 impl core::error::Error for QuerySingleError {}
 
 /// Why an entity could not be instantiated.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::InstantiateError;
+/// #[derive(Component)]
+/// struct Socket(u32); // not Clone
+///
+/// let mut world = World::new();
+/// let client = world.spawn(Socket(80));
+/// assert!(matches!(world.instantiate(client, 3), Err(InstantiateError::NotClone { .. })));
+/// assert_eq!(world.len(), 1);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InstantiateError {
@@ -205,6 +280,19 @@ impl From<NoSuchEntity> for InstantiateError {
 }
 
 /// Somebody else holds access to a component or a resource that contradicts this one.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let (mut writer, mut reader) = (world.plan::<&mut Gold, ()>(), world.plan::<&Gold, ()>());
+/// let cell = world.cell();
+/// let writing = cell.query(&mut writer)?;
+/// let conflict = cell.query(&mut reader).unwrap_err();
+/// assert!(conflict.name.as_str().ends_with("Gold") && !conflict.wanted_write);
+/// # drop(writing);
+/// # Ok::<(), ecs_core::AccessConflict>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessConflict {
     /// The name of the component's or the resource's type.
@@ -223,6 +311,21 @@ impl fmt::Display for AccessConflict {
 impl core::error::Error for AccessConflict {}
 
 /// Why exclusive access to one entity was not granted.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::ClaimError;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let [imp, rock] = [world.spawn(Gold(1)), world.spawn(())];
+/// let mut plan = world.claim_plan::<&mut Gold>();
+/// let cell = world.cell();
+/// let purses = cell.claims(&mut plan).expect("nobody else uses it");
+/// assert_eq!(purses.claim(rock).unwrap_err(), ClaimError::Missing(rock));
+/// let held = purses.claim(imp);
+/// assert_eq!(purses.claim(imp).unwrap_err(), ClaimError::Claimed(imp));
+/// # drop(held);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClaimError {
@@ -249,6 +352,22 @@ impl fmt::Display for ClaimError {
 impl core::error::Error for ClaimError {}
 
 /// One command of a buffer that did not apply, and why. The commands after it did.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let imp = world.spawn(());
+/// world.despawn(imp)?;
+/// let mut commands = CommandBuffer::new(&world);
+/// commands.set_sort_key(3);
+/// commands.insert(imp, Gold(1));
+/// let playback = commands.play(&mut world);
+/// let failure = playback.failures()[0];
+/// assert_eq!((failure.sort_key, failure.command, failure.entity), (3, "insert", imp));
+/// assert!(failure.to_string().ends_with("there is no such entity"));
+/// # Ok::<(), ecs_core::NoSuchEntity>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandFailure {
     /// The sort key that the command was recorded under.
@@ -262,6 +381,18 @@ pub struct CommandFailure {
 }
 
 /// Why a command did not apply.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::CommandFailureReason;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let rock = world.spawn(());
+/// let mut commands = CommandBuffer::new(&world);
+/// commands.remove::<Gold>(rock);
+/// let playback = commands.play(&mut world);
+/// assert!(matches!(playback.failures()[0].reason, CommandFailureReason::MissingComponent(_)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CommandFailureReason {
@@ -341,6 +472,14 @@ impl fmt::Display for CommandFailure {
 impl core::error::Error for CommandFailure {}
 
 /// A broken invariant that [`World::check`](crate::World::check) found: a bug in this crate.
+///
+/// ```
+/// use ecs_core::{BrokenInvariant, World};
+/// let found: Result<(), BrokenInvariant> = World::new().check();
+/// if let Err(broken) = found {
+///     panic!("report this: {} ({})", broken.detail, broken.invariant);
+/// }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BrokenInvariant {
     /// Its number in ARCHITECTURE.md.

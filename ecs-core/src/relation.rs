@@ -49,6 +49,22 @@ pub trait Relation: Send + Sync + Sized + 'static {
 }
 
 /// What happens to the sources when their target is despawned.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::{OnTargetDespawn, Relation};
+/// struct PartOf;
+/// impl Relation for PartOf {
+///     const ON_TARGET_DESPAWN: OnTargetDespawn = OnTargetDespawn::DespawnSources;
+/// }
+///
+/// let mut world = World::new();
+/// let [wheel, cart] = [world.spawn(()), world.spawn(())];
+/// world.relate::<PartOf>(wheel, cart)?;
+/// world.despawn(cart)?;
+/// assert!(!world.contains(wheel));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnTargetDespawn {
@@ -60,6 +76,17 @@ pub enum OnTargetDespawn {
 
 /// The hierarchy: a child has one parent, and is despawned with it. See
 /// [`World::set_parent`](crate::World::set_parent).
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::{ChildOf, Targets};
+/// let mut world = World::new();
+/// let [family, child] = [world.spawn(()), world.spawn(())];
+/// world.set_parent(child, family)?;
+/// assert_eq!(world.children(family), [child]);
+/// assert_eq!(world.query::<(Entity, &Targets<ChildOf>)>().first().expect("one").0, child);
+/// # Ok::<(), ecs_core::RelationError>(())
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ChildOf;
 
@@ -70,6 +97,19 @@ impl Relation for ChildOf {
 }
 
 /// Told to [observers](crate::World::observe_event) after two entities have been related.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::{ChildOf, Related};
+/// let mut world = World::new();
+/// world.observe_event(|world: &mut World, related: &Related<ChildOf>, child: Entity| {
+///     assert_eq!(child, related.source);
+///     assert_eq!(world.parent(child), Some(related.target));
+/// });
+/// let [family, child] = [world.spawn(()), world.spawn(())];
+/// world.set_parent(child, family)?;
+/// # Ok::<(), ecs_core::RelationError>(())
+/// ```
 pub struct Related<R> {
     /// Who is related; the event is about this entity.
     pub source: Entity,
@@ -80,6 +120,22 @@ pub struct Related<R> {
 
 /// Told to [observers](crate::World::observe_event) after two entities are related no longer, also
 /// because one of them has been despawned.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::{ChildOf, Unrelated};
+/// let mut world = World::new();
+/// world.insert_resource(0_u32);
+/// world.observe_event(|world: &mut World, unrelated: &Unrelated<ChildOf>, child: Entity| {
+///     assert_eq!(child, unrelated.source);
+///     *world.resource_mut::<u32>().expect("there") += 1;
+/// });
+/// let [family, child] = [world.spawn(()), world.spawn(())];
+/// world.set_parent(child, family)?;
+/// world.set_parent(child, None)?;
+/// assert_eq!(world.resource(), Ok(&1_u32));
+/// # Ok::<(), ecs_core::RelationError>(())
+/// ```
 pub struct Unrelated<R> {
     /// Who was related; the event is about this entity.
     pub source: Entity,

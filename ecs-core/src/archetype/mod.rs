@@ -18,6 +18,14 @@ pub(crate) use index::Archetypes;
 pub(crate) use rows::{ColumnCloner, ForgottenRows};
 
 /// The place of an archetype in its world's list. Ids are given in order of first use.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// let mut world = World::new();
+/// world.spawn(());
+/// // Ids are places in the world's list.
+/// assert!(world.archetypes().iter().enumerate().all(|(i, archetype)| archetype.id().index() == i));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ArchetypeId(pub(crate) u32);
 
@@ -33,6 +41,24 @@ impl ArchetypeId {
 ///
 /// To be looked at: what is in it, and how full its chunks are. Everything else goes through the
 /// world.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let imps = world.spawn_batch((0..1000).map(Gold));
+/// let gold = world.component_id::<Gold>().expect("it is in use");
+/// let archetype = world.archetypes().iter().find(|it| it.components().contains(gold)).unwrap();
+/// assert_eq!(archetype.len(), 1000);
+/// assert!(archetype.block_bytes() >= 1000 * (8 + 4));
+/// let mut listed = Vec::new();
+/// for chunk in 0..archetype.chunk_count() {
+///     let (rows, capacity) = archetype.chunk_fill(chunk);
+///     assert!(rows <= capacity);
+///     listed.extend_from_slice(archetype.entities(chunk));
+/// }
+/// assert_eq!(listed, imps);
+/// ```
 #[derive(Debug)]
 pub struct Archetype {
     pub(crate) id: ArchetypeId,

@@ -281,6 +281,20 @@ impl CommandBuffer {
     /// Plays several buffers back as one: by sort key, inside one key by the place of the buffer,
     /// inside one buffer by the order of recording.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let imp = world.spawn(Gold(0));
+    /// let mut buffers = [CommandBuffer::new(&world), CommandBuffer::new(&world)];
+    /// buffers[0].set_sort_key(2);
+    /// buffers[0].insert(imp, Gold(2));
+    /// buffers[1].set_sort_key(1);
+    /// buffers[1].insert(imp, Gold(1));
+    /// CommandBuffer::play_all(&mut buffers, &mut world);
+    /// assert_eq!(world.get(imp), Ok(&Gold(2)), "the key decides, not the buffer");
+    /// ```
+    ///
     /// # Panics
     /// Where one of the buffers was made for another world; nothing is applied then.
     pub fn play_all(buffers: &mut [Self], world: &mut World) -> Playback {

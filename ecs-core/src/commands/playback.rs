@@ -13,6 +13,23 @@ use crate::error::{CommandFailure, CommandFailureReason};
 use crate::world::World;
 
 /// What became of the commands.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::CommandFailureReason;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let [imp, gone] = [world.spawn(()), world.spawn(())];
+/// world.despawn(gone)?;
+/// let mut commands = CommandBuffer::new(&world);
+/// commands.insert(imp, Gold(1));
+/// commands.insert(gone, Gold(2));
+/// let playback = commands.play(&mut world);
+/// assert_eq!(playback.applied_count(), 1);
+/// assert_eq!(playback.failures()[0].entity, gone);
+/// assert_eq!(playback.failures()[0].reason, CommandFailureReason::NoSuchEntity);
+/// # Ok::<(), ecs_core::NoSuchEntity>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Playback {
     applied_count: usize,

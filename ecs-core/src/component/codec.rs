@@ -53,6 +53,19 @@ pub type WriteFn<T> = fn(&T, &mut Vec<u8>) -> Result<(), CodecError>;
 pub type ReadFn<T> = fn(&mut &[u8]) -> Result<T, CodecError>;
 
 /// The value cannot be written, or the bytes are not those of a value.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::{Codec, CodecError, SnapshotError};
+/// struct Handle;
+/// impl Component for Handle {
+///     const CODEC: Codec<Self> = Codec::custom(|_, _| Err(CodecError), |_| Err(CodecError));
+/// }
+///
+/// let mut world = World::new();
+/// world.spawn(Handle);
+/// assert!(matches!(world.snapshot(), Err(SnapshotError::Unwritable { .. })));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodecError;
 

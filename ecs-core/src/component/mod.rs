@@ -126,6 +126,36 @@ pub type MapEntitiesFn<T> = fn(&mut T, &mut dyn FnMut(Entity) -> Entity);
 /// A value that refers to entities and can be told to refer to others.
 ///
 /// For the types of fields marked `#[component(entity)]`.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::MapEntities;
+///
+/// struct Party {
+///     leader: Entity,
+///     others: Vec<Entity>,
+/// }
+///
+/// impl MapEntities for Party {
+///     fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity) {
+///         self.leader.map_entities(map);
+///         self.others.map_entities(map);
+///     }
+/// }
+///
+/// #[derive(Component)]
+/// struct Joined(#[component(entity)] Party);
+///
+/// let mut world = World::new();
+/// let mut commands = CommandBuffer::new(&world);
+/// let leader = commands.spawn(());
+/// let others = vec![commands.spawn(())];
+/// let quest = commands.spawn(Joined(Party { leader, others }));
+/// commands.play(&mut world);
+/// let joined = world.query::<&Joined>().first().expect("one");
+/// assert!(!joined.0.leader.is_deferred() && !joined.0.others[0].is_deferred());
+/// # assert!(quest.is_deferred());
+/// ```
 pub trait MapEntities {
     /// Replaces every entity in `self` by what `map` makes of it.
     fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity);
@@ -184,6 +214,14 @@ crate::tuples::for_each_tuple!(map_tuple);
 /// It is a number and no more. Another world has other components under the same numbers, or none:
 /// what takes an id checks it as far as it can be checked, and whatever is done with a number that
 /// is of another world is an error or meets another component, and is never undefined behaviour.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let gold = world.register::<Gold>();
+/// assert_eq!(world.components()[gold.index()].id(), gold);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComponentId(pub(crate) u32);
 

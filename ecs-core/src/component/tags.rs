@@ -32,6 +32,27 @@ impl Component for Prefab {
 ///
 /// The world gives it; queries leave such entities out unless they name the tag. See
 /// [`Component::CLEANUP`].
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::Despawned;
+/// #[derive(Component)]
+/// #[component(cleanup)]
+/// struct Socket(u32);
+///
+/// let mut world = World::new();
+/// let client = world.spawn(Socket(80));
+/// world.despawn(client)?;
+/// // Somebody has to close the socket; then the entity is gone.
+/// let open: Vec<Entity> =
+///     world.query_filtered::<Entity, (With<Socket>, With<Despawned>)>().into_iter().collect();
+/// for entity in open {
+///     let Socket(port) = world.remove::<Socket>(entity)?;
+///     assert_eq!(port, 80);
+/// }
+/// assert!(!world.contains(client));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Despawned(());
 

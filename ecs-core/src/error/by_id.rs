@@ -7,6 +7,16 @@ use crate::entity::Entity;
 use crate::name::Name;
 
 /// Why a component could not be registered at run time. The world is as it was.
+///
+/// ```
+/// use core::alloc::Layout;
+/// use ecs_core::{ComponentDescriptor, RegisterError, World};
+/// let mut world = World::new();
+/// let silver = || ComponentDescriptor::bytes("silver", Layout::new::<u32>());
+/// world.register_dynamic(silver())?;
+/// assert_eq!(world.register_dynamic(silver()), Err(RegisterError::NameTaken("silver".into())));
+/// # Ok::<(), RegisterError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegisterError {
@@ -55,6 +65,16 @@ impl fmt::Display for RegisterError {
 impl core::error::Error for RegisterError {}
 
 /// The world has no component with this id: it was made by another world.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::UnknownComponent;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let gold = World::new().register::<Gold>();
+/// let other = World::new();
+/// let unknown = other.component_info(gold).map(drop);
+/// assert_eq!(unknown, Err(UnknownComponent { index: gold.index() }));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownComponent {
     /// The number of the id.
@@ -70,6 +90,18 @@ impl fmt::Display for UnknownComponent {
 impl core::error::Error for UnknownComponent {}
 
 /// Why something could not be done with a component by its id. The world is as it was.
+///
+/// ```
+/// use core::alloc::Layout;
+/// use ecs_core::{ByIdError, ComponentDescriptor, World};
+/// let mut world = World::new();
+/// let silver = world.register_dynamic(ComponentDescriptor::bytes("silver", Layout::new::<u32>()))?;
+/// let imp = world.spawn(());
+/// let error = world.insert_by_id(imp, silver, &[1, 2]).unwrap_err();
+/// assert!(matches!(error, ByIdError::WrongLength { expected: 4, given: 2, .. }));
+/// assert!(matches!(world.get_by_id(imp, silver), Err(ByIdError::Missing { .. })));
+/// # Ok::<(), ecs_core::RegisterError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ByIdError {

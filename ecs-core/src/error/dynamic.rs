@@ -6,6 +6,20 @@ use super::{AccessConflict, UnknownComponent};
 use crate::name::Name;
 
 /// Why a query by id could not be made, or be asked.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::{DynamicQuery, DynamicQueryError};
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let gold = world.register::<Gold>();
+/// let twice = DynamicQuery::builder().read(gold).write(gold).build(&world);
+/// assert!(matches!(twice, Err(DynamicQueryError::Twice(_))));
+/// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+/// let foreign = World::new().query_by_id(&mut query).map(drop);
+/// assert_eq!(foreign, Err(DynamicQueryError::OtherWorld));
+/// # Ok::<(), DynamicQueryError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DynamicQueryError {
@@ -63,6 +77,21 @@ impl From<AccessConflict> for DynamicQueryError {
 }
 
 /// Why a term of a query by id gives nothing for a row.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::{DynamicQuery, TermError};
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn(Gold(1));
+/// let gold = world.register::<Gold>();
+/// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+/// for mut row in world.query_by_id(&mut query)? {
+///     assert_eq!(row.get_mut::<Gold>(0), Err(TermError::ReadOnly));
+///     assert_eq!(row.get::<Gold>(1), Err(TermError::NoSuchTerm));
+/// }
+/// # Ok::<(), ecs_core::DynamicQueryError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TermError {

@@ -6,6 +6,16 @@ use super::NoSuchEntity;
 use crate::entity::Entity;
 
 /// Why two entities could not be related.
+///
+/// ```
+/// use ecs_core::{RelationError, World};
+/// let mut world = World::new();
+/// let [ada, bob] = [world.spawn(()), world.spawn(())];
+/// world.set_parent(ada, bob)?;
+/// let circle = world.set_parent(bob, ada);
+/// assert_eq!(circle, Err(RelationError::Circle { source: bob, target: ada }));
+/// # Ok::<(), RelationError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RelationError {

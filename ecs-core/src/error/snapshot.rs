@@ -4,6 +4,17 @@ use alloc::string::String;
 use core::fmt;
 
 /// Why a world could not be saved.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::SnapshotError;
+/// #[derive(Component)]
+/// struct Opaque(Box<dyn Fn() + Send + Sync>);
+///
+/// let mut world = World::new();
+/// world.spawn(Opaque(Box::new(|| ())));
+/// assert!(matches!(world.snapshot(), Err(SnapshotError::NotSerializable { .. })));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SnapshotError {
@@ -50,6 +61,15 @@ impl fmt::Display for SnapshotError {
 impl core::error::Error for SnapshotError {}
 
 /// Why bytes are no snapshot.
+///
+/// ```
+/// use ecs_core::{MalformedSnapshot, Snapshot, World};
+/// let mut bytes = World::new().snapshot()?.as_bytes().to_vec();
+/// assert_eq!(Snapshot::from_bytes(*b"hello"), Err(MalformedSnapshot::NotASnapshot));
+/// *bytes.last_mut().expect("some") ^= 1;
+/// assert!(Snapshot::from_bytes(bytes).is_err());
+/// # Ok::<(), ecs_core::SnapshotError>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MalformedSnapshot {
@@ -95,6 +115,23 @@ impl fmt::Display for MalformedSnapshot {
 impl core::error::Error for MalformedSnapshot {}
 
 /// Why a snapshot could not be restored. The world is as it was.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::RestoreError;
+/// #[derive(Component, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+/// #[repr(C)]
+/// struct Health(u32);
+///
+/// let mut world = World::new();
+/// world.spawn(Health(1));
+/// let saved = world.snapshot()?;
+/// let mut other = World::new();
+/// assert!(matches!(other.restore(&saved), Err(RestoreError::UnknownComponent { .. })));
+/// other.register::<Health>();
+/// other.restore(&saved)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RestoreError {

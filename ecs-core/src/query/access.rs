@@ -12,6 +12,20 @@ use crate::sync::{Ordering, ProtocolU64};
 ///
 /// Bits and versions are atomics, so two that disagree about them are no data race; but the result
 /// depends on who comes first, which is why a schedule orders them.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let (reader, writer) = (world.plan::<&Gold, ()>(), world.plan::<&mut Gold, ()>());
+/// let gold = world.register::<Gold>();
+/// assert_eq!(reader.access().reads(), [gold]);
+/// assert_eq!(writer.access().writes(), [gold]);
+/// assert_eq!(reader.access().conflicts(writer.access()), [gold]);
+/// let mut both = reader.access().clone();
+/// both.merge(writer.access());
+/// assert_eq!(both.value_conflicts(reader.access()), [gold]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
     reads: Vec<ComponentId>,

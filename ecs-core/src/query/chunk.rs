@@ -34,6 +34,21 @@ impl Source<'_> {
 /// The rows of one chunk that a query visits.
 ///
 /// It holds the right to its rows; each is handed out at most once (I-11).
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..1000).map(Gold));
+/// let (mut rows, mut slices, mut last) = (0, 0, None);
+/// world.query::<&mut Gold>().chunks(|chunk| {
+///     assert!(last.replace(chunk.ordinal()) < Some(chunk.ordinal()), "they come in order");
+///     rows += chunk.row_count();
+///     // By slices, or row by row with `for_each` or a loop.
+///     chunk.for_each_run(|gold| slices += gold.len());
+/// });
+/// assert_eq!((rows, slices), (1000, 1000));
+/// ```
 pub struct Chunk<'w, Q: QueryData> {
     fetch: Q::Fetch<'w>,
     rows: Rows,
@@ -296,6 +311,20 @@ const PACE: usize = 64;
 const PACE_RUN: usize = 128;
 
 /// The rows of one chunk, one by one.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(Gold));
+/// let mut sum = 0;
+/// world.query::<&Gold>().chunks(|chunk| {
+///     for gold in chunk {
+///         sum += gold.0;
+///     }
+/// });
+/// assert_eq!(sum, 45);
+/// ```
 pub struct ChunkIter<'w, Q: QueryData> {
     chunk: Chunk<'w, Q>,
     row: usize,

@@ -88,6 +88,18 @@ pub struct ClaimView<'w, Q: QueryData> {
 /// What a system keeps from run to run for a [`ClaimView`].
 ///
 /// Made by [`World::claim_plan`](crate::World::claim_plan).
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let imp = world.spawn(Gold(1));
+/// let mut purses = world.claim_plan::<&mut Gold>();
+/// assert_eq!(purses.access().writes().len(), 1);
+/// world.cell().claims(&mut purses)?.claim(imp)?.get_mut().0 = 2;
+/// assert_eq!(world.get::<Gold>(imp)?, &Gold(2));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct ClaimPlan<Q: QueryData> {
     pub(crate) view: ViewPlan<Q>,
     pub(crate) flags: ClaimFlags,
@@ -169,6 +181,22 @@ impl Drop for Release<'_> {
 ///
 /// It lends them rather than dereferencing to them: with the reference itself in hand, two claims
 /// could swap theirs and outlive the wrong one.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let [ada, bob] = [world.spawn(Gold(5)), world.spawn(Gold(0))];
+/// let mut plan = world.claim_plan::<&mut Gold>();
+/// let cell = world.cell();
+/// let purses = cell.claims(&mut plan)?;
+/// let (mut from, mut to) = (purses.claim(ada)?, purses.claim(bob)?);
+/// from.get_mut().0 -= 2;
+/// to.get_mut().0 += 2;
+/// drop((from, to)); // now others can have them
+/// assert_eq!(purses.claim(bob)?.get_mut().0, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Claim<'a, Q: QueryData> {
     fetch: Q::Fetch<'a>,
     row: usize,

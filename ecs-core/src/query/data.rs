@@ -37,6 +37,18 @@ pub use tracked::{Mut, MutFetch, Ref, RefFetch};
 /// data that asks for the same; `state` only looks ids up or registers types, `slots` says where
 /// the components are in this very archetype, and `rows` only narrows. A right is shown only to
 /// the parts of the fetch that it came with.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
+/// let mut world = World::new();
+/// let imp = world.spawn((Gold(1), Lamp));
+/// let row = world.query::<(Entity, &mut Gold, (Option<&Lamp>, Enabled<Lamp>))>().first();
+/// let (entity, gold, (lamp, bit)) = row.expect("one");
+/// gold.0 += 1;
+/// assert!(entity == imp && lamp.is_some() && bit.get());
+/// ```
 pub trait QueryData: Sealed {
     /// What a row gives.
     type Item<'w>;
@@ -138,6 +150,20 @@ pub trait SealedReads {}
 pub trait SealedFilter {}
 
 /// Query data that a run of rows gives as slices.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component)] struct Depth(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..100).map(|i| (Gold(0), Depth(i))));
+/// world.query::<(&mut Gold, &Depth)>().for_each_chunk(|(gold, depth)| {
+///     for (gold, depth) in gold.iter_mut().zip(depth) {
+///         gold.0 = depth.0;
+///     }
+/// });
+/// assert_eq!(world.query::<&Gold>().map(|gold| gold.0).sum::<u32>(), 4950);
+/// ```
 pub trait ColumnData: QueryData {
     /// What a run of rows gives: a slice for a component, a tuple of slices for a tuple.
     type Columns<'w>;
@@ -149,6 +175,19 @@ pub trait ColumnData: QueryData {
 /// Query data that changes nothing: its access names no writes.
 ///
 /// It is sealed, and what unsafe code relies on.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::ReadOnly;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// fn count<Q: ReadOnly>(world: &World) -> usize {
+///     world.query_ref::<Q>().count()
+/// }
+///
+/// let mut world = World::new();
+/// world.spawn(Gold(1));
+/// assert_eq!(count::<(Entity, &Gold)>(&world), 1);
+/// ```
 pub trait ReadOnly: QueryData + SealedReads {}
 
 /// The id of a component that is read or written; the marker keeps the plans of different types

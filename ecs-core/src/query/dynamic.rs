@@ -237,6 +237,26 @@ impl DynamicQuery {
 ///
 /// The terms that are handed out (`read`, `write`, `optional`, `optional_write`) are numbered in
 /// the order in which they were named, from zero; the others narrow and have no number.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::{DynamicQuery, DynamicQueryError};
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
+/// let mut world = World::new();
+/// world.spawn((Gold(1), Lamp));
+/// world.spawn(Gold(2));
+/// let (gold, lamp) = (world.register::<Gold>(), world.register::<Lamp>());
+///
+/// // Term 0 is the gold, term 1 the lamp.
+/// let mut all = DynamicQuery::builder().write(gold).optional(lamp).build(&world)?;
+/// assert_eq!(world.query_by_id(&mut all)?.count(), 2);
+/// let mut dark = DynamicQuery::builder().read(gold).without(lamp).build(&world)?;
+/// assert_eq!(world.query_by_id(&mut dark)?.count(), 1);
+/// let builder = DynamicQuery::builder().with(lamp).disabled(lamp);
+/// assert!(matches!(builder.build(&world), Err(DynamicQueryError::Contradiction(_))));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct DynamicQueryBuilder {

@@ -16,6 +16,27 @@ use crate::storage::RowAddress;
 /// The rows that a [`DynamicQuery`] finds.
 ///
 /// They come in the order in which any query gives them.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::DynamicQuery;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] struct Depth(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
+/// let gold = world.component_id::<Gold>().expect("it is in use");
+/// let depth = world.component_id::<Depth>().expect("it is in use");
+/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
+/// let mut rows = world.query_by_id(&mut query)?;
+/// assert_eq!(rows.count(), 10);
+/// rows.reborrow().for_each(|mut row| {
+///     let depth = row.get::<Depth>(1).expect("a term").0;
+///     row.get_mut::<Gold>(0).expect("a term to write").0 += depth;
+/// });
+/// let total: u32 = rows.into_iter().map(|row| row.get::<Gold>(0).expect("a term").0).sum();
+/// assert_eq!(total, 3 * 45);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct DynamicRows<'w> {
     source: Source<'w>,
     query: &'w DynamicQuery,
@@ -104,6 +125,23 @@ impl<'w> IntoIterator for DynamicRows<'w> {
 }
 
 /// The rows of a [`DynamicQuery`], one by one.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::DynamicQuery;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] struct Depth(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
+/// let gold = world.component_id::<Gold>().expect("it is in use");
+/// let depth = world.component_id::<Depth>().expect("it is in use");
+/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
+/// let mut rows = world.query_by_id(&mut query)?.into_iter();
+/// let mut first = rows.next().expect("ten");
+/// first.get_mut::<Gold>(0)?.0 = 7;
+/// assert_eq!(rows.count(), 9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct DynamicRowIter<'w> {
     walk: Walk<'w>,
@@ -219,6 +257,23 @@ impl<'w> OpenChunk<'w> {
 
 /// The rows of a [`DynamicQuery`] through a [`WorldCell`](crate::WorldCell): it holds the right to
 /// the query's components while it lives, and lends it to one walk at a time.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::DynamicQuery;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] struct Depth(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
+/// let gold = world.component_id::<Gold>().expect("it is in use");
+/// let depth = world.component_id::<Depth>().expect("it is in use");
+/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
+/// let cell = world.cell();
+/// let mut borrowed = cell.query_by_id(&mut query)?;
+/// borrowed.rows().for_each(|mut row| row.get_mut::<Gold>(0).expect("a term to write").0 += 1);
+/// assert_eq!(borrowed.rows().count(), 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct BorrowedDynamicRows<'w> {
     rows: DynamicRows<'w>,
     _guard: BorrowGuard<'w>,

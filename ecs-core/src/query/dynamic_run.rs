@@ -133,6 +133,26 @@ fn expect_type<T: Component>(term: &Term) -> Result<(), TermError> {
 
 /// One row of a [`DynamicQuery`], and the right to what the query asks of it. Terms are numbered
 /// as they were named.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::DynamicQuery;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] struct Depth(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
+/// let gold = world.component_id::<Gold>().expect("it is in use");
+/// let depth = world.component_id::<Depth>().expect("it is in use");
+/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
+/// for mut row in world.query_by_id(&mut query)? {
+///     let depth = row.get::<Depth>(1)?.0;
+///     row.get_mut::<Gold>(0)?.0 += depth;
+///     assert!(row.get::<Depth>(0).is_err(), "term 0 is another type");
+///     assert!(row.bytes(0).is_err(), "this type did not say that it is plain bytes");
+/// }
+/// assert_eq!(world.query::<&Gold>().map(|gold| gold.0).sum::<u32>(), 3 * 45);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct DynamicRow<'w>(Run<'w>);
 
@@ -210,6 +230,27 @@ impl<'w> DynamicRow<'w> {
 
 /// Rows of a [`DynamicQuery`] that lie one after the other, as columns. Terms are numbered as they
 /// were named; all rows of a run have the same optional ones.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::DynamicQuery;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] struct Depth(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
+/// let gold = world.component_id::<Gold>().expect("it is in use");
+/// let depth = world.component_id::<Depth>().expect("it is in use");
+/// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
+/// let mut entities = 0;
+/// world.query_by_id(&mut query)?.for_each_run(|mut run| {
+///     assert_eq!(run.entities().len(), run.row_count());
+///     entities += run.row_count();
+///     run.slice_mut::<Gold>(0).expect("a term to write").iter_mut().for_each(|gold| gold.0 += 1);
+///     assert_eq!(run.slice::<Depth>(1).expect("a term").len(), run.row_count());
+/// });
+/// assert_eq!(entities, 10);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct DynamicRun<'w>(Run<'w>);
 

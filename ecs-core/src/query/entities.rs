@@ -45,6 +45,18 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
 
     /// What one entity gives.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let [imp, ghost] = [world.spawn(Gold(1)), world.spawn(())];
+    /// let mut query = world.query::<&mut Gold>();
+    /// query.get(imp)?.0 += 1;
+    /// assert!(query.contains(imp) && !query.contains(ghost));
+    /// assert_eq!(query.into_get(imp)?, &Gold(2));
+    /// # Ok::<(), ecs_core::QueryEntityError>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the entity is not in the world, or does not match the query.
     #[inline]
@@ -94,6 +106,17 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
 
     /// What each of these entities gives, of a query that only reads. Those that do not match are
     /// passed over, those that come twice are given twice.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let imps = world.spawn_batch((0..10).map(Gold));
+    /// let ghost = world.spawn(());
+    /// let query = world.query::<&Gold>();
+    /// let gold = query.iter_many([imps[7], ghost, imps[2], imps[7]]).map(|gold| gold.0);
+    /// assert!(gold.eq([7, 2, 7]), "in the order asked for; who does not match is passed over");
+    /// ```
     pub fn iter_many<'a>(
         &'a self,
         entities: impl IntoIterator<Item = Entity> + 'a,

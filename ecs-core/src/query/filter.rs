@@ -22,6 +22,23 @@ pub use versions::{Added, Changed};
 /// It is sealed, and what unsafe code relies on: `State` is of this filter alone; `state` only
 /// looks ids up or registers types, `access` only adds reads of bits and versions, `slots` says
 /// where the components are in this very archetype, and `rows` only narrows.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::QueryFilter;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
+/// fn count<F: QueryFilter>(world: &mut World) -> usize {
+///     world.query_filtered::<(), F>().count()
+/// }
+///
+/// let mut world = World::new();
+/// world.spawn((Gold(1), Lamp));
+/// world.spawn(Lamp);
+/// assert_eq!(count::<With<Lamp>>(&mut world), 2);
+/// assert_eq!(count::<(With<Lamp>, Without<Gold>)>(&mut world), 1);
+/// assert_eq!(count::<Or<(With<Gold>, Disabled<Lamp>)>>(&mut world), 1);
+/// ```
 pub trait QueryFilter: SealedFilter {
     /// The component ids in one world. Also names the filter in the plan cache.
     #[doc(hidden)]
@@ -46,14 +63,50 @@ pub trait QueryFilter: SealedFilter {
 }
 
 /// The entity has `T`, and it is enabled.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
+/// let mut world = World::new();
+/// let [lit, dark] = [world.spawn((Gold(1), Lamp)), world.spawn((Gold(2), Lamp))];
+/// world.set_enabled::<Lamp>(dark, false)?;
+/// assert_eq!(world.query_filtered::<&Gold, With<Lamp>>().single(), Ok(&Gold(1)));
+/// # assert!(world.contains(lit));
+/// # Ok::<(), ecs_core::ComponentError>(())
+/// ```
 #[derive(Debug)]
 pub struct With<T>(PhantomData<fn() -> T>);
 
 /// The entity does not have `T`, or has it disabled.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
+/// let mut world = World::new();
+/// let [lit, dark] = [world.spawn((Gold(1), Lamp)), world.spawn((Gold(2), Lamp))];
+/// let bare = world.spawn(Gold(3));
+/// world.set_enabled::<Lamp>(dark, false)?;
+/// let found = world.query_filtered::<Entity, Without<Lamp>>();
+/// assert_eq!(found.into_iter().filter(|&entity| entity != lit).count(), 2);
+/// # assert!(world.contains(bare));
+/// # Ok::<(), ecs_core::ComponentError>(())
+/// ```
 #[derive(Debug)]
 pub struct Without<T>(PhantomData<fn() -> T>);
 
 /// The entity has `T`, and it is disabled.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
+/// let mut world = World::new();
+/// let [_lit, dark, _bare] = [world.spawn(Lamp), world.spawn(Lamp), world.spawn(())];
+/// world.set_enabled::<Lamp>(dark, false)?;
+/// assert_eq!(world.query_filtered::<Entity, Disabled<Lamp>>().single(), Ok(dark));
+/// # Ok::<(), ecs_core::ComponentError>(())
+/// ```
 #[derive(Debug)]
 pub struct Disabled<T>(PhantomData<fn() -> T>);
 

@@ -112,6 +112,17 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// The same query, for whoever only looks: it can be asked many times at once.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..3).map(Gold));
+    /// let query = world.query::<&Gold>();
+    /// // Two walks at a time.
+    /// let pairs = query.shared().into_iter().flat_map(|a| query.iter().map(move |b| (a, b)));
+    /// assert_eq!(pairs.count(), 9);
+    /// ```
     pub fn shared(&self) -> Query<'_, Q, F>
     where
         Q: ReadOnly,
@@ -143,6 +154,15 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     ///
     /// Slices of `Pod` components are flat numbers to [`flat`](crate::flat) and
     /// [`flat_mut`](crate::flat_mut), which lets the compiler use the whole width of a vector.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..10).map(Gold));
+    /// world.query::<&mut Gold>().for_each_chunk(|gold| gold.iter_mut().for_each(|gold| gold.0 += 1));
+    /// assert_eq!(world.query::<&Gold>().map(|gold| gold.0).sum::<u32>(), 55);
+    /// ```
     #[inline]
     pub fn for_each_chunk(self, mut f: impl FnMut(Q::Columns<'w>))
     where
@@ -201,6 +221,18 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// The one row that matches.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// assert!(world.query::<&Gold>().single().is_err());
+    /// world.spawn(Gold(1));
+    /// assert_eq!(world.query::<&Gold>().single(), Ok(&Gold(1)));
+    /// world.spawn(Gold(2));
+    /// assert!(world.query::<&Gold>().single().is_err());
+    /// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(1)));
+    /// ```
     ///
     /// # Errors
     /// Where there is none, or more than one.
@@ -335,6 +367,16 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
 }
 
 /// The rows of a query, one by one.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(Gold));
+/// let mut rows = world.query::<&Gold>().into_iter();
+/// assert_eq!(rows.next(), Some(&Gold(0)));
+/// assert_eq!(rows.map(|gold| gold.0).sum::<u32>(), 45);
+/// ```
 pub struct RowIter<'w, Q: QueryData, F: QueryFilter = ()> {
     query: Query<'w, Q, F>,
     next_match: usize,
@@ -402,6 +444,19 @@ impl<'w, Q: QueryData, F: QueryFilter> Iterator for RowIter<'w, Q, F> {
 
 /// A query through a [`WorldCell`](crate::WorldCell): it holds the right to its components while
 /// it lives, and lends it to one query at a time.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(Gold));
+/// let mut plan = world.plan::<&mut Gold, ()>();
+/// let cell = world.cell();
+/// let mut purses = cell.query(&mut plan)?;
+/// purses.query().for_each(|gold| gold.0 += 1);
+/// assert_eq!(purses.query().map(|gold| gold.0).sum::<u32>(), 55);
+/// # Ok::<(), ecs_core::AccessConflict>(())
+/// ```
 pub struct BorrowedQuery<'w, Q: QueryData, F: QueryFilter = ()> {
     query: Query<'w, Q, F>,
     _guard: BorrowGuard<'w>,

@@ -15,6 +15,18 @@ use crate::storage::{Chunks, Moment};
 /// The shared value of type `T` of an entity, as `&T`. Entities without one do not match.
 ///
 /// It is looked up once per chunk and is the same for all of its rows.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)]
+/// struct Level(u32);
+///
+/// let mut world = World::new();
+/// let imp = world.spawn(());
+/// world.set_shared(imp, Level(7))?;
+/// assert_eq!(world.query::<(Entity, Shared<Level>)>().first(), Some((imp, &Level(7))));
+/// # Ok::<(), ecs_core::NotInserted<Level>>(())
+/// ```
 #[derive(Debug)]
 pub struct Shared<T>(PhantomData<fn() -> T>);
 
@@ -22,6 +34,19 @@ pub struct Shared<T>(PhantomData<fn() -> T>);
 /// none do not match.
 ///
 /// While [`World::update_chunk_values`](crate::World::update_chunk_values) runs, it is the default.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// #[derive(ChunkComponent, Default, Debug, PartialEq)]
+/// struct Reach(u32);
+///
+/// let mut world = World::new();
+/// let imp = world.spawn(());
+/// world.add_chunk_component::<Reach>(imp)?;
+/// world.chunk_value_mut::<Reach>(imp)?.0 = 7;
+/// assert_eq!(world.query::<ChunkValue<Reach>>().first(), Some(&Reach(7)));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct ChunkValue<T>(PhantomData<fn() -> T>);
 
@@ -112,14 +137,54 @@ outer_data!(Shared, SharedComponent, shared_slot, shared_value);
 outer_data!(ChunkValue, ChunkComponent, chunk_slot, chunk_value);
 
 /// The entity has a shared value of type `T`, whichever.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::{WithShared, WithoutShared};
+/// #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)]
+/// struct Level(u32);
+///
+/// let mut world = World::new();
+/// let [imp, ghost] = [world.spawn(()), world.spawn(())];
+/// world.set_shared(imp, Level(7))?;
+/// assert_eq!(world.query_filtered::<Entity, WithShared<Level>>().single(), Ok(imp));
+/// assert_eq!(world.query_filtered::<Entity, WithoutShared<Level>>().single(), Ok(ghost));
+/// # Ok::<(), ecs_core::NotInserted<Level>>(())
+/// ```
 #[derive(Debug)]
 pub struct WithShared<T>(PhantomData<fn() -> T>);
 
 /// The entity has no shared value of type `T`.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::WithoutShared;
+/// #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)]
+/// struct Level(u32);
+///
+/// let mut world = World::new();
+/// let [imp, ghost] = [world.spawn(()), world.spawn(())];
+/// world.set_shared(imp, Level(7))?;
+/// assert_eq!(world.query_filtered::<Entity, WithoutShared<Level>>().single(), Ok(ghost));
+/// # Ok::<(), ecs_core::NotInserted<Level>>(())
+/// ```
 #[derive(Debug)]
 pub struct WithoutShared<T>(PhantomData<fn() -> T>);
 
 /// The entity's chunk has a value of type `T`.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::WithChunkValue;
+/// #[derive(ChunkComponent, Default)]
+/// struct Reach(u32);
+///
+/// let mut world = World::new();
+/// let [imp, _ghost] = [world.spawn(()), world.spawn(())];
+/// world.add_chunk_component::<Reach>(imp)?;
+/// assert_eq!(world.query_filtered::<Entity, WithChunkValue<Reach>>().single(), Ok(imp));
+/// # Ok::<(), ecs_core::NoSuchEntity>(())
+/// ```
 #[derive(Debug)]
 pub struct WithChunkValue<T>(PhantomData<fn() -> T>);
 

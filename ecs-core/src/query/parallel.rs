@@ -22,6 +22,22 @@ struct Unit {
 }
 
 /// Memory for cutting a query into chunks, kept from one time to the next.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::ParallelScratch;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10).map(Gold));
+/// let mut scratch = ParallelScratch::default();
+/// for _tick in 0..3 {
+///     // The memory is used again.
+///     let mut query = world.query::<&mut Gold>();
+///     let chunks = query.parallel(&mut scratch);
+///     (0..chunks.len()).filter_map(|i| chunks.take(i)).flatten().for_each(|gold| gold.0 += 1);
+/// }
+/// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(3)));
+/// ```
 #[derive(Debug, Default)]
 pub struct ParallelScratch {
     units: Vec<Unit>,
@@ -64,6 +80,29 @@ impl ParallelScratch {
 /// Which rows are visited was settled when this was made: a bit that is flipped meanwhile, by
 /// whichever thread, is seen by the next pass. This is what parallel loops are built on;
 /// `ecs-jobs` has `par_for_each`.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::ParallelScratch;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..10_000).map(Gold));
+/// let mut scratch = ParallelScratch::default();
+/// let mut query = world.query::<&mut Gold>();
+/// let chunks = query.parallel(&mut scratch);
+/// assert!(!chunks.is_empty());
+/// std::thread::scope(|scope| {
+///     for _ in 0..2 {
+///         scope.spawn(|| {
+///             for chunk in (0..chunks.len()).filter_map(|index| chunks.take(index)) {
+///                 chunk.for_each(|gold| gold.0 += 1);
+///             }
+///         });
+///     }
+/// });
+/// # drop(query);
+/// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(1)));
+/// ```
 pub struct ParallelChunks<'w, Q: QueryData, F: QueryFilter = ()> {
     source: Source<'w>,
     matches: &'w [MatchOf<Q, F>],

@@ -82,6 +82,15 @@ impl<const K: usize> Choice<K> {
 
 /// Every combination of `K` rows of a query that only reads, see
 /// [`Query::combinations`].
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn_batch([1, 2, 4].map(Gold));
+/// let sums = world.query::<&Gold>().combinations().map(|[a, b]| a.0 + b.0);
+/// assert!(sums.eq([3, 5, 6]));
+/// ```
 pub struct Combinations<'w, Q: ReadOnly, const K: usize> {
     places: Places<'w, Q>,
     choice: Choice<K>,
@@ -106,6 +115,19 @@ impl<'w, Q: ReadOnly, const K: usize> Iterator for Combinations<'w, Q, K> {
 
 /// Every combination of `K` rows of a query, each lent until the next is asked for; see
 /// [`Query::combinations_mut`].
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn_batch([1, 2, 4].map(Gold));
+/// let mut pairs = world.query::<&mut Gold>().combinations_mut();
+/// while let Some([left, right]) = pairs.fetch_next() {
+///     std::mem::swap(left, right);
+/// }
+/// # drop(pairs);
+/// assert!(world.query::<&Gold>().map(|gold| gold.0).eq([4, 2, 1]));
+/// ```
 pub struct CombinationsMut<'w, Q: QueryData, const K: usize> {
     places: Places<'w, Q>,
     choice: Choice<K>,

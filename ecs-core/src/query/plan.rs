@@ -111,6 +111,19 @@ pub(crate) struct PlanSource<'a> {
 /// It remembers when it was last asked: [`Changed`](crate::Changed) and [`Added`](crate::Added) find
 /// what is new since then. Everything is, after the world was
 /// [restored](crate::World::restore).
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let imp = world.spawn(Gold(1));
+/// let mut news = world.plan::<&Gold, Changed<Gold>>();
+/// assert_eq!(world.cell().query(&mut news)?.count(), 1);
+/// assert_eq!(world.cell().query(&mut news)?.count(), 0, "nothing since then");
+/// world.get_mut::<Gold>(imp)?.0 = 2;
+/// assert_eq!(world.cell().query(&mut news)?.count(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct QueryPlan<Q: QueryData, F: QueryFilter = ()> {
     world: u64,
     epoch: u64,

@@ -11,6 +11,19 @@ use crate::query::{
 
 impl World {
     /// Whether the entity has the component, enabled or not. `false` for an entity that is gone.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let imp = world.spawn(Gold(5));
+    /// assert!(world.has::<Gold>(imp));
+    /// world.get_mut::<Gold>(imp)?.0 += 1;
+    /// assert_eq!(world.get::<Gold>(imp)?, &Gold(6));
+    /// world.despawn(imp)?;
+    /// assert!(!world.has::<Gold>(imp));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn has<T: Component>(&self, entity: Entity) -> bool {
         let component = self.registry.get::<T>();
@@ -19,6 +32,16 @@ impl World {
     }
 
     /// A component of an entity, enabled or not.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let (imp, rock) = (world.spawn(Gold(5)), world.spawn(()));
+    /// assert_eq!(world.get::<Gold>(imp)?, &Gold(5));
+    /// assert!(world.get::<Gold>(rock).is_err());
+    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// ```
     ///
     /// # Errors
     /// Where the entity is not in the world, or lacks the component.
@@ -34,6 +57,16 @@ impl World {
     }
 
     /// A component of an entity, enabled or not, to be written.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let imp = world.spawn(Gold(5));
+    /// world.get_mut::<Gold>(imp)?.0 += 1;
+    /// assert_eq!(world.get::<Gold>(imp)?, &Gold(6));
+    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// ```
     ///
     /// # Errors
     /// Where the entity is not in the world, or lacks the component.
@@ -62,6 +95,17 @@ impl World {
 
     /// All entities that have what `Q` asks for.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..10).map(Gold));
+    /// for gold in world.query::<&mut Gold>() {
+    ///     gold.0 *= 2;
+    /// }
+    /// assert_eq!(world.query::<&Gold>().map(|gold| gold.0).sum::<u32>(), 90);
+    /// ```
+    ///
     /// # Panics
     /// Where `Q` asks for a component twice, once of them to write.
     pub fn query<Q: QueryData>(&mut self) -> Query<'_, Q> {
@@ -69,6 +113,17 @@ impl World {
     }
 
     /// All entities that have what `Q` asks for and pass `F`.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// # #[derive(Component)] struct Thief;
+    /// let mut world = World::new();
+    /// world.spawn((Gold(1), Thief));
+    /// world.spawn(Gold(2));
+    /// let honest = world.query_filtered::<&Gold, Without<Thief>>();
+    /// assert_eq!(honest.map(|gold| gold.0).collect::<Vec<_>>(), [2]);
+    /// ```
     ///
     /// # Panics
     /// Where `Q` asks for a component twice, once of them to write.
@@ -89,6 +144,16 @@ impl World {
     }
 
     /// All entities that have what `Q` asks for, without the right to change anything.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..4).map(Gold));
+    /// // A shared borrow of the world is enough, and there may be several.
+    /// let (one, two) = (world.query_ref::<&Gold>(), world.query_ref::<&Gold>());
+    /// assert_eq!(one.count() + two.count(), 8);
+    /// ```
     pub fn query_ref<Q: ReadOnly>(&self) -> Query<'_, Q> {
         self.query_ref_filtered::<Q, ()>()
     }
@@ -97,6 +162,16 @@ impl World {
     ///
     /// The matches are worked out each time: [`query_filtered`](Self::query_filtered) remembers
     /// them.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// # #[derive(Component)] struct Thief;
+    /// let mut world = World::new();
+    /// world.spawn((Gold(1), Thief));
+    /// world.spawn(Gold(2));
+    /// assert_eq!(world.query_ref_filtered::<&Gold, With<Thief>>().first(), Some(&Gold(1)));
+    /// ```
     pub fn query_ref_filtered<Q: ReadOnly, F: QueryFilter>(&self) -> Query<'_, Q, F> {
         let matches = matches_once::<Q, F>(&self.registry, self.archetypes.list());
         // SAFETY: `Q` only reads, and the world is borrowed shared for as long as the query lives;
@@ -105,6 +180,17 @@ impl World {
     }
 
     /// Random access to some components of any entity.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let [ada, bob] = [world.spawn(Gold(5)), world.spawn(Gold(0))];
+    /// let mut purses = world.view::<&mut Gold>();
+    /// purses.get_mut(ada)?.0 -= 2;
+    /// purses.get_mut(bob)?.0 += 2;
+    /// # Ok::<(), ecs_core::QueryEntityError>(())
+    /// ```
     ///
     /// # Panics
     /// Where `Q` asks for a component twice, once of them to write.
@@ -118,6 +204,17 @@ impl World {
 
     /// A query to keep, for [`WorldCell::query`](crate::WorldCell::query).
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let mut rich = world.plan::<&Gold, ()>();
+    /// world.spawn(Gold(5));
+    /// // The plan takes up what came since it was made.
+    /// assert_eq!(world.cell().query(&mut rich)?.count(), 1);
+    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// ```
+    ///
     /// # Panics
     /// Where `Q` asks for a component twice, once of them to write.
     pub fn plan<Q: QueryData, F: QueryFilter>(&mut self) -> QueryPlan<Q, F> {
@@ -125,6 +222,16 @@ impl World {
     }
 
     /// A view to keep, for [`WorldCell::view`](crate::WorldCell::view).
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let mut purses = world.view_plan::<&Gold>();
+    /// let imp = world.spawn(Gold(5));
+    /// assert_eq!(world.cell().view(&mut purses)?.get(imp), Ok(&Gold(5)));
+    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// ```
     ///
     /// # Panics
     /// Where `Q` asks for a component twice, once of them to write.
@@ -134,6 +241,18 @@ impl World {
 
     /// A view by claims to keep, for [`WorldCell::claims`](crate::WorldCell::claims).
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let mut purses = world.claim_plan::<&mut Gold>();
+    /// let imp = world.spawn(Gold(5));
+    /// let cell = world.cell();
+    /// cell.claims(&mut purses)?.claim(imp)?.get_mut().0 += 1;
+    /// assert_eq!(world.get::<Gold>(imp)?, &Gold(6));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Panics
     /// Where `Q` asks for a component twice, once of them to write.
     pub fn claim_plan<Q: QueryData>(&mut self) -> ClaimPlan<Q> {
@@ -141,6 +260,18 @@ impl World {
     }
 
     /// What a query gives for one entity. Short for `query::<Q>().into_get(entity)`.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// # #[derive(Component)] struct Depth(u32);
+    /// let mut world = World::new();
+    /// let imp = world.spawn((Gold(5), Depth(3)));
+    /// let (gold, depth) = world.query_one::<(&mut Gold, &Depth)>(imp)?;
+    /// gold.0 += depth.0;
+    /// assert_eq!(world.get(imp), Ok(&Gold(8)));
+    /// # Ok::<(), ecs_core::QueryEntityError>(())
+    /// ```
     ///
     /// # Errors
     /// Where the entity is not in the world, or does not match.

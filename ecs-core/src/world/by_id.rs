@@ -30,6 +30,22 @@ impl World {
     }
 
     /// The component of this name. Should several types call themselves the same, the first.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ComponentDescriptor;
+    /// use core::alloc::Layout;
+    /// #[derive(Component)]
+    /// #[component(name = "game.gold")]
+    /// struct Gold(u32);
+    ///
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// let silver = world.register_dynamic(ComponentDescriptor::bytes("silver", Layout::new::<u32>()))?;
+    /// assert_eq!(world.component_by_name("game.gold"), Some(gold));
+    /// assert_eq!(world.component_info(silver)?.name().as_str(), "silver");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn component_by_name(&self, name: &str) -> Option<ComponentId> {
         self.registry.by_name(name)
@@ -98,6 +114,22 @@ impl World {
 
     /// Gives an entity a component of any kind, or replaces its value, which keeps the enabled bit.
     /// The value is moved out of the memory at `value`; one that is replaced is dropped at the end.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use core::{alloc::Layout, ptr::NonNull};
+    /// use ecs_core::ComponentDescriptor;
+    /// let mut world = World::new();
+    /// let score = world.register_dynamic(ComponentDescriptor::bytes("score", Layout::new::<u32>()))?;
+    /// let imp = world.spawn(());
+    /// let mut value = 7_u32;
+    /// // SAFETY: four initialised bytes, as the layout says; plain bytes may be copied.
+    /// unsafe { world.insert_ptr_by_id(imp, score, NonNull::from(&mut value).cast())? };
+    /// let at = world.get_ptr_by_id(imp, score)?;
+    /// // SAFETY: the address of a `u32` in a world that nobody changes meanwhile.
+    /// assert_eq!(unsafe { at.cast::<u32>().read() }, 7);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Where the entity or the id is not of this world; the value is still the caller's then.
@@ -168,6 +200,23 @@ impl World {
 
     /// The bytes of a component of an entity, enabled or not: of one that was registered as plain
     /// bytes, or of a type that has bytes (see [`Component::BYTES`]).
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ComponentDescriptor;
+    /// use core::alloc::Layout;
+    /// let mut world = World::new();
+    /// let silver = ComponentDescriptor::bytes("silver", Layout::new::<[u8; 2]>()).enableable();
+    /// let silver = world.register_dynamic(silver)?;
+    /// let imp = world.spawn_by_id(&[(silver, &[1, 2])])?;
+    /// world.get_mut_by_id(imp, silver)?[0] = 7;
+    /// assert_eq!(world.get_by_id(imp, silver)?, [7, 2]);
+    /// assert_eq!(world.set_enabled_by_id(imp, silver, false)?, true);
+    /// assert_eq!(world.is_enabled_by_id(imp, silver)?, false);
+    /// world.remove_by_id(imp, silver)?;
+    /// assert!(!world.has_id(imp, silver));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Where the entity or the id is not of this world, the entity lacks the component, or its

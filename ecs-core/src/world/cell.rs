@@ -59,6 +59,25 @@ impl World {
     /// All that happens in it counts as happening at the same version: a plan that was asked
     /// before somebody wrote does not see the change the next time either. Where that matters, use
     /// [`cell_with_turns`](Self::cell_with_turns).
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// # #[derive(Component)] struct Debt(u32);
+    /// let mut world = World::new();
+    /// world.spawn((Gold(5), Debt(2)));
+    /// let mut gold = world.plan::<&mut Gold, ()>();
+    /// let mut more_gold = world.plan::<&Gold, ()>();
+    /// let mut debts = world.plan::<&Debt, ()>();
+    /// let cell = world.cell();
+    /// let gold = cell.query(&mut gold)?;
+    /// // Another component is free, this one is not while somebody writes to it.
+    /// assert!(cell.query(&mut debts).is_ok());
+    /// assert!(cell.query(&mut more_gold).is_err());
+    /// drop(gold);
+    /// assert!(cell.query(&mut more_gold).is_ok());
+    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// ```
     pub fn cell(&mut self) -> WorldCell<'_> {
         self.cell_with_turns(1)
     }
@@ -203,6 +222,17 @@ impl<'w> WorldCell<'w> {
     }
 
     /// A resource, to be read.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// world.insert_resource(5_u32);
+    /// let cell = world.cell();
+    /// let (one, two) = (cell.resource::<u32>()?, cell.resource::<u32>()?);
+    /// assert_eq!(*one + *two, 10);
+    /// assert!(cell.resource_mut::<u32>().is_err(), "somebody reads it");
+    /// # Ok::<(), ecs_core::ResourceError>(())
+    /// ```
     ///
     /// # Errors
     /// Where there is none, or somebody writes it.

@@ -16,6 +16,17 @@ use crate::name::Name;
 use crate::storage::{BlockPool, Chunks, Moment, Place, RowAddress, TakenRow};
 
 /// The entity is not in the world; the components that it was to be given are handed back.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let imp = world.spawn(());
+/// world.despawn(imp)?;
+/// let refused = world.insert(imp, Gold(5)).unwrap_err();
+/// assert_eq!((refused.entity, refused.bundle), (imp, Gold(5)));
+/// # Ok::<(), ecs_core::NoSuchEntity>(())
+/// ```
 pub struct NotInserted<B> {
     /// The entity that is not there.
     pub entity: Entity,
@@ -43,6 +54,22 @@ impl World {
     ///
     /// The replaced values are dropped at the end: should a drop panic, the entity has the new
     /// components and everything is in order.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// # #[derive(Component)] struct Depth(u32);
+    /// let mut world = World::new();
+    /// let imp = world.spawn(Gold(5));
+    /// world.insert(imp, (Gold(6), Depth(1)))?;
+    /// assert_eq!(world.get(imp), Ok(&Gold(6)));
+    ///
+    /// // Where the entity is gone, what was to be inserted comes back.
+    /// world.despawn(imp).expect("alive");
+    /// let Err(refused) = world.insert(imp, Gold(7)) else { panic!("nobody has it") };
+    /// assert_eq!(refused.bundle, Gold(7));
+    /// # Ok::<(), ecs_core::NotInserted<(Gold, Depth)>>(())
+    /// ```
     ///
     /// # Errors
     /// Where the entity is not in the world; the components are in the error.
@@ -102,6 +129,19 @@ impl World {
     }
 
     /// Takes components from an entity and hands them over.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// # #[derive(Component, Debug, PartialEq)] struct Depth(u32);
+    /// let mut world = World::new();
+    /// let imp = world.spawn((Gold(5), Depth(1)));
+    /// assert_eq!(world.remove::<Gold>(imp)?, Gold(5));
+    /// // All of a bundle or nothing.
+    /// assert!(world.remove::<(Gold, Depth)>(imp).is_err());
+    /// assert!(world.has::<Depth>(imp));
+    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// ```
     ///
     /// # Errors
     /// Where the entity is not in the world, or lacks one of the components; nothing has changed
@@ -182,6 +222,16 @@ impl World {
     /// Switches a component of an entity on or off; returns what it was. The entity stays where it
     /// is, and so does the value.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
+    /// let mut world = World::new();
+    /// let room = world.spawn(Lamp);
+    /// assert_eq!(world.set_enabled::<Lamp>(room, false)?, true, "what it was");
+    /// assert_eq!(world.query::<&Lamp>().count(), 0);
+    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the entity is not in the world or lacks the component, or the component is not
     /// declared enableable.
@@ -196,6 +246,18 @@ impl World {
     }
 
     /// Whether a component of an entity is switched on. One that cannot be switched always is.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
+    /// let mut world = World::new();
+    /// let room = world.spawn((Lamp, Gold(1)));
+    /// world.set_enabled::<Lamp>(room, false)?;
+    /// assert!(!world.is_enabled::<Lamp>(room)?);
+    /// assert!(world.is_enabled::<Gold>(room)?);
+    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// ```
     ///
     /// # Errors
     /// Where the entity is not in the world or lacks the component.
@@ -226,6 +288,20 @@ impl World {
     }
 
     /// The components of an entity, by name, with whether each is enabled.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// #[derive(Component)]
+    /// #[component(enableable, name = "game.lamp")]
+    /// struct Lamp;
+    ///
+    /// let mut world = World::new();
+    /// let room = world.spawn(Lamp);
+    /// world.set_enabled::<Lamp>(room, false)?;
+    /// let names = world.components_of(room)?;
+    /// assert_eq!((names[0].0.as_str(), names[0].1), ("game.lamp", false));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Where the entity is not in the world.

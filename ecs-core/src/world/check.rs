@@ -20,6 +20,14 @@ impl World {
     ///
     /// For tests and fuzzing: it looks at everything. An error is a bug of this crate.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// world.spawn_batch([(); 10]);
+    /// world.check()?; // in tests, after whatever might have upset it
+    /// # Ok::<(), ecs_core::BrokenInvariant>(())
+    /// ```
+    ///
     /// # Errors
     /// The first invariant found broken.
     pub fn check(&self) -> Result<(), BrokenInvariant> {
@@ -83,6 +91,21 @@ impl World {
     /// It does not depend on where the rows are, nor on the order in which component types were
     /// first used: the same entities with the same components give the same number. Of a component
     /// without bytes it takes in only that it is there.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// #[derive(Component, Clone, Copy, bytemuck::NoUninit)]
+    /// #[repr(C)]
+    /// struct Health(u32);
+    ///
+    /// let play = |wounds: u32| {
+    ///     let mut world = World::new();
+    ///     world.spawn_batch((0..10).map(|i: u32| Health(100 - i * wounds)));
+    ///     world.state_hash()
+    /// };
+    /// assert_eq!(play(3), play(3));
+    /// assert_ne!(play(3), play(4));
+    /// ```
     #[must_use]
     pub fn state_hash(&self) -> u64 {
         let mut sum = 0_u64;

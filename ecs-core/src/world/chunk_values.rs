@@ -16,6 +16,22 @@ impl World {
     /// Lets the chunk of an entity have a value of this type. A structural change, unless it has
     /// one already; returns whether that was so. See [`ChunkComponent`].
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// #[derive(ChunkComponent, Default, Debug, PartialEq)]
+    /// struct Reach(u32);
+    ///
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// world.add_chunk_component::<Reach>(imp)?;
+    /// assert_eq!(world.chunk_value::<Reach>(imp)?, &Reach(0), "the default");
+    /// world.chunk_value_mut::<Reach>(imp)?.0 = 7;
+    /// assert_eq!(world.chunk_value::<Reach>(imp)?, &Reach(7));
+    /// world.remove_chunk_component::<Reach>(imp)?;
+    /// assert!(world.chunk_value::<Reach>(imp).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the entity is not in the world.
     pub fn add_chunk_component<T: ChunkComponent>(

@@ -20,6 +20,21 @@ impl DynamicQueryBuilder {
 impl World {
     /// All entities that the query finds.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..10).map(Gold));
+    /// let gold = world.component_id::<Gold>().expect("it is in use");
+    /// let mut query = DynamicQuery::builder().write(gold).build(&world)?;
+    /// for mut row in world.query_by_id(&mut query)? {
+    ///     row.get_mut::<Gold>(0)?.0 += 1;
+    /// }
+    /// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(1)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the query was built for another world.
     pub fn query_by_id<'w>(

@@ -14,6 +14,16 @@ use crate::error::UnknownComponent;
 use crate::hash::TypeMap;
 
 /// The name of an observer in its world, by which it can be taken away again.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// let observer = world.observe::<ecs_core::Add, Gold>(|_, _| panic!("it does not come to that"));
+/// assert!(world.unobserve(observer));
+/// assert!(!world.unobserve(observer), "it is gone");
+/// world.spawn(Gold(1));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObserverId(u64);
 
@@ -103,6 +113,27 @@ impl Hooks {
 }
 
 /// The hooks of one component type, being set; see [`World::hooks`].
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.insert_resource(Vec::<&str>::new());
+/// let log = |what| move |world: &mut World, _| world.resource_mut::<Vec<_>>().unwrap().push(what);
+/// world
+///     .hooks::<Gold>()
+///     .on_add(log("add"))
+///     .on_insert(log("insert"))
+///     .on_replace(log("replace"))
+///     .on_remove(log("remove"))
+///     .on_despawn(log("despawn"));
+/// let imp = world.spawn(Gold(1));
+/// world.insert(imp, Gold(2))?;
+/// world.despawn(imp)?;
+/// let expected = ["add", "insert", "replace", "insert", "despawn", "replace", "remove"];
+/// assert_eq!(world.resource::<Vec<&str>>()?, &expected);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct HooksOf<'w, T> {
     world: &'w mut World,
     _component: PhantomData<fn() -> T>,
@@ -258,6 +289,22 @@ impl World {
     /// Has a closure called whenever this happens to the component of this id, as
     /// [`observe`](Self::observe) does.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::EventKind;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// world.insert_resource(0_u32);
+    /// world.observe_by_id(EventKind::Remove, gold, |world, _| {
+    ///     *world.resource_mut::<u32>().expect("there") += 1;
+    /// })?;
+    /// world.spawn(Gold(1));
+    /// world.clear();
+    /// assert_eq!(world.resource(), Ok(&1_u32));
+    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the id is not of this world.
     pub fn observe_by_id(
@@ -284,6 +331,20 @@ impl World {
 
     /// Has a closure called whenever an event of this type is [triggered](Self::trigger). What
     /// holds for other [observers](Self::observe) holds for this one.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// struct Robbed(u32);
+    ///
+    /// let mut world = World::new();
+    /// world.observe_event(|world: &mut World, robbed: &Robbed, who: Entity| {
+    ///     world.get_mut::<Gold>(who).expect("it has some").0 -= robbed.0;
+    /// });
+    /// let imp = world.spawn(Gold(5));
+    /// world.trigger(&Robbed(2), imp);
+    /// assert_eq!(world.get(imp), Ok(&Gold(3)));
+    /// ```
     pub fn observe_event<E: 'static>(
         &mut self,
         observer: impl Fn(&mut Self, &E, Entity) + Send + Sync + 'static,

@@ -118,6 +118,12 @@ impl fmt::Debug for World {
 
 impl World {
     /// A world with nothing in it.
+    ///
+    /// ```
+    /// let world = ecs_core::World::new();
+    /// assert!(world.is_empty());
+    /// assert_ne!(world.id(), ecs_core::World::new().id());
+    /// ```
     #[must_use]
     pub fn new() -> Self {
         let registry = Registry::default();
@@ -161,29 +167,73 @@ impl World {
     }
 
     /// Whether this entity is alive in this world.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// assert!(world.contains(imp));
+    /// assert!(!World::new().contains(imp), "the handle is not of that world");
+    /// world.despawn(imp)?;
+    /// assert!(!world.contains(imp));
+    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// ```
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
         self.entities.get(entity).is_some()
     }
 
     /// All archetypes, empty ones included, in order of first use.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..10).map(Gold));
+    /// let largest = world.archetypes().iter().max_by_key(|archetype| archetype.len()).unwrap();
+    /// assert_eq!(largest.len(), 10);
+    /// ```
     #[must_use]
     pub fn archetypes(&self) -> &[Archetype] {
         self.archetypes.list()
     }
 
     /// The component types that this world has met, in order of first use.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// assert!(world.components()[gold.index()].name().as_str().ends_with("Gold"));
+    /// ```
     #[must_use]
     pub fn components(&self) -> &[ComponentInfo] {
         self.registry.infos()
     }
 
     /// Makes a component type known; returns its number.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// assert_eq!(world.component_id::<Gold>(), Some(gold));
+    /// assert_eq!(world.register::<Gold>(), gold, "the second time it is known");
+    /// ```
     pub fn register<T: Component>(&mut self) -> ComponentId {
         self.registry.register::<T>()
     }
 
     /// All entities that are alive, archetype by archetype.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
+    /// assert!(world.entities().eq([ada, bob]));
+    /// ```
     pub fn entities(&self) -> impl Iterator<Item = Entity> + '_ {
         self.archetypes().iter().flat_map(Archetype::all_entities)
     }
@@ -197,6 +247,20 @@ impl World {
     /// The current version: what changes from now on has a greater one.
     ///
     /// To be kept, and given to [`Query::since`](crate::Query::since) later.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let imps = world.spawn_batch((0..3).map(Gold));
+    /// let before = world.version();
+    /// world.get_mut::<Gold>(imps[1])?.0 = 7;
+    /// // What was changed since then: untracked components go by chunks.
+    /// assert_eq!(world.query_filtered::<&Gold, Changed<Gold>>().since(before).count(), 3);
+    /// let now = world.version();
+    /// assert_eq!(world.query_filtered::<&Gold, Changed<Gold>>().since(now).count(), 0);
+    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// ```
     #[must_use]
     pub fn version(&self) -> u64 {
         // Relaxed: a hint, which publishes nothing and decides nothing but a way.

@@ -65,6 +65,24 @@ impl World {
     /// Relates an entity to another; `false` where it was so already. Where the relation is
     /// exclusive, the source is not related to its old target any more.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// struct Likes;
+    /// impl ecs_core::Relation for Likes {}
+    ///
+    /// let mut world = World::new();
+    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
+    /// assert!(world.relate::<Likes>(ada, bob)?);
+    /// assert!(!world.relate::<Likes>(ada, bob)?, "they are already");
+    /// assert!(world.is_related::<Likes>(ada, bob));
+    /// assert!(!world.is_related::<Likes>(bob, ada));
+    /// assert_eq!(world.targets::<Likes>(ada), [bob]);
+    /// assert_eq!(world.sources::<Likes>(bob), [ada]);
+    /// assert!(world.unrelate::<Likes>(ada, bob)?);
+    /// assert!(world.targets::<Likes>(ada).is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Where one of them is not in the world, or a circle would be closed that must not be.
     pub fn relate<R: Relation>(

@@ -37,6 +37,12 @@ impl fmt::Debug for Slot {
 unsafe impl Sync for Slot {}
 
 /// The world has no resource of this type.
+///
+/// ```
+/// use ecs_core::{MissingResource, World};
+/// let world = World::new();
+/// assert_eq!(world.resource::<u32>(), Err(MissingResource("u32")));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MissingResource(pub &'static str);
 
@@ -49,6 +55,17 @@ impl fmt::Display for MissingResource {
 impl core::error::Error for MissingResource {}
 
 /// Why a resource could not be had through a [`WorldCell`](crate::WorldCell).
+///
+/// ```
+/// use ecs_core::{ResourceError, World};
+/// let mut world = World::new();
+/// world.insert_resource(1_u32);
+/// let cell = world.cell();
+/// assert!(matches!(cell.resource::<u64>(), Err(ResourceError::Missing(_))));
+/// let writer = cell.resource_mut::<u32>();
+/// assert!(matches!(cell.resource::<u32>(), Err(ResourceError::Conflict(_))));
+/// # drop(writer);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResourceError {
@@ -71,6 +88,20 @@ impl core::error::Error for ResourceError {}
 
 impl World {
     /// Puts a resource into the world; returns the one of this type that was there.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// #[derive(Debug, PartialEq)]
+    /// struct Score(u32);
+    ///
+    /// let mut world = World::new();
+    /// assert_eq!(world.insert_resource(Score(1)), None);
+    /// world.resource_mut::<Score>()?.0 += 1;
+    /// assert_eq!(world.resource::<Score>()?, &Score(2));
+    /// assert_eq!(world.remove_resource::<Score>(), Some(Score(2)));
+    /// assert!(world.resource::<Score>().is_err());
+    /// # Ok::<(), ecs_core::MissingResource>(())
+    /// ```
     pub fn insert_resource<T: Send + Sync + 'static>(&mut self, value: T) -> Option<T> {
         let slot = Slot { word: ProtocolU64::new(0), value: UnsafeCell::new(Box::new(value)) };
         unboxed(self.resources.0.insert(TypeId::of::<T>(), slot)?)
@@ -184,6 +215,16 @@ impl Drop for WriteGuard<'_> {
 }
 
 /// A resource, read through a [`WorldCell`](crate::WorldCell).
+///
+/// ```
+/// use ecs_core::World;
+/// let mut world = World::new();
+/// world.insert_resource(5_u32);
+/// let cell = world.cell();
+/// let score = cell.resource::<u32>()?;
+/// assert_eq!(*score, 5);
+/// # Ok::<(), ecs_core::ResourceError>(())
+/// ```
 pub struct Res<'w, T> {
     // No reference: one in an argument counts as used until the function returns, but the guard
     // beside it can be dropped, and the resource taken by somebody else, before that.
@@ -193,6 +234,16 @@ pub struct Res<'w, T> {
 }
 
 /// A resource, written through a [`WorldCell`](crate::WorldCell).
+///
+/// ```
+/// use ecs_core::World;
+/// let mut world = World::new();
+/// world.insert_resource(5_u32);
+/// let cell = world.cell();
+/// *cell.resource_mut::<u32>()? += 1;
+/// assert_eq!(world.resource::<u32>(), Ok(&6));
+/// # Ok::<(), ecs_core::ResourceError>(())
+/// ```
 pub struct ResMut<'w, T> {
     // No reference, as in `Res`.
     value: NonNull<T>,

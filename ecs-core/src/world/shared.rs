@@ -12,6 +12,23 @@ impl World {
     /// Gives an entity a shared value, in place of the one of this type that it had. A structural
     /// change, unless it had an equal value already; see [`SharedComponent`].
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)]
+    /// struct Level(u32);
+    ///
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// world.set_shared(imp, Level(1))?;
+    /// world.set_shared(imp, Level(2))?; // takes the place of the other
+    /// assert_eq!(world.shared::<Level>(imp)?, &Level(2));
+    /// world.remove_shared::<Level>(imp)?;
+    /// assert!(world.shared::<Level>(imp).is_err());
+    /// world.collect_archetypes(); // nobody has the values now, not even an archetype
+    /// assert_eq!(world.release_unused_shared(), 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the entity is not in the world; the value is in the error.
     pub fn set_shared<T: SharedComponent>(

@@ -21,6 +21,18 @@ impl World {
     ///
     /// It is gone already where a [watcher](Self::observe) despawned it.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// # #[derive(Component)] struct Depth(u32);
+    /// let mut world = World::new();
+    /// let imp = world.spawn((Gold(5), Depth(3)));
+    /// let nothing = world.spawn(());
+    /// assert_eq!(world.get(imp), Ok(&Gold(5)));
+    /// assert_eq!(world.len(), 2);
+    /// # assert!(world.contains(nothing));
+    /// ```
+    ///
     /// # Panics
     /// Where the bundle has a component twice.
     pub fn spawn<B: Bundle>(&mut self, bundle: B) -> Entity {
@@ -70,6 +82,14 @@ impl World {
     /// New entities, one for each bundle that the iterator gives.
     ///
     /// Should the iterator panic, the entities before it are there.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let imps = world.spawn_batch((0..100).map(|i| (Gold(i),)));
+    /// assert_eq!(world.get(imps[42]), Ok(&Gold(42)));
+    /// ```
     ///
     /// # Panics
     /// Where the bundle has a component twice.
@@ -135,6 +155,16 @@ impl World {
     /// Should a drop panic, the entity is gone all the same and everything else is in order. Should
     /// that be in one of its dependants, those that were to go after it are still there.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let imp = world.spawn(Gold(5));
+    /// world.despawn(imp)?;
+    /// assert!(world.despawn(imp).is_err(), "it is gone, and its handle with it");
+    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the entity is not in the world, or was despawned and is only there to be cleaned up.
     pub fn despawn(&mut self, entity: Entity) -> Result<(), NoSuchEntity> {
@@ -171,6 +201,15 @@ impl World {
     ///
     /// Those that [watchers](Self::observe) have to be told of go first, one by one; should a
     /// watcher panic, the others are still there.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let imps = world.spawn_batch((0..100).map(Gold));
+    /// world.clear();
+    /// assert!(world.is_empty() && !world.contains(imps[0]));
+    /// ```
     ///
     /// # Panics
     /// Where watchers keep spawning entities that have to be told of.

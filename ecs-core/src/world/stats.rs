@@ -11,6 +11,21 @@ use crate::name::Name;
 /// What a world's entities take, at one moment. Made by [`World::stats`].
 ///
 /// It prints as a table.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..1000).map(Gold));
+/// let stats = world.stats();
+/// assert_eq!(stats.entity_count, 1000);
+/// assert_eq!(stats.used_bytes(), 1000 * (8 + 4), "a handle and a component each");
+/// assert!(stats.used_bytes() <= stats.block_bytes());
+/// assert!(stats.block_bytes() + stats.metadata_bytes() <= stats.total_bytes());
+/// assert!(stats.chunk_count() >= 1 && stats.spare_chunk_count() <= 1);
+/// assert!(stats.utilisation() > 0.0);
+/// println!("{stats}");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorldStats {
@@ -27,6 +42,18 @@ pub struct WorldStats {
 }
 
 /// What the entities of one archetype take.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.spawn_batch((0..1000).map(Gold));
+/// let stats = world.stats();
+/// let golden = stats.archetypes.iter().find(|archetype| archetype.entity_count == 1000).unwrap();
+/// assert!(golden.components[0].as_str().ends_with("Gold"));
+/// assert_eq!(golden.used_bytes(), 1000 * golden.row_bytes);
+/// assert!(golden.capacity >= 1000);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArchetypeStats {

@@ -10,11 +10,34 @@ use crate::component::Component;
 use crate::storage::{EnableBits, RowAddress};
 
 /// Asks whether `T` is enabled, in every row that has it: the bit narrows nothing.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
+/// let mut world = World::new();
+/// let rooms = world.spawn_batch((0..3).map(|_| Lamp));
+/// world.set_enabled::<Lamp>(rooms[1], false)?;
+/// let lit = world.query::<Enabled<Lamp>>().map(|bit| bit.get());
+/// assert!(lit.eq([true, false, true]));
+/// # Ok::<(), ecs_core::ComponentError>(())
+/// ```
 #[derive(Debug)]
 pub struct Enabled<T>(PhantomData<fn() -> T>);
 
 /// Like [`Enabled`], and may switch it. Which rows the pass visits was settled when the chunk was
 /// entered.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
+/// let mut world = World::new();
+/// world.spawn_batch((0..3).map(|_| Lamp));
+/// for mut bit in world.query::<EnabledMut<Lamp>>() {
+///     assert_eq!(bit.set(false), true, "what it was");
+///     assert_eq!(bit.get(), false);
+/// }
+/// assert_eq!(world.query_filtered::<(), With<Lamp>>().count(), 0);
+/// ```
 #[derive(Debug)]
 pub struct EnabledMut<T>(PhantomData<fn() -> T>);
 
@@ -23,6 +46,16 @@ impl<T> SealedReads for Enabled<T> {}
 impl<T> Sealed for EnabledMut<T> {}
 
 /// The enabled bit of one component of one entity.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
+/// let mut world = World::new();
+/// world.spawn(Lamp);
+/// let bit = world.query::<Enabled<Lamp>>().single()?;
+/// assert!(bit.get());
+/// # Ok::<(), ecs_core::QuerySingleError>(())
+/// ```
 #[derive(Debug, Clone, Copy)]
 pub struct EnabledBit<'w> {
     bits: &'w EnableBits,
@@ -42,6 +75,16 @@ impl EnabledBit<'_> {
 }
 
 /// The enabled bit of one component of one entity, with the right to flip it.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
+/// let mut world = World::new();
+/// let room = world.spawn(Lamp);
+/// let mut bit = world.query::<EnabledMut<Lamp>>().single().expect("one room");
+/// assert!(bit.set(false) && !bit.get());
+/// assert_eq!(world.is_enabled::<Lamp>(room), Ok(false));
+/// ```
 #[derive(Debug)]
 pub struct EnabledBitMut<'w>(EnabledBit<'w>);
 
