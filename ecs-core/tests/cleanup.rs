@@ -229,3 +229,27 @@ fn a_drop_that_panics_while_it_is_stripped_or_ends() {
         assert_eq!(ledger.live(), 0);
     }
 }
+
+#[derive(Component)]
+#[component(cleanup)]
+struct Lock;
+
+#[test]
+fn the_last_cleanup_ends_an_entity_also_where_a_snapshot_brought_the_archetypes() {
+    let end = |world: &mut World| {
+        let entity = world.spawn(Lock);
+        world.despawn(entity).expect("alive");
+        assert!(world.contains(entity));
+        assert!(world.remove::<Lock>(entity).is_ok());
+        assert!(!world.contains(entity), "nothing is left to clean up");
+        check(world);
+    };
+    let mut first = World::new();
+    end(&mut first);
+    let saved = first.snapshot().expect("there is no value that cannot be saved");
+    let mut second = World::new();
+    _ = second.register::<Lock>();
+    _ = second.register::<Despawned>();
+    second.restore(&saved).expect("the world knows both");
+    end(&mut second);
+}

@@ -106,11 +106,8 @@ impl Archetype {
         let layouts: Vec<Layout> = columns.iter().map(|column| column.info.layout).collect();
         let outer = outer_values(&columns);
         let needs_drop = columns.iter().any(|column| column.info.erased.drop.is_some());
-        let mut duties =
+        let duties =
             columns.iter().fold(Duties::NONE, |duties, column| duties.and(column.info.duties));
-        if duties.any(Duties::DESPAWNED) && !duties.any(Duties::CLEANUP) {
-            duties = duties.and(Duties::DOOMED);
-        }
         let hiding = columns.iter().filter(|column| column.info.hides);
         let hidden_by = hiding.map(|column| column.info.id).collect();
         Self {
@@ -119,7 +116,7 @@ impl Archetype {
             columns,
             chunks: Chunks::new(id.0, &layouts, enableable_count, tracked_count, outer),
             needs_drop,
-            duties,
+            duties: duties.complete(),
             hidden_by,
         }
     }

@@ -41,6 +41,12 @@ impl Duties {
         Self(self.0 | other.0)
     }
 
+    /// These, and what follows from them: who was despawned and has nothing to clean up is doomed.
+    pub(crate) const fn complete(self) -> Self {
+        let is_doomed = self.any(Self::DESPAWNED) && !self.any(Self::CLEANUP);
+        if is_doomed { self.and(Self::DOOMED) } else { self }
+    }
+
     /// Whether any of those is among these.
     #[inline]
     pub(crate) const fn any(self, of: Self) -> bool {

@@ -52,7 +52,7 @@ impl World {
 
     fn check_archetype(&self, archetype: &Archetype) -> Result<(), BrokenInvariant> {
         let at = |detail| format!("{detail}, in {:?}", archetype.id());
-        if archetype.duties.any(Duties::DOOMED) && !archetype.is_empty() {
+        if archetype.duties.complete().any(Duties::DOOMED) && !archetype.is_empty() {
             return Err(broken("I-19", at("an entity waits to be cleaned up by nobody".into())));
         }
         let chunks = &archetype.chunks;

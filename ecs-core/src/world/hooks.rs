@@ -413,7 +413,7 @@ impl World {
         self.registry.add_duty(component, duty);
         for archetype in self.archetypes.list_mut() {
             if archetype.components().contains(component) {
-                archetype.duties = archetype.duties.and(duty);
+                archetype.duties = archetype.duties.and(duty).complete();
             }
         }
     }
