@@ -161,8 +161,11 @@ impl Entities {
 
     pub(crate) fn is_reserved(&self, entity: Entity) -> bool {
         let slot = self.slots.get(entity.index() as usize);
+        // A deferred handle has the bit that an empty slot has.
         slot.is_some_and(|slot| {
-            slot.word == RESERVED && slot.generation == entity.generation() | EMPTY
+            slot.word == RESERVED
+                && slot.generation == entity.generation() | EMPTY
+                && !entity.is_deferred()
         })
     }
 
@@ -389,6 +392,7 @@ mod tests {
                     let bits = u64::from(generation | bit) << 32 | u64::from(index);
                     let handle = Entity::from_bits(bits).expect("not zero");
                     assert_eq!(entities.get(handle), None, "{handle}");
+                    assert_eq!(entities.is_reserved(handle), handle == reserved, "{handle}");
                 }
             }
         }

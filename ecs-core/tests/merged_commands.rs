@@ -257,9 +257,10 @@ fn a_watcher_that_exchanges_the_world_ends_the_playback() {
     let ledger = Ledger::default();
     let mut world = World::new();
     let agent = world.spawn(());
-    let spare = Mutex::new(World::new());
+    let spare = Arc::new(Mutex::new(World::new()));
+    let watched = Arc::clone(&spare);
     _ = world.observe::<Add, Number>(move |world: &mut World, _| {
-        std::mem::swap(world, &mut spare.lock().expect("no panic while it is locked"));
+        std::mem::swap(world, &mut watched.lock().expect("no panic while it is locked"));
     });
     let mut commands = CommandBuffer::new(&world);
     commands.insert(agent, Number(1));
@@ -273,6 +274,44 @@ fn a_watcher_that_exchanges_the_world_ends_the_playback() {
     assert!(commands.is_empty());
     world.check().expect("consistent");
     assert_eq!((world.len(), ledger.live()), (0, 0));
+    // The world has the observer, which has what the world is in.
+    drop(std::mem::take(&mut *spare.lock().expect("no panic while it is locked")));
+}
+
+#[test]
+fn a_playback_that_ends_in_another_world_leaves_its_reserved_handles_alone() {
+    let (mut outer, mut inner) = (World::new(), World::new());
+    let agents = [outer.spawn(()), inner.spawn(())];
+    let [mut for_outer, mut for_inner] = [&outer, &inner].map(CommandBuffer::new);
+    for (commands, agent) in [(&mut for_outer, agents[0]), (&mut for_inner, agents[1])] {
+        commands.insert(agent, Number(1));
+        _ = commands.spawn(Link(None));
+    }
+    let spare = Arc::new(Mutex::new(World::new()));
+    let exchange = |spare: &Arc<Mutex<World>>| {
+        let spare = Arc::clone(spare);
+        move |world: &mut World| {
+            std::mem::swap(world, &mut spare.lock().expect("no panic while it is locked"));
+        }
+    };
+    let exchange_again = exchange(&spare);
+    _ = inner.observe::<Add, Number>(move |world: &mut World, _| exchange_again(world));
+    *spare.lock().expect("no panic while it is locked") = inner;
+    let (exchange_first, for_inner) = (exchange(&spare), Mutex::new(for_inner));
+    _ = outer.observe::<Add, Number>(move |world: &mut World, _| {
+        exchange_first(world);
+        let mut commands = for_inner.lock().expect("no panic while it is locked");
+        let played = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            drop(commands.play(world));
+        }));
+        assert!(played.is_err(), "its watcher has brought the outer world back");
+    });
+    // The handle that is reserved in one world is the same number as that in the other.
+    let playback = for_outer.play(&mut outer);
+    assert_eq!((playback.failures(), playback.applied_count()), (&[][..], 2));
+    assert_eq!(outer.query::<&Link>().count(), 1);
+    outer.check().expect("consistent");
+    drop(std::mem::take(&mut *spare.lock().expect("no panic while it is locked")));
 }
 
 #[derive(Component)]

@@ -217,8 +217,11 @@ impl Drop for Playing<'_> {
     fn drop(&mut self) {
         let places = self.stream.order.take_memory();
         if !self.is_complete {
-            // A panic kept the rest from being played.
-            for &entity in self.stream.buffers.iter().flat_map(|buffer| buffer.deferred.spawned()) {
+            // A panic kept the rest from being played. Where a watcher has exchanged the world, the
+            // handles of the one that is there now are somebody else's.
+            let is_ours = self.world.id() == self.world_id;
+            let spawned = self.stream.buffers.iter().flat_map(|buffer| buffer.deferred.spawned());
+            for &entity in spawned.filter(|_| is_ours) {
                 if self.world.entities.is_reserved(entity) {
                     self.world.entities.release(entity);
                 }
