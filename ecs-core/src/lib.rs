@@ -123,8 +123,8 @@ pub mod __private {
     pub use crate::entity::EntityBits;
     pub use crate::mask::{RowMask, Rows};
     pub use crate::query::{
-        BitsFetch, MutFetch, RefFetch, RowRight, RunRight, TermSlot, TermState, Values, WrapState,
-        WriteFetch,
+        BitsDoor, BitsFetch, ChunkDoor, ColumnDoor, DoorRight, MutFetch, RefFetch, RowRight,
+        RunRight, TermSlot, TermState, Values, WrapState, WriteFetch,
     };
     pub use crate::storage::{ChunkVersions, Chunks, ColumnStamps, Moment};
 }

@@ -366,3 +366,23 @@ fn the_bits_of_two_components_of_one_row_are_two_bits() {
     assert_eq!(world.query_filtered::<(), (Disabled<Fuel>, Disabled<On>)>().count(), 100);
     world.check().expect("consistent");
 }
+
+#[test]
+fn bits_flipped_by_a_view_of_the_world_itself_are_counted_as_any_others() {
+    let mut world = World::new();
+    let all = world.spawn_batch((0..100).map(|i| (Number(i), On)));
+    let mut bits = world.view::<EnabledMut<On>>();
+    for (index, &entity) in all.iter().enumerate() {
+        assert_eq!(bits.set_mut(entity, index % 3 == 0), Ok(true));
+        assert_eq!(bits.set_mut(entity, index % 3 == 0), Ok(index % 3 == 0));
+    }
+    drop(bits);
+    world.check().expect("every bit is counted");
+    assert_eq!(world.query_filtered::<Entity, With<On>>().count(), 34);
+    let mut plan = world.view_plan::<EnabledMut<On>>();
+    let cell = world.cell();
+    let mut bits = cell.view(&mut plan).expect("nobody else uses them");
+    assert_eq!(bits.set_mut(all[1], true), Ok(false));
+    drop(bits);
+    world.check().expect("also through a cell");
+}

@@ -7,7 +7,7 @@ use core::ops::Range;
 use core::ptr::NonNull;
 
 use crate::component::Component;
-use crate::storage::Chunks;
+use crate::storage::{ChunkVersions, Chunks, ColumnStamps, EnableBits};
 
 /// The right to one row of an opened chunk, in all columns that a query asks for.
 ///
@@ -186,5 +186,134 @@ impl<'w, T: Component> Values<'w, T> {
         // SAFETY: the rows are initialised (I-2) values of T (I-9) that may be written (I-10) and
         // that nobody else holds (I-11).
         unsafe { core::slice::from_raw_parts_mut(start.as_ptr(), right.rows.len()) }
+    }
+}
+
+/// The right to go through doors.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct DoorRight<'w>(PhantomData<&'w ()>);
+
+impl DoorRight<'_> {
+    /// # Safety
+    /// The doors that it is shown to were made from chunks that are borrowed for `'w` and have not
+    /// changed since.
+    #[inline]
+    pub(crate) unsafe fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+/// Where a component and its stamps are in one chunk, worked out before it is known whether
+/// anybody asks. It is kept beyond the borrow of the chunks, and worth nothing without a
+/// [`DoorRight`].
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct ColumnDoor<T> {
+    start: NonNull<T>,
+    stamps: NonNull<ColumnStamps>,
+    rows: Option<NonNull<ChunkVersions>>,
+}
+
+impl<T> Clone for ColumnDoor<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for ColumnDoor<T> {}
+
+// SAFETY: addresses; what lies there is `Send + Sync`, and getting at it takes a right.
+unsafe impl<T: Component> Send for ColumnDoor<T> {}
+// SAFETY: as for `Send`.
+unsafe impl<T: Component> Sync for ColumnDoor<T> {}
+
+impl<T: Component> ColumnDoor<T> {
+    #[inline]
+    pub(crate) fn new(
+        chunks: &Chunks,
+        chunk: usize,
+        column: usize,
+        rows: Option<&ChunkVersions>,
+    ) -> Self {
+        Self {
+            start: chunks.column(chunk, column).cast(),
+            stamps: NonNull::from(chunks.stamps(chunk, column)),
+            rows: rows.map(NonNull::from),
+        }
+    }
+
+    /// The column.
+    #[inline]
+    pub(crate) fn values<'w>(&self, _right: DoorRight<'w>) -> Values<'w, T> {
+        Values { start: self.start, marker: PhantomData }
+    }
+
+    /// Its stamps.
+    #[inline]
+    pub(crate) fn stamps<'w>(&self, _right: DoorRight<'w>) -> &'w ColumnStamps {
+        // SAFETY: made from a reference into the chunks, which the right says are borrowed and as
+        // they were.
+        unsafe { self.stamps.as_ref() }
+    }
+
+    /// The versions of its rows, if they have any.
+    #[inline]
+    pub(crate) fn rows<'w>(&self, _right: DoorRight<'w>) -> Option<&'w ChunkVersions> {
+        // SAFETY: as in `stamps`.
+        self.rows.map(|rows| unsafe { rows.as_ref() })
+    }
+}
+
+/// The same for data that is looked up the long way.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct ChunkDoor<S> {
+    pub(crate) slots: S,
+    chunks: NonNull<Chunks>,
+    pub(crate) chunk: usize,
+}
+
+// SAFETY: an address of what is `Sync`, and getting at it takes a right.
+unsafe impl<S: Send> Send for ChunkDoor<S> {}
+// SAFETY: as for `Send`.
+unsafe impl<S: Sync> Sync for ChunkDoor<S> {}
+
+impl<S> ChunkDoor<S> {
+    pub(crate) fn new(slots: S, chunks: &Chunks, chunk: usize) -> Self {
+        Self { slots, chunks: NonNull::from(chunks), chunk }
+    }
+
+    #[inline]
+    pub(crate) fn chunks<'w>(&self, _right: DoorRight<'w>) -> &'w Chunks {
+        // SAFETY: made from a reference to the chunks, which the right says are borrowed and as
+        // they were.
+        unsafe { self.chunks.as_ref() }
+    }
+}
+
+/// Where the enabled bits of a component are in one chunk.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct BitsDoor {
+    bits: NonNull<EnableBits>,
+    pub(crate) chunk: usize,
+}
+
+// SAFETY: an address of what is `Sync`, and getting at it takes a right.
+unsafe impl Send for BitsDoor {}
+// SAFETY: as for `Send`.
+unsafe impl Sync for BitsDoor {}
+
+impl BitsDoor {
+    pub(crate) fn new(bits: &EnableBits, chunk: usize) -> Self {
+        Self { bits: NonNull::from(bits), chunk }
+    }
+
+    #[inline]
+    pub(crate) fn bits<'w>(&self, _right: DoorRight<'w>) -> &'w EnableBits {
+        // SAFETY: made from a reference into the chunks, which the right says are borrowed and as
+        // they were.
+        unsafe { self.bits.as_ref() }
     }
 }

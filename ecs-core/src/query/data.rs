@@ -12,7 +12,7 @@ use core::marker::PhantomData;
 use core::ops::Range;
 
 use super::access::Access;
-use super::column::{RowRight, RunRight, Values};
+use super::column::{BitsDoor, ColumnDoor, DoorRight, RowRight, RunRight, Values};
 use super::prefetch::prefetch;
 use crate::archetype::Archetype;
 use crate::component::{ComponentId, IdSource};
@@ -96,6 +96,17 @@ pub trait QueryData: Sealed {
         Self::fetch(slots, chunks, chunk, moment)
     }
 
+    /// Where the components are in one chunk, kept until somebody asks for a row of it.
+    #[doc(hidden)]
+    type Door: Copy + Send + Sync + 'static;
+
+    #[doc(hidden)]
+    fn door(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Door;
+
+    /// What [`lookup`](Self::lookup) gives, by way of the door of the chunk.
+    #[doc(hidden)]
+    fn enter<'w>(door: &Self::Door, right: DoorRight<'w>, moment: Moment) -> Self::Fetch<'w>;
+
     /// A fetch of no chunk, of which no row may be asked.
     #[doc(hidden)]
     fn nothing<'w>() -> Self::Fetch<'w>;
@@ -135,6 +146,28 @@ pub trait QueryData: Sealed {
     #[doc(hidden)]
     fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a>;
 }
+
+/// The members of [`QueryData`] that lead through a door, for data that is looked up the long way.
+macro_rules! chunk_door {
+    () => {
+        type Door = $crate::query::column::ChunkDoor<Self::Slots>;
+
+        fn door(slots: &Self::Slots, chunks: &$crate::storage::Chunks, chunk: usize) -> Self::Door {
+            $crate::query::column::ChunkDoor::new(*slots, chunks, chunk)
+        }
+
+        #[inline]
+        fn enter<'w>(
+            door: &Self::Door,
+            right: $crate::query::column::DoorRight<'w>,
+            moment: $crate::storage::Moment,
+        ) -> Self::Fetch<'w> {
+            Self::lookup(&door.slots, door.chunks(right), door.chunk, moment)
+        }
+    };
+}
+
+pub(super) use chunk_door;
 
 /// Keeps [`QueryData`] inside this crate. Nobody else can name it: `&T` and `&mut T` of a type of
 /// theirs count as theirs, and whatever is left open for these is open to them.

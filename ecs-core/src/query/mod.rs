@@ -33,7 +33,7 @@ pub(crate) use chunk::{Source, rows};
 pub(crate) use claims::ClaimFlags;
 pub use claims::{Claim, ClaimPlan, ClaimView};
 #[doc(hidden)]
-pub use column::{RowRight, RunRight, Values};
+pub use column::{BitsDoor, ChunkDoor, ColumnDoor, DoorRight, RowRight, RunRight, Values};
 #[doc(hidden)]
 pub use data::{BitsFetch, MutFetch, RefFetch, TermSlot, TermState, WrapState, WriteFetch};
 pub use data::{

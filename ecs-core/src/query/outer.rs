@@ -60,6 +60,9 @@ macro_rules! outer_data {
             type State = TermState<$name<T>>;
             type Slots = usize;
             type Fetch<'w> = Option<&'w T>;
+
+            super::data::chunk_door!();
+
             type Run<'w> = Option<&'w T>;
 
             fn state(_ids: &mut IdSource<'_>) -> Self::State {

@@ -6,11 +6,10 @@ use core::fmt;
 
 use super::access::{Access, BorrowGuard};
 use super::chunk::Source;
-use super::column::RowRight;
+use super::column::{DoorRight, RowRight};
 use super::data::{EnabledMut, QueryData, ReadOnly};
 use super::entities::find_each;
 use super::plan::PlanSource;
-use crate::archetype::Archetype;
 use crate::component::{Component, IdSource, Registry};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError, QueryManyError};
@@ -38,6 +37,9 @@ pub struct ViewPlan<Q: QueryData> {
     access: Access,
     /// By archetype.
     slots: Vec<Option<Q::Slots>>,
+    /// By number of chunk: those of the view that is in use, made as it was. Whatever is left here of
+    /// an earlier view is worth nothing.
+    doors: Vec<Option<Q::Door>>,
 }
 
 impl<Q: QueryData> fmt::Debug for ViewPlan<Q> {
@@ -55,7 +57,7 @@ impl<Q: QueryData> ViewPlan<Q> {
             let (view, component) = (core::any::type_name::<Q>(), registry.info(id).name());
             panic!("the view {view} asks for {component} twice, once of them to write");
         }
-        Self { world, epoch: 0, state, access, slots: Vec::new() }
+        Self { world, epoch: 0, state, access, slots: Vec::new(), doors: Vec::new() }
     }
 
     /// What the view touches.
@@ -65,26 +67,28 @@ impl<Q: QueryData> ViewPlan<Q> {
     }
 
     /// Looks at the archetypes that have appeared since the last time.
-    pub(crate) fn extend(&mut self, source: PlanSource<'_>) {
-        assert_eq!(
-            self.world, source.world,
-            "a view plan is of use only to the world that made it"
-        );
-        if self.epoch != source.epoch {
+    pub(crate) fn extend(&mut self, plans: PlanSource<'_>, source: Source<'_>) {
+        assert_eq!(self.world, plans.world, "a view plan is of use only to the world that made it");
+        if self.epoch != plans.epoch {
             self.slots.clear();
-            self.epoch = source.epoch;
+            self.epoch = plans.epoch;
         }
-        self.extend_over(source.archetypes);
+        self.extend_over(source);
     }
 
-    fn extend_over(&mut self, archetypes: &[Archetype]) {
-        for archetype in &archetypes[self.slots.len()..] {
+    fn extend_over(&mut self, source: Source<'_>) {
+        for archetype in &source.archetypes[self.slots.len()..] {
             self.slots.push(Q::slots(&self.state, archetype));
         }
-    }
-
-    pub(crate) fn slots(&self) -> &[Option<Q::Slots>] {
-        &self.slots
+        self.doors.clear();
+        self.doors.resize(source.directory.bound(), None);
+        for (archetype, slots) in source.archetypes.iter().zip(&self.slots) {
+            let Some(slots) = slots else { continue };
+            for chunk in 0..archetype.chunks.used_count() {
+                let door = Q::door(slots, &archetype.chunks, chunk);
+                self.doors[archetype.chunks.id(chunk)] = Some(door);
+            }
+        }
     }
 }
 
@@ -107,13 +111,14 @@ impl<Q: QueryData> ViewPlan<Q> {
 /// ```
 pub struct View<'w, Q: QueryData> {
     source: Source<'w>,
-    slots: Slots<'w, Q>,
-    _guard: Option<BorrowGuard<'w>>,
+    plan: Plan<'w, Q>,
+    guard: Option<BorrowGuard<'w>>,
 }
 
-enum Slots<'w, Q: QueryData> {
-    Planned(&'w [Option<Q::Slots>]),
-    Once(Vec<Option<Q::Slots>>),
+#[expect(clippy::large_enum_variant, reason = "it lives on the stack of whoever looks up")]
+enum Plan<'w, Q: QueryData> {
+    Kept(&'w ViewPlan<Q>),
+    Once(ViewPlan<Q>),
 }
 
 impl<Q: QueryData> fmt::Debug for View<'_, Q> {
@@ -125,16 +130,16 @@ impl<Q: QueryData> fmt::Debug for View<'_, Q> {
 /// The chunks that one entity is in, where its components are in them, and its row.
 type Found<'a, Q> = (&'a Chunks, &'a <Q as QueryData>::Slots, RowAddress);
 
-/// Where one entity is, if it has what `slots` say.
+/// Where one entity is, if it has what the plan asks for.
 #[inline]
 fn found<'a, Q: QueryData>(
     source: Source<'a>,
-    slots: &'a [Option<Q::Slots>],
+    plan: &'a ViewPlan<Q>,
     entity: Entity,
 ) -> Result<Found<'a, Q>, QueryEntityError> {
     let location = source.locate(entity).ok_or(NoSuchEntity(entity))?;
     let index = location.archetype.index();
-    let Some(Some(slots)) = slots.get(index) else {
+    let Some(Some(slots)) = plan.slots.get(index) else {
         return Err(QueryEntityError::NotMatching(entity));
     };
     let chunks = &source.archetypes[index].chunks;
@@ -142,34 +147,43 @@ fn found<'a, Q: QueryData>(
     Ok((chunks, slots, location.address))
 }
 
-/// The chunk and the row of one entity, if it has what `slots` say.
+/// The chunk and the row of one entity, if it has what the plan asks for.
+///
+/// # Safety
+/// The plan was extended over this very source, which is borrowed and has not changed since.
 #[inline]
-pub(crate) fn opened<'a, Q: QueryData>(
+pub(crate) unsafe fn opened<'a, Q: QueryData>(
     source: Source<'a>,
-    slots: &'a [Option<Q::Slots>],
+    plan: &'a ViewPlan<Q>,
     entity: Entity,
 ) -> Result<(Q::Fetch<'a>, usize), QueryEntityError> {
-    let (chunks, slots, address) = found::<Q>(source, slots, entity)?;
-    Ok((Q::lookup(slots, chunks, address.chunk, source.moment), address.row))
+    let place = source.entities.get(entity).ok_or(NoSuchEntity(entity))?;
+    let Some(Some(door)) = plan.doors.get(place.chunk()) else {
+        return Err(QueryEntityError::NotMatching(entity));
+    };
+    // SAFETY: the caller ensures that the doors were made from this source, and that it is
+    // borrowed for `'a` and as it was.
+    let right = unsafe { DoorRight::new() };
+    Ok((Q::enter(door, right, source.moment), place.row()))
 }
 
 impl<'w, Q: QueryData> View<'w, Q> {
     /// # Safety
     /// The caller has the right that Q needs to all of these archetypes for `'w`, by itself or by
-    /// `guard` (I-10), and gives it away with the view.
+    /// `guard` (I-10), and gives it away with the view. The plan was just extended over the source.
     pub(crate) unsafe fn planned(
         source: Source<'w>,
         plan: &'w ViewPlan<Q>,
         guard: Option<BorrowGuard<'w>>,
     ) -> Self {
-        Self { source, slots: Slots::Planned(plan.slots()), _guard: guard }
+        Self { source, plan: Plan::Kept(plan), guard }
     }
 
     /// # Safety
-    /// As for [`planned`](Self::planned), by itself.
+    /// As for [`planned`](Self::planned), by itself; the plan is extended here.
     pub(crate) unsafe fn once(source: Source<'w>, mut plan: ViewPlan<Q>) -> Self {
-        plan.extend_over(source.archetypes);
-        Self { source, slots: Slots::Once(plan.slots), _guard: None }
+        plan.extend_over(source);
+        Self { source, plan: Plan::Once(plan), guard: None }
     }
 
     /// The same view, asking what has changed or come after this version of the world, see
@@ -180,11 +194,20 @@ impl<'w, Q: QueryData> View<'w, Q> {
         self
     }
 
-    fn slots(&self) -> &[Option<Q::Slots>] {
-        match &self.slots {
-            Slots::Planned(slots) => slots,
-            Slots::Once(slots) => slots,
+    #[inline]
+    fn plan(&self) -> &ViewPlan<Q> {
+        match &self.plan {
+            Plan::Kept(plan) => plan,
+            Plan::Once(plan) => plan,
         }
+    }
+
+    /// The chunk and the row of one entity.
+    #[inline]
+    fn open(&self, entity: Entity) -> Result<(Q::Fetch<'_>, usize), QueryEntityError> {
+        // SAFETY: the plan was extended over the source as the view was made, and the source is
+        // borrowed for as long as the view lives.
+        unsafe { opened(self.source, self.plan(), entity) }
     }
 
     /// The components of one entity.
@@ -196,7 +219,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
     where
         Q: ReadOnly,
     {
-        let (fetch, row) = opened::<Q>(self.source, self.slots(), entity)?;
+        let (fetch, row) = self.open(entity)?;
         // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right to
         // read, and lends it while it is borrowed.
         let right = unsafe { RowRight::new(row) };
@@ -209,7 +232,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
     /// Where the entity is not in the world, or lacks one of the components.
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
-        let (fetch, row) = opened::<Q>(self.source, self.slots(), entity)?;
+        let (fetch, row) = self.open(entity)?;
         // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right,
         // and is borrowed exclusively for as long as the item is used.
         let right = unsafe { RowRight::new(row) };
@@ -228,7 +251,7 @@ impl<Q: QueryData> View<'_, Q> {
         entities: [Entity; N],
     ) -> Result<[Q::Item<'_>; N], QueryManyError> {
         let view = &*self;
-        let places = find_each(entities, |entity| found::<Q>(view.source, view.slots(), entity))?;
+        let places = find_each(entities, |entity| found::<Q>(view.source, view.plan(), entity))?;
         Ok(places.map(|(chunks, slots, address)| {
             let fetch = Q::lookup(slots, chunks, address.chunk, view.source.moment);
             // SAFETY: the rows of live entities (I-1), which are different (I-15); the view holds
@@ -241,7 +264,7 @@ impl<Q: QueryData> View<'_, Q> {
     /// Whether this entity is alive and has what the view looks at, enabled or not.
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
-        found::<Q>(self.source, self.slots(), entity).is_ok()
+        found::<Q>(self.source, self.plan(), entity).is_ok()
     }
 }
 
@@ -253,7 +276,21 @@ impl<T: Component> View<'_, EnabledMut<T>> {
     /// Where the entity is not in the world, or lacks the component.
     #[inline]
     pub fn set(&self, entity: Entity, enabled: bool) -> Result<bool, QueryEntityError> {
-        let (fetch, row) = opened::<EnabledMut<T>>(self.source, self.slots(), entity)?;
+        let (fetch, row) = self.open(entity)?;
         Ok(fetch.bit(row).set(enabled))
+    }
+
+    /// [`set`](Self::set), several times faster where the view was made from the world itself and
+    /// not from a cell: then nobody else can flip a bit meanwhile.
+    ///
+    /// # Errors
+    /// Where the entity is not in the world, or lacks the component.
+    #[inline]
+    pub fn set_mut(&mut self, entity: Entity, enabled: bool) -> Result<bool, QueryEntityError> {
+        let (fetch, row) = self.open(entity)?;
+        let bit = fetch.bit(row);
+        // Without a guard it is the world's own view, which has the world alone.
+        let alone = self.guard.is_none();
+        Ok(if alone { bit.set_alone(enabled) } else { bit.set(enabled) })
     }
 }

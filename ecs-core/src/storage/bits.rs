@@ -96,6 +96,23 @@ impl EnableBits {
         was
     }
 
+    /// [`set`](Self::set) where nobody else flips bits of this chunk meanwhile; if somebody does,
+    /// one of the two flips may be lost or miscounted.
+    #[inline]
+    pub(crate) fn set_alone(&self, chunk: usize, row: usize, enabled: bool) -> bool {
+        let bit = 1 << (row % 64);
+        let word = &self.words(chunk)[row / 64];
+        let before = word.load(Ordering::Relaxed);
+        let was = before & bit != 0;
+        // Plain loads and stores: a read-modify-write would cost several times as much.
+        word.store(if enabled { before | bit } else { before & !bit }, Ordering::Relaxed);
+        let count = &self.disabled[chunk];
+        let less = u32::from(enabled && !was);
+        let more = u32::from(was && !enabled);
+        count.store(count.load(Ordering::Relaxed) + more - less, Ordering::Relaxed);
+        was
+    }
+
     /// [`set`](Self::set) for whoever has the bits alone.
     #[inline]
     pub(crate) fn put(&mut self, chunk: usize, row: usize, enabled: bool) {

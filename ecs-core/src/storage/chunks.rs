@@ -135,6 +135,12 @@ impl Chunks {
         self.layouts.of_chunk(chunk).capacity
     }
 
+    /// The number of a chunk.
+    #[inline]
+    pub(crate) fn id(&self, chunk: usize) -> usize {
+        Place::new(self.ids[chunk], 0).chunk()
+    }
+
     /// The word for this row, which may be reserved.
     #[inline]
     pub(crate) fn place(&self, address: RowAddress) -> Place {

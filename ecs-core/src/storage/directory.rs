@@ -52,8 +52,15 @@ impl Place {
         Self(bits)
     }
 
+    /// The number of the chunk.
     #[inline]
-    const fn row(self) -> usize {
+    pub(crate) const fn chunk(self) -> usize {
+        (self.0 >> ROW_BITS) as usize
+    }
+
+    /// The row in it.
+    #[inline]
+    pub(crate) const fn row(self) -> usize {
         self.0 as usize & (ROWS_MAX - 1)
     }
 }
@@ -128,8 +135,13 @@ impl Directory {
     /// The index of the archetype that a place is in, and where it is there.
     #[inline]
     pub(crate) fn resolve(&self, place: Place) -> (u32, RowAddress) {
-        let entry = self.entries[(place.0 >> ROW_BITS) as usize];
+        let entry = self.entries[place.chunk()];
         (entry.owner, RowAddress { chunk: entry.chunk as usize, row: place.row() })
+    }
+
+    /// Every number of a chunk is below this.
+    pub(crate) fn bound(&self) -> usize {
+        self.entries.len()
     }
 
     /// How many chunks have a number.

@@ -192,7 +192,7 @@ impl<'w> WorldCell<'w> {
         plan: &'w mut ViewPlan<Q>,
     ) -> Result<View<'w, Q>, AccessConflict> {
         let world = self.world;
-        plan.extend(world.plan_source());
+        plan.extend(world.plan_source(), self.source(self.moment(0)));
         let guard = world.borrows.take(plan.access(), &world.registry)?;
         let source = self.source(self.moment(0));
         // SAFETY: as in `query`.
@@ -212,7 +212,7 @@ impl<'w> WorldCell<'w> {
         plan: &'w mut ClaimPlan<Q>,
     ) -> Result<ClaimView<'w, Q>, AccessConflict> {
         let world = self.world;
-        plan.view.extend(world.plan_source());
+        plan.view.extend(world.plan_source(), self.source(self.moment(0)));
         plan.flags.prepare(world.entities.slot_count());
         let plan = &*plan;
         let guard = world.borrows.take(plan.access(), &world.registry)?;

@@ -77,7 +77,6 @@ pub(super) fn tag(n: usize) -> Cell {
 pub(super) fn native(n: usize) -> Cell {
     struct State {
         world: World,
-        plan: ViewPlan<EnabledMut<Active>>,
         /// Each with whether it was on at the beginning.
         flips: Vec<(Entity, bool)>,
         is_odd: bool,
@@ -88,19 +87,17 @@ pub(super) fn native(n: usize) -> Cell {
         world.set_enabled::<Active>(entities[i], false).expect("alive");
     }
     let flips = flipped(n).map(|i| (entities[i], starts_on(i))).collect();
-    let plan = world.view_plan();
     let frame = |state: &mut State| {
-        let cell = state.world.cell();
-        let bits = cell.view(&mut state.plan).expect("nobody else is there");
+        let mut bits = state.world.view::<EnabledMut<Active>>();
         for &(entity, started_on) in &state.flips {
-            bits.set(entity, started_on == state.is_odd).expect("alive");
+            bits.set_mut(entity, started_on == state.is_odd).expect("alive");
         }
         drop(bits);
         state.is_odd = !state.is_odd;
         let active = state.world.query_filtered::<&mut Value, With<Active>>();
         active.for_each(|value| value.0 += 1);
     };
-    Cell::frames(State { world, plan, flips, is_odd: false }, frame, |state| {
+    Cell::frames(State { world, flips, is_odd: false }, frame, |state| {
         check_values(&mut state.world)
     })
 }

@@ -1,8 +1,7 @@
 //! `&T` and `&mut T`.
 
 use super::{
-    Access, Archetype, ChunkVersions, Chunks, ColumnData, IdSource, Moment, QueryData, ReadOnly,
-    RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState, Values,
+    Access, Archetype, ChunkVersions, Chunks, ColumnData, ColumnDoor, DoorRight, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState, Values,
 };
 use super::{Range, prefetch};
 use crate::component::Component;
@@ -17,6 +16,16 @@ impl<T: Component> QueryData for &T {
     type Slots = TermSlot;
     type Fetch<'w> = Values<'w, T>;
     type Run<'w> = &'w [T];
+    type Door = ColumnDoor<T>;
+
+    fn door(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Door {
+        ColumnDoor::new(chunks, chunk, slots.column, None)
+    }
+
+    #[inline]
+    fn enter<'w>(door: &Self::Door, right: DoorRight<'w>, _moment: Moment) -> Self::Fetch<'w> {
+        door.values(right)
+    }
 
     fn state(ids: &mut IdSource<'_>) -> Self::State {
         TermState::new(ids.id::<T>())
@@ -115,6 +124,19 @@ impl<T: Component> QueryData for &mut T {
     type Slots = TermSlot;
     type Fetch<'w> = WriteFetch<'w, T>;
     type Run<'w> = &'w mut [T];
+    type Door = ColumnDoor<T>;
+
+    fn door(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Door {
+        let rows = if T::TRACKED { slots.row_versions(chunks, chunk) } else { None };
+        ColumnDoor::new(chunks, chunk, slots.column, rows)
+    }
+
+    #[inline]
+    fn enter<'w>(door: &Self::Door, right: DoorRight<'w>, moment: Moment) -> Self::Fetch<'w> {
+        door.stamps(right).mark(moment.version);
+        let stamps = if T::TRACKED { door.rows(right) } else { None };
+        WriteFetch { values: door.values(right), stamps: stamps.map(|stamps| (stamps, moment)) }
+    }
 
     fn state(ids: &mut IdSource<'_>) -> Self::State {
         const { assert!(!T::MANAGED, "this component is the world's to change") };

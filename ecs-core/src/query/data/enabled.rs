@@ -3,8 +3,7 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, Chunks, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, RunRight,
-    Sealed, SealedReads, TermSlot, TermState,
+    Access, Archetype, BitsDoor, Chunks, DoorRight, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState,
 };
 use crate::component::Component;
 use crate::storage::{EnableBits, RowAddress};
@@ -63,8 +62,15 @@ pub struct EnabledBit<'w> {
 }
 
 impl EnabledBit<'_> {
+    #[inline]
     pub(crate) fn set(&self, enabled: bool) -> bool {
         self.bits.set(self.address.chunk, self.address.row, enabled)
+    }
+
+    /// [`set`](Self::set) where nobody else flips bits of the chunk meanwhile.
+    #[inline]
+    pub(crate) fn set_alone(&self, enabled: bool) -> bool {
+        self.bits.set_alone(self.address.chunk, self.address.row, enabled)
     }
 
     /// Whether the component is enabled now.
@@ -111,6 +117,7 @@ impl<'w> BitsFetch<'w> {
         Self(slot.bits.map(|slot| (chunks.bits(slot as usize), chunk)))
     }
 
+    #[inline]
     pub(crate) fn bit(&self, row: usize) -> EnabledBit<'w> {
         let (bits, chunk) = self.0.expect("only enableable components match");
         EnabledBit { bits, address: RowAddress { chunk, row } }
@@ -125,6 +132,22 @@ macro_rules! enabled_data {
             type State = TermState<$name<T>>;
             type Slots = TermSlot;
             type Fetch<'w> = BitsFetch<'w>;
+
+            type Door = Option<BitsDoor>;
+
+            fn door(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Door {
+                slots.bits.map(|slot| BitsDoor::new(chunks.bits(slot as usize), chunk))
+            }
+
+            #[inline]
+            fn enter<'w>(
+                door: &Self::Door,
+                right: DoorRight<'w>,
+                _moment: Moment,
+            ) -> Self::Fetch<'w> {
+                BitsFetch(door.map(|door| (door.bits(right), door.chunk)))
+            }
+
             type Run<'w> = Self::Fetch<'w>;
 
             fn state(ids: &mut IdSource<'_>) -> Self::State {

@@ -16,6 +16,9 @@ impl QueryData for Entity {
     type State = ();
     type Slots = ();
     type Fetch<'w> = &'w [Self];
+
+    super::chunk_door!();
+
     type Run<'w> = Self::Fetch<'w>;
 
     fn state(_ids: &mut IdSource<'_>) {}
@@ -75,6 +78,9 @@ impl QueryData for () {
     type State = ();
     type Slots = ();
     type Fetch<'w> = ();
+
+    super::chunk_door!();
+
     type Run<'w> = Self::Fetch<'w>;
 
     fn state(_ids: &mut IdSource<'_>) {}

@@ -14,6 +14,9 @@ impl<Q: QueryData> QueryData for Option<Q> {
     type Slots = Option<Q::Slots>;
     /// The rows are those in which Q is there and enabled.
     type Fetch<'w> = Option<(Q::Fetch<'w>, Rows, usize)>;
+
+    super::chunk_door!();
+
     type Run<'w> = Option<Q::Run<'w>>;
 
     fn state(ids: &mut IdSource<'_>) -> Self::State {

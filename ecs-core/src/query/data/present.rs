@@ -3,8 +3,7 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, Chunks, ColumnData, IdSource, Moment, QueryData, Range, ReadOnly, RowRight,
-    Rows, RunRight, Sealed, SealedReads, WrapState,
+    Access, Archetype, Chunks, ColumnData, DoorRight, IdSource, Moment, QueryData, Range, ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, WrapState,
 };
 
 /// As data, `Present<&T>` or `Present<&mut T>`: the value, whatever the bit says. As a filter,
@@ -33,6 +32,16 @@ impl<Q: QueryData> QueryData for Present<Q> {
     type Slots = Q::Slots;
     type Fetch<'w> = Q::Fetch<'w>;
     type Run<'w> = Q::Run<'w>;
+    type Door = Q::Door;
+
+    fn door(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Door {
+        Q::door(slots, chunks, chunk)
+    }
+
+    #[inline]
+    fn enter<'w>(door: &Self::Door, right: DoorRight<'w>, moment: Moment) -> Self::Fetch<'w> {
+        Q::enter(door, right, moment)
+    }
 
     fn state(ids: &mut IdSource<'_>) -> Self::State {
         WrapState::new(Q::state(ids))

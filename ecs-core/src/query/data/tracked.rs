@@ -237,6 +237,9 @@ macro_rules! versioned_data {
             type State = TermState<$name<'static, T>>;
             type Slots = TermSlot;
             type Fetch<'w> = $fetch<'w, T>;
+
+            super::chunk_door!();
+
             type Run<'w> = Self::Fetch<'w>;
 
             fn state(ids: &mut IdSource<'_>) -> Self::State {

@@ -2,8 +2,7 @@
 //! checked when the plan is made (I-11).
 
 use super::{
-    Access, Archetype, Chunks, ColumnData, IdSource, Moment, QueryData, Range, ReadOnly, RowRight,
-    Rows, RunRight, Sealed, SealedReads,
+    Access, Archetype, Chunks, ColumnData, DoorRight, IdSource, Moment, QueryData, Range, ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads,
 };
 
 macro_rules! tuple_data {
@@ -17,6 +16,22 @@ macro_rules! tuple_data {
             type Slots = ($($name::Slots,)*);
             type Fetch<'w> = ($($name::Fetch<'w>,)*);
             type Run<'w> = ($($name::Run<'w>,)*);
+            type Door = ($($name::Door,)*);
+
+            fn door(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Door {
+                let ($($var,)*) = slots;
+                ($($name::door($var, chunks, chunk),)*)
+            }
+
+            #[inline]
+            fn enter<'w>(
+                door: &Self::Door,
+                right: DoorRight<'w>,
+                moment: Moment,
+            ) -> Self::Fetch<'w> {
+                let ($($var,)*) = door;
+                ($($name::enter($var, right, moment),)*)
+            }
 
             fn state(ids: &mut IdSource<'_>) -> Self::State {
                 ($($name::state(ids),)*)
