@@ -12,7 +12,7 @@ use core::marker::PhantomData;
 use core::ops::Range;
 
 use super::access::Access;
-use super::column::{BitsDoor, ColumnDoor, DoorRight, RowRight, RunRight, Values};
+use super::column::{BitsDoor, ChunkDoor, ColumnDoor, DoorRight, RowRight, RunRight, Values};
 use super::prefetch::prefetch;
 use crate::archetype::Archetype;
 use crate::component::{ComponentId, IdSource};
@@ -147,21 +147,18 @@ pub trait QueryData: Sealed {
     fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a>;
 }
 
-/// The members of [`QueryData`] that lead through a door, for data that is looked up the long way.
+/// The members of [`QueryData`] that lead through a door, for data that is looked up the long way. Whoever
+/// writes it has the names that it uses in scope.
 macro_rules! chunk_door {
     () => {
-        type Door = $crate::query::column::ChunkDoor<Self::Slots>;
+        type Door = ChunkDoor<Self::Slots>;
 
-        fn door(slots: &Self::Slots, chunks: &$crate::storage::Chunks, chunk: usize) -> Self::Door {
-            $crate::query::column::ChunkDoor::new(*slots, chunks, chunk)
+        fn door(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Door {
+            ChunkDoor::new(*slots, chunks, chunk)
         }
 
         #[inline]
-        fn enter<'w>(
-            door: &Self::Door,
-            right: $crate::query::column::DoorRight<'w>,
-            moment: $crate::storage::Moment,
-        ) -> Self::Fetch<'w> {
+        fn enter<'w>(door: &Self::Door, right: DoorRight<'w>, moment: Moment) -> Self::Fetch<'w> {
             Self::lookup(&door.slots, door.chunks(right), door.chunk, moment)
         }
     };

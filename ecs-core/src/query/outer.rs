@@ -4,7 +4,7 @@ use core::any::TypeId;
 use core::marker::PhantomData;
 
 use super::access::Access;
-use super::column::{RowRight, RunRight};
+use super::column::{ChunkDoor, DoorRight, RowRight, RunRight};
 use super::data::{ColumnData, QueryData, ReadOnly, Sealed, SealedFilter, SealedReads, TermState};
 use super::filter::QueryFilter;
 use crate::archetype::Archetype;

@@ -1,7 +1,9 @@
 //! `&T` and `&mut T`.
 
 use super::{
-    Access, Archetype, ChunkVersions, Chunks, ColumnData, ColumnDoor, DoorRight, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState, Values,
+    Access, Archetype, ChunkVersions, Chunks, ColumnData, ColumnDoor, DoorRight, IdSource, Moment,
+    QueryData, ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState,
+    Values,
 };
 use super::{Range, prefetch};
 use crate::component::Component;

@@ -3,7 +3,8 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, BitsDoor, Chunks, DoorRight, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState,
+    Access, Archetype, BitsDoor, Chunks, DoorRight, IdSource, Moment, QueryData, ReadOnly,
+    RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState,
 };
 use crate::component::Component;
 use crate::storage::{EnableBits, RowAddress};

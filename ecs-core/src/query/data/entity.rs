@@ -1,8 +1,8 @@
 //! The handle of the row's entity, and nothing at all.
 
 use super::{
-    Access, Archetype, Chunks, ColumnData, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows,
-    RunRight, Sealed, SealedReads,
+    Access, Archetype, ChunkDoor, Chunks, ColumnData, DoorRight, IdSource, Moment, QueryData,
+    ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads,
 };
 use crate::entity::Entity;
 

@@ -1,8 +1,8 @@
 //! What a row may have or not.
 
 use super::{
-    Access, Archetype, Chunks, IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, RunRight,
-    Sealed, SealedReads, WrapState,
+    Access, Archetype, ChunkDoor, Chunks, DoorRight, IdSource, Moment, QueryData, ReadOnly,
+    RowRight, Rows, RunRight, Sealed, SealedReads, WrapState,
 };
 
 impl<Q: Sealed> Sealed for Option<Q> {}

@@ -3,7 +3,8 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, Chunks, ColumnData, DoorRight, IdSource, Moment, QueryData, Range, ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, WrapState,
+    Access, Archetype, Chunks, ColumnData, DoorRight, IdSource, Moment, QueryData, Range, ReadOnly,
+    RowRight, Rows, RunRight, Sealed, SealedReads, WrapState,
 };
 
 /// As data, `Present<&T>` or `Present<&mut T>`: the value, whatever the bit says. As a filter,

@@ -4,8 +4,8 @@ use core::fmt;
 use core::ops::{Deref, DerefMut};
 
 use super::{
-    Access, Archetype, ChunkVersions, Chunks, IdSource, Moment, QueryData, ReadOnly, RowRight,
-    Rows, RunRight, Sealed, SealedReads, TermSlot, TermState, Values,
+    Access, Archetype, ChunkDoor, ChunkVersions, Chunks, DoorRight, IdSource, Moment, QueryData,
+    ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState, Values,
 };
 use crate::component::Component;
 use crate::storage::ColumnStamps;

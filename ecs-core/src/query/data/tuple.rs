@@ -2,7 +2,8 @@
 //! checked when the plan is made (I-11).
 
 use super::{
-    Access, Archetype, Chunks, ColumnData, DoorRight, IdSource, Moment, QueryData, Range, ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads,
+    Access, Archetype, Chunks, ColumnData, DoorRight, IdSource, Moment, QueryData, Range, ReadOnly,
+    RowRight, Rows, RunRight, Sealed, SealedReads,
 };
 
 macro_rules! tuple_data {
