@@ -1,11 +1,104 @@
 //! Everything that can go wrong, on one page.
 //!
-//! A fact of life (an entity that is gone, a component that is not there) is one of these types.
-//! A bug in the caller (the same component twice in one bundle, a query that contradicts itself,
-//! a plan of another world) is a panic that names the types, documented where it can happen.
+//! A fact of life (an entity that is gone, a component that is not there, bytes that are none of
+//! ours) is one of these small types, and the world is as it was. A bug in the caller is a panic
+//! that names the types, documented where it can happen.
+//!
+//! | who says it | the error | what to do |
+//! |---|---|---|
+//! | [`World::despawn`], [`components_of`] | [`NoSuchEntity`] | the handle is stale or of another world: forget it |
+//! | [`World::insert`], [`set_shared`] | [`NotInserted`] | the same; what was to be inserted is in the error |
+//! | [`World::get`], [`get_mut`], [`remove`], [`set_enabled`], [`is_enabled`], [`shared`], [`chunk_value`] | [`ComponentError`]: [`NoSuchEntity`], [`MissingComponent`], not enableable | forget the handle; insert the component first; declare it `enableable` |
+//! | [`World::query_one`], [`Query::get`], [`View::get`] | [`QueryEntityError`] | the entity is gone, or lacks what is asked for, or (in a query) has it disabled: pass over it |
+//! | [`Query::get_many_mut`], [`View::get_many_mut`] | [`QueryManyError`] | the same of one of them, or one is named twice: ask for each once |
+//! | [`Query::single`] | [`QuerySingleError`] | none or several: ask for `first`, or loop |
+//! | [`World::instantiate`] | [`InstantiateError`] | derive `Clone` for the component, or leave it out of the prefab |
+//! | [`World::relate`], [`set_parent`] | [`RelationError`] | the entity is gone, or the pair would close a circle: unrelate first |
+//! | [`World::resource`], [`resource_mut`] | [`MissingResource`] | insert it first |
+//! | [`WorldCell::query`], [`view`], [`claims`] | [`AccessConflict`] | somebody uses the component: order the two in a schedule, or drop the other first |
+//! | [`WorldCell::resource`], [`WorldCell::resource_mut`] | [`ResourceError`] | as the two above |
+//! | [`ClaimView::claim`] | [`ClaimError`] | somebody has the entity: pass over it, it is theirs for now |
+//! | [`CommandBuffer::play`] | [`CommandFailure`]s in a [`Playback`], each with a [`CommandFailureReason`] | nothing, usually: the entity went before the command came; all others were applied |
+//! | [`World::register_dynamic`] | [`RegisterError`] | another name, or another layout |
+//! | [`World::insert_by_id`] and all others by id | [`ByIdError`], [`UnknownComponent`] | check who made the id, and how many bytes a value has |
+//! | [`DynamicQueryBuilder::build`], [`World::query_by_id`] | [`DynamicQueryError`] | the query contradicts itself, or is of another world: build another one |
+//! | [`DynamicRow::get`], [`bytes`] and so on | [`TermError`] | ask for another term, or by another type; an optional one may be absent |
+//! | [`World::snapshot`] | [`SnapshotError`] | give the component a [`Codec`], or declare it `transient` |
+//! | [`Snapshot::from_bytes`] | [`MalformedSnapshot`] | the bytes were cut or changed: refuse them |
+//! | [`World::restore`] | [`RestoreError`] | register the component first; or the snapshot is of another version of the program |
+//! | [`World::check`] | [`BrokenInvariant`] | report it: this crate has a bug |
+//! | a codec's own function | [`CodecError`] | becomes one of those of snapshots |
+//!
+//! # What panics
+//!
+//! These are mistakes in a program, which no input of its users brings about. The world is as it
+//! was, unless the documentation of the call says more.
+//!
+//! * A component twice in one bundle.
+//! * A query, view or plan that asks for a component twice, once of them to write.
+//! * A plan, or a command buffer, that is used with a world that did not make it.
+//! * A hook that is set twice, or when entities have the component already; observers that cause
+//!   each other 128 levels deep.
+//! * A place that is not there: [`Archetype::chunk_fill`], [`ParallelChunks::take`].
+//! * What nobody can number or hold any more: entities beyond 2^32, say.
+//!
+//! Other mistakes do not compile: the enabled bit of a component without one in a query, a write to
+//! a component that only the world changes, a combination of no rows.
+//!
+//! Whatever panics, the caller's code included (`Drop`, `Clone`, closures, observers), leaves the
+//! world in order: nothing is dropped twice, and [`World::check`] finds nothing.
+//!
+//! [`World::despawn`]: crate::World::despawn
+//! [`components_of`]: crate::World::components_of
+//! [`World::insert`]: crate::World::insert
+//! [`set_shared`]: crate::World::set_shared
+//! [`NotInserted`]: crate::NotInserted
+//! [`World::get`]: crate::World::get
+//! [`get_mut`]: crate::World::get_mut
+//! [`remove`]: crate::World::remove
+//! [`set_enabled`]: crate::World::set_enabled
+//! [`is_enabled`]: crate::World::is_enabled
+//! [`shared`]: crate::World::shared
+//! [`chunk_value`]: crate::World::chunk_value
+//! [`World::query_one`]: crate::World::query_one
+//! [`Query::get`]: crate::Query::get
+//! [`View::get`]: crate::View::get
+//! [`Query::get_many_mut`]: crate::Query::get_many_mut
+//! [`View::get_many_mut`]: crate::View::get_many_mut
+//! [`Query::single`]: crate::Query::single
+//! [`World::instantiate`]: crate::World::instantiate
+//! [`World::relate`]: crate::World::relate
+//! [`set_parent`]: crate::World::set_parent
+//! [`World::resource`]: crate::World::resource
+//! [`resource_mut`]: crate::World::resource_mut
+//! [`MissingResource`]: crate::MissingResource
+//! [`WorldCell::query`]: crate::WorldCell::query
+//! [`view`]: crate::WorldCell::view
+//! [`claims`]: crate::WorldCell::claims
+//! [`WorldCell::resource`]: crate::WorldCell::resource
+//! [`WorldCell::resource_mut`]: crate::WorldCell::resource_mut
+//! [`ResourceError`]: crate::ResourceError
+//! [`ClaimView::claim`]: crate::ClaimView::claim
+//! [`CommandBuffer::play`]: crate::CommandBuffer::play
+//! [`Playback`]: crate::Playback
+//! [`World::register_dynamic`]: crate::World::register_dynamic
+//! [`World::insert_by_id`]: crate::World::insert_by_id
+//! [`DynamicQueryBuilder::build`]: crate::DynamicQueryBuilder::build
+//! [`World::query_by_id`]: crate::World::query_by_id
+//! [`DynamicRow::get`]: crate::DynamicRow::get
+//! [`bytes`]: crate::DynamicRow::bytes
+//! [`World::snapshot`]: crate::World::snapshot
+//! [`Codec`]: crate::Codec
+//! [`Snapshot::from_bytes`]: crate::Snapshot::from_bytes
+//! [`World::restore`]: crate::World::restore
+//! [`World::check`]: crate::World::check
+//! [`CodecError`]: crate::CodecError
+//! [`Archetype::chunk_fill`]: crate::Archetype::chunk_fill
+//! [`ParallelChunks::take`]: crate::ParallelChunks::take
 
 mod by_id;
 mod dynamic;
+mod query;
 mod relation;
 mod snapshot;
 
@@ -16,6 +109,7 @@ use crate::name::Name;
 
 pub use by_id::{ByIdError, RegisterError, UnknownComponent};
 pub use dynamic::{DynamicQueryError, TermError};
+pub use query::{QueryEntityError, QueryManyError, QuerySingleError};
 pub use relation::RelationError;
 pub use snapshot::{MalformedSnapshot, RestoreError, SnapshotError};
 
@@ -122,118 +216,6 @@ impl From<MissingComponent> for ComponentError {
         Self::Missing(error)
     }
 }
-
-/// Why a query has nothing to say about an entity.
-///
-/// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::QueryEntityError;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// let rock = world.spawn(());
-/// assert_eq!(world.query_one::<&Gold>(rock), Err(QueryEntityError::NotMatching(rock)));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum QueryEntityError {
-    /// The entity is not in this world.
-    NoSuchEntity(NoSuchEntity),
-    /// The entity lacks what the query asks for, or has it disabled.
-    NotMatching(Entity),
-}
-
-impl fmt::Display for QueryEntityError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchEntity(error) => error.fmt(f),
-            Self::NotMatching(entity) => write!(f, "entity {entity} does not match the query"),
-        }
-    }
-}
-
-impl core::error::Error for QueryEntityError {}
-
-impl From<NoSuchEntity> for QueryEntityError {
-    fn from(error: NoSuchEntity) -> Self {
-        Self::NoSuchEntity(error)
-    }
-}
-
-/// Why several entities could not be handed out at once.
-///
-/// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::QueryManyError;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// let imp = world.spawn(Gold(1));
-/// let twice = world.query::<&mut Gold>().get_many_mut([imp, imp]).map(drop);
-/// assert_eq!(twice, Err(QueryManyError::Repeated(imp)));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum QueryManyError {
-    /// One of the entities is not in this world.
-    NoSuchEntity(NoSuchEntity),
-    /// One of the entities lacks what the query asks for, or has it disabled.
-    NotMatching(Entity),
-    /// One of the entities was named twice.
-    Repeated(Entity),
-}
-
-impl fmt::Display for QueryManyError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSuchEntity(error) => error.fmt(f),
-            Self::NotMatching(entity) => write!(f, "entity {entity} does not match the query"),
-            Self::Repeated(entity) => write!(f, "entity {entity} was asked for twice at once"),
-        }
-    }
-}
-
-impl core::error::Error for QueryManyError {}
-
-impl From<QueryEntityError> for QueryManyError {
-    fn from(error: QueryEntityError) -> Self {
-        match error {
-            QueryEntityError::NoSuchEntity(error) => Self::NoSuchEntity(error),
-            QueryEntityError::NotMatching(entity) => Self::NotMatching(entity),
-        }
-    }
-}
-
-/// Why there is not the one row that was asked for.
-///
-/// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::QuerySingleError;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// assert_eq!(world.query::<&Gold>().single(), Err(QuerySingleError::NoRow));
-/// world.spawn_batch([Gold(1), Gold(2)]);
-/// assert_eq!(world.query::<&Gold>().single(), Err(QuerySingleError::SeveralRows));
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum QuerySingleError {
-    /// No row matches.
-    NoRow,
-    /// More than one row matches.
-    SeveralRows,
-}
-
-impl fmt::Display for QuerySingleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoRow => f.write_str("no row matches the query, which asks for a single one"),
-            Self::SeveralRows => {
-                f.write_str("several rows match the query, which asks for a single one")
-            }
-        }
-    }
-}
-
-impl core::error::Error for QuerySingleError {}
 
 /// Why an entity could not be instantiated.
 ///

@@ -31,22 +31,33 @@
 //!
 //! # Where to begin
 //!
-//! * [`World`]: entities, components, resources, queries.
-//! * [`Component`]: what the derive understands. [`Buffer`]: a list as a component.
-//! * [`Query`], [`View`]: walking and looking up.
-//! * [`CommandBuffer`]: changes to make later, in an order that does not depend on threads.
-//! * [`Snapshot`]: the state of a world as bytes, to go back to.
-//! * [`WorldCell`], [`ClaimView`]: many threads at once, checked as they go.
+//! | | |
+//! |---|---|
+//! | [`World`] | entities, components, resources, queries |
+//! | [`Component`](trait@Component) | what the derive understands; [`Buffer`]: a list as a component |
+//! | [`Query`], [`View`] | walking and looking up; filters with `Or` and `Not`, slices, combinations, sorted walks |
+//! | [`enableable`] | what every operation makes of a component that is switched off |
+//! | [`Changed`], [`Added`], [`Ref`], [`Mut`] | change detection: by chunks, or exactly for a `tracked` component |
+//! | [`CommandBuffer`] | changes to make later, in an order that does not depend on threads |
+//! | [`Bulk`] | changes to all entities that pass a filter, by whole chunks |
+//! | [`SharedComponent`](trait@SharedComponent), [`ChunkComponent`](trait@ChunkComponent) | values that many entities, or the rows of a chunk, have in common |
+//! | [`Component::CLEANUP`] | components that outlive their entity until somebody has cleaned up |
+//! | [`Relation`], [`ChildOf`] | links that are kept in step on both sides; the hierarchy |
+//! | [`Prefab`], [`World::instantiate`] | templates, copied with their descendants and their links |
+//! | [`World::hooks`], [`World::observe`] | closures that are told when components come and go |
+//! | [`ComponentDescriptor`], [`DynamicQuery`] | components that are registered at run time, and queries by id |
+//! | [`Snapshot`], [`World::state_hash`] | the state of a world as bytes, to go back to; and as a number, to compare |
+//! | [`World::stats`], [`World::compact`], [`World::check`] | what the world takes, giving memory back, and whether all is in order |
+//! | [`WorldCell`], [`ClaimView`] | many threads at once, checked as they go |
 //!
 //! This crate starts no threads: `ecs-jobs` has systems, a schedule and a pool on top of it.
 //!
 //! # When something goes wrong
 //!
-//! An entity that is gone or a component that is not there is a small error type. A bug in the
-//! caller (a component twice in a bundle, a query that contradicts itself, a plan or buffer of
-//! another world) is a panic that names the types. Whatever panics, user code included, leaves the
-//! world in order: what was being dropped is gone, nothing is dropped twice, and all else is as it
-//! was.
+//! An entity that is gone or a component that is not there is a small error type: they are on
+//! [one page](error), with what panics and what to do. Whatever panics, user code included, leaves
+//! the world in order: what was being dropped is gone, nothing is dropped twice, and all else is
+//! as it was.
 #![no_std]
 
 extern crate alloc;
@@ -64,7 +75,7 @@ mod component;
 pub mod enableable;
 mod entities;
 mod entity;
-mod error;
+pub mod error;
 mod flat;
 mod hash;
 mod mask;

@@ -34,7 +34,7 @@ const LAYERS: &[&[&str]] = &[
 
 /// The files of each folder, bottom to top; files that know each other share an entry.
 const FOLDERS: &[(&str, &[&[&str]])] = &[
-    ("error", &[&["by_id"], &["dynamic"], &["relation"], &["snapshot"]]),
+    ("error", &[&["by_id"], &["dynamic"], &["query"], &["relation"], &["snapshot"]]),
     (
         "component",
         &[
