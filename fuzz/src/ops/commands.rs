@@ -59,6 +59,7 @@ enum Deed {
     Remove { shape: Shape },
     SetEnabled { kind: Kind, enabled: bool },
     Despawn { sure: u8 },
+    Call { shape: Option<Shape>, sure: u8 },
 }
 
 impl Deed {
@@ -69,7 +70,12 @@ impl Deed {
             Self::Remove { shape } => Command::Remove { who, shape },
             Self::SetEnabled { kind, enabled } => Command::SetEnabled { who, kind, enabled },
             Self::Despawn { sure } if sure < 80 => Command::Despawn { who },
-            Self::Despawn { .. } => Command::Remove { who, shape: Shape::Nothing },
+            Self::Call { shape, sure } if shape.is_some() || sure < 80 => {
+                Command::Call { who, shape }
+            }
+            Self::Call { .. } | Self::Despawn { .. } => {
+                Command::Remove { who, shape: Shape::Nothing }
+            }
         }
     }
 }

@@ -131,11 +131,34 @@ pub(crate) enum Buffers {
 /// One recorded command.
 #[derive(Arbitrary, Clone, Debug)]
 pub(crate) enum Command {
-    Spawn { shape: Shape, value: u8, link: Who },
-    Insert { who: Who, shape: Shape, value: u8, link: Who },
-    Remove { who: Who, shape: Shape },
-    SetEnabled { who: Who, kind: Kind, enabled: bool },
-    Despawn { who: Who },
+    Spawn {
+        shape: Shape,
+        value: u8,
+        link: Who,
+    },
+    Insert {
+        who: Who,
+        shape: Shape,
+        value: u8,
+        link: Who,
+    },
+    Remove {
+        who: Who,
+        shape: Shape,
+    },
+    SetEnabled {
+        who: Who,
+        kind: Kind,
+        enabled: bool,
+    },
+    Despawn {
+        who: Who,
+    },
+    /// A stored call that takes components from an entity, or takes it away.
+    Call {
+        who: Who,
+        shape: Option<Shape>,
+    },
 }
 
 /// Programs end here, however many bytes are left.

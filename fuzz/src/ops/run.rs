@@ -33,6 +33,8 @@ enum Action {
     Remove(Vec<Kind>),
     SetEnabled(Kind, bool),
     Despawn,
+    /// A call that removes these, or despawns.
+    Call(Option<Vec<Kind>>),
 }
 
 /// A command buffer and what the model knows about it.
@@ -363,6 +365,18 @@ impl Run {
                 self.recordings[buffer].buffer.despawn(entity);
                 (entity, Action::Despawn)
             }
+            Command::Call { who, shape } => {
+                let entity = target(self, who);
+                let remove = shape.map(|shape| shape.fns().remove);
+                self.recordings[buffer].buffer.run_with(
+                    entity,
+                    move |world, entity| match remove {
+                        Some(remove) => drop(remove(world, entity)),
+                        None => drop(world.despawn(entity)),
+                    },
+                );
+                (entity, Action::Call(shape.map(|shape| (shape.fns().kinds)())))
+            }
         };
         let recording = &mut self.recordings[buffer];
         recording.pending.push(Pending { sort_key, entity, action });
@@ -416,6 +430,7 @@ impl Run {
                         Action::Remove(_) => "remove",
                         Action::SetEnabled(..) => "set_enabled",
                         Action::Despawn => "despawn",
+                        Action::Call(_) => "run",
                     };
                     failures.push(CommandFailure { sort_key, command, entity, reason });
                 }
@@ -559,8 +574,18 @@ fn play_one(
         }
         other => panic!("unheard of: {other}"),
     };
-    if entity.is_deferred() {
-        return Err(CommandFailureReason::ForeignDeferred);
+    match action {
+        // Whether its target is there is the call's business.
+        Action::Call(Some(kinds)) => {
+            drop(remove_from(model, entity, kinds));
+            return Ok(());
+        }
+        Action::Call(None) => {
+            _ = model.despawn(entity);
+            return Ok(());
+        }
+        _ if entity.is_deferred() => return Err(CommandFailureReason::ForeignDeferred),
+        _ => {}
     }
     match action {
         Action::Spawn(values) => {
@@ -585,6 +610,6 @@ fn play_one(
             set_enabled_in(model, entity, *kind, *enabled).map(drop).map_err(reason)
         }
         Action::Despawn if model.despawn(entity) => Ok(()),
-        Action::Despawn => Err(CommandFailureReason::NoSuchEntity),
+        Action::Despawn | Action::Call(_) => Err(CommandFailureReason::NoSuchEntity),
     }
 }
