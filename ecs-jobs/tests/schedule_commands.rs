@@ -174,6 +174,66 @@ fn commands_before_in_and_after_a_parallel_loop_are_played_in_this_order() {
     }
 }
 
+/// Calls that append to a list, so that their order shows, from all threads.
+#[test]
+fn calls_of_parallel_loops_are_made_by_sort_key() {
+    struct Seen(Vec<u64>);
+    fn call(mut all: Query<(Entity, &Number)>, mut commands: Commands) {
+        commands.run(|world| world.resource_mut::<Seen>().unwrap().0.push(u64::MAX));
+        all.par_for_each_with(&mut commands, |(entity, number), commands| {
+            linger(number.0);
+            let number = number.0;
+            let child = commands.spawn(Child(entity));
+            commands.run_with((entity, child), move |world, (entity, child)| {
+                assert_eq!(world.get::<Child>(child).unwrap().0, entity);
+                world.resource_mut::<Seen>().unwrap().0.push(number);
+            });
+            commands.set_parent(child, entity);
+        });
+        commands.bulk::<With<Child>>().insert(Stamp(1));
+        commands.run(|world| {
+            let count = world.query::<(&Child, &Stamp)>().count() as u64;
+            world.resource_mut::<Seen>().unwrap().0.push(count);
+        });
+    }
+    let state = |pool: &Pool| {
+        let mut world = World::new();
+        let first = numbers(&mut world)[0];
+        world.insert_resource(Seen(Vec::new()));
+        let mut schedule = Schedule::builder().add(call).build(&mut world).unwrap();
+        assert!(schedule.run(&mut world, pool).failures.is_empty());
+        world.check().unwrap();
+        assert_eq!(world.children(first).len(), 1);
+        (world.remove_resource::<Seen>().unwrap().0, world.state_hash())
+    };
+    let expected = state(&Pool::new(Threads::None).unwrap());
+    assert_eq!(expected.0.len() as u64, ENTITIES + 2);
+    assert_eq!((expected.0.first(), expected.0.last()), (Some(&u64::MAX), Some(&ENTITIES)));
+    for &workers in WORKERS {
+        assert!(state(&pool(workers)) == expected, "{workers} workers");
+    }
+}
+
+#[test]
+fn a_call_that_panics_ends_the_sync_point_and_not_the_schedule() {
+    fn spawn(mut commands: Commands) {
+        commands.spawn(Stamp(1));
+    }
+    fn call(mut commands: Commands) {
+        commands.run(|world| assert!(world.len() > 1, "planned"));
+        commands.spawn(Stamp(2));
+    }
+    let mut world = World::new();
+    let mut schedule = Schedule::builder().add(spawn).add(call).build(&mut world).unwrap();
+    let pool = pool(1);
+    let run = std::panic::AssertUnwindSafe(|| drop(schedule.run(&mut world, &pool)));
+    assert!(std::panic::catch_unwind(run).is_err());
+    assert_eq!(world.len(), 1);
+    assert!(schedule.run(&mut world, &pool).failures.is_empty());
+    assert_eq!(world.len(), 3);
+    world.check().unwrap();
+}
+
 #[test]
 fn two_command_arguments_of_one_system_are_played_one_after_the_other() {
     fn both(mut first: Commands, mut second: Commands, mut numbers: Query<&Number>) {

@@ -14,7 +14,40 @@ use crate::sync::{Mutex, MutexGuard};
 ///
 /// The commands of systems are played in the order in which the systems were added; those of one
 /// system by sort key. [`Query::par_for_each_with`](super::Query::par_for_each_with) sets the key,
-/// so that what is recorded before a loop, in it, and after it is played in this order.
+/// so that what is recorded before a loop, in it, and after it is played in this order. A closure
+/// that is recorded with [`run`](CommandBuffer::run) gets the whole world at the sync point, in its
+/// place in this order.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_jobs::prelude::*;
+/// # #[derive(Component)] struct Health(i32);
+/// # #[derive(Component, Clone)] struct Alarmed;
+/// struct Casualties(u32);
+///
+/// fn bury(mut all: Query<(Entity, &Health)>, mut commands: Commands<'_>) {
+///     all.par_for_each_with(&mut commands, |(entity, health), commands| {
+///         if health.0 <= 0 {
+///             commands.despawn(entity);
+///             commands.run(|world| {
+///                 if let Ok(casualties) = world.resource_mut::<Casualties>() {
+///                     casualties.0 += 1;
+///                 }
+///             });
+///         }
+///     });
+///     commands.bulk::<With<Health>>().insert(Alarmed); // those that are left
+/// }
+///
+/// let mut world = World::new();
+/// world.insert_resource(Casualties(0));
+/// world.spawn_batch((-3..3).map(Health));
+/// let mut schedule = Schedule::builder().add(bury).build(&mut world)?;
+/// schedule.run(&mut world, &Pool::new(Threads::None)?);
+/// assert_eq!(world.resource::<Casualties>()?.0, 4);
+/// assert_eq!(world.query::<&Alarmed>().count(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Commands<'a> {
     state: &'a mut CommandsState,
 }
