@@ -673,6 +673,63 @@ fn what_is_not_a_snapshot_is_told_from_what_is_damaged() {
     assert_eq!(Snapshot::from_bytes(good), Ok(saved.clone()));
 }
 
+#[derive(Component, Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
+#[component(tracked, enableable, name = "wear")]
+#[repr(C)]
+struct Wear(u32);
+
+/// As a machine writes it whose chunks are as large as you like: an entity per number, all in one
+/// chunk, every third switched off, changed at the version after the number and added at 1.
+fn one_chunk(count: u32) -> Vec<u8> {
+    fn words(bytes: &mut Vec<u8>, words: impl IntoIterator<Item = u32>) {
+        words.into_iter().for_each(|word| bytes.extend(word.to_le_bytes()));
+    }
+    fn longs(bytes: &mut Vec<u8>, longs: impl IntoIterator<Item = u64>) {
+        longs.into_iter().for_each(|long| bytes.extend(long.to_le_bytes()));
+    }
+    let mut bytes = World::new().snapshot().expect("nothing to save").as_bytes()[..32].to_vec();
+    let body = &mut bytes;
+    longs(body, [u64::from(count) + 1]);
+    words(body, [count]);
+    words(body, (0..count).map(|_| 1));
+    words(body, [0]);
+    words(body, [1, 4]);
+    body.extend(b"wear\x01\x03");
+    longs(body, [4]);
+    words(body, [2, 0, 0, 1, 0, 1, count]);
+    longs(body, (0..u64::from(count)).map(|index| 1 << 32 | index));
+    longs(body, [u64::from(count) + 1, 1]);
+    let is_on = |row: u32| row < count && row % 3 != 0;
+    let byte = |start: u32| (0..8).fold(0, |byte, bit| byte | u8::from(is_on(start + bit)) << bit);
+    body.extend((0..count).step_by(8).map(byte));
+    longs(body, (0..u64::from(count)).map(|row| row + 1));
+    longs(body, (0..u64::from(count)).map(|_| 1));
+    longs(body, [4 * u64::from(count)]);
+    words(body, 0..count);
+    reseal(&mut bytes);
+    bytes
+}
+
+#[test]
+fn rows_of_a_larger_chunk_come_back_in_their_order_with_bits_and_versions() {
+    let count = if cfg!(miri) { 80 } else { 5000 };
+    let snapshot = Snapshot::from_bytes(one_chunk(count)).expect("a snapshot");
+    let mut world = World::new();
+    world.register::<Wear>();
+    world.restore(&snapshot).expect("all is known");
+    world.check().expect("consistent");
+    assert!(world.archetypes()[1].chunk_count() > 1, "it did not fit into one");
+    let found: Vec<_> = world
+        .query::<(Present<Ref<'_, Wear>>, Enabled<Wear>)>()
+        .map(|(wear, bit)| (wear.0, wear.last_changed(), wear.added_at(), bit.get()))
+        .collect();
+    let expected = (0..count).map(|i| (i, u64::from(i) + 1, 1, i % 3 != 0));
+    assert_eq!(found, expected.collect::<Vec<_>>());
+    let late = u64::from(count) - 4;
+    let changed = world.query_filtered::<&Wear, Changed<Wear>>().since(late).map(|wear| wear.0);
+    assert!(changed.eq((count - 4..count).filter(|i| i % 3 != 0)));
+}
+
 #[test]
 fn a_snapshot_of_a_world_that_has_no_versions_left_is_refused() {
     let mut world = World::new();

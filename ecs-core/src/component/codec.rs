@@ -177,8 +177,9 @@ impl<T> Codec<T> {
 
     /// Values are saved by serde, in the format of the crate postcard.
     ///
-    /// Reading recurses as deep as the type does: a type that contains itself is for bytes from
-    /// somebody who is trusted.
+    /// Reading recurses as deep as the type does, and counts as far as a list without anything in
+    /// its elements (`Vec<()>`) says it is long: types that contain themselves or such lists are for
+    /// bytes from somebody who is trusted.
     #[cfg(feature = "serde")]
     #[must_use]
     pub const fn serde() -> Self

@@ -1,6 +1,7 @@
 //! A snapshot taken apart: where everything lies in its bytes, and whether it can be true.
 
 use alloc::vec::Vec;
+use core::ops::Range;
 
 use super::format::{
     CUSTOM, ENABLEABLE, PLAIN, Reader, TRACKED, UNSAVED, contradiction, numbers_u32, numbers_u64,
@@ -144,10 +145,12 @@ impl<'a> ArchetypeImage<'a> {
 }
 
 impl ColumnImage<'_> {
-    /// When each row was changed, and when it was added; nothing where nobody wants to know.
-    pub(super) fn row_versions(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+    /// When each of these rows of a tracked component was changed, and when it was added.
+    pub(super) fn row_versions(&self, rows: Range<usize>) -> impl Iterator<Item = (u64, u64)> + '_ {
         let (changed, added) = self.row_versions.split_at(self.row_versions.len() / 2);
-        numbers_u64(changed).zip(numbers_u64(added))
+        // Cut out rather than skipped: how long a chunk is, is the word of whoever wrote it.
+        let bytes = rows.start * size_of::<u64>()..rows.end * size_of::<u64>();
+        numbers_u64(&changed[bytes.clone()]).zip(numbers_u64(&added[bytes]))
     }
 }
 

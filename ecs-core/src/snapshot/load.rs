@@ -189,8 +189,7 @@ fn load_marks(
         }
     }
     if let Some(slot) = track_slot {
-        let versions = image.row_versions().skip(rows.start).take(rows.len());
-        for (row, (changed, added)) in (first.row..).zip(versions) {
+        for (row, (changed, added)) in (first.row..).zip(image.row_versions(rows)) {
             chunks.set_row_versions(slot, RowAddress { row, ..first }, changed, added);
         }
     }
