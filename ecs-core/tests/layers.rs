@@ -56,6 +56,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["layout"],
             &["directory"],
             &["block"],
+            &["canaries"],
             &["bits"],
             &["column_versions"],
             &["row_versions"],

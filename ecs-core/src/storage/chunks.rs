@@ -12,6 +12,7 @@ use core::ptr::NonNull;
 use super::bits::EnableBits;
 use super::block::{Block, BlockPool, ColumnStart};
 use super::bytes;
+use super::canaries;
 use super::column_versions::{ColumnStamps, ColumnVersions};
 use super::directory::{ChunkId, Directory, Place, RowAddress};
 use super::layout::ChunkLayouts;
@@ -272,6 +273,7 @@ impl Chunks {
         self.tracked.iter_mut().for_each(|versions| versions.reserve_chunk(capacity));
         pool.directory.prepare();
         let block = pool.take(layout.block);
+        canaries::plant(&block, layout, &self.sizes);
         self.ids.push(pool.directory.enter(self.owner, self.blocks.len()));
         for (&offset, &size) in layout.offsets.iter().zip(&self.sizes) {
             self.starts.push(ColumnStart(column_start(&block, offset, size)));

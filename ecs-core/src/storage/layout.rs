@@ -27,6 +27,9 @@ pub(crate) const CLASS_BYTES: [usize; 3] = [BLOCK_BYTES / 16, BLOCK_BYTES / 4, B
 /// From which chunk on, and how large.
 const GROWN: [(usize, usize); 2] = [(64, 4 * BLOCK_BYTES), (192, 16 * BLOCK_BYTES)];
 
+/// Room behind each column for a canary, see `canaries.rs`. None in release builds.
+const CANARY_BYTES: usize = if cfg!(debug_assertions) { size_of::<u64>() } else { 0 };
+
 const _: () = assert!(BLOCK_BYTES / size_of::<Entity>() <= ROWS_MAX);
 
 /// How the rows of one size of chunk lie in its block (I-3).
@@ -65,13 +68,13 @@ impl ChunkLayout {
 
 /// Puts `capacity` rows of entities and of each column one after the other.
 fn place(columns: &[Layout], capacity: usize) -> (Box<[usize]>, usize) {
-    let mut end = size_of::<Entity>() * capacity;
+    let mut end = size_of::<Entity>() * capacity + CANARY_BYTES;
     let offsets = columns
         .iter()
         .map(|column| {
             let start = end.next_multiple_of(column.align().max(COLUMN_ALIGN));
             if column.size() > 0 {
-                end = start + column.size() * capacity;
+                end = start + column.size() * capacity + CANARY_BYTES;
             }
             start
         })

@@ -3,6 +3,7 @@
 mod bits;
 mod block;
 mod bytes;
+mod canaries;
 mod chunks;
 mod column_versions;
 mod directory;

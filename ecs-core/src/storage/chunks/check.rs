@@ -1,6 +1,6 @@
 //! Whether the books of an archetype's chunks are in order.
 
-use super::Chunks;
+use super::{Chunks, canaries};
 
 impl Chunks {
     /// Looks for broken invariants: I-2 to I-5, I-7 and I-14 as far as they can be seen from here.
@@ -27,6 +27,8 @@ impl Chunks {
                 let fits = size == 0 || offset + size * capacity <= layout.block.size();
                 expect(fits, "I-3", "a column ends outside its block")?;
             }
+            let are_alive = canaries::are_alive(&self.blocks[chunk], layout, &self.sizes);
+            expect(are_alive, "I-3", "something was written past the end of a column")?;
             for bits in &self.bits {
                 let ones = (0..self.capacity(chunk)).filter(|&row| bits.get(chunk, row)).count();
                 let ones_inside = (0..len).filter(|&row| bits.get(chunk, row)).count();
