@@ -26,8 +26,9 @@ impl CommandBuffer {
         // All memory first: should there be none, every payload is still where its record says.
         self.records.reserve(other.records.len());
         self.deferred.append(&mut other.deferred);
-        let shift = self.arena.append(&mut other.arena);
         let call_shift = self.calls.append(&mut other.calls);
+        // Last of what may panic: no payload may be elsewhere than its record says (C-1).
+        let shift = self.arena.append(&mut other.arena);
         for mut record in other.records.drain(..) {
             match &mut record.action {
                 Action::Spawn(payload) | Action::Insert(payload) => payload.shift(shift),
