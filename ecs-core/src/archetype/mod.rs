@@ -59,13 +59,15 @@ impl ArchetypeId {
 /// }
 /// assert_eq!(listed, imps);
 /// ```
+// The chunks begin a cache line, see there.
+#[repr(C)]
 #[derive(Debug)]
 pub struct Archetype {
+    pub(crate) chunks: Chunks,
     pub(crate) id: ArchetypeId,
     pub(crate) components: ComponentSet,
     /// In the order of `components`.
     pub(crate) columns: Box<[Column]>,
-    pub(crate) chunks: Chunks,
     /// Whether any column has something to drop.
     pub(crate) needs_drop: bool,
     /// What there is to do beside moving rows.
