@@ -48,3 +48,14 @@ fn commands_played_together_agree_with_the_model() {
         drop(report);
     }
 }
+
+/// Queries of any shape, by type and by id.
+#[test]
+fn queries_agree_with_the_model() {
+    for seed in if cfg!(miri) { 0..3 } else { 30_000..30_800 } {
+        let len = if cfg!(miri) { 100 } else { 400 };
+        let report = Report { what: "run_query_bytes", seed, len };
+        ops::run_query_bytes(&ops::random_bytes(seed, len));
+        drop(report);
+    }
+}

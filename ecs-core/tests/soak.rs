@@ -40,8 +40,9 @@ fn one_program_after_the_other_agrees_with_the_model() {
         let bytes = ops::random_bytes(seed, len);
         ops::run_bytes(&bytes);
         ops::run_command_bytes(&bytes);
+        ops::run_query_bytes(&bytes);
         drop(report);
         seed += 1;
     }
-    eprintln!("{} programs, from seed {first} on", (seed - first) * 2);
+    eprintln!("{} programs, from seed {first} on", (seed - first) * 3);
 }

@@ -8,6 +8,7 @@ use std::path::Path;
 fn main() -> std::io::Result<()> {
     write_seeds("world_ops", 0)?;
     write_seeds("commands", 1000)?;
+    write_seeds("queries", 2000)?;
     write_seeds("snapshot", 0)
 }
 

@@ -21,6 +21,15 @@ pub fn commands(bytes: &[u8]) {
     ops::run_command_bytes(bytes);
 }
 
+/// A program of mostly queries: of every shape, by type and by id, claims, and bits that are
+/// flipped meanwhile; against the model.
+///
+/// # Panics
+/// Where the two disagree.
+pub fn queries(bytes: &[u8]) {
+    ops::run_query_bytes(bytes);
+}
+
 /// Bytes as a snapshot, as the body of one, and as changes to a good one.
 ///
 /// # Panics

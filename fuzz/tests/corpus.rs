@@ -41,3 +41,8 @@ fn world_ops_holds_on_every_file_of_its_corpus() {
 fn commands_holds_on_every_file_of_its_corpus() {
     corpus("commands", 24).iter().for_each(|bytes| formic_fuzz::commands(bytes));
 }
+
+#[test]
+fn queries_holds_on_every_file_of_its_corpus() {
+    corpus("queries", 24).iter().for_each(|bytes| formic_fuzz::queries(bytes));
+}

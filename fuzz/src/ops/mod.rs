@@ -9,12 +9,14 @@ mod commands;
 mod model;
 mod parts;
 mod queries;
+mod questions;
 mod run;
 
 use arbitrary::{Arbitrary, Unstructured};
 
 use parts::{Kind, Shape};
 use queries::{Change, Walk};
+use questions::Question;
 use run::Run;
 
 /// Which entity an operation is about: most numbers pick one that is alive, the rest any handle
@@ -96,6 +98,22 @@ pub(crate) enum Op {
     Pair {
         value: u8,
     },
+    /// Asks a query of any shape, and one that was asked before, for what is new since some mark.
+    Ask {
+        question: Question,
+        mark: u8,
+        again: u8,
+    },
+    /// Claims entities, all at once.
+    ClaimMany {
+        who: [Who; 6],
+        value: u8,
+    },
+    /// Switches entities on or off while a query walks.
+    FlipMeanwhile {
+        who: [Who; 4],
+        on: bool,
+    },
     /// Saves the world, to go back to later.
     Save,
     /// Goes back to what was saved last, if anything was; only where `sure` is small.
@@ -175,6 +193,13 @@ pub(crate) fn run_bytes(bytes: &[u8]) {
 /// Runs the program of mostly commands that these bytes are, as [`run_bytes`] does.
 pub(crate) fn run_command_bytes(bytes: &[u8]) {
     let program = commands::program(bytes);
+    let first = run(&program);
+    assert_eq!(first, run(&program), "the same program gave two different worlds");
+}
+
+/// Runs the program of mostly queries that these bytes are, as [`run_bytes`] does.
+pub(crate) fn run_query_bytes(bytes: &[u8]) {
+    let program = questions::program(bytes);
     let first = run(&program);
     assert_eq!(first, run(&program), "the same program gave two different worlds");
 }

@@ -7,7 +7,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use arbitrary::Arbitrary;
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use ecs_core::{
-    Bundle, CloneFn, Codec, CodecError, CommandBuffer, Component, ComponentError, Entity, World,
+    Bundle, CloneFn, Codec, CodecError, CommandBuffer, Component, ComponentError, ComponentId,
+    DynamicRow, Entity, TermError, World,
 };
 
 /// The component types.
@@ -413,6 +414,9 @@ pub(crate) struct KindFns {
     pub(crate) view: fn(&mut World, Entity, u64) -> bool,
     pub(crate) claim: fn(&mut World, Entity, u64) -> bool,
     pub(crate) query_one: fn(&mut World, Entity, u64) -> bool,
+    pub(crate) id: fn(&mut World) -> ComponentId,
+    pub(crate) read_term: fn(&DynamicRow<'_>, usize) -> Result<u64, TermError>,
+    pub(crate) set_term: fn(&mut DynamicRow<'_>, usize, u64) -> Result<(), TermError>,
 }
 
 impl KindFns {
@@ -442,6 +446,9 @@ impl KindFns {
             query_one: |world, entity, value| {
                 world.query_one::<&mut T>(entity).map(|part| part.set(value)).is_ok()
             },
+            id: World::register::<T>,
+            read_term: |row, term| row.get::<T>(term).map(T::value),
+            set_term: |row, term, value| row.get_mut::<T>(term).map(|part| part.set(value)),
         }
     }
 }

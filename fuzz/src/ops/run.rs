@@ -4,19 +4,21 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ecs_core::{
-    CommandBuffer, CommandFailure, CommandFailureReason, ComponentError, Entity, InstantiateError,
-    MissingComponent, NoSuchEntity, Snapshot, World,
+    CommandBuffer, CommandFailure, CommandFailureReason, ComponentError, DynamicQuery, Entity,
+    InstantiateError, MissingComponent, NoSuchEntity, Snapshot, World,
 };
 
 use super::model::{Held, Holding, Model};
 use super::parts::{Kind, Ledger, Seed, Shape, Values, keep_books_in};
 use super::queries::{self, LOOKS};
+use super::questions::{self, Question};
 use super::{Buffers, Command, Op, Way, Who};
 
 /// Above this, operations that make entities are passed over.
 const ENTITIES_MAX: usize = if cfg!(miri) { 40 } else { 1200 };
 const BUFFERS: usize = 3;
 const MARKS_MAX: usize = 4;
+const QUESTIONS_MAX: usize = 4;
 /// Above this, there are too many pairs.
 const PAIRED_MAX: usize = 30;
 
@@ -55,6 +57,8 @@ pub(crate) struct Run {
     /// Versions of the world, and what the model's clock said then.
     marks: Vec<(u64, u64)>,
     saved: Option<(Snapshot, Model)>,
+    /// Queries that were asked before, to be asked again.
+    questions: Vec<(Question, DynamicQuery)>,
 }
 
 impl Run {
@@ -80,6 +84,7 @@ impl Run {
             handles,
             marks: vec![(0, 0)],
             saved: None,
+            questions: Vec::new(),
         }
     }
 
@@ -160,6 +165,16 @@ impl Run {
                     assert_eq!(pairs, queries::pair_in_model(&mut self.model, value));
                 }
             }
+            Op::Ask { ref question, mark, again } => self.ask(question, mark, again),
+            Op::ClaimMany { who, value } => {
+                let entities = who.map(|who| self.pick(who));
+                let value = u64::from(value);
+                questions::claim_many(&mut self.world, &mut self.model, &entities, value);
+            }
+            Op::FlipMeanwhile { who, on } => {
+                let entities = who.map(|who| self.pick(who));
+                questions::flip_meanwhile(&mut self.world, &mut self.model, &entities, on);
+            }
             Op::Save => self.save(),
             Op::Restore { sure } => {
                 if sure < 128 {
@@ -174,6 +189,21 @@ impl Run {
                 }
             }
         }
+    }
+
+    fn ask(&mut self, question: &Question, mark: u8, again: u8) {
+        let mark = self.marks[usize::from(mark) % self.marks.len()];
+        let (world, model) = (&mut self.world, &mut self.model);
+        if self.questions.is_empty() || again % 2 == 0 {
+            let Some(query) = question.build(world) else { return };
+            if self.questions.len() == QUESTIONS_MAX {
+                drop(self.questions.remove(0));
+            }
+            self.questions.push((question.clone(), query));
+        }
+        let which = usize::from(again / 2) % self.questions.len();
+        let (question, query) = &mut self.questions[which];
+        question.ask(query, world, model, mark);
     }
 
     fn save(&mut self) {
