@@ -412,6 +412,27 @@ fn relations_and_bytes_and_resources_reach_deferred_entities() {
     world.check().expect("consistent");
 }
 
+#[test]
+fn a_call_about_an_entity_stands_between_the_merged_commands_on_it() {
+    let mut world = World::new();
+    let gold = ComponentDescriptor::bytes("gold", Layout::new::<u16>());
+    let gold = world.register_dynamic(gold).expect("new");
+    let agent = world.spawn(());
+    let mut commands = CommandBuffer::new(&world);
+    commands.insert(agent, Number(1));
+    commands.insert(agent, On);
+    commands.insert_by_id(agent, gold, &[1, 2]);
+    commands.remove::<Number>(agent);
+    commands.insert(agent, Link(agent));
+    commands.despawn(agent);
+    commands.remove_by_id(agent, gold);
+    let playback = commands.play(&mut world);
+    assert_eq!(playback.applied_count(), 6);
+    assert_eq!(reasons(&playback), [CommandFailureReason::NoSuchEntity]);
+    assert!(world.is_empty());
+    world.check().expect("consistent");
+}
+
 /// One at a time through the world, and recorded through a buffer.
 #[test]
 fn recorded_bulk_commands_do_what_the_world_does() {
