@@ -161,8 +161,7 @@ fn compact_gives_back_what_a_peak_has_left() {
     for &entity in &all[1..] {
         world.despawn(entity).expect("alive");
     }
-    assert!(bytes_since(before) < peak, "large blocks are given back at once");
-    assert!(world.stats().pool_bytes > 0, "ordinary blocks are kept for the next to come");
+    assert!(bytes_since(before) > peak / 2, "blocks are kept for the next to come");
     world.compact();
     world.check().expect("in order");
     let stats = world.stats();

@@ -7,7 +7,7 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 
 use super::directory::Directory;
-use super::layout::{CLASS_BYTES, COLUMN_ALIGN};
+use super::layout::{BLOCK_BYTES_MAX, COLUMN_ALIGN};
 
 /// One block. Whoever holds it owns the memory; what lies in it is the holder's business.
 ///
@@ -47,37 +47,56 @@ impl Block {
     }
 }
 
-/// Hands out blocks and takes them back. Those of the usual sizes are kept for the next to ask.
-/// Also keeps the numbers of the chunks that the blocks become.
+/// Hands out blocks and takes them back. They are kept for the next to ask for the same size, but
+/// for those of rows that are larger than any ordinary chunk. Also keeps the numbers of the chunks
+/// that the blocks become.
 #[derive(Debug, Default)]
 pub(crate) struct BlockPool {
-    /// By size.
-    free: [Vec<Block>; CLASS_BYTES.len()],
+    /// One for each layout that blocks were given back with; not many, since only the chunks of
+    /// large archetypes are not alike in all of them.
+    shelves: Vec<Shelf>,
     pub(crate) directory: Directory,
+}
+
+/// Blocks that were allocated with this layout.
+#[derive(Debug)]
+struct Shelf {
+    layout: Layout,
+    blocks: Vec<Block>,
 }
 
 impl BlockPool {
     /// A block of this layout. Its contents are uninitialised.
     pub(crate) fn take(&mut self, layout: Layout) -> Block {
-        let recycled = class_of(layout).and_then(|class| self.free[class].pop());
+        let shelf = self.shelves.iter_mut().find(|shelf| shelf.layout == layout);
+        let recycled = shelf.and_then(|shelf| shelf.blocks.pop());
         recycled.unwrap_or_else(|| Block::allocate(layout))
     }
 
     /// Another pool, which has the spare blocks of this one and no chunks.
     pub(crate) fn spare_blocks(&mut self) -> Self {
-        Self { free: core::mem::take(&mut self.free), directory: Directory::default() }
+        Self { shelves: core::mem::take(&mut self.shelves), directory: Directory::default() }
     }
 
     /// Takes over the spare blocks of another pool.
     pub(crate) fn absorb(&mut self, other: &mut Self) {
-        for (mine, theirs) in self.free.iter_mut().zip(&mut other.free) {
-            mine.append(theirs);
+        for shelf in &mut other.shelves {
+            self.shelf(shelf.layout).blocks.append(&mut shelf.blocks);
         }
+    }
+
+    fn shelf(&mut self, layout: Layout) -> &mut Shelf {
+        let found = self.shelves.iter().position(|shelf| shelf.layout == layout);
+        let index = found.unwrap_or_else(|| {
+            self.shelves.push(Shelf { layout, blocks: Vec::new() });
+            self.shelves.len() - 1
+        });
+        &mut self.shelves[index]
     }
 
     /// What the spare blocks take.
     pub(crate) fn spare_bytes(&self) -> usize {
-        self.free.iter().zip(CLASS_BYTES).map(|(free, bytes)| free.len() * bytes).sum()
+        self.shelves.iter().map(|shelf| shelf.blocks.len() * shelf.layout.size()).sum()
     }
 
     /// Frees the spare blocks, and memory for numbers of chunks that there are not.
@@ -91,8 +110,8 @@ impl BlockPool {
     /// # Safety
     /// `layout` is the one that the block was taken with.
     pub(crate) unsafe fn give_back(&mut self, block: Block, layout: Layout) {
-        if let Some(class) = class_of(layout) {
-            self.free[class].push(block);
+        if is_kept(layout) {
+            self.shelf(layout).blocks.push(block);
         } else {
             // SAFETY: the caller ensures that the block was allocated with this layout, and the
             // block is owned, so nobody else uses or frees it.
@@ -101,23 +120,18 @@ impl BlockPool {
     }
 }
 
-/// Which of the layouts that are alike for all archetypes this is.
-fn class_of(layout: Layout) -> Option<usize> {
-    (0..CLASS_BYTES.len()).find(|&class| layout_of(class) == layout)
-}
-
-fn layout_of(class: usize) -> Layout {
-    Layout::from_size_align(CLASS_BYTES[class], COLUMN_ALIGN)
-        .expect("the block size and alignment make a layout")
+/// Whether blocks of this layout are worth keeping: those of ordinary rows.
+fn is_kept(layout: Layout) -> bool {
+    layout.size() <= BLOCK_BYTES_MAX && layout.align() == COLUMN_ALIGN
 }
 
 impl Drop for BlockPool {
     fn drop(&mut self) {
-        for (class, free) in self.free.iter_mut().enumerate() {
-            for block in free.drain(..) {
-                // SAFETY: blocks are kept by their class, so this one was allocated with its
-                // layout; it is owned by the pool.
-                unsafe { dealloc(block.0.as_ptr(), layout_of(class)) };
+        for Shelf { layout, blocks } in &mut self.shelves {
+            for block in blocks.drain(..) {
+                // SAFETY: a shelf has blocks that were allocated with its layout (`give_back`);
+                // they are owned by the pool.
+                unsafe { dealloc(block.0.as_ptr(), *layout) };
             }
         }
     }

@@ -22,10 +22,12 @@ pub(crate) const BLOCK_BYTES: usize =
 pub(crate) const COLUMN_ALIGN: usize = 64;
 /// The first chunks of an archetype are smaller, so that ten thousand archetypes of one entity
 /// each do not cost ten thousand whole blocks.
-pub(crate) const CLASS_BYTES: [usize; 3] = [BLOCK_BYTES / 16, BLOCK_BYTES / 4, BLOCK_BYTES];
+const CLASS_BYTES: [usize; 3] = [BLOCK_BYTES / 16, BLOCK_BYTES / 4, BLOCK_BYTES];
 /// The chunks of a large archetype are larger: fewer borders to cross for what is walked in order.
 /// From which chunk on, and how large.
-const GROWN: [(usize, usize); 2] = [(64, 4 * BLOCK_BYTES), (192, 16 * BLOCK_BYTES)];
+const GROWN: [(usize, usize); 2] = [(64, 4 * BLOCK_BYTES), (192, BLOCK_BYTES_MAX)];
+/// No chunk is larger than this but for the sake of a single row.
+pub(crate) const BLOCK_BYTES_MAX: usize = 16 * BLOCK_BYTES;
 
 /// Room behind each column for a canary, see `canaries.rs`. None in release builds.
 const CANARY_BYTES: usize = if cfg!(debug_assertions) { size_of::<u64>() } else { 0 };
