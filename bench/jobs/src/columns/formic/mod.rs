@@ -1,0 +1,137 @@
+//! Formic.
+//!
+//! The calling thread helps, so a pool for T threads has T - 1 workers. Where a job is pushed from
+//! outside and nobody waits for it, the pool has as many workers as a peer has threads.
+
+mod systems;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ecs_jobs::{Pool, Scope, Threads};
+
+use super::Outside;
+use crate::harness::Cell;
+use crate::model::{self, Countdown, Graph, Imbalanced};
+use crate::rows::{Kind, Row};
+use crate::scaling::Heavy;
+use crate::shared_items::SharedItems;
+use crate::signal::Signal;
+
+fn pool(threads: usize) -> Pool {
+    Pool::new(Threads::Own(threads - 1)).expect("threads are granted")
+}
+
+pub(crate) fn cell(row: &Row) -> Option<Cell> {
+    let pool = pool(row.threads);
+    Some(match row.kind {
+        Kind::Join { n } | Kind::OutsideJoin { n } => Cell::new(
+            (pool, 0),
+            move |(pool, result)| *result = fib(pool, std::hint::black_box(n)),
+            |(_, result)| *result,
+        ),
+        Kind::Graph => graph(pool),
+        Kind::Scope { jobs } => scope(pool, jobs),
+        Kind::For { batch } => flat_loop(pool, batch),
+        Kind::Imbalanced => Cell::new(
+            (pool, Imbalanced::new()),
+            |(pool, heavy)| pool.for_each_index(Imbalanced::LEN, |index| heavy.visit(index)),
+            |(_, heavy)| heavy.sum(),
+        ),
+        Kind::Heavy => Cell::new(
+            (pool, Heavy::new()),
+            |(pool, heavy)| pool.for_each_index(Heavy::LEN, |index| heavy.visit(index)),
+            |(_, heavy)| heavy.sum(),
+        ),
+        Kind::Systems { count } => systems::empty(pool, count),
+        Kind::Mixed => systems::mixed(pool),
+        Kind::Wake | Kind::Idle | Kind::Trickle | Kind::LostWakeUps => return None,
+    })
+}
+
+fn fib(pool: &Pool, n: u32) -> u64 {
+    if n < 2 {
+        return u64::from(n);
+    }
+    let (left, right) = pool.join(|| fib(pool, n - 1), || fib(pool, n - 2));
+    left + right
+}
+
+fn graph(pool: Pool) -> Cell {
+    fn run<'scope>(
+        graph: &'scope Graph,
+        countdown: &'scope Countdown,
+        job: usize,
+        scope: &Scope<'scope>,
+    ) {
+        graph.run(job);
+        for &after in &graph.after[job] {
+            if countdown.is_ready(after) {
+                scope.spawn(move |scope| run(graph, countdown, after, scope));
+            }
+        }
+    }
+    Cell::new(
+        (pool, Graph::new(), Countdown::new()),
+        |(pool, graph, countdown)| {
+            let (graph, countdown) = (&**graph, &*countdown);
+            countdown.reset(graph);
+            pool.scope(|scope| {
+                for job in graph.roots() {
+                    scope.spawn(move |scope| run(graph, countdown, job, scope));
+                }
+            });
+        },
+        |(_, graph, _)| graph.sum(),
+    )
+}
+
+fn scope(pool: Pool, jobs: usize) -> Cell {
+    Cell::new(
+        (pool, model::counter()),
+        move |(pool, count)| {
+            let count: &AtomicU64 = count;
+            pool.scope(|scope| {
+                for _ in 0..jobs {
+                    scope.spawn(|_| _ = count.fetch_add(1, Ordering::Relaxed));
+                }
+            });
+        },
+        |(_, count)| count.load(Ordering::Relaxed),
+    )
+}
+
+fn flat_loop(pool: Pool, batch: Option<usize>) -> Cell {
+    Cell::new(
+        (pool, model::items()),
+        move |(pool, items)| {
+            let items = SharedItems::new(items);
+            match batch {
+                // A batch is what the user calls one index.
+                Some(batch) => pool.for_each_index(items.len().div_ceil(batch), |index| {
+                    let start = index * batch;
+                    items.with(start..items.len().min(start + batch), model::step_all);
+                }),
+                None => pool.for_each_range(items.len(), |range| {
+                    items.with(range, model::step_all);
+                }),
+            }
+        },
+        |(_, items)| model::sum_items(items.iter().copied()),
+    )
+}
+
+pub(crate) fn outside(threads: usize) -> Option<Box<dyn Outside>> {
+    Some(Box::new(Pushed(Arc::new(Pool::new(Threads::Own(threads)).expect("threads are granted")))))
+}
+
+struct Pushed(Arc<Pool>);
+
+impl Outside for Pushed {
+    fn push(&self, signal: &'static Signal, meanwhile: &dyn Fn()) {
+        self.0.scope(|scope| {
+            scope.spawn(|_| signal.ring());
+            meanwhile();
+        });
+    }
+}
