@@ -60,6 +60,16 @@ loom_models() {
     grep -qE '^test result: ok\. [1-9]' "$log" || { echo "no loom model ran"; return 1; }
 }
 
+# shuttle_models ITERATIONS: whole pools under shuttle, so many schedules of two kinds for each
+# test, which are counted as above.
+shuttle_models() {
+    local log=$target/ci-shuttle/models.log
+    mkdir -p "$target/ci-shuttle"
+    RUSTFLAGS="--cfg shuttle" SHUTTLE_ITERATIONS=$1 CARGO_TARGET_DIR=$target/ci-shuttle \
+        cargo test -p ecs-jobs --test shuttle -- --nocapture 2>&1 | tee "$log"
+    grep -qE '^test result: ok\. [1-9]' "$log" || { echo "no shuttle model ran"; return 1; }
+}
+
 run_step() {
     local step=$1 start=$SECONDS status=0
     printf '\n=== %s\n' "$step"

@@ -6,17 +6,22 @@
 //!
 //! Under `--cfg loom` the same names are those of `modelled`, because
 //! crossbeam-deque has no loom hooks: inside a model it would be invisible.
+//! Under `--cfg shuttle`, which knows no weak orders anyway, they are those of
+//! `locked`.
 
+#[cfg(shuttle)]
+mod locked;
 #[cfg(loom)]
 mod modelled;
 
+#[cfg(shuttle)]
+pub(crate) use self::locked::{Injector, Stealer, Worker};
 #[cfg(loom)]
 pub(crate) use self::modelled::{Injector, Stealer, Worker};
-
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 pub(crate) use self::real::{Injector, Stealer, Worker};
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 mod real {
     use crate::sync::spin_loop;
     use crossbeam_deque::Steal;

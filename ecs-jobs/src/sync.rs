@@ -1,11 +1,18 @@
 //! The one door to atomics, locks, thread-locals, threads and the clock.
 //!
 //! Normally these are the standard library's and `parking_lot`'s; under
-//! `--cfg loom` they are loom's, with the same interface, so that the models in
-//! `loom_models` run the very code that ships. No other file of the pool names
-//! `std::sync`, `std::thread` or `parking_lot`.
+//! `--cfg loom` they are loom's, and under `--cfg shuttle` shuttle's, with the
+//! same interface, so that the models in `loom_models` and `tests/shuttle.rs` run
+//! the very code that ships. No other file of the pool names `std::sync`,
+//! `std::thread` or `parking_lot`.
 
+#[cfg(shuttle)]
+mod under_shuttle;
+
+#[cfg(not(shuttle))]
 pub(crate) use self::chosen::*;
+#[cfg(shuttle)]
+pub(crate) use self::under_shuttle::*;
 use std::thread::available_parallelism;
 
 /// How many threads the machine runs at the same time, if it says.
@@ -26,7 +33,7 @@ pub(crate) fn spin_until(condition: impl Fn() -> bool) -> bool {
     })
 }
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, shuttle)))]
 mod chosen {
     pub(crate) use parking_lot::{Mutex, MutexGuard};
     pub(crate) use std::hint::spin_loop;

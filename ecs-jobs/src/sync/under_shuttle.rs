@@ -1,0 +1,75 @@
+//! The face over shuttle, which runs a whole pool on one thread of the machine
+//! and switches between its threads at random wherever one of these is used.
+//!
+//! Shuttle takes every atomic access for a sequentially consistent one: it finds
+//! deadlocks, lost jobs and wrong counts among many threads, and no missing
+//! fence. Those are loom's, in `loom_models`.
+
+pub(crate) use shuttle::hint::spin_loop;
+pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+pub(crate) use shuttle::sync::{Arc, MutexGuard};
+pub(crate) use shuttle::{thread, thread_local};
+
+/// Spinning only lengthens the schedules; the protocol must hold without.
+pub(crate) const SPIN_ROUNDS: u32 = 0;
+
+/// shuttle's mutex with `parking_lot`'s interface: it knows no poison.
+#[derive(Debug)]
+pub(crate) struct Mutex<T>(shuttle::sync::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(shuttle::sync::Mutex::new(value))
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(shuttle::sync::PoisonError::into_inner)
+    }
+}
+
+/// A condition variable that hands the guard through, as the other faces' do.
+#[derive(Debug)]
+pub(crate) struct Condvar(shuttle::sync::Condvar);
+
+impl Condvar {
+    pub(crate) fn new() -> Self {
+        Self(shuttle::sync::Condvar::new())
+    }
+
+    pub(crate) fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0.wait(guard).unwrap_or_else(shuttle::sync::PoisonError::into_inner)
+    }
+
+    pub(crate) fn notify_one(&self) {
+        self.0.notify_one();
+    }
+}
+
+/// As outside of models: shuttle does not watch cells.
+#[derive(Debug)]
+pub(crate) struct UnsafeCell<T>(std::cell::UnsafeCell<T>);
+
+impl<T> UnsafeCell<T> {
+    pub(crate) fn new(value: T) -> Self {
+        Self(std::cell::UnsafeCell::new(value))
+    }
+
+    pub(crate) fn with_mut<R>(&self, access: impl FnOnce(*mut T) -> R) -> R {
+        access(self.0.get())
+    }
+}
+
+/// A clock for which everything takes for ever, so that every loop is worth
+/// sharing.
+#[derive(Debug)]
+pub(crate) struct Stopwatch;
+
+impl Stopwatch {
+    pub(crate) fn start() -> Self {
+        Self
+    }
+
+    pub(crate) fn elapsed_ns(&self) -> u64 {
+        u64::MAX
+    }
+}

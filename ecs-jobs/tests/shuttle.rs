@@ -1,0 +1,234 @@
+//! Whole pools of five to eight threads under shuttle, which picks the schedules
+//! at random.
+//!
+//! ```text
+//! RUSTFLAGS="--cfg shuttle" cargo test -p ecs-jobs --release --test shuttle
+//! ```
+//!
+//! A deadlock, a lost job, a lost wake-up or a worker that does not end is a
+//! failure that shuttle reports with the schedule; `SHUTTLE_ITERATIONS` says how
+//! many schedules each test tries. Shuttle takes all atomics for sequentially
+//! consistent ones and the deques are queues behind locks, so missing fences are
+//! not found here: see `loom_models` in the source for those.
+#![cfg(shuttle)]
+
+use ecs_jobs::{Pool, Threads};
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::{Config, Runner, thread};
+use std::collections::HashSet;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+/// Tries a model with schedules that are random throughout, and with such that
+/// switch only a few times, at random places: these find what needs one thread
+/// to stand still for long.
+fn explore(name: &str, model: impl Fn() + Send + Sync + 'static) {
+    let wanted = std::env::var("SHUTTLE_ITERATIONS").ok().and_then(|count| count.parse().ok());
+    let wanted: usize = wanted.unwrap_or(300);
+    let model = Arc::new(model);
+    let start = Instant::now();
+    let by_chance = run(RandomScheduler::new(wanted), Arc::clone(&model));
+    let by_priority = run(PctScheduler::new(3, wanted), model);
+    // Not `println`, whose output the test harness keeps to itself.
+    let elapsed = start.elapsed();
+    let line = format!("shuttle: {name}: {by_chance} + {by_priority} schedules in {elapsed:?}\n");
+    std::io::stderr().write_all(line.as_bytes()).expect("stderr is open");
+    assert_eq!(by_chance + by_priority, 2 * wanted);
+}
+
+fn run(
+    scheduler: impl Scheduler + 'static,
+    model: Arc<impl Fn() + Send + Sync + 'static>,
+) -> usize {
+    let mut config = Config::new();
+    // Jobs nest, and the default is a quarter of this.
+    config.stack_size = 0x4_0000;
+    config.silence_warnings = true;
+    Runner::new(scheduler, config).run(move || model())
+}
+
+fn pool(worker_count: usize) -> Pool {
+    Pool::new(Threads::Own(worker_count)).expect("shuttle grants any thread")
+}
+
+/// Counts without a place to switch: it belongs to the test, not to the model.
+#[derive(Clone, Default)]
+struct Count(Arc<AtomicUsize>);
+
+impl Count {
+    fn add_one(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A model that shuttle cannot see into has one schedule, and passes.
+#[test]
+fn jobs_run_on_different_threads_in_different_schedules() {
+    let seen = Arc::new(Mutex::new(HashSet::new()));
+    let traces = Arc::clone(&seen);
+    explore("who runs what on 5 threads", move || {
+        let trace = Mutex::new(Vec::new());
+        pool(4).scope(|scope| {
+            for job in 0..3 {
+                let trace = &trace;
+                scope.spawn(move |_| {
+                    trace.lock().unwrap().push((job, thread::current().id()));
+                });
+            }
+        });
+        traces.lock().unwrap().insert(trace.into_inner().unwrap());
+    });
+    let count = seen.lock().unwrap().len();
+    assert!(count > 10, "{count} traces");
+}
+
+#[test]
+fn every_job_of_a_scope_runs_once() {
+    explore("scope on 5 threads", || {
+        let count = Count::default();
+        let pool = pool(4);
+        for round in 1..=2 {
+            pool.scope(|scope| (0..6).for_each(|_| scope.spawn(|_| count.add_one())));
+            assert_eq!(count.get(), 6 * round);
+        }
+    });
+}
+
+#[test]
+fn jobs_that_spawn_jobs_all_run_before_the_scope_ends() {
+    explore("growing scope on 6 threads", || {
+        let count = Count::default();
+        let pool = pool(5);
+        pool.scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|scope| {
+                    scope.spawn(|_| count.add_one());
+                    scope.spawn(|scope| scope.spawn(|_| count.add_one()));
+                });
+            }
+        });
+        assert_eq!(count.get(), 6);
+    });
+}
+
+fn fib(pool: &Pool, n: usize) -> usize {
+    if n < 2 {
+        return n;
+    }
+    let (left, right) = pool.join(|| fib(pool, n - 1), || fib(pool, n - 2));
+    left + right
+}
+
+#[test]
+fn joins_that_nest_give_the_sequential_result() {
+    explore("joins on 7 threads", || assert_eq!(fib(&pool(6), 7), 13));
+}
+
+#[test]
+fn loops_inside_loops_visit_each_index_once() {
+    explore("nested loops on 5 threads", || {
+        let visits: Vec<Count> = (0..12).map(|_| Count::default()).collect();
+        let pool = pool(4);
+        pool.for_each_index(4, |outer| {
+            pool.for_each_index(3, |inner| visits[outer * 3 + inner].add_one());
+        });
+        assert!(visits.iter().all(|visits| visits.get() == 1));
+    });
+}
+
+#[test]
+fn threads_from_outside_share_a_pool() {
+    explore("4 callers and 4 workers", || {
+        let pool = Arc::new(pool(4));
+        let count = Count::default();
+        let callers: Vec<_> = (0..3)
+            .map(|caller| {
+                let (pool, count) = (Arc::clone(&pool), count.clone());
+                thread::spawn(move || match caller {
+                    0 => pool.scope(|scope| (0..3).for_each(|_| scope.spawn(|_| count.add_one()))),
+                    1 => pool.for_each_index(3, |_| count.add_one()),
+                    _ => _ = pool.join(|| count.add_one(), || fib(&pool, 4)),
+                })
+            })
+            .collect();
+        assert_eq!(fib(&pool, 5), 5);
+        callers.into_iter().for_each(|caller| caller.join().expect("callers end well"));
+        assert_eq!(count.get(), 7);
+    });
+}
+
+#[test]
+fn a_pool_ends_whatever_its_workers_are_about_to_do() {
+    explore("shutdown of 7 workers", || {
+        drop(pool(7));
+        let count = Count::default();
+        let pool = pool(7);
+        pool.scope(|scope| (0..2).for_each(|_| scope.spawn(|_| count.add_one())));
+        drop(pool);
+        assert_eq!(count.get(), 2);
+    });
+}
+
+#[test]
+fn a_panic_comes_out_once_and_the_pool_goes_on() {
+    explore("panics on 5 threads", || {
+        let pool = pool(4);
+        let count = Count::default();
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            pool.scope(|scope| {
+                for job in 0..5 {
+                    let count = &count;
+                    scope.spawn(move |_| {
+                        if job == 2 {
+                            // Not `panic!`, whose hook would end the model.
+                            resume_unwind(Box::new("a job panics"));
+                        }
+                        count.add_one();
+                    });
+                }
+            });
+        }));
+        assert!(outcome.is_err());
+        assert!(count.get() <= 4);
+        let joined = catch_unwind(AssertUnwindSafe(|| {
+            pool.join(|| fib(&pool, 3), || resume_unwind(Box::new("a half panics")))
+        }));
+        assert!(joined.is_err());
+        assert_eq!(fib(&pool, 5), 5);
+    });
+}
+
+/// Every kind of call within every other, drawn from a number.
+fn mixed(pool: &Pool, depth: usize, seed: usize, count: &Count) {
+    if depth == 0 {
+        return count.add_one();
+    }
+    let deeper = |branch| mixed(pool, depth - 1, seed / 3 + branch, count);
+    match seed % 3 {
+        0 => pool.scope(|scope| {
+            scope.spawn(|_| deeper(0));
+            scope.spawn(|_| deeper(1));
+        }),
+        1 => pool.for_each_index(2, deeper),
+        _ => _ = pool.join(|| deeper(0), || deeper(1)),
+    }
+}
+
+#[test]
+fn calls_of_all_kinds_inside_each_other_run_every_leaf() {
+    explore("mixed calls on 6 threads", || {
+        let pool = pool(5);
+        for seed in [0, 5, 7, 16] {
+            let count = Count::default();
+            mixed(&pool, 3, seed, &count);
+            assert_eq!(count.get(), 8);
+        }
+    });
+}
