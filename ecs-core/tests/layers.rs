@@ -44,6 +44,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["erased"],
             &["descriptor"],
             &["shared"],
+            &["outer"],
             &["registry"],
             &["set"],
             &["tags"],
@@ -135,7 +136,10 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["bulk"],
         ],
     ),
-    ("snapshot", &[&["format"], &["image"], &["save"], &["load"]]),
+    (
+        "snapshot",
+        &[&["format"], &["image"], &["table"], &["names"], &["interned"], &["save"], &["load"]],
+    ),
 ];
 
 fn place(list: &[&[&str]], name: &str) -> Option<usize> {

@@ -406,3 +406,23 @@ fn random_programs_agree_with_a_model() {
         }
     }
 }
+
+#[test]
+fn archetypes_that_are_collected_give_up_their_shared_values() {
+    #[derive(SharedComponent, PartialEq, Eq, Hash)]
+    struct Text(String);
+    let mut world = World::new();
+    let plan = |world: &mut World| world.query::<(Entity, Shared<Text>)>().count();
+    for round in 0..4 {
+        for i in 0..20 {
+            let entity = world.spawn(Awake);
+            world.set_shared(entity, Text(format!("{round} {i}"))).expect("alive");
+        }
+        assert_eq!(plan(&mut world), 20);
+        world.clear();
+        assert!(world.collect_archetypes() >= 20);
+        assert_eq!(world.release_unused_shared(), 20, "their ids are used again");
+        world.check().expect("in order");
+        assert_eq!(plan(&mut world), 0);
+    }
+}

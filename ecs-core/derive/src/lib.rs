@@ -16,31 +16,60 @@ pub fn derive_component(input: TokenStream) -> TokenStream {
 }
 
 /// Implements `ecs_core::SharedComponent`.
-#[proc_macro_derive(SharedComponent)]
+#[proc_macro_derive(SharedComponent, attributes(component))]
 pub fn derive_shared_component(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    bodiless(&input, "SharedComponent").into()
+    let options = &["name", "serde"];
+    expand_outer(&input, "SharedComponent", options)
+        .unwrap_or_else(Error::into_compile_error)
+        .into()
 }
 
 /// Implements `ecs_core::ChunkComponent`.
-#[proc_macro_derive(ChunkComponent)]
+#[proc_macro_derive(ChunkComponent, attributes(component))]
 pub fn derive_chunk_component(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    bodiless(&input, "ChunkComponent").into()
+    let options = &["name", "serde", "transient"];
+    expand_outer(&input, "ChunkComponent", options).unwrap_or_else(Error::into_compile_error).into()
 }
 
-/// Implements a trait of `ecs_core` that asks for nothing but its bounds.
-fn bodiless(input: &DeriveInput, of: &str) -> Tokens {
-    let (name, of) = (&input.ident, Ident::new(of, Span::call_site()));
+/// Implements the trait of a component whose values lie outside the rows.
+fn expand_outer(input: &DeriveInput, of: &str, allowed: &[&str]) -> Result<Tokens> {
+    let options = Options::read(input, allowed)?;
+    let codec = codec(input, &options);
+    let name = name_fn(&options);
+    let (ident, of) = (&input.ident, Ident::new(of, Span::call_site()));
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
-    quote! {
+    Ok(quote! {
         #[automatically_derived]
-        impl #impl_generics ::ecs_core::#of for #name #type_generics #where_clause {}
-    }
+        impl #impl_generics ::ecs_core::#of for #ident #type_generics #where_clause {
+            #codec
+            #name
+        }
+    })
 }
+
+/// Writes the name that the options give, if they do.
+fn name_fn(options: &Options) -> Tokens {
+    let name = options.name.iter();
+    quote! { #( fn name() -> &'static str { #name } )* }
+}
+
+/// What may stand in `#[component(...)]` on a component whose values lie in rows.
+const ROW_OPTIONS: &[&str] = &[
+    "enableable",
+    "tracked",
+    "unique",
+    "cleanup",
+    "hides",
+    "name",
+    "buffer",
+    "serde",
+    "transient",
+];
 
 fn expand(input: &DeriveInput) -> Result<Tokens> {
-    let options = Options::read(input)?;
+    let options = Options::read(input, ROW_OPTIONS)?;
     let map_entities = map_entities(&input.data)?;
     let ident = &input.ident;
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
@@ -64,9 +93,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
         let constant = Ident::new(constant, Span::call_site());
         quote! { const #constant: bool = true; }
     });
-    let name = options.name.iter().map(|name| {
-        quote! { fn name() -> &'static str { #name } }
-    });
+    let name = name_fn(&options);
     Ok(quote! {
         #[automatically_derived]
         impl #impl_generics ::ecs_core::#implemented for #ident #type_generics #where_clause {
@@ -77,7 +104,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
             #probed
             #map_entities
             #codec
-            #(#name)*
+            #name
         }
     })
 }
@@ -148,12 +175,17 @@ enum Saving {
 }
 
 impl Options {
-    fn read(input: &DeriveInput) -> Result<Self> {
+    /// Reads the options on the type, of which only some are allowed.
+    fn read(input: &DeriveInput, allowed: &[&str]) -> Result<Self> {
         let mut options = Self::default();
         for attribute in
             input.attrs.iter().filter(|attribute| attribute.path().is_ident("component"))
         {
             attribute.parse_nested_meta(|meta| {
+                if !allowed.iter().any(|option| meta.path.is_ident(option)) {
+                    let allowed = allowed.join(", ");
+                    return Err(meta.error(format!("the options on this type are: {allowed}")));
+                }
                 if meta.path.is_ident("enableable") {
                     options.enableable = true;
                 } else if meta.path.is_ident("tracked") {
@@ -168,17 +200,12 @@ impl Options {
                     options.name = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("buffer") {
                     options.buffer = Some(element_count(meta.value()?.parse()?)?);
-                } else if meta.path.is_ident("serde") || meta.path.is_ident("transient") {
+                } else {
                     let serde = meta.path.is_ident("serde");
                     let saving = if serde { Saving::Serde } else { Saving::Transient };
                     if options.saving.replace(saving).is_some() {
                         return Err(meta.error("serde and transient exclude each other"));
                     }
-                } else {
-                    return Err(meta.error(
-                        "the options on a component type are: enableable, tracked, unique, cleanup, hides, \
-                         name, buffer, serde, transient",
-                    ));
                 }
                 Ok(())
             })?;

@@ -5,6 +5,7 @@ mod codec;
 mod descriptor;
 mod duties;
 mod erased;
+mod outer;
 mod registry;
 mod set;
 mod shared;
@@ -21,11 +22,11 @@ pub use codec::{Codec, CodecError, ReadFn, WriteFn};
 pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn};
 pub(crate) use duties::Duties;
 pub(crate) use erased::{CloneFn as CloneErasedFn, ErasedFns, MapFn as MapErasedFn};
-pub(crate) use registry::Kind;
+pub(crate) use outer::{ChunkDefault, OuterCodec, OwnedAny, SharedValue};
 pub use registry::{ComponentInfo, IdSource, Registry};
+pub(crate) use registry::{Kind, LoadSharedFn};
 pub use set::ComponentSet;
 pub use shared::{ChunkComponent, SharedComponent};
-pub(crate) use shared::{ChunkDefault, OwnedAny, SharedValue};
 pub use tags::{Despawned, Prefab};
 
 /// Data that entities can have: any type that may be shared and sent between threads.

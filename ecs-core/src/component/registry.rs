@@ -6,11 +6,17 @@ use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::any::TypeId;
 
-use super::shared::{ChunkComponent, ChunkDefault, SharedAny, SharedComponent, SharedValue};
-use super::{Component, ComponentDescriptor, ComponentId, Duties, ErasedFns};
+use super::outer::{ChunkDefault, SharedAny, SharedValue};
+use super::shared::{ChunkComponent, SharedComponent};
+use super::{
+    CodecError, Component, ComponentDescriptor, ComponentId, Duties, ErasedFns, OuterCodec,
+};
 use crate::error::{RegisterError, UnknownComponent};
 use crate::hash::{BuildFibonacci, TypeMap};
 use crate::name::Name;
+
+pub(crate) use outer::LoadSharedFn;
+use outer::SharedType;
 
 /// What stands behind a component id.
 #[derive(Clone, Debug)]
@@ -86,11 +92,6 @@ impl ComponentInfo {
         }
     }
 
-    /// Whether it stands for a value outside the rows rather than for one in them.
-    pub(crate) const fn is_marker(&self) -> bool {
-        matches!(self.kind, Kind::Shared(_) | Kind::Chunk(_) | Kind::Vacant)
-    }
-
     /// The type of which this is one shared value, if it is one.
     pub(crate) const fn shared_type(&self) -> Option<TypeId> {
         match &self.kind {
@@ -139,9 +140,7 @@ pub struct Registry {
     ids: TypeMap<ComponentId>,
     /// The first of each name: two types may call themselves the same.
     names: hashbrown::HashMap<Name, ComponentId, BuildFibonacci>,
-    /// Of each shared component, its values by their hash, which is kept: no user code runs while
-    /// a table is being rebuilt.
-    shared: TypeMap<hashbrown::HashTable<(u64, ComponentId)>>,
+    shared: TypeMap<SharedType>,
     /// The markers of chunk components.
     chunk_ids: TypeMap<ComponentId>,
     /// The ids of shared values that were given up.
@@ -255,7 +254,7 @@ impl Registry {
         if count(|kind| matches!(kind, Kind::Type(_))) != self.ids.len() {
             return Err(("I-9", "a type leads nowhere"));
         }
-        let listed = self.shared.values().map(hashbrown::HashTable::len).sum::<usize>();
+        let listed = self.shared.values().map(SharedType::len).sum::<usize>();
         if count(|kind| matches!(kind, Kind::Shared(_))) != listed {
             return Err(("I-17", "a shared value is not listed, or listed twice"));
         }

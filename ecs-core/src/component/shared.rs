@@ -1,9 +1,10 @@
-//! Values that rows do not have for themselves: shared by all rows of an archetype, or of a chunk.
+//! The types of values that rows do not have for themselves: shared by all rows of an archetype, or
+//! of a chunk.
 
-use alloc::boxed::Box;
-use alloc::sync::Arc;
-use core::any::{Any, TypeId, type_name};
+use core::any::type_name;
 use core::hash::Hash;
+
+use super::Codec;
 
 /// A value that many entities have in common, such as a material or a level: entities with equal
 /// values lie together, in chunks of their own.
@@ -15,6 +16,10 @@ use core::hash::Hash;
 ///
 /// Derive it, or implement it without a body. A value cannot be changed while it is shared: what
 /// its `Eq` and `Hash` say must not change either.
+///
+/// The derive has a value that is plain data, or has no fields, saved in snapshots. The options are
+/// `#[component(name = "...")]` and `#[component(serde)]`, which mean what they mean for a
+/// [`Component`](crate::Component).
 ///
 /// ```
 /// use ecs_core::prelude::*;
@@ -32,7 +37,10 @@ use core::hash::Hash;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait SharedComponent: Eq + Hash + Send + Sync + Sized + 'static {
-    /// The name in messages and in the state hash.
+    /// How to save values in a snapshot.
+    const CODEC: Codec<Self> = Codec::UNSAVED;
+
+    /// The name in messages, in the state hash and in snapshots.
     #[must_use]
     fn name() -> &'static str {
         type_name::<Self>()
@@ -46,7 +54,9 @@ pub trait SharedComponent: Eq + Hash + Send + Sync + Sized + 'static {
 /// default, and a chunk that empties drops its value. Rows come and go without the value noticing:
 /// work it out again where that matters ([`World::update_chunk_values`](crate::World::update_chunk_values)).
 ///
-/// Derive it, or implement it without a body.
+/// Derive it, or implement it without a body. The derive has a value that is plain data, or has no
+/// fields, saved in snapshots. The options are `#[component(name = "...")]`, `#[component(serde)]`
+/// and `#[component(transient)]`, which mean what they mean for a [`Component`](crate::Component).
 ///
 /// ```
 /// use ecs_core::prelude::*;
@@ -73,31 +83,12 @@ pub trait SharedComponent: Eq + Hash + Send + Sync + Sized + 'static {
 /// # Ok::<(), ecs_core::NoSuchEntity>(())
 /// ```
 pub trait ChunkComponent: Default + Send + Sync + Sized + 'static {
-    /// The name in messages and in the state hash.
+    /// How to save values in a snapshot.
+    const CODEC: Codec<Self> = Codec::UNSAVED;
+
+    /// The name in messages, in the state hash and in snapshots.
     #[must_use]
     fn name() -> &'static str {
         type_name::<Self>()
     }
-}
-
-/// A value of some type, kept in one place and referred to from several.
-pub(crate) type SharedAny = Arc<dyn Any + Send + Sync>;
-
-/// A value of some type that one chunk owns.
-pub(crate) type OwnedAny = Box<dyn Any + Send + Sync>;
-
-/// One value of a shared component.
-#[derive(Clone, Debug)]
-pub(crate) struct SharedValue {
-    pub(crate) of: TypeId,
-    pub(crate) value: SharedAny,
-    /// What its `Hash` said when it came.
-    pub(crate) hash: u64,
-}
-
-/// The type of a chunk component, and the value that a chunk has to which none was set.
-#[derive(Clone, Debug)]
-pub(crate) struct ChunkDefault {
-    pub(crate) of: TypeId,
-    pub(crate) value: SharedAny,
 }

@@ -18,8 +18,7 @@ use core::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SnapshotError {
-    /// There are values of a component that has no way to be saved, or an archetype has a shared or
-    /// a chunk component: these have none.
+    /// There are values of a component that has no way to be saved.
     NotSerializable {
         /// The name of the component.
         component: String,

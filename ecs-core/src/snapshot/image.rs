@@ -4,12 +4,13 @@ use alloc::vec::Vec;
 use core::ops::Range;
 
 use super::format::{
-    CUSTOM, ENABLEABLE, PLAIN, Reader, TRACKED, UNSAVED, contradiction, numbers_u32, numbers_u64,
+    CHUNK, CUSTOM, ENABLEABLE, PLAIN, Place, Reader, SHARED, TRACKED, UNSAVED, contradiction,
+    numbers_u32, numbers_u64,
 };
 use crate::entities::Entities;
 use crate::entity::Entity;
 use crate::error::MalformedSnapshot;
-use crate::storage::Place;
+use crate::storage;
 
 /// No world comes to this version. One that did would not have enough of them left to go on with.
 const VERSION_END: u64 = 1 << 62;
@@ -20,14 +21,31 @@ pub(super) struct Image<'a> {
     pub(super) version: u64,
     generations: &'a [u8],
     free: &'a [u8],
-    /// By name.
-    pub(super) components: Vec<ComponentImage<'a>>,
+    pub(super) table: TableImage<'a>,
     pub(super) archetypes: Vec<ArchetypeImage<'a>>,
+}
+
+/// What archetypes have. They name it by number: the components first, the shared values then.
+#[derive(Debug)]
+pub(super) struct TableImage<'a> {
+    /// By name and place.
+    pub(super) components: Vec<ComponentImage<'a>>,
+    /// By component.
+    pub(super) shared: Vec<SharedImage<'a>>,
+}
+
+/// One value of a shared component.
+#[derive(Debug)]
+pub(super) struct SharedImage<'a> {
+    /// Where the list of components has its type.
+    pub(super) component: usize,
+    pub(super) value: &'a [u8],
 }
 
 #[derive(Debug)]
 pub(super) struct ComponentImage<'a> {
     pub(super) name: &'a str,
+    pub(super) place: Place,
     pub(super) kind: u8,
     pub(super) enableable: bool,
     pub(super) tracked: bool,
@@ -36,7 +54,7 @@ pub(super) struct ComponentImage<'a> {
 
 #[derive(Debug)]
 pub(super) struct ArchetypeImage<'a> {
-    /// Indexes into the list of components, in increasing order.
+    /// Numbers in the table, in increasing order.
     pub(super) components: Vec<usize>,
     pub(super) chunks: Vec<ChunkImage<'a>>,
     /// All columns of the first chunk, then those of the next.
@@ -57,12 +75,15 @@ pub(super) struct ColumnImage<'a> {
     pub(super) bits: &'a [u8],
     /// Of a tracked component: when each row was changed, then when it was added.
     row_versions: &'a [u8],
+    /// Those of the rows.
     pub(super) values: &'a [u8],
+    /// That of the chunk, of a chunk component, if one was set.
+    pub(super) chunk_value: Option<&'a [u8]>,
 }
 
 impl<'a> Image<'a> {
     /// Takes the body of a snapshot apart, and verifies all that can be verified without a world.
-    pub(super) fn parse(body: &'a [u8]) -> Result<Self, MalformedSnapshot> {
+    pub(super) fn parse(body: &'a [u8], format: u32) -> Result<Self, MalformedSnapshot> {
         let mut reader = Reader(body);
         let version = reader.u64()?;
         if version >= VERSION_END {
@@ -72,15 +93,15 @@ impl<'a> Image<'a> {
         let generations = reader.records(count, 4)?;
         let count = reader.count()?;
         let free = reader.records(count, 4)?;
-        let components = components(&mut reader)?;
+        let table = TableImage::parse(&mut reader, format)?;
         let mut archetypes = Vec::new();
         for _ in 0..reader.count()? {
-            archetypes.push(archetype(&mut reader, &components, version)?);
+            archetypes.push(archetype(&mut reader, &table, version)?);
         }
         if !reader.0.is_empty() {
             return Err(MalformedSnapshot::WrongLength);
         }
-        let image = Self { version, generations, free, components, archetypes };
+        let image = Self { version, generations, free, table, archetypes };
         image.check_archetypes()?;
         Ok(image)
     }
@@ -91,8 +112,11 @@ impl<'a> Image<'a> {
         if sets.first().is_none_or(|set| !set.is_empty()) {
             return Err(contradiction("the first archetype is not the one without components"));
         }
-        let mut is_used = Vec::from_iter(self.components.iter().map(|_| false));
-        sets.iter().copied().flatten().for_each(|&component| is_used[component] = true);
+        let TableImage { components, shared } = &self.table;
+        let mut is_used = alloc::vec![false; components.len() + shared.len()];
+        sets.iter().copied().flatten().for_each(|&number| is_used[number] = true);
+        // The values of a type stand for it.
+        shared.iter().for_each(|value| is_used[value.component] = true);
         if is_used.contains(&false) {
             return Err(contradiction("no archetype has a component that is listed"));
         }
@@ -115,7 +139,7 @@ impl<'a> Image<'a> {
         let chunks = self.archetypes.iter().flat_map(|archetype| &archetype.chunks);
         for entity in chunks.flat_map(ChunkImage::entities) {
             // Anywhere: the table is thrown away.
-            move_in(&mut entities, entity, Place::from_bits(0))?;
+            move_in(&mut entities, entity, storage::Place::from_bits(0))?;
         }
         check_complete(&entities)
     }
@@ -125,7 +149,7 @@ impl<'a> Image<'a> {
 pub(super) fn move_in(
     entities: &mut Entities,
     entity: Option<Entity>,
-    place: Place,
+    place: storage::Place,
 ) -> Result<(), MalformedSnapshot> {
     match entity {
         Some(entity) if entities.move_in(entity, place) => Ok(()),
@@ -161,38 +185,101 @@ impl ChunkImage<'_> {
     }
 }
 
+impl<'a> TableImage<'a> {
+    fn parse(reader: &mut Reader<'a>, format: u32) -> Result<Self, MalformedSnapshot> {
+        let components = components(reader)?;
+        let mut shared: Vec<SharedImage<'a>> = Vec::new();
+        // The first format has none, and no place for them.
+        let count = if format == 1 { 0 } else { reader.count()? };
+        for _ in 0..count {
+            let (component, len) = (reader.count()?, reader.long_count()?);
+            let value = reader.bytes(len)?;
+            let of = components.get(component).filter(|of| of.place == Place::Archetypes);
+            if !of.is_some_and(|of| of.fits(1, len)) {
+                return Err(contradiction("a shared value is of no type that there is"));
+            }
+            if shared.last().is_some_and(|last| last.component > component) {
+                return Err(contradiction("the shared values are not in the order of their types"));
+            }
+            shared.push(SharedImage { component, value });
+        }
+        if format == 1 && components.iter().any(|component| component.place != Place::Rows) {
+            return Err(contradiction("a component of a kind that there was not yet"));
+        }
+        Ok(Self { components, shared })
+    }
+
+    /// The name of the component that an archetype has under this number.
+    pub(super) fn name(&self, number: usize) -> &'a str {
+        self.component(number).map_or("", |component| self.components[component].name)
+    }
+
+    /// The component that an archetype has under this number: for a shared value, its type.
+    fn component(&self, number: usize) -> Option<usize> {
+        match number.checked_sub(self.components.len()) {
+            None => (self.components[number].place != Place::Archetypes).then_some(number),
+            Some(value) => Some(self.shared.get(value)?.component),
+        }
+    }
+}
+
+impl ComponentImage<'_> {
+    /// Whether so many bytes can be so many values.
+    fn fits(&self, count: usize, bytes: usize) -> bool {
+        match self.kind {
+            PLAIN => self.size.checked_mul(count as u64) == Some(bytes as u64),
+            CUSTOM => true,
+            _ => false,
+        }
+    }
+}
+
 fn components<'a>(reader: &mut Reader<'a>) -> Result<Vec<ComponentImage<'a>>, MalformedSnapshot> {
     let mut components: Vec<ComponentImage<'a>> = Vec::new();
     for _ in 0..reader.count()? {
         let len = reader.count()?;
         let name = core::str::from_utf8(reader.bytes(len)?)
             .map_err(|_| contradiction("the name of a component is not text"))?;
-        if components.last().is_some_and(|last| last.name >= name) {
-            return Err(contradiction("the components are not in the order of their names"));
-        }
         let (kind, flags, size) = (reader.u8()?, reader.u8()?, reader.u64()?);
-        if !matches!(kind, UNSAVED | PLAIN | CUSTOM) || flags > ENABLEABLE | TRACKED {
+        let (enableable, tracked) = (flags & ENABLEABLE != 0, flags & TRACKED != 0);
+        let place = match flags {
+            0..=3 => Place::Rows,
+            SHARED => Place::Archetypes,
+            CHUNK => Place::Chunks,
+            _ => return Err(contradiction("a component of a kind that there is not")),
+        };
+        if !matches!(kind, UNSAVED | PLAIN | CUSTOM) {
             return Err(contradiction("a component of a kind that there is not"));
         }
-        let (enableable, tracked) = (flags & ENABLEABLE != 0, flags & TRACKED != 0);
-        components.push(ComponentImage { name, kind, enableable, tracked, size });
+        if components.last().is_some_and(|last| (last.name, last.place) >= (name, place)) {
+            return Err(contradiction("the components are not in the order of their names"));
+        }
+        components.push(ComponentImage { name, place, kind, enableable, tracked, size });
     }
     Ok(components)
 }
 
 fn archetype<'a>(
     reader: &mut Reader<'a>,
-    all: &[ComponentImage<'a>],
+    table: &TableImage<'a>,
     version: u64,
 ) -> Result<ArchetypeImage<'a>, MalformedSnapshot> {
     let count = reader.count()?;
     let mut components = Vec::new();
-    for index in numbers_u32(reader.records(count, 4)?) {
-        let index = index as usize;
-        if index >= all.len() || components.last().is_some_and(|&last| last >= index) {
+    // Of each number, which component it stands for. Numbers of one type's values are neighbours.
+    let mut types = Vec::new();
+    for number in numbers_u32(reader.records(count, 4)?) {
+        let number = number as usize;
+        let component = table.component(number);
+        let component = component.ok_or(contradiction("an archetype has what is not listed"))?;
+        if components.last().is_some_and(|&last| last >= number) {
             return Err(contradiction("the components of an archetype are not a set"));
         }
-        components.push(index);
+        if types.last() == Some(&component) {
+            return Err(contradiction("an archetype has two shared values of one type"));
+        }
+        components.push(number);
+        types.push(component);
     }
     let mut archetype = ArchetypeImage { components, chunks: Vec::new(), columns: Vec::new() };
     for _ in 0..reader.count()? {
@@ -201,8 +288,9 @@ fn archetype<'a>(
             return Err(contradiction("a chunk without rows"));
         }
         archetype.chunks.push(ChunkImage { len, entities: reader.records(len, 8)? });
-        for &component in &archetype.components {
-            archetype.columns.push(column(reader, &all[component], len, version)?);
+        for &component in &types {
+            let component = &table.components[component];
+            archetype.columns.push(column(reader, component, len, version)?);
         }
     }
     Ok(archetype)
@@ -227,15 +315,21 @@ fn column<'a>(
     if numbers_u64(row_versions).any(|row| row == 0 || row > version) {
         return Err(contradiction("a row was written before the world began, or in the future"));
     }
+    let mut column =
+        ColumnImage { changed, added, bits, row_versions, values: &[], chunk_value: None };
+    let count = match component.place {
+        Place::Rows => rows,
+        Place::Chunks if reader.flag()? => 1,
+        Place::Chunks | Place::Archetypes => return Ok(column),
+    };
     let len = reader.long_count()?;
     let values = reader.bytes(len)?;
-    let fits = match component.kind {
-        PLAIN => component.size.checked_mul(rows as u64) == Some(len as u64),
-        CUSTOM => true,
-        _ => false,
-    };
-    if !fits {
-        return Err(contradiction("a column is not as long as its rows"));
+    if !component.fits(count, len) {
+        return Err(contradiction("there are more or fewer values than there should be"));
     }
-    Ok(ColumnImage { changed, added, bits, row_versions, values })
+    match component.place {
+        Place::Rows => column.values = values,
+        _ => column.chunk_value = Some(values),
+    }
+    Ok(column)
 }

@@ -5,12 +5,14 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 use core::ops::Range;
 
-use super::format::{CUSTOM, PLAIN, UNSAVED, contradiction};
+use super::format::contradiction;
 use super::image::{
-    ArchetypeImage, ChunkImage, ColumnImage, ComponentImage, Image, check_complete, move_in,
+    ArchetypeImage, ChunkImage, ColumnImage, Image, TableImage, check_complete, move_in,
 };
+use super::interned::Interned;
+use super::names::Known;
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column};
-use crate::component::{CodecKind, ComponentId, ComponentInfo, ComponentSet, Registry};
+use crate::component::{ChunkDefault, CodecError, ComponentId, ComponentSet, Kind, Registry};
 use crate::entities::Entities;
 use crate::entity::Entity;
 use crate::error::{MalformedSnapshot, RestoreError};
@@ -22,11 +24,14 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreEr
     if world.entities.has_reserved() {
         return Err(RestoreError::InPlayback);
     }
-    let ids = resolve(image, &world.registry)?;
+    let found = Known::of(&world.registry).find_all(&image.table)?;
     let entities = image.vacant()?;
+    let mut interned = Interned::new(world);
+    let ids = interned.intern(&image.table, &found)?;
+    let world = interned.world();
     let mut building = Building {
         registry: &world.registry,
-        components: &image.components,
+        table: &image.table,
         ids,
         archetypes: Archetypes::new(&world.registry),
         entities,
@@ -39,7 +44,8 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreEr
         Ok(()) => {
             let Building { archetypes, entities, pool, .. } = building;
             let version = image.version;
-            world.replace_contents(Contents { archetypes, entities, pool, version });
+            let contents = Contents { archetypes, entities, pool, version };
+            interned.keep().replace_contents(contents);
             Ok(())
         }
         Err(error) => {
@@ -51,51 +57,11 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreEr
     }
 }
 
-/// The world's ids of the components in the image.
-fn resolve(image: &Image<'_>, registry: &Registry) -> Result<Vec<ComponentId>, RestoreError> {
-    let mut known: Vec<&ComponentInfo> =
-        registry.infos().iter().filter(|info| !info.is_marker()).collect();
-    known.sort_by(|a, b| a.name().as_str().cmp(b.name()));
-    image.components.iter().map(|component| resolve_one(component, &known)).collect()
-}
-
-fn resolve_one(
-    component: &ComponentImage<'_>,
-    known: &[&ComponentInfo],
-) -> Result<ComponentId, RestoreError> {
-    let name = || component.name.to_string();
-    let start = known.partition_point(|info| info.name().as_str() < component.name);
-    let mut named = known[start..].iter().filter(|info| info.name() == component.name);
-    let info = named.next().ok_or_else(|| RestoreError::UnknownComponent { component: name() })?;
-    if named.next().is_some() {
-        return Err(RestoreError::AmbiguousName { component: name() });
-    }
-    let different = |what| Err(RestoreError::DifferentComponent { component: name(), what });
-    let kind = match info.erased.codec.kind {
-        CodecKind::Unsaved => UNSAVED,
-        CodecKind::Plain => PLAIN,
-        CodecKind::Custom => CUSTOM,
-    };
-    if component.kind != kind {
-        return different("way of saving it");
-    }
-    if kind == PLAIN && component.size != info.layout().size() as u64 {
-        return different("size");
-    }
-    if component.enableable != info.is_enableable() {
-        return different("answer to whether it is enableable");
-    }
-    if component.tracked != info.tracked {
-        return different("answer to whether it is tracked");
-    }
-    Ok(info.id())
-}
-
 /// A world's contents on their way from an image. Drops what has been loaded if it comes to nothing.
 struct Building<'a> {
     registry: &'a Registry,
-    components: &'a [ComponentImage<'a>],
-    /// The world's ids of these components.
+    table: &'a TableImage<'a>,
+    /// The world's ids of what is in the table.
     ids: Vec<ComponentId>,
     archetypes: Archetypes,
     entities: Entities,
@@ -117,9 +83,10 @@ impl Building<'_> {
             let columns: Vec<ColumnImage<'_>> = order.iter().map(|&at| columns[at]).collect();
             let loaded = self.load_chunk(archetype, chunk, &columns);
             loaded.map_err(|failure| match failure {
-                Failure::Value(column) => RestoreError::InvalidValue {
-                    component: self.components[image.components[order[column]]].name.to_string(),
-                },
+                Failure::Value(column) => {
+                    let number = image.components[order[column]];
+                    RestoreError::InvalidValue { component: self.table.name(number).to_string() }
+                }
                 Failure::Handle(error) => error.into(),
             })?;
         }
@@ -147,6 +114,11 @@ impl Building<'_> {
             for (index, column) in columns.iter().enumerate() {
                 let before = if first.row == 0 { 0 } else { before[index] };
                 load_marks(archetype, index, column, before, first, loaded..loaded + count);
+                // A chunk has what the chunk had from which its first row comes.
+                if let Some(value) = column.chunk_value.filter(|_| first.row == 0) {
+                    let loaded = load_chunk_value(archetype, index, value, first.chunk);
+                    loaded.map_err(|_| Failure::Value(index))?;
+                }
             }
             for (row, &entity) in rest[..count].iter().enumerate() {
                 let address = RowAddress { chunk: first.chunk, row: first.row + row };
@@ -193,6 +165,25 @@ fn load_marks(
             chunks.set_row_versions(slot, RowAddress { row, ..first }, changed, added);
         }
     }
+}
+
+/// Sets the value of a chunk. Its rows are there already: whatever panics drops all.
+fn load_chunk_value(
+    archetype: &mut Archetype,
+    column: usize,
+    mut source: &[u8],
+    chunk: usize,
+) -> Result<(), CodecError> {
+    let Kind::Chunk(ChunkDefault { of, codec, .. }) = &archetype.columns[column].info.kind else {
+        return Err(CodecError);
+    };
+    let value = (codec.read)(&mut source)?;
+    if !source.is_empty() {
+        return Err(CodecError);
+    }
+    let slot = archetype.chunks.outer().chunk_slot(*of).ok_or(CodecError)?;
+    archetype.chunks.outer_mut().chunk_values_mut(slot)[chunk] = Some(value);
+    Ok(())
 }
 
 enum Failure {

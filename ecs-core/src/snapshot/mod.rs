@@ -2,8 +2,11 @@
 
 mod format;
 mod image;
+mod interned;
 mod load;
+mod names;
 mod save;
+mod table;
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -69,7 +72,8 @@ impl Snapshot {
     /// Where the bytes are not those of a snapshot, or not all of them.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self, MalformedSnapshot> {
         let bytes = bytes.into();
-        let image = Image::parse(format::open(&bytes)?)?;
+        let (body, version) = format::open(&bytes)?;
+        let image = Image::parse(body, version)?;
         image.check_entities()?;
         Ok(Self { bytes })
     }
@@ -85,11 +89,12 @@ impl World {
     /// Saves all entities.
     ///
     /// Components are saved as their types ask for, see [`Codec`](crate::Codec) and the options of
-    /// [`Component`](crate::Component). Resources are not saved. Shared and chunk components cannot
-    /// be: where an archetype has one, if only an empty archetype, there is no snapshot.
+    /// [`Component`](crate::Component), and so are [shared](crate::SharedComponent) and
+    /// [chunk](crate::ChunkComponent) components. Resources are not saved.
     ///
     /// # Errors
-    /// Where there is a component that cannot be saved, or two have the same name; and while
+    /// Where there are values that cannot be saved (a shared value is there for as long as its
+    /// archetype is), or two components have the same name; and while
     /// commands that spawn entities are being played back.
     pub fn snapshot(&self) -> Result<Snapshot, SnapshotError> {
         let mut bytes = Vec::new();
@@ -120,8 +125,11 @@ impl World {
     /// handles, in their order, with all that [`Snapshot`] names.
     ///
     /// Components are found by their names, so the world has to know them: the one that was saved
-    /// does, another is told by [`register`](Self::register). Resources stay as they are. The
-    /// [`version`](Self::version) goes back as well.
+    /// does, another is told by [`register`](Self::register),
+    /// [`register_shared`](Self::register_shared) and
+    /// [`register_chunk_component`](Self::register_chunk_component). Resources stay as they are. The
+    /// [`version`](Self::version) goes back as well. A shared value that is equal to one that the
+    /// world has is that one.
     ///
     /// It is all or nothing: everything is built before anything is replaced. The values of now
     /// are dropped last; should a drop panic, the world is restored all the same.
@@ -131,8 +139,7 @@ impl World {
     /// cannot be read; and while commands that spawn entities are being played back. The
     /// world is as it was.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), RestoreError> {
-        let body = snapshot.bytes.get(format::HEADER_BYTES..);
-        let body = body.ok_or(MalformedSnapshot::NotASnapshot)?;
-        load::load(self, &Image::parse(body)?)
+        let (body, version) = format::reopen(&snapshot.bytes)?;
+        load::load(self, &Image::parse(body, version)?)
     }
 }

@@ -3,9 +3,10 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use super::format::{CUSTOM, ENABLEABLE, HEADER_BYTES, PLAIN, TRACKED, UNSAVED, Writer, seal};
+use super::format::{HEADER_BYTES, Writer, seal};
+use super::table::Table;
 use crate::archetype::{Archetype, Column};
-use crate::component::{CodecKind, ComponentId, ComponentInfo};
+use crate::component::{ChunkDefault, CodecKind, Kind};
 use crate::error::SnapshotError;
 use crate::storage::ChunkVersions;
 use crate::world::World;
@@ -28,7 +29,7 @@ pub(super) fn save(world: &World, target: &mut Vec<u8>) -> Result<(), SnapshotEr
     let free_count = world.entities.free_list().count();
     writer.count(free_count);
     world.entities.free_list().for_each(|index| writer.u32(index));
-    table.write(&mut writer);
+    table.write(&mut writer)?;
     writer.count(world.archetypes().len());
     for archetype in world.archetypes() {
         write_archetype(archetype, &table, &mut writer)?;
@@ -36,61 +37,6 @@ pub(super) fn save(world: &World, target: &mut Vec<u8>) -> Result<(), SnapshotEr
     seal(&mut bytes);
     *target = bytes;
     Ok(())
-}
-
-/// The components of the world's archetypes, in the order of their names: another world, which has
-/// met the same types in another order, writes the same.
-struct Table<'w> {
-    infos: Vec<&'w ComponentInfo>,
-    /// By component id: the index above. Of components that no archetype has it means nothing.
-    indexes: Vec<usize>,
-}
-
-impl<'w> Table<'w> {
-    fn new(world: &'w World) -> Result<Self, SnapshotError> {
-        let all = world.registry.infos();
-        let mut is_used = Vec::from_iter(all.iter().map(|_| false));
-        for archetype in world.archetypes() {
-            archetype.components().ids().iter().for_each(|id| is_used[id.index()] = true);
-        }
-        let mut infos: Vec<_> = all.iter().filter(|info| is_used[info.id.index()]).collect();
-        // To leave out an archetype, even an empty one, would be to change the order of the others.
-        if let Some(marker) = infos.iter().find(|info| info.is_marker()) {
-            return Err(SnapshotError::NotSerializable { component: marker.name().to_string() });
-        }
-        infos.sort_unstable_by(|a, b| a.name().as_str().cmp(b.name()));
-        if let Some(pair) = infos.windows(2).find(|pair| pair[0].name() == pair[1].name()) {
-            return Err(SnapshotError::AmbiguousName { component: pair[0].name().to_string() });
-        }
-        let mut indexes = Vec::from_iter(all.iter().map(|_| 0));
-        for (index, info) in infos.iter().enumerate() {
-            indexes[info.id.index()] = index;
-        }
-        Ok(Self { infos, indexes })
-    }
-
-    fn index(&self, id: ComponentId) -> usize {
-        self.indexes[id.index()]
-    }
-
-    fn write(&self, writer: &mut Writer<'_>) {
-        writer.count(self.infos.len());
-        for info in &self.infos {
-            writer.count(info.name().len());
-            writer.0.extend_from_slice(info.name().as_bytes());
-            let kind = match info.erased.codec.kind {
-                CodecKind::Unsaved => UNSAVED,
-                CodecKind::Plain => PLAIN,
-                CodecKind::Custom => CUSTOM,
-            };
-            writer.u8(kind);
-            let enableable = if info.is_enableable() { ENABLEABLE } else { 0 };
-            writer.u8(enableable | if info.tracked { TRACKED } else { 0 });
-            // How large a value is that is saved by functions is nobody's business.
-            let size = if kind == PLAIN { info.layout().size() } else { 0 };
-            writer.long_count(size);
-        }
-    }
 }
 
 fn write_archetype(
@@ -104,7 +50,7 @@ fn write_archetype(
         .ids()
         .iter()
         .enumerate()
-        .map(|(column, &id)| (table.index(id), column))
+        .map(|(column, &id)| (table.number(id), column))
         .collect();
     columns.sort_unstable();
     writer.count(columns.len());
@@ -129,9 +75,6 @@ fn write_column(
 ) -> Result<(), SnapshotError> {
     let Column { info, enable_slot, track_slot } = &archetype.columns[column];
     let component = || info.name().to_string();
-    if info.erased.codec.kind == CodecKind::Unsaved {
-        return Err(SnapshotError::NotSerializable { component: component() });
-    }
     let stamps = archetype.chunks.stamps(chunk, column);
     writer.u64(stamps.changed());
     writer.u64(stamps.added());
@@ -149,11 +92,25 @@ fn write_column(
         (0..rows).for_each(|row| writer.u64(changed.get(row)));
         (0..rows).for_each(|row| writer.u64(added.get(row)));
     }
-    let start = writer.0.len();
-    writer.long_count(0);
-    let written = archetype.save_column(chunk, column, writer.0);
-    written.map_err(|_| SnapshotError::Unwritable { component: component() })?;
-    let len = (writer.0.len() - start - size_of::<u64>()) as u64;
-    writer.0[start..start + size_of::<u64>()].copy_from_slice(&len.to_le_bytes());
-    Ok(())
+    let (codec, written) = match &info.kind {
+        Kind::Shared(_) => return Ok(()),
+        Kind::Chunk(ChunkDefault { of, codec, .. }) => {
+            let outer = archetype.chunks.outer();
+            let slot = outer.chunk_slot(*of);
+            let value = slot.and_then(|slot| outer.set_value(slot, chunk));
+            writer.u8(u8::from(value.is_some()));
+            let Some(value) = value else { return Ok(()) };
+            (codec.kind, writer.counted(|out| (codec.write)(value, out)))
+        }
+        Kind::Type(_) | Kind::Bytes | Kind::Functions | Kind::Vacant => {
+            let save = |out: &mut Vec<u8>| archetype.save_column(chunk, column, out);
+            (info.erased.codec.kind, writer.counted(save))
+        }
+    };
+    written.map_err(|_| match codec {
+        CodecKind::Unsaved => SnapshotError::NotSerializable { component: component() },
+        CodecKind::Plain | CodecKind::Custom => {
+            SnapshotError::Unwritable { component: component() }
+        }
+    })
 }

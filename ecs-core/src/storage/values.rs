@@ -59,6 +59,11 @@ impl OuterValues {
         set.unwrap_or(&*column.unset.value as &(dyn Any + Send + Sync)).downcast_ref()
     }
 
+    /// The value of a chunk, if one was set.
+    pub(crate) fn set_value(&self, slot: usize, chunk: usize) -> Option<&(dyn Any + Send + Sync)> {
+        self.columns.get(slot)?.values.get(chunk)?.as_deref()
+    }
+
     /// The values of all chunks, to be set.
     pub(crate) fn chunk_values_mut(&mut self, slot: usize) -> &mut Vec<Option<OwnedAny>> {
         &mut self.columns[slot].values

@@ -90,7 +90,8 @@ impl World {
     ///
     /// It does not depend on where the rows are, nor on the order in which component types were
     /// first used: the same entities with the same components give the same number. Of a component
-    /// without bytes it takes in only that it is there.
+    /// without bytes it takes in only that it is there, of a shared value what its `Hash` says. The
+    /// values of chunk components are not in it, since they are those of places.
     ///
     /// ```
     /// use ecs_core::prelude::*;

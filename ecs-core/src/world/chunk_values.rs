@@ -13,6 +13,32 @@ use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
 use crate::query::{Chunk, QueryData, WithChunkValue};
 
 impl World {
+    /// Makes a chunk component known. It is known anyway once a chunk got it;
+    /// [`restore`](Self::restore) asks for it in a world where none did.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// #[derive(ChunkComponent, Clone, Copy, Default, PartialEq, Debug)]
+    /// #[derive(bytemuck::Pod, bytemuck::Zeroable)]
+    /// #[repr(C)]
+    /// struct Reach(u32);
+    ///
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// world.add_chunk_component::<Reach>(imp)?;
+    /// world.chunk_value_mut::<Reach>(imp)?.0 = 7;
+    /// let saved = world.snapshot()?;
+    ///
+    /// let mut other = World::new();
+    /// other.register_chunk_component::<Reach>();
+    /// other.restore(&saved)?;
+    /// assert_eq!(other.chunk_value::<Reach>(imp)?, &Reach(7));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn register_chunk_component<T: ChunkComponent>(&mut self) {
+        self.registry.register_chunk::<T>();
+    }
+
     /// Lets the chunk of an entity have a value of this type. A structural change, unless it has
     /// one already; returns whether that was so. See [`ChunkComponent`].
     ///

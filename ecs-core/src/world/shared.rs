@@ -9,6 +9,31 @@ use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
 
 impl World {
+    /// Makes a type of shared values known. It is known anyway once an entity got such a value;
+    /// [`restore`](Self::restore) asks for it in a world where none did.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// #[derive(SharedComponent, Clone, Copy, PartialEq, Eq, Hash, Debug)]
+    /// #[derive(bytemuck::Pod, bytemuck::Zeroable)]
+    /// #[repr(C)]
+    /// struct Level(u32);
+    ///
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// world.set_shared(imp, Level(3))?;
+    /// let saved = world.snapshot()?;
+    ///
+    /// let mut other = World::new();
+    /// other.register_shared::<Level>();
+    /// other.restore(&saved)?;
+    /// assert_eq!(other.shared::<Level>(imp)?, &Level(3));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn register_shared<T: SharedComponent>(&mut self) {
+        self.registry.register_shared::<T>();
+    }
+
     /// Gives an entity a shared value, in place of the one of this type that it had. A structural
     /// change, unless it had an equal value already; see [`SharedComponent`].
     ///
@@ -80,7 +105,7 @@ impl World {
     /// The values are dropped at the end: should a drop panic, the others are dropped all the same
     /// and everything is in order.
     pub fn release_unused_shared(&mut self) -> usize {
-        let released = self.registry.release_unused_shared();
+        let released = self.registry.release_unused_shared(|_| true);
         released.len()
     }
 

@@ -7,11 +7,46 @@ use core::any::TypeId;
 use core::hash::{Hash, Hasher};
 
 use super::{
-    ChunkComponent, ChunkDefault, ComponentId, ComponentInfo, Duties, ErasedFns, Kind, Registry,
-    SharedAny, SharedComponent, SharedValue,
+    ChunkComponent, ChunkDefault, CodecError, ComponentId, ComponentInfo, Duties, ErasedFns, Kind,
+    OuterCodec, Registry, SharedAny, SharedComponent, SharedValue,
 };
 use crate::hash::Fibonacci;
 use crate::name::Name;
+
+/// A type of shared values, and those that there are of it.
+#[derive(Debug)]
+pub(crate) struct SharedType {
+    pub(crate) name: &'static str,
+    pub(crate) codec: OuterCodec,
+    pub(crate) load: LoadSharedFn,
+    /// By their hash, which is kept: no user code runs while the table is being rebuilt.
+    values: hashbrown::HashTable<(u64, ComponentId)>,
+}
+
+/// Reads a shared value from the bytes into the world's; gives its id, and whether it is a new one.
+pub(crate) type LoadSharedFn =
+    fn(&mut Registry, &mut &[u8]) -> Result<(ComponentId, bool), CodecError>;
+
+impl SharedType {
+    fn of<T: SharedComponent>(name: &'static str) -> Self {
+        Self {
+            name,
+            codec: OuterCodec::of_shared::<T>(),
+            load: |registry, source| {
+                let value = T::CODEC.read(source)?;
+                // What comes back is dropped when everything is in order.
+                let (id, equal) = registry.intern(value);
+                Ok((id, equal.is_none()))
+            },
+            values: hashbrown::HashTable::new(),
+        }
+    }
+
+    /// How many values there are.
+    pub(super) fn len(&self) -> usize {
+        self.values.len()
+    }
+}
 
 /// What a value's `Hash` says.
 fn hash_of<T: Hash>(value: &T) -> u64 {
@@ -36,14 +71,28 @@ impl Registry {
             }
             _ => false,
         };
-        if let Some(&(_, id)) = self.shared.get(&of).and_then(|table| table.find(hash, equal)) {
+        if let Some(&(_, id)) =
+            self.shared.get(&of).and_then(|known| known.values.find(hash, equal))
+        {
             return (id, Some(value));
         }
-        let shared = SharedValue { of, value: Arc::new(value), hash };
+        let codec = OuterCodec::of_shared::<T>();
+        let shared = SharedValue { of, value: Arc::new(value), hash, codec };
         let id = self.push_marker(name, Kind::Shared(shared));
-        let table = self.shared.entry(of).or_default();
-        table.insert_unique(hash, (hash, id), |&(hash, _)| hash);
+        let known = self.shared.entry(of).or_insert_with(|| SharedType::of::<T>(name));
+        known.values.insert_unique(hash, (hash, id), |&(hash, _)| hash);
         (id, None)
+    }
+
+    /// Makes a type of shared values known, so that a snapshot's can be read.
+    pub(crate) fn register_shared<T: SharedComponent>(&mut self) {
+        let name = T::name();
+        self.shared.entry(TypeId::of::<T>()).or_insert_with(|| SharedType::of::<T>(name));
+    }
+
+    /// The types of shared values that the world has met, in no order that means anything.
+    pub(crate) fn shared_types(&self) -> impl Iterator<Item = &SharedType> {
+        self.shared.values()
     }
 
     /// A component without a size, for what lies outside the rows.
@@ -69,19 +118,23 @@ impl Registry {
         id
     }
 
-    /// Gives up the shared values that no archetype has: they are handed over to be dropped, and
-    /// their ids are used again.
-    pub(crate) fn release_unused_shared(&mut self) -> Vec<SharedAny> {
+    /// Gives up those of the shared values named by `which` that no archetype has: they are handed
+    /// over to be dropped, and their ids are used again.
+    pub(crate) fn release_unused_shared(
+        &mut self,
+        which: impl Fn(ComponentId) -> bool,
+    ) -> Vec<SharedAny> {
         let mut released = Vec::new();
         for info in &mut self.infos {
             let Kind::Shared(shared) = &info.kind else { continue };
             // Each archetype that has the value holds on to it.
-            if Arc::strong_count(&shared.value) > 1 {
+            if !which(info.id) || Arc::strong_count(&shared.value) > 1 {
                 continue;
             }
             let (of, hash, id) = (shared.of, shared.hash, info.id);
-            let table = self.shared.entry(of).or_default();
-            if let Ok(entry) = table.find_entry(hash, |&(_, listed)| listed == id) {
+            let known = self.shared.get_mut(&of);
+            let entry = known.map(|known| known.values.find_entry(hash, |&(_, it)| it == id));
+            if let Some(Ok(entry)) = entry {
                 entry.remove();
             }
             if let Kind::Shared(shared) = core::mem::replace(&mut info.kind, Kind::Vacant) {
@@ -101,7 +154,8 @@ impl Registry {
         }
         // User code: nothing has changed yet.
         let (name, value) = (T::name(), Arc::new(T::default()));
-        let id = self.push_marker(name, Kind::Chunk(ChunkDefault { of, value }));
+        let codec = OuterCodec::of_chunk::<T>();
+        let id = self.push_marker(name, Kind::Chunk(ChunkDefault { of, value, codec }));
         self.chunk_ids.insert(of, id);
         id
     }
@@ -131,14 +185,14 @@ mod tests {
         let (again, spare) = registry.intern(Level(0));
         assert!(again == cellar && spare == Some(Level(0)));
         let in_use = registry.info(attic).kind.clone();
-        assert_eq!(registry.release_unused_shared().len(), 1);
+        assert_eq!(registry.release_unused_shared(|_| true).len(), 1);
         registry.check().expect("consistent");
         assert!(registry.find(cellar).is_err() && registry.find(attic).is_ok());
         let (roof, _) = registry.intern(Level(9));
         assert_eq!(roof, cellar, "the id is used again");
         assert_eq!(registry.intern(Level(7)).0, attic);
         drop(in_use);
-        assert_eq!(registry.release_unused_shared().len(), 2);
+        assert_eq!(registry.release_unused_shared(|_| true).len(), 2);
         registry.check().expect("consistent");
     }
 }

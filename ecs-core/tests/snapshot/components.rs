@@ -1,0 +1,221 @@
+//! How each kind of component is saved, and found again by its name.
+
+use super::*;
+use ecs_core::{MalformedSnapshot, RestoreError, SnapshotError};
+
+#[test]
+fn a_transient_component_comes_back_with_its_default() {
+    let mut world = World::new();
+    let a = world.spawn((Tag, Cache(Some("kept elsewhere".into()))));
+    let b = world.spawn(Tag);
+    let saved = world.snapshot().expect("it has not to be saved");
+    world.restore(&saved).expect("its own");
+    assert_eq!(world.get::<Cache>(a), Ok(&Cache(None)));
+    assert!(!world.has::<Cache>(b));
+    assert!(!String::from_utf8_lossy(saved.as_bytes()).contains("elsewhere"));
+}
+
+#[test]
+fn a_component_that_cannot_be_saved_is_named() {
+    #[derive(Component)]
+    struct Opaque(#[expect(dead_code, reason = "is only there")] String);
+    let mut world = World::new();
+    let entity = world.spawn((Tag, Opaque(String::new())));
+    let error = world.snapshot().expect_err("it cannot");
+    assert_eq!(error, SnapshotError::NotSerializable { component: Opaque::name().to_string() });
+    world.despawn(entity).expect("alive");
+    // An archetype without entities has nothing that could not be saved.
+    let saved = world.snapshot().expect("no values");
+    world.restore(&saved).expect("its own");
+}
+
+#[test]
+fn a_value_that_its_function_cannot_write_is_named() {
+    let mut world = World::new();
+    world.spawn(Name("long".repeat(100)));
+    let component = Name::name().to_string();
+    assert_eq!(world.snapshot(), Err(SnapshotError::Unwritable { component }));
+    let mut saved = World::new().snapshot().expect("nothing to save");
+    assert!(world.snapshot_into(&mut saved).is_err());
+    assert_eq!(
+        world.restore(&saved),
+        Err(RestoreError::Malformed(MalformedSnapshot::NotASnapshot)),
+        "what is half written is no snapshot"
+    );
+}
+
+#[test]
+fn two_components_with_one_name_are_told_apart_by_nobody() {
+    #[derive(Component)]
+    #[component(name = "tests.twin")]
+    struct One;
+    #[derive(Component)]
+    #[component(name = "tests.twin")]
+    struct Two;
+    let mut world = World::new();
+    world.spawn(One);
+    let saved = world.snapshot().expect("one of them");
+    world.spawn(Two);
+    let component = "tests.twin".to_string();
+    assert_eq!(
+        world.snapshot(),
+        Err(SnapshotError::AmbiguousName { component: component.clone() })
+    );
+    assert_eq!(world.restore(&saved), Err(RestoreError::AmbiguousName { component }));
+    assert_eq!(world.len(), 2);
+}
+
+#[test]
+fn a_world_that_does_not_know_a_component_says_so() {
+    let (world, _) = sample(10);
+    let saved = world.snapshot().expect("all can be saved");
+    let mut other = World::new();
+    other.spawn(Tag);
+    let error = other.restore(&saved).expect_err("it knows hardly any");
+    assert!(matches!(error, RestoreError::UnknownComponent { .. }), "{error}");
+    assert_eq!(other.len(), 1);
+    other.check().expect("in order");
+}
+
+#[test]
+fn a_component_that_has_changed_since_is_refused() {
+    mod old {
+        use super::*;
+        #[derive(Component, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+        #[component(name = "tests.a")]
+        #[repr(C)]
+        pub(super) struct A(pub u32);
+        #[derive(Component, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+        #[component(name = "tests.b")]
+        #[repr(C)]
+        pub(super) struct B(pub u32);
+        #[derive(Component)]
+        #[component(name = "tests.c")]
+        pub(super) struct C;
+    }
+    #[derive(Component, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+    #[component(name = "tests.a")]
+    #[repr(C)]
+    struct A(u64);
+    #[derive(Component, Default)]
+    #[component(name = "tests.b", transient)]
+    struct B;
+    #[derive(Component)]
+    #[component(name = "tests.c", enableable)]
+    struct C;
+
+    let saved = |make: fn(&mut World)| {
+        let mut world = World::new();
+        make(&mut world);
+        world.snapshot().expect("all can be saved")
+    };
+    let all = [
+        saved(|world| _ = world.spawn(old::A(1))),
+        saved(|world| _ = world.spawn(old::B(1))),
+        saved(|world| _ = world.spawn(old::C)),
+    ];
+    let mut world = World::new();
+    world.spawn((A(1), B, C));
+    let hash = world.state_hash();
+    for saved in all {
+        let error = world.restore(&saved).expect_err("not the same");
+        assert!(matches!(error, RestoreError::DifferentComponent { .. }), "{error}");
+        assert_eq!(world.state_hash(), hash);
+    }
+}
+
+#[test]
+fn buffers_come_back_with_all_their_elements() {
+    let mut world = World::new();
+    let steps = |len: u32| -> Buffer<Step> { (0..len).map(Step).collect() };
+    let names = |len: u32| -> Buffer<Name> { (0..len).map(|i| Name(format!("{i}"))).collect() };
+    let all: Vec<Entity> = (0..9).map(|i| world.spawn((steps(i), names(9 - i)))).collect();
+    let saved = world.snapshot().expect("all can be saved");
+    world.clear();
+    world.restore(&saved).expect("its own");
+    for (i, &entity) in (0..).zip(&all) {
+        assert_eq!(world.get::<Buffer<Step>>(entity), Ok(&steps(i)));
+        assert_eq!(world.get::<Buffer<Name>>(entity), Ok(&names(9 - i)));
+        assert_eq!(world.get::<Buffer<Step>>(entity).expect("there").is_inline(), i <= 2);
+    }
+}
+
+#[test]
+fn components_of_run_time_are_saved_if_they_are_bytes() {
+    use core::alloc::Layout;
+    use ecs_core::{ComponentDescriptor, DynamicQuery};
+    let health = || ComponentDescriptor::bytes("script.health", Layout::new::<u32>());
+    let mut world = World::new();
+    let id = world.register_dynamic(health()).expect("new");
+    let all: Vec<Entity> = (0..100).map(|_| world.spawn(Tag)).collect();
+    for (i, &entity) in (0_u32..).zip(&all) {
+        world.insert_by_id(entity, id, &i.to_ne_bytes()).expect("alive");
+    }
+    let saved = world.snapshot().expect("bytes");
+    let mut query = DynamicQuery::builder().read(id).build(&world).expect("well made");
+    let count = |world: &mut World, query: &mut DynamicQuery| {
+        let mut sum = 0;
+        let rows = world.query_by_id(query).expect("of this world");
+        rows.for_each(|row| sum += u32::from(row.bytes(0).expect("bytes")[0]));
+        sum
+    };
+    assert_eq!(count(&mut world, &mut query), 4950);
+    world.clear();
+    world.restore(&saved).expect("its own");
+    assert_eq!(count(&mut world, &mut query), 4950, "the query begins again");
+    assert_eq!(world.get_by_id(all[77], id), Ok(&77_u32.to_ne_bytes()[..]));
+
+    let mut other = World::new();
+    other.register::<Tag>();
+    other.register_dynamic(health()).expect("new");
+    other.restore(&saved).expect("known");
+    assert_eq!(other.state_hash(), world.state_hash());
+}
+
+#[cfg(feature = "serde")]
+mod with_serde {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    #[derive(Component, Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+    #[component(serde)]
+    struct Inventory {
+        items: BTreeMap<String, u32>,
+        owner: Option<Entity>,
+    }
+
+    #[derive(Component, Clone, Debug, PartialEq, serde::Serialize, serde::Deserialize)]
+    #[component(serde, buffer = 1)]
+    struct Note(String);
+
+    #[test]
+    fn components_are_saved_by_serde() {
+        let mut world = World::new();
+        let owner = world.spawn(Tag);
+        let inventory = |count: u32| Inventory {
+            items: (0..count).map(|i| (format!("item {i}"), i)).collect(),
+            owner: (count % 2 == 0).then_some(owner),
+        };
+        let notes = |count: u32| (0..count).map(|i| Note(i.to_string())).collect::<Buffer<_>>();
+        let all: Vec<Entity> = (0..50).map(|i| world.spawn((inventory(i), notes(i % 4)))).collect();
+        let saved = world.snapshot().expect("all can be saved");
+        world.clear();
+        world.restore(&saved).expect("its own");
+        for (i, &entity) in (0..).zip(&all) {
+            assert_eq!(world.get::<Inventory>(entity), Ok(&inventory(i)));
+            assert_eq!(world.get::<Buffer<Note>>(entity), Ok(&notes(i % 4)));
+        }
+        assert_eq!(world.snapshot().expect("again"), saved);
+    }
+
+    #[test]
+    fn a_handle_without_a_generation_is_refused() {
+        assert!(postcard_of_zero().is_err());
+    }
+
+    fn postcard_of_zero() -> Result<Entity, serde::de::value::Error> {
+        use serde::Deserialize;
+        use serde::de::IntoDeserializer;
+        Entity::deserialize(IntoDeserializer::into_deserializer(7_u64))
+    }
+}
