@@ -2,8 +2,8 @@
 //!
 //! What an agent can do is not code inside the agent: each of its actions is an entity of its own,
 //! and one system per kind of action does all actions of that kind, for all agents, chunk by chunk.
-//! Whatever decides (today a sequence; later state machines, behaviour trees, utility, planners)
-//! only says which of an agent's actions are executing.
+//! Whatever decides only says which of an agent's actions are executing, so that one mind can be
+//! exchanged for another over the same actions.
 //!
 //! * [`action`]: action entities, the processors that carry them out, and sequences of them.
 
@@ -16,7 +16,7 @@ pub mod prelude {
     pub use ecs_jobs::prelude::*;
 
     pub use crate::action::{
-        Action, ActionResult, ActionSystem, Actions, Ended, Executing, OnFailure, Processor,
-        Sequence, SequenceAgent,
+        Action, ActionResult, ActionSystem, Actions, Body, Composite, Ended, Executing, OnFailure,
+        OwnedAction, Plan, Processor, Sequence, SequenceAgent,
     };
 }

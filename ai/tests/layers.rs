@@ -10,9 +10,15 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&str] = &[
     "action::components",
     "action::processor",
+    "action::carry",
+    "action::body",
+    "action::report",
     "action::param",
+    "action::composite",
+    "action::plan",
     "action::systems",
     "action::sequence",
+    "action::order",
     "action",
 ];
 

@@ -2,7 +2,6 @@
 
 mod support;
 
-use ai::action::despawn_agent;
 use ai::prelude::*;
 use ecs_core::InstantiateError;
 use support::{Failed, Running, Stage, Success, Task, instant, lasting};
@@ -22,9 +21,13 @@ fn an_agent_may_go_at_any_time_and_takes_its_actions_with_it() {
             let agent = stage.spawn(on_failure, tasks());
             let other = stage.spawn(on_failure, tasks());
             stage.ticks(ticks);
-            despawn_agent(&mut stage.world, agent).unwrap();
+            stage.world.despawn(agent).unwrap();
+            // One that is underway is tidied up first.
+            assert!(stage.world.len() <= 1 + 3 + 1);
+            let calls = stage.tick();
+            let interrupted = calls.iter().filter(|call| call.ends_with("is interrupted")).count();
             assert_eq!(stage.world.len(), 1 + 3);
-            assert!(stage.actions(agent).is_empty());
+            assert!(interrupted <= 1);
             stage.ticks(5);
             assert_eq!(stage.actions(other).len(), 3);
         }
@@ -41,7 +44,8 @@ fn an_agent_takes_all_of_its_actions_with_it_though_some_are_gone() {
             stage.ticks(ticks);
             let action = stage.actions(agent)[gone];
             stage.world.despawn(action).unwrap();
-            despawn_agent(&mut stage.world, agent).unwrap();
+            stage.world.despawn(agent).unwrap();
+            stage.tick();
             assert_eq!(stage.world.len(), 2, "action {gone}, tick {ticks}");
         }
     }
@@ -52,18 +56,19 @@ fn an_entity_without_actions_goes_alone() {
     let mut stage = Stage::new();
     let entity = stage.world.spawn(());
     stage.spawn(OnFailure::Retry, [instant("a")]);
-    despawn_agent(&mut stage.world, entity).unwrap();
+    stage.world.despawn(entity).unwrap();
     assert_eq!(stage.world.len(), 2);
-    assert_eq!(despawn_agent(&mut stage.world, entity).unwrap_err().0, entity);
+    assert_eq!(stage.world.despawn(entity).unwrap_err().0, entity);
 }
 
 #[test]
-fn an_action_under_way_is_cleaned_up_as_failed_once_its_agent_is_gone() {
+fn an_action_under_way_is_interrupted_once_its_agent_is_gone() {
     let (mut stage, agent) = Stage::with(OnFailure::Retry, [endless("walk"), instant("take")]);
     assert_eq!(stage.tick(), ["walk starts", "walk goes on"]);
-    let walk = stage.agent(agent).current();
+    let walk = stage.current(agent);
     stage.world.despawn(agent).unwrap();
-    assert_eq!(stage.tick(), ["walk has failed"]);
+    assert_eq!(stage.world.len(), 1, "the others are gone at once");
+    assert_eq!(stage.tick(), ["walk is interrupted"]);
     assert!(!stage.world.contains(walk));
     assert!(stage.ticks(3).is_empty());
 }
@@ -90,43 +95,78 @@ fn an_action_that_has_ended_is_not_cleaned_up_again() {
 }
 
 #[test]
-fn an_agent_that_gives_up_its_sequence_loses_the_action_when_it_ends() {
+fn an_agent_that_gives_up_its_body_loses_its_actions() {
     let (mut stage, agent) = Stage::with(OnFailure::Retry, [lasting::<2>("walk"), instant("take")]);
     stage.tick();
-    let walk = stage.agent(agent).current();
-    stage.world.remove::<(SequenceAgent,)>(agent).unwrap();
-    assert_eq!(stage.tick(), ["walk goes on", "walk is done"]);
-    assert!(!stage.world.contains(walk) && stage.world.contains(agent));
+    stage.world.remove::<(Body,)>(agent).unwrap();
+    assert_eq!(stage.tick(), ["walk is interrupted"]);
+    assert_eq!(stage.world.len(), 1);
     assert!(stage.ticks(3).is_empty());
+    // It may have another body, with which what was left of the first has nothing to do.
+    Sequence::new().then(instant("wave")).attach(&mut stage.world, agent).unwrap();
+    assert_eq!(stage.tick(), ["wave starts", "wave is done"]);
 }
 
 #[test]
-fn an_agent_whose_current_action_is_gone_stays_and_disturbs_nobody() {
+fn an_action_of_a_former_body_does_not_report_to_the_next_one() {
+    let (mut stage, agent) = Stage::with(OnFailure::Retry, ["a", "b"].map(endless));
+    stage.tick();
+    stage.world.remove::<(Body,)>(agent).unwrap();
+    Sequence::new().then(endless("wave")).attach(&mut stage.world, agent).unwrap();
+    let mut calls = stage.tick();
+    calls.sort();
+    assert_eq!(calls, ["a is interrupted", "wave goes on", "wave starts"]);
+    assert_eq!(stage.agent(agent).advances(), 0);
+    assert_eq!(stage.world.len(), 2);
+}
+
+#[test]
+fn an_action_that_is_gone_counts_as_failed_and_disturbs_nobody() {
     for ticks in 0..6 {
         let tasks = || [lasting::<2>("walk"), instant("take")];
-        let (mut stage, agent) = Stage::with(OnFailure::Retry, tasks());
+        let mut stage = Stage::new();
+        let agent = stage.spawn(OnFailure::Stop, tasks());
         let other = stage.spawn(OnFailure::Retry, tasks());
         stage.ticks(ticks);
-        let current = stage.agent(agent).current();
+        let current = stage.current(agent);
         stage.world.despawn(current).unwrap();
-        let before = stage.agent(other).advances();
+        let (before, place) = (stage.agent(other).advances(), stage.place(agent));
         stage.ticks(6);
-        assert_eq!(stage.agent(agent).current(), current);
+        assert_eq!((stage.place(agent), stage.agent(agent).current()), (place, place));
         assert_eq!(stage.agent(other).advances(), before + 4);
-        assert_eq!(stage.executing().len(), 1);
+        assert_eq!(stage.world.get::<Body>(agent).unwrap().running(), 0);
+        assert!(stage.executing().len() <= 1);
     }
 }
 
 #[test]
-fn an_agent_whose_next_action_is_gone_stays_there() {
-    let (mut stage, agent) = Stage::with(OnFailure::Retry, ["a", "b", "c"].map(instant));
+fn an_action_that_is_gone_is_passed_over_where_the_policy_is_to_advance() {
+    let (mut stage, agent) = Stage::with(OnFailure::Advance, ["a", "b", "c"].map(instant));
     let b = stage.actions(agent)[1];
     stage.world.despawn(b).unwrap();
-    assert_eq!(stage.tick(), ["a starts", "a is done"]);
-    assert!(stage.ticks(4).is_empty());
-    assert_eq!(stage.agent(agent).current(), b);
-    assert!(stage.executing().is_empty());
-    despawn_agent(&mut stage.world, agent).unwrap();
+    let calls = stage.ticks(4).into_iter().filter(|call| call.ends_with("starts"));
+    assert_eq!(calls.collect::<Vec<_>>(), ["a starts", "c starts", "a starts"]);
+    stage.world.despawn(agent).unwrap();
+    assert!(stage.world.is_empty());
+}
+
+#[test]
+fn a_second_mind_acts_for_the_agent_and_goes_with_it() {
+    let mut stage = Stage::new();
+    let agent = stage.spawn(OnFailure::Retry, [endless("walk")]);
+    let talk = Plan::new().action("talk", endless("talk")).action("hum", endless("hum"));
+    let mouth = talk.attach_mind(&mut stage.world, agent, ()).unwrap();
+    SequenceAgent::drive(&mut stage.world, mouth, OnFailure::Retry).unwrap();
+    let mut calls = stage.tick();
+    calls.sort();
+    assert_eq!(calls, ["talk goes on", "talk starts", "walk goes on", "walk starts"]);
+    let owners = stage.world.query_ref::<&Action>().map(|it| (it.agent(), it.owner()));
+    assert!(owners.into_iter().all(|(of, owner)| of == agent && [agent, mouth].contains(&owner)));
+    stage.world.despawn(agent).unwrap();
+    assert!(!stage.world.contains(mouth));
+    let mut calls = stage.tick();
+    calls.sort();
+    assert_eq!(calls, ["talk is interrupted", "walk is interrupted"]);
     assert!(stage.world.is_empty());
 }
 
@@ -134,7 +174,7 @@ fn an_agent_whose_next_action_is_gone_stays_there() {
 fn neither_an_action_nor_an_agent_can_be_instantiated() {
     let (mut stage, agent) = Stage::with(OnFailure::Retry, [endless("walk")]);
     stage.tick();
-    let action = stage.agent(agent).current();
+    let action = stage.current(agent);
     for entity in [agent, action] {
         let refused = stage.world.instantiate(entity, 1).unwrap_err();
         assert!(matches!(refused, InstantiateError::NotClone { .. }), "{refused}");
@@ -149,6 +189,8 @@ fn the_slot_of_a_dead_agent_may_be_used_again() {
     stage.world.despawn(agent).unwrap();
     let heir = stage.spawn(OnFailure::Retry, [instant("take")]);
     assert_eq!(heir.index(), agent.index());
-    assert_eq!(stage.tick(), ["walk has failed", "take starts", "take is done"]);
+    let mut calls = stage.tick();
+    calls.sort();
+    assert_eq!(calls, ["take is done", "take starts", "walk is interrupted"]);
     assert_eq!(stage.world.len(), 2);
 }

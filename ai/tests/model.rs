@@ -1,7 +1,7 @@
 //! Random agents against an interpreter that carries out one agent after the other.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use ai::action::{self, Ended, despawn_agent};
+use ai::action::{self, Ended};
 use ai::prelude::*;
 use bytemuck::NoUninit;
 use ecs_jobs::ScheduleBuilder;
@@ -110,6 +110,10 @@ impl<T: Kind> Processor for Acting<'_, T> {
     }
 
     fn cleanup(&self, agent: Entity, action: &mut T, ended: Ended) {
+        if ended == Ended::Interrupted {
+            assert!(self.logs.claim(agent).is_err(), "only the agent's end interrupts a sequence");
+            return;
+        }
         self.log(agent, Call::Cleanup(action.script().seed, ended == Ended::Success));
     }
 }
@@ -127,6 +131,8 @@ struct Model {
     actions: Vec<(usize, Script)>,
     current: usize,
     is_due: bool,
+    /// Whether the current action executes when a tick is over.
+    executes: bool,
     advances: u32,
     log: Vec<Call>,
 }
@@ -141,12 +147,21 @@ impl Model {
             (kind, Script { seed: random.next_u64(), begun: 0, updates_left: 0 })
         };
         let actions = (0..count).map(action).collect();
-        Self { on_failure, actions, current: 0, is_due: true, advances: 0, log: Vec::new() }
+        Self {
+            on_failure,
+            actions,
+            current: 0,
+            is_due: true,
+            executes: false,
+            advances: 0,
+            log: Vec::new(),
+        }
     }
 
     fn tick(&mut self, skipped: [bool; KINDS]) {
         let count = self.actions.len();
         let (kind, script) = &mut self.actions[self.current];
+        self.executes = true;
         if skipped[*kind] {
             return;
         }
@@ -165,6 +180,7 @@ impl Model {
         let is_success = result == ActionResult::Success;
         self.log.push(Call::Cleanup(script.seed, is_success));
         self.is_due = true;
+        self.executes = false;
         if is_success || self.on_failure == OnFailure::Advance {
             self.current = (self.current + 1) % count;
             self.advances += 1;
@@ -237,24 +253,26 @@ impl Play {
     }
 
     /// Every agent stands where its model stands, and executes that action alone.
-    fn check(&self, models: &BTreeMap<u64, Model>, previous: &BTreeMap<u64, usize>) {
+    fn check(&self, models: &BTreeMap<u64, Model>) {
         assert!(self.agents.keys().eq(models.keys()));
-        let mut executing: BTreeMap<Entity, Vec<u32>> = BTreeMap::new();
+        let mut executing: BTreeMap<Entity, Vec<usize>> = BTreeMap::new();
         let query = self.world.query_ref_filtered::<&Action, With<Executing>>();
         query.for_each(|action| executing.entry(action.agent()).or_default().push(action.index()));
-        assert_eq!(executing.len(), models.len());
         for (key, model) in models {
             let agent = self.agents[key];
-            // The switch to the next action is made at the beginning of the next tick.
-            assert_eq!(executing[&agent], [u32::try_from(previous[key]).unwrap()]);
+            // What has ended sleeps; what comes next is switched on in the next tick.
+            let expected = if model.executes { vec![model.current] } else { Vec::new() };
+            assert_eq!(executing.remove(&agent).unwrap_or_default(), expected);
             let sequence = self.world.get::<SequenceAgent>(agent).unwrap();
-            let current = self.world.get::<Action>(sequence.current()).unwrap();
-            assert_eq!(current.index() as usize, model.current);
+            assert_eq!(sequence.current(), model.current);
             assert_eq!(sequence.advances(), model.advances);
             assert_eq!(self.world.get::<Log>(agent).unwrap().0, model.log);
         }
+        // What executes besides belongs to agents that have gone, and waits for its processor.
+        assert!(executing.keys().all(|&agent| !self.world.contains(agent)));
+        let waiting = executing.len();
         let action_count: usize = models.values().map(|model| model.actions.len()).sum();
-        assert_eq!(self.world.len(), models.len() + action_count);
+        assert_eq!(self.world.len(), models.len() + action_count + waiting);
         self.world.check().unwrap();
     }
 }
@@ -275,15 +293,14 @@ fn play(seed: u64, layout: Layout) -> u64 {
     let mut play = Play::new(&models, layout);
     for _ in 0..TICKS {
         let skipped = [(); KINDS].map(|()| random.below(5) == 0);
-        let previous = models.iter().map(|(&key, model)| (key, model.current)).collect();
         play.tick(skipped);
         models.values_mut().for_each(|model| model.tick(skipped));
-        play.check(&models, &previous);
+        play.check(&models);
         if random.below(8) == 0 {
             let gone = random.below(agents);
             if let Some(agent) = play.agents.remove(&gone) {
                 models.remove(&gone);
-                despawn_agent(&mut play.world, agent).unwrap();
+                play.world.despawn(agent).unwrap();
             }
         }
     }

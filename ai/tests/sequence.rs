@@ -2,8 +2,9 @@
 
 mod support;
 
-use ai::action::{AttachError, EmptySequence};
+use ai::action::PlanError;
 use ai::prelude::*;
+use ecs_core::NoSuchEntity;
 use support::{Failed, Running, Stage, Success, Task, instant, lasting};
 
 #[test]
@@ -29,9 +30,9 @@ fn after_the_last_action_comes_the_first() {
     for advances in 1..=7 {
         stage.tick();
         assert_eq!(stage.agent(agent).advances(), advances);
-        assert_eq!(stage.place(agent), advances % 3);
+        assert_eq!(stage.place(agent), advances as usize % 3);
     }
-    assert_eq!(stage.agent(agent).action_count(), 3);
+    assert_eq!(stage.world.get::<Body>(agent).unwrap().action_count(), 3);
 }
 
 #[test]
@@ -40,9 +41,9 @@ fn the_only_action_of_a_sequence_starts_again_and_again() {
     for round in 1..=4 {
         assert_eq!(stage.tick(), ["wait starts", "wait goes on", "wait is done"]);
         assert_eq!(stage.agent(agent).advances(), round);
-        assert_eq!(stage.executing().len(), 1);
+        assert!(stage.executing().is_empty(), "what has ended sleeps");
     }
-    let action = stage.world.get::<Action>(stage.agent(agent).current()).unwrap();
+    let action = stage.world.get::<Action>(stage.current(agent)).unwrap();
     assert_eq!(action.activations(), 4);
 }
 
@@ -114,7 +115,7 @@ fn actions_that_are_asleep_are_not_visited() {
 fn a_new_action_is_asleep() {
     let (stage, agent) = Stage::with(OnFailure::Retry, [instant("a"), instant("b")]);
     assert!(stage.executing().is_empty());
-    let current = *stage.world.get::<Action>(stage.agent(agent).current()).unwrap();
+    let current = *stage.world.get::<Action>(stage.current(agent)).unwrap();
     assert_eq!((current.agent(), current.index()), (agent, 0));
     assert_eq!((current.activations(), current.result()), (0, Running));
 }
@@ -132,14 +133,18 @@ fn a_sequence_may_be_told_to_any_number_of_agents() {
 }
 
 #[test]
-fn a_sequence_without_actions_is_refused_and_nothing_is_spawned() {
+fn a_sequence_without_actions_or_with_too_many_is_refused_and_nothing_is_spawned() {
     let mut world = World::new();
-    assert_eq!(Sequence::new().spawn(&mut world, ()), Err(EmptySequence));
+    assert_eq!(Sequence::new().spawn(&mut world, ()), Err(PlanError::Empty));
+    let long = |count| (0..count).fold(Sequence::new(), |it, _| it.then(instant("a")));
+    let error = PlanError::TooManyActions { count: 65 };
+    assert_eq!(long(65).spawn(&mut world, ()), Err(error));
     assert!(world.is_empty());
     let entity = world.spawn(());
-    let error = Sequence::new().attach(&mut world, entity).unwrap_err();
-    assert_eq!(error, AttachError::Empty(EmptySequence));
+    assert_eq!(Sequence::new().attach(&mut world, entity), Err(PlanError::Empty));
     assert!(!world.has::<SequenceAgent>(entity));
+    assert_eq!(long(64).attach(&mut world, entity), Ok(()));
+    assert_eq!(world.len(), 1 + 64);
 }
 
 #[test]
@@ -148,12 +153,44 @@ fn an_entity_of_the_world_is_made_an_agent_once() {
     let plan = Sequence::new().then(instant("take"));
     let agent = stage.world.spawn(());
     plan.attach(&mut stage.world, agent).unwrap();
-    assert_eq!(plan.attach(&mut stage.world, agent), Err(AttachError::Occupied(agent)));
+    assert_eq!(plan.attach(&mut stage.world, agent), Err(PlanError::Occupied(agent)));
     let gone = stage.world.spawn(());
     stage.world.despawn(gone).unwrap();
-    assert!(matches!(plan.attach(&mut stage.world, gone), Err(AttachError::NoSuchEntity(_))));
+    let error = PlanError::NoSuchEntity(NoSuchEntity(gone));
+    assert_eq!(plan.attach(&mut stage.world, gone), Err(error));
     assert_eq!(stage.world.len(), 2);
     assert_eq!(stage.tick(), ["take starts", "take is done"]);
+}
+
+/// Fails three times, and then does not.
+const FOURTH_TRY: &[support::Run] = &[&[Failed], &[Failed], &[Failed], &[Success]];
+
+#[test]
+fn rests_between_tries_double_up_to_the_longest_and_begin_anew_after_a_success() {
+    let back_off = OnFailure::BackOff { ticks: 2, ticks_max: 3 };
+    let (mut stage, agent) = Stage::with(back_off, [Task::new("climb", FOURTH_TRY)]);
+    for _round in 0..2 {
+        for rest in [2, 3, 3] {
+            assert_eq!(stage.tick(), ["climb starts", "climb has failed"]);
+            assert!(stage.agent(agent).rest_left() > 0);
+            assert!(stage.ticks(rest).is_empty(), "it rests for {rest} ticks");
+        }
+        assert_eq!(stage.tick(), ["climb starts", "climb is done"]);
+        assert_eq!(stage.agent(agent).rest_left(), 0);
+    }
+    assert_eq!(stage.agent(agent).advances(), 2);
+}
+
+#[test]
+fn a_sequence_that_stops_when_it_fails_waits_to_be_started_again() {
+    let tasks = [instant("take"), Task::new("climb", SECOND_TRY)];
+    let (mut stage, agent) = Stage::with(OnFailure::Stop, tasks);
+    stage.ticks(3);
+    assert!(stage.ticks(5).is_empty());
+    assert_eq!(stage.place(agent), 1);
+    SequenceAgent::drive(&mut stage.world, agent, OnFailure::Stop).unwrap();
+    assert_eq!(stage.tick(), ["take starts", "take is done"]);
+    assert_eq!(stage.tick(), ["climb starts", "climb goes on", "climb is done"]);
 }
 
 #[test]

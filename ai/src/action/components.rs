@@ -1,4 +1,4 @@
-//! The components of actions and of the agents that they belong to.
+//! The components of actions.
 
 use bytemuck::NoUninit;
 use ecs_core::{Component, Entity};
@@ -15,49 +15,97 @@ pub enum ActionResult {
     Failed,
 }
 
-/// What a sequence does when an action fails.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
-#[repr(u32)]
-pub enum OnFailure {
-    /// The same action begins again in the next tick.
-    Retry,
-    /// The next action begins, as if it had succeeded.
-    Advance,
-}
-
 /// What every action entity has: whose it is, its place, and how far it has come.
 ///
-/// An action cannot be instantiated: the copy would be a second action in the same place.
+/// Minds do not write to it: they tell the [`Body`](super::Body) which actions are to begin and to
+/// halt. An action cannot be instantiated: the copy would be a second action in the same place.
+///
+/// ```
+/// use ai::prelude::*;
+/// # #[derive(Component, Clone)] struct Wave;
+/// let mut world = World::new();
+/// let agent = Plan::new().action("wave", Wave).spawn(&mut world, ())?;
+/// let wave = world.get::<Buffer<OwnedAction>>(agent)?[0].entity();
+/// assert_eq!(world.get::<Action>(wave)?.agent(), agent);
+/// assert_eq!(world.get::<Action>(wave)?.activations(), 0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[component(unique)]
 #[repr(C)]
 pub struct Action {
     #[component(entity)]
     pub(super) agent: Entity,
-    /// The action after this one.
     #[component(entity)]
-    pub(super) next: Entity,
-    pub(super) index: u32,
+    pub(super) owner: Entity,
     /// How many times the action was told to begin. A flag would not do: the only action of a
     /// sequence ends and begins again without ever ceasing to execute.
     pub(super) activations: u32,
     /// The activation that was started last; behind `activations`, `start` is due.
     pub(super) started: u32,
-    /// What the last tick of the current activation gave.
+    /// What the last activation that ended gave; `Running` before that and since.
     pub(super) result: ActionResult,
+    pub(super) index: u16,
+    pub(super) flags: ActionFlags,
+}
+
+/// What is to be done with an action at its next turn, as bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[repr(transparent)]
+pub(super) struct ActionFlags(u16);
+
+impl ActionFlags {
+    pub(super) const NONE: Self = Self(0);
+    /// `start` has been called, and `cleanup` has not.
+    pub(super) const UNDERWAY: Self = Self(1);
+    /// It is to stop.
+    pub(super) const HALTED: Self = Self(2);
+    /// Nobody owns it any more; it is despawned when it has been tidied up.
+    pub(super) const DISOWNED: Self = Self(4);
+
+    pub(super) const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(super) const fn set(&mut self, other: Self, on: bool) {
+        if on {
+            self.0 |= other.0;
+        } else {
+            self.0 &= !other.0;
+        }
+    }
 }
 
 impl Action {
-    /// The agent whose action this is.
+    pub(super) const fn new(agent: Entity, owner: Entity, index: u16) -> Self {
+        Self {
+            agent,
+            owner,
+            activations: 0,
+            started: 0,
+            result: ActionResult::Running,
+            index,
+            flags: ActionFlags::NONE,
+        }
+    }
+
+    /// Who acts: the entity that processors are called for.
     #[must_use]
     pub const fn agent(&self) -> Entity {
         self.agent
     }
 
-    /// Its place among the agent's actions, from zero.
+    /// Whose [`Body`](super::Body) it is in: the agent itself, a second mind of the agent, or the
+    /// composite action that this one is a part of.
     #[must_use]
-    pub const fn index(&self) -> u32 {
-        self.index
+    pub const fn owner(&self) -> Entity {
+        self.owner
+    }
+
+    /// Its place among the actions of its owner, from zero.
+    #[must_use]
+    pub const fn index(&self) -> usize {
+        self.index as usize
     }
 
     /// How many times it was told to begin.
@@ -66,16 +114,32 @@ impl Action {
         self.activations
     }
 
-    /// What its last tick gave.
+    /// What its last activation gave, [`ActionResult::Running`] until it has ended.
     #[must_use]
     pub const fn result(&self) -> ActionResult {
         self.result
     }
 
+    /// Whether it has been started, and not cleaned up since.
+    #[must_use]
+    pub const fn is_underway(&self) -> bool {
+        self.flags.has(ActionFlags::UNDERWAY)
+    }
+
     /// Has it begin, from the start, when it is processed next.
-    pub(super) fn activate(&mut self) {
-        self.activations = self.activations.wrapping_add(1);
+    pub(super) const fn activate(&mut self) {
+        self.activations = self.started.wrapping_add(1);
         self.result = ActionResult::Running;
+        self.flags.set(ActionFlags::HALTED, false);
+    }
+
+    /// Has it stop when it is processed next. Whether there is anything to be done about it then.
+    pub(super) const fn halt(&mut self) -> bool {
+        // An activation that was never started has not been.
+        self.activations = self.started;
+        let is_underway = self.is_underway();
+        self.flags.set(ActionFlags::HALTED, is_underway);
+        is_underway
     }
 }
 
@@ -85,53 +149,7 @@ impl Action {
 #[component(enableable)]
 pub struct Executing;
 
-/// On an agent that carries out its actions one after the other, and then from the first again.
-///
-/// An agent cannot be instantiated: the copy would share the actions of the original. Give it a
-/// sequence of its own, with [`Sequence::attach`](super::Sequence::attach).
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
-#[component(unique)]
-#[repr(C)]
-pub struct SequenceAgent {
-    #[component(entity)]
-    pub(super) current: Entity,
-    /// The action that was executing before, until `identify` has switched it off.
-    #[component(entity)]
-    pub(super) previous: Entity,
-    pub(super) action_count: u32,
-    /// How many actions have succeeded, or failed under [`OnFailure::Advance`].
-    pub(super) advances: u32,
-    pub(super) on_failure: OnFailure,
-    /// What the current action reported and [`advance`](super::advance) has not yet consumed.
-    pub(super) last_result: ActionResult,
-}
-
-impl SequenceAgent {
-    /// The action that the agent is at.
-    #[must_use]
-    pub const fn current(&self) -> Entity {
-        self.current
-    }
-
-    /// How many actions the agent has.
-    #[must_use]
-    pub const fn action_count(&self) -> u32 {
-        self.action_count
-    }
-
-    /// How many times the agent has moved on to its next action.
-    #[must_use]
-    pub const fn advances(&self) -> u32 {
-        self.advances
-    }
-}
-
-/// On an agent: it has moved on, and which of its actions execute is to be set right.
+/// On an action: its owner is gone, it has been tidied up, and [`bury`](super::bury) despawns it.
 #[derive(Component, Clone, Copy, Debug)]
 #[component(enableable)]
-pub struct Switching;
-
-/// On an agent: its action has ended, and the result waits to be consumed.
-#[derive(Component, Clone, Copy, Debug)]
-#[component(enableable)]
-pub struct Reported;
+pub struct Finished;

@@ -2,28 +2,52 @@
 //!
 //! # Vocabulary
 //!
-//! * An **agent** is an entity that does things, here one with a [`SequenceAgent`].
+//! * An **agent** is an entity that does things. What it can do is its [`Body`]: a list of actions.
 //! * An **action** is an entity that stands for one thing its agent can do. It has an [`Action`]
 //!   (whose it is, and how far it has come), one *filter component* that says what kind of action
 //!   it is and holds its parameters, and any other components that it needs. An agent can have
-//!   several actions of one kind.
+//!   several actions of one kind. It takes its actions along when it is despawned.
 //! * An action is **executing** while its enableable component [`Executing`] is on. The others
 //!   sleep: their chunks are skipped, or their rows passed over, without a look at them.
 //! * A **processor** carries out one kind of action: [`Processor::start`] once when the action
-//!   begins, [`Processor::update`] every tick from then on, [`Processor::cleanup`] once at its end.
+//!   begins, [`Processor::update`] every tick from then on, [`Processor::cleanup`] once at its end,
+//!   with how it ended. A [`SerialProcessor`] does so on one thread, a [`WideProcessor`] looks at
+//!   other components of the action as well.
+//! * A **mind** decides. All it does is to call [`Body::begin`] and [`Body::halt`], and to ask
+//!   [`Body::ended`]; so any mind can drive any body, and be replaced by another one. The mind of
+//!   this module is the [`Sequence`].
+//! * A **composite** is an action that consists of others: in sequence, in a race, or joined.
 //!
 //! # A tick
 //!
-//! 1. [`identify`]: for the agents that have moved on, switches the old action off and the new one
-//!    on. Agents that have not moved on are not visited.
-//! 2. The action systems, one per kind: each processes the executing actions of its kind.
-//! 3. [`advance`]: for the agents whose action has ended, takes the result and moves on to the next
-//!    action, or to the same one again. Agents whose action goes on are not visited.
+//! 1. Minds run, those that are due.
+//! 2. [`identify`]: for the agents whose minds want a change, tells the action entities to stop or
+//!    to begin, and switches them on. Agents that do not switch are not visited.
+//! 3. The action systems, one per kind: each processes the executing actions of its kind. An action
+//!    that ends goes to sleep and reports to the body it is in.
+//! 4. [`advance`]: for the agents that carry out a sequence and whose action has ended, takes the
+//!    result and moves on. Agents whose action goes on are not visited.
+//!
+//! [`phases`] puts all of this in order.
+//!
+//! # When an action goes
+//!
+//! Despawning an agent despawns its actions: those that were never begun at once, one that is
+//! underway after its processor has cleaned up ([`Ended::Interrupted`]). Despawning an action that
+//! its mind waits for counts as its failure; its processor is not called any more, since the
+//! components that it would be called with are gone. Halt it first, or despawn the agent.
+//!
+//! # When to use it, and when not
+//!
+//! Where many agents share many kinds of actions, where designers put actions together, or where
+//! what decides is to be exchanged. For a handful of agents with two things to do, a system with an
+//! `if` is shorter: `docs/examples/if_else.md` has the same cats written by hand.
 //!
 //! The pattern is Marnel Estrada's (*Agent actions as entities*, 2020). Different from the listing
 //! there: an action is started once per activation and not once per tick; a result is consumed by
 //! the one that acts on it, so that an agent whose action was not processed does not skip ahead;
-//! which actions execute is an enableable component, and flipped only where something changed.
+//! which actions execute is an enableable component, and flipped only where something changed;
+//! what decides is not part of it.
 //!
 //! ```
 //! use ai::prelude::*;
@@ -56,21 +80,28 @@
 //! for _ in 0..3 {
 //!     schedule.run(&mut world, &pool);
 //! }
-//! let second = world.get::<SequenceAgent>(agent)?.current();
-//! assert_eq!(world.get::<Action>(second)?.index(), 1);
+//! assert_eq!(world.get::<SequenceAgent>(agent)?.current(), 1, "the second action is next");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod body;
+mod carry;
 mod components;
+mod composite;
+mod order;
 mod param;
+mod plan;
 mod processor;
+mod report;
 mod sequence;
 mod systems;
 
-pub use self::components::{
-    Action, ActionResult, Executing, OnFailure, Reported, SequenceAgent, Switching,
-};
+pub use self::body::{Body, OwnedAction, Reported, Switching};
+pub use self::components::{Action, ActionResult, Executing, Finished};
+pub use self::composite::{Composite, Concluded, carry_composites, conclude};
+pub use self::order::{ActionSystem, phases, sequence};
 pub use self::param::Actions;
-pub use self::processor::{Ended, Processor};
-pub use self::sequence::{AttachError, EmptySequence, Sequence, despawn_agent};
-pub use self::systems::{ActionSystem, advance, identify, sequence};
+pub use self::plan::{Plan, PlanError};
+pub use self::processor::{Acting, ActionChunk, Ended, Processor, SerialProcessor, WideProcessor};
+pub use self::sequence::{OnFailure, Resting, Sequence, SequenceAgent, advance, rest};
+pub use self::systems::{bury, identify, identify_parts};

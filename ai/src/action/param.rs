@@ -2,51 +2,59 @@
 
 use std::fmt;
 
-use ecs_core::{ClaimError, CommandBuffer, Component, Entity, With, World, WorldCell};
-use ecs_jobs::{Claims, Commands, Query, RunContext, SystemAccess, SystemParam, Toggles};
+use ecs_core::{
+    CommandBuffer, Component, EnabledBitMut, EnabledMut, Entity, ParallelScratch, QueryData, With,
+    World,
+};
+use ecs_jobs::{Claims, Pool, Query, RunContext, SystemAccess, SystemParam, Toggles};
 
-use super::components::{Action, ActionResult, Executing, Reported, SequenceAgent};
-use super::processor::{Ended, Processor};
+use super::body::{Body, Reported};
+use super::carry::{Carrier, Narrow, Serial, Turn, Wide, tick};
+use super::components::{Action, Executing, Finished};
+use super::processor::{ActionChunk, Processor, SerialProcessor, WideProcessor};
+use super::report::report;
 
-type Executed<'a, T> = Query<'a, (Entity, &'static mut Action, &'static mut T), With<Executing>>;
-type Agents<'a> = Claims<'a, &'static mut SequenceAgent>;
-type Parts<'a, T> = (Executed<'a, T>, Agents<'a>, Toggles<'a, Reported>, Commands<'a>);
+type Row<T, X> =
+    (Entity, &'static mut Action, &'static mut T, EnabledMut<Executing>, EnabledMut<Finished>, X);
+type Executed<'a, T, X> = Query<'a, Row<T, X>, With<Executing>>;
+type Parts<'a, T, X> = (Executed<'a, T, X>, Claims<'a, &'static mut Body>, Toggles<'a, Reported>);
 
 /// The executing actions whose filter component is `T`: what the system of one kind of action
-/// takes as an argument.
-pub struct Actions<'a, T: Component> {
-    cell: WorldCell<'a>,
-    parts: Parts<'a, T>,
+/// takes as an argument. `X` is what else it wants of the action entities, as in a query.
+pub struct Actions<'a, T: Component, X: QueryData + 'static = ()> {
+    parts: Parts<'a, T, X>,
+    scratch: &'a mut ParallelScratch,
+    pool: &'a Pool,
 }
 
-impl<T: Component> fmt::Debug for Actions<'_, T> {
+impl<T: Component, X: QueryData> fmt::Debug for Actions<'_, T, X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Actions").field("executing", &self.parts.0).finish_non_exhaustive()
     }
 }
 
-impl<T: Component> SystemParam for Actions<'_, T> {
-    type State = <Parts<'static, T> as SystemParam>::State;
-    type Item<'a> = Actions<'a, T>;
+impl<T: Component, X: QueryData + 'static> SystemParam for Actions<'_, T, X> {
+    type State = (<Parts<'static, T, X> as SystemParam>::State, ParallelScratch);
+    type Item<'a> = Actions<'a, T, X>;
 
     fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
-        Parts::<T>::init(world, access)
+        (Parts::<T, X>::init(world, access), ParallelScratch::default())
     }
 
     fn fetch<'a>(
-        state: &'a mut Self::State,
+        (state, scratch): &'a mut Self::State,
         context: RunContext<'a>,
-    ) -> Result<Actions<'a, T>, String> {
-        let parts = Parts::<T>::fetch(state, context)?;
-        Ok(Actions { cell: context.cell, parts })
+    ) -> Result<Actions<'a, T, X>, String> {
+        let parts = Parts::<T, X>::fetch(state, context)?;
+        Ok(Actions { parts, scratch, pool: context.pool })
     }
 
-    fn visit_commands(state: &mut Self::State, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
-        Parts::<T>::visit_commands(state, visit);
+    fn visit_commands((state, _): &mut Self::State, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
+        Parts::<T, X>::visit_commands(state, visit);
     }
 }
 
-impl<T: Component> Actions<'_, T> {
+impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
     /// How many actions of this kind are executing.
     #[must_use]
     pub fn count(&self) -> usize {
@@ -55,90 +63,74 @@ impl<T: Component> Actions<'_, T> {
 
     /// Carries out all executing actions of this kind for one tick, on all threads of the pool.
     ///
-    /// An action whose agent is gone is cleaned up as failed if it had begun, and despawned at the
-    /// sync point. An action whose agent carries out no sequence any more is despawned when it ends.
+    /// # Panics
+    /// Where the processor panics.
+    pub fn process(&mut self, processor: &impl Processor<Action = T>) {
+        self.process_parallel(|| Narrow(processor));
+    }
+
+    /// Carries out all executing actions of this kind for one tick, on all threads of the pool,
+    /// with the other components that were asked for.
     ///
     /// # Panics
-    /// Where the processor panics, or where two actions of one agent report at the same moment: a
-    /// sequence executes one action of an agent at a time.
-    pub fn process(&mut self, processor: &impl Processor<Action = T>) {
-        let cell = self.cell;
-        let (executing, agents, reported, commands) = &mut self.parts;
-        executing.par_for_each_with(commands, |(entity, action, filter), commands| {
-            if !cell.contains(action.agent) {
-                abandon(processor, action, filter);
-                commands.despawn(entity);
-                return;
+    /// Where the processor panics.
+    pub fn process_wide(&mut self, processor: &impl WideProcessor<X, Action = T>) {
+        self.process_parallel(|| Wide(processor));
+    }
+
+    /// Carries out all executing actions of this kind for one tick, one after the other on this
+    /// thread.
+    ///
+    /// # Panics
+    /// Where the processor panics.
+    pub fn process_serial(&mut self, processor: &mut impl SerialProcessor<Action = T>) {
+        let (executing, bodies, reported) = &mut self.parts;
+        let mut carrier = Serial(processor);
+        executing.query().chunks(|chunk| {
+            let action_count = chunk.row_count();
+            if action_count > 0 {
+                let ordinal = chunk.ordinal();
+                Carrier::<T, X>::before_chunk(&mut carrier, ActionChunk { ordinal, action_count });
+                chunk.for_each(|row| carry::<T, X, _>(&mut carrier, row, bodies, reported));
             }
-            match tick(processor, action, filter) {
-                ActionResult::Running => {}
-                result => {
-                    if !report(agents, reported, entity, action.agent, result) {
-                        commands.despawn(entity);
-                    }
-                }
+        });
+    }
+
+    fn process_parallel<C: Carrier<T, X>>(&mut self, carrier: impl Fn() -> C + Sync) {
+        let (executing, bodies, reported) = &mut self.parts;
+        let (bodies, reported) = (&*bodies, &*reported);
+        let mut query = executing.query();
+        let chunks = query.parallel(self.scratch);
+        self.pool.for_each_range(chunks.len(), |range| {
+            let mut carrier = carrier();
+            for chunk in range.filter_map(|index| chunks.take(index)) {
+                let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());
+                carrier.before_chunk(ActionChunk { ordinal, action_count });
+                chunk.for_each(|row| carry::<T, X, _>(&mut carrier, row, bodies, reported));
             }
         });
     }
 }
 
-/// One tick of one action. `start` and `update` may run in the same one.
-fn tick<P: Processor>(processor: &P, action: &mut Action, filter: &mut P::Action) -> ActionResult {
-    if action.result != ActionResult::Running {
-        // It has ended and waits for its agent to move on.
-        return ActionResult::Running;
-    }
-    let mut result = ActionResult::Running;
-    if action.started != action.activations {
-        action.started = action.activations;
-        result = processor.start(action.agent, filter);
-    }
-    if result == ActionResult::Running {
-        result = processor.update(action.agent, filter);
-    }
-    // An action that goes on has nothing to write down, and its cache line stays clean.
-    if result == ActionResult::Running {
-        return result;
-    }
-    action.result = result;
-    match result {
-        ActionResult::Running => {}
-        ActionResult::Success => processor.cleanup(action.agent, filter, Ended::Success),
-        ActionResult::Failed => processor.cleanup(action.agent, filter, Ended::Failed),
-    }
-    result
-}
-
-/// Cleans up after an action that has begun and will not end, because its agent is gone.
-fn abandon<P: Processor>(processor: &P, action: &mut Action, filter: &mut P::Action) {
-    if action.started == action.activations && action.result == ActionResult::Running {
-        action.result = ActionResult::Failed;
-        processor.cleanup(action.agent, filter, Ended::Failed);
-    }
-}
-
-/// Tells the agent. Whether it still carries out a sequence.
-fn report(
-    agents: &Agents<'_>,
+/// One tick of one action, and what follows from it for the action and its owner.
+#[inline]
+fn carry<T: Component, X: QueryData, C: Carrier<T, X>>(
+    carrier: &mut C,
+    row: (Entity, &mut Action, &mut T, EnabledBitMut<'_>, EnabledBitMut<'_>, X::Item<'_>),
+    bodies: &Claims<'_, &'static mut Body>,
     reported: &Toggles<'_, Reported>,
-    action: Entity,
-    agent: Entity,
-    result: ActionResult,
-) -> bool {
-    match agents.claim(agent) {
-        Ok(mut claim) => {
-            let sequence = claim.get_mut();
-            // A copy of an action, or one that somebody else has switched on: no agent waits for
-            // it, and it must not end what its agent is at.
-            if sequence.current != action {
-                return true;
-            }
-            sequence.last_result = result;
+) {
+    let (entity, action, filter, mut executing, mut finished, mut extras) = row;
+    match tick::<T, X, C>(carrier, entity, action, filter, &mut extras) {
+        Turn::GoesOn => {}
+        Turn::Ended(result) => {
+            executing.set(false);
+            report(bodies, reported, action, result);
         }
-        Err(error @ ClaimError::Claimed(_)) => {
-            panic!("an action could not report to its agent: {error}")
+        Turn::Stopped => _ = executing.set(false),
+        Turn::Disowned => {
+            executing.set(false);
+            finished.set(true);
         }
-        Err(_) => return false,
     }
-    reported.set(agent, true).is_ok()
 }

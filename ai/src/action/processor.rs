@@ -1,6 +1,6 @@
 //! What carries out one kind of action.
 
-use ecs_core::{Component, Entity};
+use ecs_core::{Component, Entity, QueryData};
 
 use super::components::ActionResult;
 
@@ -8,10 +8,16 @@ use super::components::ActionResult;
 ///
 /// It is called from several threads at once, for actions of different agents; to write to an
 /// agent it holds [`Claims`](ecs_jobs::Claims), to read from others a
-/// [`Lookup`](ecs_jobs::Lookup).
+/// [`Lookup`](ecs_jobs::Lookup). Where an action writes to anything else, or wants the other
+/// components of the action entity, it is a [`SerialProcessor`] or a [`WideProcessor`].
 pub trait Processor: Sync {
     /// The filter component.
     type Action: Component;
+
+    /// Called before the actions of a chunk, in the thread that carries them out.
+    fn before_chunk(&self, chunk: ActionChunk) {
+        let _ = chunk;
+    }
 
     /// Begins an action. Called once per activation, before anything else. An action that is done
     /// at once gives [`ActionResult::Success`] here and is not updated; one that gives
@@ -23,9 +29,134 @@ pub trait Processor: Sync {
     fn update(&self, agent: Entity, action: &mut Self::Action) -> ActionResult;
 
     /// Tidies up after an action. Called once per activation, after its last `start` or `update`.
+    ///
+    /// After [`Ended::Interrupted`] the agent may be gone.
     fn cleanup(&self, agent: Entity, action: &mut Self::Action, ended: Ended) {
         let _ = (agent, action, ended);
     }
+}
+
+/// A [`Processor`] of actions that have more components than the filter, `X`: they are handed to
+/// every call, as is the entity of the action.
+///
+/// ```
+/// use ai::action::{Acting, WideProcessor};
+/// use ai::prelude::*;
+///
+/// #[derive(Component, Clone)]
+/// struct Wait;
+/// #[derive(Component, Clone)]
+/// struct Patience(u32);
+/// struct Waiting;
+///
+/// impl WideProcessor<&'static mut Patience> for Waiting {
+///     type Action = Wait;
+///     fn start(&self, _: Acting, _: &mut Wait, _: &mut &mut Patience) -> ActionResult {
+///         ActionResult::Running
+///     }
+///     fn update(&self, _: Acting, _: &mut Wait, patience: &mut &mut Patience) -> ActionResult {
+///         patience.0 = patience.0.saturating_sub(1);
+///         if patience.0 == 0 { ActionResult::Success } else { ActionResult::Running }
+///     }
+/// }
+/// fn wait(mut actions: Actions<Wait, &'static mut Patience>) {
+///     actions.process_wide(&Waiting);
+/// }
+///
+/// let mut world = World::new();
+/// let plan = Sequence::new().then_with(Wait, Patience(3));
+/// let agent = plan.spawn(&mut world, ())?;
+/// let mut schedule = ai::action::sequence(Schedule::builder(), |schedule| {
+///     schedule.add(wait.in_sequence())
+/// })
+/// .build(&mut world)?;
+/// let pool = Pool::new(Threads::None)?;
+/// (0..3).for_each(|_| _ = schedule.run(&mut world, &pool));
+/// assert_eq!(world.get::<SequenceAgent>(agent)?.advances(), 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub trait WideProcessor<X: QueryData>: Sync {
+    /// The filter component.
+    type Action: Component;
+
+    /// See [`Processor::before_chunk`].
+    fn before_chunk(&self, chunk: ActionChunk) {
+        let _ = chunk;
+    }
+
+    /// See [`Processor::start`].
+    fn start(
+        &self,
+        acting: Acting,
+        action: &mut Self::Action,
+        extras: &mut X::Item<'_>,
+    ) -> ActionResult;
+
+    /// See [`Processor::update`].
+    fn update(
+        &self,
+        acting: Acting,
+        action: &mut Self::Action,
+        extras: &mut X::Item<'_>,
+    ) -> ActionResult;
+
+    /// See [`Processor::cleanup`].
+    fn cleanup(
+        &self,
+        acting: Acting,
+        action: &mut Self::Action,
+        extras: &mut X::Item<'_>,
+        ended: Ended,
+    ) {
+        let _ = (acting, action, extras, ended);
+    }
+}
+
+/// Carries out actions one after the other, on one thread: for actions that write to more than
+/// their own agent, such as a door that two agents push at.
+///
+/// They come in the order in which their entities lie in the world, which does not depend on the
+/// number of threads.
+pub trait SerialProcessor {
+    /// The filter component.
+    type Action: Component;
+
+    /// See [`Processor::before_chunk`].
+    fn before_chunk(&mut self, chunk: ActionChunk) {
+        let _ = chunk;
+    }
+
+    /// See [`Processor::start`].
+    fn start(&mut self, agent: Entity, action: &mut Self::Action) -> ActionResult;
+
+    /// See [`Processor::update`].
+    fn update(&mut self, agent: Entity, action: &mut Self::Action) -> ActionResult;
+
+    /// See [`Processor::cleanup`].
+    fn cleanup(&mut self, agent: Entity, action: &mut Self::Action, ended: Ended) {
+        let _ = (agent, action, ended);
+    }
+}
+
+/// Which actions come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ActionChunk {
+    /// The place of the chunk among all that have actions of this kind: a sort key for command
+    /// buffers that does not depend on threads.
+    pub ordinal: usize,
+    /// How many actions of it are executing.
+    pub action_count: usize,
+}
+
+/// Which action of whom is being carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Acting {
+    /// Who acts.
+    pub agent: Entity,
+    /// The action entity.
+    pub action: Entity,
 }
 
 /// How an activation ended.
@@ -36,4 +167,6 @@ pub enum Ended {
     Success,
     /// It could not be done.
     Failed,
+    /// The mind wanted something else, or the agent is gone.
+    Interrupted,
 }

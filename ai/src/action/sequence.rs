@@ -1,14 +1,205 @@
-//! Laying out the actions of an agent.
+//! The simplest mind: one action after the other, and then from the first again.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use std::fmt;
 
-use ecs_core::{Bundle, Component, Entity, NoSuchEntity, World};
+use bytemuck::NoUninit;
+use ecs_core::{Bundle, Component, EnabledMut, Entity, With, World};
+use ecs_jobs::Query;
 
-use super::components::{
-    Action, ActionResult, Executing, OnFailure, Reported, SequenceAgent, Switching,
-};
+use super::body::{Body, Reported, Switching};
+use super::components::ActionResult;
+use super::plan::{Plan, PlanError};
 
-/// The actions of a kind of agent, in order: a plan that any number of agents can be spawned from.
+/// What a sequence does when an action fails.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OnFailure {
+    /// The same action begins again in the next tick.
+    #[default]
+    Retry,
+    /// The same action begins again after a rest, which doubles from failure to failure until the
+    /// action succeeds.
+    BackOff {
+        /// The first rest, in ticks.
+        ticks: u32,
+        /// The longest rest, in ticks.
+        ticks_max: u32,
+    },
+    /// The next action begins, as if it had succeeded.
+    Advance,
+    /// The agent stops, until its sequence is [started again](SequenceAgent::restart).
+    Stop,
+}
+
+/// [`OnFailure`] as plain data.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[repr(u32)]
+enum Policy {
+    Retry,
+    BackOff,
+    Advance,
+    Stop,
+}
+
+/// On an agent that carries out the actions of its body one after the other, and then from the
+/// first again.
+///
+/// An agent cannot be instantiated: the copy would share the actions of the original. Give it a
+/// sequence of its own, with [`Sequence::attach`].
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[component(unique)]
+#[repr(C)]
+pub struct SequenceAgent {
+    current: u32,
+    /// How many actions have succeeded, or failed under [`OnFailure::Advance`].
+    advances: u32,
+    policy: Policy,
+    /// The first rest and the longest.
+    rest_min: u32,
+    rest_max: u32,
+    /// The rest after the next failure.
+    rest: u32,
+    /// Ticks until the current action begins again.
+    rest_left: u32,
+}
+
+impl SequenceAgent {
+    /// An agent that begins with the first action when it is [started](Self::restart).
+    ///
+    /// ```
+    /// use ai::prelude::*;
+    /// # #[derive(Component, Clone)] struct Walk;
+    /// let mut world = World::new();
+    /// let agent = Plan::new().action("walk", Walk).spawn(&mut world, ())?;
+    /// // The same body could be given to any other mind.
+    /// SequenceAgent::drive(&mut world, agent, OnFailure::Retry)?;
+    /// assert!(world.get::<Body>(agent)?.is_running(0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn new(on_failure: OnFailure) -> Self {
+        let (policy, rest_min, rest_max) = match on_failure {
+            OnFailure::Retry => (Policy::Retry, 0, 0),
+            OnFailure::BackOff { ticks, ticks_max } => {
+                (Policy::BackOff, ticks.max(1), ticks_max.max(ticks).max(1))
+            }
+            OnFailure::Advance => (Policy::Advance, 0, 0),
+            OnFailure::Stop => (Policy::Stop, 0, 0),
+        };
+        Self { current: 0, advances: 0, policy, rest_min, rest_max, rest: rest_min, rest_left: 0 }
+    }
+
+    /// Has an entity that has a body carry it out as a sequence, from the first action on. What is
+    /// running is halted.
+    ///
+    /// # Errors
+    /// Where the entity is not in the world or has no body.
+    pub fn drive(
+        world: &mut World,
+        agent: Entity,
+        on_failure: OnFailure,
+    ) -> Result<(), ecs_core::ComponentError> {
+        world.get::<Body>(agent)?;
+        if world.insert(agent, (Self::new(on_failure), Resting)).is_err() {
+            unreachable!("the entity is in the world");
+        }
+        world.set_enabled::<Resting>(agent, false)?;
+        world.set_enabled::<Reported>(agent, false)?;
+        world.set_enabled::<Switching>(agent, true)?;
+        let body = world.get_mut::<Body>(agent)?;
+        body.halt_all();
+        body.begin(0);
+        Ok(())
+    }
+
+    /// The place of the action that the agent is at.
+    #[must_use]
+    pub const fn current(&self) -> usize {
+        self.current as usize
+    }
+
+    /// How many times the agent has moved on to its next action.
+    #[must_use]
+    pub const fn advances(&self) -> u32 {
+        self.advances
+    }
+
+    /// How many ticks it rests before it tries the current action again; 0 where it does not rest.
+    #[must_use]
+    pub const fn rest_left(&self) -> u32 {
+        self.rest_left
+    }
+
+    /// Begins with the first action, whatever it is at.
+    pub fn restart(&mut self, body: &mut Body) {
+        body.halt_all();
+        (self.current, self.rest_left, self.rest) = (0, 0, self.rest_min);
+        body.begin(0);
+    }
+
+    fn take(&mut self, result: ActionResult, body: &mut Body) {
+        let moves_on = result == ActionResult::Success || self.policy == Policy::Advance;
+        if moves_on {
+            self.current = (self.current + 1) % u32::try_from(body.action_count()).unwrap_or(1);
+            self.advances = self.advances.wrapping_add(1);
+            self.rest = self.rest_min;
+        }
+        match self.policy {
+            Policy::BackOff if !moves_on => {
+                // The tick in which it begins again is none that it rests in.
+                self.rest_left = self.rest.saturating_add(1);
+                self.rest = self.rest.saturating_mul(2).min(self.rest_max);
+            }
+            Policy::Stop if !moves_on => {}
+            _ => body.begin(self.current as usize),
+        }
+    }
+}
+
+/// On an agent: its action has failed, and it rests before it tries again.
+#[derive(Component, Clone, Copy, Debug)]
+#[component(enableable)]
+pub struct Resting;
+
+type Advanced = (
+    &'static mut SequenceAgent,
+    &'static mut Body,
+    EnabledMut<Reported>,
+    EnabledMut<Switching>,
+    EnabledMut<Resting>,
+);
+
+/// Takes the results of the actions that have ended, and moves their agents on: to the next
+/// action after a success, to what [`OnFailure`] says after a failure.
+pub fn advance(mut agents: Query<Advanced, With<Reported>>) {
+    agents.par_for_each(|(agent, body, mut reported, mut switching, mut resting)| {
+        reported.set(false);
+        let Some(result) = body.take_ended(agent.current()) else { return };
+        agent.take(result, body);
+        resting.set(agent.rest_left > 0);
+        if body.is_switching() {
+            switching.set(true);
+        }
+    });
+}
+
+type Rested =
+    (&'static mut SequenceAgent, &'static mut Body, EnabledMut<Switching>, EnabledMut<Resting>);
+
+/// Has the agents that rest try again when it is time; see [`OnFailure::BackOff`].
+pub fn rest(mut agents: Query<Rested, With<Resting>>) {
+    agents.par_for_each(|(agent, body, mut switching, mut resting)| {
+        agent.rest_left = agent.rest_left.saturating_sub(1);
+        if agent.rest_left == 0 {
+            resting.set(false);
+            body.begin(agent.current());
+            switching.set(true);
+        }
+    });
+}
+
+/// The actions of a kind of agent that carries them out in order: a [`Plan`] and its sequence mind.
 ///
 /// ```
 /// use ai::prelude::*;
@@ -19,68 +210,24 @@ use super::components::{
 /// let mut world = World::new();
 /// let agent = miner.spawn(&mut world, Gold(0))?;
 /// assert_eq!(world.len(), 4);
-/// assert_eq!(world.get::<SequenceAgent>(agent).unwrap().action_count(), 3);
-/// # Ok::<(), ai::action::EmptySequence>(())
+/// assert_eq!(world.get::<Body>(agent)?.action_count(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Default)]
 pub struct Sequence {
-    actions: Vec<SpawnAction>,
-    on_failure: Option<OnFailure>,
+    plan: Plan,
+    on_failure: OnFailure,
 }
-
-type SpawnAction = Box<dyn Fn(&mut World, Action) -> Entity + Send + Sync>;
 
 impl fmt::Debug for Sequence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Sequence").field("actions", &self.actions.len()).finish_non_exhaustive()
+        f.debug_struct("Sequence").field("plan", &self.plan).finish_non_exhaustive()
     }
 }
 
-/// A sequence without actions cannot be carried out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct EmptySequence;
-
-impl fmt::Display for EmptySequence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a sequence needs at least one action")
-    }
-}
-
-impl std::error::Error for EmptySequence {}
-
-/// Why an entity could not be made an agent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum AttachError {
-    /// There is nothing to carry out.
-    Empty(EmptySequence),
-    /// The entity is not in the world.
-    NoSuchEntity(NoSuchEntity),
-    /// The entity carries out a sequence already.
-    Occupied(Entity),
-}
-
-impl fmt::Display for AttachError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Empty(error) => error.fmt(f),
-            Self::NoSuchEntity(error) => error.fmt(f),
-            Self::Occupied(agent) => write!(f, "entity {agent} carries out a sequence already"),
-        }
-    }
-}
-
-impl std::error::Error for AttachError {}
-
-impl From<EmptySequence> for AttachError {
-    fn from(error: EmptySequence) -> Self {
-        Self::Empty(error)
-    }
-}
-
-impl From<NoSuchEntity> for AttachError {
-    fn from(error: NoSuchEntity) -> Self {
-        Self::NoSuchEntity(error)
+impl From<Plan> for Sequence {
+    fn from(plan: Plan) -> Self {
+        Self { plan, on_failure: OnFailure::default() }
     }
 }
 
@@ -91,23 +238,27 @@ impl Sequence {
         Self::default()
     }
 
-    /// Adds an action with this filter component.
+    /// Adds an action with this filter component. Its name is that of the component.
     #[must_use]
-    #[expect(clippy::missing_panics_doc, reason = "every new action has an `Executing`")]
-    pub fn then<T: Component + Clone>(mut self, filter: T) -> Self {
-        self.actions.push(Box::new(move |world, action| {
-            let entity = world.spawn((action, Executing, filter.clone()));
-            // New components come enabled; a new action waits for its turn.
-            world.set_enabled::<Executing>(entity, false).expect("the action was just spawned");
-            entity
-        }));
+    pub fn then<T: Component + Clone>(self, filter: T) -> Self {
+        self.then_with(filter, ())
+    }
+
+    /// Adds an action with this filter component and others beside it.
+    #[must_use]
+    pub fn then_with<T: Component + Clone, B: Bundle + Clone + Send + Sync + 'static>(
+        mut self,
+        filter: T,
+        extras: B,
+    ) -> Self {
+        self.plan = self.plan.action_with(T::name(), filter, extras);
         self
     }
 
     /// What to do when an action fails; [`OnFailure::Retry`] where nothing is said.
     #[must_use]
     pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
-        self.on_failure = Some(on_failure);
+        self.on_failure = on_failure;
         self
     }
 
@@ -115,108 +266,26 @@ impl Sequence {
     /// next tick.
     ///
     /// # Errors
-    /// Where the sequence has no actions; nothing is spawned then.
-    pub fn spawn<B: Bundle>(&self, world: &mut World, agent: B) -> Result<Entity, EmptySequence> {
-        if self.actions.is_empty() {
-            return Err(EmptySequence);
-        }
-        let agent = world.spawn(agent);
-        self.spawn_actions(world, agent);
+    /// As [`Plan::spawn`].
+    pub fn spawn<B: Bundle>(&self, world: &mut World, agent: B) -> Result<Entity, PlanError> {
+        let agent = self.plan.spawn(world, agent)?;
+        self.start(world, agent);
         Ok(agent)
     }
 
     /// Makes an entity an agent: spawns its actions. It begins with the first one in the next
     /// tick.
     ///
-    /// For crowds this is the better way: with the agents spawned first and their actions
-    /// afterwards, agents lie together in the entity table, which every action looks its agent up
-    /// in.
-    ///
     /// # Errors
-    /// Where the sequence has no actions, or the entity is not in the world or has a sequence
-    /// already; nothing is spawned then.
-    pub fn attach(&self, world: &mut World, agent: Entity) -> Result<(), AttachError> {
-        if self.actions.is_empty() {
-            return Err(EmptySequence.into());
-        }
-        if !world.contains(agent) {
-            return Err(NoSuchEntity(agent).into());
-        }
-        if world.has::<SequenceAgent>(agent) {
-            return Err(AttachError::Occupied(agent));
-        }
-        self.spawn_actions(world, agent);
+    /// As [`Plan::attach`].
+    pub fn attach(&self, world: &mut World, agent: Entity) -> Result<(), PlanError> {
+        self.plan.attach(world, agent)?;
+        self.start(world, agent);
         Ok(())
     }
 
-    /// The agent is in the world, and there is at least one action.
-    fn spawn_actions(&self, world: &mut World, agent: Entity) {
-        let mut action = Action {
-            agent,
-            next: agent,
-            index: 0,
-            activations: 0,
-            started: 0,
-            result: ActionResult::Running,
-        };
-        let mut entities = Vec::with_capacity(self.actions.len());
-        for spawn in &self.actions {
-            entities.push(spawn(world, action));
-            action.index += 1;
-        }
-        for (place, &entity) in entities.iter().enumerate() {
-            let next = entities[(place + 1) % entities.len()];
-            world.get_mut::<Action>(entity).expect("the action was just spawned").next = next;
-        }
-        let sequence = SequenceAgent {
-            current: entities[0],
-            previous: entities[0],
-            action_count: action.index,
-            advances: 0,
-            on_failure: self.on_failure.unwrap_or(OnFailure::Retry),
-            last_result: ActionResult::Running,
-        };
-        world.insert(agent, (sequence, Switching, Reported)).expect("the agent is in the world");
-        world.set_enabled::<Reported>(agent, false).expect("the agent was just given it");
-    }
-}
-
-/// Takes an agent out of the world, and its actions with it.
-///
-/// An action that is under way ends here without [`Processor::cleanup`]: nobody knows its processor
-/// at this point.
-///
-/// [`Processor::cleanup`]: super::Processor::cleanup
-///
-/// # Errors
-/// Where the agent is not in the world.
-pub fn despawn_agent(world: &mut World, agent: Entity) -> Result<(), NoSuchEntity> {
-    let sequence = world.get::<SequenceAgent>(agent).ok().copied();
-    world.despawn(agent)?;
-    let Some(sequence) = sequence else { return Ok(()) };
-    let mut next = sequence.current;
-    for _ in 0..sequence.action_count {
-        match world.get::<Action>(next).copied() {
-            Ok(action) if action.agent == agent => {
-                world.despawn(next)?;
-                next = action.next;
-            }
-            _ => {
-                despawn_by_search(world, agent);
-                break;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Somebody has despawned one of the actions, and the way around the circle is broken: looks
-/// through all actions for the others.
-fn despawn_by_search(world: &mut World, agent: Entity) {
-    let actions = world.query_ref::<(Entity, &Action)>();
-    let left: Vec<Entity> =
-        actions.into_iter().filter(|(_, action)| action.agent == agent).map(|(it, _)| it).collect();
-    for action in left {
-        world.despawn(action).expect("it was just found");
+    fn start(&self, world: &mut World, agent: Entity) {
+        SequenceAgent::drive(world, agent, self.on_failure)
+            .expect("the agent was just given a body");
     }
 }

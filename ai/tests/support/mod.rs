@@ -79,7 +79,12 @@ impl Processor for Doing<'_> {
     }
 
     fn cleanup(&self, _agent: Entity, task: &mut Task, ended: Ended) {
-        self.0.note(task, if ended == Ended::Success { "is done" } else { "has failed" });
+        let how = match ended {
+            Ended::Success => "is done",
+            Ended::Failed => "has failed",
+            _ => "is interrupted",
+        };
+        self.0.note(task, how);
     }
 }
 
@@ -148,19 +153,24 @@ impl Stage {
     }
 
     /// The place in its sequence that an agent is at.
-    pub(crate) fn place(&self, agent: Entity) -> u32 {
-        self.world.get::<Action>(self.agent(agent).current()).unwrap().index()
+    pub(crate) fn place(&self, agent: Entity) -> usize {
+        self.agent(agent).current()
     }
 
-    /// All actions of an agent, in their order.
+    /// The action that an agent is at.
+    pub(crate) fn current(&self, agent: Entity) -> Entity {
+        self.actions(agent)[self.place(agent)]
+    }
+
+    /// All actions of an agent, in their order; some may be gone.
     pub(crate) fn actions(&self, agent: Entity) -> Vec<Entity> {
-        let all = self.world.query_ref::<(Entity, &Action)>().into_iter();
-        let mut found: Vec<_> = all
-            .filter(|(_, action)| action.agent() == agent)
-            .map(|(entity, action)| (action.index(), entity))
-            .collect();
-        found.sort_unstable();
-        found.into_iter().map(|(_, entity)| entity).collect()
+        let owned = self.world.get::<Buffer<OwnedAction>>(agent).unwrap();
+        owned.iter().map(|action| action.entity()).collect()
+    }
+
+    /// How many entities are actions of somebody.
+    pub(crate) fn action_count(&self) -> usize {
+        self.world.query_ref::<&Action>().count()
     }
 
     /// The actions that are executing.

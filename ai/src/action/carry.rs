@@ -1,0 +1,205 @@
+//! One tick of one action, whatever kind of processor carries it out.
+
+use ecs_core::{Component, Entity, QueryData};
+
+use super::components::{Action, ActionFlags, ActionResult};
+use super::processor::{Acting, ActionChunk, Ended, Processor, SerialProcessor, WideProcessor};
+
+/// The three kinds of processors as one.
+pub(super) trait Carrier<T, X: QueryData> {
+    fn before_chunk(&mut self, chunk: ActionChunk);
+    fn start(&mut self, acting: Acting, action: &mut T, extras: &mut X::Item<'_>) -> ActionResult;
+    fn update(&mut self, acting: Acting, action: &mut T, extras: &mut X::Item<'_>) -> ActionResult;
+    fn cleanup(&mut self, acting: Acting, action: &mut T, extras: &mut X::Item<'_>, ended: Ended);
+}
+
+/// A processor that is called from several threads.
+#[derive(Debug)]
+pub(super) struct Narrow<'a, P>(pub(super) &'a P);
+/// One that looks at other components as well.
+#[derive(Debug)]
+pub(super) struct Wide<'a, P>(pub(super) &'a P);
+/// One that is called from one thread.
+#[derive(Debug)]
+pub(super) struct Serial<'a, P>(pub(super) &'a mut P);
+
+impl<X: QueryData, P: Processor> Carrier<P::Action, X> for Narrow<'_, P> {
+    fn before_chunk(&mut self, chunk: ActionChunk) {
+        self.0.before_chunk(chunk);
+    }
+    #[inline]
+    fn start(
+        &mut self,
+        acting: Acting,
+        action: &mut P::Action,
+        _: &mut X::Item<'_>,
+    ) -> ActionResult {
+        self.0.start(acting.agent, action)
+    }
+    #[inline]
+    fn update(
+        &mut self,
+        acting: Acting,
+        action: &mut P::Action,
+        _: &mut X::Item<'_>,
+    ) -> ActionResult {
+        self.0.update(acting.agent, action)
+    }
+    fn cleanup(
+        &mut self,
+        acting: Acting,
+        action: &mut P::Action,
+        _: &mut X::Item<'_>,
+        ended: Ended,
+    ) {
+        self.0.cleanup(acting.agent, action, ended);
+    }
+}
+
+impl<X: QueryData, P: WideProcessor<X>> Carrier<P::Action, X> for Wide<'_, P> {
+    fn before_chunk(&mut self, chunk: ActionChunk) {
+        self.0.before_chunk(chunk);
+    }
+    #[inline]
+    fn start(
+        &mut self,
+        acting: Acting,
+        action: &mut P::Action,
+        extras: &mut X::Item<'_>,
+    ) -> ActionResult {
+        self.0.start(acting, action, extras)
+    }
+    #[inline]
+    fn update(
+        &mut self,
+        acting: Acting,
+        action: &mut P::Action,
+        extras: &mut X::Item<'_>,
+    ) -> ActionResult {
+        self.0.update(acting, action, extras)
+    }
+    fn cleanup(
+        &mut self,
+        acting: Acting,
+        action: &mut P::Action,
+        extras: &mut X::Item<'_>,
+        ended: Ended,
+    ) {
+        self.0.cleanup(acting, action, extras, ended);
+    }
+}
+
+impl<X: QueryData, P: SerialProcessor> Carrier<P::Action, X> for Serial<'_, P> {
+    fn before_chunk(&mut self, chunk: ActionChunk) {
+        self.0.before_chunk(chunk);
+    }
+    fn start(
+        &mut self,
+        acting: Acting,
+        action: &mut P::Action,
+        _: &mut X::Item<'_>,
+    ) -> ActionResult {
+        self.0.start(acting.agent, action)
+    }
+    fn update(
+        &mut self,
+        acting: Acting,
+        action: &mut P::Action,
+        _: &mut X::Item<'_>,
+    ) -> ActionResult {
+        self.0.update(acting.agent, action)
+    }
+    fn cleanup(
+        &mut self,
+        acting: Acting,
+        action: &mut P::Action,
+        _: &mut X::Item<'_>,
+        ended: Ended,
+    ) {
+        self.0.cleanup(acting.agent, action, ended);
+    }
+}
+
+/// What a tick makes of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// It executes in the next tick as well.
+    GoesOn,
+    /// It goes to sleep, and its owner is told how it ended.
+    Ended(ActionResult),
+    /// It goes to sleep, and nobody waits for it.
+    Stopped,
+    /// Nobody owns it: it goes for good.
+    Disowned,
+}
+
+/// One tick of one action. `start` and `update` may run in the same one. What is written down about
+/// the action is in order before each call, so that a panic in it meets a consistent state.
+#[inline]
+pub(super) fn tick<T: Component, X: QueryData, C: Carrier<T, X>>(
+    carrier: &mut C,
+    entity: Entity,
+    action: &mut Action,
+    filter: &mut T,
+    extras: &mut X::Item<'_>,
+) -> Turn {
+    let acting = Acting { agent: action.agent, action: entity };
+    // The common case: it has begun and goes on. Nothing is written, and its cache line stays clean.
+    if action.flags == ActionFlags::UNDERWAY && action.started == action.activations {
+        let result = carrier.update(acting, filter, extras);
+        return if result == ActionResult::Running {
+            Turn::GoesOn
+        } else {
+            end(carrier, acting, action, filter, extras, result)
+        };
+    }
+    turn(carrier, acting, action, filter, extras)
+}
+
+/// One tick of an action that begins or stops.
+#[inline(never)]
+fn turn<T: Component, X: QueryData, C: Carrier<T, X>>(
+    carrier: &mut C,
+    acting: Acting,
+    action: &mut Action,
+    filter: &mut T,
+    extras: &mut X::Item<'_>,
+) -> Turn {
+    if action.is_underway() {
+        action.flags.set(ActionFlags::UNDERWAY, false);
+        carrier.cleanup(acting, filter, extras, Ended::Interrupted);
+    }
+    if action.flags.has(ActionFlags::DISOWNED) {
+        return Turn::Disowned;
+    }
+    action.flags.set(ActionFlags::HALTED, false);
+    if action.started == action.activations {
+        // It was halted, or somebody has switched it on whom nobody asked.
+        return Turn::Stopped;
+    }
+    action.started = action.activations;
+    action.flags.set(ActionFlags::UNDERWAY, true);
+    let mut result = carrier.start(acting, filter, extras);
+    if result == ActionResult::Running {
+        result = carrier.update(acting, filter, extras);
+    }
+    if result == ActionResult::Running {
+        return Turn::GoesOn;
+    }
+    end(carrier, acting, action, filter, extras, result)
+}
+
+fn end<T: Component, X: QueryData, C: Carrier<T, X>>(
+    carrier: &mut C,
+    acting: Acting,
+    action: &mut Action,
+    filter: &mut T,
+    extras: &mut X::Item<'_>,
+    result: ActionResult,
+) -> Turn {
+    action.result = result;
+    action.flags.set(ActionFlags::UNDERWAY, false);
+    let ended = if result == ActionResult::Success { Ended::Success } else { Ended::Failed };
+    carrier.cleanup(acting, filter, extras, ended);
+    Turn::Ended(result)
+}

@@ -1,0 +1,177 @@
+//! Actions that consist of others.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
+
+use bytemuck::NoUninit;
+use ecs_core::{Component, EnabledMut, With};
+use ecs_jobs::{Claims, Query, Toggles};
+
+use super::body::{Body, Reported, Switching};
+use super::components::{Action, ActionFlags, ActionResult, Executing};
+use super::report::report;
+
+/// The filter component of an action that consists of others, its parts, which may be composites
+/// themselves. It is an action for those that it is a part of, and a mind for its parts.
+///
+/// Its parts begin in the tick in which it begins. That a part has ended it notices in the next
+/// tick.
+///
+/// ```
+/// use ai::prelude::*;
+/// # #[derive(Component, Clone)] struct Walk;
+/// # #[derive(Component, Clone)] struct Sing;
+/// # #[derive(Component, Clone)] struct Rest;
+/// let stroll = Plan::new().action("walk", Walk).action("sing", Sing);
+/// let plan = Plan::new().composite("stroll", Composite::race(), stroll).action("rest", Rest);
+/// let mut world = World::new();
+/// plan.spawn(&mut world, ())?;
+/// assert_eq!(world.len(), 1 + 2 + 2);
+/// # Ok::<(), ai::action::PlanError>(())
+/// ```
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[component(unique)]
+#[repr(C)]
+pub struct Composite {
+    kind: Kind,
+    /// Which part a sequence is at.
+    at: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[repr(u32)]
+enum Kind {
+    Sequence,
+    Race,
+    Join,
+}
+
+impl Composite {
+    const fn of(kind: Kind) -> Self {
+        Self { kind, at: 0 }
+    }
+
+    /// The parts one after the other. It fails with the first that fails.
+    #[must_use]
+    pub const fn sequence() -> Self {
+        Self::of(Kind::Sequence)
+    }
+
+    /// All parts at once. It is done when one of them is, and fails when all have failed.
+    #[must_use]
+    pub const fn race() -> Self {
+        Self::of(Kind::Race)
+    }
+
+    /// All parts at once. It is done when all of them are, and fails with the first that fails.
+    #[must_use]
+    pub const fn join() -> Self {
+        Self::of(Kind::Join)
+    }
+
+    fn begin(&mut self, body: &mut Body) {
+        self.at = 0;
+        match self.kind {
+            Kind::Sequence => body.begin(0),
+            Kind::Race | Kind::Join => (0..body.action_count()).for_each(|part| body.begin(part)),
+        }
+    }
+
+    /// How it stands, now that some parts have ended.
+    fn result(&mut self, body: &mut Body) -> ActionResult {
+        match self.kind {
+            Kind::Sequence => match body.take_ended(self.at as usize) {
+                None | Some(ActionResult::Running) => ActionResult::Running,
+                Some(ActionResult::Failed) => ActionResult::Failed,
+                Some(ActionResult::Success) => {
+                    self.at += 1;
+                    if self.at as usize == body.action_count() {
+                        return ActionResult::Success;
+                    }
+                    body.begin(self.at as usize);
+                    ActionResult::Running
+                }
+            },
+            Kind::Race => settled(body, ActionResult::Success, ActionResult::Failed),
+            Kind::Join => settled(body, ActionResult::Failed, ActionResult::Success),
+        }
+    }
+}
+
+/// `decisive` if one part ended so, `unanimous` if all ended otherwise.
+fn settled(body: &Body, decisive: ActionResult, unanimous: ActionResult) -> ActionResult {
+    if (0..body.action_count()).any(|part| body.ended(part) == Some(decisive)) {
+        decisive
+    } else if body.running() == 0 {
+        unanimous
+    } else {
+        ActionResult::Running
+    }
+}
+
+/// On a composite: it has ended, which its owner is to be told.
+#[derive(Component, Clone, Copy, Debug)]
+#[component(enableable)]
+pub struct Concluded;
+
+type Parts = (
+    &'static mut Action,
+    &'static mut Composite,
+    &'static mut Body,
+    EnabledMut<Executing>,
+    EnabledMut<Switching>,
+    EnabledMut<Reported>,
+    EnabledMut<Concluded>,
+);
+
+/// Carries out the composites that execute: begins, halts, and moves on to the next part.
+pub fn carry_composites(mut composites: Query<Parts, With<Executing>>) {
+    composites.par_for_each(
+        |(action, composite, body, mut executing, mut switching, mut reported, mut concluded)| {
+            let is_reported = reported.set(false);
+            let is_steady =
+                action.flags == ActionFlags::UNDERWAY && action.started == action.activations;
+            if is_steady && !is_reported {
+                return;
+            }
+            if !is_steady {
+                if action.is_underway() {
+                    body.halt_all();
+                }
+                action.flags = ActionFlags::NONE;
+                if action.started == action.activations {
+                    executing.set(false);
+                } else {
+                    action.started = action.activations;
+                    action.flags = ActionFlags::UNDERWAY;
+                    composite.begin(body);
+                }
+            } else {
+                let result = composite.result(body);
+                if result != ActionResult::Running {
+                    body.halt_all();
+                    action.result = result;
+                    action.flags = ActionFlags::NONE;
+                    executing.set(false);
+                    concluded.set(true);
+                }
+            }
+            if body.is_switching() {
+                switching.set(true);
+            }
+        },
+    );
+}
+
+/// Tells the owners of composites that these have ended.
+pub fn conclude(
+    mut ended: Query<(&Action, EnabledMut<Concluded>), With<Concluded>>,
+    bodies: Claims<&'static mut Body>,
+    reported: Toggles<Reported>,
+) {
+    ended.par_for_each(|(action, mut concluded)| {
+        concluded.set(false);
+        // It may have been begun again, or halted, since it ended.
+        if action.result != ActionResult::Running && !action.is_underway() {
+            report(&bodies, &reported, action, action.result);
+        }
+    });
+}

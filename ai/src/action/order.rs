@@ -1,0 +1,38 @@
+//! The order of all systems around action entities.
+
+use ecs_jobs::{IntoSystem, ScheduleBuilder, SystemConfig};
+
+use super::composite::{carry_composites, conclude};
+use super::sequence::{advance, rest};
+use super::systems::{bury, identify, identify_parts};
+
+/// Puts an action system in its place of the tick.
+pub trait ActionSystem<Marker>: IntoSystem<Marker> {
+    /// Runs it after [`identify`] and before [`advance`].
+    fn in_sequence(self) -> SystemConfig {
+        self.into_config().after(identify).before(advance)
+    }
+}
+
+impl<System: IntoSystem<Marker>, Marker> ActionSystem<Marker> for System {}
+
+/// A tick of agents: adds what `minds` adds, then [`identify`], then what `actions` adds, then
+/// [`advance`], and in between what composites need.
+pub fn phases(
+    schedule: ScheduleBuilder,
+    minds: impl FnOnce(ScheduleBuilder) -> ScheduleBuilder,
+    actions: impl FnOnce(ScheduleBuilder) -> ScheduleBuilder,
+) -> ScheduleBuilder {
+    let schedule = minds(schedule).add(rest).add(identify);
+    // What composites begin is passed on in the same tick.
+    let schedule = schedule.add(carry_composites.after(identify)).add(conclude).add(identify_parts);
+    actions(schedule).add(bury).add(advance.after(identify))
+}
+
+/// A tick of agents that carry out sequences: [`phases`] without other minds.
+pub fn sequence(
+    schedule: ScheduleBuilder,
+    actions: impl FnOnce(ScheduleBuilder) -> ScheduleBuilder,
+) -> ScheduleBuilder {
+    phases(schedule, |schedule| schedule, actions)
+}

@@ -1,0 +1,313 @@
+//! Laying out the actions of an agent, and taking them away again.
+
+use std::fmt;
+
+use ecs_core::{Buffer, Bundle, Component, Entity, NoSuchEntity, Remove, World};
+
+use super::body::{Body, OwnedAction, Reported, Switching};
+use super::components::{Action, ActionFlags, ActionResult, Executing, Finished};
+use super::composite::{Composite, Concluded};
+
+/// The actions of a kind of agent, in order and by name: a layout that any number of agents can be
+/// spawned from. It says what they can do; what decides is added as a component of its own.
+///
+/// ```
+/// use ai::prelude::*;
+/// # #[derive(Component, Clone)] struct Eat(u32);
+/// # #[derive(Component, Clone)] struct Sleep;
+/// # #[derive(Component)] struct Hunger(f32);
+/// let cat = Plan::new().action("eat", Eat(2)).action("sleep", Sleep);
+/// assert_eq!(cat.find("sleep"), Some(1));
+/// let mut world = World::new();
+/// let agent = cat.spawn(&mut world, Hunger(0.0))?;
+/// assert_eq!(world.len(), 3, "an agent and two actions");
+/// assert_eq!(world.get::<Body>(agent)?.running(), 0);
+/// world.despawn(agent)?;
+/// assert!(world.is_empty(), "it takes its actions along");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Default)]
+pub struct Plan {
+    actions: Vec<PlannedAction>,
+}
+
+struct PlannedAction {
+    name: String,
+    spawn: SpawnAction,
+    /// What is wrong with the parts of a composite.
+    problem: Option<PlanError>,
+}
+
+type SpawnAction = Box<dyn Fn(&mut World, Action) -> Entity + Send + Sync>;
+
+impl fmt::Debug for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.actions.iter().map(|action| &action.name)).finish()
+    }
+}
+
+/// Why a plan could not be spawned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlanError {
+    /// There is nothing to carry out.
+    Empty,
+    /// There are more actions than a [`Body`] can have.
+    TooManyActions {
+        /// How many there are.
+        count: usize,
+    },
+    /// The entity is not in the world.
+    NoSuchEntity(NoSuchEntity),
+    /// The entity has a body already.
+    Occupied(Entity),
+}
+
+impl fmt::Display for PlanError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Empty => f.write_str("a plan needs at least one action"),
+            Self::TooManyActions { count } => write!(
+                f,
+                "a plan has at most {} actions, this one has {count}: group some into composites",
+                Body::ACTIONS_MAX
+            ),
+            Self::NoSuchEntity(error) => error.fmt(f),
+            Self::Occupied(agent) => write!(f, "entity {agent} has a body already"),
+        }
+    }
+}
+
+impl std::error::Error for PlanError {}
+
+impl From<NoSuchEntity> for PlanError {
+    fn from(error: NoSuchEntity) -> Self {
+        Self::NoSuchEntity(error)
+    }
+}
+
+impl Plan {
+    /// No actions yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds an action with this filter component.
+    #[must_use]
+    pub fn action<T: Component + Clone>(self, name: impl Into<String>, filter: T) -> Self {
+        self.action_with(name, filter, ())
+    }
+
+    /// Adds an action with this filter component and others beside it.
+    #[must_use]
+    pub fn action_with<T: Component + Clone, B: Bundle + Clone + Send + Sync + 'static>(
+        self,
+        name: impl Into<String>,
+        filter: T,
+        extras: B,
+    ) -> Self {
+        self.push(
+            name.into(),
+            Box::new(move |world, action| {
+                let parts = (action, Executing, Finished, filter.clone());
+                let entity = world.spawn(parts);
+                put_to_sleep(world, entity);
+                if world.insert(entity, extras.clone()).is_err() {
+                    unreachable!("the action was just spawned");
+                }
+                entity
+            }),
+            None,
+        )
+    }
+
+    fn push(mut self, name: String, spawn: SpawnAction, problem: Option<PlanError>) -> Self {
+        self.actions.push(PlannedAction { name, spawn, problem });
+        self
+    }
+
+    /// Adds an action that consists of others: see [`Composite`]. Composites may have composites
+    /// among their parts.
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "every new composite has a `Concluded`")]
+    pub fn composite(self, name: impl Into<String>, kind: Composite, parts: Self) -> Self {
+        let problem = parts.check().err();
+        let spawn = move |world: &mut World, action: Action| {
+            let entity = world.spawn((action, Executing, Finished, kind, Concluded));
+            put_to_sleep(world, entity);
+            world.set_enabled::<Concluded>(entity, false).expect("the action was just spawned");
+            parts.spawn_actions(world, action.agent, entity);
+            entity
+        };
+        self.push(name.into(), Box::new(spawn), problem)
+    }
+
+    /// How many actions there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.actions.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.actions.is_empty()
+    }
+
+    /// The place of the first action of this name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.actions.iter().position(|action| action.name == name)
+    }
+
+    /// The names of the actions, in their order.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.actions.iter().map(|action| action.name.as_str())
+    }
+
+    /// Spawns an agent with these components, and its actions, all of them asleep.
+    ///
+    /// # Errors
+    /// Where the plan has no actions, or too many; nothing is spawned then.
+    pub fn spawn<B: Bundle>(&self, world: &mut World, agent: B) -> Result<Entity, PlanError> {
+        self.check()?;
+        let agent = world.spawn(agent);
+        self.spawn_actions(world, agent, agent);
+        Ok(agent)
+    }
+
+    /// Gives an entity a body: spawns its actions, all of them asleep.
+    ///
+    /// For crowds this is the better way: with the agents spawned first and their actions
+    /// afterwards, agents lie together in the entity table, which every action looks its agent up
+    /// in.
+    ///
+    /// # Errors
+    /// Where the plan has no actions, or too many, or the entity is not in the world or has a body
+    /// already; nothing is spawned then.
+    pub fn attach(&self, world: &mut World, agent: Entity) -> Result<(), PlanError> {
+        self.check()?;
+        if !world.contains(agent) {
+            return Err(NoSuchEntity(agent).into());
+        }
+        if world.has::<Body>(agent) {
+            return Err(PlanError::Occupied(agent));
+        }
+        self.spawn_actions(world, agent, agent);
+        Ok(())
+    }
+
+    /// Gives an agent a second mind, with actions of its own: an entity that has the body and these
+    /// components, and goes with the agent. Its actions are carried out for the agent.
+    ///
+    /// This is how several deciders drive one agent at a time, each what is its own: legs that
+    /// follow a sequence, a mouth that follows a tree.
+    ///
+    /// ```
+    /// use ai::prelude::*;
+    /// # #[derive(Component, Clone)] struct Walk;
+    /// # #[derive(Component, Clone)] struct Talk;
+    /// let mut world = World::new();
+    /// let agent = Plan::new().action("walk", Walk).spawn(&mut world, ())?;
+    /// let mouth = Plan::new().action("talk", Talk).attach_mind(&mut world, agent, ())?;
+    /// let talk = world.get::<Buffer<OwnedAction>>(mouth)?[0].entity();
+    /// assert_eq!(world.get::<Action>(talk)?.agent(), agent);
+    /// world.despawn(agent)?;
+    /// assert!(world.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the plan has no actions, or too many, or the agent is not in the world.
+    #[expect(clippy::missing_panics_doc, reason = "a new entity cannot be an ancestor")]
+    pub fn attach_mind<B: Bundle>(
+        &self,
+        world: &mut World,
+        agent: Entity,
+        mind: B,
+    ) -> Result<Entity, PlanError> {
+        self.check()?;
+        if !world.contains(agent) {
+            return Err(NoSuchEntity(agent).into());
+        }
+        let owner = world.spawn(mind);
+        world.set_parent(owner, agent).expect("a new entity is nobody's parent");
+        self.spawn_actions(world, agent, owner);
+        Ok(owner)
+    }
+
+    pub(super) fn check(&self) -> Result<(), PlanError> {
+        match self.actions.len() {
+            0 => Err(PlanError::Empty),
+            count if count > Body::ACTIONS_MAX => Err(PlanError::TooManyActions { count }),
+            _ => self.actions.iter().find_map(|action| action.problem).map_or(Ok(()), Err),
+        }
+    }
+
+    /// Both are in the world, the owner has no body, and the plan was checked.
+    pub(super) fn spawn_actions(&self, world: &mut World, agent: Entity, owner: Entity) {
+        link_lifetimes(world);
+        let entities: Buffer<OwnedAction> = (0..)
+            .zip(&self.actions)
+            .map(|(index, action)| {
+                OwnedAction((action.spawn)(world, Action::new(agent, owner, index)))
+            })
+            .collect();
+        let parts = (Body::new(self.actions.len()), entities, Switching, Reported);
+        if world.insert(owner, parts).is_err() {
+            unreachable!("the owner is in the world");
+        }
+        // New components come enabled; a new agent has nothing to tell.
+        world.set_enabled::<Switching>(owner, false).expect("the owner was just given it");
+        world.set_enabled::<Reported>(owner, false).expect("the owner was just given it");
+    }
+}
+
+fn put_to_sleep(world: &mut World, action: Entity) {
+    // New components come enabled; a new action waits for its turn.
+    world.set_enabled::<Executing>(action, false).expect("the action was just spawned");
+    world.set_enabled::<Finished>(action, false).expect("the action was just spawned");
+}
+
+/// Whether a world has been told what goes with what.
+struct Linked;
+
+/// Has actions go with the body that they are in, and a body learn of an action that goes.
+fn link_lifetimes(world: &mut World) {
+    if world.resource::<Linked>().is_ok() {
+        return;
+    }
+    world.insert_resource(Linked);
+    world.observe::<Remove, Body>(|world, event| {
+        let Ok(actions) = world.get::<Buffer<OwnedAction>>(event.entity) else { return };
+        let actions = actions.to_vec();
+        actions.into_iter().for_each(|action| release(world, action.0));
+    });
+    world.observe::<Remove, Action>(|world, event| {
+        let Ok(&action) = world.get::<Action>(event.entity) else { return };
+        if action.flags.has(ActionFlags::DISOWNED) {
+            return;
+        }
+        let Ok(body) = world.get_mut::<Body>(action.owner) else { return };
+        if body.note(action.index(), ActionResult::Failed) {
+            // The owner may be on its way out itself, and then it does not matter.
+            _ = world.set_enabled::<Reported>(action.owner, true);
+        }
+    });
+}
+
+/// Lets go of an action whose owner loses its body: it is despawned, at once if nothing was begun,
+/// else when its processor has cleaned up.
+fn release(world: &mut World, entity: Entity) {
+    // A composite is tidied up by letting go of its parts, which its despawning does.
+    let is_composite = world.has::<Body>(entity);
+    let Ok(action) = world.get_mut::<Action>(entity) else { return };
+    if action.is_underway() && !is_composite {
+        action.halt();
+        action.flags.set(ActionFlags::DISOWNED, true);
+        _ = world.set_enabled::<Executing>(entity, true);
+    } else {
+        _ = world.despawn(entity);
+    }
+}

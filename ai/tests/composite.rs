@@ -1,0 +1,126 @@
+//! Actions that consist of others.
+
+mod support;
+
+use ai::action::PlanError;
+use ai::prelude::*;
+use support::{Failed, Run, Running, Stage, Task, instant, lasting};
+
+const FAILS: &[Run] = &[&[Running, Failed]];
+const LONG: &[Run] = &[&[Running; 100]];
+
+fn long(name: &'static str) -> Task {
+    Task::new(name, LONG)
+}
+
+/// A stage whose agent has this composite, and then `rest`.
+fn stage(kind: Composite, parts: impl IntoIterator<Item = Task>) -> (Stage, Entity) {
+    let mut stage = Stage::new();
+    let parts = parts.into_iter().fold(Plan::new(), |plan, task| plan.action(task.name, task));
+    let plan = Plan::new().composite("work", kind, parts).action("rest", instant("rest"));
+    let agent = plan.spawn(&mut stage.world, ()).unwrap();
+    SequenceAgent::drive(&mut stage.world, agent, OnFailure::Stop).unwrap();
+    (stage, agent)
+}
+
+#[test]
+fn a_sequence_carries_out_its_parts_one_after_the_other() {
+    let (mut stage, agent) = stage(Composite::sequence(), [lasting::<1>("walk"), instant("dig")]);
+    assert_eq!(stage.tick(), ["walk starts", "walk goes on", "walk is done"]);
+    assert_eq!(stage.tick(), ["dig starts", "dig is done"]);
+    assert!(stage.tick().is_empty(), "the end of the last part is noticed in the next tick");
+    assert_eq!(stage.tick(), ["rest starts", "rest is done"]);
+    assert_eq!(stage.agent(agent).advances(), 2);
+    assert_eq!(stage.tick(), ["walk starts", "walk goes on", "walk is done"]);
+}
+
+#[test]
+fn a_sequence_fails_with_the_first_part_that_fails() {
+    let (mut stage, agent) = stage(Composite::sequence(), [Task::new("dig", FAILS), long("walk")]);
+    assert_eq!(stage.tick(), ["dig starts", "dig goes on", "dig has failed"]);
+    assert!(stage.ticks(4).is_empty());
+    assert_eq!((stage.place(agent), stage.agent(agent).advances()), (0, 0));
+}
+
+#[test]
+fn a_race_is_won_by_the_first_part_that_is_done_and_the_others_are_interrupted() {
+    let parts = [Task::new("fall", FAILS), lasting::<2>("run"), long("crawl")];
+    let (mut stage, agent) = stage(Composite::race(), parts);
+    assert_eq!(stage.tick().len(), 3 * 2 + 1);
+    assert_eq!(stage.tick(), ["run goes on", "run is done", "crawl goes on"]);
+    assert_eq!(stage.tick(), ["crawl is interrupted"]);
+    assert_eq!(stage.agent(agent).advances(), 1);
+    assert_eq!(stage.tick(), ["rest starts", "rest is done"]);
+}
+
+#[test]
+fn a_race_is_lost_when_all_parts_have_failed() {
+    let (mut stage, agent) = stage(Composite::race(), ["a", "b"].map(|it| Task::new(it, FAILS)));
+    assert_eq!(stage.tick().len(), 2 * 3);
+    assert!(stage.ticks(3).is_empty());
+    assert_eq!(stage.place(agent), 0);
+}
+
+#[test]
+fn a_join_is_done_when_all_parts_are() {
+    let (mut stage, agent) =
+        stage(Composite::join(), [lasting::<2>("sing"), lasting::<1>("dance")]);
+    let first = ["sing starts", "sing goes on", "dance starts", "dance goes on", "dance is done"];
+    assert_eq!(stage.tick(), first);
+    assert_eq!(stage.tick(), ["sing goes on", "sing is done"]);
+    assert!(stage.tick().is_empty());
+    assert_eq!(stage.agent(agent).advances(), 1);
+}
+
+#[test]
+fn a_join_fails_with_the_first_part_that_fails() {
+    let (mut stage, agent) = stage(Composite::join(), [long("sing"), Task::new("dance", FAILS)]);
+    assert_eq!(stage.tick().len(), 2 + 3);
+    assert_eq!(stage.tick(), ["sing is interrupted"]);
+    assert!(stage.ticks(3).is_empty());
+    assert_eq!(stage.place(agent), 0);
+}
+
+#[test]
+fn composites_may_be_parts_of_composites_and_all_goes_with_the_agent() {
+    for ticks in 0..12 {
+        let mut stage = Stage::new();
+        let both = |a, b| Plan::new().action(a, instant(a)).action(b, long(b));
+        let inner = Plan::new()
+            .composite("either", Composite::race(), both("hum", "walk"))
+            .action("nap", lasting::<2>("nap"));
+        let plan = Plan::new().composite("day", Composite::sequence(), inner);
+        let agent = plan.spawn(&mut stage.world, ()).unwrap();
+        SequenceAgent::drive(&mut stage.world, agent, OnFailure::Retry).unwrap();
+        assert_eq!(stage.world.len(), 1 + 1 + 2 + 2);
+        let mut calls = stage.ticks(ticks);
+        stage.world.despawn(agent).unwrap();
+        calls.extend(stage.ticks(2));
+        assert!(stage.world.is_empty(), "after {ticks} ticks");
+        let count = |end: &str| calls.iter().filter(|call| call.ends_with(end)).count();
+        let ended = count("is done") + count("is interrupted") + count("has failed");
+        assert_eq!(count("starts"), ended, "{calls:?}");
+    }
+}
+
+#[test]
+fn a_composite_that_is_halted_halts_its_parts() {
+    let (mut stage, agent) = stage(Composite::join(), [long("sing"), long("dance")]);
+    stage.tick();
+    stage.world.get_mut::<Body>(agent).unwrap().halt(0);
+    stage.world.set_enabled::<ai::action::Switching>(agent, true).unwrap();
+    assert_eq!(stage.tick(), ["sing is interrupted", "dance is interrupted"]);
+    assert!(stage.executing().is_empty());
+}
+
+#[test]
+fn a_composite_with_nothing_or_too_much_in_it_is_refused() {
+    let mut world = World::new();
+    let outer = |parts| Plan::new().composite("work", Composite::join(), parts);
+    assert_eq!(outer(Plan::new()).spawn(&mut world, ()), Err(PlanError::Empty));
+    assert_eq!(outer(outer(Plan::new())).spawn(&mut world, ()), Err(PlanError::Empty));
+    let many = (0..65).fold(Plan::new(), |plan, _| plan.action("a", instant("a")));
+    let error = PlanError::TooManyActions { count: 65 };
+    assert_eq!(outer(many).spawn(&mut world, ()), Err(error));
+    assert!(world.is_empty());
+}
