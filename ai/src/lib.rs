@@ -6,10 +6,12 @@
 //! exchanged for another over the same actions.
 //!
 //! * [`action`]: action entities, the processors that carry them out, and sequences of them.
+//! * [`utility`]: every option gets a score, and the agent does what scores most.
 
 #![forbid(unsafe_code)]
 
 pub mod action;
+pub mod utility;
 
 /// The names that most users need, those of [`ecs_jobs::prelude`] included.
 pub mod prelude {

@@ -20,6 +20,10 @@ const LAYERS: &[&str] = &[
     "action::sequence",
     "action::order",
     "action",
+    "utility::curve",
+    "utility::reasoner",
+    "utility::agent",
+    "utility",
 ];
 
 /// Every name in `text`, the source of `module`, that stands no lower.

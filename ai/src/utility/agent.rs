@@ -1,0 +1,341 @@
+//! The mind of an agent, and the system argument that has all of them decide.
+
+use std::fmt;
+
+use bytemuck::NoUninit;
+use ecs_core::{
+    Buffer, Component, ComponentError, EnabledMut, Entity, QueryData, RandomStream, World,
+};
+use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
+
+use super::reasoner::{Reasoner, Select};
+use crate::action::{Body, Reported, Switching};
+
+/// On an agent that does whatever scores most: which option runs, and its random numbers.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[component(unique)]
+#[repr(C)]
+pub struct UtilityAgent {
+    /// The state of a [`RandomStream`].
+    random: u64,
+    /// `NONE` where none runs.
+    current: u32,
+    /// How many decisions led to another option.
+    switches: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// How many decisions an option of an agent is not to be had for. An agent has a
+/// `Buffer<Cooldown>`, one for each option, if its reasoner [asks for it](Reasoner::has_cooldowns).
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
+#[component(buffer = 6)]
+#[repr(transparent)]
+pub struct Cooldown(pub u32);
+
+impl UtilityAgent {
+    /// An agent that does nothing yet. The seed is for [`Select::WeightedRandom`]; agents should
+    /// have different ones.
+    #[must_use]
+    pub const fn new(seed: u64) -> Self {
+        Self { random: seed, current: NONE, switches: 0 }
+    }
+
+    /// Has an entity that has a body decide by utility. What is running is halted.
+    ///
+    /// # Errors
+    /// Where the entity is not in the world or has no body.
+    pub fn drive(
+        world: &mut World,
+        agent: Entity,
+        reasoner: &Reasoner,
+        seed: u64,
+    ) -> Result<(), ComponentError> {
+        world.get_mut::<Body>(agent)?.halt_all();
+        world.set_enabled::<Reported>(agent, false)?;
+        world.set_enabled::<Switching>(agent, true)?;
+        if world.insert(agent, Self::new(seed)).is_err() {
+            unreachable!("the entity is in the world");
+        }
+        if reasoner.has_cooldowns() {
+            let none: Buffer<Cooldown> = reasoner.names().map(|_| Cooldown(0)).collect();
+            if world.insert(agent, none).is_err() {
+                unreachable!("the entity is in the world");
+            }
+        }
+        Ok(())
+    }
+
+    /// The option that runs, by its place in the reasoner.
+    #[must_use]
+    pub const fn current(&self) -> Option<usize> {
+        if self.current == NONE { None } else { Some(self.current as usize) }
+    }
+
+    /// How many decisions led to another option, or to the same one anew.
+    #[must_use]
+    pub const fn switches(&self) -> u32 {
+        self.switches
+    }
+
+    /// Decides: the option to go on with or to begin, by its place.
+    ///
+    /// This is the rule itself, without an agent's body: [`Minds`] does the rest.
+    #[must_use]
+    pub fn choose(
+        &mut self,
+        reasoner: &Reasoner,
+        inputs: &[f32],
+        cooldowns: &[Cooldown],
+    ) -> Option<usize> {
+        match reasoner.select {
+            Select::Highest => self.highest(reasoner, inputs, cooldowns),
+            Select::FirstAbove(threshold) => {
+                self.first_above(reasoner, inputs, cooldowns, threshold)
+            }
+            Select::WeightedRandom => self.weighted(reasoner, inputs, cooldowns),
+        }
+    }
+
+    #[inline]
+    fn highest(
+        &self,
+        reasoner: &Reasoner,
+        inputs: &[f32],
+        cooldowns: &[Cooldown],
+    ) -> Option<usize> {
+        let current = self.current();
+        // The one that runs comes first, so that it stays with equals, and the others can give up
+        // early against it.
+        let mut best = None;
+        let (mut best_score, mut best_rank) = (0.0, i32::MIN);
+        if let Some(running) = current {
+            let utility = &reasoner.options[running].utility;
+            let score = utility.score_running(inputs);
+            if score > 0.0 {
+                (best, best_score, best_rank) = (current, score, utility.rank_value());
+            }
+        }
+        for (option, spec) in reasoner.options.iter().enumerate() {
+            let rank = spec.utility.rank_value();
+            if current == Some(option) || rank < best_rank || is_cooling(cooldowns, option) {
+                continue;
+            }
+            let floor = if rank > best_rank { 0.0 } else { best_score };
+            let score = spec.utility.score_against(inputs, floor);
+            if score > floor {
+                (best, best_score, best_rank) = (Some(option), score, rank);
+            }
+        }
+        best
+    }
+
+    /// The scores of all options, those out of the question at 0, and the highest rank that has one
+    /// above 0.
+    fn scored<'a>(
+        &self,
+        reasoner: &'a Reasoner,
+        inputs: &'a [f32],
+        cooldowns: &'a [Cooldown],
+    ) -> impl Iterator<Item = (usize, i32, f32)> + Clone + use<'a> {
+        let current = self.current();
+        reasoner.options.iter().enumerate().map(move |(option, spec)| {
+            let score = if current == Some(option) {
+                spec.utility.score_running(inputs)
+            } else if is_cooling(cooldowns, option) {
+                0.0
+            } else {
+                spec.utility.score(inputs)
+            };
+            (option, spec.utility.rank_value(), score)
+        })
+    }
+
+    fn first_above(
+        &self,
+        reasoner: &Reasoner,
+        inputs: &[f32],
+        cooldowns: &[Cooldown],
+        threshold: f32,
+    ) -> Option<usize> {
+        let scored = self.scored(reasoner, inputs, cooldowns);
+        let above = |&(_, _, score): &(usize, i32, f32)| score > threshold.max(0.0);
+        let rank = scored.clone().filter(above).map(|(_, rank, _)| rank).max()?;
+        scored.filter(above).find(|&(_, of, _)| of == rank).map(|(option, _, _)| option)
+    }
+
+    fn weighted(
+        &mut self,
+        reasoner: &Reasoner,
+        inputs: &[f32],
+        cooldowns: &[Cooldown],
+    ) -> Option<usize> {
+        let scored = self.scored(reasoner, inputs, cooldowns).filter(|&(_, _, score)| score > 0.0);
+        let rank = scored.clone().map(|(_, rank, _)| rank).max()?;
+        let in_it = scored.filter(|&(_, of, _)| of == rank);
+        if let Some(running) = self.current() {
+            if in_it.clone().any(|(option, _, _)| option == running) {
+                return Some(running);
+            }
+        }
+        let total: f32 = in_it.clone().map(|(_, _, score)| score).sum();
+        let mut random = RandomStream::new(self.random);
+        let mut left = random.between(0.0, total);
+        self.random = random.state();
+        let mut last = None;
+        for (option, _, score) in in_it {
+            last = Some(option);
+            left -= score;
+            if left < 0.0 {
+                break;
+            }
+        }
+        // Where rounding leaves something over it is the last one's.
+        last
+    }
+}
+
+#[inline]
+fn is_cooling(cooldowns: &[Cooldown], option: usize) -> bool {
+    cooldowns.get(option).is_some_and(|cooldown| cooldown.0 > 0)
+}
+
+type Row<Q> = (
+    &'static mut UtilityAgent,
+    &'static mut Body,
+    Option<&'static mut Buffer<Cooldown>>,
+    EnabledMut<Reported>,
+    EnabledMut<Switching>,
+    Q,
+);
+
+/// The agents that decide by utility and have what `Q` asks for: the argument of the system that
+/// has them decide.
+///
+/// ```
+/// use ai::prelude::*;
+/// use ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
+/// #[derive(Component)]
+/// struct Hunger(f32);
+/// # #[derive(Component, Clone)] struct Eat;
+/// struct Cats(Reasoner);
+///
+/// fn think(mut minds: Minds<&'static Hunger>, cats: Res<Cats>) {
+///     minds.decide(&cats.0, |hunger| [hunger.0 / 100.0]);
+/// }
+///
+/// let plan = Plan::new().action("eat", Eat);
+/// let eat = Utility::of(Input(0), Curve::step(0.5));
+/// let cats = Cats(Reasoner::new().option("eat", eat).bind(&plan)?);
+/// let mut world = World::new();
+/// let cat = plan.spawn(&mut world, Hunger(80.0))?;
+/// UtilityAgent::drive(&mut world, cat, &cats.0, 1)?;
+/// world.insert_resource(cats);
+/// let mut schedule = ai::action::phases(
+///     Schedule::builder(),
+///     |minds| minds.add(think),
+///     |actions| actions,
+/// )
+/// .build(&mut world)?;
+/// schedule.run(&mut world, &Pool::new(Threads::None)?);
+/// assert_eq!(world.get::<UtilityAgent>(cat)?.current(), Some(0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Minds<'a, Q: QueryData + 'static> {
+    query: Query<'a, Row<Q>>,
+}
+
+impl<Q: QueryData> fmt::Debug for Minds<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Minds").field("query", &self.query).finish()
+    }
+}
+
+impl<Q: QueryData + 'static> SystemParam for Minds<'_, Q> {
+    type State = <Query<'static, Row<Q>> as SystemParam>::State;
+    type Item<'a> = Minds<'a, Q>;
+
+    fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
+        <Query<'static, Row<Q>> as SystemParam>::init(world, access)
+    }
+
+    fn fetch<'a>(
+        state: &'a mut Self::State,
+        context: RunContext<'a>,
+    ) -> Result<Minds<'a, Q>, String> {
+        Ok(Minds { query: <Query<'static, Row<Q>> as SystemParam>::fetch(state, context)? })
+    }
+}
+
+impl<Q: QueryData + 'static> Minds<'_, Q> {
+    /// Has all of these agents decide, on all threads of the pool. `inputs` gives the inputs of an
+    /// agent, in the order of their [`Input`](super::Input)s.
+    ///
+    /// An option whose action has ended is over, and takes part in the choice like the others. Where
+    /// another option is chosen the action that runs is halted and the other one begins.
+    ///
+    /// # Panics
+    /// Where there are fewer inputs than the reasoner asks for.
+    pub fn decide<const N: usize>(
+        &mut self,
+        reasoner: &Reasoner,
+        inputs: impl Fn(Q::Item<'_>) -> [f32; N] + Sync,
+    ) {
+        assert!(
+            N >= reasoner.input_count(),
+            "the reasoner asks for {} inputs, and is given {N}",
+            reasoner.input_count()
+        );
+        self.query.par_for_each(|(agent, body, cooldowns, mut reported, mut switching, data)| {
+            let inputs = inputs(data);
+            let cooldowns = cooldowns.map_or(&mut [][..], |buffer| &mut buffer[..]);
+            if !cooldowns.is_empty() {
+                cooldowns.iter_mut().for_each(|it| it.0 = it.0.saturating_sub(1));
+            }
+            if reported.get() {
+                reported.set(false);
+                agent.take_end(reasoner, body, cooldowns);
+            }
+            let choice = agent.choose(reasoner, &inputs, cooldowns);
+            if choice != agent.current() {
+                agent.switch(choice, reasoner, body, cooldowns);
+                switching.set(true);
+            }
+        });
+    }
+}
+
+impl UtilityAgent {
+    /// The option is over if its action is.
+    fn take_end(&mut self, reasoner: &Reasoner, body: &mut Body, cooldowns: &mut [Cooldown]) {
+        let Some(running) = self.current() else { return };
+        if body.take_ended(reasoner.options[running].action).is_some() {
+            cool(reasoner, cooldowns, running);
+            self.current = NONE;
+        }
+    }
+
+    fn switch(
+        &mut self,
+        choice: Option<usize>,
+        reasoner: &Reasoner,
+        body: &mut Body,
+        cooldowns: &mut [Cooldown],
+    ) {
+        if let Some(left) = self.current() {
+            cool(reasoner, cooldowns, left);
+            body.halt(reasoner.options[left].action);
+        }
+        if let Some(chosen) = choice {
+            body.begin(reasoner.options[chosen].action);
+            self.switches = self.switches.wrapping_add(1);
+        }
+        self.current = choice.map_or(NONE, |option| u32::try_from(option).unwrap_or(NONE));
+    }
+}
+
+fn cool(reasoner: &Reasoner, cooldowns: &mut [Cooldown], option: usize) {
+    if let Some(cooldown) = cooldowns.get_mut(option) {
+        cooldown.0 = reasoner.options[option].utility.cooldown_decisions();
+    }
+}

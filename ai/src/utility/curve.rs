@@ -1,0 +1,266 @@
+//! Response curves: from how strong an input is to how much it matters.
+
+use std::f32::consts::TAU;
+
+/// Turns an input into a score, both from 0 to 1.
+///
+/// Whatever comes in is brought into this range first, and whatever the formula gives afterwards:
+/// what is not a number counts as 0, at both ends.
+///
+/// ```
+/// use ai::utility::Curve;
+/// assert_eq!(Curve::exponential(2.0).at(0.5), 0.25);
+/// assert_eq!(Curve::fast_then_slow(2.0).at(0.5), 0.75);
+/// assert_eq!(Curve::linear(1.0, 0.0).inverted().at(0.25), 0.75);
+/// assert_eq!(Curve::linear(1.0, 0.0).at(f32::NAN), 0.0);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Curve {
+    shape: Shape,
+    inverted: bool,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Shape {
+    Linear {
+        slope: f32,
+        shift: f32,
+    },
+    /// Powers that are whole numbers are products, which is many times faster.
+    Power {
+        exponent: i32,
+    },
+    PowerReal {
+        exponent: f32,
+    },
+    FastThenSlow {
+        exponent: i32,
+    },
+    FastThenSlowReal {
+        exponent: f32,
+    },
+    Polynomial {
+        slope: f32,
+        exponent: i32,
+        x_shift: f32,
+        y_shift: f32,
+    },
+    Growth {
+        rate: f32,
+        scale: f32,
+    },
+    Logistic {
+        steepness: f32,
+        midpoint: f32,
+    },
+    Logit {
+        scale: f32,
+        shift: f32,
+    },
+    Normal {
+        mean: f32,
+        halved: f32,
+    },
+    Sine {
+        cycles: f32,
+        phase: f32,
+    },
+    Step {
+        threshold: f32,
+    },
+    Piecewise(Box<[(f32, f32)]>),
+}
+
+/// From 0 to 1; what is not a number is 0.
+#[inline]
+pub(super) fn unit(value: f32) -> f32 {
+    // Comparisons with what is not a number are false.
+    if value > 0.0 { value.min(1.0) } else { 0.0 }
+}
+
+#[inline]
+fn whole(exponent: f32) -> Option<i32> {
+    let is_small = (0.0..=32.0).contains(&exponent);
+    #[expect(clippy::cast_possible_truncation, reason = "at most 32")]
+    (is_small && exponent.fract() == 0.0).then_some(exponent as i32)
+}
+
+impl Curve {
+    const fn new(shape: Shape) -> Self {
+        Self { shape, inverted: false }
+    }
+
+    /// `slope * x + shift`.
+    #[must_use]
+    pub const fn linear(slope: f32, shift: f32) -> Self {
+        Self::new(Shape::Linear { slope, shift })
+    }
+
+    /// `x ^ power`: slow at first and then fast, for powers above 1.
+    #[must_use]
+    pub fn exponential(power: f32) -> Self {
+        Self::new(match whole(power) {
+            Some(exponent) => Shape::Power { exponent },
+            None => Shape::PowerReal { exponent: power },
+        })
+    }
+
+    /// `1 - (1 - x) ^ power`: fast at first and then slow, for powers above 1.
+    #[must_use]
+    pub fn fast_then_slow(power: f32) -> Self {
+        Self::new(match whole(power) {
+            Some(exponent) => Shape::FastThenSlow { exponent },
+            None => Shape::FastThenSlowReal { exponent: power },
+        })
+    }
+
+    /// `slope * (x - x_shift) ^ exponent + y_shift`.
+    #[must_use]
+    pub const fn polynomial(slope: f32, exponent: i32, x_shift: f32, y_shift: f32) -> Self {
+        Self::new(Shape::Polynomial { slope, exponent, x_shift, y_shift })
+    }
+
+    /// `(e ^ (rate * x) - 1) / (e ^ rate - 1)`, which goes from 0 to 1; a straight line for a rate
+    /// of 0.
+    #[must_use]
+    pub fn growth(rate: f32) -> Self {
+        if rate == 0.0 {
+            return Self::linear(1.0, 0.0);
+        }
+        Self::new(Shape::Growth { rate, scale: 1.0 / (rate.exp() - 1.0) })
+    }
+
+    /// `1 / (1 + e ^ (-steepness * (x - midpoint)))`.
+    #[must_use]
+    pub const fn logistic(steepness: f32, midpoint: f32) -> Self {
+        Self::new(Shape::Logistic { steepness, midpoint })
+    }
+
+    /// `scale * ln(x / (1 - x)) + shift`, the logistic curve the other way round. A scale of 0.1
+    /// and a shift of 0.5 use most of the range.
+    #[must_use]
+    pub const fn logit(scale: f32, shift: f32) -> Self {
+        Self::new(Shape::Logit { scale, shift })
+    }
+
+    /// `e ^ (-(x - mean)² / (2 * deviation²))`, the bell.
+    #[must_use]
+    pub fn normal(mean: f32, deviation: f32) -> Self {
+        Self::new(Shape::Normal { mean, halved: 0.5 / (deviation * deviation) })
+    }
+
+    /// `(1 + sin(2π * (cycles * x + phase))) / 2`.
+    #[must_use]
+    pub const fn sine(cycles: f32, phase: f32) -> Self {
+        Self::new(Shape::Sine { cycles, phase })
+    }
+
+    /// 1 from the threshold on, 0 below it.
+    #[must_use]
+    pub const fn step(threshold: f32) -> Self {
+        Self::new(Shape::Step { threshold })
+    }
+
+    /// Straight lines between points `(x, y)`, in any order; before the first and after the last it
+    /// is level. Without points it is 0.
+    #[must_use]
+    pub fn piecewise(points: impl IntoIterator<Item = (f32, f32)>) -> Self {
+        let mut points: Vec<_> = points.into_iter().collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Self::new(Shape::Piecewise(points.into()))
+    }
+
+    /// The same upside down: `1 - y`.
+    #[must_use]
+    pub const fn inverted(mut self) -> Self {
+        self.inverted = !self.inverted;
+        self
+    }
+
+    /// Whether all numbers that it was made of are numbers.
+    #[must_use]
+    pub fn is_sound(&self) -> bool {
+        let is_number = |numbers: &[f32]| numbers.iter().all(|number| number.is_finite());
+        match &self.shape {
+            Shape::Power { .. } | Shape::FastThenSlow { .. } => true,
+            Shape::PowerReal { exponent } | Shape::FastThenSlowReal { exponent } => {
+                is_number(&[*exponent])
+            }
+            Shape::Linear { slope: a, shift: b }
+            | Shape::Growth { rate: a, scale: b }
+            | Shape::Logistic { steepness: a, midpoint: b }
+            | Shape::Logit { scale: a, shift: b }
+            | Shape::Normal { mean: a, halved: b }
+            | Shape::Sine { cycles: a, phase: b } => is_number(&[*a, *b]),
+            Shape::Polynomial { slope, x_shift, y_shift, .. } => {
+                is_number(&[*slope, *x_shift, *y_shift])
+            }
+            Shape::Step { threshold } => is_number(&[*threshold]),
+            Shape::Piecewise(points) => points.iter().all(|&(x, y)| is_number(&[x, y])),
+        }
+    }
+
+    /// The score of an input.
+    #[must_use]
+    #[inline]
+    pub fn at(&self, input: f32) -> f32 {
+        let x = unit(input);
+        let y = unit(match &self.shape {
+            Shape::Linear { slope, shift } => slope * x + shift,
+            Shape::Power { exponent } => power(x, *exponent),
+            Shape::FastThenSlow { exponent } => 1.0 - power(1.0 - x, *exponent),
+            other => other.slowly_at(x),
+        });
+        if self.inverted { 1.0 - y } else { y }
+    }
+}
+
+/// By products, in an order that is the same on every machine.
+#[inline]
+fn power(x: f32, exponent: i32) -> f32 {
+    let (mut base, mut left, mut product) = (x, exponent, 1.0);
+    while left > 0 {
+        if left & 1 == 1 {
+            product *= base;
+        }
+        base *= base;
+        left >>= 1;
+    }
+    product
+}
+
+impl Shape {
+    #[inline(never)]
+    fn slowly_at(&self, x: f32) -> f32 {
+        match self {
+            Self::Linear { slope, shift } => slope * x + shift,
+            Self::Power { exponent } => power(x, *exponent),
+            Self::FastThenSlow { exponent } => 1.0 - power(1.0 - x, *exponent),
+            Self::PowerReal { exponent } => x.powf(*exponent),
+            Self::FastThenSlowReal { exponent } => 1.0 - (1.0 - x).powf(*exponent),
+            Self::Polynomial { slope, exponent, x_shift, y_shift } => {
+                slope * (x - x_shift).powi(*exponent) + y_shift
+            }
+            Self::Growth { rate, scale } => ((rate * x).exp() - 1.0) * scale,
+            Self::Logistic { steepness, midpoint } => {
+                1.0 / (1.0 + (-steepness * (x - midpoint)).exp())
+            }
+            Self::Logit { scale, shift } => scale * (x / (1.0 - x)).ln() + shift,
+            Self::Normal { mean, halved } => (-(x - mean) * (x - mean) * halved).exp(),
+            Self::Sine { cycles, phase } => (1.0 + (TAU * (cycles * x + phase)).sin()) / 2.0,
+            Self::Step { threshold } => f32::from(u8::from(x >= *threshold)),
+            Self::Piecewise(points) => between(points, x),
+        }
+    }
+}
+
+fn between(points: &[(f32, f32)], x: f32) -> f32 {
+    let after = points.partition_point(|point| point.0 <= x);
+    let Some(&(right, right_y)) = points.get(after) else {
+        return points.last().map_or(0.0, |point| point.1);
+    };
+    let Some(&(left, left_y)) = after.checked_sub(1).map(|before| &points[before]) else {
+        return right_y;
+    };
+    left_y + (right_y - left_y) * ((x - left) / (right - left))
+}

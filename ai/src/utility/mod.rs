@@ -1,0 +1,64 @@
+//! Utility: every option gets a score, and the agent does what scores most.
+//!
+//! # Vocabulary
+//!
+//! * An **option** is something that the agent could do: one action of its body, by name.
+//! * An **input** is a number from 0 to 1 that says how things stand for the agent: how hungry it
+//!   is, how near the enemy. A system fills in the inputs of each agent from its components.
+//! * A **response [`Curve`]** turns an input into a score from 0 to 1; an input and its curve are a
+//!   **consideration**. The considerations of an option make its [`Utility`]: their product, their
+//!   mean by weight, their minimum or maximum.
+//! * A **[`Reasoner`]** holds the options and says how to [`Select`] among them. It is shared by all
+//!   agents of a kind and is not changed by deciding.
+//! * **Rank**: an option of a higher rank that scores above 0 beats all lower ones. **Inertia** and
+//!   **momentum** favour the option that runs, **until** carries it through, a **cooldown** keeps
+//!   it away for a while after it was left.
+//!
+//! What is not a number scores 0, and an option that scores 0 is never chosen; where all do, the
+//! agent does nothing. Ties go to the option that runs, then to the first. Giving up on an option
+//! early, because it cannot win any more, never changes who wins.
+//!
+//! ```
+//! use ai::prelude::*;
+//! use ai::utility::{Curve, Input, Reasoner, Utility};
+//! # #[derive(Component, Clone)] struct Eat;
+//! # #[derive(Component, Clone)] struct Sleep;
+//! # #[derive(Component, Clone)] struct Play;
+//! const HUNGER: Input = Input(0);
+//! const TIREDNESS: Input = Input(1);
+//! let hungry = Curve::exponential(2.0);
+//! let tired = Curve::fast_then_slow(4.0);
+//! let plan = Plan::new().action("eat", Eat).action("sleep", Sleep).action("play", Play);
+//! let cats = Reasoner::new()
+//!     .option("eat", Utility::of(HUNGER, hungry.clone()).until(HUNGER, 0.0))
+//!     .option("sleep", Utility::of(TIREDNESS, tired.clone()).until(TIREDNESS, 0.0))
+//!     .option(
+//!         "play",
+//!         Utility::sum()
+//!             .weighted(0.4, HUNGER, hungry.inverted())
+//!             .weighted(0.6, TIREDNESS, tired.inverted()),
+//!     )
+//!     .bind(&plan)?;
+//! // Fresh from sleep and fed: it plays. Half tired: sleep is worth more by far.
+//! assert_eq!(cats.scores(&[0.0, 0.0]), [0.0, 0.0, 1.0]);
+//! let [eat, sleep, play] = cats.scores(&[0.5, 0.5])[..] else { unreachable!() };
+//! assert!(sleep > play && play > eat);
+//! # Ok::<(), ai::utility::ReasonerError>(())
+//! ```
+//!
+//! `examples/cats.rs` has the whole of it.
+//!
+//! # When to use it, and when not
+//!
+//! Where many needs compete and the agent should do something sensible in situations that nobody
+//! wrote down. Where the order of things matters (first open, then enter), let the options be
+//! composites or trees, or plan; where there must never be a surprise, write a state machine. The
+//! price is tuning: look at the scores, not at the behaviour ([`Reasoner::scores`]).
+
+mod agent;
+mod curve;
+mod reasoner;
+
+pub use self::agent::{Cooldown, Minds, UtilityAgent};
+pub use self::curve::Curve;
+pub use self::reasoner::{Combine, Input, Reasoner, ReasonerError, Select, Utility};

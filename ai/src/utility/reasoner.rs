@@ -1,0 +1,489 @@
+//! What there is to choose from, and what it is worth.
+
+use std::fmt;
+
+use super::curve::{Curve, unit};
+use crate::action::Plan;
+
+/// An input of considerations, by its place in the list that the system fills for each agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Input(pub usize);
+
+/// How the considerations of an option make one score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Combine {
+    /// Their product: all of them must be there. More considerations make it smaller, which
+    /// [`Utility::compensated`] makes good for.
+    Product,
+    /// Their mean by weight: one may stand in for another.
+    WeightedSum,
+    /// The smallest of them.
+    Minimum,
+    /// The largest of them.
+    Maximum,
+}
+
+/// What an option is worth: its considerations and how they are weighed.
+///
+/// ```
+/// use ai::utility::{Curve, Input, Utility};
+/// const HUNGER: Input = Input(0);
+/// const TIREDNESS: Input = Input(1);
+/// let play = Utility::sum()
+///     .weighted(0.4, HUNGER, Curve::exponential(2.0).inverted())
+///     .weighted(0.6, TIREDNESS, Curve::fast_then_slow(4.0).inverted());
+/// assert_eq!(play.score(&[0.0, 0.0]), 1.0);
+/// assert_eq!(play.score(&[0.0, 1.0]), 0.4);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Utility {
+    considerations: Vec<Consideration>,
+    combine: Combine,
+    compensated: bool,
+    weight: f32,
+    rank: i32,
+    inertia: f32,
+    momentum: f32,
+    cooldown: u32,
+    committed: Option<Commitment>,
+    /// The sum of the weights, or the compensation `1 - 1/n`; worked out once.
+    factor: f32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Consideration {
+    input: usize,
+    weight: f32,
+    curve: Curve,
+}
+
+/// As long as it runs and the input is above, it scores as much as it can.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Commitment {
+    input: usize,
+    above: f32,
+}
+
+impl Utility {
+    fn new(combine: Combine) -> Self {
+        Self {
+            considerations: Vec::new(),
+            combine,
+            compensated: false,
+            weight: 1.0,
+            rank: 0,
+            inertia: 0.0,
+            momentum: 1.0,
+            cooldown: 0,
+            committed: None,
+            factor: 0.0,
+        }
+    }
+
+    /// One consideration; [`and`](Self::and) multiplies others to it.
+    #[must_use]
+    pub fn of(input: Input, curve: Curve) -> Self {
+        Self::new(Combine::Product).and(input, curve)
+    }
+
+    /// The mean of considerations, to be added with [`weighted`](Self::weighted).
+    #[must_use]
+    pub fn sum() -> Self {
+        Self::new(Combine::WeightedSum)
+    }
+
+    /// The smallest of considerations.
+    #[must_use]
+    pub fn minimum() -> Self {
+        Self::new(Combine::Minimum)
+    }
+
+    /// The largest of considerations.
+    #[must_use]
+    pub fn maximum() -> Self {
+        Self::new(Combine::Maximum)
+    }
+
+    /// Adds a consideration of weight 1.
+    #[must_use]
+    pub fn and(self, input: Input, curve: Curve) -> Self {
+        self.weighted(1.0, input, curve)
+    }
+
+    /// Adds a consideration. The weight counts in a [`Combine::WeightedSum`] alone.
+    #[must_use]
+    pub fn weighted(mut self, weight: f32, input: Input, curve: Curve) -> Self {
+        self.considerations.push(Consideration { input: input.0, weight, curve });
+        self.factor = self.new_factor();
+        self
+    }
+
+    fn new_factor(&self) -> f32 {
+        let weights: f32 = self.considerations.iter().map(|it| it.weight).sum();
+        match self.combine {
+            Combine::WeightedSum => weights,
+            #[expect(clippy::cast_precision_loss, reason = "a handful")]
+            _ => 1.0 - 1.0 / self.considerations.len().max(1) as f32,
+        }
+    }
+
+    /// Makes good for the number of factors of a product, so that options with many considerations
+    /// can keep up with those that have few: `s + (1 - s) * (1 - 1/n) * s` (Dave Mark's
+    /// compensation factor).
+    #[must_use]
+    pub fn compensated(mut self) -> Self {
+        self.compensated = true;
+        self
+    }
+
+    /// Multiplies the score; from 0 to 1, and 1 where nothing is said.
+    #[must_use]
+    pub fn weight(mut self, weight: f32) -> Self {
+        self.weight = weight;
+        self
+    }
+
+    /// An option that scores above 0 beats all options of a lower rank; 0 where nothing is said
+    /// (Kevin Dill's dual utility).
+    #[must_use]
+    pub fn rank(mut self, rank: i32) -> Self {
+        self.rank = rank;
+        self
+    }
+
+    /// What is added to the score while the option runs: a rival of the same rank must be better by
+    /// more than this.
+    #[must_use]
+    pub fn inertia(mut self, bonus: f32) -> Self {
+        self.inertia = bonus;
+        self
+    }
+
+    /// What the score is multiplied by while the option runs, before the inertia is added; 1 where
+    /// nothing is said.
+    #[must_use]
+    pub fn momentum(mut self, factor: f32) -> Self {
+        self.momentum = factor;
+        self
+    }
+
+    /// How many decisions the option is not to be had for after it was left or has ended.
+    #[must_use]
+    pub fn cooldown(mut self, decisions: u32) -> Self {
+        self.cooldown = decisions;
+        self
+    }
+
+    /// While the option runs and the input is above this, it scores 1 (times its weight): once
+    /// begun it is carried through, unless something of a higher rank, or a higher score by
+    /// weight and inertia, comes up.
+    #[must_use]
+    pub fn until(mut self, input: Input, at_most: f32) -> Self {
+        self.committed = Some(Commitment { input: input.0, above: at_most });
+        self
+    }
+
+    pub(super) fn cooldown_decisions(&self) -> u32 {
+        self.cooldown
+    }
+
+    #[inline]
+    pub(super) fn rank_value(&self) -> i32 {
+        self.rank
+    }
+
+    /// The score for these inputs where the option does not run, from 0 to 1.
+    ///
+    /// # Panics
+    /// Where there are fewer inputs than considerations ask for, as with all methods that take
+    /// inputs.
+    #[must_use]
+    pub fn score(&self, inputs: &[f32]) -> f32 {
+        self.score_above(inputs, 0.0)
+    }
+
+    /// The score, or anything below `floor` where it is sure to be below.
+    #[inline]
+    fn score_above(&self, inputs: &[f32], floor: f32) -> f32 {
+        let scores =
+            self.considerations.iter().map(|it| (it.weight, it.curve.at(inputs[it.input])));
+        let combined = match self.combine {
+            Combine::Product => return self.product_above(inputs, floor),
+            Combine::WeightedSum => {
+                let sum: f32 = scores.map(|(weight, score)| weight * score).sum();
+                sum / self.factor
+            }
+            Combine::Minimum => scores.map(|(_, score)| score).fold(1.0, f32::min),
+            Combine::Maximum => scores.map(|(_, score)| score).fold(0.0, f32::max),
+        };
+        unit(unit(combined) * self.weight)
+    }
+
+    #[inline]
+    fn product_above(&self, inputs: &[f32], floor: f32) -> f32 {
+        let mut product = 1.0;
+        for consideration in &self.considerations {
+            product *= consideration.curve.at(inputs[consideration.input]);
+            // What is left can only make it smaller.
+            if product == 0.0 || self.finished(product) < floor {
+                break;
+            }
+        }
+        self.finished(product)
+    }
+
+    #[inline]
+    fn finished(&self, product: f32) -> f32 {
+        let whole = if self.compensated {
+            product + (1.0 - product) * self.factor * product
+        } else {
+            product
+        };
+        unit(whole * self.weight)
+    }
+
+    /// The score where the option runs: it may be above 1.
+    #[inline]
+    pub(super) fn score_running(&self, inputs: &[f32]) -> f32 {
+        let is_committed =
+            self.committed.is_some_and(|commitment| inputs[commitment.input] > commitment.above);
+        let score = if is_committed { unit(self.weight) } else { self.score(inputs) };
+        if score > 0.0 { score * self.momentum + self.inertia } else { 0.0 }
+    }
+
+    /// The score where the option does not run, or anything below `best` where it is sure to be
+    /// below.
+    #[inline]
+    pub(super) fn score_against(&self, inputs: &[f32], best: f32) -> f32 {
+        // The margin is wider than any error of rounding, so that giving up early never changes who
+        // wins.
+        self.score_above(inputs, best - best * 1e-4)
+    }
+
+    fn inputs_wanted(&self) -> usize {
+        let considered = self.considerations.iter().map(|it| it.input);
+        let all = considered.chain(self.committed.map(|it| it.input));
+        all.map(|input| input + 1).max().unwrap_or(0)
+    }
+
+    fn is_sound(&self) -> bool {
+        let numbers = [self.weight, self.inertia, self.momentum];
+        let are_numbers = numbers.iter().all(|number| number.is_finite() && *number >= 0.0);
+        let is_committed_soundly = self.committed.is_none_or(|it| !it.above.is_nan());
+        let weights = self.considerations.iter().map(|it| it.weight);
+        let are_weights = weights.clone().all(|weight| weight.is_finite() && weight >= 0.0)
+            && (self.combine != Combine::WeightedSum || weights.sum::<f32>() > 0.0);
+        are_numbers
+            && is_committed_soundly
+            && are_weights
+            && self.considerations.iter().all(|it| it.curve.is_sound())
+    }
+}
+
+/// How one of the options is chosen by their scores. Only options of the highest rank that has a
+/// score above 0 are in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Select {
+    /// The highest score; of equals the one that runs, then the first.
+    Highest,
+    /// The first whose score is above this, in the order of the options.
+    FirstAbove(f32),
+    /// By chance, in proportion to the scores. An option that runs goes on until it ends, scores
+    /// 0, or is outranked.
+    WeightedRandom,
+}
+
+/// The options of a kind of agent: shared by all of them, and not changed while they live.
+///
+/// ```
+/// use ai::prelude::*;
+/// use ai::utility::{Curve, Input, Reasoner, Utility};
+/// # #[derive(Component, Clone)] struct Eat;
+/// # #[derive(Component, Clone)] struct Sleep;
+/// const HUNGER: Input = Input(0);
+/// const TIREDNESS: Input = Input(1);
+/// let plan = Plan::new().action("eat", Eat).action("sleep", Sleep);
+/// let cat = Reasoner::new()
+///     .option("eat", Utility::of(HUNGER, Curve::exponential(2.0)).inertia(0.2))
+///     .option("sleep", Utility::of(TIREDNESS, Curve::fast_then_slow(4.0)))
+///     .bind(&plan)?;
+/// assert_eq!(cat.scores(&[0.5, 0.0]), [0.25, 0.0]);
+/// # Ok::<(), ai::utility::ReasonerError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Reasoner {
+    pub(super) options: Vec<OptionSpec>,
+    pub(super) select: Select,
+    input_count: usize,
+    has_cooldowns: bool,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct OptionSpec {
+    name: String,
+    pub(super) action: usize,
+    pub(super) utility: Utility,
+}
+
+/// Why options do not make a [`Reasoner`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ReasonerError {
+    /// There is nothing to choose from.
+    NoOptions,
+    /// An option names no action of the plan.
+    UnknownAction(String),
+    /// An option has a curve, weight, inertia or momentum that is not a number, or is negative, or
+    /// has weights that add up to nothing.
+    NotANumber(String),
+    /// An option has no considerations.
+    NoConsiderations(String),
+}
+
+impl fmt::Display for ReasonerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoOptions => f.write_str("a reasoner needs at least one option"),
+            Self::UnknownAction(name) => {
+                write!(f, "the option {name:?} names no action of the plan")
+            }
+            Self::NotANumber(name) => {
+                write!(
+                    f,
+                    "the option {name:?} has a curve or a weight that cannot be computed with"
+                )
+            }
+            Self::NoConsiderations(name) => write!(f, "the option {name:?} has no considerations"),
+        }
+    }
+}
+
+impl std::error::Error for ReasonerError {}
+
+impl Default for Reasoner {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Reasoner {
+    /// No options yet; [`Select::Highest`].
+    #[must_use]
+    pub const fn new() -> Self {
+        let options = Vec::new();
+        Self { options, select: Select::Highest, input_count: 0, has_cooldowns: false }
+    }
+
+    /// Adds an option: to carry out the action of this name.
+    #[must_use]
+    pub fn option(mut self, name: impl Into<String>, utility: Utility) -> Self {
+        self.input_count = self.input_count.max(utility.inputs_wanted());
+        self.has_cooldowns |= utility.cooldown > 0;
+        self.options.push(OptionSpec { name: name.into(), action: usize::MAX, utility });
+        self
+    }
+
+    /// How one of the options is chosen.
+    #[must_use]
+    pub const fn select(mut self, select: Select) -> Self {
+        self.select = select;
+        self
+    }
+
+    /// Finds the actions of the options in a plan, and checks that all can be computed with.
+    ///
+    /// # Errors
+    /// See [`ReasonerError`].
+    pub fn bind(mut self, plan: &Plan) -> Result<Self, ReasonerError> {
+        if self.options.is_empty() {
+            return Err(ReasonerError::NoOptions);
+        }
+        for option in &mut self.options {
+            let name = || option.name.clone();
+            if option.utility.considerations.is_empty() {
+                return Err(ReasonerError::NoConsiderations(name()));
+            }
+            if !option.utility.is_sound() {
+                return Err(ReasonerError::NotANumber(name()));
+            }
+            let action = plan.find(&option.name);
+            option.action = action.ok_or_else(|| ReasonerError::UnknownAction(name()))?;
+        }
+        if let Select::FirstAbove(threshold) = self.select {
+            if threshold.is_nan() {
+                return Err(ReasonerError::NotANumber("first above".into()));
+            }
+        }
+        Ok(self)
+    }
+
+    /// The names of the options, in their order.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.options.iter().map(|option| option.name.as_str())
+    }
+
+    /// How many inputs are asked for.
+    #[must_use]
+    pub const fn input_count(&self) -> usize {
+        self.input_count
+    }
+
+    /// Whether any option has a cooldown: agents need [`Cooldown`](super::Cooldown)s then.
+    #[must_use]
+    pub const fn has_cooldowns(&self) -> bool {
+        self.has_cooldowns
+    }
+
+    /// What the options score for these inputs where none of them runs.
+    ///
+    /// # Panics
+    /// Where there are fewer inputs than [`input_count`](Self::input_count).
+    #[must_use]
+    pub fn scores(&self, inputs: &[f32]) -> Vec<f32> {
+        self.options.iter().map(|option| option.utility.score(inputs)).collect()
+    }
+
+    /// The target for which an option scores most, of those that it scores above 0 for, and the
+    /// score. Of equals it is the one with the smaller handle, in whatever order they come.
+    ///
+    /// ```
+    /// use ai::prelude::*;
+    /// use ai::utility::{Curve, Input, Reasoner, Utility};
+    /// # #[derive(Component, Clone)] struct Chase;
+    /// const NEARNESS: Input = Input(0);
+    /// let plan = Plan::new().action("chase", Chase);
+    /// let cat = Reasoner::new()
+    ///     .option("chase", Utility::of(NEARNESS, Curve::linear(1.0, 0.0)))
+    ///     .bind(&plan)?;
+    /// let mut world = World::new();
+    /// let [far, near] = [world.spawn(()), world.spawn(())];
+    /// let mice = [(far, [0.1]), (near, [0.9])];
+    /// assert_eq!(cat.best_target(0, mice), Some((near, 0.9)));
+    /// # Ok::<(), ai::utility::ReasonerError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Where there is no such option, or there are fewer inputs than it asks for.
+    pub fn best_target<I: AsRef<[f32]>>(
+        &self,
+        option: usize,
+        targets: impl IntoIterator<Item = (ecs_core::Entity, I)>,
+    ) -> Option<(ecs_core::Entity, f32)> {
+        let utility = &self.options[option].utility;
+        let mut best: Option<(ecs_core::Entity, f32)> = None;
+        for (target, inputs) in targets {
+            let floor = best.map_or(0.0, |(_, score)| score);
+            let score = utility.score_against(inputs.as_ref(), floor);
+            let is_better = match best {
+                None => score > 0.0,
+                Some((holder, held)) => score > held || score == held && target < holder,
+            };
+            if is_better {
+                best = Some((target, score));
+            }
+        }
+        best
+    }
+}

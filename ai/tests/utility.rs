@@ -1,0 +1,420 @@
+//! Utility: scores, curves, and how one option is chosen.
+#![expect(clippy::cast_possible_truncation, reason = "small numbers, drawn by chance")]
+
+#[path = "../examples/cats.rs"]
+#[expect(dead_code, reason = "its main is for those who run it")]
+mod cats;
+
+use ai::prelude::*;
+use ai::utility::{Curve, Input, Reasoner, ReasonerError, Select, Utility, UtilityAgent};
+
+#[derive(Component, Clone)]
+struct Nothing;
+
+fn plan(count: usize) -> Plan {
+    (0..count).fold(Plan::new(), |plan, option| plan.action(option.to_string(), Nothing))
+}
+
+fn reasoner(select: Select, options: impl IntoIterator<Item = Utility>) -> Reasoner {
+    let mut count = 0;
+    let mut reasoner = Reasoner::new().select(select);
+    for utility in options {
+        reasoner = reasoner.option(count.to_string(), utility);
+        count += 1;
+    }
+    reasoner.bind(&plan(count)).unwrap()
+}
+
+/// What the input says.
+fn plain(input: usize) -> Utility {
+    Utility::of(Input(input), Curve::linear(1.0, 0.0))
+}
+
+fn curves(a: f32, b: f32) -> Vec<Curve> {
+    vec![
+        Curve::linear(a, b),
+        Curve::exponential(a),
+        Curve::exponential(3.0),
+        Curve::fast_then_slow(b),
+        Curve::fast_then_slow(4.0),
+        Curve::polynomial(a, 3, b, a),
+        Curve::growth(a),
+        Curve::logistic(a, b),
+        Curve::logit(a, b),
+        Curve::normal(a, b),
+        Curve::sine(a, b),
+        Curve::step(a),
+        Curve::piecewise([(0.0, a), (0.5, b), (1.0, a)]),
+        Curve::piecewise([]),
+    ]
+}
+
+const ODD: [f32; 14] = [
+    0.0,
+    -0.0,
+    0.25,
+    0.5,
+    1.0,
+    -1.0,
+    2.0,
+    1e30,
+    -1e30,
+    f32::MIN_POSITIVE,
+    f32::EPSILON,
+    f32::NAN,
+    f32::INFINITY,
+    f32::NEG_INFINITY,
+];
+
+#[test]
+fn every_curve_stays_between_0_and_1_for_whatever_numbers() {
+    for a in ODD {
+        for b in ODD {
+            for curve in curves(a, b) {
+                for input in ODD {
+                    let scores = [curve.at(input), curve.clone().inverted().at(input)];
+                    for score in scores {
+                        assert!((0.0..=1.0).contains(&score), "{curve:?} at {input}: {score}");
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rising_curves_never_fall() {
+    let rising = [
+        Curve::linear(0.7, 0.1),
+        Curve::exponential(2.0),
+        Curve::exponential(1.7),
+        Curve::fast_then_slow(4.0),
+        Curve::fast_then_slow(0.3),
+        Curve::growth(3.0),
+        Curve::growth(-3.0),
+        Curve::logistic(12.0, 0.5),
+        Curve::logit(0.1, 0.5),
+        Curve::step(0.4),
+        Curve::piecewise([(0.9, 0.8), (0.1, 0.2), (0.5, 0.2)]),
+    ];
+    for curve in rising {
+        let scores: Vec<f32> = (0..=1000_u16).map(|x| curve.at(f32::from(x) / 1000.0)).collect();
+        assert!(scores.is_sorted(), "{curve:?}");
+        let upside_down = curve.inverted();
+        let scores = (0..=1000_u16).map(|x| -upside_down.at(f32::from(x) / 1000.0));
+        assert!(scores.is_sorted());
+    }
+}
+
+#[test]
+fn curves_go_through_the_points_that_their_formulas_say() {
+    let close = |a: f32, b: f32| assert!((a - b).abs() < 1e-6, "{a} is not {b}");
+    close(Curve::exponential(2.0).at(0.3), 0.09);
+    close(Curve::exponential(2.5).at(0.25), 0.03125);
+    close(Curve::fast_then_slow(4.0).at(0.5), 0.9375);
+    close(Curve::polynomial(-4.0, 2, 0.5, 1.0).at(0.25), 0.75);
+    close(Curve::growth(2.0).at(0.5), 1.0 / (1.0 + 1_f32.exp()));
+    close(Curve::logistic(10.0, 0.3).at(0.3), 0.5);
+    close(Curve::logit(0.1, 0.5).at(0.5), 0.5);
+    close(Curve::normal(0.5, 0.1).at(0.6), (-0.5_f32).exp());
+    close(Curve::sine(1.0, 0.0).at(0.25), 1.0);
+    close(Curve::step(0.5).at(0.5), 1.0);
+    close(Curve::piecewise([(0.2, 0.0), (0.6, 1.0)]).at(0.3), 0.25);
+}
+
+fn random_curve(random: &mut RandomStream) -> Curve {
+    let mut all = curves(random.between(-2.0, 4.0), random.between(-1.0, 2.0));
+    let curve = all.swap_remove(random.below(all.len() as u64) as usize);
+    if random.below(2) == 0 { curve } else { curve.inverted() }
+}
+
+const INPUTS: u64 = 4;
+
+fn random_utility(random: &mut RandomStream) -> Utility {
+    let start = [Utility::sum, Utility::minimum, Utility::maximum];
+    let input = |random: &mut RandomStream| Input(random.below(INPUTS) as usize);
+    let mut utility = match random.below(5) {
+        kind @ 0..3 => start[kind as usize](),
+        _ => Utility::of(input(random), random_curve(random)),
+    };
+    for _ in 0..=random.below(4) {
+        utility = utility.weighted(random.between(0.1, 2.0), input(random), random_curve(random));
+    }
+    if random.below(2) == 0 {
+        utility = utility.compensated();
+    }
+    utility = utility.weight(random.between(0.1, 1.0)).rank(random.below(2) as i32);
+    if random.below(3) == 0 {
+        utility = utility.inertia(random.between(0.0, 0.3)).momentum(random.between(1.0, 1.3));
+    }
+    utility
+}
+
+fn random_inputs(random: &mut RandomStream) -> [f32; INPUTS as usize] {
+    [(); INPUTS as usize].map(|()| match random.below(12) {
+        0 => ODD[random.below(ODD.len() as u64) as usize],
+        _ => random.next_f32(),
+    })
+}
+
+#[test]
+fn giving_up_early_never_changes_who_wins() {
+    for seed in 0..4_000 {
+        let random = &mut RandomStream::new(seed);
+        let options: Vec<_> = (0..1 + random.below(6)).map(|_| random_utility(random)).collect();
+        let reasoner = reasoner(Select::Highest, options.clone());
+        let mut agent = UtilityAgent::new(seed);
+        for _ in 0..4 {
+            let inputs = random_inputs(random);
+            let scores = reasoner.scores(&inputs);
+            assert!(scores.iter().all(|score| (0.0..=1.0).contains(score)), "{scores:?}");
+            // Full evaluation: nobody runs here, so these are the scores.
+            let best = (0..scores.len()).filter(|&option| scores[option] > 0.0).max_by(|&a, &b| {
+                let rank = |option: usize| random_rank(&options[option]);
+                let by_rank = rank(a).cmp(&rank(b));
+                by_rank.then(scores[a].total_cmp(&scores[b])).then(b.cmp(&a))
+            });
+            assert_eq!(agent.choose(&reasoner, &inputs, &[]), best, "seed {seed}: {scores:?}");
+        }
+    }
+}
+
+/// The rank of an option, read off its description.
+fn random_rank(utility: &Utility) -> bool {
+    format!("{utility:?}").contains("rank: 1")
+}
+
+#[test]
+fn one_more_consideration_never_raises_an_uncompensated_product() {
+    for seed in 0..500 {
+        let random = &mut RandomStream::new(seed);
+        let mut utility = Utility::of(Input(0), random_curve(random));
+        let inputs = random_inputs(random);
+        let mut score = utility.score(&inputs);
+        for input in [1, 2, 3] {
+            utility = utility.and(Input(input), random_curve(random));
+            let next = utility.score(&inputs);
+            assert!(next <= score, "seed {seed}");
+            score = next;
+        }
+    }
+}
+
+#[test]
+fn compensation_makes_good_for_the_number_of_factors() {
+    let pair = plain(0).and(Input(1), Curve::linear(1.0, 0.0));
+    assert!((pair.score(&[0.5, 0.5]) - 0.25).abs() < 1e-6);
+    assert!((pair.compensated().score(&[0.5, 0.5]) - (0.25 + 0.75 * 0.5 * 0.25)).abs() < 1e-6);
+    assert_eq!(plain(0).compensated().score(&[0.5]), 0.5);
+}
+
+#[test]
+fn a_tie_goes_to_the_option_that_runs_and_then_to_the_first() {
+    let mut stage = Stage::new(1_000, Select::Highest, (0..3).map(plain).collect());
+    assert_eq!(stage.tick([0.5, 0.5, 0.5]), Some(0));
+    assert_eq!(stage.tick([0.4, 0.5, 0.5]), Some(1));
+    assert_eq!(stage.tick([0.5, 0.5, 0.5]), Some(1));
+    assert_eq!(stage.tick([0.0, 0.0, 0.0]), None);
+    assert_eq!(stage.tick([f32::NAN, 0.0, 0.1]), Some(2));
+}
+
+/// A world with one agent of these options, whose inputs are set from outside.
+struct Stage {
+    world: World,
+    schedule: Schedule,
+    pool: Pool,
+    agent: Entity,
+}
+
+#[derive(Component)]
+struct Senses([f32; 3]);
+#[derive(Component, Clone)]
+struct Doing {
+    ticks: u32,
+    done: u32,
+}
+struct Shared(Reasoner);
+
+struct Work;
+impl Processor for Work {
+    type Action = Doing;
+    fn start(&self, _: Entity, doing: &mut Doing) -> ActionResult {
+        doing.done = 0;
+        ActionResult::Running
+    }
+    fn update(&self, _: Entity, doing: &mut Doing) -> ActionResult {
+        doing.done += 1;
+        if doing.done < doing.ticks { ActionResult::Running } else { ActionResult::Success }
+    }
+}
+
+impl Stage {
+    fn new(ticks: u32, select: Select, options: Vec<Utility>) -> Self {
+        fn think(mut minds: ai::utility::Minds<'_, &'static Senses>, shared: Res<'_, Shared>) {
+            minds.decide(&shared.0, |senses| senses.0);
+        }
+        fn work(mut actions: Actions<'_, Doing>) {
+            actions.process(&Work);
+        }
+        let plan = (0..options.len())
+            .fold(Plan::new(), |plan, it| plan.action(it.to_string(), Doing { ticks, done: 0 }));
+        let reasoner = reasoner(select, options);
+        let mut world = World::new();
+        let agent = plan.spawn(&mut world, Senses([0.0; 3])).unwrap();
+        UtilityAgent::drive(&mut world, agent, &reasoner, 7).unwrap();
+        world.insert_resource(Shared(reasoner));
+        let schedule = ai::action::phases(
+            Schedule::builder(),
+            |minds| minds.add(think),
+            |actions| actions.add(work.in_sequence()),
+        );
+        let schedule = schedule.build(&mut world).unwrap();
+        Self { world, schedule, pool: Pool::new(Threads::None).unwrap(), agent }
+    }
+
+    fn tick(&mut self, senses: [f32; 3]) -> Option<usize> {
+        self.world.get_mut::<Senses>(self.agent).unwrap().0 = senses;
+        self.schedule.run(&mut self.world, &self.pool);
+        let current = self.world.get::<UtilityAgent>(self.agent).unwrap().current();
+        // What was chosen is what executes.
+        let executing = self.world.query_ref_filtered::<&Action, With<Executing>>();
+        let executing: Vec<_> = executing.into_iter().map(Action::index).collect();
+        assert!(executing.len() <= 1);
+        assert!(executing.iter().all(|&action| current == Some(action)));
+        current
+    }
+}
+
+#[test]
+fn with_inertia_a_rival_must_be_better_by_more_than_the_bonus() {
+    let mut stage = Stage::new(1_000, Select::Highest, vec![plain(0).inertia(0.25), plain(1)]);
+    assert_eq!(stage.tick([0.5, 0.25, 0.0]), Some(0));
+    assert_eq!(stage.tick([0.5, 0.75, 0.0]), Some(0), "equal is not better");
+    assert_eq!(stage.tick([0.5, 0.8125, 0.0]), Some(1));
+    assert_eq!(stage.tick([0.5, 0.4375, 0.0]), Some(0), "the other one has no inertia");
+}
+
+#[test]
+fn an_option_is_carried_through_until_its_input_is_down() {
+    let options = vec![plain(0).until(Input(0), 0.125), plain(1).weight(0.5)];
+    let mut stage = Stage::new(1_000, Select::Highest, options);
+    assert_eq!(stage.tick([0.75, 1.0, 0.0]), Some(0));
+    assert_eq!(stage.tick([0.25, 1.0, 0.0]), Some(0));
+    assert_eq!(stage.tick([0.125, 1.0, 0.0]), Some(1));
+}
+
+#[test]
+fn a_higher_rank_wins_with_any_score_above_0() {
+    let options = vec![plain(0), plain(1).rank(1), plain(2).rank(1)];
+    let mut stage = Stage::new(1_000, Select::Highest, options);
+    assert_eq!(stage.tick([1.0, 0.0, 0.0]), Some(0));
+    assert_eq!(stage.tick([1.0, 0.01, 0.02]), Some(2));
+    assert_eq!(stage.tick([1.0, 0.0, 0.0]), Some(0));
+}
+
+#[test]
+fn an_option_that_was_left_cools_down() {
+    let options = vec![plain(0).cooldown(3), plain(1)];
+    let mut stage = Stage::new(1_000, Select::Highest, options);
+    assert_eq!(stage.tick([0.75, 0.5, 0.0]), Some(0));
+    assert_eq!(stage.tick([0.25, 0.5, 0.0]), Some(1));
+    let choices: Vec<_> = (0..4).map(|_| stage.tick([0.75, 0.5, 0.0])).collect();
+    assert_eq!(choices, [Some(1), Some(1), Some(0), Some(0)]);
+}
+
+#[test]
+fn an_action_that_has_ended_leaves_the_choice_open_and_may_be_begun_again() {
+    let mut stage = Stage::new(2, Select::Highest, vec![plain(0), plain(1)]);
+    for _ in 0..6 {
+        assert_eq!(stage.tick([0.75, 0.5, 0.0]), Some(0));
+    }
+    let switches = stage.world.get::<UtilityAgent>(stage.agent).unwrap().switches();
+    assert_eq!(switches, 3, "each activation takes two ticks");
+    assert_eq!(stage.tick([0.0, 0.0, 0.0]), None);
+}
+
+#[test]
+fn the_first_above_the_threshold_is_chosen_in_the_order_of_the_options() {
+    let mut stage = Stage::new(1_000, Select::FirstAbove(0.5), (0..3).map(plain).collect());
+    assert_eq!(stage.tick([0.25, 0.75, 1.0]), Some(1));
+    assert_eq!(stage.tick([0.75, 0.75, 1.0]), Some(0));
+    assert_eq!(stage.tick([0.5, 0.5, 0.5]), None);
+}
+
+#[test]
+fn chance_goes_by_the_scores() {
+    let reasoner = reasoner(Select::WeightedRandom, (0..3).map(plain));
+    let scores = [0.125, 0.25, 0.625];
+    let draws = 30_000_u32;
+    let mut counts = [0_u32; 3];
+    for seed in 0..draws {
+        let mut agent = UtilityAgent::new(u64::from(seed));
+        counts[agent.choose(&reasoner, &scores, &[]).unwrap()] += 1;
+    }
+    // Pearson's test with two degrees of freedom: 13.8 is exceeded once in a thousand times.
+    let chi_squared: f64 = counts
+        .iter()
+        .zip(scores)
+        .map(|(&count, score)| {
+            let expected = f64::from(draws) * f64::from(score);
+            (f64::from(count) - expected).powi(2) / expected
+        })
+        .sum();
+    assert!(chi_squared < 13.8, "{counts:?}: {chi_squared}");
+}
+
+#[test]
+fn chance_is_the_same_for_the_same_seed_and_nothing_is_chosen_of_nothing() {
+    let reasoner = reasoner(Select::WeightedRandom, (0..3).map(plain));
+    let draw = |seed| UtilityAgent::new(seed).choose(&reasoner, &[0.5, 0.5, 0.5], &[]);
+    for seed in 0..20 {
+        assert_eq!(draw(seed), draw(seed));
+        assert!(UtilityAgent::new(seed).choose(&reasoner, &[0.0; 3], &[]).is_none());
+        let only = UtilityAgent::new(seed).choose(&reasoner, &[0.0, f32::MIN_POSITIVE, 0.0], &[]);
+        assert_eq!(only, Some(1));
+    }
+}
+
+#[test]
+fn the_best_target_does_not_depend_on_their_order() {
+    let reasoner = reasoner(Select::Highest, [plain(0)]);
+    let mut world = World::new();
+    let all: Vec<_> = (0..5).map(|_| world.spawn(())).collect();
+    let scores = [0.5, 0.75, 0.25, 0.75, f32::NAN];
+    let forwards = all.iter().copied().zip(scores.map(|score| [score]));
+    assert_eq!(reasoner.best_target(0, forwards.clone()), Some((all[1], 0.75)));
+    assert_eq!(reasoner.best_target(0, forwards.rev()), Some((all[1], 0.75)));
+    assert_eq!(reasoner.best_target(0, [(all[0], [0.0])]), None);
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let plan = plan(1);
+    let bind = |name: &str, utility| Reasoner::new().option(name, utility).bind(&plan).unwrap_err();
+    assert_eq!(Reasoner::new().bind(&plan).unwrap_err(), ReasonerError::NoOptions);
+    assert_eq!(bind("fly", plain(0)), ReasonerError::UnknownAction("fly".into()));
+    assert_eq!(bind("0", Utility::sum()), ReasonerError::NoConsiderations("0".into()));
+    let broken = [
+        Utility::of(Input(0), Curve::linear(f32::NAN, 0.0)),
+        Utility::of(Input(0), Curve::normal(0.5, 0.0)),
+        plain(0).weight(f32::INFINITY),
+        plain(0).inertia(-1.0),
+        Utility::sum().weighted(0.0, Input(0), Curve::step(0.5)),
+        plain(0).until(Input(0), f32::NAN),
+    ];
+    for utility in broken {
+        assert_eq!(bind("0", utility), ReasonerError::NotANumber("0".into()));
+    }
+}
+
+#[test]
+fn cats_play_then_sleep_then_eat_and_sleep_more_than_they_eat() {
+    let diary = cats::diary(600).unwrap();
+    let names: Vec<&str> = diary.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names[..2], ["play", "sleep"]);
+    let first_meal = names.iter().position(|&name| name == "eat").unwrap();
+    assert!(names[..first_meal].iter().filter(|&&name| name == "sleep").count() > 1, "{names:?}");
+    let seconds = |of| diary.iter().filter(|it| it.0 == of).map(|it| it.1).sum::<f32>();
+    assert!(seconds("sleep") > seconds("eat"));
+    assert_eq!(seconds("nothing"), 0.0);
+}
