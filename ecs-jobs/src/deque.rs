@@ -50,6 +50,10 @@ mod real {
         pub(crate) fn is_empty(&self) -> bool {
             self.0.is_empty()
         }
+
+        pub(crate) fn len(&self) -> usize {
+            self.0.len()
+        }
     }
 
     #[derive(Debug)]

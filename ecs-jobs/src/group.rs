@@ -15,7 +15,8 @@
 
 use crate::event_count::Parkers;
 use crate::panic_slot::{PanicSlot, catch};
-use crate::sync::{AtomicBool, AtomicPtr, AtomicUsize, Mutex, Ordering, fence};
+use crate::slots::JobId;
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Mutex, Ordering, fence};
 use crossbeam_utils::CachePadded;
 use std::ptr::{self, NonNull};
 
@@ -39,6 +40,9 @@ pub(crate) struct Group {
     /// opened a child waits for it, and runs either on the parent's owner, whose
     /// frame the parent lies in, or on a thread that the parent counts.
     parent: AtomicPtr<Group>,
+    /// The bits of the job with a handle in which this group was opened, or in
+    /// which its parent was, and so on; or zero.
+    job: AtomicU64,
     cancelled: AtomicBool,
     pub(crate) panics: PanicSlot,
 }
@@ -50,6 +54,7 @@ impl Group {
             state: AtomicUsize::new(count * ONE),
             owner,
             parent: AtomicPtr::new(ptr::null_mut()),
+            job: AtomicU64::new(0),
             cancelled: AtomicBool::new(false),
             panics: PanicSlot::new(),
         }
@@ -66,6 +71,19 @@ impl Group {
         let parent = parent.map_or(ptr::null_mut(), NonNull::as_ptr);
         // Relaxed: the list's lock or the deque publishes the group.
         self.parent.store(parent, Ordering::Relaxed);
+    }
+
+    /// Notes in which job this group is opened, before other threads know of it.
+    pub(crate) fn set_job(&self, job: Option<JobId>) {
+        if let Some(job) = job {
+            // Relaxed: as for the parent.
+            self.job.store(job.to_bits(), Ordering::Relaxed);
+        }
+    }
+
+    /// The job with a handle that this group is part of, if it is.
+    pub(crate) fn job(&self) -> Option<JobId> {
+        JobId::from_bits(self.job.load(Ordering::Relaxed))
     }
 
     fn parent(&self) -> Option<&Self> {
@@ -213,6 +231,8 @@ pub(crate) enum Reach {
     All,
     /// Those below a group: its waiting owner.
     Below(NonNull<Group>),
+    /// Those that are part of a job: who waits for it.
+    In(JobId),
 }
 
 impl Reach {
@@ -220,6 +240,7 @@ impl Reach {
         match self {
             Self::All => true,
             Self::Below(ancestor) => group.is_below(ancestor),
+            Self::In(job) => group.job() == Some(job),
         }
     }
 }

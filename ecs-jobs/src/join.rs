@@ -114,6 +114,7 @@ where
     // SAFETY: this thread runs that job, which ends after this function does,
     // and then the half is done (J-3).
     unsafe { half.group.set_parent(seat.group()) };
+    half.group.set_job(seat.job());
     let (first, stolen) = never_unwinding(|| {
         seat.push(shared, half.job_ref());
         let first = catch(first);

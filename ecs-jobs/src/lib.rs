@@ -33,26 +33,40 @@
 //!   stack, are alive, and are unlinked, newest first, before they go.
 //! * **J-6** The cells of a join's second half belong to whoever used up its
 //!   job reference; a thief's return to the owner when the group is done.
+//! * **J-7** The room of a stored job holds one value of the type that its table
+//!   was made for, which is `Send + 'static`, until it is run or dropped.
+//! * **J-8** The cell of a slot's job belongs to the one thread that has the
+//!   slot's `Claimed`, of which there is one at most: made when a free slot is
+//!   taken, given up when the job is published, and made again for the thread
+//!   whose decrement or compare-exchange wins the job.
 
+mod complete;
 mod deque;
 mod event_count;
 mod flat_loop;
 mod group;
+mod handle;
 mod job;
+mod job_queues;
 mod join;
 mod panic_slot;
 mod pool;
+mod run_job;
 mod schedule;
 mod scope;
 mod seat;
 mod shared;
+mod slots;
+mod stored_job;
 mod sync;
 mod wait;
+mod walk;
 mod worker;
 
 #[cfg(all(test, loom))]
 mod loom_models;
 
+pub use crate::handle::{JobError, JobHandle, JobPanic};
 pub use crate::pool::{Pool, PoolBuilder, PoolError, Threads};
 pub use crate::schedule::*;
 pub use crate::scope::Scope;
@@ -61,6 +75,7 @@ pub use crate::scope::Scope;
 pub mod prelude {
     pub use ecs_core::prelude::*;
 
+    pub use crate::handle::JobHandle;
     pub use crate::pool::{Pool, Threads};
     pub use crate::schedule::{
         Claims, Commands, IntoSystem, Local, Lookup, Query, Res, ResMut, Schedule, Toggles,

@@ -1,12 +1,16 @@
 //! The pool: worker threads, and the calls that put work on them.
 
 mod builder;
+mod handles;
 
 pub use self::builder::{PoolBuilder, PoolError, Threads};
 
+use crate::complete::wait_for_all;
 use crate::flat_loop;
 use crate::join;
+use crate::run_job::Main;
 use crate::scope::{self, Scope};
+use crate::seat::Seat;
 use crate::shared::Shared;
 use crate::sync::{Arc, thread};
 use std::fmt;
@@ -33,8 +37,11 @@ use std::ops::Range;
 ///
 /// # Dropping
 ///
-/// Ends the worker threads and waits for them. There is no work left then,
-/// since each call has waited for its own.
+/// Waits for all scheduled jobs, as [`flush`](Pool::flush) does, and then ends the
+/// worker threads and waits for them. Panics that nobody has got are dropped, and
+/// so are jobs for the main thread, if this is not the main thread. If a job drops
+/// the last reference to its pool, nothing is waited for: the threads run what is
+/// ready, and end.
 ///
 /// ```
 /// use ecs_jobs::{Pool, Threads};
@@ -225,8 +232,15 @@ impl Pool {
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        self.shared.close();
-        for thread in self.threads.drain(..) {
+        let shared = &*self.shared;
+        // A job may have the last reference to its own pool.
+        let is_inside = Seat::with_any(shared, |seat| seat.is_some());
+        if !is_inside {
+            let main = if shared.is_main_thread() { Main::Run } else { Main::Cancel };
+            wait_for_all(shared, main);
+        }
+        shared.close();
+        for thread in self.threads.drain(..).filter(|_| !is_inside) {
             // A worker keeps the panics of jobs inside, so it ends well; and if
             // it did not, a panic in a drop would only hide why.
             drop(thread.join());

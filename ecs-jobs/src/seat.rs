@@ -11,12 +11,18 @@
     reason = "a thread-local pointer leads to the seats on the thread's own stack"
 )]
 
+use crate::deque::Worker;
 use crate::group::{Group, Visit};
 use crate::job::JobRef;
 use crate::shared::{Bench, Shared};
+use crate::slots::JobId;
 use crate::sync::thread_local;
 use std::cell::Cell;
 use std::ptr::{self, NonNull};
+
+/// How many jobs a thread keeps in its own deque, which has room for 64 from the
+/// start.
+const OWN_JOBS_MAX: usize = if cfg!(loom) { 2 } else { 32 };
 
 thread_local! {
     /// The newest seat of this thread.
@@ -41,6 +47,10 @@ pub(crate) struct Seat {
     bench: Option<Bench>,
     /// The group whose job this thread is running.
     group: Cell<Option<NonNull<Group>>>,
+    /// The job with a handle that this thread is running, or helping with.
+    job: Cell<Option<JobId>>,
+    /// Whether this thread is running queued jobs for want of workers.
+    is_draining: Cell<bool>,
     below: *const Seat,
 }
 
@@ -57,16 +67,24 @@ impl Seat {
 
     /// Finds this thread's seat in the pool, or sits down for this call.
     pub(crate) fn with<R>(shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
+        Self::with_any(shared, |seat| match seat {
+            Some(seat) => run(seat),
+            None => Self::with_guest(shared, run),
+        })
+    }
+
+    /// Finds this thread's seat in the pool, if it has one.
+    pub(crate) fn with_any<R>(shared: &Shared, run: impl FnOnce(Option<&Self>) -> R) -> R {
         let mut next = NEWEST.with(Cell::get);
         // SAFETY: what `NEWEST` leads to is alive, and stays so during this
         // call, because newer seats are unlinked before older ones (J-5).
         while let Some(seat) = unsafe { next.as_ref() } {
             if ptr::eq(seat.pool, shared) {
-                return run(seat);
+                return run(Some(seat));
             }
             next = seat.below;
         }
-        Self::with_guest(shared, run)
+        run(None)
     }
 
     fn with_guest<R>(shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
@@ -91,7 +109,16 @@ impl Seat {
 
     fn new(shared: &Shared, parker: usize, slot: usize, bench: Option<Bench>) -> Self {
         let below = NEWEST.with(Cell::get);
-        Self { pool: ptr::from_ref(shared), parker, slot, bench, group: Cell::new(None), below }
+        Self {
+            pool: ptr::from_ref(shared),
+            parker,
+            slot,
+            bench,
+            group: Cell::new(None),
+            job: Cell::new(None),
+            is_draining: Cell::new(false),
+            below,
+        }
     }
 
     /// Links `seat` while `run` runs, unwinding included (J-5).
@@ -118,9 +145,38 @@ impl Seat {
     /// The job keeps its panics inside.
     pub(crate) fn inside<R>(&self, group: &Group, job: impl FnOnce() -> R) -> R {
         let outer = self.group.replace(Some(NonNull::from(group)));
+        let outer_job = self.job.replace(group.job());
         let result = job();
         self.group.set(outer);
+        self.job.set(outer_job);
         result
+    }
+
+    /// Runs the job `id`, so that groups which it opens are part of it and below
+    /// no other. The job keeps its panics inside.
+    pub(crate) fn inside_job<R>(&self, id: JobId, job: impl FnOnce() -> R) -> R {
+        let outer = self.group.take();
+        let outer_job = self.job.replace(Some(id));
+        let result = job();
+        self.group.set(outer);
+        self.job.set(outer_job);
+        result
+    }
+
+    /// The job with a handle that this thread is running, or helping with.
+    pub(crate) fn job(&self) -> Option<JobId> {
+        self.job.get()
+    }
+
+    /// Whether all guests have this thread's slot.
+    pub(crate) fn is_guest(&self, shared: &Shared) -> bool {
+        self.slot == shared.worker_count
+    }
+
+    /// Notes whether this thread is running queued jobs for want of workers, and
+    /// returns whether it was.
+    pub(crate) fn set_draining(&self, is_draining: bool) -> bool {
+        self.is_draining.replace(is_draining)
     }
 
     /// Helps the visited group, then leaves it.
@@ -150,6 +206,27 @@ impl Seat {
         };
         bench.feed_thieves(shared);
         Some(newest)
+    }
+
+    /// The deque of jobs of this thread, if it has one: a guest has none, because
+    /// it leaves.
+    pub(crate) fn own_jobs(&self, shared: &Shared) -> Option<&Worker<JobId>> {
+        self.bench.as_ref().filter(|_| !self.is_guest(shared)).map(|bench| &bench.jobs)
+    }
+
+    /// Queues a job that is ready, where thieves find it as well. The caller tells
+    /// the sleepers.
+    pub(crate) fn queue(&self, shared: &Shared, job: JobId) {
+        // A deque that grows allocates, and again when it shrinks.
+        match self.own_jobs(shared).filter(|own| own.len() < OWN_JOBS_MAX) {
+            Some(own) => own.push(job),
+            None => shared.queues.inject(job),
+        }
+    }
+
+    /// Takes the newest of the jobs that this thread has made ready.
+    pub(crate) fn take_own(&self) -> Option<JobId> {
+        self.bench.as_ref()?.jobs.pop()
     }
 
     /// Opens some halves to thieves if they have none to take.

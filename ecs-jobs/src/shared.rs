@@ -4,7 +4,9 @@ use crate::deque::{Stealer, Worker};
 use crate::event_count::{EventCount, Parkers};
 use crate::group::{Group, OpenGroups, Reach, Visit};
 use crate::job::JobRef;
-use crate::sync::{AtomicBool, Mutex, Ordering};
+use crate::job_queues::JobQueues;
+use crate::slots::{JobId, Slots};
+use crate::sync::{AtomicBool, Mutex, Ordering, thread, unique_number};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
@@ -25,11 +27,17 @@ use std::collections::VecDeque;
 pub(crate) struct Bench {
     pub(crate) deque: Worker<JobRef>,
     pub(crate) private: RefCell<VecDeque<JobRef>>,
+    /// Jobs with handles that this thread has made ready, open to thieves.
+    pub(crate) jobs: Worker<JobId>,
 }
 
 impl Bench {
     pub(crate) fn new() -> Self {
-        Self { deque: Worker::new(), private: RefCell::new(VecDeque::with_capacity(64)) }
+        Self {
+            deque: Worker::new(),
+            private: RefCell::new(VecDeque::with_capacity(64)),
+            jobs: Worker::new(),
+        }
     }
 
     /// Opens the older half of the private part to thieves if they have nothing
@@ -63,6 +71,13 @@ pub(crate) struct Shared {
     pub(crate) open: OpenGroups,
     /// The thieves' ends of the workers' benches, then that of the guest's.
     stealers: Box<[Stealer<JobRef>]>,
+    /// The jobs with handles.
+    pub(crate) slots: Slots,
+    /// Those of them that are ready, and the threads that wait for them.
+    pub(crate) queues: JobQueues,
+    /// Which pool this is, among all of the process.
+    pub(crate) number: u64,
+    main_thread: thread::ThreadId,
     /// The bench of the one outside thread whose joins can be stolen from.
     /// Empty while somebody sits there, and always in a pool without workers,
     /// where nobody steals.
@@ -77,16 +92,33 @@ impl Shared {
         let bench_count = if worker_count == 0 { 0 } else { worker_count + 1 };
         let mut benches: Vec<Bench> = (0..bench_count).map(|_| Bench::new()).collect();
         let stealers = benches.iter().map(|bench| bench.deque.stealer()).collect();
+        // The guest's bench has no jobs: a guest leaves, and injects them.
+        let job_stealers =
+            benches.iter().take(worker_count).map(|bench| bench.jobs.stealer()).collect();
         let shared = Self {
             worker_count,
             idle: EventCount::new(worker_count),
             parkers: Parkers::new(worker_count + 1),
             open: OpenGroups::new(),
             stealers,
+            slots: Slots::new(),
+            queues: JobQueues::new(job_stealers),
+            number: unique_number(),
+            main_thread: thread::current().id(),
             guest_bench: Mutex::new(benches.pop()),
             closing: AtomicBool::new(false),
         };
         (shared, benches)
+    }
+
+    /// Whether the calling thread is the one that made the pool.
+    pub(crate) fn is_main_thread(&self) -> bool {
+        thread::current().id() == self.main_thread
+    }
+
+    /// Whether nobody runs queued jobs but the thread that queues them.
+    pub(crate) fn is_inline(&self) -> bool {
+        self.worker_count == 0
     }
 
     /// Workers and the caller who waits.
@@ -105,6 +137,18 @@ impl Shared {
         // and stay away for long. The owner takes this, if it is still there.
         let woken = woken + usize::from(group.wake_owner(&self.parkers));
         group.wake_owners_around(wanted.saturating_sub(woken), &self.parkers);
+        if group.job().is_some() {
+            self.queues.waiters.wake_all(&self.parkers);
+        }
+    }
+
+    /// Tells that `count` jobs with handles are ready and queued: as many idle
+    /// workers, and all who wait for such a job, since any may be what they wait
+    /// for (docs/job-sleep.md, section 7).
+    pub(crate) fn announce_ready(&self, count: usize) {
+        // `notify` has the fence that waking waiters asks for.
+        self.idle.notify(count, &self.parkers);
+        self.queues.waiters.wake_all(&self.parkers);
     }
 
     /// Tells as many idle workers that there are jobs in a deque.
@@ -128,6 +172,7 @@ impl Shared {
         self.is_closing()
             || self.open.has_work(Reach::All)
             || self.stealers.iter().any(|stealer| !stealer.is_empty())
+            || self.queues.has_work()
     }
 
     /// Tells the workers to end.

@@ -13,11 +13,23 @@ mod under_shuttle;
 pub(crate) use self::chosen::*;
 #[cfg(shuttle)]
 pub(crate) use self::under_shuttle::*;
+use std::sync::atomic::AtomicU64 as UnmodelledU64;
 use std::thread::available_parallelism;
+
+/// A cell that is filled once. It is the standard library's in models as well:
+/// what fills it makes atomics and touches none, so loom has nothing to see.
+pub(crate) use std::sync::OnceLock;
 
 /// How many threads the machine runs at the same time, if it says.
 pub(crate) fn core_count() -> Option<usize> {
     available_parallelism().ok().map(std::num::NonZero::get)
+}
+
+/// A number that this process has not used before, above zero.
+pub(crate) fn unique_number() -> u64 {
+    static NEXT: UnmodelledU64 = UnmodelledU64::new(1);
+    // Relaxed: all that matters is that no two are the same.
+    NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
 /// Looks a few times whether `condition` holds, with twice as long a pause after
@@ -38,7 +50,9 @@ mod chosen {
     pub(crate) use parking_lot::{Mutex, MutexGuard};
     pub(crate) use std::hint::spin_loop;
     pub(crate) use std::sync::Arc;
-    pub(crate) use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+    pub(crate) use std::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    };
     pub(crate) use std::thread;
     pub(crate) use std::thread_local;
 
@@ -101,7 +115,9 @@ mod chosen {
     pub(crate) use loom::hint::spin_loop;
     pub(crate) use loom::sync::Arc;
     pub(crate) use loom::sync::MutexGuard;
-    pub(crate) use loom::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+    pub(crate) use loom::sync::atomic::{
+        AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+    };
     pub(crate) use loom::thread;
 
     /// loom's macro, which does not know the `const` form.

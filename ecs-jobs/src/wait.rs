@@ -15,6 +15,7 @@ pub(crate) fn share(shared: &Shared, seat: &Seat, work: &dyn Work, body: impl Fn
         // SAFETY: this thread runs that job, which ends after this function
         // does, and then the group is done and off the list (J-3).
         unsafe { work.group().set_parent(seat.group()) };
+        work.group().set_job(seat.job());
         // SAFETY: closed and then waited for below, before `work` can go, which
         // the caller's borrow keeps until this function ends. It does not
         // unwind in between (J-1, J-2).

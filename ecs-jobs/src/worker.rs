@@ -2,6 +2,7 @@
 
 use crate::group::Reach;
 use crate::panic_slot::never_unwinding;
+use crate::run_job::{run_chain, take_any};
 use crate::seat::Seat;
 use crate::shared::{Bench, Shared};
 use crate::sync::spin_until;
@@ -14,8 +15,15 @@ use crate::sync::spin_until;
 pub(crate) fn run_worker(shared: &Shared, worker: usize, bench: Bench) {
     never_unwinding(|| {
         Seat::with_worker(shared, worker, bench, |seat| {
-            while !shared.is_closing() {
-                if !work_once(shared, seat, worker) && !spin_until(|| shared.has_news()) {
+            loop {
+                // Nothing that is ready is left behind by a pool that closes.
+                if work_once(shared, seat) {
+                    continue;
+                }
+                if shared.is_closing() {
+                    return;
+                }
+                if !spin_until(|| shared.has_news()) {
                     sleep_until_news(shared, worker);
                 }
             }
@@ -25,14 +33,18 @@ pub(crate) fn run_worker(shared: &Shared, worker: usize, bench: Bench) {
 
 /// Searching -> Working -> Searching. Groups come first: there are more
 /// hands wanted there.
-fn work_once(shared: &Shared, seat: &Seat, worker: usize) -> bool {
+pub(crate) fn work_once(shared: &Shared, seat: &Seat) -> bool {
     if let Some(visit) = shared.enter(Reach::All) {
         seat.help(&visit);
         return true;
     }
     // The half itself notes which group its thief is now working for.
-    let half = shared.steal(worker);
-    half.map(|half| half.run()).is_some()
+    if let Some(half) = shared.steal(seat.slot) {
+        half.run();
+        return true;
+    }
+    let job = take_any(shared, seat);
+    job.map(|job| run_chain(shared, seat, job)).is_some()
 }
 
 /// Searching -> Announced -> Asleep -> Searching (docs/job-sleep.md, section 2).

@@ -1,4 +1,4 @@
-//! Once warm, loops and joins allocate nothing.
+//! Once warm, loops, joins and jobs with handles allocate nothing.
 #![expect(unsafe_code, reason = "an allocator that counts is an unsafe trait's implementation")]
 
 use ecs_jobs::{Pool, Threads};
@@ -38,13 +38,32 @@ fn use_the_pool(pool: &Pool) {
         });
     });
     pool.join(|| sum.load(Ordering::Relaxed), || pool.join(|| (), || ()));
+    use_handles(pool);
+}
+
+/// A frame of jobs: three layers, each after all of the one before.
+fn use_handles(pool: &Pool) {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let mut layer = [pool.combine(&[]); 30];
+    for _ in 0..3 {
+        let before = pool.combine(&layer);
+        for job in &mut layer {
+            // As large as a closure may be to lie in its slot.
+            let inside = [1_usize; 8];
+            let add = move || _ = COUNT.fetch_add(inside[7], Ordering::Relaxed);
+            *job = pool.schedule(add, &[before]);
+        }
+    }
+    let loops = pool.parallel_for(0..50, |_| _ = COUNT.fetch_add(1, Ordering::Relaxed), &layer);
+    let shown = pool.schedule_on_main(|| (), &[loops]);
+    pool.complete(shown);
 }
 
 // The only test of this file: others would allocate meanwhile.
 #[test]
-fn warm_loops_and_joins_do_not_allocate() {
+fn warm_loops_joins_and_jobs_do_not_allocate() {
     let pool = Pool::new(Threads::Own(2)).expect("two threads are granted");
-    for _ in 0..20 {
+    for _ in 0..40 {
         use_the_pool(&pool);
     }
     let before = ALLOCATIONS.load(Ordering::Relaxed);

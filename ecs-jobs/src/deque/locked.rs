@@ -56,6 +56,10 @@ impl<T> Worker<T> {
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    pub(crate) fn len(&self) -> usize {
+        self.0.0.lock().len()
+    }
 }
 
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 //! which are crossbeam's as well: a release fence at push, sequentially
 //! consistent fences in pop and steal. A queue behind a mutex would not do: its
 //! lock adds the very order that the sleep protocol must bring by itself, and a
-//! protocol without fences passes (docs/job-sleep.md, section 6).
+//! protocol without fences passes (docs/job-sleep.md, section 8).
 #![expect(unsafe_code, reason = "queues hand items from thread to thread without a lock")]
 
 use crate::sync::{Arc, AtomicUsize, Ordering, UnsafeCell, fence};
@@ -88,8 +88,12 @@ impl<T> Worker<T> {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    pub(crate) fn len(&self) -> usize {
         let bottom = self.0.bottom.load(Ordering::Relaxed);
-        bottom <= self.0.top.load(Ordering::Relaxed)
+        bottom.saturating_sub(self.0.top.load(Ordering::Relaxed))
     }
 
     fn win(&self, top: usize) -> bool {

@@ -6,7 +6,9 @@
 //! fence. Those are loom's, in `loom_models`.
 
 pub(crate) use shuttle::hint::spin_loop;
-pub(crate) use shuttle::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
+pub(crate) use shuttle::sync::atomic::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
+};
 pub(crate) use shuttle::sync::{Arc, MutexGuard};
 pub(crate) use shuttle::{thread, thread_local};
 

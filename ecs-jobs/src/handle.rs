@@ -1,0 +1,101 @@
+//! What callers know of a job that was scheduled.
+
+use crate::panic_slot::{PanicSlot, Payload};
+use crate::slots::JobId;
+use crate::sync::Arc;
+use std::any::Any;
+use std::fmt;
+
+/// A scheduled job: something to wait for, or to schedule other jobs after.
+///
+/// A handle is a small number that can be copied and sent anywhere. It keeps
+/// nothing alive: a job runs whether or not anybody has its handle, and a handle
+/// may be kept for as long as one likes after the job is done. Only the pool
+/// that made it can say anything about it; see [`Pool::schedule`].
+///
+/// ```
+/// use ecs_jobs::{Pool, Threads};
+///
+/// let pool = Pool::new(Threads::Own(1))?;
+/// let load = pool.schedule(|| (), &[]);
+/// let parse = pool.schedule(|| (), &[load]);
+/// pool.complete(parse);
+/// assert!(pool.is_done(load));
+/// # Ok::<(), ecs_jobs::PoolError>(())
+/// ```
+///
+/// [`Pool::schedule`]: crate::Pool::schedule
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct JobHandle {
+    pool: u64,
+    id: JobId,
+}
+
+impl JobHandle {
+    /// A handle for a job of the pool with this number.
+    pub(crate) fn new(pool: u64, id: JobId) -> Self {
+        Self { pool, id }
+    }
+
+    /// The number of the pool that has the job.
+    pub(crate) fn pool(self) -> u64 {
+        self.pool
+    }
+
+    pub(crate) fn id(self) -> JobId {
+        self.id
+    }
+}
+
+impl From<JobHandle> for JobId {
+    fn from(handle: JobHandle) -> Self {
+        handle.id
+    }
+}
+
+impl fmt::Debug for JobHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "JobHandle({}v{} of pool {})", self.id.index, self.id.generation, self.pool)
+    }
+}
+
+/// Why there is no success to tell of a job.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum JobError {
+    /// The handle is of another pool, perhaps of one that is gone.
+    OtherPool,
+    /// The job panicked, or was cancelled because a job that it comes after did.
+    Failed(JobPanic),
+}
+
+impl fmt::Display for JobError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OtherPool => f.write_str("the job is of another pool"),
+            Self::Failed(_) => f.write_str("the job panicked, or one that it comes after did"),
+        }
+    }
+}
+
+impl std::error::Error for JobError {}
+
+/// The panic that a job failed for.
+///
+/// All jobs that failed for one panic share it, and its payload is handed out
+/// once, to whoever comes first.
+#[derive(Clone, Debug)]
+pub struct JobPanic(Arc<PanicSlot>);
+
+impl JobPanic {
+    pub(crate) fn new(panic: Arc<PanicSlot>) -> Self {
+        Self(panic)
+    }
+
+    /// Takes the payload of the panic, unless somebody has got it already.
+    #[must_use = "nobody else gets the payload"]
+    pub fn take_payload(&self) -> Option<Box<dyn Any + Send>> {
+        let payload: Option<Payload> = self.0.take();
+        payload
+    }
+}

@@ -1,0 +1,376 @@
+//! The calls about jobs with handles.
+
+use crate::complete::{Help, wait_for_all, wait_for_job};
+use crate::flat_loop;
+use crate::handle::{JobError, JobHandle, JobPanic};
+use crate::pool::Pool;
+use crate::run_job::{Main, Next, drain, run_job, take_any};
+use crate::seat::Seat;
+use crate::slots::{Added, Kind};
+use crate::stored_job::StoredJob;
+use crate::sync::Arc;
+use std::ops::Range;
+use std::panic::resume_unwind;
+
+/// # Jobs with handles
+///
+/// For work that goes on while the caller does something else, and for graphs of
+/// it. What such a job uses it owns or shares, since nobody waits for it in the
+/// frame that it came from; where somebody does, [`scope`](Pool::scope) and
+/// [`join`](Pool::join) may borrow.
+///
+/// **Order.** A job starts when all jobs that it was scheduled after are done,
+/// and sees what they did. Handles exist only of jobs that were scheduled before,
+/// so there are no circles.
+///
+/// **Cost.** Once warm, scheduling a job whose closure has no more than 64 bytes
+/// allocates nothing.
+///
+/// **Panics.** A job that panics is done, and has failed. Those scheduled after
+/// it are cancelled: they are dropped instead of run, are done as well, and have
+/// failed for the same panic, as have those after them. The payload is resumed in
+/// the first [`complete`](Pool::complete) or [`flush`](Pool::flush) that comes
+/// upon one of them; later ones panic with a message of their own. A pool
+/// remembers the last 65,536 failed jobs.
+impl Pool {
+    /// Schedules a job to run once all of `after` are done, and returns its
+    /// handle.
+    ///
+    /// It runs on any thread of the pool, or on one that waits for it, and it
+    /// runs whether anybody waits or not. In a pool without threads it has run
+    /// when this returns, unless it comes after something that has not, or this
+    /// is called from inside such a job.
+    ///
+    /// # Panics
+    ///
+    /// If one of `after` is of another pool, or if there are more than sixteen
+    /// million unfinished jobs. The job is dropped then.
+    ///
+    /// ```
+    /// # use ecs_jobs::{Pool, Threads};
+    /// # use std::sync::{Arc, Mutex};
+    /// # let pool = Pool::new(Threads::Own(1)).unwrap();
+    /// let words = Arc::new(Mutex::new(Vec::new()));
+    /// let say = |word: &'static str| {
+    ///     let words = Arc::clone(&words);
+    ///     move || words.lock().unwrap().push(word)
+    /// };
+    /// let first = pool.schedule(say("ants"), &[]);
+    /// let second = pool.schedule(say("dig"), &[first]);
+    /// pool.complete(second);
+    /// assert_eq!(*words.lock().unwrap(), ["ants", "dig"]);
+    /// ```
+    pub fn schedule(&self, job: impl FnOnce() + Send + 'static, after: &[JobHandle]) -> JobHandle {
+        self.add(Some(StoredJob::new(job)), Kind::Anywhere, after)
+    }
+
+    /// Schedules a job for the thread that made the pool, for what only that
+    /// thread may do: windows, audio devices, engines.
+    ///
+    /// It runs when that thread is in [`complete`](Self::complete),
+    /// [`flush`](Self::flush), [`run_until`](Self::run_until),
+    /// [`try_run_one`](Self::try_run_one) or
+    /// [`run_main_thread_jobs`](Self::run_main_thread_jobs). If the pool is
+    /// dropped on another thread before that, the job is cancelled.
+    ///
+    /// # Panics
+    ///
+    /// Like [`schedule`](Self::schedule).
+    ///
+    /// ```
+    /// # use ecs_jobs::{Pool, Threads};
+    /// # let pool = Pool::new(Threads::Own(1)).unwrap();
+    /// let main = std::thread::current().id();
+    /// let work = pool.schedule(|| (), &[]);
+    /// let show = pool.schedule_on_main(
+    ///     move || assert_eq!(std::thread::current().id(), main),
+    ///     &[work],
+    /// );
+    /// pool.complete(show);
+    /// ```
+    pub fn schedule_on_main(
+        &self,
+        job: impl FnOnce() + Send + 'static,
+        after: &[JobHandle],
+    ) -> JobHandle {
+        self.add(Some(StoredJob::new(job)), Kind::OnMain, after)
+    }
+
+    /// Schedules a loop that runs `body` for each of `indices`, in no particular
+    /// order, once all of `after` are done.
+    ///
+    /// It is shared out like [`for_each_index`](Self::for_each_index), and is
+    /// done when all indices are.
+    ///
+    /// # Panics
+    ///
+    /// Like [`schedule`](Self::schedule). If `body` panics, the batches that have
+    /// not started are left out, and the job has failed.
+    ///
+    /// ```
+    /// # use ecs_jobs::{Pool, Threads};
+    /// # use std::sync::Arc;
+    /// # use std::sync::atomic::{AtomicUsize, Ordering};
+    /// # let pool = Pool::new(Threads::Own(1)).unwrap();
+    /// let sum = Arc::new(AtomicUsize::new(0));
+    /// let inside = Arc::clone(&sum);
+    /// let add = move |index| _ = inside.fetch_add(index, Ordering::Relaxed);
+    /// pool.complete(pool.parallel_for(0..100, add, &[]));
+    /// assert_eq!(sum.load(Ordering::Relaxed), 4950);
+    /// ```
+    pub fn parallel_for(
+        &self,
+        indices: Range<usize>,
+        body: impl Fn(usize) + Send + Sync + 'static,
+        after: &[JobHandle],
+    ) -> JobHandle {
+        self.parallel_for_ranges(indices, move |range| range.for_each(&body), after)
+    }
+
+    /// Like [`parallel_for`](Self::parallel_for), for bodies that do better with
+    /// many indices at a time: `body` gets ranges that together cover `indices`
+    /// once.
+    ///
+    /// # Panics
+    ///
+    /// Like [`parallel_for`](Self::parallel_for).
+    pub fn parallel_for_ranges(
+        &self,
+        indices: Range<usize>,
+        body: impl Fn(Range<usize>) + Send + Sync + 'static,
+        after: &[JobHandle],
+    ) -> JobHandle {
+        let shared = Arc::clone(&self.shared);
+        let run = move || {
+            let start = indices.start;
+            let shifted = |range: Range<usize>| body(start + range.start..start + range.end);
+            flat_loop::for_each_range(&shared, indices.len(), &shifted);
+        };
+        self.schedule(run, after)
+    }
+
+    /// Like [`parallel_for`](Self::parallel_for) over `0..len()`, where `len` is
+    /// called when the loop starts: for what the jobs before it have yet to find.
+    ///
+    /// # Panics
+    ///
+    /// Like [`parallel_for`](Self::parallel_for); a panic of `len` counts like
+    /// one of `body`.
+    ///
+    /// ```
+    /// # use ecs_jobs::{Pool, Threads};
+    /// # use std::sync::{Arc, Mutex};
+    /// # use std::sync::atomic::{AtomicUsize, Ordering};
+    /// # let pool = Pool::new(Threads::Own(1)).unwrap();
+    /// let found = Arc::new(Mutex::new(Vec::new()));
+    /// let visited = Arc::new(AtomicUsize::new(0));
+    /// let search = pool.schedule(
+    ///     { let found = Arc::clone(&found); move || *found.lock().unwrap() = vec![7; 300] },
+    ///     &[],
+    /// );
+    /// let visit = pool.parallel_for_deferred(
+    ///     { let found = Arc::clone(&found); move || found.lock().unwrap().len() },
+    ///     { let visited = Arc::clone(&visited); move |_| _ = visited.fetch_add(1, Ordering::Relaxed) },
+    ///     &[search],
+    /// );
+    /// pool.complete(visit);
+    /// assert_eq!(visited.load(Ordering::Relaxed), 300);
+    /// ```
+    pub fn parallel_for_deferred(
+        &self,
+        len: impl FnOnce() -> usize + Send + 'static,
+        body: impl Fn(usize) + Send + Sync + 'static,
+        after: &[JobHandle],
+    ) -> JobHandle {
+        let shared = Arc::clone(&self.shared);
+        let run = move || {
+            flat_loop::for_each_range(&shared, len(), &|range: Range<usize>| range.for_each(&body));
+        };
+        self.schedule(run, after)
+    }
+
+    /// A handle that is done when all of `handles` are, and has failed if one of
+    /// them has. Of none it is done at once.
+    ///
+    /// # Panics
+    ///
+    /// Like [`schedule`](Self::schedule).
+    ///
+    /// ```
+    /// # use ecs_jobs::{Pool, Threads};
+    /// # let pool = Pool::new(Threads::Own(1)).unwrap();
+    /// let all: Vec<_> = (0..10).map(|_| pool.schedule(|| (), &[])).collect();
+    /// pool.complete(pool.combine(&all));
+    /// assert!(all.iter().all(|&one| pool.is_done(one)));
+    /// ```
+    pub fn combine(&self, handles: &[JobHandle]) -> JobHandle {
+        self.check(handles);
+        JobHandle::new(self.shared.number, self.shared.slots.join_up(handles))
+    }
+
+    /// Whether the job is done: it has run, or panicked, or was cancelled. What
+    /// it did is visible then.
+    ///
+    /// # Panics
+    ///
+    /// If `job` is of another pool.
+    #[must_use]
+    pub fn is_done(&self, job: JobHandle) -> bool {
+        self.check(&[job]);
+        self.shared.slots.is_done(job.id())
+    }
+
+    /// Waits until the job is done, and helps with it meanwhile.
+    ///
+    /// The calling thread runs the job itself, jobs that it comes after, and
+    /// loops that one of these is in, never a stranger; if there is none of these
+    /// to take, it sleeps. So a lock may be held across this call, as long as
+    /// none of those jobs wants it. The pool's main thread also runs the jobs
+    /// that were scheduled for it, all of them, because others may wait for them.
+    ///
+    /// Any number of threads may wait for one job, and one may wait for it again.
+    ///
+    /// # Panics
+    ///
+    /// If the job has failed: with the payload of the panic, or with a message if
+    /// somebody has got that already. If `job` is of another pool. If a job waits
+    /// for itself.
+    pub fn complete(&self, job: JobHandle) {
+        self.check(&[job]);
+        self.wait(job, Help::Own);
+        self.resume_if_failed(job);
+    }
+
+    /// Like [`complete`](Self::complete), and helps with any job that is ready.
+    ///
+    /// For a thread that has nothing else to do, and holds no lock that a job
+    /// wants: the stranger that it picks up may take longer than the wait, may
+    /// want that lock, or may itself wait for what this thread was doing.
+    ///
+    /// # Panics
+    ///
+    /// Like [`complete`](Self::complete).
+    pub fn complete_helping_any(&self, job: JobHandle) {
+        self.check(&[job]);
+        self.wait(job, Help::Any);
+        self.resume_if_failed(job);
+    }
+
+    /// Like [`complete`](Self::complete), and returns failures.
+    ///
+    /// # Errors
+    ///
+    /// [`JobError::Failed`] if the job panicked or was cancelled; the payload, if
+    /// nobody has got it, is the caller's to take. [`JobError::OtherPool`] if the
+    /// handle is of another pool, also of one that is gone.
+    ///
+    /// # Panics
+    ///
+    /// If a job waits for itself.
+    ///
+    /// ```
+    /// # use ecs_jobs::{JobError, Pool, Threads};
+    /// # let pool = Pool::new(Threads::Own(1)).unwrap();
+    /// let job = pool.schedule(|| std::panic::resume_unwind(Box::new("too dark")), &[]);
+    /// let after = pool.schedule(|| unreachable!(), &[job]);
+    /// let Err(JobError::Failed(panic)) = pool.try_complete(after) else { panic!() };
+    /// let payload = panic.take_payload().expect("nobody else waits");
+    /// assert_eq!(payload.downcast_ref(), Some(&"too dark"));
+    /// ```
+    pub fn try_complete(&self, job: JobHandle) -> Result<(), JobError> {
+        if job.pool() != self.shared.number {
+            return Err(JobError::OtherPool);
+        }
+        self.wait(job, Help::Own);
+        let panic = self.shared.slots.failures.panic_of(job.id());
+        panic.map_or(Ok(()), |panic| Err(JobError::Failed(JobPanic::new(panic))))
+    }
+
+    /// Waits until all jobs with handles are done, and helps with any of them.
+    ///
+    /// # Panics
+    ///
+    /// With the payload of a job that panicked, if there is one that nobody has
+    /// got: the oldest. If called from inside a job with a handle, which would
+    /// wait for itself.
+    pub fn flush(&self) {
+        let is_inside =
+            Seat::with_any(&self.shared, |seat| seat.is_some_and(|seat| seat.job().is_some()));
+        assert!(!is_inside, "a job that waits for all jobs would wait for itself");
+        wait_for_all(&self.shared, Main::of_this_thread(&self.shared));
+        if let Some(payload) = self.shared.slots.failures.take_any() {
+            resume_unwind(payload);
+        }
+    }
+
+    /// Runs the jobs for the main thread that are ready, and returns how many
+    /// there were. On any other thread that is none.
+    pub fn run_main_thread_jobs(&self) -> usize {
+        let main = Main::of_this_thread(&self.shared);
+        Seat::with(&self.shared, |seat| {
+            std::iter::from_fn(|| main.run_one(&self.shared, seat).then_some(())).count()
+        })
+    }
+
+    /// Runs one job with a handle that is ready, if there is one, and returns
+    /// whether there was. On the main thread, those that are for it come first.
+    ///
+    /// For a host that lends the pool a moment at a time. What the job makes
+    /// ready is left to the next call, or to other threads.
+    pub fn try_run_one(&self) -> bool {
+        let shared = &self.shared;
+        Seat::with(shared, |seat| {
+            if Main::of_this_thread(shared).run_one(shared, seat) {
+                return true;
+            }
+            let Some(job) = take_any(shared, seat) else { return false };
+            let next = run_job(shared, seat, job, Next::Only(None));
+            debug_assert!(next.is_none(), "nothing was to be run at once");
+            true
+        })
+    }
+
+    fn check(&self, handles: &[JobHandle]) {
+        let are_ours = handles.iter().all(|handle| handle.pool() == self.shared.number);
+        assert!(are_ours, "a handle is of another pool");
+    }
+
+    fn add(&self, job: Option<StoredJob>, kind: Kind, after: &[JobHandle]) -> JobHandle {
+        self.check(after);
+        let shared = &*self.shared;
+        shared.queues.use_from_now_on();
+        let added = shared.slots.add(job, kind, after);
+        let handle = JobHandle::new(shared.number, added.id());
+        if let Added::Claimed(claimed) = added {
+            let id = shared.slots.publish(claimed);
+            if kind == Kind::OnMain {
+                shared.queues.push_main(id);
+                shared.announce_ready(0);
+            } else {
+                Seat::with_any(shared, |seat| match seat {
+                    Some(seat) => seat.queue(shared, id),
+                    None => shared.queues.inject(id),
+                });
+                shared.announce_ready(1);
+                if shared.is_inline() {
+                    drain(shared);
+                }
+            }
+        }
+        handle
+    }
+
+    fn wait(&self, job: JobHandle, help: Help) {
+        let shared = &*self.shared;
+        let is_own =
+            Seat::with_any(shared, |seat| seat.is_some_and(|seat| seat.job() == Some(job.id())));
+        assert!(!is_own, "a job that waits for itself waits for ever");
+        wait_for_job(shared, job.id(), help, Main::of_this_thread(shared));
+    }
+
+    fn resume_if_failed(&self, job: JobHandle) {
+        let Some(panic) = self.shared.slots.failures.panic_of(job.id()) else { return };
+        panic.resume_if_any();
+        panic!("the job failed for a panic that was resumed elsewhere");
+    }
+}

@@ -1,0 +1,170 @@
+//! Running jobs with handles: one, and those that are ready for it.
+
+use crate::panic_slot::{catch, discard};
+use crate::seat::Seat;
+use crate::shared::Shared;
+use crate::slots::{Claimed, JobId};
+
+/// Which of the jobs that get ready the thread may run at once, without queuing
+/// them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Next {
+    /// The first one.
+    First,
+    /// Only this one, which the thread waits for.
+    Only(Option<JobId>),
+}
+
+impl Next {
+    fn allows(self, id: JobId) -> bool {
+        match self {
+            Self::First => true,
+            Self::Only(only) => only == Some(id),
+        }
+    }
+}
+
+/// Runs a job, then the first that is ready for it, and so on.
+pub(crate) fn run_chain(shared: &Shared, seat: &Seat, first: Claimed) {
+    let mut next = Some(first);
+    while let Some(job) = next {
+        next = run_job(shared, seat, job, Next::First);
+    }
+}
+
+/// Runs a job, ends it, and queues the jobs that are ready for it, but for one
+/// that is returned, if `next` allows any.
+pub(crate) fn run_job(
+    shared: &Shared,
+    seat: &Seat,
+    mut claimed: Claimed,
+    next: Next,
+) -> Option<Claimed> {
+    let failed = run_closure(shared, seat, &mut claimed);
+    let (mut kept, mut queued_count, mut is_main_wanted) = (None, 0, false);
+    let ready = |job: Claimed| {
+        let slot = shared.slots.get(job.id());
+        if slot.is_on_main() {
+            shared.queues.push_main(shared.slots.publish(job));
+            is_main_wanted = true;
+        } else if kept.is_none() && next.allows(job.id()) {
+            kept = Some(job);
+        } else {
+            seat.queue(shared, shared.slots.publish(job));
+            queued_count += 1;
+        }
+    };
+    let awaited = |id| shared.queues.waiters.wake_for(id, &shared.parkers);
+    shared.slots.end(claimed, failed, ready, awaited);
+    if queued_count > 0 || is_main_wanted {
+        shared.announce_ready(queued_count);
+    }
+    kept
+}
+
+/// Runs the closure, or drops it if a job that it comes after has failed.
+/// Returns whether this one has failed for either reason.
+fn run_closure(shared: &Shared, seat: &Seat, claimed: &mut Claimed) -> bool {
+    let (slots, id) = (&shared.slots, claimed.id());
+    let job = slots.take_job(claimed).expect("a job that is not a joint has a closure");
+    if slots.note_if_failed(claimed) {
+        discard(job);
+        return true;
+    }
+    slots.start(claimed);
+    let is_guest = seat.is_guest(shared);
+    if is_guest {
+        let let_in = slots.get(id).let_guest_in(id);
+        debug_assert!(let_in, "nobody is in a job that has not started");
+    }
+    let outcome = seat.inside_job(id, || catch(|| job.run()));
+    if is_guest {
+        slots.get(id).let_guest_out();
+    }
+    match outcome {
+        Ok(()) => false,
+        Err(payload) => {
+            slots.failures.note_panic(id, payload);
+            true
+        }
+    }
+}
+
+/// Takes a job that is ready from wherever there is one, first of all from the
+/// thread's own deque, and claims it.
+pub(crate) fn take_any(shared: &Shared, seat: &Seat) -> Option<Claimed> {
+    if !shared.queues.is_in_use() {
+        return None;
+    }
+    let queues = &shared.queues;
+    loop {
+        let id = seat
+            .take_own()
+            .or_else(|| queues.take_injected(seat.own_jobs(shared)))
+            .or_else(|| queues.steal(seat.slot))?;
+        // Somebody who waits for it may have been faster.
+        if let Some(claimed) = shared.slots.claim(id) {
+            return Some(claimed);
+        }
+    }
+}
+
+/// What a thread does about the jobs that are for the main thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Main {
+    /// Nothing: it is another thread.
+    Leave,
+    /// Runs them: it is the main thread.
+    Run,
+    /// Cancels them: the pool ends on another thread, and nobody will run them.
+    Cancel,
+}
+
+impl Main {
+    /// What the calling thread does in the life of the pool.
+    pub(crate) fn of_this_thread(shared: &Shared) -> Self {
+        if shared.is_main_thread() { Self::Run } else { Self::Leave }
+    }
+
+    /// Does it to the oldest of them that is ready. Returns whether there was one.
+    pub(crate) fn run_one(self, shared: &Shared, seat: &Seat) -> bool {
+        if self == Self::Leave {
+            return false;
+        }
+        while let Some(id) = shared.queues.take_main() {
+            // Somebody who waits for it may have been faster: this very thread.
+            let Some(claimed) = shared.slots.claim(id) else { continue };
+            if self == Self::Cancel {
+                shared.slots.cancel(&claimed);
+            }
+            // What comes after it is not for the main thread.
+            let next = run_job(shared, seat, claimed, Next::Only(None));
+            debug_assert!(next.is_none(), "nothing was to be run at once");
+            return true;
+        }
+        false
+    }
+
+    /// Does it to all that are ready. Returns whether there was one.
+    pub(crate) fn run_all(self, shared: &Shared, seat: &Seat) -> bool {
+        let mut has_run = false;
+        while self.run_one(shared, seat) {
+            has_run = true;
+        }
+        has_run
+    }
+}
+
+/// Runs all jobs that are ready, in the order in which they got so, in a pool
+/// without threads. A job that adds others leaves them to the one loop here.
+pub(crate) fn drain(shared: &Shared) {
+    Seat::with(shared, |seat| {
+        if seat.set_draining(true) {
+            return;
+        }
+        while let Some(job) = take_any(shared, seat) {
+            run_chain(shared, seat, job);
+        }
+        seat.set_draining(false);
+    });
+}

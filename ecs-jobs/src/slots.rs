@@ -1,0 +1,170 @@
+//! The slots that jobs with handles live in.
+//!
+//! A slot is used again and again; its generation, which goes up when a job
+//! ends, tells one job from the next. So a job is done as soon as its slot has
+//! another generation than its id, and an id needs no owner and no count.
+//!
+//! Slots come in segments that never move and are given back with the pool, so
+//! an id always leads to a slot, if perhaps to one of a later job. All that
+//! strangers look at is atomic; the closure is touched by one thread at a time,
+//! the one that has the job's [`Claimed`].
+#![expect(unsafe_code, reason = "the closure of a job belongs to whoever has claimed it")]
+
+mod failures;
+mod free;
+mod links;
+mod slot;
+mod walks;
+
+pub(crate) use self::links::Added;
+pub(crate) use self::slot::{JobId, Kind, Slot, State};
+pub(crate) use self::walks::{Step, Walks};
+
+use self::failures::Failures;
+use self::free::FreeSlots;
+use crate::stored_job::StoredJob;
+use crate::sync::OnceLock;
+
+/// The first segment; each further one is twice as long as the one before.
+const FIRST_LEN: usize = if cfg!(loom) { 4 } else { 64 };
+const SEGMENT_COUNT: usize = 18;
+
+/// All slots of a pool.
+///
+/// Invariant J-8: the cell of a slot's job belongs to one thread at a time, the
+/// one that has the slot's [`Claimed`]. There is one at most: it is made when a
+/// free slot is taken, given up when the job is published, and made again for
+/// the one thread whose decrement or compare-exchange wins the job.
+pub(crate) struct Slots {
+    segments: [OnceLock<Box<[Slot]>>; SEGMENT_COUNT],
+    free: FreeSlots,
+    pub(crate) failures: Failures,
+    pub(crate) walks: Walks,
+}
+
+/// The right to a job that is not published, or that nobody else can get.
+///
+/// Only this module makes them (J-8).
+#[derive(Debug)]
+#[must_use = "a job that is claimed and not ended is never done"]
+pub(crate) struct Claimed(JobId);
+
+impl Claimed {
+    pub(crate) fn id(&self) -> JobId {
+        self.0
+    }
+}
+
+impl Slots {
+    /// How many jobs may be unfinished at the same time.
+    pub(crate) const COUNT_MAX: usize = FIRST_LEN * ((1 << SEGMENT_COUNT) - 1);
+
+    pub(crate) fn new() -> Self {
+        Self {
+            segments: [const { OnceLock::new() }; SEGMENT_COUNT],
+            free: FreeSlots::new(),
+            failures: Failures::new(),
+            walks: Walks::new(),
+        }
+    }
+
+    /// The slot that `id` leads to, whichever job it has now.
+    pub(crate) fn get(&self, id: JobId) -> &Slot {
+        self.at(id.index)
+    }
+
+    fn at(&self, index: u32) -> &Slot {
+        let (segment, place) = place_of(index);
+        &self.segments[segment].get().expect("an index leads to a slot that was made")[place]
+    }
+
+    /// Takes a slot for a job that nobody else knows yet.
+    ///
+    /// # Panics
+    ///
+    /// If there are [`COUNT_MAX`](Self::COUNT_MAX) unfinished jobs. Nothing has
+    /// happened then.
+    fn take(&self, job: Option<StoredJob>) -> Claimed {
+        let index = self.free.take(|index| self.at(index));
+        let (segment, _) = place_of(index);
+        self.segments[segment]
+            .get_or_init(|| (0..FIRST_LEN << segment).map(|_| Slot::new()).collect());
+        let slot = self.at(index);
+        slot.job.with_mut(|cell| {
+            // SAFETY: the slot was free, so nobody else has its `Claimed` (J-8).
+            unsafe { *cell = job }
+        });
+        Claimed(slot.id(index))
+    }
+
+    /// Takes the closure out.
+    pub(crate) fn take_job(&self, claimed: &mut Claimed) -> Option<StoredJob> {
+        self.get(claimed.0).job.with_mut(|cell| {
+            // SAFETY: the cell is the caller's, who has the `Claimed` (J-8).
+            unsafe { (*cell).take() }
+        })
+    }
+
+    /// Claims a job that is ready, unless somebody else has.
+    pub(crate) fn claim(&self, id: JobId) -> Option<Claimed> {
+        self.get(id).claim(id).then_some(Claimed(id))
+    }
+
+    /// Notes that the job is about to run, for those who look for its loops.
+    pub(crate) fn start(&self, claimed: &Claimed) {
+        self.get(claimed.0).set_state(claimed.0, State::Running);
+    }
+
+    /// Lets everybody claim the job.
+    pub(crate) fn publish(&self, claimed: Claimed) -> JobId {
+        let id = claimed.0;
+        self.get(id).set_state(id, State::Ready);
+        id
+    }
+
+    /// Whether the job has ended. What it did is visible then.
+    pub(crate) fn is_done(&self, id: JobId) -> bool {
+        self.get(id).is_done(id)
+    }
+
+    /// Gives back the slot of a job that has ended.
+    ///
+    /// A slot that has had all its generations is left alone for good, so that an
+    /// old id can never stand for a new job.
+    fn give_back(&self, id: JobId) {
+        if id.generation < JobId::GENERATION_MAX {
+            self.free.give_back(id.index, self.at(id.index));
+        }
+    }
+
+    /// The ids of the jobs that had not ended when this came by.
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = JobId> + '_ {
+        (0..self.free.made_count()).filter_map(|index| {
+            let (segment, place) = place_of(index);
+            // The last slots may be in the making.
+            self.segments[segment].get()?[place].unfinished_id(index)
+        })
+    }
+}
+
+// SAFETY: a cell is used by who has the `Claimed` (J-8), and a job is `Send`;
+// all else in a slot is atomic.
+unsafe impl Sync for Slots {}
+// SAFETY: as above.
+unsafe impl Send for Slots {}
+
+impl std::fmt::Debug for Slots {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Slots").field("made", &self.free.made_count()).finish_non_exhaustive()
+    }
+}
+
+/// The segment of an index, and the place in it.
+fn place_of(index: u32) -> (usize, usize) {
+    let shifted = index as usize + FIRST_LEN;
+    let segment = (shifted.ilog2() - FIRST_LEN.ilog2()) as usize;
+    (segment, shifted - (FIRST_LEN << segment))
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests;

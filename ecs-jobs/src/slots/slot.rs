@@ -1,0 +1,317 @@
+//! One slot: the state of a job that others may see.
+
+use crate::stored_job::StoredJob;
+use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
+
+/// The most jobs that one slot waits for; more take slots in between.
+pub(super) const DEPENDENCIES_MAX: usize = EDGE_COUNT as usize;
+const EDGE_COUNT: u32 = if cfg!(loom) { 2 } else { 4 };
+
+/// Set in [`Slot::head`] when somebody sleeps until the job is done.
+const AWAITED: u32 = 1 << 31;
+
+/// A job, among all that the pool has had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct JobId {
+    pub(crate) index: u32,
+    pub(crate) generation: u32,
+}
+
+impl JobId {
+    /// The generation of a slot's first job. Above zero, so that no id is all
+    /// zero bits.
+    const GENERATION_FIRST: u32 = 1;
+    /// The generation of a slot's last job.
+    pub(super) const GENERATION_MAX: u32 = u32::MAX - 1;
+
+    pub(crate) fn to_bits(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.index)
+    }
+
+    /// `None` for zero, which is no id.
+    pub(crate) fn from_bits(bits: u64) -> Option<Self> {
+        let (generation, index) = halves(bits);
+        (bits != 0).then_some(Self { index, generation })
+    }
+}
+
+fn halves(bits: u64) -> (u32, u32) {
+    let high = u32::try_from(bits >> 32).expect("half of the bits");
+    let low = u32::try_from(bits & u64::from(u32::MAX)).expect("half of the bits");
+    (high, low)
+}
+
+fn whole(high: u32, low: u32) -> u64 {
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// One dependency of one job, as a link in the list of those that wait for
+/// another job: `index * DEPENDENCIES_MAX + which + 1`, or zero for none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Edge(u32);
+
+impl Edge {
+    const NONE: Self = Self(0);
+
+    pub(super) fn new(index: u32, which: usize) -> Self {
+        let which = u32::try_from(which).expect("a job has a handful of dependencies");
+        Self(index * EDGE_COUNT + which + 1)
+    }
+
+    /// The slot of the job that waits, and which of its dependencies this is.
+    pub(super) fn parts(self) -> Option<(u32, usize)> {
+        let number = self.0.checked_sub(1)?;
+        Some((number / EDGE_COUNT, (number % EDGE_COUNT) as usize))
+    }
+}
+
+/// How far a job has come.
+///
+/// ```text
+///   Free -> Waiting -> Ready -> Running -> Free, one generation on
+///              |                   ^
+///              +-------------------+   run at once by who made it ready
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// For jobs that it depends on, or to be published.
+    Waiting,
+    /// For a thread that claims it.
+    Ready,
+    /// Somebody has it.
+    Running,
+}
+
+impl State {
+    fn number(self) -> u32 {
+        match self {
+            Self::Waiting => 0,
+            Self::Ready => 1,
+            Self::Running => 2,
+        }
+    }
+}
+
+/// Who runs a job.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Any thread.
+    Anywhere,
+    /// The thread that made the pool.
+    OnMain,
+    /// Nobody: there is nothing to run, it only waits for others.
+    Joint,
+}
+
+impl Kind {
+    pub(super) fn number(self) -> u32 {
+        match self {
+            Self::Anywhere => 0,
+            Self::OnMain => 1,
+            Self::Joint => 2,
+        }
+    }
+}
+
+/// A place for one job at a time.
+pub(crate) struct Slot {
+    /// The generation, and the last link of those that wait for this job, with
+    /// [`AWAITED`]. In one word, so that nobody links to a job that has ended.
+    head: AtomicU64,
+    /// The generation of the job that the state is of, and the state.
+    state: AtomicU64,
+    /// How many of the jobs that this one depends on have not ended.
+    pub(super) pending: AtomicU32,
+    pub(super) dependency_count: AtomicU32,
+    /// The ids of these, for those who look for something to help with.
+    pub(super) dependencies: [AtomicU64; DEPENDENCIES_MAX],
+    /// For each of these, the next link in its list.
+    pub(super) next_edges: [AtomicU32; DEPENDENCIES_MAX],
+    /// The id of a failed job that this one depends on, or zero.
+    pub(super) failed_by: AtomicU64,
+    /// The last walk that came by.
+    walk: AtomicU64,
+    /// The id of the job, if an outside thread runs it or helps with its loops.
+    guest: AtomicU64,
+    /// A [`Kind`], as a number.
+    pub(super) kind: AtomicU32,
+    pub(super) next_free: AtomicU32,
+    pub(super) job: UnsafeCell<Option<StoredJob>>,
+}
+
+impl Slot {
+    pub(super) fn new() -> Self {
+        Self {
+            head: AtomicU64::new(whole(JobId::GENERATION_FIRST, Edge::NONE.0)),
+            state: AtomicU64::new(0),
+            pending: AtomicU32::new(0),
+            dependency_count: AtomicU32::new(0),
+            dependencies: std::array::from_fn(|_| AtomicU64::new(0)),
+            next_edges: std::array::from_fn(|_| AtomicU32::new(0)),
+            failed_by: AtomicU64::new(0),
+            walk: AtomicU64::new(0),
+            guest: AtomicU64::new(0),
+            kind: AtomicU32::new(0),
+            next_free: AtomicU32::new(0),
+            job: UnsafeCell::new(None),
+        }
+    }
+
+    fn generation(&self) -> u32 {
+        halves(self.head.load(Ordering::Relaxed)).0
+    }
+
+    /// The id of the job that this slot has, for who knows that it has one.
+    pub(super) fn id(&self, index: u32) -> JobId {
+        JobId { index, generation: self.generation() }
+    }
+
+    #[cfg(all(test, not(loom)))]
+    pub(super) fn set_generation(&self, generation: u32) {
+        self.head.store(whole(generation, Edge::NONE.0), Ordering::Relaxed);
+    }
+
+    /// Whether the job has ended. What it did is visible then.
+    pub(super) fn is_done(&self, id: JobId) -> bool {
+        // Acquire: pairs with `end`.
+        halves(self.head.load(Ordering::Acquire)).0 != id.generation
+    }
+
+    /// Adds a link to those that wait for the job `id`. Returns false if that has
+    /// ended, and then what it did is visible.
+    pub(super) fn link(&self, id: JobId, edge: Edge, next_edge: &AtomicU32) -> bool {
+        let mut head = self.head.load(Ordering::Acquire);
+        loop {
+            let (generation, links) = halves(head);
+            if generation != id.generation {
+                return false;
+            }
+            next_edge.store(links & !AWAITED, Ordering::Relaxed);
+            let linked = whole(generation, edge.0 | links & AWAITED);
+            // Release: `end` gets to see the waiting job as it is now.
+            let result =
+                self.head.compare_exchange_weak(head, linked, Ordering::Release, Ordering::Acquire);
+            match result {
+                Ok(_) => return true,
+                Err(other) => head = other,
+            }
+        }
+    }
+
+    /// Notes that somebody is about to sleep until the job `id` is done. Returns
+    /// false if it is.
+    pub(crate) fn note_awaited(&self, id: JobId) -> bool {
+        let mut head = self.head.load(Ordering::Acquire);
+        loop {
+            let (generation, links) = halves(head);
+            if generation != id.generation {
+                return false;
+            }
+            let noted = whole(generation, links | AWAITED);
+            // Release: the list of waiters that the caller is on comes along.
+            let result =
+                self.head.compare_exchange_weak(head, noted, Ordering::Release, Ordering::Acquire);
+            match result {
+                Ok(_) => return true,
+                Err(other) => head = other,
+            }
+        }
+    }
+
+    /// Ends the job. From here on the slot has no job, and nobody links to it.
+    /// Returns the links, and whether somebody awaits the job.
+    pub(super) fn end(&self, id: JobId) -> (Edge, bool) {
+        // Release: what the job did is visible to who sees that it is done.
+        // Acquire: so is to us who linked.
+        let head = self.head.swap(whole(id.generation + 1, Edge::NONE.0), Ordering::AcqRel);
+        let (generation, links) = halves(head);
+        debug_assert_eq!(generation, id.generation, "a job ends once");
+        (Edge(links & !AWAITED), links & AWAITED != 0)
+    }
+
+    /// The link after that of the dependency `which`.
+    pub(super) fn next_edge(&self, which: usize) -> Edge {
+        // Relaxed: `end` has acquired it.
+        Edge(self.next_edges[which].load(Ordering::Relaxed))
+    }
+
+    /// How far the job `id` has come, unless it has ended.
+    pub(crate) fn state(&self, id: JobId) -> Option<State> {
+        let (generation, number) = halves(self.state.load(Ordering::Acquire));
+        if generation != id.generation {
+            return None;
+        }
+        [State::Waiting, State::Ready, State::Running].into_iter().find(|s| s.number() == number)
+    }
+
+    /// Notes how far the job has come. Only who has the job does so.
+    pub(super) fn set_state(&self, id: JobId, state: State) {
+        // Release: whoever claims the job sees it as it is now.
+        self.state.store(whole(id.generation, state.number()), Ordering::Release);
+    }
+
+    /// Ready -> Running, for one of those who try.
+    pub(super) fn claim(&self, id: JobId) -> bool {
+        let ready = whole(id.generation, State::Ready.number());
+        let running = whole(id.generation, State::Running.number());
+        self.state.compare_exchange(ready, running, Ordering::Acquire, Ordering::Relaxed).is_ok()
+    }
+
+    /// Counts down what the job waits for. True if that was the last of it: then
+    /// the job is the caller's.
+    pub(super) fn count_down(&self, ended: u32) -> bool {
+        // Release: the last one sees what the others' jobs did. Acquire: so do we,
+        // if we are the last.
+        let before = self.pending.fetch_sub(ended, Ordering::AcqRel);
+        debug_assert!(before >= ended, "a job waits for what has not ended");
+        before == ended
+    }
+
+    /// Lets one outside thread into the job `id`, to run it or to help with its
+    /// loops; false if there is one already.
+    pub(crate) fn let_guest_in(&self, id: JobId) -> bool {
+        // Acquire and Release: one guest after the other, with the same slot.
+        let let_in = |other: u64| (other != id.to_bits()).then_some(id.to_bits());
+        self.guest.fetch_update(Ordering::AcqRel, Ordering::Relaxed, let_in).is_ok()
+    }
+
+    /// Lets that thread out again, before the job ends.
+    pub(crate) fn let_guest_out(&self) {
+        self.guest.store(0, Ordering::Release);
+    }
+
+    /// Notes that the walk `number` comes by, and returns whether it has before.
+    pub(crate) fn is_walked(&self, number: u64) -> bool {
+        // Relaxed: only a walk's own mark matters to it, and if another one takes
+        // it away, this one merely comes by again.
+        if self.walk.load(Ordering::Relaxed) == number {
+            return true;
+        }
+        self.walk.store(number, Ordering::Relaxed);
+        false
+    }
+
+    /// Whether only the pool's main thread runs the job.
+    pub(crate) fn is_on_main(&self) -> bool {
+        // Relaxed: came with the state.
+        self.kind.load(Ordering::Relaxed) == Kind::OnMain.number()
+    }
+
+    /// One of the jobs that `id` waits for or waited for; `None` after the last
+    /// one, or if `id` has ended.
+    pub(crate) fn dependency(&self, id: JobId, which: usize) -> Option<JobId> {
+        // Came with the state, which the caller has looked at.
+        let count = self.dependency_count.load(Ordering::Relaxed) as usize;
+        let cell = self.dependencies.get(which).filter(|_| which < count)?;
+        // Acquire: if this is a later job's, the next line says so.
+        let bits = cell.load(Ordering::Acquire);
+        if self.is_done(id) { None } else { JobId::from_bits(bits) }
+    }
+
+    /// The id of the slot's job, if it has one that was published.
+    pub(super) fn unfinished_id(&self, index: u32) -> Option<JobId> {
+        let id = self.id(index);
+        // A slot that is being taken has the state of an earlier job.
+        self.state(id).map(|_| id)
+    }
+}
