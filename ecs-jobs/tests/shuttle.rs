@@ -12,7 +12,7 @@
 //! not found here: see `loom_models` in the source for those.
 #![cfg(shuttle)]
 
-use ecs_jobs::{Pool, Threads};
+use ecs_jobs::{JobHandle, Pool, Threads};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner, thread};
 use std::collections::HashSet;
@@ -230,5 +230,120 @@ fn calls_of_all_kinds_inside_each_other_run_every_leaf() {
             mixed(&pool, 3, seed, &count);
             assert_eq!(count.get(), 8);
         }
+    });
+}
+
+#[test]
+fn a_job_runs_after_those_that_it_was_scheduled_after() {
+    explore("graph of handles on 6 threads", || {
+        let pool = pool(5);
+        let done: Arc<[Count; 8]> = Arc::default();
+        let mut handles = Vec::new();
+        for job in 0..8 {
+            let after: Vec<JobHandle> = [job / 2, job / 3]
+                .into_iter()
+                .filter(|&other| other < job)
+                .map(|other| handles[other])
+                .collect();
+            let done = Arc::clone(&done);
+            let body = move || {
+                let others = [job / 2, job / 3].into_iter().filter(|&other| other < job);
+                assert!(others.into_iter().all(|other| done[other].get() == 1));
+                done[job].add_one();
+            };
+            handles.push(pool.schedule(body, &after));
+        }
+        pool.complete(pool.combine(&handles));
+        assert!(done.iter().all(|done| done.get() == 1));
+    });
+}
+
+#[test]
+fn jobs_that_wait_for_jobs_inside_of_jobs_end() {
+    explore("waits inside of jobs on 5 threads", || {
+        let pool = Arc::new(pool(4));
+        let count = Count::default();
+        let job = |after: &[JobHandle], awaited: Option<JobHandle>| {
+            let (pool_inside, count) = (Arc::clone(&pool), count.clone());
+            let body = move || {
+                awaited.into_iter().for_each(|other| pool_inside.complete(other));
+                count.add_one();
+            };
+            pool.schedule(body, after)
+        };
+        let first = job(&[], None);
+        let second = job(&[], Some(first));
+        let third = job(&[first], Some(second));
+        let last = job(&[], Some(third));
+        pool.complete(last);
+        pool.complete(last);
+        assert_eq!(count.get(), 4);
+        // Jobs hold the pool as well: the last one must not be the one to drop it.
+        pool.flush();
+    });
+}
+
+#[test]
+fn any_number_of_threads_wait_for_one_job() {
+    explore("3 waiters and 4 workers", || {
+        let pool = Arc::new(pool(4));
+        let count = Count::default();
+        let inside = count.clone();
+        let first = pool.schedule(|| (), &[]);
+        let job = pool.schedule(move || inside.add_one(), &[first]);
+        let waiters: Vec<_> = (0..3)
+            .map(|_| {
+                let (pool, count) = (Arc::clone(&pool), count.clone());
+                thread::spawn(move || {
+                    pool.complete(job);
+                    assert_eq!(count.get(), 1);
+                    assert!(pool.is_done(job));
+                })
+            })
+            .collect();
+        waiters.into_iter().for_each(|waiter| waiter.join().expect("waiters end well"));
+    });
+}
+
+#[test]
+fn a_panic_cancels_what_comes_after_and_nothing_else() {
+    explore("failures on 5 threads", || {
+        let pool = pool(4);
+        let count = Count::default();
+        let job = |after: &[JobHandle]| {
+            let count = count.clone();
+            pool.schedule(move || count.add_one(), after)
+        };
+        let good = job(&[]);
+        // Not `panic!`, whose hook would end the model.
+        let bad = pool.schedule(|| resume_unwind(Box::new("a job panics")), &[good]);
+        let cancelled = job(&[good, bad]);
+        let independent = job(&[good]);
+        assert!(pool.try_complete(cancelled).is_err());
+        assert!(pool.try_complete(bad).is_err());
+        assert!(pool.try_complete(independent).is_ok());
+        assert_eq!(count.get(), 2);
+    });
+}
+
+#[test]
+fn handles_nobody_waits_for_are_run_or_dropped_when_the_pool_goes() {
+    explore("forgotten handles on 5 threads", || {
+        struct Owned(Count);
+        impl Drop for Owned {
+            fn drop(&mut self) {
+                self.0.add_one();
+            }
+        }
+        let dropped = Count::default();
+        let pool = pool(4);
+        let mut last = None;
+        for _ in 0..5 {
+            let owned = Owned(dropped.clone());
+            let after: Vec<_> = last.into_iter().collect();
+            last = Some(pool.schedule(move || drop(owned), &after));
+        }
+        drop(pool);
+        assert_eq!(dropped.get(), 5);
     });
 }
