@@ -5,6 +5,5 @@ mod command_line;
 mod dungeon;
 mod layers;
 mod miners;
-mod proofs;
 mod shell;
 mod support;

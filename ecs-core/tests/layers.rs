@@ -138,16 +138,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
     ),
     (
         "snapshot",
-        &[
-            &["format"],
-            &["image"],
-            &["table"],
-            &["names"],
-            &["interned"],
-            &["relations"],
-            &["save"],
-            &["load"],
-        ],
+        &[&["format"], &["image"], &["table"], &["names"], &["interned"], &["save"], &["load"]],
     ),
 ];
 

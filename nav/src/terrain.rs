@@ -7,7 +7,6 @@ use crate::cost::Weight;
 use crate::direction::MoveRule;
 use crate::grid::Grid;
 use crate::grid::change::GridVersion;
-use crate::lanes::LanePair;
 use crate::load::LoadError;
 use crate::region::event::{RegionEvent, RegionId};
 use crate::region::{RegionFault, Regions};
@@ -40,7 +39,6 @@ pub struct Terrain {
     grid: Grid,
     rule: MoveRule,
     regions: Regions,
-    lanes: LanePair,
 }
 
 impl Terrain {
@@ -48,8 +46,7 @@ impl Terrain {
     #[must_use]
     pub fn new(grid: Grid, rule: MoveRule) -> Self {
         let regions = Regions::new(&grid, rule.connectivity());
-        let lanes = LanePair::new(&grid, rule);
-        Self { grid, rule, regions, lanes }
+        Self { grid, rule, regions }
     }
 
     /// Reads a map file; the rule is the default, that of the benchmarks.
@@ -78,11 +75,6 @@ impl Terrain {
         &self.regions
     }
 
-    /// Where scans along rows and columns stop.
-    pub(crate) const fn lanes(&self) -> &LanePair {
-        &self.lanes
-    }
-
     /// How many edits changed the grid.
     #[must_use]
     pub fn version(&self) -> GridVersion {
@@ -95,7 +87,6 @@ impl Terrain {
         let changed = self.grid.dig(cell);
         if changed {
             self.regions.dug(&self.grid, cell);
-            self.lanes.edit(cell, true);
         }
         changed
     }
@@ -106,7 +97,6 @@ impl Terrain {
         let changed = self.grid.fill(cell);
         if changed {
             self.regions.filled(&self.grid, cell);
-            self.lanes.edit(cell, false);
         }
         changed
     }

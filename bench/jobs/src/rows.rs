@@ -9,8 +9,10 @@ pub(crate) enum Kind {
     Join { n: u32 },
     /// The same from outside of the pool, each time anew.
     OutsideJoin { n: u32 },
-    /// The graph of empty jobs.
+    /// The graph of empty jobs, by handles where the library has such.
     Graph,
+    /// The graph of empty jobs, spawned into one scope as they become ready.
+    GraphScope,
     /// A scope of so many empty jobs.
     Scope { jobs: usize },
     /// The tiny body over all items, `None` where the pool chooses the batches.
@@ -139,11 +141,12 @@ fn calls(threads: usize) -> Vec<Row> {
         .target(Times(0.45, "rayon"))
         .stretch(Times(0.35, "rayon"));
     let graph_allocations = graph.allocations().target(AtMost(0.0));
+    let graph_scope = Row::new(Kind::GraphScope, "graph_1000_scope", threads, jobs, 20);
     let scope = Row::new(Kind::Scope { jobs }, "scope_1000_empty", threads, jobs, 20);
     let scope_allocations = scope.allocations();
     let one = Row::new(Kind::Scope { jobs: 1 }, "scope_1_outside", threads, 1, 200)
         .judged_by(Metric::Wall, "ns a call");
-    vec![join, outside, graph, graph_allocations, scope, scope_allocations, one]
+    vec![join, outside, graph, graph_allocations, graph_scope, scope, scope_allocations, one]
 }
 
 /// Flat loops.

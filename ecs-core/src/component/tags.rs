@@ -1,6 +1,6 @@
 //! The components that the store itself gives a meaning to.
 
-use super::{CloneFn, Codec, Component};
+use super::{CloneFn, Component};
 
 /// The entity is a template: queries leave it out unless they name this tag (`With<Prefab>`, or
 /// any other term), and copies made by [`instantiate`](crate::World::instantiate) do not have it.
@@ -26,11 +26,6 @@ pub struct Prefab;
 impl Component for Prefab {
     const CLONE: Option<CloneFn<Self>> = Some(Self::clone);
     const HIDES: bool = true;
-    const CODEC: Codec<Self> = Codec::tag(|_| Ok(Self));
-
-    fn name() -> &'static str {
-        "ecs_core::Prefab"
-    }
 }
 
 /// The entity was despawned, and is only there until its last cleanup component is removed.
@@ -64,9 +59,4 @@ pub struct Despawned(());
 impl Component for Despawned {
     const HIDES: bool = true;
     const MANAGED: bool = true;
-    const CODEC: Codec<Self> = Codec::tag(|_| Ok(Self(())));
-
-    fn name() -> &'static str {
-        "ecs_core::Despawned"
-    }
 }

@@ -4,7 +4,6 @@ mod components;
 mod hostile;
 mod outer;
 mod panics;
-mod relations;
 mod restore;
 #[path = "../support/mod.rs"]
 mod support;

@@ -5,10 +5,9 @@
 
 mod systems;
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ecs_jobs::{Pool, Scope, Threads};
+use ecs_jobs::{JobHandle, Pool, Scope, Threads};
 
 use super::Outside;
 use crate::harness::Cell;
@@ -30,7 +29,8 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
             move |(pool, result)| *result = fib(pool, std::hint::black_box(n)),
             |(_, result)| *result,
         ),
-        Kind::Graph => graph(pool),
+        Kind::Graph => graph_by_handles(pool),
+        Kind::GraphScope => graph_in_scope(pool),
         Kind::Scope { jobs } => scope(pool, jobs),
         Kind::For { batch } => flat_loop(pool, batch),
         Kind::Imbalanced => Cell::new(
@@ -57,7 +57,37 @@ fn fib(pool: &Pool, n: u32) -> u64 {
     left + right
 }
 
-fn graph(pool: Pool) -> Cell {
+/// All jobs are scheduled anew in each frame, each after those that it waits for.
+fn graph_by_handles(pool: Pool) -> Cell {
+    // Jobs with handles outlive the frame that schedules them, so they cannot borrow from it.
+    let graph: &'static Graph = Box::leak(Box::new(Graph::new()));
+    let sinks: Vec<usize> =
+        (0..model::GRAPH_JOBS).filter(|&job| graph.after[job].is_empty()).collect();
+    let handles = Vec::with_capacity(model::GRAPH_JOBS);
+    Cell::new(
+        (pool, handles, Vec::with_capacity(sinks.len())),
+        move |(pool, handles, last): &mut (Pool, Vec<JobHandle>, Vec<JobHandle>)| {
+            handles.clear();
+            for (job, before) in graph.before.iter().enumerate() {
+                let handle = match before[..] {
+                    [] => pool.schedule(move || graph.run(job), &[]),
+                    [one] => pool.schedule(move || graph.run(job), &[handles[one]]),
+                    [one, other] => {
+                        pool.schedule(move || graph.run(job), &[handles[one], handles[other]])
+                    }
+                    _ => unreachable!("a job waits for two at most"),
+                };
+                handles.push(handle);
+            }
+            last.clear();
+            last.extend(sinks.iter().map(|&job| handles[job]));
+            pool.complete(pool.combine(last));
+        },
+        move |_| graph.sum(),
+    )
+}
+
+fn graph_in_scope(pool: Pool) -> Cell {
     fn run<'scope>(
         graph: &'scope Graph,
         countdown: &'scope Countdown,
@@ -122,16 +152,12 @@ fn flat_loop(pool: Pool, batch: Option<usize>) -> Cell {
 }
 
 pub(crate) fn outside(threads: usize) -> Option<Box<dyn Outside>> {
-    Some(Box::new(Pushed(Arc::new(Pool::new(Threads::Own(threads)).expect("threads are granted")))))
+    Some(Box::new(Pool::new(Threads::Own(threads)).expect("threads are granted")))
 }
 
-struct Pushed(Arc<Pool>);
-
-impl Outside for Pushed {
+impl Outside for Pool {
     fn push(&self, signal: &'static Signal, meanwhile: &dyn Fn()) {
-        self.0.scope(|scope| {
-            scope.spawn(|_| signal.ring());
-            meanwhile();
-        });
+        self.schedule(|| signal.ring(), &[]);
+        meanwhile();
     }
 }
