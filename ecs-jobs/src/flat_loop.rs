@@ -4,10 +4,11 @@
 //! is listed as an open group, and each thread that comes takes batches until
 //! the counter is at the end.
 
+use crate::clock::Clock;
 use crate::group::{Group, Work};
 use crate::seat::Seat;
 use crate::shared::Shared;
-use crate::sync::{AtomicUsize, Ordering, Stopwatch};
+use crate::sync::{AtomicUsize, Ordering};
 use crate::wait::share;
 use crossbeam_utils::CachePadded;
 use std::ops::Range;
@@ -119,7 +120,7 @@ where
         return in_one_piece(0, len, &body);
     }
     // A short loop does not even sit down.
-    let rest = probe(0, len, &body);
+    let rest = probe(&shared.clock, 0, len, &body);
     if !rest.indices.is_empty() {
         Seat::with(shared, |seat| run_shared(shared, seat, rest, &body));
     }
@@ -134,7 +135,7 @@ where
         if shared.worker_count == 0 {
             return in_one_piece(seat.slot, len, body);
         }
-        let rest = probe(seat.slot, len, body);
+        let rest = probe(&shared.clock, seat.slot, len, body);
         if !rest.indices.is_empty() {
             run_shared(shared, seat, rest, body);
         }
@@ -158,17 +159,17 @@ struct Rest {
 ///
 /// If the first index takes long, the others wait for it. That is the price for
 /// not asking the user; few and heavy pieces of work are what scopes are for.
-fn probe(slot: usize, len: usize, body: &impl Fn(usize, Range<usize>)) -> Rest {
+fn probe(clock: &Clock, slot: usize, len: usize, body: &impl Fn(usize, Range<usize>)) -> Rest {
     let mut done = 0;
     let mut batch_len = 1;
     if len > 1 {
-        let watch = Stopwatch::start();
+        let began = clock.begin();
         while done < len {
             let end = done + batch_len.min(len - done);
             body(slot, done..end);
             done = end;
             batch_len = batch_len.saturating_mul(2);
-            let elapsed_ns = watch.elapsed_ns();
+            let elapsed_ns = clock.elapsed_ns(&began);
             if elapsed_ns >= PROBE_NS && scale(elapsed_ns, len - done, done) >= ALONE_NS {
                 let batch_len_min = 1.max(scale(BATCH_NS, done, 1) / elapsed_ns);
                 let batch_len_min = usize::try_from(batch_len_min).unwrap_or(len);

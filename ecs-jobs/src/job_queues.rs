@@ -52,8 +52,12 @@ impl JobQueues {
     }
 
     /// Queues a job that any thread may run. The caller tells the sleepers.
-    pub(crate) fn inject(&self, id: JobId) {
-        self.injected.push(id);
+    ///
+    /// Where nobody comes to take jobs, because all that there are are run by who
+    /// waits for them, the ids would pile up: so from time to time those that are
+    /// not `ready` any more are thrown out.
+    pub(crate) fn inject(&self, id: JobId, is_ready: impl Fn(JobId) -> bool) {
+        self.injected.push(id, is_ready);
     }
 
     /// Takes the oldest job that came from outside, and moves a fair share of the
@@ -82,8 +86,13 @@ impl JobQueues {
     }
 
     /// Queues a job for the main thread. The caller tells the sleepers.
-    pub(crate) fn push_main(&self, id: JobId) {
-        self.main.push(id);
+    pub(crate) fn push_main(&self, id: JobId, is_ready: impl Fn(JobId) -> bool) {
+        self.main.push(id, is_ready);
+    }
+
+    /// Whether there is a job for the main thread.
+    pub(crate) fn has_main(&self) -> bool {
+        !self.main.is_empty()
     }
 
     /// Takes the oldest job of the main thread's.
@@ -101,12 +110,23 @@ impl JobQueues {
 struct Queue {
     /// `list.len()`, readable without the lock.
     count: CachePadded<AtomicUsize>,
-    list: Mutex<VecDeque<JobId>>,
+    list: Mutex<Ids>,
 }
+
+#[derive(Debug)]
+struct Ids {
+    list: VecDeque<JobId>,
+    /// At which length to look for ids that are of no use any more.
+    sift_len: usize,
+}
+
+/// The least length at which that is worth it.
+const SIFT_LEN_MIN: usize = 64;
 
 impl Queue {
     fn new() -> Self {
-        Self { count: CachePadded::new(AtomicUsize::new(0)), list: Mutex::new(VecDeque::new()) }
+        let ids = Ids { list: VecDeque::new(), sift_len: SIFT_LEN_MIN };
+        Self { count: CachePadded::new(AtomicUsize::new(0)), list: Mutex::new(ids) }
     }
 
     fn is_empty(&self) -> bool {
@@ -114,10 +134,14 @@ impl Queue {
         self.count.load(Ordering::Relaxed) == 0
     }
 
-    fn push(&self, id: JobId) {
-        let mut list = self.list.lock();
-        list.push_back(id);
-        self.count.store(list.len(), Ordering::Relaxed);
+    fn push(&self, id: JobId, is_ready: impl Fn(JobId) -> bool) {
+        let mut ids = self.list.lock();
+        if ids.list.len() >= ids.sift_len {
+            ids.list.retain(|&id| is_ready(id));
+            ids.sift_len = SIFT_LEN_MIN.max(ids.list.len() * 2);
+        }
+        ids.list.push_back(id);
+        self.count.store(ids.list.len(), Ordering::Relaxed);
     }
 
     /// Takes the oldest, and lets `look` at the others.
@@ -125,9 +149,9 @@ impl Queue {
         if self.is_empty() {
             return None;
         }
-        let mut list = self.list.lock();
+        let list = &mut self.list.lock().list;
         let id = list.pop_front();
-        look(&mut list);
+        look(list);
         self.count.store(list.len(), Ordering::Relaxed);
         id
     }

@@ -40,12 +40,14 @@
 //!   taken, given up when the job is published, and made again for the thread
 //!   whose decrement or compare-exchange wins the job.
 
+mod clock;
 mod complete;
 mod deque;
 mod event_count;
 mod flat_loop;
 mod group;
 mod handle;
+mod host;
 mod job;
 mod job_queues;
 mod join;

@@ -2,6 +2,7 @@
 
 mod builder;
 mod handles;
+mod hosting;
 
 pub use self::builder::{PoolBuilder, PoolError, Threads};
 

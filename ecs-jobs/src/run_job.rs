@@ -45,7 +45,7 @@ pub(crate) fn run_job(
     let ready = |job: Claimed| {
         let slot = shared.slots.get(job.id());
         if slot.is_on_main() {
-            shared.queues.push_main(shared.slots.publish(job));
+            shared.push_main(shared.slots.publish(job));
             is_main_wanted = true;
         } else if kept.is_none() && next.allows(job.id()) {
             kept = Some(job);

@@ -65,6 +65,31 @@ impl Seat {
         Self::linked(&Self::new(shared, slot, slot, Some(bench)), run)
     }
 
+    /// Finds this thread's seat in the pool, or sits down for this call as a
+    /// worker, in a pool that has seats for the host's threads and a free one
+    /// among them, or else as a guest.
+    pub(crate) fn with_host<R>(shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
+        struct Host<'a>(&'a Shared, Seat);
+
+        impl Drop for Host<'_> {
+            fn drop(&mut self) {
+                let bench = self.1.bench.take().expect("a worker has a bench");
+                self.0.give_back_spare_bench(self.1.slot, bench);
+            }
+        }
+
+        Self::with_any(shared, |seat| match seat {
+            Some(seat) => run(seat),
+            None => match shared.take_spare_bench() {
+                Some((slot, bench)) => {
+                    let host = Host(shared, Self::new(shared, slot, slot, Some(bench)));
+                    Self::linked(&host.1, run)
+                }
+                None => Self::with_guest(shared, run),
+            },
+        })
+    }
+
     /// Finds this thread's seat in the pool, or sits down for this call.
     pub(crate) fn with<R>(shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
         Self::with_any(shared, |seat| match seat {
@@ -220,7 +245,7 @@ impl Seat {
         // A deque that grows allocates, and again when it shrinks.
         match self.own_jobs(shared).filter(|own| own.len() < OWN_JOBS_MAX) {
             Some(own) => own.push(job),
-            None => shared.queues.inject(job),
+            None => shared.inject(job),
         }
     }
 

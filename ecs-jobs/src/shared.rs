@@ -1,5 +1,6 @@
 //! What the threads of one pool share.
 
+use crate::clock::Clock;
 use crate::deque::{Stealer, Worker};
 use crate::event_count::{EventCount, Parkers};
 use crate::group::{Group, OpenGroups, Reach, Visit};
@@ -82,12 +83,23 @@ pub(crate) struct Shared {
     /// Empty while somebody sits there, and always in a pool without workers,
     /// where nobody steals.
     guest_bench: Mutex<Option<Bench>>,
+    /// The benches of a pool of the host's threads that nobody sits at.
+    spare_benches: Mutex<Vec<(usize, Bench)>>,
+    /// Whether nobody runs queued jobs but the thread that queues them.
+    pub(crate) is_inline: bool,
+    pub(crate) clock: Clock,
     closing: AtomicBool,
 }
 
 impl Shared {
-    /// The state, and the benches of the workers.
+    /// The state of a pool with the system's clock, and the benches of the workers.
+    #[cfg(test)]
     pub(crate) fn new(worker_count: usize) -> (Self, Vec<Bench>) {
+        Self::with_clock(worker_count, Clock::new(None))
+    }
+
+    /// The state, and the benches of the workers.
+    pub(crate) fn with_clock(worker_count: usize, clock: Clock) -> (Self, Vec<Bench>) {
         // Without workers there are no thieves, and the guest needs no bench.
         let bench_count = if worker_count == 0 { 0 } else { worker_count + 1 };
         let mut benches: Vec<Bench> = (0..bench_count).map(|_| Bench::new()).collect();
@@ -106,6 +118,9 @@ impl Shared {
             number: unique_number(),
             main_thread: thread::current().id(),
             guest_bench: Mutex::new(benches.pop()),
+            spare_benches: Mutex::new(Vec::new()),
+            is_inline: worker_count == 0,
+            clock,
             closing: AtomicBool::new(false),
         };
         (shared, benches)
@@ -114,11 +129,6 @@ impl Shared {
     /// Whether the calling thread is the one that made the pool.
     pub(crate) fn is_main_thread(&self) -> bool {
         thread::current().id() == self.main_thread
-    }
-
-    /// Whether nobody runs queued jobs but the thread that queues them.
-    pub(crate) fn is_inline(&self) -> bool {
-        self.worker_count == 0
     }
 
     /// Workers and the caller who waits.
@@ -156,6 +166,16 @@ impl Shared {
         self.idle.notify(count, &self.parkers);
     }
 
+    /// Queues a job that any thread may run. The caller announces it.
+    pub(crate) fn inject(&self, id: JobId) {
+        self.queues.inject(id, |id| self.slots.is_ready(id));
+    }
+
+    /// Queues a job for the main thread. The caller announces it.
+    pub(crate) fn push_main(&self, id: JobId) {
+        self.queues.push_main(id, |id| self.slots.is_ready(id));
+    }
+
     pub(crate) fn enter(&self, reach: Reach) -> Option<Visit<'_>> {
         self.open.enter(reach, &self.parkers)
     }
@@ -183,6 +203,23 @@ impl Shared {
 
     pub(crate) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Acquire)
+    }
+
+    /// Leaves the seats of the workers to threads of the host.
+    pub(crate) fn open_to_host(&mut self, benches: Vec<Bench>) {
+        let benches = benches.into_iter().enumerate();
+        // The last is taken first.
+        self.spare_benches = Mutex::new(benches.rev().collect());
+        self.is_inline = false;
+    }
+
+    pub(crate) fn take_spare_bench(&self) -> Option<(usize, Bench)> {
+        self.spare_benches.lock().pop()
+    }
+
+    pub(crate) fn give_back_spare_bench(&self, slot: usize, bench: Bench) {
+        debug_assert!(bench.private.borrow().is_empty(), "a host leaves no halves behind");
+        self.spare_benches.lock().push((slot, bench));
     }
 
     pub(crate) fn take_guest_bench(&self) -> Option<Bench> {

@@ -122,6 +122,11 @@ impl Slots {
         id
     }
 
+    /// Whether the job waits for somebody to claim it.
+    pub(crate) fn is_ready(&self, id: JobId) -> bool {
+        self.get(id).state(id) == Some(State::Ready)
+    }
+
     /// Whether the job has ended. What it did is visible then.
     pub(crate) fn is_done(&self, id: JobId) -> bool {
         self.get(id).is_done(id)

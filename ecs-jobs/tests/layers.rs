@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 /// Bottom to top. The list in ARCHITECTURE.md is this one.
 const LAYERS: &[&str] = &[
     "sync",
+    "clock",
     "deque",
     "event_count",
     "panic_slot",
@@ -26,6 +27,7 @@ const LAYERS: &[&str] = &[
     "walk",
     "complete",
     "worker",
+    "host",
     "pool",
     "schedule",
     "loom_models",

@@ -1,11 +1,14 @@
 //! How a pool is made: where its threads come from, and what can go wrong.
 
+use crate::clock::{Clock, HostClock};
+use crate::panic_slot::never_unwinding;
 use crate::pool::Pool;
-use crate::shared::{Bench, Shared};
+use crate::shared::Shared;
 use crate::sync::{Arc, core_count, thread};
 use crate::worker::run_worker;
 use std::fmt;
 use std::io;
+use std::time::Duration;
 
 /// Where the threads of a pool come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +22,14 @@ pub enum Threads {
     /// same as `None`, and [`WORKER_COUNT_MAX`](Self::WORKER_COUNT_MAX) is the
     /// most that a pool takes.
     Own(usize),
+    /// None of the pool's own, and seats for this many threads of the host, which
+    /// work for the pool while they are in [`Pool::run_until`]. At most
+    /// [`WORKER_COUNT_MAX`](Self::WORKER_COUNT_MAX).
+    ///
+    /// For engines that have a thread pool already. Jobs with handles wait until
+    /// a thread of the host comes for them, here or in any call that waits; calls
+    /// that borrow, such as [`Pool::scope`], need nobody but their caller.
+    Host(usize),
 }
 
 impl Threads {
@@ -39,7 +50,7 @@ impl Threads {
     fn worker_count(self) -> usize {
         match self {
             Self::None => 0,
-            Self::Own(count) => count,
+            Self::Own(count) | Self::Host(count) => count,
         }
     }
 }
@@ -98,17 +109,51 @@ impl std::error::Error for PoolError {
 ///     .expect("the system grants two threads");
 /// assert_eq!(pool.worker_count(), 2);
 /// ```
-#[derive(Clone, Debug)]
 #[must_use = "a builder does nothing until `build` is called"]
 pub struct PoolBuilder {
     threads: Threads,
     name: String,
     stack_bytes: Option<usize>,
+    hooks: Hooks,
+    clock: Option<Box<HostClock>>,
+}
+
+/// What the host does on each worker thread.
+#[derive(Default)]
+struct Hooks {
+    start: Option<Box<Hook>>,
+    exit: Option<Box<Hook>>,
+}
+
+type Hook = dyn Fn(usize) + Send + Sync;
+
+impl Hooks {
+    fn run(hook: Option<&Hook>, worker: usize) {
+        if let Some(hook) = hook {
+            never_unwinding(|| hook(worker));
+        }
+    }
+}
+
+impl fmt::Debug for PoolBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PoolBuilder")
+            .field("threads", &self.threads)
+            .field("name", &self.name)
+            .field("stack_bytes", &self.stack_bytes)
+            .finish_non_exhaustive()
+    }
 }
 
 impl PoolBuilder {
     pub(super) fn new() -> Self {
-        Self { threads: Threads::all_cores(), name: "jobs".to_owned(), stack_bytes: None }
+        Self {
+            threads: Threads::all_cores(),
+            name: "jobs".to_owned(),
+            stack_bytes: None,
+            hooks: Hooks::default(),
+            clock: None,
+        }
     }
 
     /// Where the threads come from; [`Threads::all_cores`] unless told.
@@ -130,6 +175,52 @@ impl PoolBuilder {
         self
     }
 
+    /// Calls `hook` on each worker thread before it works, with the number of the
+    /// worker: to pin it to a core, or to tell a profiler about it. Threads of the
+    /// host are the host's.
+    ///
+    /// A hook that panics ends the process.
+    ///
+    /// ```
+    /// # use ecs_jobs::{Pool, Threads};
+    /// # use std::sync::Arc;
+    /// # use std::sync::atomic::{AtomicUsize, Ordering};
+    /// let running = Arc::new(AtomicUsize::new(0));
+    /// let (started, ended) = (Arc::clone(&running), Arc::clone(&running));
+    /// let pool = Pool::builder()
+    ///     .threads(Threads::Own(2))
+    ///     .on_thread_start(move |_worker| _ = started.fetch_add(1, Ordering::SeqCst))
+    ///     .on_thread_exit(move |_worker| _ = ended.fetch_sub(1, Ordering::SeqCst))
+    ///     .build()?;
+    /// drop(pool);
+    /// assert_eq!(running.load(Ordering::SeqCst), 0);
+    /// # Ok::<(), ecs_jobs::PoolError>(())
+    /// ```
+    pub fn on_thread_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.hooks.start = Some(Box::new(hook));
+        self
+    }
+
+    /// Calls `hook` on each worker thread after its last job, with the number of
+    /// the worker.
+    ///
+    /// A hook that panics ends the process.
+    pub fn on_thread_exit(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        self.hooks.exit = Some(Box::new(hook));
+        self
+    }
+
+    /// Has the pool read the time from `clock`, which tells how much of it has
+    /// gone by since some moment that is always the same; the system's monotonic
+    /// clock unless told.
+    ///
+    /// The pool looks at it to tell whether a loop is worth sharing. For targets
+    /// that have no clock, or one that the host must ask for.
+    pub fn clock(mut self, clock: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
+        self.clock = Some(Box::new(clock));
+        self
+    }
+
     /// Starts the threads.
     ///
     /// # Errors
@@ -140,17 +231,27 @@ impl PoolBuilder {
     /// # Panics
     ///
     /// If the name contains a zero byte.
-    pub fn build(self) -> Result<Pool, PoolError> {
+    pub fn build(mut self) -> Result<Pool, PoolError> {
         let wanted = self.threads.worker_count();
         if wanted > Threads::WORKER_COUNT_MAX {
             return Err(PoolError::TooManyWorkers { wanted });
         }
-        let (shared, benches) = Shared::new(wanted);
+        let clock = Clock::new(self.clock.take());
+        let (mut shared, mut benches) = Shared::with_clock(wanted, clock);
+        if matches!(self.threads, Threads::Host(_)) {
+            shared.open_to_host(std::mem::take(&mut benches));
+        }
         let mut pool = Pool { shared: Arc::new(shared), threads: Vec::new() };
+        let hooks = Arc::new(std::mem::take(&mut self.hooks));
         for (worker, bench) in benches.into_iter().enumerate() {
             // On failure `pool` is dropped, which ends the threads so far.
+            let (shared, hooks) = (Arc::clone(&pool.shared), Arc::clone(&hooks));
             let thread = self
-                .spawn(Arc::clone(&pool.shared), worker, bench)
+                .spawn(worker, move || {
+                    Hooks::run(hooks.start.as_deref(), worker);
+                    run_worker(&shared, worker, bench);
+                    Hooks::run(hooks.exit.as_deref(), worker);
+                })
                 .map_err(|source| PoolError::ThreadRefused { worker, source })?;
             pool.threads.push(thread);
         }
@@ -159,14 +260,13 @@ impl PoolBuilder {
 
     fn spawn(
         &self,
-        shared: Arc<Shared>,
         worker: usize,
-        bench: Bench,
+        run: impl FnOnce() + Send + 'static,
     ) -> io::Result<thread::JoinHandle<()>> {
         let mut builder = thread::Builder::new().name(format!("{} {worker}", self.name));
         if let Some(stack_bytes) = self.stack_bytes {
             builder = builder.stack_size(stack_bytes);
         }
-        builder.spawn(move || run_worker(&shared, worker, bench))
+        builder.spawn(run)
     }
 }

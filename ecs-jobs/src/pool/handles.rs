@@ -4,7 +4,7 @@ use crate::complete::{Help, wait_for_all, wait_for_job};
 use crate::flat_loop;
 use crate::handle::{JobError, JobHandle, JobPanic};
 use crate::pool::Pool;
-use crate::run_job::{Main, Next, drain, run_job, take_any};
+use crate::run_job::{Main, drain};
 use crate::seat::Seat;
 use crate::slots::{Added, Kind};
 use crate::stored_job::StoredJob;
@@ -236,7 +236,7 @@ impl Pool {
     /// somebody has got that already. If `job` is of another pool. If a job waits
     /// for itself.
     pub fn complete(&self, job: JobHandle) {
-        self.check(&[job]);
+        self.check_wait(job);
         self.wait(job, Help::Own);
         self.resume_if_failed(job);
     }
@@ -251,7 +251,7 @@ impl Pool {
     ///
     /// Like [`complete`](Self::complete).
     pub fn complete_helping_any(&self, job: JobHandle) {
-        self.check(&[job]);
+        self.check_wait(job);
         self.wait(job, Help::Any);
         self.resume_if_failed(job);
     }
@@ -281,6 +281,7 @@ impl Pool {
         if job.pool() != self.shared.number {
             return Err(JobError::OtherPool);
         }
+        self.check_wait(job);
         self.wait(job, Help::Own);
         let panic = self.shared.slots.failures.panic_of(job.id());
         panic.map_or(Ok(()), |panic| Err(JobError::Failed(JobPanic::new(panic))))
@@ -303,33 +304,6 @@ impl Pool {
         }
     }
 
-    /// Runs the jobs for the main thread that are ready, and returns how many
-    /// there were. On any other thread that is none.
-    pub fn run_main_thread_jobs(&self) -> usize {
-        let main = Main::of_this_thread(&self.shared);
-        Seat::with(&self.shared, |seat| {
-            std::iter::from_fn(|| main.run_one(&self.shared, seat).then_some(())).count()
-        })
-    }
-
-    /// Runs one job with a handle that is ready, if there is one, and returns
-    /// whether there was. On the main thread, those that are for it come first.
-    ///
-    /// For a host that lends the pool a moment at a time. What the job makes
-    /// ready is left to the next call, or to other threads.
-    pub fn try_run_one(&self) -> bool {
-        let shared = &self.shared;
-        Seat::with(shared, |seat| {
-            if Main::of_this_thread(shared).run_one(shared, seat) {
-                return true;
-            }
-            let Some(job) = take_any(shared, seat) else { return false };
-            let next = run_job(shared, seat, job, Next::Only(None));
-            debug_assert!(next.is_none(), "nothing was to be run at once");
-            true
-        })
-    }
-
     fn check(&self, handles: &[JobHandle]) {
         let are_ours = handles.iter().all(|handle| handle.pool() == self.shared.number);
         assert!(are_ours, "a handle is of another pool");
@@ -344,15 +318,15 @@ impl Pool {
         if let Added::Claimed(claimed) = added {
             let id = shared.slots.publish(claimed);
             if kind == Kind::OnMain {
-                shared.queues.push_main(id);
+                shared.push_main(id);
                 shared.announce_ready(0);
             } else {
                 Seat::with_any(shared, |seat| match seat {
                     Some(seat) => seat.queue(shared, id),
-                    None => shared.queues.inject(id),
+                    None => shared.inject(id),
                 });
                 shared.announce_ready(1);
-                if shared.is_inline() {
+                if shared.is_inline {
                     drain(shared);
                 }
             }
@@ -360,12 +334,17 @@ impl Pool {
         handle
     }
 
-    fn wait(&self, job: JobHandle, help: Help) {
-        let shared = &*self.shared;
-        let is_own =
-            Seat::with_any(shared, |seat| seat.is_some_and(|seat| seat.job() == Some(job.id())));
+    /// Panics if this thread cannot wait for the job.
+    pub(super) fn check_wait(&self, job: JobHandle) {
+        self.check(&[job]);
+        let is_own = Seat::with_any(&self.shared, |seat| {
+            seat.is_some_and(|seat| seat.job() == Some(job.id()))
+        });
         assert!(!is_own, "a job that waits for itself waits for ever");
-        wait_for_job(shared, job.id(), help, Main::of_this_thread(shared));
+    }
+
+    fn wait(&self, job: JobHandle, help: Help) {
+        wait_for_job(&self.shared, job.id(), help, Main::of_this_thread(&self.shared));
     }
 
     fn resume_if_failed(&self, job: JobHandle) {

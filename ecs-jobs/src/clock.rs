@@ -1,0 +1,59 @@
+//! What time it is: by the system's clock, or by the host's.
+
+use crate::sync::Stopwatch;
+use std::fmt;
+use std::time::Duration;
+
+/// The clock of a pool.
+pub(crate) struct Clock {
+    since_start: Stopwatch,
+    host: Option<Box<HostClock>>,
+}
+
+/// Tells how much time has gone by since some moment that is always the same.
+pub(crate) type HostClock = dyn Fn() -> Duration + Send + Sync;
+
+/// When something began.
+#[derive(Debug)]
+pub(crate) enum Began {
+    System(Stopwatch),
+    Host(Duration),
+}
+
+impl Clock {
+    pub(crate) fn new(host: Option<Box<HostClock>>) -> Self {
+        Self { since_start: Stopwatch::start(), host }
+    }
+
+    /// The time since the pool was made, or what the host's clock says.
+    pub(crate) fn now(&self) -> Duration {
+        match &self.host {
+            Some(now) => now(),
+            None => Duration::from_nanos(self.since_start.elapsed_ns()),
+        }
+    }
+
+    pub(crate) fn begin(&self) -> Began {
+        match &self.host {
+            Some(now) => Began::Host(now()),
+            None => Began::System(Stopwatch::start()),
+        }
+    }
+
+    /// How long it has taken, in nanoseconds.
+    pub(crate) fn elapsed_ns(&self, began: &Began) -> u64 {
+        match began {
+            Began::System(watch) => watch.elapsed_ns(),
+            Began::Host(then) => {
+                let elapsed = self.now().saturating_sub(*then);
+                u64::try_from(elapsed.as_nanos()).unwrap_or(u64::MAX)
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Clock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Clock").field("is_of_host", &self.host.is_some()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,112 @@
+//! The calls by which a host lends its threads to the pool.
+
+use crate::handle::JobHandle;
+use crate::host::run_until;
+use crate::pool::Pool;
+use crate::run_job::{Main, Next, run_job, take_any};
+use crate::seat::Seat;
+use std::time::Duration;
+
+/// # Threads of the host
+///
+/// Any thread can work for the pool: for a while, with
+/// [`run_until`](Pool::run_until) and [`run_until_done`](Pool::run_until_done),
+/// or for one job, with [`try_run_one`](Pool::try_run_one). In a pool of
+/// [`Threads::Host`](crate::Threads::Host) a thread in the former two is a worker
+/// like any other, as long as there are seats; else, and in all other pools, it
+/// runs jobs with handles only, and leaves the calls of other threads alone.
+impl Pool {
+    /// Works for the pool until `condition` holds, and sleeps when there is
+    /// nothing to do.
+    ///
+    /// The condition is looked at before each job, and whenever this thread is
+    /// about to sleep or wakes up. Whoever makes it true by other means than a job
+    /// of this pool calls [`wake_host_threads`](Self::wake_host_threads) then.
+    ///
+    /// The thread that made the pool also runs the jobs that are for it.
+    ///
+    /// # Panics
+    ///
+    /// With a panic of `condition`.
+    ///
+    /// ```
+    /// # use ecs_jobs::{Pool, Threads};
+    /// # use std::sync::atomic::{AtomicBool, Ordering};
+    /// let pool = Pool::new(Threads::Host(1))?;
+    /// let is_over = AtomicBool::new(false);
+    /// std::thread::scope(|threads| {
+    ///     threads.spawn(|| pool.run_until(|| is_over.load(Ordering::Acquire)));
+    ///     let job = pool.schedule(|| println!("on one thread or the other"), &[]);
+    ///     pool.complete(job);
+    ///     is_over.store(true, Ordering::Release);
+    ///     pool.wake_host_threads();
+    /// });
+    /// # Ok::<(), ecs_jobs::PoolError>(())
+    /// ```
+    pub fn run_until(&self, condition: impl FnMut() -> bool) {
+        run_until(&self.shared, None, condition);
+    }
+
+    /// Works for the pool until the job is done. Unlike
+    /// [`complete`](Self::complete) this runs any work, and does not resume the
+    /// job's panic.
+    ///
+    /// # Panics
+    ///
+    /// If `job` is of another pool, or if a job waits for itself.
+    pub fn run_until_done(&self, job: JobHandle) {
+        self.check_wait(job);
+        run_until(&self.shared, Some(job.id()), || self.shared.slots.is_done(job.id()));
+    }
+
+    /// Has the threads in [`run_until`](Self::run_until) look at their conditions.
+    pub fn wake_host_threads(&self) {
+        // The fence comes after whatever makes the condition true.
+        self.shared.announce_ready(0);
+    }
+
+    /// Runs one job with a handle that is ready, if there is one, and returns
+    /// whether there was. On the main thread, those that are for it come first.
+    ///
+    /// For a host that lends the pool a moment at a time. What the job makes
+    /// ready is left to the next call, or to other threads.
+    ///
+    /// ```
+    /// # use ecs_jobs::{Pool, Threads};
+    /// let pool = Pool::new(Threads::Host(0))?;
+    /// let job = pool.schedule(|| (), &[]);
+    /// assert!(!pool.is_done(job));
+    /// assert!(pool.try_run_one());
+    /// assert!(pool.is_done(job));
+    /// assert!(!pool.try_run_one());
+    /// # Ok::<(), ecs_jobs::PoolError>(())
+    /// ```
+    pub fn try_run_one(&self) -> bool {
+        let shared = &*self.shared;
+        Seat::with(shared, |seat| {
+            if Main::of_this_thread(shared).run_one(shared, seat) {
+                return true;
+            }
+            let Some(job) = take_any(shared, seat) else { return false };
+            let next = run_job(shared, seat, job, Next::Only(None));
+            debug_assert!(next.is_none(), "nothing was to be run at once");
+            true
+        })
+    }
+
+    /// Runs the jobs for the main thread that are ready, and returns how many
+    /// there were. On any other thread that is none.
+    pub fn run_main_thread_jobs(&self) -> usize {
+        let main = Main::of_this_thread(&self.shared);
+        Seat::with(&self.shared, |seat| {
+            std::iter::from_fn(|| main.run_one(&self.shared, seat).then_some(())).count()
+        })
+    }
+
+    /// What the pool's clock says: the time since the pool was made, or that of
+    /// the [host's clock](crate::PoolBuilder::clock).
+    #[must_use]
+    pub fn now(&self) -> Duration {
+        self.shared.clock.now()
+    }
+}

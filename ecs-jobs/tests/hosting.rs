@@ -1,0 +1,248 @@
+//! Threads of the host, hooks, and the host's clock.
+
+mod support;
+
+use ecs_jobs::{JobHandle, Pool, Threads};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use support::{pools, wait_until, within};
+
+fn host(seats: usize) -> Pool {
+    Pool::new(Threads::Host(seats)).expect("no thread is asked for")
+}
+
+#[test]
+fn jobs_of_a_host_pool_wait_for_a_thread_of_the_host() {
+    within(Duration::from_secs(20), || {
+        for seats in [0, 1, 2] {
+            let pool = host(seats);
+            assert_eq!(pool.worker_count(), seats);
+            let has_run = Arc::new(AtomicBool::new(false));
+            let inside = Arc::clone(&has_run);
+            let job = pool.schedule(move || inside.store(true, Ordering::SeqCst), &[]);
+            assert!(!pool.is_done(job));
+            pool.run_until(|| has_run.load(Ordering::SeqCst));
+            assert!(pool.is_done(job));
+            // And when nobody comes, the end of the pool runs them.
+            let inside = Arc::clone(&has_run);
+            pool.schedule(move || inside.store(false, Ordering::SeqCst), &[]);
+            drop(pool);
+            assert!(!has_run.load(Ordering::SeqCst));
+        }
+    });
+}
+
+/// Runs `test` while `count` threads of the host work for the pool.
+fn with_host_threads(pool: &Pool, count: usize, test: impl FnOnce()) {
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        for _ in 0..count {
+            threads.spawn(|| pool.run_until(|| is_over.load(Ordering::SeqCst)));
+        }
+        test();
+        is_over.store(true, Ordering::SeqCst);
+        pool.wake_host_threads();
+    });
+}
+
+#[test]
+fn threads_of_the_host_wake_for_jobs_scopes_and_loops() {
+    within(Duration::from_secs(60), || {
+        let pool = host(2);
+        with_host_threads(&pool, 2, || {
+            let rounds = if cfg!(miri) { 3 } else { 200 };
+            for _ in 0..rounds {
+                let count = Arc::new(AtomicUsize::new(0));
+                let inside = Arc::clone(&count);
+                pool.schedule(move || _ = inside.fetch_add(1, Ordering::SeqCst), &[]);
+                // This thread does not help.
+                wait_until(|| count.load(Ordering::SeqCst) == 1);
+                let seen = AtomicUsize::new(0);
+                pool.scope(|scope| {
+                    scope.spawn(|_| _ = seen.fetch_add(1, Ordering::SeqCst));
+                    wait_until(|| seen.load(Ordering::SeqCst) == 1);
+                });
+            }
+        });
+    });
+}
+
+#[test]
+fn each_slot_of_a_loop_is_one_thread_of_the_host_or_the_caller() {
+    within(Duration::from_secs(60), || {
+        let pool = host(2);
+        // One more thread than there are seats: it leaves the loop alone.
+        with_host_threads(&pool, 3, || {
+            let buffers: Vec<Mutex<usize>> =
+                (0..pool.parallelism()).map(|_| Mutex::new(0)).collect();
+            let rounds = if cfg!(miri) { 2 } else { 50 };
+            for _ in 0..rounds {
+                pool.for_each_range_with_slot(64, |slot, range| {
+                    let mut count = buffers[slot].try_lock().expect("nobody else has this slot");
+                    std::thread::sleep(Duration::from_micros(20));
+                    *count += range.len();
+                });
+            }
+            let total: usize = buffers.iter().map(|buffer| *buffer.lock().unwrap()).sum();
+            assert_eq!(total, 64 * rounds);
+        });
+    });
+}
+
+#[test]
+fn a_thread_of_the_host_may_work_until_a_job_is_done() {
+    within(Duration::from_secs(20), || {
+        for pool in pools().chain([host(0), host(2)]) {
+            let count = Arc::new(AtomicUsize::new(0));
+            let mut last = pool.combine(&[]);
+            for _ in 0..20 {
+                let count = Arc::clone(&count);
+                let add = move || _ = count.fetch_add(1, Ordering::Relaxed);
+                last = pool.schedule(add, &[last]);
+            }
+            pool.run_until_done(last);
+            assert_eq!(count.load(Ordering::Relaxed), 20);
+        }
+    });
+}
+
+#[test]
+fn a_condition_that_panics_leaves_the_pool_whole() {
+    within(Duration::from_secs(20), || {
+        for pool in pools().chain([host(1)]) {
+            let mut looks = 0;
+            let outcome = catch_unwind(AssertUnwindSafe(|| {
+                pool.run_until(|| {
+                    looks += 1;
+                    // At the first look, and at the one before the sleep.
+                    if looks == 2 {
+                        resume_unwind(Box::new("no more"));
+                    }
+                    false
+                });
+            }));
+            assert!(outcome.is_err());
+            let job = pool.schedule(|| (), &[]);
+            pool.run_until(|| pool.is_done(job));
+            with_host_threads(&pool, 1, || ());
+        }
+    });
+}
+
+#[test]
+fn the_main_thread_runs_its_jobs_in_run_until() {
+    within(Duration::from_secs(20), || {
+        for pool in pools().chain([host(0), host(1)]) {
+            let main = std::thread::current().id();
+            let shown = Arc::new(AtomicBool::new(false));
+            std::thread::scope(|threads| {
+                threads.spawn(|| {
+                    let inside = Arc::clone(&shown);
+                    pool.schedule_on_main(
+                        move || inside.store(std::thread::current().id() == main, Ordering::SeqCst),
+                        &[],
+                    );
+                });
+                pool.run_until(|| shown.load(Ordering::SeqCst));
+            });
+        }
+    });
+}
+
+#[test]
+fn ids_of_jobs_that_waiters_ran_do_not_pile_up() {
+    let pool = host(0);
+    let count = Arc::new(AtomicUsize::new(0));
+    for _ in 0..10_000 {
+        let inside = Arc::clone(&count);
+        pool.complete(pool.schedule(move || _ = inside.fetch_add(1, Ordering::Relaxed), &[]));
+    }
+    assert_eq!(count.load(Ordering::Relaxed), 10_000);
+    assert!(!pool.try_run_one(), "nothing is left to run");
+}
+
+#[test]
+fn hooks_run_on_each_worker_thread_first_and_last() {
+    within(Duration::from_secs(20), || {
+        let log = Arc::new(Mutex::new(Vec::new()));
+        let note = |what: &'static str| {
+            let log = Arc::clone(&log);
+            move |worker: usize| {
+                let name = std::thread::current().name().map(str::to_owned);
+                log.lock().unwrap().push((what, worker, name));
+            }
+        };
+        let pool = Pool::builder()
+            .threads(Threads::Own(2))
+            .name("ants")
+            .on_thread_start(note("start"))
+            .on_thread_exit(note("exit"))
+            .build()
+            .expect("two threads are granted");
+        wait_until(|| log.lock().unwrap().len() == 2);
+        drop(pool);
+        let mut log = log.lock().unwrap().clone();
+        log[..2].sort();
+        log[2..].sort();
+        let expected = |what, worker| (what, worker, Some(format!("ants {worker}")));
+        let order =
+            [expected("start", 0), expected("start", 1), expected("exit", 0), expected("exit", 1)];
+        assert_eq!(log, order);
+    });
+}
+
+#[test]
+fn the_clock_of_the_host_decides_whether_a_loop_is_worth_sharing() {
+    within(Duration::from_secs(20), || {
+        let tell = |step: u64| {
+            let now = Arc::new(AtomicU64::new(0));
+            let clock = move || Duration::from_nanos(now.fetch_add(step, Ordering::Relaxed));
+            Pool::builder()
+                .threads(Threads::Own(1))
+                .clock(clock)
+                .build()
+                .expect("one thread is granted")
+        };
+        // No time goes by: the loop ends on the caller.
+        let (pool, caller) = (tell(0), std::thread::current().id());
+        pool.for_each_index(100, |_| {
+            std::thread::sleep(Duration::from_micros(50));
+            assert_eq!(std::thread::current().id(), caller);
+        });
+        assert_eq!(pool.now(), Duration::ZERO);
+        // A second from one look to the next: the worker is called for.
+        let pool = tell(1_000_000_000);
+        let here = Mutex::new(std::collections::HashSet::new());
+        pool.for_each_index(100, |_| {
+            here.lock().unwrap().insert(std::thread::current().id());
+            for _ in 0..1_000 {
+                if here.lock().unwrap().len() == 2 {
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        assert_eq!(here.lock().unwrap().len(), 2);
+    });
+}
+
+#[test]
+fn one_job_at_a_time_is_run_by_hand_in_a_host_pool() {
+    let pool = host(0);
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let note = |number: usize| {
+        let order = Arc::clone(&order);
+        move || order.lock().unwrap().push(number)
+    };
+    let first: JobHandle = pool.schedule(note(0), &[]);
+    pool.schedule(note(1), &[first]);
+    pool.schedule(note(2), &[]);
+    for done in 1..=3 {
+        assert!(pool.try_run_one());
+        assert_eq!(order.lock().unwrap().len(), done);
+    }
+    assert!(!pool.try_run_one());
+    assert_eq!(order.lock().unwrap()[0], 0);
+}
