@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::failure::Failure;
+use crate::proofs::Proof;
 use crate::setup::Setup;
 use crate::text::grouped;
 use crate::{dungeon, miners};
@@ -21,6 +22,8 @@ pub enum Request {
     FirstRun,
     /// One demo.
     Demo(DemoCommand),
+    /// One proof.
+    Proof(Proof),
 }
 
 #[derive(Debug, Parser)]
@@ -43,6 +46,8 @@ enum Command {
     List,
     #[command(flatten)]
     Demo(DemoCommand),
+    #[command(flatten)]
+    Proof(Proof),
 }
 
 /// The subcommands that run a demo, each with its arguments.
@@ -98,6 +103,7 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, F
         Ok(Root { command: None }) => Ok(Request::FirstRun),
         Ok(Root { command: Some(Command::List) }) => Ok(Request::List),
         Ok(Root { command: Some(Command::Demo(command)) }) => Ok(Request::Demo(command)),
+        Ok(Root { command: Some(Command::Proof(proof)) }) => Ok(Request::Proof(proof)),
         Err(error) if error.use_stderr() => Err(Failure::Usage(one_line(&error))),
         Err(error) => Ok(Request::Text(error.render().to_string())),
     }
@@ -168,8 +174,9 @@ mod tests {
     #[test]
     fn the_catalogue_and_the_subcommands_are_the_same_set() {
         let root = Root::command();
+        let is_demo = |name: &&str| !["list", "path", "regions"].contains(name);
         let commands: Vec<&str> =
-            root.get_subcommands().map(clap::Command::get_name).filter(|&n| n != "list").collect();
+            root.get_subcommands().map(clap::Command::get_name).filter(is_demo).collect();
         let demos: Vec<&str> = catalogue::DEMOS.iter().map(|demo| demo.name).collect();
         assert_eq!(commands, demos);
     }

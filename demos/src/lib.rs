@@ -11,6 +11,9 @@
 //!                                           └──> raster ──> PNG
 //! ```
 //!
+//! Beside the demos there are proofs ([`proofs`]), which solve public problems
+//! and judge the answers.
+//!
 //! To add a demo, write its folder, name it in [`catalogue::DEMOS`], and give
 //! it a variant in [`cli::DemoCommand`]; the compiler names the two matches that
 //! then miss an arm.
@@ -25,6 +28,7 @@ pub mod files;
 pub mod miners;
 pub mod plan;
 pub mod progress;
+pub mod proofs;
 pub mod raster;
 pub mod report;
 pub mod runner;
@@ -71,6 +75,7 @@ pub fn run(
         Request::List => write!(out, "{}", catalogue::list()).map_err(Failure::Stdout),
         Request::FirstRun => run_first(out),
         Request::Demo(command) => run_demo(&command, out),
+        Request::Proof(proof) => proofs::run(&proof, out),
     };
     // The failure of the run says more than that of the flush.
     done.and(out.flush().map_err(Failure::Stdout))

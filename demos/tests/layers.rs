@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// From the bottom to the top, as ARCHITECTURE.md lists them. `lib` is above
 /// all and not listed.
-const LAYERS: [&str; 14] = [
+const LAYERS: [&str; 15] = [
     "failure",
     "text",
     "files",
@@ -15,6 +15,7 @@ const LAYERS: [&str; 14] = [
     "progress",
     "miners",
     "dungeon",
+    "proofs",
     "cli",
     "plan",
     "catalogue",

@@ -5,5 +5,6 @@ mod command_line;
 mod dungeon;
 mod layers;
 mod miners;
+mod proofs;
 mod shell;
 mod support;

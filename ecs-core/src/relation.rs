@@ -1,12 +1,13 @@
 //! What a relation is, and the components that keep it.
 
+use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
 
 use smallvec::SmallVec;
 
-use crate::component::{CloneFn, Component, HashFn, MapEntities, MapEntitiesFn};
+use crate::component::{CloneFn, Codec, CodecError, Component, HashFn, MapEntities, MapEntitiesFn};
 use crate::entity::Entity;
 
 /// A relation between entities: each *source* has *targets*, each target has sources.
@@ -176,6 +177,28 @@ pub(crate) trait Side: Component {
     fn list_mut(&mut self) -> &mut EntityList;
 }
 
+/// Writes how many entities there are, and their handles.
+fn write_list(list: &EntityList, out: &mut Vec<u8>) {
+    out.extend((list.len() as u64).to_le_bytes());
+    out.extend(list.iter().flat_map(|entity| entity.to_bits().to_le_bytes()));
+}
+
+/// Reads what [`write_list`] has written.
+pub(crate) fn read_list(source: &mut &[u8]) -> Result<EntityList, CodecError> {
+    let (count, rest) = source.split_first_chunk().ok_or(CodecError)?;
+    let count = usize::try_from(u64::from_le_bytes(*count)).map_err(|_| CodecError)?;
+    let bytes = count.checked_mul(size_of::<u64>()).ok_or(CodecError)?;
+    // Seen to be there before there is room for them.
+    let (mut handles, rest) = rest.split_at_checked(bytes).ok_or(CodecError)?;
+    *source = rest;
+    let mut list = EntityList::with_capacity(count);
+    while let Some((bits, rest)) = handles.split_first_chunk() {
+        list.push(Entity::from_bits(u64::from_le_bytes(*bits)).ok_or(CodecError)?);
+        handles = rest;
+    }
+    Ok(list)
+}
+
 macro_rules! side {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -208,6 +231,13 @@ macro_rules! side {
                 Some(|side, hasher| side.iter().for_each(|other| hasher.write_u64(other.to_bits())));
             const MAP_ENTITIES: Option<MapEntitiesFn<Self>> =
                 Some(|side, map| side.list.as_mut_slice().map_entities(map));
+            const CODEC: Codec<Self> = Codec::custom(
+                |side, out| {
+                    write_list(&side.list, out);
+                    Ok(())
+                },
+                |source| Ok(Self { list: read_list(source)?, _relation: PhantomData }),
+            );
         }
 
         impl<R: Relation> Deref for $name<R> {

@@ -138,7 +138,16 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
     ),
     (
         "snapshot",
-        &[&["format"], &["image"], &["table"], &["names"], &["interned"], &["save"], &["load"]],
+        &[
+            &["format"],
+            &["image"],
+            &["table"],
+            &["names"],
+            &["interned"],
+            &["relations"],
+            &["save"],
+            &["load"],
+        ],
     ),
 ];
 

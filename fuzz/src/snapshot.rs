@@ -2,7 +2,7 @@
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use ecs_core::prelude::*;
-use ecs_core::{Codec, CodecError, Snapshot, StateHasher};
+use ecs_core::{Codec, CodecError, Prefab, Snapshot, StateHasher};
 
 #[derive(Component, Clone, Copy, Pod, Zeroable)]
 #[component(name = "position")]
@@ -115,6 +115,11 @@ fn sample() -> World {
             0 => world.set_shared(entity, Level(u16::from(i % 4))).expect("alive"),
             1 => world.set_shared(entity, Text("wall".into())).expect("alive"),
             2 => _ = world.add_chunk_component::<Reach>(entity).expect("alive"),
+            _ => {}
+        }
+        match i % 7 {
+            3 => world.set_parent(entity, last).expect("no circle"),
+            5 => world.insert(entity, Prefab).expect("alive"),
             _ => {}
         }
         if i % 12 == 2 {

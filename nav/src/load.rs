@@ -94,6 +94,13 @@ pub enum LoadReason {
     },
     /// A line of a scenario file is not text.
     NotText,
+    /// A problem of a scenario file was made for a map of another size.
+    OtherMap {
+        /// Columns and rows of the map that it was made for.
+        found: (u16, u16),
+        /// Columns and rows of the map at hand.
+        expected: (u16, u16),
+    },
 }
 
 impl LoadError {
@@ -141,6 +148,10 @@ impl fmt::Display for LoadReason {
             Self::NoPassableCell => write!(f, "the map has no passable cell"),
             Self::CellOutside { field } => write!(f, "the {field} lies outside of the map"),
             Self::NotText => write!(f, "the line is not UTF-8 text"),
+            Self::OtherMap { found: (width, height), expected: (columns, rows) } => write!(
+                f,
+                "the problem is for a map of {width} x {height} cells, not of {columns} x {rows}"
+            ),
         }
     }
 }

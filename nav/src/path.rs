@@ -1,27 +1,33 @@
-//! Paths of least cost over weighted cells, by A*.
+//! Paths of least cost between two cells.
 //!
-//! P. Hart, N. Nilsson and B. Raphael, "A Formal Basis for the Heuristic
-//! Determination of Minimum Cost Paths", 1968. The estimate is the octile (or
-//! Manhattan) distance between cell centres times the least weight of the map:
-//! consistent, so that the first expansion of a cell is its last.
+//! Where all cells weigh the same, by jump points (`path/jump.rs`); over weights,
+//! by A* (`path/a_star.rs`). Both are exact and cost the same to the unit.
 
+pub(crate) mod a_star;
+pub(crate) mod frontier;
+pub(crate) mod jump;
 pub(crate) mod nodes;
 pub(crate) mod open_list;
 pub(crate) mod outcome;
+pub(crate) mod prune;
+pub(crate) mod query;
 
 use crate::cell::Cell;
-use crate::cost::{Cost, DIAGONAL, STRAIGHT, distance_units};
-use crate::direction::{Direction, MoveRule, members};
-use crate::grid::Grid;
-use crate::path::nodes::NodeTable;
-use crate::path::open_list::{OpenEntry, OpenList};
+use crate::cost::Cost;
+use crate::path::a_star::{AStar, Query};
+use crate::path::frontier::Frontier;
+use crate::path::jump::{JumpOutcome, JumpSearch};
 use crate::path::outcome::{Path, PathOutcome, Unreachable};
+use crate::path::query::{Algorithm, PathQuery};
 use crate::terrain::Terrain;
 
 /// Finds paths, and is the memory that searches use again and again.
 ///
-/// Keep one per thread: it serves terrains of any size, grows to the largest
-/// (12 bytes a cell and the open list), and allocates nothing once it has grown.
+/// Keep one per thread: it serves terrains of any size, grows to the largest,
+/// and allocates nothing once it has grown. Where all cells weigh the same it
+/// takes some 50 bytes for each jump point of the longest search, of which there
+/// are few, and nothing for other cells. Over weights it takes 8 bytes a cell and
+/// the open list.
 ///
 /// ```
 /// use nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathScratch, Terrain, Unreachable};
@@ -44,8 +50,8 @@ use crate::terrain::Terrain;
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct PathScratch {
-    nodes: NodeTable,
-    open: OpenList,
+    a_star: AStar,
+    frontier: Frontier,
     expansion_count: u64,
 }
 
@@ -69,7 +75,7 @@ impl PathScratch {
         goal: Cell,
         path: &mut Path,
     ) -> PathOutcome {
-        self.find_within(terrain, start, goal, u64::MAX, path)
+        self.solve(terrain, &PathQuery::new(start, goal), path)
     }
 
     /// As [`PathScratch::find`], but gives up before it expands more than
@@ -77,8 +83,9 @@ impl PathScratch {
     ///
     /// ```
     /// # use nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathScratch, Terrain};
-    /// # let terrain = Terrain::new(Grid::from_fn(9, 9, |_| true)?, MoveRule::BothFree);
-    /// # let (start, goal) = (Cell::new(0, 0), Cell::new(8, 8));
+    /// # let grid = Grid::from_fn(9, 9, |cell| (cell.x * 5 + cell.y * 3) % 7 > 0)?;
+    /// # let terrain = Terrain::new(grid, MoveRule::BothFree);
+    /// # let (start, goal) = (Cell::new(1, 0), Cell::new(8, 8));
     /// let (mut scratch, mut path) = (PathScratch::new(), Path::new());
     /// let outcome = scratch.find_within(&terrain, start, goal, 3, &mut path);
     /// assert_eq!(outcome, PathOutcome::OutOfBudget);
@@ -93,20 +100,33 @@ impl PathScratch {
         expansion_count_max: u64,
         path: &mut Path,
     ) -> PathOutcome {
+        let query = PathQuery::new(start, goal).within(expansion_count_max);
+        self.solve(terrain, &query, path)
+    }
+
+    /// Answers a query, and writes the path to `path`, which is empty if there is
+    /// none.
+    ///
+    /// ```
+    /// use nav::{Algorithm, Cell, Grid, MoveRule, Path, PathQuery, PathScratch, Terrain};
+    /// let terrain = Terrain::new(Grid::from_fn(30, 30, |_| true)?, MoveRule::BothFree);
+    /// let query = PathQuery::new(Cell::new(2, 3), Cell::new(25, 9));
+    /// let (mut scratch, mut path) = (PathScratch::new(), Path::new());
+    /// let by_jumping = scratch.solve(&terrain, &query, &mut path);
+    /// let by_steps = scratch.solve(&terrain, &query.by(Algorithm::AStar), &mut path);
+    /// assert_eq!(by_jumping, by_steps);
+    /// # Ok::<(), nav::GridSizeError>(())
+    /// ```
+    pub fn solve(&mut self, terrain: &Terrain, query: &PathQuery, path: &mut Path) -> PathOutcome {
         path.clear();
         self.expansion_count = 0;
-        if let Err(reason) = check_ends(terrain, start, goal) {
+        if let Err(reason) = check_ends(terrain, query.start, query.goal) {
             return PathOutcome::Unreachable(reason);
         }
-        let query = Query::new(terrain, goal);
-        let cost = if query.is_uniform {
-            self.search::<false>(&query, start, expansion_count_max)
-        } else {
-            self.search::<true>(&query, start, expansion_count_max)
-        };
-        let Some(cost) = cost else { return PathOutcome::OutOfBudget };
-        path.set_reversed(cost, terrain.version(), self.trace_back(terrain.grid(), goal));
-        PathOutcome::Found { cost }
+        match self.search(terrain, query, path) {
+            Some(cost) => PathOutcome::Found { cost },
+            None => PathOutcome::OutOfBudget,
+        }
     }
 
     /// How many cells the last search expanded.
@@ -118,120 +138,34 @@ impl PathScratch {
     /// Memory held, in bytes.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.nodes.bytes() + self.open.bytes()
+        self.a_star.bytes() + self.frontier.bytes()
     }
 
-    /// Runs A* until the goal is reached, and returns its cost. `None` if the
-    /// budget is spent first; that a path exists is known beforehand.
-    fn search<const WEIGHTED: bool>(
-        &mut self,
-        query: &Query<'_>,
-        start: Cell,
-        expansion_count_max: u64,
-    ) -> Option<Cost> {
-        self.begin(query, start);
-        while let Some(entry) = self.open.pop() {
-            let cell = entry.cell();
-            let index = query.grid.index_inside(cell);
-            let cost = entry.estimate - entry.distance() * query.weight_min;
-            // A cell is pushed again when a cheaper way to it turns up, and the
-            // older entry is then passed over here.
-            if cost != self.nodes.cost(index) {
-                continue;
-            }
-            if cell == query.goal {
-                return Some(Cost::from_units(cost));
-            }
-            if self.expansion_count == expansion_count_max {
-                return None;
-            }
-            self.expansion_count += 1;
-            self.expand::<WEIGHTED>(query, cell, index, cost);
-        }
-        unreachable!("start and goal are of one region, but no path joins them");
-    }
-
-    fn begin(&mut self, query: &Query<'_>, start: Cell) {
-        self.nodes.begin(query.grid.cell_count());
-        self.nodes.start(query.grid.index_inside(start));
-        self.open.clear();
-        self.push(query, start, 0);
-    }
-
-    #[inline]
-    fn push(&mut self, query: &Query<'_>, cell: Cell, cost: u64) {
-        let distance = distance_units(query.rule, cell, query.goal);
-        let estimate = cost + u64::from(distance) * query.weight_min;
-        self.open.push(OpenEntry::new(estimate, distance, cell));
-    }
-
-    #[inline]
-    fn expand<const WEIGHTED: bool>(
-        &mut self,
-        query: &Query<'_>,
-        cell: Cell,
-        index: usize,
-        cost: u64,
-    ) {
-        let mut moves = query.moves[usize::from(query.grid.ring(cell))];
-        if let Some(arrival) = self.nodes.arrival(index) {
-            moves &= !arrival.opposite().bit();
-        }
-        let weight =
-            if WEIGHTED { query.grid.weight_inside(cell).factor() } else { query.weight_min };
-        for direction in members(moves) {
-            let next = direction.step_inside(cell);
-            let next_index = query.grid.index_inside(next);
-            let weight =
-                if WEIGHTED { weight.max(query.grid.weight_inside(next).factor()) } else { weight };
-            let next_cost = cost + LENGTHS[direction as usize] * weight;
-            if self.nodes.improve(next_index, next_cost, direction) {
-                self.push(query, next, next_cost);
+    /// Searches where a path exists.
+    fn search(&mut self, terrain: &Terrain, query: &PathQuery, path: &mut Path) -> Option<Cost> {
+        let (grid, rule) = (terrain.grid(), terrain.rule());
+        let a_star = Query::new(grid, rule, query.goal);
+        if a_star.is_uniform && query.algorithm != Algorithm::AStar {
+            let mut search = JumpSearch::new(terrain.lanes(), &mut self.frontier, query.goal);
+            let outcome = search.run(rule, query.start, query.expansion_count_max);
+            self.expansion_count = search.expansion_count;
+            match outcome {
+                JumpOutcome::Found(number) => {
+                    let units = u64::from(self.frontier.node(number).cost) * a_star.weight_min;
+                    let cost = Cost::from_units(units);
+                    let corners = jump::trace_back(&self.frontier, rule, number);
+                    path.set_corners_reversed(cost, terrain.version(), corners);
+                    return Some(cost);
+                }
+                JumpOutcome::OutOfBudget => return None,
+                JumpOutcome::TooLong => {}
             }
         }
-    }
-
-    /// The cells from the goal back to the start.
-    fn trace_back<'a>(&'a self, grid: &'a Grid, goal: Cell) -> impl Iterator<Item = Cell> + 'a {
-        std::iter::successors(Some(goal), |&cell| {
-            let arrival = self.nodes.arrival(grid.index_inside(cell))?;
-            Some(arrival.opposite().step_inside(cell))
-        })
-    }
-}
-
-/// Units of a step in each direction between cells of weight one.
-const LENGTHS: [u64; 8] = {
-    let mut lengths = [STRAIGHT as u64; 8];
-    let mut i = 0;
-    while i < lengths.len() {
-        if Direction::ALL[i].is_diagonal() {
-            lengths[i] = DIAGONAL as u64;
-        }
-        i += 1;
-    }
-    lengths
-};
-
-/// What stays the same during a search.
-struct Query<'a> {
-    grid: &'a Grid,
-    rule: MoveRule,
-    moves: &'static [u8; 256],
-    goal: Cell,
-    /// The least weight of the map, by which estimates are scaled.
-    weight_min: u64,
-    /// Whether all open cells have that weight.
-    is_uniform: bool,
-}
-
-impl<'a> Query<'a> {
-    fn new(terrain: &'a Terrain, goal: Cell) -> Self {
-        let grid = terrain.grid();
-        let (min, max) = grid.weight_range().unwrap_or_default();
-        let rule = terrain.rule();
-        let (moves, weight_min) = (rule.table(), min.factor());
-        Self { grid, rule, moves, goal, weight_min, is_uniform: min == max }
+        let cost = self.a_star.run(&a_star, query.start, query.expansion_count_max);
+        self.expansion_count = self.a_star.expansion_count;
+        let cells = self.a_star.trace_back(grid, query.goal);
+        path.set_reversed(cost?, terrain.version(), cells);
+        cost
     }
 }
 

@@ -9,11 +9,14 @@ use std::path::Path;
 use std::str::FromStr;
 
 use crate::cell::Cell;
+use crate::grid::Grid;
 use crate::load::{LoadError, LoadReason, lines, read};
 
 /// One problem of a scenario file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scenario {
+    /// The line of the file that it stands in, counted from one.
+    pub line: usize,
     /// The file's own group of problems of similar length.
     pub bucket: u32,
     /// The map as the file names it, usually a path on its author's machine.
@@ -62,9 +65,30 @@ impl Scenario {
         lines
             .filter(|(_, line)| !line.trim_ascii().is_empty())
             .map(|(number, line)| {
-                parse_line(line).map_err(|reason| LoadError::at(file, number, reason))
+                parse_line(number, line).map_err(|reason| LoadError::at(file, number, reason))
             })
             .collect()
+    }
+
+    /// That this problem was made for a map of this size.
+    ///
+    /// ```
+    /// use nav::{Grid, Scenario};
+    /// let text = b"version 1\n0\tx.map\t9\t9\t1\t1\t2\t1\t1\n";
+    /// let scenario = &Scenario::parse("x.map.scen", text)?[0];
+    /// let error = scenario.check_size("x.map.scen", &Grid::solid(8, 9).unwrap()).unwrap_err();
+    /// assert_eq!(error.to_string(), "x.map.scen:2: the problem is for a map of 9 x 9 cells, not of 8 x 9");
+    /// # Ok::<(), nav::LoadError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`LoadReason::OtherMap`], with the line of this problem in `file`.
+    pub fn check_size(&self, file: &str, grid: &Grid) -> Result<(), LoadError> {
+        let (found, expected) = ((self.width, self.height), (grid.width(), grid.height()));
+        if found == expected {
+            return Ok(());
+        }
+        Err(LoadError::at(file, self.line, LoadReason::OtherMap { found, expected }))
     }
 
     /// Whether a length is the optimum that the file states, within its rounding:
@@ -73,7 +97,7 @@ impl Scenario {
     /// ```
     /// # use nav::{Cell, Scenario};
     /// # let (start, goal) = (Cell::new(0, 0), Cell::new(9, 9));
-    /// # let scenario = Scenario { bucket: 0, map: String::new(), width: 10, height: 10, start, goal, length: 12.7279 };
+    /// # let scenario = Scenario { line: 2, bucket: 0, map: String::new(), width: 10, height: 10, start, goal, length: 12.7279 };
     /// assert!(scenario.is_optimal(12.72792));
     /// assert!(!scenario.is_optimal(12.75)); // longer, and
     /// assert!(!scenario.is_optimal(12.70)); // shorter than possible
@@ -84,7 +108,7 @@ impl Scenario {
     }
 }
 
-fn parse_line(line: &[u8]) -> Result<Scenario, LoadReason> {
+fn parse_line(number: usize, line: &[u8]) -> Result<Scenario, LoadReason> {
     let mut rest = std::str::from_utf8(line).map_err(|_| LoadReason::NotText)?.trim();
     let length: f64 = take_last(&mut rest, "length")?;
     let goal_y = take_last(&mut rest, "goal y")?;
@@ -97,6 +121,7 @@ fn parse_line(line: &[u8]) -> Result<Scenario, LoadReason> {
         rest.split_once(char::is_whitespace).ok_or(LoadReason::MissingField("map"))?;
 
     let scenario = Scenario {
+        line: number,
         bucket: parse_number(bucket, "bucket")?,
         map: map.trim().to_owned(),
         width,

@@ -7,6 +7,7 @@ use crate::cost::Weight;
 use crate::direction::MoveRule;
 use crate::grid::Grid;
 use crate::grid::change::GridVersion;
+use crate::lanes::LanePair;
 use crate::load::LoadError;
 use crate::region::event::{RegionEvent, RegionId};
 use crate::region::{RegionFault, Regions};
@@ -39,6 +40,7 @@ pub struct Terrain {
     grid: Grid,
     rule: MoveRule,
     regions: Regions,
+    lanes: LanePair,
 }
 
 impl Terrain {
@@ -46,7 +48,8 @@ impl Terrain {
     #[must_use]
     pub fn new(grid: Grid, rule: MoveRule) -> Self {
         let regions = Regions::new(&grid, rule.connectivity());
-        Self { grid, rule, regions }
+        let lanes = LanePair::new(&grid, rule);
+        Self { grid, rule, regions, lanes }
     }
 
     /// Reads a map file; the rule is the default, that of the benchmarks.
@@ -75,6 +78,11 @@ impl Terrain {
         &self.regions
     }
 
+    /// Where scans along rows and columns stop.
+    pub(crate) const fn lanes(&self) -> &LanePair {
+        &self.lanes
+    }
+
     /// How many edits changed the grid.
     #[must_use]
     pub fn version(&self) -> GridVersion {
@@ -87,6 +95,7 @@ impl Terrain {
         let changed = self.grid.dig(cell);
         if changed {
             self.regions.dug(&self.grid, cell);
+            self.lanes.edit(cell, true);
         }
         changed
     }
@@ -97,6 +106,7 @@ impl Terrain {
         let changed = self.grid.fill(cell);
         if changed {
             self.regions.filled(&self.grid, cell);
+            self.lanes.edit(cell, false);
         }
         changed
     }

@@ -249,13 +249,25 @@ fn the_checker_names_each_fault() {
     check(MoveRule::Orthogonal, &[(2, 2), (3, 3)], PathFault::CutCorner { step: 1 });
 }
 
-#[test]
-fn scratch_takes_twelve_bytes_a_cell_besides_the_open_list() {
-    let terrain = open(512, 512);
+/// What a scratch takes for one search across an empty map of 512 x 512 cells.
+fn bytes_a_cell(terrain: &Terrain) -> f64 {
     let mut scratch = PathScratch::new();
-    let _ = scratch.find(&terrain, Cell::new(0, 0), Cell::new(1, 0), &mut Path::new());
-    let bytes = scratch.bytes();
-    assert!((12 * 512 * 512..12 * 512 * 512 + 1024).contains(&bytes), "{bytes}");
+    let _ = scratch.find(terrain, Cell::new(0, 0), Cell::new(300, 511), &mut Path::new());
+    scratch.bytes() as f64 / (512.0 * 512.0)
+}
+
+#[test]
+fn scratch_takes_next_to_nothing_for_empty_cells_of_one_weight() {
+    let bytes = bytes_a_cell(&open(512, 512));
+    assert!(bytes < 0.1, "{bytes}");
+}
+
+#[test]
+fn scratch_takes_eight_bytes_a_cell_besides_the_open_list_on_maps_of_weights() {
+    let mut terrain = open(512, 512);
+    terrain.set_weight(Cell::new(400, 3), Weight::new(2).unwrap());
+    let bytes = bytes_a_cell(&terrain);
+    assert!((8.0..11.0).contains(&bytes), "{bytes}");
 }
 
 #[test]

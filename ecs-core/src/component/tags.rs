@@ -1,6 +1,6 @@
 //! The components that the store itself gives a meaning to.
 
-use super::{CloneFn, Component};
+use super::{CloneFn, Codec, Component};
 
 /// The entity is a template: queries leave it out unless they name this tag (`With<Prefab>`, or
 /// any other term), and copies made by [`instantiate`](crate::World::instantiate) do not have it.
@@ -26,6 +26,11 @@ pub struct Prefab;
 impl Component for Prefab {
     const CLONE: Option<CloneFn<Self>> = Some(Self::clone);
     const HIDES: bool = true;
+    const CODEC: Codec<Self> = Codec::tag(|_| Ok(Self));
+
+    fn name() -> &'static str {
+        "ecs_core::Prefab"
+    }
 }
 
 /// The entity was despawned, and is only there until its last cleanup component is removed.
@@ -59,4 +64,9 @@ pub struct Despawned(());
 impl Component for Despawned {
     const HIDES: bool = true;
     const MANAGED: bool = true;
+    const CODEC: Codec<Self> = Codec::tag(|_| Ok(Self(())));
+
+    fn name() -> &'static str {
+        "ecs_core::Despawned"
+    }
 }

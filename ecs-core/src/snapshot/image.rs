@@ -209,6 +209,12 @@ impl<'a> TableImage<'a> {
         Ok(Self { components, shared })
     }
 
+    /// Whether a component of rows has this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        let mut named = self.components.iter().filter(|component| component.name == name);
+        named.any(|component| component.place == Place::Rows)
+    }
+
     /// The name of the component that an archetype has under this number.
     pub(super) fn name(&self, number: usize) -> &'a str {
         self.component(number).map_or("", |component| self.components[component].name)

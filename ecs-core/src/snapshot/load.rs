@@ -11,18 +11,29 @@ use super::image::{
 };
 use super::interned::Interned;
 use super::names::Known;
+use super::relations::check_relation;
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column};
-use crate::component::{ChunkDefault, CodecError, ComponentId, ComponentSet, Kind, Registry};
+use crate::component::{
+    ChunkDefault, CodecError, Component, ComponentId, ComponentSet, Despawned, Duties, Kind,
+    Prefab, Registry,
+};
 use crate::entities::Entities;
 use crate::entity::Entity;
 use crate::error::{MalformedSnapshot, RestoreError};
 use crate::storage::{BlockPool, RowAddress};
-use crate::world::{Contents, World};
+use crate::world::{Contents, RelationFns, World};
 
 /// Puts what is in the image in place of what is in the world.
 pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreError> {
     if world.entities.has_reserved() {
         return Err(RestoreError::InPlayback);
+    }
+    // The store's own, which nobody has to register.
+    if image.table.has(Prefab::name()) {
+        world.register::<Prefab>();
+    }
+    if image.table.has(Despawned::name()) {
+        world.register_despawned();
     }
     let found = Known::of(&world.registry).find_all(&image.table)?;
     let entities = image.vacant()?;
@@ -40,7 +51,7 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreEr
     };
     let loaded =
         image.archetypes.iter().try_for_each(|archetype| building.load_archetype(archetype));
-    match loaded.and_then(|()| Ok(check_complete(&building.entities)?)) {
+    match loaded.and_then(|()| building.check(image, &world.relations)) {
         Ok(()) => {
             let Building { archetypes, entities, pool, .. } = building;
             let version = image.version;
@@ -69,6 +80,21 @@ struct Building<'a> {
 }
 
 impl Building<'_> {
+    /// Whether what was built can be.
+    fn check(&self, image: &Image<'_>, relations: &[RelationFns]) -> Result<(), RestoreError> {
+        check_complete(&self.entities)?;
+        let is_lost =
+            |archetype: &Archetype| archetype.duties.any(Duties::DOOMED) && !archetype.is_empty();
+        if self.archetypes.list().iter().any(is_lost) {
+            return Err(contradiction("an entity waits to be cleaned up by nobody").into());
+        }
+        let is_alive = |entity| self.entities.get(entity).is_some();
+        for relation in relations {
+            check_relation(image, relation, &self.ids, &is_alive)?;
+        }
+        Ok(())
+    }
+
     fn load_archetype(&mut self, image: &ArchetypeImage<'_>) -> Result<(), RestoreError> {
         let ids: Vec<ComponentId> =
             image.components.iter().map(|&component| self.ids[component]).collect();

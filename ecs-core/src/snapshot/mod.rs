@@ -5,6 +5,7 @@ mod image;
 mod interned;
 mod load;
 mod names;
+mod relations;
 mod save;
 mod table;
 
@@ -126,8 +127,8 @@ impl World {
     ///
     /// Components are found by their names, so the world has to know them: the one that was saved
     /// does, another is told by [`register`](Self::register),
-    /// [`register_shared`](Self::register_shared) and
-    /// [`register_chunk_component`](Self::register_chunk_component). Resources stay as they are. The
+    /// [`register_relation`](Self::register_relation), [`register_shared`](Self::register_shared)
+    /// and [`register_chunk_component`](Self::register_chunk_component). Resources stay as they are. The
     /// [`version`](Self::version) goes back as well. A shared value that is equal to one that the
     /// world has is that one.
     ///

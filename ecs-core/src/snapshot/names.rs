@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::format::{PLAIN, Place};
 use super::image::{ComponentImage, TableImage};
 use super::table::{key, mark, way};
-use crate::component::{ComponentId, Kind, LoadSharedFn, Registry};
+use crate::component::{ComponentId, ComponentInfo, Duties, Kind, LoadSharedFn, Registry};
 use crate::error::RestoreError;
 
 /// What a world has for a component of a snapshot.
@@ -31,8 +31,12 @@ struct KnownComponent<'w> {
 
 impl<'w> Known<'w> {
     pub(super) fn of(registry: &'w Registry) -> Self {
-        let values = |kind: &Kind| matches!(kind, Kind::Shared(_) | Kind::Vacant);
-        let infos = registry.infos().iter().filter(|info| !values(&info.kind));
+        // One side of a relation that the world does not know would be kept in step by nobody.
+        let is_known = |info: &&ComponentInfo| match info.kind {
+            Kind::Shared(_) | Kind::Vacant => false,
+            _ => !info.managed || info.duties.any(Duties::RELATED.and(Duties::DESPAWNED)),
+        };
+        let infos = registry.infos().iter().filter(is_known);
         let components = infos.map(|info| {
             let ((kind, size), found) = (way(info), Found::Component(info.id()));
             let (enableable, tracked) = (info.is_enableable(), info.is_tracked());

@@ -6,7 +6,7 @@ use super::World;
 use super::hooks::DEPTH_MAX;
 use super::relations::{EntitySet, RelationFns};
 use crate::archetype::Archetype;
-use crate::component::{Despawned, Duties};
+use crate::component::{ComponentId, Despawned, Duties};
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
 
@@ -74,15 +74,21 @@ impl World {
         }
         let Some(at) = self.locate(entity) else { return };
         if keeps_cleanup && self.archetypes.get(at.archetype).duties.any(Duties::CLEANUP) {
-            let tag = self.register::<Despawned>();
-            if !self.registry.info(tag).duties.any(Duties::DESPAWNED) {
-                self.take_on(tag, Duties::DESPAWNED);
-            }
+            let tag = self.register_despawned();
             self.strip(entity, at, tag);
         } else {
             self.take_out(entity, at);
         }
         broken.into_iter().for_each(|pair| pair.tell(self));
+    }
+
+    /// The tag of entities that have been despawned and are not gone.
+    pub(crate) fn register_despawned(&mut self) -> ComponentId {
+        let tag = self.register::<Despawned>();
+        if !self.registry.info(tag).duties.any(Duties::DESPAWNED) {
+            self.take_on(tag, Duties::DESPAWNED);
+        }
+        tag
     }
 
     /// The last cleanup component of an entity was removed after it had been despawned.

@@ -35,7 +35,7 @@ use crate::query::{Borrows, PlanCache, PlanSource, Source};
 use crate::storage::{BlockPool, Moment};
 use crate::sync::{AtomicU64, Ordering, Serial};
 use hooks::Hooks;
-use relations::RelationFns;
+pub(crate) use relations::RelationFns;
 
 pub use bulk::Bulk;
 pub(crate) use bundles::{Bundles, Placement, Transition};
@@ -85,7 +85,7 @@ pub struct World {
     pub(crate) borrows: Borrows,
     pub(crate) resources: Resources,
     pub(crate) hooks: Hooks,
-    relations: Vec<RelationFns>,
+    pub(crate) relations: Vec<RelationFns>,
     /// Goes up with every change and every query, and never wraps: columns are stamped with it.
     version: u64,
     /// Memory for moving runs of rows, empty in between.

@@ -31,7 +31,10 @@ impl Broken {
 /// What can be done with a relation whose type is not known.
 #[derive(Clone, Copy)]
 pub(crate) struct RelationFns {
-    targets: ComponentId,
+    pub(crate) targets: ComponentId,
+    pub(crate) sources: ComponentId,
+    pub(crate) is_exclusive: bool,
+    pub(crate) is_acyclic: bool,
     /// Whether sources are despawned with their target.
     pub(super) despawns_sources: bool,
     pub(super) sources_of: fn(&World, Entity) -> &[Entity],
@@ -45,9 +48,12 @@ pub(crate) struct RelationFns {
 }
 
 impl RelationFns {
-    fn of<R: Relation>(targets: ComponentId) -> Self {
+    fn of<R: Relation>(targets: ComponentId, sources: ComponentId) -> Self {
         Self {
             targets,
+            sources,
+            is_exclusive: R::EXCLUSIVE,
+            is_acyclic: R::ACYCLIC,
             despawns_sources: R::ON_TARGET_DESPAWN == OnTargetDespawn::DespawnSources,
             sources_of: World::sources::<R>,
             targets_of: World::targets::<R>,
@@ -98,7 +104,7 @@ impl World {
         if R::ACYCLIC && self.leads_to::<R>(target, source) {
             return Err(RelationError::Circle { source, target });
         }
-        self.know_relation::<R>();
+        self.register_relation::<R>();
         let old = self.targets::<R>(source).first().copied().filter(|_| R::EXCLUSIVE);
         if let Some(old) = old {
             self.leave_list::<Sources<R>>(old, source);
@@ -117,6 +123,19 @@ impl World {
     }
 
     /// Ends the relation of an entity to another; `false` where there was none.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// struct Likes;
+    /// impl ecs_core::Relation for Likes {}
+    ///
+    /// let mut world = World::new();
+    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
+    /// world.relate::<Likes>(ada, bob)?;
+    /// assert!(world.unrelate::<Likes>(ada, bob)?);
+    /// assert!(!world.unrelate::<Likes>(ada, bob)?, "they are no longer");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Where the source is not in the world.
@@ -181,14 +200,31 @@ impl World {
         false
     }
 
-    /// Has archetypes with the components of a relation see to it.
-    fn know_relation<R: Relation>(&mut self) {
+    /// Makes a relation known. It is known anyway once entities are related by it;
+    /// [`restore`](Self::restore) asks for it in a world where none are.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ChildOf;
+    /// let mut world = World::new();
+    /// let [family, child] = [world.spawn(()), world.spawn(())];
+    /// world.set_parent(child, family)?;
+    /// let saved = world.snapshot()?;
+    ///
+    /// let mut other = World::new();
+    /// other.register_relation::<ChildOf>();
+    /// other.restore(&saved)?;
+    /// assert_eq!(other.children(family), [child]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn register_relation<R: Relation>(&mut self) {
+        // Archetypes with its components are to see to it.
         let targets = self.register::<Targets<R>>();
         if self.relations.iter().any(|known| known.targets == targets) {
             return;
         }
         let sources = self.register::<Sources<R>>();
-        self.relations.push(RelationFns::of::<R>(targets));
+        self.relations.push(RelationFns::of::<R>(targets, sources));
         self.take_on(targets, Duties::RELATED);
         self.take_on(sources, Duties::RELATED);
     }

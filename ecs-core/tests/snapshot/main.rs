@@ -4,6 +4,7 @@ mod components;
 mod hostile;
 mod outer;
 mod panics;
+mod relations;
 mod restore;
 #[path = "../support/mod.rs"]
 mod support;

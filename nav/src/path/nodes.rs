@@ -1,45 +1,51 @@
-//! What a search knows about each cell, without clearing it between searches.
+//! What A* knows about each cell, without clearing it between searches.
 
 use crate::direction::Direction;
 
-/// Twelve bytes, aligned to four: a plain `u64` would pad them to sixteen.
+/// Eight bytes a cell.
 ///
 /// ```text
-///   cost, lower half | cost, upper half | generation (28 bits) . arrival (4 bits)
+///   cost, lower half | generation (27 bits) . is queued (1 bit) . arrival (4 bits)
 /// ```
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    cost: [u32; 2],
+    cost: u32,
     mark: u32,
 }
 
 /// Marks of no search yet.
-const UNSEEN: Node = Node { cost: [0; 2], mark: 0 };
+const UNSEEN: Node = Node { cost: 0, mark: 0 };
 /// The arrival of the cell where a search starts; the others are directions.
 const START: u32 = 8;
-const ARRIVAL_BITS: u32 = 4;
-const GENERATION_MAX: u32 = u32::MAX >> ARRIVAL_BITS;
+const ARRIVAL_MASK: u32 = 15;
+const QUEUED: u32 = 16;
+const STATE_BITS: u32 = 5;
+const GENERATION_MAX: u32 = u32::MAX >> STATE_BITS;
 
 /// The nodes of all cells, stamped with the generation of the search that wrote
 /// them: beginning a search forgets them all in O(1).
+///
+/// Costs are `WIDE` or not. Where they are not, they fit 32 bits, which is so on
+/// all but the longest and heaviest of ways; where they are, their upper halves
+/// lie in an array of their own, which does not exist before it is needed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeTable {
     nodes: Vec<Node>,
+    high: Vec<u32>,
     generation: u32,
 }
 
 impl NodeTable {
     /// Memory held, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.nodes.capacity() * size_of::<Node>()
+        self.nodes.capacity() * size_of::<Node>() + self.high.capacity() * size_of::<u32>()
     }
 
     /// Forgets everything and makes room for `cell_count` cells.
-    pub(crate) fn begin(&mut self, cell_count: usize) {
-        if self.nodes.len() < cell_count {
-            // Not `resize`, which would take up to twice the memory.
-            self.nodes.reserve_exact(cell_count - self.nodes.len());
-            self.nodes.resize(cell_count, UNSEEN);
+    pub(crate) fn begin<const WIDE: bool>(&mut self, cell_count: usize) {
+        grow(&mut self.nodes, cell_count, UNSEEN);
+        if WIDE {
+            grow(&mut self.high, cell_count, 0);
         }
         if self.generation == GENERATION_MAX {
             self.nodes.fill(UNSEEN);
@@ -49,42 +55,67 @@ impl NodeTable {
     }
 
     /// Writes the cell that the search starts from.
-    pub(crate) fn start(&mut self, index: usize) {
-        self.nodes[index] = Node { cost: [0; 2], mark: self.generation << ARRIVAL_BITS | START };
+    pub(crate) fn start<const WIDE: bool>(&mut self, index: usize) {
+        self.nodes[index] = Node { cost: 0, mark: self.generation << STATE_BITS | QUEUED | START };
+        if WIDE {
+            self.high[index] = 0;
+        }
+    }
+
+    /// Whether this search has reached a cell.
+    fn is_reached(&self, index: usize) -> bool {
+        self.nodes[index].mark >> STATE_BITS == self.generation
     }
 
     /// The cost of a cell that this search has reached.
     #[inline]
-    pub(crate) fn cost(&self, index: usize) -> u64 {
-        join(self.nodes[index].cost)
+    pub(crate) fn cost<const WIDE: bool>(&self, index: usize) -> u64 {
+        let high = if WIDE { self.high[index] } else { 0 };
+        u64::from(high) << 32 | u64::from(self.nodes[index].cost)
     }
 
     /// The direction in which this search entered a cell, `None` at the start.
     #[inline]
     pub(crate) fn arrival(&self, index: usize) -> Option<Direction> {
-        let arrival = self.nodes[index].mark & ((1 << ARRIVAL_BITS) - 1);
+        let arrival = self.nodes[index].mark & ARRIVAL_MASK;
         Direction::ALL.get(arrival as usize).copied()
     }
 
-    /// Enters a cell at a cost, if it was not entered at that cost or less
-    /// already. True if it was entered.
+    /// Takes a cell out of the queue. False if it is not in there any longer.
     #[inline]
-    pub(crate) fn improve(&mut self, index: usize, cost: u64, direction: Direction) -> bool {
-        let node = &mut self.nodes[index];
-        if node.mark >> ARRIVAL_BITS == self.generation && join(node.cost) <= cost {
+    pub(crate) fn take(&mut self, index: usize) -> bool {
+        let mark = &mut self.nodes[index].mark;
+        let is_queued = *mark & QUEUED != 0;
+        *mark &= !QUEUED;
+        is_queued
+    }
+
+    /// Enters a cell at a cost and queues it, if it was not entered at that cost
+    /// or less already. True if it was entered.
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves are taken apart")]
+    pub(crate) fn improve<const WIDE: bool>(
+        &mut self,
+        index: usize,
+        cost: u64,
+        direction: Direction,
+    ) -> bool {
+        if self.is_reached(index) && self.cost::<WIDE>(index) <= cost {
             return false;
         }
-        let mark = self.generation << ARRIVAL_BITS | direction as u32;
-        *node = Node { cost: halves(cost), mark };
+        let mark = self.generation << STATE_BITS | QUEUED | direction as u32;
+        self.nodes[index] = Node { cost: cost as u32, mark };
+        if WIDE {
+            self.high[index] = (cost >> 32) as u32;
+        }
         true
     }
 }
 
-fn join([low, high]: [u32; 2]) -> u64 {
-    u64::from(high) << 32 | u64::from(low)
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "the two halves are taken apart")]
-const fn halves(cost: u64) -> [u32; 2] {
-    [cost as u32, (cost >> 32) as u32]
+/// Lengthens a list, without the room for more that `resize` would take.
+fn grow<T: Clone>(list: &mut Vec<T>, length: usize, value: T) {
+    if list.len() < length {
+        list.reserve_exact(length - list.len());
+        list.resize(length, value);
+    }
 }

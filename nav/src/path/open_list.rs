@@ -1,93 +1,105 @@
-//! The open list of a search: which cell to expand next.
+//! The open list of A*: which cell to expand next.
 
 use crate::cell::Cell;
 
-/// Children per entry of the heap. Four keep a node's children within a cache
-/// line or two and halve the depth (A. `LaMarca` and R. Ladner, 1996).
-const ARITY: usize = 4;
+/// Units of estimate that share a bucket, as a power of two. An eighth of a
+/// straight step: narrow enough that few cells are expanded before their time,
+/// wide enough that few buckets are empty.
+const BUCKET_BITS: u32 = 12;
+/// The end of a chain.
+const NONE: u32 = u32::MAX;
 
-/// A cell with the cost estimates it was pushed with.
+/// A cell in a bucket.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    cell: u32,
+    /// The entry that came into the bucket before this one.
+    next: u32,
+}
+
+/// Buckets of cells by estimate, in a circle (R. Dial, "Algorithm 360:
+/// Shortest-Path Forest with Topological Ordering", 1969).
 ///
-/// Entries order by total estimate, then by nearness to the goal, then by cell:
-/// a total order, so what a search expands does not depend on how the heap is
-/// built.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct OpenEntry {
-    /// Units from the start through the cell to the goal, at least.
-    pub(crate) estimate: u64,
-    /// Units from the cell to the goal at weight one in the upper half, the cell
-    /// in the lower.
-    rest: u64,
-}
-
-impl OpenEntry {
-    pub(crate) fn new(estimate: u64, distance: u32, cell: Cell) -> Self {
-        Self { estimate, rest: u64::from(distance) << 32 | u64::from(cell.to_bits()) }
-    }
-
-    #[expect(clippy::cast_possible_truncation, reason = "the lower half is the cell")]
-    pub(crate) const fn cell(self) -> Cell {
-        Cell::from_bits(self.rest as u32)
-    }
-
-    pub(crate) const fn distance(self) -> u64 {
-        self.rest >> 32
-    }
-}
-
-/// A d-ary min-heap of entries.
+/// Estimates of A* never fall, and no step raises one by more than is known
+/// beforehand, so a circle of that size is enough. Inside of a bucket the last one
+/// in is the first one out: that follows the way to the goal, where many ways are
+/// as good, and depends on nothing but what was put in.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenList {
-    entries: Vec<OpenEntry>,
+    heads: Vec<u32>,
+    entries: Vec<Entry>,
+    /// Entries that have been taken out, chained.
+    free: u32,
+    /// The number of the bucket that is being emptied, not wrapped.
+    bucket: u64,
+    /// Entries in all buckets.
+    count: usize,
 }
 
 impl OpenList {
-    pub(crate) fn clear(&mut self) {
+    /// Empties the list for estimates from `estimate` on, each at most `rise`
+    /// above the one that it comes from.
+    pub(crate) fn begin(&mut self, estimate: u64, rise: u64) {
+        let bucket_count = ((rise >> BUCKET_BITS) + 2).next_power_of_two();
+        let bucket_count = usize::try_from(bucket_count).expect("weights are at most 255");
+        self.heads.clear();
+        self.heads.resize(bucket_count, NONE);
         self.entries.clear();
+        self.free = NONE;
+        self.bucket = estimate >> BUCKET_BITS;
+        self.count = 0;
     }
 
     /// Memory held, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<OpenEntry>()
+        self.entries.capacity() * size_of::<Entry>() + self.heads.capacity() * size_of::<u32>()
     }
 
     #[inline]
-    pub(crate) fn push(&mut self, entry: OpenEntry) {
-        let mut i = self.entries.len();
-        self.entries.push(entry);
-        while i > 0 {
-            let parent = (i - 1) / ARITY;
-            if self.entries[parent] <= entry {
-                break;
-            }
-            self.entries[i] = self.entries[parent];
-            i = parent;
+    pub(crate) fn push(&mut self, estimate: u64, cell: Cell) {
+        let place = self.place(estimate >> BUCKET_BITS);
+        let entry = Entry { cell: cell.to_bits(), next: self.heads[place] };
+        self.heads[place] = if let Some(free) = self.entries.get_mut(self.free as usize) {
+            let number = self.free;
+            self.free = free.next;
+            *free = entry;
+            number
+        } else {
+            self.entries.push(entry);
+            u32::try_from(self.entries.len() - 1).expect("grids have fewer than 2^32 cells")
+        };
+        self.count += 1;
+    }
+
+    /// Takes a cell of the lowest bucket out, unless all that are left have
+    /// estimates of at least `limit`.
+    #[inline]
+    pub(crate) fn pop(&mut self, limit: u64) -> Option<Cell> {
+        if self.count == 0 {
+            return None;
         }
-        self.entries[i] = entry;
-    }
-
-    /// Takes the least entry out.
-    #[inline]
-    pub(crate) fn pop(&mut self) -> Option<OpenEntry> {
-        let last = self.entries.pop()?;
-        let Some(&least) = self.entries.first() else { return Some(last) };
-        self.sift_down(last);
-        Some(least)
-    }
-
-    /// Puts an entry in from the root downwards, in place of the least one.
-    fn sift_down(&mut self, entry: OpenEntry) {
-        let mut i = 0;
         loop {
-            let first = ARITY * i + 1;
-            let end = (first + ARITY).min(self.entries.len());
-            let Some(child) = (first..end).min_by_key(|&child| self.entries[child]) else { break };
-            if entry <= self.entries[child] {
-                break;
+            if self.bucket << BUCKET_BITS >= limit {
+                return None;
             }
-            self.entries[i] = self.entries[child];
-            i = child;
+            let place = self.place(self.bucket);
+            let number = self.heads[place];
+            if number != NONE {
+                let entry = &mut self.entries[number as usize];
+                let cell = Cell::from_bits(entry.cell);
+                self.heads[place] = entry.next;
+                entry.next = self.free;
+                self.free = number;
+                self.count -= 1;
+                return Some(cell);
+            }
+            self.bucket += 1;
         }
-        self.entries[i] = entry;
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "it wraps around the circle")]
+    fn place(&self, bucket: u64) -> usize {
+        bucket as usize & (self.heads.len() - 1)
     }
 }

@@ -1,5 +1,6 @@
 //! What a search answers: a path, or the reason why there is none.
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use crate::cell::Cell;
@@ -182,12 +183,51 @@ impl Path {
         self.version = version;
     }
 
+    /// Replaces this path by one given by its corners, from goal to start: from
+    /// each to the next it goes straight on.
+    pub(crate) fn set_corners_reversed(
+        &mut self,
+        cost: Cost,
+        version: GridVersion,
+        mut corners: impl Iterator<Item = Cell>,
+    ) {
+        self.clear();
+        if let Some(goal) = corners.next() {
+            self.bounds.include(goal);
+            self.cells.push(goal);
+            let mut last = goal;
+            for corner in corners {
+                self.bounds.include(corner);
+                self.cells.extend(line(last, corner));
+                last = corner;
+            }
+        }
+        self.cells.reverse();
+        self.cost = cost;
+        self.version = version;
+    }
+
     /// Whether anything has happened that could make a step illegal.
     fn may_be_broken(&self, terrain: &Terrain) -> bool {
         let Some(mut changes) = terrain.grid().changes_since(self.version) else { return true };
         // The cells beside a diagonal step lie within the bounds as well.
         changes.any(|change| change.kind == ChangeKind::Filled && self.bounds.contain(change.cell))
     }
+}
+
+/// The cells behind `from` up to `to`, in one of the eight directions.
+fn line(from: Cell, to: Cell) -> impl Iterator<Item = Cell> {
+    let step = |from: u16, to: u16| match from.cmp(&to) {
+        Ordering::Less => 1,
+        Ordering::Equal => 0,
+        Ordering::Greater => u16::MAX,
+    };
+    let (dx, dy) = (step(from.x, to.x), step(from.y, to.y));
+    let count = from.x.abs_diff(to.x).max(from.y.abs_diff(to.y));
+    (1..count + 1).map(move |i| {
+        let (x, y) = (i.wrapping_mul(dx), i.wrapping_mul(dy));
+        Cell::new(from.x.wrapping_add(x), from.y.wrapping_add(y))
+    })
 }
 
 /// The smallest rectangle around some cells.

@@ -1,0 +1,186 @@
+//! `demos path`: solves the scenarios of a map, and checks every path.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use nav::{
+    Algorithm, MoveRule, Path, PathOutcome, PathQuery, PathScratch, Scenario, Terrain, path_cost,
+};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::files;
+use crate::progress::Progress;
+use crate::proofs::{Times, load_grid, rounded, write_json, write_lines};
+use crate::text::grouped;
+
+/// The arguments of `path`.
+#[derive(Debug, Clone, Args)]
+pub struct PathArguments {
+    /// The MovingAI map
+    #[arg(long, value_name = "FILE")]
+    pub map: PathBuf,
+    /// Its scenarios, of which each states the length of the best path
+    #[arg(long, value_name = "FILE")]
+    pub scen: PathBuf,
+    /// How to search
+    #[arg(long, value_name = "NAME", value_enum, default_value_t = Algo::Jps)]
+    pub algo: Algo,
+    /// Solve at most so many scenarios, spread evenly over the file
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub limit: Option<u32>,
+    /// Print one JSON object instead of the summary
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The algorithms to choose from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Algo {
+    /// A*, cell by cell
+    Astar,
+    /// Jump points
+    Jps,
+}
+
+impl Algo {
+    const fn algorithm(self) -> Algorithm {
+        match self {
+            Self::Astar => Algorithm::AStar,
+            // Maps of the benchmarks have one weight, so this means jump points.
+            Self::Jps => Algorithm::Auto,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Astar => "astar",
+            Self::Jps => "jps",
+        }
+    }
+}
+
+/// What came out; the keys of the JSON come in this order.
+#[derive(Debug, Default, Serialize)]
+struct Results {
+    map: String,
+    algo: &'static str,
+    scenarios: usize,
+    optimal: usize,
+    suboptimal: usize,
+    illegal: usize,
+    unsolved: usize,
+    mean_us: f64,
+    p99_us: f64,
+    expansions: u64,
+}
+
+/// How one scenario ended.
+enum Verdict {
+    Optimal,
+    Suboptimal,
+    Illegal,
+    Unsolved,
+}
+
+/// Solves the scenarios that `arguments` name.
+///
+/// # Errors
+/// As [`crate::proofs::run`].
+pub fn run(arguments: &PathArguments, out: &mut dyn Write) -> Result<(), Failure> {
+    let terrain = Terrain::new(load_grid(&arguments.map)?, MoveRule::BothFree);
+    let scenarios = load_scenarios(arguments, &terrain)?;
+    let results = solve(arguments, &terrain, &scenarios);
+    if arguments.json {
+        write_json(out, &results)?;
+    } else {
+        results.write_text(out).map_err(Failure::Stdout)?;
+    }
+    results.check()
+}
+
+fn load_scenarios(arguments: &PathArguments, terrain: &Terrain) -> Result<Vec<Scenario>, Failure> {
+    let file = arguments.scen.display().to_string();
+    let all = Scenario::parse(&file, &files::read(&arguments.scen)?)
+        .and_then(|all| {
+            all.iter().try_for_each(|scenario| scenario.check_size(&file, terrain.grid()))?;
+            Ok(all)
+        })
+        .map_err(|error| Failure::Usage(error.to_string()))?;
+    let count = arguments.limit.map_or(all.len(), |limit| all.len().min(limit as usize));
+    Ok((0..count).map(|i| all[i * all.len() / count].clone()).collect())
+}
+
+fn solve(arguments: &PathArguments, terrain: &Terrain, scenarios: &[Scenario]) -> Results {
+    let mut results = Results {
+        map: arguments.map.display().to_string(),
+        algo: arguments.algo.name(),
+        scenarios: scenarios.len(),
+        ..Results::default()
+    };
+    let (mut scratch, mut path) = (PathScratch::new(), Path::new());
+    let mut times = Times::default();
+    let progress = Progress::new("path", scenarios.len() as u64);
+    for (done, scenario) in (1..).zip(scenarios) {
+        let query = PathQuery::new(scenario.start, scenario.goal).by(arguments.algo.algorithm());
+        let start = Instant::now();
+        let outcome = scratch.solve(terrain, &query, &mut path);
+        times.push(start.elapsed());
+        results.expansions += scratch.expansion_count();
+        match judge(terrain, scenario, outcome, &path) {
+            Verdict::Optimal => results.optimal += 1,
+            Verdict::Suboptimal => results.suboptimal += 1,
+            Verdict::Illegal => results.illegal += 1,
+            Verdict::Unsolved => results.unsolved += 1,
+        }
+        progress.at(done);
+    }
+    progress.finish();
+    results.mean_us = rounded(times.mean_ns() / 1e3);
+    results.p99_us = rounded(times.p99_ns() / 1e3);
+    results
+}
+
+/// Judges an answer by its path alone: what it claims to cost is not asked.
+fn judge(terrain: &Terrain, scenario: &Scenario, outcome: PathOutcome, path: &Path) -> Verdict {
+    if outcome.cost().is_none() {
+        return Verdict::Unsolved;
+    }
+    let ends = (path.cells().first(), path.cells().last());
+    if ends != (Some(&scenario.start), Some(&scenario.goal)) {
+        return Verdict::Illegal;
+    }
+    match path_cost(terrain.grid(), terrain.rule(), path.cells()) {
+        Err(_) => Verdict::Illegal,
+        Ok(cost) if scenario.is_optimal(cost.length()) => Verdict::Optimal,
+        Ok(_) => Verdict::Suboptimal,
+    }
+}
+
+impl Results {
+    fn write_text(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let headline =
+            format!("path: {} scenarios of {} by {}", self.scenarios, self.map, self.algo);
+        let lines = [
+            ("optimal", grouped(self.optimal as u64)),
+            ("suboptimal", grouped(self.suboptimal as u64)),
+            ("illegal", grouped(self.illegal as u64)),
+            ("unsolved", grouped(self.unsolved as u64)),
+            ("time", format!("{:.2} us a path, 99 in 100 below {:.2}", self.mean_us, self.p99_us)),
+            ("expansions", grouped(self.expansions)),
+        ];
+        write_lines(out, &headline, &lines)
+    }
+
+    fn check(&self) -> Result<(), Failure> {
+        if self.optimal == self.scenarios {
+            return Ok(());
+        }
+        let Self { scenarios, suboptimal, illegal, unsolved, .. } = self;
+        Err(Failure::Check(format!(
+            "of {scenarios} scenarios {suboptimal} suboptimal, {illegal} illegal, {unsolved} unsolved"
+        )))
+    }
+}

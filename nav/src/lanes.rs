@@ -1,0 +1,292 @@
+//! Lanes: the rows, or the columns, of a grid as words of 64 cells, with what a
+//! scan along them has to stop at.
+//!
+//! Jump points (D. Harabor and A. Grastien, "Online Graph Pruning for Pathfinding
+//! on Grid Maps", 2011) are found by scanning along rows and columns, 64 cells at
+//! a time ("Improving Jump Point Search", 2014). Where a scan stops is a function
+//! of the 3 x 3 cells around, so it is kept as a bit per cell and direction and
+//! not worked out again by each scan. An edit rewrites the words around its cell
+//! and no others: nothing that has to be prepared, nothing that gets stale.
+
+use crate::cell::Cell;
+use crate::direction::MoveRule;
+use crate::grid::Grid;
+
+/// 64 cells of one lane. Bit `i` is the cell at the `i`-th place of the word.
+///
+/// ```text
+///   where no corner is cut          where corners are cut
+///      scan  > > p >                   scan  > > p >
+///      side    @ o                     side      @ o
+/// ```
+///
+/// A scan that moves as shown stops at `p`, on whichever side that is: the cell
+/// marked `o` cannot be reached as well without `p`. It also stops at solid cells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(align(32))]
+struct LaneWord {
+    /// The cells that are open.
+    open: u64,
+    /// The cells at which a scan towards higher places stops.
+    forward: u64,
+    /// The cells at which a scan towards lower places stops.
+    backward: u64,
+    /// The cells that are open together with the next one in their lane, and
+    /// with both in the next lane: a diagonal step between the corners of such
+    /// a square cuts no corner.
+    square: u64,
+}
+
+/// All rows or all columns of a grid, in a frame of solid cells.
+///
+/// Lanes and places in them are counted with the frame: the cell (x, y) is at
+/// place x + 1 of row y + 1, and at place y + 1 of column x + 1.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Lanes {
+    words: Vec<LaneWord>,
+    words_per_lane: usize,
+    lane_count: usize,
+    rule: MoveRule,
+}
+
+/// Where a scan stopped.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stop {
+    /// The place in the lane.
+    pub(crate) place: u32,
+    /// Whether the cell there is open, which makes it a jump point.
+    pub(crate) is_open: bool,
+}
+
+/// The rows and the columns of a grid.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LanePair {
+    pub(crate) rows: Lanes,
+    pub(crate) columns: Lanes,
+}
+
+impl LanePair {
+    pub(crate) fn new(grid: &Grid, rule: MoveRule) -> Self {
+        let mut rows = Lanes::solid(grid.width(), grid.height(), rule);
+        let mut columns = Lanes::solid(grid.height(), grid.width(), rule);
+        for cell in grid.cells().filter(|&cell| grid.is_open(cell)) {
+            rows.set(u32::from(cell.y) + 1, u32::from(cell.x) + 1, true);
+            columns.set(u32::from(cell.x) + 1, u32::from(cell.y) + 1, true);
+        }
+        rows.rewrite_all();
+        columns.rewrite_all();
+        Self { rows, columns }
+    }
+
+    /// Follows the grid after a cell inside it was dug or filled.
+    pub(crate) fn edit(&mut self, cell: Cell, is_open: bool) {
+        let (x, y) = (u32::from(cell.x) + 1, u32::from(cell.y) + 1);
+        self.rows.edit(y, x, is_open);
+        self.columns.edit(x, y, is_open);
+    }
+}
+
+impl Lanes {
+    fn solid(length: u16, count: u16, rule: MoveRule) -> Self {
+        let words_per_lane = (usize::from(length) + 2).div_ceil(64);
+        let lane_count = usize::from(count) + 2;
+        let words = vec![LaneWord::default(); words_per_lane * lane_count];
+        Self { words, words_per_lane, lane_count, rule }
+    }
+
+    fn set(&mut self, lane: u32, place: u32, is_open: bool) {
+        let word = lane as usize * self.words_per_lane + (place >> 6) as usize;
+        let mask = 1 << (place & 63);
+        let open = &mut self.words[word].open;
+        *open = if is_open { *open | mask } else { *open & !mask };
+    }
+
+    fn edit(&mut self, lane: u32, place: u32, is_open: bool) {
+        self.set(lane, place, is_open);
+        // The cell is inside of the frame, so its neighbours exist.
+        let (first, last) = ((place - 1) >> 6, (place + 1) >> 6);
+        for lane in lane - 1..=lane + 1 {
+            for word in first..=last {
+                self.rewrite(lane as usize, word as usize);
+            }
+        }
+    }
+
+    fn rewrite_all(&mut self) {
+        for lane in 0..self.lane_count {
+            for word in 0..self.words_per_lane {
+                self.rewrite(lane, word);
+            }
+        }
+    }
+
+    /// Works out one word from the open cells around it.
+    fn rewrite(&mut self, lane: usize, word: usize) {
+        let here = self.strip(Some(lane), word);
+        let before = self.strip(lane.checked_sub(1), word);
+        let after = self.strip(lane.checked_add(1).filter(|&lane| lane < self.lane_count), word);
+        let (forward, backward) = match self.rule {
+            MoveRule::Orthogonal | MoveRule::BothFree => {
+                (before.begins() | after.begins(), before.ends() | after.ends())
+            }
+            // What lies behind the corner must be reached by a diagonal, for
+            // which the cell ahead has to be open where one has to be.
+            MoveRule::OneFree => (
+                (before.ends_ahead() | after.ends_ahead()) & here.higher,
+                (before.begins_ahead() | after.begins_ahead()) & here.lower,
+            ),
+            MoveRule::Always => (
+                before.ends_ahead() | after.ends_ahead(),
+                before.begins_ahead() | after.begins_ahead(),
+            ),
+        };
+        let words = &mut self.words[lane * self.words_per_lane + word];
+        words.forward = !here.open | forward;
+        words.backward = !here.open | backward;
+        words.square = here.open & here.higher & after.open & after.higher;
+    }
+
+    /// The open cells of a word, and of the same word one place further on each
+    /// side. Solid outside of the frame.
+    fn strip(&self, lane: Option<usize>, word: usize) -> Strip {
+        let Some(lane) = lane else { return Strip::default() };
+        let at = |word: Option<usize>| {
+            let word = word.filter(|&word| word < self.words_per_lane);
+            word.map_or(0, |word| self.words[lane * self.words_per_lane + word].open)
+        };
+        let open = at(Some(word));
+        let lower = open << 1 | at(word.checked_sub(1)) >> 63;
+        let higher = open >> 1 | at(Some(word + 1)) << 63;
+        Strip { open, lower, higher }
+    }
+
+    /// The word that has a place in a lane.
+    #[inline]
+    const fn word(&self, lane: u32, place: u32) -> usize {
+        lane as usize * self.words_per_lane + (place >> 6) as usize
+    }
+
+    /// Whether a cell is open.
+    #[inline]
+    pub(crate) fn is_open(&self, lane: u32, place: u32) -> bool {
+        self.words[self.word(lane, place)].open >> (place & 63) & 1 != 0
+    }
+
+    /// Whether the square of four cells that begins here is open.
+    #[inline]
+    pub(crate) fn is_square_open(&self, lane: u32, place: u32) -> bool {
+        self.words[self.word(lane, place)].square >> (place & 63) & 1 != 0
+    }
+
+    /// The open cells of the ring around a cell, as a set of directions: that of
+    /// [`Grid::ring`], where these lanes are rows.
+    #[inline]
+    pub(crate) fn ring(&self, lane: u32, place: u32) -> u8 {
+        let north = self.three_open(lane - 1, place);
+        let middle = self.three_open(lane, place);
+        let south = self.three_open(lane + 1, place);
+        north | (middle & 1) << 3 | (middle >> 2) << 4 | south << 5
+    }
+
+    /// The open cells at a place and on both sides of it, lowest first.
+    #[inline]
+    fn three_open(&self, lane: u32, place: u32) -> u8 {
+        let from = place - 1;
+        let number = self.word(lane, from);
+        let shift = from & 63;
+        let low = self.words[number].open >> shift;
+        let bits =
+            if shift <= 61 { low } else { low | self.words[number + 1].open << (64 - shift) };
+        (bits & 0b111).to_le_bytes()[0]
+    }
+
+    /// Whether all cells from one place to another, both included, are open.
+    #[inline]
+    pub(crate) fn is_run_open(&self, lane: u32, from: u32, to: u32) -> bool {
+        let (low, high) = (from.min(to), from.max(to));
+        let (first, last) = (self.word(lane, low), self.word(lane, high));
+        let mut mask = u64::MAX << (low & 63);
+        for word in &self.words[first..last] {
+            if !word.open & mask != 0 {
+                return false;
+            }
+            mask = u64::MAX;
+        }
+        !self.words[last].open & mask & u64::MAX >> (63 - (high & 63)) == 0
+    }
+
+    /// The first stop behind `place`, towards higher or towards lower places.
+    ///
+    /// There always is one, for the frame is solid. The scan has to begin inside
+    /// of it.
+    #[inline]
+    pub(crate) fn scan<const FORWARD: bool>(&self, lane: u32, place: u32) -> Stop {
+        if FORWARD {
+            self.scan_forward(lane, place + 1)
+        } else {
+            self.scan_backward(lane, place - 1)
+        }
+    }
+
+    #[inline]
+    fn scan_forward(&self, lane: u32, from: u32) -> Stop {
+        let mut number = self.word(lane, from);
+        let mut word = &self.words[number];
+        let mut bits = word.forward & u64::MAX << (from & 63);
+        let mut base = from & !63;
+        while bits == 0 {
+            number += 1;
+            word = &self.words[number];
+            bits = word.forward;
+            base += 64;
+        }
+        let place = bits.trailing_zeros();
+        Stop { place: base + place, is_open: word.open >> place & 1 != 0 }
+    }
+
+    #[inline]
+    fn scan_backward(&self, lane: u32, from: u32) -> Stop {
+        let mut number = self.word(lane, from);
+        let mut word = &self.words[number];
+        let mut bits = word.backward & u64::MAX >> (63 - (from & 63));
+        let mut base = from & !63;
+        while bits == 0 {
+            number -= 1;
+            word = &self.words[number];
+            bits = word.backward;
+            base -= 64;
+        }
+        let place = 63 - bits.leading_zeros();
+        Stop { place: base + place, is_open: word.open >> place & 1 != 0 }
+    }
+}
+
+/// 64 cells, and the same moved by a place to either side.
+#[derive(Clone, Copy, Default)]
+struct Strip {
+    open: u64,
+    lower: u64,
+    higher: u64,
+}
+
+impl Strip {
+    /// The open cells next above a solid one.
+    const fn begins(self) -> u64 {
+        self.open & !self.lower
+    }
+
+    /// The open cells next below a solid one.
+    const fn ends(self) -> u64 {
+        self.open & !self.higher
+    }
+
+    /// The solid cells next below an open one.
+    const fn ends_ahead(self) -> u64 {
+        !self.open & self.higher
+    }
+
+    /// The solid cells next above an open one.
+    const fn begins_ahead(self) -> u64 {
+        !self.open & self.lower
+    }
+}

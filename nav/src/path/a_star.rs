@@ -1,0 +1,177 @@
+//! Paths of least cost over weighted cells, by A*.
+//!
+//! P. Hart, N. Nilsson and B. Raphael, "A Formal Basis for the Heuristic
+//! Determination of Minimum Cost Paths", 1968. The estimate is the octile (or
+//! Manhattan) distance between cell centres times the least weight of the map,
+//! which is consistent. The open list has buckets, so a cell can be expanded a
+//! little before its time, and is then expanded again; the search goes on until
+//! nothing is left that could be better.
+
+use crate::cell::Cell;
+use crate::cost::{Cost, DIAGONAL, STRAIGHT, distance_units};
+use crate::direction::{Direction, MoveRule, members};
+use crate::grid::Grid;
+use crate::path::nodes::NodeTable;
+use crate::path::open_list::OpenList;
+
+/// The memory of A*.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct AStar {
+    nodes: NodeTable,
+    open: OpenList,
+    pub(crate) expansion_count: u64,
+    /// Whether some cell was left out because its cost takes more than 32 bits.
+    is_too_long: bool,
+}
+
+impl AStar {
+    /// Memory held, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.nodes.bytes() + self.open.bytes()
+    }
+
+    /// Finds the cost of the best path. `None` if the budget is spent first; that
+    /// a path exists is known beforehand.
+    pub(crate) fn run(
+        &mut self,
+        query: &Query<'_>,
+        start: Cell,
+        expansion_count_max: u64,
+    ) -> Option<Cost> {
+        self.expansion_count = 0;
+        self.is_too_long = false;
+        let found = if query.is_uniform {
+            self.search::<false, false>(query, start, expansion_count_max)
+        } else {
+            self.search::<true, false>(query, start, expansion_count_max)
+        };
+        if found.is_some() || !self.is_too_long || self.expansion_count == expansion_count_max {
+            return found;
+        }
+        // The way is so long, or so heavy, that costs need more than 32 bits.
+        self.search::<true, true>(query, start, expansion_count_max)
+    }
+
+    /// Runs until no cell is left that could lead to a better path.
+    fn search<const WEIGHTED: bool, const WIDE: bool>(
+        &mut self,
+        query: &Query<'_>,
+        start: Cell,
+        expansion_count_max: u64,
+    ) -> Option<Cost> {
+        self.begin::<WIDE>(query, start);
+        let goal = query.grid.index_inside(query.goal);
+        let mut best = if start == query.goal { 0 } else { u64::MAX };
+        while let Some(cell) = self.open.pop(best) {
+            let index = query.grid.index_inside(cell);
+            // A cell is pushed again when a cheaper way to it turns up, and the
+            // older entry is then passed over here.
+            if !self.nodes.take(index) {
+                continue;
+            }
+            if cell == query.goal {
+                best = self.nodes.cost::<WIDE>(goal);
+                continue;
+            }
+            if self.expansion_count == expansion_count_max {
+                return None;
+            }
+            self.expansion_count += 1;
+            self.expand::<WEIGHTED, WIDE>(query, cell, index);
+        }
+        let is_found = best < u64::MAX;
+        assert!(is_found || self.is_too_long, "start and goal are of one region, but no path");
+        is_found.then_some(Cost::from_units(best))
+    }
+
+    fn begin<const WIDE: bool>(&mut self, query: &Query<'_>, start: Cell) {
+        self.nodes.begin::<WIDE>(query.grid.cell_count());
+        self.nodes.start::<WIDE>(query.grid.index_inside(start));
+        let estimate = query.rest(start);
+        // A step away from the goal adds its cost and a step more to go.
+        let rise = u64::from(DIAGONAL) * (query.weight_max + query.weight_min);
+        self.open.begin(estimate, rise);
+        self.open.push(estimate, start);
+    }
+
+    #[inline]
+    fn expand<const WEIGHTED: bool, const WIDE: bool>(
+        &mut self,
+        query: &Query<'_>,
+        cell: Cell,
+        index: usize,
+    ) {
+        let cost = self.nodes.cost::<WIDE>(index);
+        let mut moves = query.moves[usize::from(query.grid.ring(cell))];
+        if let Some(arrival) = self.nodes.arrival(index) {
+            moves &= !arrival.opposite().bit();
+        }
+        let weight =
+            if WEIGHTED { query.grid.weight_inside(cell).factor() } else { query.weight_min };
+        for direction in members(moves) {
+            let next = direction.step_inside(cell);
+            let next_index = query.grid.index_inside(next);
+            let weight =
+                if WEIGHTED { weight.max(query.grid.weight_inside(next).factor()) } else { weight };
+            let next_cost = cost + LENGTHS[direction as usize] * weight;
+            if !WIDE && next_cost > u64::from(u32::MAX) {
+                self.is_too_long = true;
+            } else if self.nodes.improve::<WIDE>(next_index, next_cost, direction) {
+                self.open.push(next_cost + query.rest(next), next);
+            }
+        }
+    }
+
+    /// The cells from the goal back to the start.
+    pub(crate) fn trace_back<'a>(
+        &'a self,
+        grid: &'a Grid,
+        goal: Cell,
+    ) -> impl Iterator<Item = Cell> + 'a {
+        std::iter::successors(Some(goal), |&cell| {
+            let arrival = self.nodes.arrival(grid.index_inside(cell))?;
+            Some(arrival.opposite().step_inside(cell))
+        })
+    }
+}
+
+/// Units of a step in each direction between cells of weight one.
+const LENGTHS: [u64; 8] = {
+    let mut lengths = [STRAIGHT as u64; 8];
+    let mut i = 0;
+    while i < lengths.len() {
+        if Direction::ALL[i].is_diagonal() {
+            lengths[i] = DIAGONAL as u64;
+        }
+        i += 1;
+    }
+    lengths
+};
+
+/// What stays the same during a search.
+pub(crate) struct Query<'a> {
+    grid: &'a Grid,
+    rule: MoveRule,
+    moves: &'static [u8; 256],
+    goal: Cell,
+    /// The least weight of the map, by which estimates are scaled.
+    pub(crate) weight_min: u64,
+    weight_max: u64,
+    /// Whether all open cells have that weight.
+    pub(crate) is_uniform: bool,
+}
+
+impl<'a> Query<'a> {
+    pub(crate) fn new(grid: &'a Grid, rule: MoveRule, goal: Cell) -> Self {
+        let (min, max) = grid.weight_range().unwrap_or_default();
+        let (weight_min, weight_max) = (min.factor(), max.factor());
+        let (moves, is_uniform) = (rule.table(), min == max);
+        Self { grid, rule, moves, goal, weight_min, weight_max, is_uniform }
+    }
+
+    /// The units from a cell to the goal, at least.
+    #[inline]
+    fn rest(&self, cell: Cell) -> u64 {
+        u64::from(distance_units(self.rule, cell, self.goal)) * self.weight_min
+    }
+}

@@ -1,0 +1,241 @@
+//! The frontier of a jump point search: the jump points that it has reached, and
+//! which of them to expand next.
+
+use crate::direction::Direction;
+
+/// Children per entry of the heap. Four keep a node's children within a cache
+/// line or two and halve the depth (A. `LaMarca` and R. Ladner, 1996).
+const ARITY: usize = 4;
+/// Slots that a search begins with: few searches need more, and these stay in
+/// the nearest cache.
+const SLOT_BITS_MIN: u32 = 10;
+
+/// A cell by column and row, both counted with the frame of solid cells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Place {
+    pub(crate) x: u32,
+    pub(crate) y: u32,
+}
+
+impl Place {
+    const fn to_bits(self) -> u32 {
+        self.y << 16 | self.x
+    }
+
+    const fn from_bits(bits: u32) -> Self {
+        Self { x: bits & 0xFFFF, y: bits >> 16 }
+    }
+}
+
+/// A cell that the search has reached, and how. Sixteen bytes.
+///
+/// ```text
+///   place | cost | parent | slot (27 bits) . is closed (1 bit) . arrival (4 bits)
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct JumpNode {
+    place: u32,
+    /// Units from the start.
+    pub(crate) cost: u32,
+    /// The number of the node that it was reached from; its own at the start.
+    pub(crate) parent: u32,
+    tag: u32,
+}
+
+const ARRIVAL_MASK: u32 = 15;
+const CLOSED: u32 = 16;
+const SLOT_SHIFT: u32 = 5;
+/// The arrival of the start; the others are directions.
+const START: u32 = 8;
+
+impl JumpNode {
+    pub(crate) fn new(place: Place, cost: u32, parent: u32, arrival: Option<Direction>) -> Self {
+        let tag = arrival.map_or(START, |direction| direction as u32);
+        Self { place: place.to_bits(), cost, parent, tag }
+    }
+
+    pub(crate) const fn place(&self) -> Place {
+        Place::from_bits(self.place)
+    }
+
+    /// The direction of the last step; `None` at the start.
+    pub(crate) fn arrival(&self) -> Option<Direction> {
+        Direction::ALL.get((self.tag & ARRIVAL_MASK) as usize).copied()
+    }
+
+    const fn slot(&self) -> u32 {
+        self.tag >> SLOT_SHIFT
+    }
+
+    const fn is_closed(&self) -> bool {
+        self.tag & CLOSED != 0
+    }
+}
+
+/// The nodes of one search, by cell and in their order.
+///
+/// Nodes lie in the order in which they were reached. A table of slots leads from
+/// cells to them, by hashing with linear probing. Slots are never cleared: one is
+/// taken if the node that it leads to exists and says that this is its slot (P.
+/// Briggs and L. Torczon, "An Efficient Representation for Sparse Sets", 1993).
+/// So a search begins by emptying two lists, and what it needs lies together
+/// however large the map is.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Frontier {
+    slots: Vec<u32>,
+    slot_bits: u32,
+    nodes: Vec<JumpNode>,
+    /// A min-heap of estimates in the upper half, and in the lower half numbers
+    /// of nodes, inverted: of equals, the one that was reached last comes first.
+    heap: Vec<u64>,
+}
+
+impl Frontier {
+    /// Forgets everything.
+    pub(crate) fn begin(&mut self) {
+        self.nodes.clear();
+        self.heap.clear();
+        self.set_slot_bits(SLOT_BITS_MIN);
+    }
+
+    /// Memory held, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<u32>()
+            + self.nodes.capacity() * size_of::<JumpNode>()
+            + self.heap.capacity() * size_of::<u64>()
+    }
+
+    #[inline]
+    pub(crate) fn node(&self, number: u32) -> &JumpNode {
+        &self.nodes[number as usize]
+    }
+
+    /// Enters a cell, unless it was entered at that cost or less already. `rest`
+    /// is the estimate of what comes behind.
+    #[inline]
+    pub(crate) fn reach(&mut self, node: JumpNode, rest: u32) {
+        let mask = self.slots.len() - 1;
+        let mut slot = self.home(node.place);
+        let number = loop {
+            let number = self.slots[slot & mask];
+            let Some(known) = self.nodes.get_mut(number as usize) else { break None };
+            if known.slot() as usize != slot & mask {
+                break None;
+            }
+            if known.place == node.place {
+                if known.is_closed() || known.cost <= node.cost {
+                    return;
+                }
+                *known = JumpNode { tag: node.tag | known.slot() << SLOT_SHIFT, ..node };
+                break Some(number);
+            }
+            slot += 1;
+        };
+        let number = number.unwrap_or_else(|| self.add(node, slot & mask));
+        self.push(u64::from(node.cost + rest) << 32 | u64::from(!number));
+    }
+
+    /// Adds the goal as a last node and returns its number. Nothing may be reached
+    /// after it.
+    pub(crate) fn finish(&mut self, place: Place, cost: u32, parent: u32) -> u32 {
+        self.nodes.push(JumpNode::new(place, cost, parent, None));
+        count_u32(self.nodes.len() - 1)
+    }
+
+    /// Closes the node with the least estimate and returns its number.
+    #[inline]
+    pub(crate) fn close_next(&mut self) -> Option<u32> {
+        loop {
+            #[expect(clippy::cast_possible_truncation, reason = "the lower half is the number")]
+            let number = !(self.pop()? as u32);
+            let node = &mut self.nodes[number as usize];
+            // A node is pushed again when a cheaper way to it turns up, and the
+            // older entries come later.
+            if !node.is_closed() {
+                node.tag |= CLOSED;
+                return Some(number);
+            }
+        }
+    }
+
+    /// Adds a node, which a slot that is free leads to from now on.
+    fn add(&mut self, node: JumpNode, slot: usize) -> u32 {
+        let number = count_u32(self.nodes.len());
+        self.slots[slot] = number;
+        self.nodes.push(JumpNode { tag: node.tag | count_u32(slot) << SLOT_SHIFT, ..node });
+        if self.nodes.len() * 2 > self.slots.len() {
+            self.set_slot_bits(self.slot_bits + 2);
+            self.place_all();
+        }
+        number
+    }
+
+    /// Takes so many slots into use. The list never gets shorter, but only its
+    /// first part is looked at.
+    fn set_slot_bits(&mut self, bits: u32) {
+        self.slot_bits = bits;
+        self.slots.resize(1 << bits, 0);
+    }
+
+    /// Gives all nodes new slots.
+    fn place_all(&mut self) {
+        let mask = self.slots.len() - 1;
+        for number in 0..self.nodes.len() {
+            let mut slot = self.home(self.nodes[number].place) & mask;
+            // Taken by a node before this one; those behind are placed later.
+            while self.nodes[..number]
+                .get(self.slots[slot] as usize)
+                .is_some_and(|other| other.slot() as usize == slot)
+            {
+                slot = (slot + 1) & mask;
+            }
+            self.slots[slot] = count_u32(number);
+            let node = &mut self.nodes[number];
+            node.tag = node.tag & ((1 << SLOT_SHIFT) - 1) | count_u32(slot) << SLOT_SHIFT;
+        }
+    }
+
+    /// The first slot to look at, by Fibonacci hashing.
+    #[inline]
+    const fn home(&self, place: u32) -> usize {
+        (place.wrapping_mul(0x9E37_79B9) >> (32 - self.slot_bits)) as usize
+    }
+
+    #[inline]
+    fn push(&mut self, entry: u64) {
+        let mut i = self.heap.len();
+        self.heap.push(entry);
+        while i > 0 {
+            let parent = (i - 1) / ARITY;
+            if self.heap[parent] <= entry {
+                break;
+            }
+            self.heap[i] = self.heap[parent];
+            i = parent;
+        }
+        self.heap[i] = entry;
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<u64> {
+        let last = self.heap.pop()?;
+        let Some(&least) = self.heap.first() else { return Some(last) };
+        let mut i = 0;
+        loop {
+            let first = ARITY * i + 1;
+            let end = (first + ARITY).min(self.heap.len());
+            let Some(child) = (first..end).min_by_key(|&child| self.heap[child]) else { break };
+            if last <= self.heap[child] {
+                break;
+            }
+            self.heap[i] = self.heap[child];
+            i = child;
+        }
+        self.heap[i] = last;
+        Some(least)
+    }
+}
+
+fn count_u32(count: usize) -> u32 {
+    u32::try_from(count).expect("grids have fewer than 2^32 cells")
+}

@@ -1,0 +1,391 @@
+//! Paths of least cost over cells of one weight, by jump points.
+//!
+//! Jump point search (D. Harabor and A. Grastien, 2011) with block scanning and
+//! pruning of intermediate jump points (the same, 2014): a diagonal looks to both
+//! sides at each step and hands on the jump points it finds there, but becomes no
+//! node itself. Nothing is prepared but the stops that [`LanePair`] keeps, so that
+//! an edit costs a few words.
+//!
+//! All four rules have jump points. Where steps are orthogonal only, rows take
+//! the part of diagonals: paths go along their row first.
+
+use crate::cell::Cell;
+use crate::cost::{DIAGONAL, STRAIGHT};
+use crate::direction::{Direction, MoveRule, members};
+use crate::lanes::LanePair;
+use crate::path::frontier::{Frontier, JumpNode, Place};
+use crate::path::prune;
+
+/// What a search came to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum JumpOutcome {
+    /// The goal has this node.
+    Found(u32),
+    /// The budget is spent.
+    OutOfBudget,
+    /// Costs do not fit the 32 bits that they have here.
+    TooLong,
+}
+
+/// A search that runs.
+pub(crate) struct JumpSearch<'a> {
+    pub(crate) lanes: &'a LanePair,
+    pub(crate) frontier: &'a mut Frontier,
+    pub(crate) expansion_count: u64,
+    goal: Place,
+    /// The estimate of the start.
+    first_estimate: u32,
+    /// Whether some cell was left out because its estimate takes more than 32 bits.
+    is_too_long: bool,
+}
+
+const ORTHOGONAL: u8 = MoveRule::Orthogonal as u8;
+const BOTH_FREE: u8 = MoveRule::BothFree as u8;
+const ONE_FREE: u8 = MoveRule::OneFree as u8;
+const ALWAYS: u8 = MoveRule::Always as u8;
+
+impl<'a> JumpSearch<'a> {
+    /// A search along lanes of the same rule.
+    pub(crate) fn new(lanes: &'a LanePair, frontier: &'a mut Frontier, goal: Cell) -> Self {
+        let goal = place(goal);
+        Self { lanes, frontier, expansion_count: 0, goal, first_estimate: 0, is_too_long: false }
+    }
+
+    /// Runs until the goal is reached, which must be possible.
+    pub(crate) fn run(
+        &mut self,
+        rule: MoveRule,
+        start: Cell,
+        expansion_count_max: u64,
+    ) -> JumpOutcome {
+        match rule {
+            MoveRule::Orthogonal => self.search::<ORTHOGONAL>(rule, start, expansion_count_max),
+            MoveRule::BothFree => self.search::<BOTH_FREE>(rule, start, expansion_count_max),
+            MoveRule::OneFree => self.search::<ONE_FREE>(rule, start, expansion_count_max),
+            MoveRule::Always => self.search::<ALWAYS>(rule, start, expansion_count_max),
+        }
+    }
+
+    fn search<const RULE: u8>(
+        &mut self,
+        rule: MoveRule,
+        start: Cell,
+        expansion_count_max: u64,
+    ) -> JumpOutcome {
+        self.frontier.begin();
+        self.first_estimate = self.rest::<RULE>(place(start));
+        self.reach::<RULE>(place(start), 0, 0, None);
+        if RULE == BOTH_FREE && expansion_count_max > 0 && self.sees_goal(place(start)) {
+            // Most of the short ways of a game end here.
+            self.expansion_count = 1;
+            return JumpOutcome::Found(self.frontier.finish(self.goal, self.first_estimate, 0));
+        }
+        let table = prune::table(rule);
+        while let Some(number) = self.frontier.close_next() {
+            let node = *self.frontier.node(number);
+            let place = node.place();
+            if place == self.goal {
+                return JumpOutcome::Found(number);
+            }
+            if self.expansion_count == expansion_count_max {
+                return JumpOutcome::OutOfBudget;
+            }
+            self.expansion_count += 1;
+            let ring = usize::from(self.lanes.rows.ring(place.y, place.x));
+            let steps = match node.arrival() {
+                Some(arrival) => table[arrival as usize][ring],
+                None => rule.table()[ring],
+            };
+            for direction in members(steps) {
+                self.look::<RULE>(number, &node, direction);
+            }
+        }
+        assert!(self.is_too_long, "start and goal are of one region, but no path joins them");
+        JumpOutcome::TooLong
+    }
+
+    /// Hands on what can be reached by setting off in a direction.
+    fn look<const RULE: u8>(&mut self, number: u32, node: &JumpNode, direction: Direction) {
+        let (place, cost) = (node.place(), node.cost);
+        match direction {
+            Direction::North => _ = self.vertical::<RULE, false>(number, place, cost),
+            Direction::South => _ = self.vertical::<RULE, true>(number, place, cost),
+            Direction::East if RULE == ORTHOGONAL => self.sweep::<RULE, true>(number, place, cost),
+            Direction::West if RULE == ORTHOGONAL => self.sweep::<RULE, false>(number, place, cost),
+            Direction::East => _ = self.horizontal::<RULE, true>(number, place, cost),
+            Direction::West => _ = self.horizontal::<RULE, false>(number, place, cost),
+            Direction::NorthWest => self.diagonal::<RULE, false, false>(number, place, cost),
+            Direction::NorthEast => self.diagonal::<RULE, true, false>(number, place, cost),
+            Direction::SouthWest => self.diagonal::<RULE, false, true>(number, place, cost),
+            Direction::SouthEast => self.diagonal::<RULE, true, true>(number, place, cost),
+        }
+    }
+
+    /// Scans along a row.
+    #[inline]
+    fn horizontal<const RULE: u8, const EAST: bool>(
+        &mut self,
+        parent: u32,
+        from: Place,
+        cost: u32,
+    ) -> bool {
+        let stop = self.lanes.rows.scan::<EAST>(from.y, from.x);
+        let arrival = if EAST { Direction::East } else { Direction::West };
+        if from.y == self.goal.y && is_between::<EAST>(from.x, self.goal.x, stop.place) {
+            let length = from.x.abs_diff(self.goal.x);
+            self.reach_far::<RULE>(self.goal, cost, length, parent, arrival);
+        } else if stop.is_open {
+            let place = Place { x: stop.place, y: from.y };
+            self.reach_far::<RULE>(place, cost, from.x.abs_diff(place.x), parent, arrival);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// Scans along a column.
+    #[inline]
+    fn vertical<const RULE: u8, const SOUTH: bool>(
+        &mut self,
+        parent: u32,
+        from: Place,
+        cost: u32,
+    ) -> bool {
+        let stop = self.lanes.columns.scan::<SOUTH>(from.x, from.y);
+        let arrival = if SOUTH { Direction::South } else { Direction::North };
+        if from.x == self.goal.x && is_between::<SOUTH>(from.y, self.goal.y, stop.place) {
+            let length = from.y.abs_diff(self.goal.y);
+            self.reach_far::<RULE>(self.goal, cost, length, parent, arrival);
+        } else if stop.is_open {
+            let place = Place { x: from.x, y: stop.place };
+            self.reach_far::<RULE>(place, cost, from.y.abs_diff(place.y), parent, arrival);
+        } else {
+            return false;
+        }
+        true
+    }
+
+    /// Goes along a row and scans to both sides at each step.
+    fn sweep<const RULE: u8, const EAST: bool>(&mut self, parent: u32, from: Place, cost: u32) {
+        let (mut place, mut cost) = (from, cost);
+        loop {
+            place.x = if EAST { place.x + 1 } else { place.x - 1 };
+            if !self.lanes.rows.is_open(place.y, place.x) {
+                return;
+            }
+            let Some(next) = cost.checked_add(STRAIGHT) else { break };
+            cost = next;
+            if place == self.goal {
+                let arrival = if EAST { Direction::East } else { Direction::West };
+                self.reach::<RULE>(place, cost, parent, Some(arrival));
+                return;
+            }
+            self.vertical::<RULE, false>(parent, place, cost);
+            self.vertical::<RULE, true>(parent, place, cost);
+        }
+        self.is_too_long = true;
+    }
+
+    /// Goes along a diagonal and scans ahead in both directions at each step.
+    fn diagonal<const RULE: u8, const EAST: bool, const SOUTH: bool>(
+        &mut self,
+        parent: u32,
+        from: Place,
+        cost: u32,
+    ) {
+        // Estimates grow until they are the cost of the path. A search that has
+        // made a detour will make more of it, by some part of what it has.
+        let estimate = u64::from(cost) + u64::from(self.rest::<RULE>(from));
+        let likely = estimate + (estimate - u64::from(self.first_estimate)) / 8;
+        let (mut place, mut cost) = (from, cost);
+        while self.may_pass::<RULE, EAST, SOUTH>(place) {
+            place = beyond::<EAST, SOUTH>(place);
+            let Some(next) = cost.checked_add(DIAGONAL) else {
+                self.is_too_long = true;
+                return;
+            };
+            cost = next;
+            let is_node = place == self.goal || self.has_forced::<RULE, EAST, SOUTH>(place);
+            if is_node {
+                self.reach::<RULE>(place, cost, parent, Some(diagonal_of::<EAST, SOUTH>()));
+                return;
+            }
+            let has_row = self.horizontal::<RULE, EAST>(parent, place, cost);
+            let has_column = self.vertical::<RULE, SOUTH>(parent, place, cost);
+            let is_found = has_row || has_column;
+            if is_found && u64::from(cost) + u64::from(self.rest::<RULE>(place)) > likely {
+                // The rest of the diagonal leads away from the goal. It may never
+                // be worth looking at.
+                self.reach::<RULE>(place, cost, parent, Some(diagonal_of::<EAST, SOUTH>()));
+                return;
+            }
+        }
+    }
+
+    /// Whether the goal can be reached by going on diagonally and then straight.
+    #[inline]
+    fn sees_goal(&self, from: Place) -> bool {
+        let Place { mut x, mut y } = from;
+        let is_east = self.goal.x > x;
+        let is_south = self.goal.y > y;
+        let (dx, dy) = (x.abs_diff(self.goal.x), y.abs_diff(self.goal.y));
+        for _ in 0..dx.min(dy) {
+            if !self.lanes.rows.is_square_open(y - u32::from(!is_south), x - u32::from(!is_east)) {
+                return false;
+            }
+            x = if is_east { x + 1 } else { x - 1 };
+            y = if is_south { y + 1 } else { y - 1 };
+        }
+        if y == self.goal.y {
+            self.lanes.rows.is_run_open(y, x, self.goal.x)
+        } else {
+            self.lanes.columns.is_run_open(x, y, self.goal.y)
+        }
+    }
+
+    /// Whether a diagonal step is legal.
+    #[inline]
+    fn may_pass<const RULE: u8, const EAST: bool, const SOUTH: bool>(&self, from: Place) -> bool {
+        let rows = &self.lanes.rows;
+        if RULE == BOTH_FREE {
+            let (x, y) = (from.x - u32::from(!EAST), from.y - u32::from(!SOUTH));
+            return rows.is_square_open(y, x);
+        }
+        let to = beyond::<EAST, SOUTH>(from);
+        let is_open = rows.is_open(to.y, to.x);
+        let beside = || rows.is_open(from.y, to.x) || rows.is_open(to.y, from.x);
+        is_open && (RULE == ALWAYS || beside())
+    }
+
+    /// Whether a cell that a diagonal has come to must become a node: something
+    /// lies behind a corner that the last step has passed.
+    #[inline]
+    fn has_forced<const RULE: u8, const EAST: bool, const SOUTH: bool>(&self, at: Place) -> bool {
+        if RULE == BOTH_FREE || RULE == ORTHOGONAL {
+            return false;
+        }
+        let rows = &self.lanes.rows;
+        let ahead = beyond::<EAST, SOUTH>(at);
+        let (back_x, back_y) = (2 * at.x - ahead.x, 2 * at.y - ahead.y);
+        let is_open = |x, y| rows.is_open(y, x);
+        let may_turn = |x, y| RULE == ALWAYS || is_open(x, y);
+        let over_row =
+            !is_open(back_x, at.y) && is_open(back_x, ahead.y) && may_turn(at.x, ahead.y);
+        let over_column =
+            !is_open(at.x, back_y) && is_open(ahead.x, back_y) && may_turn(ahead.x, at.y);
+        over_row || over_column
+    }
+
+    /// Enters a cell at the end of a straight line.
+    #[inline]
+    fn reach_far<const RULE: u8>(
+        &mut self,
+        place: Place,
+        cost: u32,
+        length: u32,
+        parent: u32,
+        arrival: Direction,
+    ) {
+        match cost.checked_add(length * STRAIGHT) {
+            Some(cost) => self.reach::<RULE>(place, cost, parent, Some(arrival)),
+            None => self.is_too_long = true,
+        }
+    }
+
+    /// The units from a place to the goal, at least.
+    #[inline]
+    fn rest<const RULE: u8>(&self, place: Place) -> u32 {
+        let (dx, dy) = (place.x.abs_diff(self.goal.x), place.y.abs_diff(self.goal.y));
+        if RULE == ORTHOGONAL {
+            STRAIGHT * (dx + dy)
+        } else {
+            STRAIGHT * dx.max(dy) + (DIAGONAL - STRAIGHT) * dx.min(dy)
+        }
+    }
+
+    #[inline]
+    fn reach<const RULE: u8>(
+        &mut self,
+        place: Place,
+        cost: u32,
+        parent: u32,
+        arrival: Option<Direction>,
+    ) {
+        let rest = self.rest::<RULE>(place);
+        if cost.checked_add(rest).is_none() {
+            self.is_too_long = true;
+            return;
+        }
+        self.frontier.reach(JumpNode::new(place, cost, parent, arrival), rest);
+    }
+}
+
+/// Whether a scan from `from` passes or ends at `goal` before or at `stop`.
+#[inline]
+const fn is_between<const FORWARD: bool>(from: u32, goal: u32, stop: u32) -> bool {
+    if FORWARD { from < goal && goal <= stop } else { stop <= goal && goal < from }
+}
+
+#[inline]
+const fn beyond<const EAST: bool, const SOUTH: bool>(from: Place) -> Place {
+    Place {
+        x: if EAST { from.x + 1 } else { from.x - 1 },
+        y: if SOUTH { from.y + 1 } else { from.y - 1 },
+    }
+}
+
+const fn diagonal_of<const EAST: bool, const SOUTH: bool>() -> Direction {
+    match (EAST, SOUTH) {
+        (false, false) => Direction::NorthWest,
+        (true, false) => Direction::NorthEast,
+        (false, true) => Direction::SouthWest,
+        (true, true) => Direction::SouthEast,
+    }
+}
+
+fn place(cell: Cell) -> Place {
+    Place { x: u32::from(cell.x) + 1, y: u32::from(cell.y) + 1 }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "sides are at most SIDE_MAX")]
+const fn cell(place: Place) -> Cell {
+    Cell::new((place.x - 1) as u16, (place.y - 1) as u16)
+}
+
+/// The corners of the path from the goal's node back to the start, both included:
+/// from each to the next it goes straight on.
+pub(crate) fn trace_back<'a>(
+    frontier: &'a Frontier,
+    rule: MoveRule,
+    goal: u32,
+) -> impl Iterator<Item = Cell> + 'a {
+    let mut number = goal;
+    let mut corner = None;
+    std::iter::once(cell(frontier.node(goal).place())).chain(std::iter::from_fn(move || {
+        if let Some(parent) = corner.take() {
+            return Some(cell(parent));
+        }
+        let node = frontier.node(number);
+        if node.parent == number {
+            return None;
+        }
+        number = node.parent;
+        let parent = frontier.node(number).place();
+        let bend = bend(rule, parent, node.place());
+        if bend != parent && bend != node.place() {
+            corner = Some(parent);
+        }
+        Some(cell(if bend == node.place() { parent } else { bend }))
+    }))
+}
+
+/// Where the way from a node to another bends: the diagonal comes first, or the
+/// row where there are no diagonals.
+fn bend(rule: MoveRule, from: Place, to: Place) -> Place {
+    if rule == MoveRule::Orthogonal {
+        return Place { x: to.x, y: from.y };
+    }
+    let steps = from.x.abs_diff(to.x).min(from.y.abs_diff(to.y));
+    let toward = |from: u32, to: u32| if to > from { from + steps } else { from - steps };
+    Place { x: toward(from.x, to.x), y: toward(from.y, to.y) }
+}

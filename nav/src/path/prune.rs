@@ -1,0 +1,108 @@
+//! Pruning: which steps a jump point search takes from a cell, by where it came
+//! from.
+//!
+//! A step is left out if its cell can be reached from the cell before at no more
+//! cost without the one in the middle, with diagonals first (D. Harabor and
+//! A. Grastien, 2011). Where steps are orthogonal only, horizontal ones go first.
+//! What is left depends on the ring alone, so it is a table for each rule.
+
+use crate::direction::{Direction, MoveRule};
+
+/// For each arrival and ring the steps to take.
+pub(crate) type PruneTable = [[u8; 256]; 8];
+
+/// The table of a rule.
+pub(crate) const fn table(rule: MoveRule) -> &'static PruneTable {
+    match rule {
+        MoveRule::Orthogonal => &ORTHOGONAL,
+        MoveRule::BothFree => &BOTH_FREE,
+        MoveRule::OneFree => &ONE_FREE,
+        MoveRule::Always => &ALWAYS,
+    }
+}
+
+static ORTHOGONAL: PruneTable = make(MoveRule::Orthogonal);
+static BOTH_FREE: PruneTable = make(MoveRule::BothFree);
+static ONE_FREE: PruneTable = make(MoveRule::OneFree);
+static ALWAYS: PruneTable = make(MoveRule::Always);
+
+const fn make(rule: MoveRule) -> PruneTable {
+    let mut table = [[0; 256]; 8];
+    let mut arrival = 0;
+    while arrival < 8 {
+        let mut ring = 0;
+        while ring < 256 {
+            let direction = Direction::ALL[arrival];
+            let kept = natural(rule, direction) | forced(rule, direction, ring);
+            table[arrival][ring] = kept & rule.table()[ring];
+            ring += 1;
+        }
+        arrival += 1;
+    }
+    table
+}
+
+/// The steps that are taken whatever is around.
+const fn natural(rule: MoveRule, arrival: Direction) -> u8 {
+    let (x, y) = arrival.offset();
+    let onward = arrival.bit();
+    match rule {
+        MoveRule::Orthogonal if y == 0 => onward | bit(0, -1) | bit(0, 1),
+        // A diagonal becomes a node only where it is cut short, with both sides
+        // looked at already.
+        MoveRule::BothFree if arrival.is_diagonal() => onward,
+        _ if arrival.is_diagonal() => onward | bit(x, 0) | bit(0, y),
+        _ => onward,
+    }
+}
+
+/// The steps that are taken because the ways around the middle are not open.
+const fn forced(rule: MoveRule, arrival: Direction, ring: usize) -> u8 {
+    let (x, y) = arrival.offset();
+    let cuts_corners = matches!(rule, MoveRule::OneFree | MoveRule::Always);
+    if arrival.is_diagonal() {
+        // Behind the corners that the diagonal passed.
+        return if cuts_corners {
+            behind(ring, (-x, 0), (-x, y)) | behind(ring, (0, -y), (x, -y))
+        } else {
+            0
+        };
+    }
+    // The two sides of a straight step.
+    let (sx, sy) = (y, x);
+    if cuts_corners {
+        behind(ring, (sx, sy), (sx + x, sy + y)) | behind(ring, (-sx, -sy), (x - sx, y - sy))
+    } else if matches!(rule, MoveRule::Orthogonal) && y == 0 {
+        0
+    } else {
+        let one = behind(ring, (sx - x, sy - y), (sx, sy));
+        let other = behind(ring, (-sx - x, -sy - y), (-sx, -sy));
+        let mut set = one | other;
+        if one != 0 {
+            set |= bit(sx + x, sy + y);
+        }
+        if other != 0 {
+            set |= bit(x - sx, y - sy);
+        }
+        set
+    }
+}
+
+/// The step to `cell`, if that is open and `corner` is solid.
+const fn behind(ring: usize, corner: (i16, i16), cell: (i16, i16)) -> u8 {
+    let is_open = ring & bit(cell.0, cell.1) as usize != 0;
+    let is_corner = ring & bit(corner.0, corner.1) as usize == 0;
+    if is_open && is_corner { bit(cell.0, cell.1) } else { 0 }
+}
+
+/// The direction with these columns and rows, as a set of one.
+const fn bit(x: i16, y: i16) -> u8 {
+    let mut i = 0;
+    loop {
+        let offset = Direction::ALL[i].offset();
+        if offset.0 == x && offset.1 == y {
+            return 1 << i;
+        }
+        i += 1;
+    }
+}
