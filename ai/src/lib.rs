@@ -6,11 +6,13 @@
 //! exchanged for another over the same actions.
 //!
 //! * [`action`]: action entities, the processors that carry them out, and sequences of them.
+//! * [`bt`]: behaviour trees, shared and flat, looked through every tick.
 //! * [`utility`]: every option gets a score, and the agent does what scores most.
 
 #![forbid(unsafe_code)]
 
 pub mod action;
+pub mod bt;
 pub mod utility;
 
 /// The names that most users need, those of [`ecs_jobs::prelude`] included.

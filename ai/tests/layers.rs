@@ -24,6 +24,13 @@ const LAYERS: &[&str] = &[
     "utility::reasoner",
     "utility::agent",
     "utility",
+    "bt::node",
+    "bt::parse",
+    "bt::library",
+    "bt::tree",
+    "bt::tick",
+    "bt::agent",
+    "bt",
 ];
 
 /// Every name in `text`, the source of `module`, that stands no lower.

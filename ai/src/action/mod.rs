@@ -23,8 +23,10 @@
 //! 1. Minds run, those that are due.
 //! 2. [`identify`]: for the agents whose minds want a change, tells the action entities to stop or
 //!    to begin, and switches them on. Agents that do not switch are not visited.
-//! 3. The action systems, one per kind: each processes the executing actions of its kind. An action
-//!    that ends goes to sleep and reports to the body it is in.
+//! 3. The action systems, one per kind: each processes the executing actions of its kind, those that
+//!    are to stop included. An action that ends goes to sleep and reports to the body it is in.
+//!    Actions come in the order of their systems and of their rows, so that one may begin before
+//!    another one of the same agent is told to stop; both happen in this tick.
 //! 4. [`advance`]: for the agents that carry out a sequence and whose action has ended, takes the
 //!    result and moves on. Agents whose action goes on are not visited.
 //!

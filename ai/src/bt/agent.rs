@@ -1,0 +1,186 @@
+//! The mind of an agent that follows a tree, and the system argument that ticks all of them.
+
+use std::fmt;
+
+use bytemuck::{NoUninit, TransparentWrapper};
+use ecs_core::{
+    Buffer, Component, ComponentError, EnabledMut, Entity, QueryData, RandomStream, World,
+};
+use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
+
+use super::tick::{State, tick_tree};
+use super::tree::{Op, Tree};
+use crate::action::{ActionResult, Body, Reported, Switching};
+
+/// On an agent that follows a behaviour tree: 16 bytes. What single nodes remember is in its
+/// `Buffer<NodeMemory>`, 8 bytes for each node that does.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[component(unique)]
+#[repr(C)]
+pub struct TreeAgent {
+    active: u64,
+    ticks: u32,
+    entry: u16,
+    result: u16,
+}
+
+/// What one node of a tree remembers for one agent.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit, TransparentWrapper)]
+#[component(buffer = 4)]
+#[repr(transparent)]
+pub struct NodeMemory(u64);
+
+impl TreeAgent {
+    /// Has an entity that has a body follow a tree, from the root on. What is running is halted.
+    ///
+    /// The seed is for the nodes that draw by chance; agents should have different ones.
+    ///
+    /// # Errors
+    /// Where the entity is not in the world or has no body.
+    pub fn drive<Q: QueryData>(
+        world: &mut World,
+        agent: Entity,
+        tree: &Tree<Q>,
+        seed: u64,
+    ) -> Result<(), ComponentError> {
+        world.get_mut::<Body>(agent)?.halt_all();
+        world.set_enabled::<Reported>(agent, false)?;
+        world.set_enabled::<Switching>(agent, true)?;
+        let mut memories = vec![NodeMemory(0); tree.slot_count()];
+        for node in tree.nodes.iter().filter(|node| matches!(node.op, Op::Random | Op::Weighted)) {
+            let slot = usize::from(node.slot);
+            memories[slot + 1].0 = RandomStream::new(seed).fork(slot as u64).state();
+        }
+        let mind = Self { active: 0, ticks: 0, entry: 0, result: 0 };
+        if world.insert(agent, (mind, Buffer::from_iter(memories))).is_err() {
+            unreachable!("the entity is in the world");
+        }
+        Ok(())
+    }
+
+    /// What the last tick gave.
+    #[must_use]
+    pub const fn result(&self) -> ActionResult {
+        match self.result {
+            0 => ActionResult::Running,
+            1 => ActionResult::Success,
+            _ => ActionResult::Failed,
+        }
+    }
+
+    /// How many ticks there were. Times in trees are counted in these.
+    #[must_use]
+    pub const fn ticks(&self) -> u32 {
+        self.ticks
+    }
+
+    /// The node that ticks go to, if it is not the root: see
+    /// [`Node::stay_until`](super::Node::stay_until).
+    #[must_use]
+    pub const fn entry(&self) -> Option<usize> {
+        if self.entry == 0 { None } else { Some(self.entry as usize) }
+    }
+}
+
+type Row<Q> = (
+    &'static mut TreeAgent,
+    &'static mut Body,
+    &'static mut Buffer<NodeMemory>,
+    EnabledMut<Reported>,
+    EnabledMut<Switching>,
+    Q,
+);
+
+/// The agents that follow trees and have what `Q` asks for: the argument of the system that ticks
+/// their trees.
+///
+/// ```
+/// use ai::bt::{Library, Tree, TreeAgent, Trees};
+/// use ai::prelude::*;
+/// # #[derive(Component, Clone)] struct Attack;
+/// # #[derive(Component, Clone)] struct Patrol;
+/// #[derive(Component)]
+/// struct Enemy { distance: f32 }
+/// struct Guards(Tree<&'static Enemy>);
+///
+/// fn think(mut trees: Trees<&'static Enemy>, guards: Res<Guards>) {
+///     trees.tick(&guards.0);
+/// }
+///
+/// let plan = Plan::new().action("attack", Attack).action("patrol", Patrol);
+/// let library = Library::new(&plan).condition("enemy_near", |enemy: &&Enemy| enemy.distance < 5.0);
+/// let tree = Tree::parse("selector { sequence { enemy_near? attack } patrol }", &library)?;
+/// let mut world = World::new();
+/// let guard = plan.spawn(&mut world, Enemy { distance: 50.0 })?;
+/// TreeAgent::drive(&mut world, guard, &tree, 1)?;
+/// world.insert_resource(Guards(tree));
+/// let mut schedule = ai::action::phases(
+///     Schedule::builder(),
+///     |minds| minds.add(think),
+///     |actions| actions,
+/// )
+/// .build(&mut world)?;
+/// let pool = Pool::new(Threads::None)?;
+/// schedule.run(&mut world, &pool);
+/// assert!(world.get::<Body>(guard)?.is_running(1), "it patrols");
+/// world.get_mut::<Enemy>(guard)?.distance = 2.0;
+/// schedule.run(&mut world, &pool);
+/// assert!(world.get::<Body>(guard)?.is_running(0), "it attacks");
+/// assert!(!world.get::<Body>(guard)?.is_running(1), "and does not patrol");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Trees<'a, Q: QueryData + 'static> {
+    query: Query<'a, Row<Q>>,
+}
+
+impl<Q: QueryData> fmt::Debug for Trees<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Trees").field("query", &self.query).finish()
+    }
+}
+
+impl<Q: QueryData + 'static> SystemParam for Trees<'_, Q> {
+    type State = <Query<'static, Row<Q>> as SystemParam>::State;
+    type Item<'a> = Trees<'a, Q>;
+
+    fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
+        <Query<'static, Row<Q>> as SystemParam>::init(world, access)
+    }
+
+    fn fetch<'a>(
+        state: &'a mut Self::State,
+        context: RunContext<'a>,
+    ) -> Result<Trees<'a, Q>, String> {
+        Ok(Trees { query: <Query<'static, Row<Q>> as SystemParam>::fetch(state, context)? })
+    }
+}
+
+impl<Q: QueryData + 'static> Trees<'_, Q> {
+    /// Ticks the tree once for each of these agents, on all threads of the pool.
+    ///
+    /// # Panics
+    /// Where an agent has a body or memories that were made for another tree and are too few.
+    pub fn tick(&mut self, tree: &Tree<Q>) {
+        self.query.par_for_each(
+            |(agent, body, memories, mut reported, mut switching, mut data)| {
+                if reported.get() {
+                    reported.set(false);
+                }
+                let mut state =
+                    State { active: agent.active, ticks: agent.ticks, entry: agent.entry };
+                let memories = NodeMemory::peel_slice_mut(&mut memories[..]);
+                let result = tick_tree(tree, &mut state, memories, body, &mut data);
+                let result = match result {
+                    ActionResult::Running => 0,
+                    ActionResult::Success => 1,
+                    ActionResult::Failed => 2,
+                };
+                let State { active, ticks, entry } = state;
+                *agent = TreeAgent { active, ticks, entry, result };
+                if body.is_switching() {
+                    switching.set(true);
+                }
+            },
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! What the leaves of trees can ask and do.
+
+use std::fmt;
+use std::sync::Arc;
+
+use ecs_core::QueryData;
+
+use crate::action::Plan;
+
+type Ask<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> bool + Send + Sync>;
+type Do<Q> = Box<dyn for<'a> Fn(&mut <Q as QueryData>::Item<'a>) + Send + Sync>;
+type Rate<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> f32 + Send + Sync>;
+
+/// The names that trees may use: the actions of a plan, and conditions, effects and scores over the
+/// components that `Q` asks for.
+///
+/// One of these components may be a *blackboard*: a component of your own that effects write to and
+/// conditions read. Its fields have types, and a field that is not there does not compile.
+///
+/// ```
+/// use ai::bt::{Library, Tree};
+/// use ai::prelude::*;
+/// # #[derive(Component, Clone)] struct Attack;
+/// # #[derive(Component, Clone)] struct Patrol;
+/// #[derive(Component)]
+/// struct Enemy { distance: f32 }
+/// #[derive(Component)]
+/// struct Board { alarms: u32 }
+///
+/// let plan = Plan::new().action("attack", Attack).action("patrol", Patrol);
+/// let library = Library::<(&'static Enemy, &'static mut Board)>::new(&plan)
+///     .condition("enemy_near", |(enemy, _)| enemy.distance < 5.0)
+///     .effect("raise_alarm", |(_, board)| board.alarms += 1)
+///     .score("danger", |(enemy, _)| 1.0 / (1.0 + enemy.distance));
+/// let tree = Tree::parse("selector { sequence { enemy_near? do raise_alarm attack } patrol }", &library)?;
+/// assert_eq!(tree.node_count(), 6);
+/// # Ok::<(), ai::bt::TreeError>(())
+/// ```
+pub struct Library<Q: QueryData> {
+    pub(super) actions: Arc<[String]>,
+    pub(super) entries: Arc<Entries<Q>>,
+}
+
+pub(super) struct Entries<Q: QueryData> {
+    pub(super) conditions: Vec<(String, Ask<Q>)>,
+    pub(super) effects: Vec<(String, Do<Q>)>,
+    pub(super) scores: Vec<(String, Rate<Q>)>,
+}
+
+impl<Q: QueryData> Clone for Library<Q> {
+    fn clone(&self) -> Self {
+        Self { actions: Arc::clone(&self.actions), entries: Arc::clone(&self.entries) }
+    }
+}
+
+impl<Q: QueryData> fmt::Debug for Library<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fn names<T>(list: &[(String, T)]) -> Vec<&str> {
+            list.iter().map(|(name, _)| name.as_str()).collect()
+        }
+        f.debug_struct("Library")
+            .field("actions", &self.actions)
+            .field("conditions", &names(&self.entries.conditions))
+            .field("effects", &names(&self.entries.effects))
+            .field("scores", &names(&self.entries.scores))
+            .finish()
+    }
+}
+
+impl<Q: QueryData> Library<Q> {
+    /// The actions of a plan, and nothing else yet.
+    #[must_use]
+    pub fn new(plan: &Plan) -> Self {
+        let entries = Entries { conditions: Vec::new(), effects: Vec::new(), scores: Vec::new() };
+        Self { actions: plan.names().map(String::from).collect(), entries: Arc::new(entries) }
+    }
+
+    /// Adds to the entries. A library that trees were made from stays as it is for them.
+    fn entries_mut(&mut self) -> &mut Entries<Q> {
+        Arc::get_mut(&mut self.entries).expect("a library is completed before trees are made of it")
+    }
+
+    /// Adds a condition.
+    ///
+    /// # Panics
+    /// Where a tree was made of this library already, as the two below.
+    #[must_use]
+    pub fn condition(
+        mut self,
+        name: impl Into<String>,
+        ask: impl for<'a> Fn(&Q::Item<'a>) -> bool + Send + Sync + 'static,
+    ) -> Self {
+        self.entries_mut().conditions.push((name.into(), Box::new(ask)));
+        self
+    }
+
+    /// Adds an effect: something that is done to the components at once.
+    ///
+    /// # Panics
+    /// Where a tree was made of this library already.
+    #[must_use]
+    pub fn effect(
+        mut self,
+        name: impl Into<String>,
+        act: impl for<'a> Fn(&mut Q::Item<'a>) + Send + Sync + 'static,
+    ) -> Self {
+        self.entries_mut().effects.push((name.into(), Box::new(act)));
+        self
+    }
+
+    /// Adds a score, for [`Node::priority`](super::Node::priority). What is not a number counts as
+    /// the lowest.
+    ///
+    /// # Panics
+    /// Where a tree was made of this library already.
+    #[must_use]
+    pub fn score(
+        mut self,
+        name: impl Into<String>,
+        rate: impl for<'a> Fn(&Q::Item<'a>) -> f32 + Send + Sync + 'static,
+    ) -> Self {
+        self.entries_mut().scores.push((name.into(), Box::new(rate)));
+        self
+    }
+}
+
+/// The place of a name in a list.
+pub(super) fn find<T>(list: &[(String, T)], name: &str) -> Option<usize> {
+    list.iter().position(|(other, _)| other == name)
+}

@@ -1,0 +1,462 @@
+//! Trees from text.
+
+use std::fmt;
+
+use super::node::{Node, NodeKind};
+
+/// What is wrong with the text of a tree, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    /// The line, from 1.
+    pub line: u32,
+    /// The column in characters, from 1.
+    pub column: u32,
+    /// What is wrong there.
+    pub problem: ParseProblem,
+}
+
+/// What can be wrong with the text of a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ParseProblem {
+    /// Something else was expected.
+    Expected {
+        /// What should stand there.
+        expected: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// A number is too large, or is none.
+    BadNumber(String),
+    /// There is a subtree of this name already.
+    DefinedTwice(String),
+    /// No subtree has this name.
+    UnknownSubtree(String),
+    /// A subtree contains itself: the way from it to itself.
+    CyclicSubtree(Vec<String>),
+    /// Nodes lie deeper than [`Node::DEPTH_MAX`].
+    TooDeep,
+    /// With all subtrees in their places there are more than [`Node::COUNT_MAX`] nodes.
+    TooLarge,
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}, column {}: ", self.line, self.column)?;
+        match &self.problem {
+            ParseProblem::Expected { expected, found } => {
+                write!(f, "expected {expected}, found {found}")
+            }
+            ParseProblem::BadNumber(text) => write!(f, "{text:?} is no number that fits here"),
+            ParseProblem::DefinedTwice(name) => write!(f, "the subtree {name:?} is defined twice"),
+            ParseProblem::UnknownSubtree(name) => write!(f, "there is no subtree {name:?}"),
+            ParseProblem::CyclicSubtree(way) => {
+                write!(f, "the subtree contains itself: {}", way.join(" > "))
+            }
+            ParseProblem::TooDeep => {
+                write!(f, "the nodes lie more than {} deep", Node::DEPTH_MAX)
+            }
+            ParseProblem::TooLarge => {
+                write!(f, "the tree has more than {} nodes", Node::COUNT_MAX)
+            }
+        }
+    }
+}
+
+impl std::error::Error for ParseError {}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Token<'a> {
+    text: &'a str,
+    line: u32,
+    column: u32,
+}
+
+impl Token<'_> {
+    fn is_word(&self) -> bool {
+        self.text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+    }
+
+    fn error(&self, problem: ParseProblem) -> ParseError {
+        ParseError { line: self.line, column: self.column, problem }
+    }
+
+    fn expected(&self, expected: &'static str) -> ParseError {
+        let found =
+            if self.text.is_empty() { "the end".into() } else { format!("{:?}", self.text) };
+        self.error(ParseProblem::Expected { expected, found })
+    }
+}
+
+fn tokens(text: &str) -> Vec<Token<'_>> {
+    let mut found = Vec::new();
+    let (mut line, mut column) = (1, 1);
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let in_word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
+        let len = if first == '#' {
+            rest.find('\n').unwrap_or(rest.len())
+        } else if in_word(first) {
+            rest.find(|c| !in_word(c)).unwrap_or(rest.len())
+        } else {
+            first.len_utf8()
+        };
+        let (text, after) = rest.split_at(len);
+        if !first.is_whitespace() && first != '#' {
+            found.push(Token { text, line, column });
+        }
+        if first == '\n' {
+            (line, column) = (line + 1, 1);
+        } else {
+            column += u32::try_from(text.chars().count()).unwrap_or(u32::MAX);
+        }
+        rest = after;
+    }
+    found.push(Token { text: "", line, column });
+    found
+}
+
+/// The words that are not names.
+const RESERVED: [&str; 29] = [
+    "sequence",
+    "selector",
+    "sequence_memory",
+    "selector_memory",
+    "parallel",
+    "random",
+    "weighted",
+    "priority",
+    "invert",
+    "force_success",
+    "force_failure",
+    "repeat",
+    "retry",
+    "until_success",
+    "until_failure",
+    "timeout",
+    "cooldown",
+    "guard",
+    "once",
+    "stay_until",
+    "do",
+    "wait",
+    "succeed",
+    "fail",
+    "subtree",
+    "use",
+    "all",
+    "one",
+    "not",
+];
+
+/// A named part of the text, where it begins, and its tree once that was asked for.
+struct Subtree<'a> {
+    name: Token<'a>,
+    start: usize,
+}
+
+struct Parser<'a> {
+    tokens: Vec<Token<'a>>,
+    at: usize,
+    subtrees: Vec<Subtree<'a>>,
+    /// The subtrees that are being read, each used by the one before.
+    open: Vec<&'a str>,
+    depth: usize,
+    count: usize,
+}
+
+impl Node {
+    /// How deep nodes may lie, subtrees in their places.
+    pub const DEPTH_MAX: usize = 64;
+    /// How many nodes a tree may have.
+    pub const COUNT_MAX: usize = 4096;
+
+    /// Reads a tree from text: any number of `subtree NAME NODE`, and then the root.
+    ///
+    /// | text | node |
+    /// |---|---|
+    /// | `attack` | the action of this name |
+    /// | `enemy_near?` | the condition of this name |
+    /// | `do shout` | the effect of this name |
+    /// | `sequence { .. }`, `selector`, `sequence_memory`, `selector_memory`, `random` | composites |
+    /// | `parallel(all, one) { .. }` | how many successes and failures decide: `all`, `one`, or a number |
+    /// | `weighted { 3: NODE 0.5: NODE }`, `priority { score: NODE .. }` | composites with a value per child |
+    /// | `invert NODE` or `not NODE`, `force_success`, `force_failure`, `until_success`, `until_failure`, `once` | decorators |
+    /// | `repeat NODE`, `repeat(3) NODE`, `retry(3)`, `timeout(20)`, `cooldown(20)` | decorators with a number, of times or ticks |
+    /// | `guard(safe?) NODE`, `stay_until(hurt?) NODE` | decorators with a condition |
+    /// | `wait(5)`, `succeed`, `fail` | leaves |
+    /// | `use NAME` | the subtree of this name |
+    ///
+    /// From `#` to the end of a line is a comment.
+    ///
+    /// ```
+    /// use ai::bt::Node;
+    /// let guard = Node::parse("
+    ///     subtree fight sequence { enemy_near? retry(3) attack }
+    ///     selector { use fight patrol }   # what else
+    /// ")?;
+    /// let text = "selector { sequence { enemy_near? retry(3) attack } patrol }";
+    /// assert_eq!(guard.to_string(), text);
+    /// let error = Node::parse("selector {\n  attack\n  use flight\n}").unwrap_err();
+    /// assert_eq!(error.to_string(), "line 3, column 7: there is no subtree \"flight\"");
+    /// # Ok::<(), ai::bt::ParseError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// See [`ParseProblem`].
+    pub fn parse(text: &str) -> Result<Self, ParseError> {
+        let mut parser = Parser {
+            tokens: tokens(text),
+            at: 0,
+            subtrees: Vec::new(),
+            open: Vec::new(),
+            depth: 0,
+            count: 0,
+        };
+        while parser.peek().text == "subtree" {
+            parser.subtree()?;
+        }
+        // Those that nobody uses are to be right as well.
+        let end = parser.at;
+        for index in 0..parser.subtrees.len() {
+            parser.count = 0;
+            parser.part(index, parser.subtrees[index].name)?;
+        }
+        (parser.at, parser.count) = (end, 0);
+        let root = parser.node()?;
+        match parser.peek() {
+            token if token.text.is_empty() => Ok(root),
+            token => Err(token.expected("the end")),
+        }
+    }
+}
+
+impl<'a> Parser<'a> {
+    fn peek(&self) -> Token<'a> {
+        self.tokens[self.at]
+    }
+
+    fn next(&mut self) -> Token<'a> {
+        let token = self.tokens[self.at];
+        // The last one is the end, again and again.
+        self.at = (self.at + 1).min(self.tokens.len() - 1);
+        token
+    }
+
+    fn expect(&mut self, text: &'static str) -> Result<(), ParseError> {
+        let token = self.next();
+        if token.text == text { Ok(()) } else { Err(token.expected(text)) }
+    }
+
+    fn name(&mut self) -> Result<Token<'a>, ParseError> {
+        let token = self.next();
+        if token.is_word() && !RESERVED.contains(&token.text) {
+            Ok(token)
+        } else {
+            Err(token.expected("a name"))
+        }
+    }
+
+    fn condition(&mut self) -> Result<String, ParseError> {
+        let name = self.name()?;
+        self.expect("?")?;
+        Ok(name.text.into())
+    }
+
+    fn number<N: std::str::FromStr>(&mut self) -> Result<N, ParseError> {
+        let token = self.next();
+        if !token.text.starts_with(|c: char| c.is_ascii_digit()) {
+            return Err(token.expected("a number"));
+        }
+        token.text.parse().map_err(|_| token.error(ParseProblem::BadNumber(token.text.into())))
+    }
+
+    fn in_brackets<T>(
+        &mut self,
+        inner: impl FnOnce(&mut Self) -> Result<T, ParseError>,
+    ) -> Result<T, ParseError> {
+        self.expect("(")?;
+        let value = inner(self)?;
+        self.expect(")")?;
+        Ok(value)
+    }
+
+    /// Notes where a subtree begins, and passes over it.
+    fn subtree(&mut self) -> Result<(), ParseError> {
+        self.expect("subtree")?;
+        let name = self.name()?;
+        if self.subtrees.iter().any(|other| other.name.text == name.text) {
+            return Err(name.error(ParseProblem::DefinedTwice(name.text.into())));
+        }
+        self.subtrees.push(Subtree { name, start: self.at });
+        self.skip()
+    }
+
+    /// Passes over one node: up to the next `subtree`, or over a root in brackets. Where a subtree
+    /// ends is known by reading it with its uses left alone.
+    fn skip(&mut self) -> Result<(), ParseError> {
+        let open = std::mem::take(&mut self.open);
+        // A marker that no name can be: uses are not followed.
+        self.open.push("");
+        let read = self.node();
+        self.open = open;
+        self.count = 0;
+        read.map(|_| ())
+    }
+
+    /// The tree of a subtree.
+    fn part(&mut self, index: usize, asking: Token<'a>) -> Result<Node, ParseError> {
+        let Subtree { name, start } = self.subtrees[index];
+        if let Some(place) = self.open.iter().position(|&open| open == name.text) {
+            let mut way: Vec<String> = self.open[place..].iter().map(|&name| name.into()).collect();
+            way.push(name.text.into());
+            return Err(asking.error(ParseProblem::CyclicSubtree(way)));
+        }
+        let back = std::mem::replace(&mut self.at, start);
+        self.open.push(name.text);
+        let node = self.node()?;
+        self.open.pop();
+        self.at = back;
+        Ok(node)
+    }
+
+    fn node(&mut self) -> Result<Node, ParseError> {
+        self.depth += 1;
+        self.count += 1;
+        let token = self.peek();
+        if self.depth > Node::DEPTH_MAX {
+            return Err(token.error(ParseProblem::TooDeep));
+        }
+        if self.count > Node::COUNT_MAX {
+            return Err(token.error(ParseProblem::TooLarge));
+        }
+        let node = self.shallow_node()?;
+        self.depth -= 1;
+        Ok(node)
+    }
+
+    fn shallow_node(&mut self) -> Result<Node, ParseError> {
+        let token = self.next();
+        let kind = match token.text {
+            "sequence" => return self.composite(NodeKind::Sequence),
+            "selector" => return self.composite(NodeKind::Selector),
+            "sequence_memory" => return self.composite(NodeKind::SequenceMemory),
+            "selector_memory" => return self.composite(NodeKind::SelectorMemory),
+            "random" => return self.composite(NodeKind::Random),
+            "parallel" => return self.parallel(),
+            "weighted" => return self.weighted(),
+            "priority" => return self.priority(),
+            "do" => return Ok(Node::effect(self.name()?.text)),
+            "wait" => return Ok(Node::wait(self.in_brackets(Self::number)?)),
+            "succeed" => return Ok(Node::succeed()),
+            "fail" => return Ok(Node::fail()),
+            "use" => return self.used(),
+            "invert" | "not" => NodeKind::Invert,
+            "force_success" => NodeKind::ForceSuccess,
+            "force_failure" => NodeKind::ForceFailure,
+            "until_success" => NodeKind::UntilSuccess,
+            "until_failure" => NodeKind::UntilFailure,
+            "once" => NodeKind::Once,
+            "repeat" if self.peek().text == "(" => {
+                NodeKind::Repeat(self.in_brackets(Self::number)?)
+            }
+            "repeat" => NodeKind::Repeat(0),
+            "retry" => NodeKind::Retry(self.in_brackets(Self::number)?),
+            "timeout" => NodeKind::Timeout(self.in_brackets(Self::number)?),
+            "cooldown" => NodeKind::Cooldown(self.in_brackets(Self::number)?),
+            "guard" => NodeKind::Guard(self.in_brackets(Self::condition)?),
+            "stay_until" => NodeKind::StayUntil(self.in_brackets(Self::condition)?),
+            name if token.is_word() && !RESERVED.contains(&name) => {
+                if self.peek().text == "?" {
+                    self.next();
+                    return Ok(Node::condition(name));
+                }
+                return Ok(Node::action(name));
+            }
+            _ => return Err(token.expected("a node")),
+        };
+        Ok(Node::over(kind, self.node()?))
+    }
+
+    fn used(&mut self) -> Result<Node, ParseError> {
+        let name = self.name()?;
+        if self.open == [""] {
+            return Ok(Node::succeed());
+        }
+        let index = self.subtrees.iter().position(|other| other.name.text == name.text);
+        match index {
+            Some(index) => self.part(index, name),
+            None => Err(name.error(ParseProblem::UnknownSubtree(name.text.into()))),
+        }
+    }
+
+    fn children<V>(
+        &mut self,
+        mut value: impl FnMut(&mut Self) -> Result<V, ParseError>,
+    ) -> Result<(Vec<V>, Vec<Node>), ParseError> {
+        self.expect("{")?;
+        let (mut values, mut children) = (Vec::new(), Vec::new());
+        while self.peek().text != "}" {
+            if self.peek().text.is_empty() {
+                return Err(self.peek().expected("a node or \"}\""));
+            }
+            values.push(value(self)?);
+            children.push(self.node()?);
+        }
+        if children.is_empty() {
+            return Err(self.peek().expected("a node"));
+        }
+        self.next();
+        Ok((values, children))
+    }
+
+    fn composite(&mut self, kind: NodeKind) -> Result<Node, ParseError> {
+        let (_, children) = self.children(|_| Ok(()))?;
+        Ok(Node { kind, children })
+    }
+
+    fn parallel(&mut self) -> Result<Node, ParseError> {
+        let [successes, failures] = self.in_brackets(|parser| {
+            let successes = parser.how_many()?;
+            parser.expect(",")?;
+            Ok([successes, parser.how_many()?])
+        })?;
+        let (_, children) = self.children(|_| Ok(()))?;
+        let all = u32::try_from(children.len()).unwrap_or(u32::MAX);
+        let [successes, failures] = [successes, failures].map(|it| it.unwrap_or(all));
+        Ok(Node { kind: NodeKind::Parallel { successes, failures }, children })
+    }
+
+    /// `None` for all.
+    fn how_many(&mut self) -> Result<Option<u32>, ParseError> {
+        match self.peek().text {
+            "all" => {
+                self.next();
+                Ok(None)
+            }
+            "one" => {
+                self.next();
+                Ok(Some(1))
+            }
+            _ => self.number().map(Some),
+        }
+    }
+
+    fn weighted(&mut self) -> Result<Node, ParseError> {
+        let (weights, children) = self.children(|parser| {
+            let weight = parser.number()?;
+            parser.expect(":")?;
+            Ok(weight)
+        })?;
+        Ok(Node { kind: NodeKind::Weighted(weights), children })
+    }
+
+    fn priority(&mut self) -> Result<Node, ParseError> {
+        let (scores, children) = self.children(|parser| {
+            let score = parser.name()?;
+            parser.expect(":")?;
+            Ok(score.text.to_string())
+        })?;
+        Ok(Node { kind: NodeKind::Priority(scores), children })
+    }
+}

@@ -1,0 +1,406 @@
+//! One tick of a tree for one agent.
+
+use ecs_core::{QueryData, RandomStream};
+
+use super::tree::{NO_SLOT, Op, Tree};
+use crate::action::{ActionResult, Body};
+use ActionResult::{Failed, Running, Success};
+
+/// What one agent's tree remembers, besides the memories of nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct State {
+    /// The memories whose nodes were running at the end of the last tick.
+    pub(super) active: u64,
+    /// How many ticks there were.
+    pub(super) ticks: u32,
+    /// The node that ticks go to; 0, the root, where none stays.
+    pub(super) entry: u16,
+}
+
+/// Ticks the tree, and halts what was running and was not asked this time.
+pub(super) fn tick_tree<'i, Q: QueryData>(
+    tree: &Tree<Q>,
+    state: &mut State,
+    memories: &mut [u64],
+    body: &mut Body,
+    item: &mut Q::Item<'i>,
+) -> ActionResult {
+    let ticks = state.ticks;
+    state.ticks = ticks.wrapping_add(1);
+    let mut run = Run {
+        tree,
+        memories,
+        body,
+        item,
+        ticks,
+        was_active: state.active,
+        active: 0,
+        visited: 0,
+        entry: 0,
+        done: None,
+    };
+    let entry = usize::from(state.entry);
+    if entry != 0 {
+        let node = tree.nodes[entry];
+        let span = tree.spans[usize::from(node.extra)];
+        let is_over = (tree.library.entries.conditions[node.argument as usize].1)(run.item);
+        if !is_over {
+            let result = run.node(entry + 1);
+            if result == Running {
+                // What is outside waits as it is.
+                state.active = state.active & !span.slots | run.active;
+                if run.entry != 0 {
+                    state.entry = run.entry;
+                }
+                run.body.halt_mask(span.actions & !run.visited);
+                return Running;
+            }
+            run.done = Some((entry, result));
+        }
+    }
+    let result = run.node(0);
+    state.active = run.active;
+    state.entry = run.entry;
+    let unvisited = tree.whole.actions & !run.visited;
+    if unvisited & (run.body.running() | run.body.ended_mask()) != 0 {
+        run.body.halt_mask(unvisited);
+    }
+    result
+}
+
+struct Run<'r, 'i, Q: QueryData> {
+    tree: &'r Tree<Q>,
+    memories: &'r mut [u64],
+    body: &'r mut Body,
+    item: &'r mut Q::Item<'i>,
+    ticks: u32,
+    was_active: u64,
+    /// The memories whose nodes have been running in this tick.
+    active: u64,
+    /// The actions that have been asked in this tick.
+    visited: u64,
+    /// The innermost node that stays, once it runs.
+    entry: u16,
+    /// A node that stayed, and what it has ended with in this tick.
+    done: Option<(usize, ActionResult)>,
+}
+
+impl<Q: QueryData> Run<'_, '_, Q> {
+    #[inline]
+    fn ask(&self, condition: u32) -> bool {
+        (self.tree.library.entries.conditions[condition as usize].1)(self.item)
+    }
+
+    fn node(&mut self, at: usize) -> ActionResult {
+        let node = self.tree.nodes[at];
+        let end = usize::from(node.end);
+        match node.op {
+            Op::Sequence => self.children(at + 1, end, Success),
+            Op::Selector => self.children(at + 1, end, Failed),
+            Op::Action => {
+                self.visited |= 1 << node.argument;
+                self.body.drive(node.argument as usize)
+            }
+            Op::Condition => of(self.ask(node.argument)),
+            Op::Effect => {
+                (self.tree.library.entries.effects[node.argument as usize].1)(self.item);
+                Success
+            }
+            Op::Succeed => Success,
+            Op::Fail => Failed,
+            Op::Invert => match self.node(at + 1) {
+                Success => Failed,
+                Failed => Success,
+                Running => Running,
+            },
+            Op::ForceSuccess => forced(self.node(at + 1), Success),
+            Op::ForceFailure => forced(self.node(at + 1), Failed),
+            Op::UntilSuccess => match self.node(at + 1) {
+                Success => Success,
+                Failed | Running => Running,
+            },
+            Op::UntilFailure => match self.node(at + 1) {
+                Failed => Success,
+                Success | Running => Running,
+            },
+            Op::Guard => {
+                if self.ask(node.argument) {
+                    self.node(at + 1)
+                } else {
+                    Failed
+                }
+            }
+            Op::StayUntil => self.stay(at),
+            Op::Priority => self.by_priority(at, end),
+            _ => self.remembering(at, end),
+        }
+    }
+
+    /// The children from `child` on, as long as they give `next`.
+    #[inline]
+    fn children(&mut self, mut child: usize, end: usize, next: ActionResult) -> ActionResult {
+        while child < end {
+            let result = self.node(child);
+            if result != next {
+                return result;
+            }
+            child = usize::from(self.tree.nodes[child].end);
+        }
+        next
+    }
+
+    fn stay(&mut self, at: usize) -> ActionResult {
+        let node = self.tree.nodes[at];
+        if let Some((_, result)) = self.done.filter(|&(done, _)| done == at) {
+            return result;
+        }
+        if self.ask(node.argument) {
+            return Failed;
+        }
+        let result = self.node(at + 1);
+        // An inner one that stays goes before this.
+        if result == Running && self.entry == 0 {
+            self.entry = u16::try_from(at).unwrap_or(0);
+        }
+        result
+    }
+
+    fn by_priority(&mut self, at: usize, end: usize) -> ActionResult {
+        let first = self.tree.nodes[at].argument as usize;
+        let mut ranked = [(0_usize, 0_f32); 32];
+        let mut count = 0;
+        let mut child = at + 1;
+        while child < end {
+            let score = self.tree.scores[first + count] as usize;
+            let score = (self.tree.library.entries.scores[score].1)(self.item);
+            ranked[count] = (child, if score.is_nan() { f32::NEG_INFINITY } else { score });
+            count += 1;
+            child = usize::from(self.tree.nodes[child].end);
+        }
+        // Stable: equals are in the order of the text.
+        ranked[..count].sort_by(|a, b| b.1.total_cmp(&a.1));
+        for &(child, _) in &ranked[..count] {
+            let result = self.node(child);
+            if result != Failed {
+                return result;
+            }
+        }
+        Failed
+    }
+
+    /// The nodes that remember something. Their memory counts while they were running at the end of
+    /// the last tick; otherwise they begin anew.
+    fn remembering(&mut self, at: usize, end: usize) -> ActionResult {
+        let node = self.tree.nodes[at];
+        debug_assert!(node.slot != NO_SLOT, "it has a memory");
+        let slot = usize::from(node.slot);
+        let is_fresh = self.was_active >> slot & 1 == 0;
+        let result = match node.op {
+            Op::SequenceMemory => self.resume(at, end, slot, is_fresh, Success),
+            Op::SelectorMemory => self.resume(at, end, slot, is_fresh, Failed),
+            Op::Parallel => self.parallel(at, end, slot, is_fresh),
+            Op::Random | Op::Weighted => self.drawn(at, end, slot, is_fresh),
+            Op::Repeat | Op::Retry => self.again(at, slot, is_fresh),
+            Op::Timeout | Op::Wait => {
+                if is_fresh {
+                    self.memories[slot] = u64::from(self.ticks);
+                }
+                let ticks = self.ticks.wrapping_sub(low(self.memories[slot]));
+                match (node.op, ticks >= node.argument) {
+                    (Op::Wait, true) => Success,
+                    (Op::Wait, false) => Running,
+                    (_, true) => Failed,
+                    (_, false) => self.node(at + 1),
+                }
+            }
+            Op::Cooldown => self.cooling(at, slot, is_fresh),
+            _ => self.once(at, slot),
+        };
+        if result == Running {
+            self.active |= 1 << slot;
+        }
+        result
+    }
+
+    fn resume(
+        &mut self,
+        at: usize,
+        end: usize,
+        slot: usize,
+        is_fresh: bool,
+        next: ActionResult,
+    ) -> ActionResult {
+        let mut child = if is_fresh { at + 1 } else { low(self.memories[slot]) as usize };
+        while child < end {
+            let result = self.node(child);
+            if result != next {
+                self.memories[slot] = child as u64;
+                return result;
+            }
+            child = usize::from(self.tree.nodes[child].end);
+        }
+        next
+    }
+
+    /// The memory has a bit for each child that has succeeded, and 32 places above for each that has
+    /// failed.
+    fn parallel(&mut self, at: usize, end: usize, slot: usize, is_fresh: bool) -> ActionResult {
+        let node = self.tree.nodes[at];
+        let span = self.tree.spans[usize::from(node.extra)];
+        let mut ended = if is_fresh { 0 } else { self.memories[slot] };
+        let (mut child, mut bit, mut count) = (at + 1, 1_u64, 0_u32);
+        while child < end {
+            if ended & (bit | bit << 32) == 0 {
+                match self.node(child) {
+                    Running => {}
+                    Success => ended |= bit,
+                    Failed => ended |= bit << 32,
+                }
+            }
+            (bit, count) = (bit << 1, count + 1);
+            child = usize::from(self.tree.nodes[child].end);
+        }
+        self.memories[slot] = ended;
+        let successes = (ended & u64::from(u32::MAX)).count_ones();
+        let failures = (ended >> 32).count_ones();
+        let result = if successes >= node.argument {
+            Success
+        } else if failures >= span.failures || count - failures < node.argument {
+            Failed
+        } else {
+            return Running;
+        };
+        // Those that are running are left: they count as not asked.
+        self.visited &= !span.actions;
+        self.active &= !span.slots;
+        if (at..end).contains(&usize::from(self.entry)) {
+            self.entry = 0;
+        }
+        result
+    }
+
+    /// The memory has a bit for each child that has failed, and above them which one is running; the
+    /// one behind it has the random numbers.
+    fn drawn(&mut self, at: usize, end: usize, slot: usize, is_fresh: bool) -> ActionResult {
+        const TRIED: u64 = (1 << 32) - 1;
+        let mut tried = if is_fresh { 0 } else { self.memories[slot] & TRIED };
+        let mut running = (!is_fresh).then(|| self.memories[slot] >> 32);
+        loop {
+            let Some(chosen) = running.take().or_else(|| self.draw(at, end, slot, tried)) else {
+                return Failed;
+            };
+            let mut child = at + 1;
+            for _ in 0..chosen {
+                child = usize::from(self.tree.nodes[child].end);
+            }
+            match self.node(child) {
+                Failed => tried |= 1 << chosen,
+                result => {
+                    self.memories[slot] = tried | chosen << 32;
+                    return result;
+                }
+            }
+        }
+    }
+
+    /// One of the children that were not tried, by its number.
+    fn draw(&mut self, at: usize, end: usize, slot: usize, tried: u64) -> Option<u64> {
+        let node = self.tree.nodes[at];
+        let mut random = RandomStream::new(self.memories[slot + 1]);
+        let point = random.next_f32();
+        self.memories[slot + 1] = random.state();
+        let weight = |place: u64| match node.op {
+            Op::Weighted => self.tree.weights[node.argument as usize + low(place) as usize],
+            _ => 1.0,
+        };
+        let mut open = [0_u64; 32];
+        let (mut count, mut total) = (0, 0.0);
+        let (mut child, mut place) = (at + 1, 0_u64);
+        while child < end {
+            if tried >> place & 1 == 0 && weight(place) > 0.0 {
+                open[count] = place;
+                (count, total) = (count + 1, total + weight(place));
+            }
+            place += 1;
+            child = usize::from(self.tree.nodes[child].end);
+        }
+        let mut left = point * total;
+        let chosen = open[..count].iter().copied().find(|&place| {
+            left -= weight(place);
+            left < 0.0
+        });
+        // Where rounding leaves something over it is the last one's.
+        chosen.or_else(|| open[..count].last().copied())
+    }
+
+    fn again(&mut self, at: usize, slot: usize, is_fresh: bool) -> ActionResult {
+        let node = self.tree.nodes[at];
+        if is_fresh {
+            self.memories[slot] = 0;
+        }
+        let result = self.node(at + 1);
+        let counted = if node.op == Op::Repeat { Success } else { Failed };
+        if result != counted {
+            return result;
+        }
+        self.memories[slot] += 1;
+        let is_last = self.memories[slot] >= u64::from(node.argument);
+        match node.op {
+            // Without a number there is no last time.
+            Op::Repeat if node.argument == 0 => Running,
+            _ if is_last => counted,
+            _ => Running,
+        }
+    }
+
+    /// The memory has the tick from which on it may run again, with a bit above to say that there is
+    /// one. It stays when the node is left.
+    fn cooling(&mut self, at: usize, slot: usize, is_fresh: bool) -> ActionResult {
+        const SET: u64 = 1 << 32;
+        let node = self.tree.nodes[at];
+        let until = self.memories[slot];
+        if is_fresh && until & SET != 0 {
+            let left = low(until).wrapping_sub(self.ticks);
+            // The far half of the circle is the past.
+            if left != 0 && left < 1 << 31 {
+                return Failed;
+            }
+        }
+        let result = self.node(at + 1);
+        if result != Running {
+            let until = self.ticks.wrapping_add(node.argument).wrapping_add(1);
+            self.memories[slot] = SET | u64::from(until);
+        }
+        result
+    }
+
+    /// The memory has what it ended with, and stays when the node is left.
+    fn once(&mut self, at: usize, slot: usize) -> ActionResult {
+        match self.memories[slot] {
+            1 => return Success,
+            2 => return Failed,
+            _ => {}
+        }
+        let result = self.node(at + 1);
+        self.memories[slot] = match result {
+            Running => 0,
+            Success => 1,
+            Failed => 2,
+        };
+        result
+    }
+}
+
+/// The lower half.
+#[expect(clippy::cast_possible_truncation, reason = "it is what is asked for")]
+const fn low(memory: u64) -> u32 {
+    memory as u32
+}
+
+const fn of(holds: bool) -> ActionResult {
+    if holds { Success } else { Failed }
+}
+
+fn forced(result: ActionResult, to: ActionResult) -> ActionResult {
+    if result == Running { Running } else { to }
+}

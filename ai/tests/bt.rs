@@ -1,0 +1,335 @@
+//! Behaviour trees: random flat trees against a recursive interpreter, and their text.
+
+mod bt_support;
+
+use ai::bt::{Library, Node, ParseProblem, Tree, TreeAgent, TreeError};
+use ai::prelude::*;
+use bt_support::{Board, Reference, Senses, Stage, library, plan, random_tree};
+
+fn tree(text: &str) -> Tree<Senses> {
+    Tree::parse(text, &library()).unwrap()
+}
+
+/// Ticks a tree for one agent; what happened to its actions in each tick, and the root's results.
+struct Play {
+    stage: Stage,
+    agent: Entity,
+}
+
+impl Play {
+    fn new(text: &str) -> Self {
+        let mut stage = Stage::new(tree(text), Threads::None);
+        let agent = stage.spawn(Board::default(), 1);
+        Self { stage, agent }
+    }
+
+    fn board(&mut self) -> &mut Board {
+        self.stage.world.get_mut::<Board>(self.agent).unwrap()
+    }
+
+    /// One tick in which these conditions hold and these actions end.
+    fn tick(&mut self, conditions: &[usize], ends: &[(usize, ActionResult)]) -> String {
+        let board = self.board();
+        board.conditions = conditions.iter().map(|condition| 1 << condition).sum();
+        board.ends = [Running; 4];
+        ends.iter().for_each(|&(action, result)| board.ends[action] = result);
+        self.stage.tick();
+        std::mem::take(&mut self.board().log).join(" ")
+    }
+
+    fn result(&self) -> ActionResult {
+        self.stage.world.get::<TreeAgent>(self.agent).unwrap().result()
+    }
+}
+
+use ActionResult::{Failed, Running, Success};
+
+#[test]
+fn what_is_more_important_interrupts_what_is_running_once() {
+    let mut play = Play::new("selector { sequence { c0? a0 } a1 }");
+    assert_eq!(play.tick(&[], &[]), "+1");
+    assert_eq!(play.tick(&[], &[]), "");
+    assert_eq!(play.tick(&[0], &[]), "x1 +0");
+    assert_eq!(play.tick(&[0], &[]), "");
+    assert_eq!(play.tick(&[], &[]), "x0 +1");
+    assert_eq!(play.result(), Running);
+}
+
+#[test]
+fn an_action_that_has_ended_gives_its_result_in_the_next_tick() {
+    let mut play = Play::new("sequence { a0 a1 }");
+    assert_eq!(play.tick(&[], &[(0, Success)]), "+0 s0");
+    assert_eq!(play.result(), Running);
+    assert_eq!(play.tick(&[], &[(1, Failed)]), "+1 f1");
+    // A reactive sequence asks its first child again, and that begins anew.
+    assert_eq!(play.tick(&[], &[]), "+0");
+}
+
+#[test]
+fn a_sequence_with_memory_goes_on_where_it_was() {
+    let mut play = Play::new("sequence_memory { a0 a1 do e0 }");
+    assert_eq!(play.tick(&[], &[(0, Success)]), "+0 s0");
+    assert_eq!(play.tick(&[], &[]), "+1");
+    assert_eq!(play.tick(&[], &[(1, Success)]), "s1");
+    assert_eq!(play.tick(&[], &[]), "");
+    assert_eq!(play.result(), Success);
+    assert_eq!(play.board().effects[0], 1);
+    assert_eq!(play.tick(&[], &[]), "+0", "it is fresh again");
+}
+
+#[test]
+fn a_parallel_remembers_who_has_ended_and_halts_the_others() {
+    let mut play = Play::new("parallel(2, 2) { a0 a1 a2 }");
+    assert_eq!(play.tick(&[], &[(0, Success)]), "+0 s0 +1 +2");
+    assert_eq!(play.tick(&[], &[]), "");
+    assert_eq!(play.tick(&[], &[(1, Failed)]), "f1");
+    assert_eq!(play.tick(&[], &[]), "");
+    assert_eq!(play.result(), Running);
+    assert_eq!(play.tick(&[], &[(2, Success)]), "s2");
+    play.tick(&[], &[]);
+    assert_eq!(play.result(), Success);
+    let mut play = Play::new("parallel(one, all) { a0 a1 }");
+    assert_eq!(play.tick(&[], &[(0, Success)]), "+0 s0 +1");
+    assert_eq!(play.tick(&[], &[]), "x1");
+    assert_eq!(play.result(), Success);
+}
+
+#[test]
+fn a_timeout_halts_its_child_and_counts_anew_when_it_is_fresh() {
+    let mut play = Play::new("selector { sequence { c0? timeout(2) a0 } a1 }");
+    for _round in 0..2 {
+        assert_eq!(play.tick(&[0], &[]), if _round == 0 { "+0" } else { "x1 +0" });
+        assert_eq!(play.tick(&[0], &[]), "");
+        assert_eq!(play.tick(&[0], &[]), "x0 +1");
+        assert_eq!(play.tick(&[], &[]), "");
+    }
+}
+
+#[test]
+fn a_cooldown_outlasts_the_time_in_which_it_is_not_asked() {
+    let mut play = Play::new("selector { sequence { c0? cooldown(3) do e0 } a1 }");
+    let cold = |play: &mut Play, conditions: &[usize]| {
+        let before = play.board().effects[0];
+        play.tick(conditions, &[]);
+        play.board().effects[0] - before
+    };
+    assert_eq!(cold(&mut play, &[0]), 1);
+    assert_eq!([&[0][..], &[], &[0]].map(|it| cold(&mut play, it)), [0, 0, 0]);
+    assert_eq!(cold(&mut play, &[0]), 1);
+}
+
+#[test]
+fn once_gives_for_ever_what_it_ended_with() {
+    let mut play = Play::new("once sequence { do e0 fail }");
+    for _ in 0..3 {
+        play.tick(&[], &[]);
+        assert_eq!((play.result(), play.board().effects[0]), (Failed, 1));
+    }
+}
+
+#[test]
+fn while_a_subtree_stays_the_rest_of_the_tree_is_not_asked() {
+    let text =
+        "selector { sequence { c0? do e0 a0 } stay_until(c1?) sequence_memory { a1 a2 } a3 }";
+    let mut play = Play::new(text);
+    let entry = |play: &Play| play.stage.world.get::<TreeAgent>(play.agent).unwrap().entry();
+    assert_eq!(play.tick(&[], &[(1, Success)]), "+1 s1");
+    assert_eq!(entry(&play), Some(5));
+    assert_eq!(play.tick(&[0], &[]), "+2", "the root would have preferred the first action");
+    assert_eq!(play.tick(&[0], &[]), "");
+    assert_eq!(play.board().effects[0], 0);
+    assert_eq!(play.tick(&[1], &[]), "x2 +3", "the condition ends it");
+    assert_eq!(entry(&play), None);
+    play.tick(&[], &[(1, Success)]);
+    play.tick(&[], &[(2, Failed)]);
+    assert_eq!(play.tick(&[0], &[]), "+0", "it has ended, and the root is asked at once");
+}
+
+#[test]
+fn two_leaves_of_one_action_are_one_action() {
+    let mut play = Play::new("selector { sequence { c0? a0 } a0 }");
+    assert_eq!(play.tick(&[], &[]), "+0");
+    assert_eq!(play.tick(&[0], &[]), "", "it goes on");
+    let error = Tree::parse("parallel(all, one) { a0 sequence { c0? a0 } }", &library());
+    assert_eq!(error.unwrap_err(), TreeError::SharedAction("a0".into()));
+}
+
+#[test]
+fn priorities_are_asked_for_each_tick_and_no_number_is_the_lowest() {
+    let mut play = Play::new("priority { s0: a0 s1: a1 s2: a2 }");
+    let mut tick = |scores: [f32; 3]| {
+        play.board().scores = scores;
+        play.tick(&[], &[])
+    };
+    assert_eq!(tick([0.5, 0.5, f32::NAN]), "+0");
+    assert_eq!(tick([0.5, 0.6, f32::NAN]), "x0 +1");
+    assert_eq!(tick([f32::NAN, -1.0, f32::NAN]), "");
+    assert_eq!(tick([0.0, 0.0, 1.0]), "x1 +2");
+}
+
+#[test]
+fn chance_goes_by_the_weights_and_never_takes_weight_0() {
+    let tree = tree("weighted { 1: do e0 3: do e1 0: do e2 }");
+    let mut stage = Stage::new(tree, Threads::None);
+    let agents: Vec<_> = (0..2_000).map(|seed| stage.spawn(Board::default(), seed)).collect();
+    (0..5).for_each(|_| stage.tick());
+    let mut counts = [0_u32; 3];
+    for agent in agents {
+        let board = stage.world.get::<Board>(agent).unwrap();
+        counts.iter_mut().zip(board.effects).for_each(|(count, effects)| *count += effects);
+    }
+    assert_eq!(counts[0] + counts[1], 10_000);
+    assert_eq!(counts[2], 0);
+    // Five standard deviations.
+    assert!(counts[0].abs_diff(2_500) < 217, "{counts:?}");
+}
+
+#[test]
+fn a_mind_needs_16_bytes() {
+    assert_eq!(size_of::<TreeAgent>(), 16);
+}
+
+#[test]
+fn flat_trees_do_what_the_recursive_interpreter_does_on_any_threads() {
+    const SEEDS: u64 = 400;
+    const TICKS: u64 = 24;
+    let mut played = 0;
+    for seed in 0..SEEDS {
+        let random = &mut RandomStream::new(seed);
+        let node = random_tree(random, 5);
+        let made = Tree::new(&node, &library());
+        let Ok(made) = made else {
+            let error = made.unwrap_err();
+            let is_expected =
+                matches!(error, TreeError::SharedAction(_) | TreeError::TooManySlots { .. });
+            assert!(is_expected, "{error}: {node}");
+            continue;
+        };
+        played += 1;
+        let threads = if seed % 40 == 0 { Threads::Own(2) } else { Threads::None };
+        let agents = if seed % 40 == 0 { 300 } else { 4 };
+        let mut stage = Stage::new(made, threads);
+        let mut pairs: Vec<(Entity, Reference)> = (0..agents)
+            .map(|key| (stage.spawn(Board::default(), key), Reference::new(&node, key)))
+            .collect();
+        for tick in 0..TICKS {
+            for (agent, reference) in &mut pairs {
+                let board = stage.world.get_mut::<Board>(*agent).unwrap();
+                board.draw(random);
+                reference.board.inputs_from(board);
+            }
+            stage.tick();
+            for (agent, reference) in &mut pairs {
+                let result = reference.tick();
+                let mind = stage.world.get::<TreeAgent>(*agent).unwrap();
+                assert_eq!(mind.result(), result, "seed {seed}, tick {tick}: {node}");
+                let board = stage.world.get::<Board>(*agent).unwrap();
+                assert_eq!(board.log, reference.board.log, "seed {seed}, tick {tick}: {node}");
+                assert_eq!(board.effects, reference.board.effects, "seed {seed}: {node}");
+            }
+        }
+    }
+    assert!(played > SEEDS / 2, "most trees make sense");
+}
+
+#[test]
+fn reactive_and_memory_are_the_same_where_nothing_takes_time() {
+    for seed in 0..200 {
+        let random = &mut RandomStream::new(seed);
+        let node = random_tree(random, 4).to_string();
+        let still = ["a0", "a1", "a2", "a3"].iter().fold(node, |text, it| text.replace(it, "c3?"));
+        let is_timed =
+            ["wait", "repeat", "retry", "until", "parallel", "random", "weighted", "cooldown"];
+        if is_timed.iter().any(|word| still.contains(word)) {
+            continue;
+        }
+        let forgetful = still.replace("_memory", "");
+        let mut plays = [still, forgetful].map(|text| Play::new(&text));
+        for _ in 0..10 {
+            let conditions: Vec<usize> = (0..4).filter(|_| random.below(2) == 0).collect();
+            let [a, b] = &mut plays;
+            a.tick(&conditions, &[]);
+            b.tick(&conditions, &[]);
+            assert_eq!(a.result(), b.result());
+            assert_eq!(a.board().effects, b.board().effects);
+        }
+    }
+}
+
+#[test]
+fn text_and_trees_are_the_same() {
+    for seed in 0..500 {
+        let node = random_tree(&mut RandomStream::new(seed), 6);
+        assert_eq!(Node::parse(&node.to_string()), Ok(node));
+    }
+}
+
+/// The place and the problem of a text.
+fn problem(text: &str) -> (u32, u32, ParseProblem) {
+    let error = Node::parse(text).unwrap_err();
+    (error.line, error.column, error.problem)
+}
+
+#[test]
+fn errors_say_where_they_are() {
+    let expected = |expected, found: &str| ParseProblem::Expected { expected, found: found.into() };
+    assert_eq!(problem("selector {\n  a0\n"), (3, 1, expected("a node or \"}\"", "the end")));
+    assert_eq!(problem("selector { }"), (1, 12, expected("a node", "\"}\"")));
+    assert_eq!(problem("wait(x)"), (1, 6, expected("a number", "\"x\"")));
+    assert_eq!(problem("wait(5000000000)"), (1, 6, ParseProblem::BadNumber("5000000000".into())));
+    assert_eq!(problem("a0 # and\n a1"), (2, 2, expected("the end", "\"a1\"")));
+    assert_eq!(problem("guard(safe) a0"), (1, 11, expected("?", "\")\"")));
+    assert_eq!(problem("not"), (1, 4, expected("a node", "the end")));
+    assert_eq!(problem("é ✗"), (1, 3, expected("the end", "\"✗\"")));
+    assert_eq!(problem("use flee"), (1, 5, ParseProblem::UnknownSubtree("flee".into())));
+    let twice = "subtree x a0 subtree x a1 use x";
+    assert_eq!(problem(twice), (1, 22, ParseProblem::DefinedTwice("x".into())));
+    let way = ParseProblem::CyclicSubtree(["x", "y", "x"].map(String::from).to_vec());
+    assert_eq!(problem("subtree x use y\nsubtree y not use x\na0"), (2, 19, way));
+    assert_eq!(problem(&"not ".repeat(70)).2, ParseProblem::TooDeep);
+    let wide = format!("subtree x sequence {{ {} }}\n", "a0 ".repeat(100));
+    let wide = format!("{wide}sequence {{ {} }}", "use x ".repeat(100));
+    assert_eq!(problem(&wide).2, ParseProblem::TooLarge);
+}
+
+#[test]
+fn trees_that_make_no_sense_are_refused() {
+    let error = |text: &str| Tree::parse(text, &library()).unwrap_err();
+    let unknown = |what, name: &str| TreeError::Unknown { what, name: name.into() };
+    assert_eq!(error("fly"), unknown("action", "fly"));
+    assert_eq!(error("sequence { a0 fly? }"), unknown("condition", "fly"));
+    assert_eq!(error("do fly"), unknown("effect", "fly"));
+    assert_eq!(error("priority { fly: a0 }"), unknown("score", "fly"));
+    assert_eq!(error("parallel(3, 1) { a0 a1 }"), TreeError::ImpossibleCount);
+    assert_eq!(error("parallel(0, 1) { a0 a1 }"), TreeError::ImpossibleCount);
+    assert_eq!(error("weighted { 0: a0 0: a1 }"), TreeError::BadWeight);
+    let waits = format!("sequence {{ {} }}", "wait(1) ".repeat(65));
+    assert_eq!(error(&waits), TreeError::TooManySlots { count: 65 });
+    let none = Tree::new(&Node::sequence([]), &library()).unwrap_err();
+    assert_eq!(none, TreeError::ChildCount { count: 0 });
+}
+
+#[test]
+fn an_agent_that_goes_leaves_nothing_behind_whatever_its_tree_was_at() {
+    for seed in 0..60 {
+        let random = &mut RandomStream::new(seed);
+        let Ok(made) = Tree::new(&random_tree(random, 5), &library()) else { continue };
+        let mut stage = Stage::new(made, Threads::None);
+        let agents: Vec<_> = (0..8).map(|key| stage.spawn(Board::default(), key)).collect();
+        for agent in agents {
+            for _ in 0..random.below(3) {
+                stage.draw(random);
+                stage.tick();
+            }
+            stage.world.despawn(agent).unwrap();
+        }
+        stage.tick();
+        assert!(stage.world.is_empty(), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_library_tells_what_it_has() {
+    let text = format!("{:?}", Library::<()>::new(&plan()).condition("idle", |()| true));
+    assert!(text.contains("\"a3\"") && text.contains("\"idle\""), "{text}");
+}
