@@ -137,7 +137,7 @@ pub mod __private {
         BitsDoor, BitsFetch, ChunkDoor, ColumnDoor, DoorRight, MutFetch, RefFetch, RowRight,
         RunRight, TermSlot, TermState, Values, WrapState, WriteFetch,
     };
-    pub use crate::storage::{ChunkVersions, Chunks, ColumnStamps, Moment};
+    pub use crate::storage::{ChunkVersions, Chunks, ColumnRecord, ColumnStamps, Moment};
 }
 
 /// The names that most users need.

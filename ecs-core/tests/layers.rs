@@ -60,6 +60,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["canaries"],
             &["bits"],
             &["column_versions"],
+            &["column_records"],
             &["row_versions"],
             &["values"],
             &["chunks"],
@@ -92,6 +93,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
     (
         "world",
         &[
+            &["edges"],
             &["bundles"],
             &["moves"],
             &["resources"],

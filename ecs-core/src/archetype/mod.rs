@@ -10,9 +10,11 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::alloc::Layout;
 
-use crate::component::{ComponentId, ComponentInfo, ComponentSet, Duties, Kind, Registry};
+use crate::component::{
+    ComponentId, ComponentInfo, ComponentSet, DropErasedFn as DropFn, Duties, Kind, Registry,
+};
 use crate::entity::Entity;
-use crate::storage::{Chunks, Moment, OuterValues, RowAddress};
+use crate::storage::{Chunks, ColumnStep, Fate, Moment, OuterValues, RowAddress};
 
 pub(crate) use index::Archetypes;
 pub(crate) use rows::{ColumnCloner, ForgottenRows};
@@ -68,8 +70,10 @@ pub struct Archetype {
     pub(crate) components: ComponentSet,
     /// In the order of `components`.
     pub(crate) columns: Box<[Column]>,
-    /// Whether any column has something to drop.
-    pub(crate) needs_drop: bool,
+    /// What happens to each column of a row whose entity ends.
+    pub(crate) ending: Box<[ColumnStep]>,
+    /// The columns that have something to drop, and how it is dropped.
+    pub(crate) drops: Box<[(usize, DropFn)]>,
     /// What there is to do beside moving rows.
     pub(crate) duties: Duties,
     /// The components that keep it out of queries that do not name them.
@@ -84,6 +88,14 @@ pub(crate) struct Column {
     pub(crate) enable_slot: Option<usize>,
     /// Which of the archetype's versions of rows are this component's.
     pub(crate) track_slot: Option<usize>,
+}
+
+impl Column {
+    /// What happens to its value where the row leaves without it.
+    pub(crate) fn left_behind(&self) -> ColumnStep {
+        let fate = if self.info.erased.drop.is_some() { Fate::Drop } else { Fate::Forget };
+        ColumnStep { target: None, fate, size: self.info.layout.size() }
+    }
 }
 
 impl Archetype {
@@ -107,7 +119,9 @@ impl Archetype {
             .collect();
         let layouts: Vec<Layout> = columns.iter().map(|column| column.info.layout).collect();
         let outer = outer_values(&columns);
-        let needs_drop = columns.iter().any(|column| column.info.erased.drop.is_some());
+        let ending = columns.iter().map(Column::left_behind).collect();
+        let drops = columns.iter().enumerate();
+        let drops = drops.filter_map(|(at, column)| Some((at, column.info.erased.drop?))).collect();
         let duties =
             columns.iter().fold(Duties::NONE, |duties, column| duties.and(column.info.duties));
         let hiding = columns.iter().filter(|column| column.info.hides);
@@ -117,7 +131,8 @@ impl Archetype {
             components,
             columns,
             chunks: Chunks::new(id.0, &layouts, enableable_count, tracked_count, outer),
-            needs_drop,
+            ending,
+            drops,
             duties: duties.complete(),
             hidden_by,
         }

@@ -10,7 +10,8 @@ use core::ptr::NonNull;
 
 use super::Archetype;
 use crate::component::{
-    CloneErasedFn as CloneFn, CodecError, ComponentInfo, Kind, MapErasedFn as MapFn,
+    CloneErasedFn as CloneFn, CodecError, ComponentInfo, DropErasedFn as DropFn, Kind,
+    MapErasedFn as MapFn,
 };
 use crate::entity::Entity;
 use crate::hash::StateHasher;
@@ -169,6 +170,18 @@ impl Archetype {
         unsafe { self.drop_rows(address.chunk, rows, 0..self.columns.len(), &which) };
     }
 
+    /// Drops all values of a row that was given up. Where a drop panics the others are dropped all
+    /// the same.
+    ///
+    /// # Safety
+    /// As for [`drop_row`](Self::drop_row), for all columns that have something to drop.
+    #[inline]
+    pub(crate) unsafe fn drop_whole_row(&self, address: RowAddress) {
+        if !self.drops.is_empty() {
+            DropRow { archetype: self, address, drops: self.drops.iter() }.run();
+        }
+    }
+
     /// Drops the values of rows of one chunk that were given up, as [`drop_row`](Self::drop_row)
     /// does for one.
     ///
@@ -216,7 +229,7 @@ impl Archetype {
     /// # Safety
     /// `forgotten` came from this archetype, which has not been touched since.
     pub(crate) unsafe fn drop_forgotten(&self, forgotten: &ForgottenRows) {
-        if self.needs_drop {
+        if !self.drops.is_empty() {
             DropChunks { archetype: self, forgotten, next: 0 }.run();
         }
     }
@@ -303,6 +316,31 @@ impl Drop for UncommittedRows<'_> {
         let rows = row..row + self.count;
         // SAFETY: these columns were written by `clone_to` or `load_rows` and belong to this value.
         unsafe { self.archetype.drop_rows(chunk, rows, self.columns.clone(), &|_| true) };
+    }
+}
+
+/// Drops the values of one row one after the other, and the rest of them should one panic.
+struct DropRow<'a> {
+    archetype: &'a Archetype,
+    address: RowAddress,
+    drops: core::slice::Iter<'a, (usize, DropFn)>,
+}
+
+impl DropRow<'_> {
+    fn run(&mut self) {
+        // The iterator steps over the column before its drop runs, so that none is dropped twice.
+        for &(column, drop) in self.drops.by_ref() {
+            let value = self.archetype.chunks.vacated(self.address, column);
+            // SAFETY: made only by `drop_whole_row`, whose caller ensures that the value is
+            // initialised and nobody's; the function is that of the column's type (I-9).
+            unsafe { drop(value) };
+        }
+    }
+}
+
+impl Drop for DropRow<'_> {
+    fn drop(&mut self) {
+        self.run();
     }
 }
 

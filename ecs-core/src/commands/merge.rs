@@ -19,7 +19,7 @@ use crate::component::{ComponentId, Duties};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{CommandFailure, CommandFailureReason};
-use crate::storage::RowAddress;
+use crate::storage::{ColumnStep, Fate, RowAddress};
 use crate::world::World;
 
 /// What a group of commands comes to, and memory for it.
@@ -39,6 +39,8 @@ pub(super) struct Plan {
     kept: Vec<bool>,
     /// The columns whose values go along.
     moves: Vec<(usize, usize)>,
+    /// By column of the first archetype: what becomes of its value.
+    steps: Vec<ColumnStep>,
     /// The values that have no place in the world.
     leftovers: Leftovers,
 }
@@ -236,7 +238,7 @@ impl Group<'_, '_> {
         self.place(target, to, false);
         let World { archetypes, blocks, entities, .. } = &mut *self.world;
         let (source, goal) = archetypes.get_two(from.archetype, target);
-        let Plan { added, given, kept, moves, bits, .. } = &mut *self.plan;
+        let Plan { added, given, kept, moves, steps, bits, .. } = &mut *self.plan;
         kept.clear();
         kept.resize(source.columns.len(), false);
         moves.clear();
@@ -258,16 +260,20 @@ impl Group<'_, '_> {
         carry_versions(source, from.address, goal, to, version, |column, id| {
             (!added.contains(&id)).then_some(given[column])
         });
-        let is_dropped = |column: usize| !kept[column];
-        let taken = source.chunks.take_row(blocks, from.address, version, is_dropped);
+        steps.clear();
+        steps.extend(source.columns.iter().zip(&*kept).map(|(column, &kept)| {
+            let left = column.left_behind();
+            ColumnStep { fate: if kept { Fate::Move } else { left.fate }, ..left }
+        }));
+        let taken = source.chunks.take_row(blocks, from.address, steps, version);
         entities.set_place(self.entity, goal.chunks.place(to));
         if let Some(moved) = taken.moved {
             entities.set_place(moved, from.place);
         }
-        if source.needs_drop {
+        if !source.drops.is_empty() {
             // SAFETY: these values did not go along and were kept behind the last row for us to
             // drop; all books are in order.
-            unsafe { source.drop_row(taken.vacated, is_dropped) };
+            unsafe { source.drop_row(taken.vacated, |column| !kept[column]) };
         }
     }
 

@@ -8,6 +8,7 @@ use super::{CodecError, CodecKind, Component};
 use crate::entity::Entity;
 use crate::hash::StateHasher;
 
+pub(crate) type DropFn = unsafe fn(NonNull<u8>);
 pub(crate) type CloneFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
 type HashFn = unsafe fn(NonNull<u8>, &mut StateHasher);
 type BytesFn = unsafe fn(NonNull<u8>, usize, usize) -> NonNull<[u8]>;
@@ -23,7 +24,7 @@ pub(crate) type MapFn = unsafe fn(NonNull<u8>, &mut dyn FnMut(Entity) -> Entity)
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ErasedFns {
     /// Drops the value in place. `None` where there is nothing to drop.
-    pub(crate) drop: Option<unsafe fn(NonNull<u8>)>,
+    pub(crate) drop: Option<DropFn>,
     /// Clones the value at the first pointer into the uninitialised row at the second. The number
     /// is the size of a value.
     pub(crate) clone: Option<CloneFn>,
@@ -53,7 +54,7 @@ pub(crate) struct ErasedCodec {
 impl ErasedFns {
     pub(crate) fn of<T: Component>() -> Self {
         Self {
-            drop: core::mem::needs_drop::<T>().then_some(drop_value::<T> as unsafe fn(_)),
+            drop: core::mem::needs_drop::<T>().then_some(drop_value::<T> as DropFn),
             clone: T::CLONE.map(|_| clone_value::<T> as CloneFn),
             hash: T::HASH.map(|_| hash_value::<T> as HashFn),
             bytes: T::BYTES.map(|_| bytes_of::<T> as BytesFn),

@@ -21,7 +21,9 @@ pub(crate) use codec::CodecKind;
 pub use codec::{Codec, CodecError, ReadFn, WriteFn};
 pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn};
 pub(crate) use duties::Duties;
-pub(crate) use erased::{CloneFn as CloneErasedFn, ErasedFns, MapFn as MapErasedFn};
+pub(crate) use erased::{
+    CloneFn as CloneErasedFn, DropFn as DropErasedFn, ErasedFns, MapFn as MapErasedFn,
+};
 pub(crate) use outer::{ChunkDefault, OuterCodec, OwnedAny, SharedValue};
 pub use registry::{ComponentInfo, IdSource, Registry};
 pub(crate) use registry::{Kind, LoadSharedFn};

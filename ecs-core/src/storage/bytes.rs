@@ -4,25 +4,56 @@
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 
-/// Copies the `size` bytes of a value. For the usual sizes it is a load or two and as many stores,
+/// Copies the `size` bytes of a value. For the usual sizes it is some loads and as many stores,
 /// where a call of `memcpy` costs more than the copy itself.
 ///
 /// # Safety
 /// `source` may be read and `target` written for `size` bytes, and the two do not overlap.
 #[inline(always)]
 pub(super) unsafe fn copy(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
+    // The usual sizes come first.
     match size {
+        // SAFETY: the caller's word; both ends lie in the `size` bytes, in each of these.
+        8..=16 => unsafe { copy_ends::<u64>(source, target, size) },
+        // SAFETY: as above.
+        4..=7 => unsafe { copy_ends::<u32>(source, target, size) },
+        // SAFETY: as above.
+        17..=32 => unsafe { copy_ends::<[u64; 2]>(source, target, size) },
+        // SAFETY: as above.
+        33..=64 => unsafe { copy_ends::<[u64; 4]>(source, target, size) },
         0 => {}
-        // SAFETY: the caller's word; both halves lie in the `size` bytes, in each of these.
-        4..=8 => unsafe { copy_ends::<u32>(source, target, size) },
         // SAFETY: as above.
-        9..=16 => unsafe { copy_ends::<u64>(source, target, size) },
+        1 => unsafe { copy_ends::<u8>(source, target, size) },
         // SAFETY: as above.
-        17..=32 => unsafe { copy_ends::<u128>(source, target, size) },
+        2..=3 => unsafe { copy_ends::<u16>(source, target, size) },
         // SAFETY: the caller's word is the same.
         _ => unsafe { target.copy_from_nonoverlapping(source, size) },
     }
 }
+
+/// Swaps the `size` bytes of two values.
+///
+/// # Safety
+/// Both may be read and written for `size` bytes, and do not overlap.
+#[inline]
+pub(super) unsafe fn swap(a: NonNull<u8>, b: NonNull<u8>, size: usize) {
+    let mut buffer = [MaybeUninit::<u8>::uninit(); BUFFER_BYTES];
+    if size > BUFFER_BYTES {
+        // SAFETY: the caller's word is the same.
+        unsafe { core::ptr::swap_nonoverlapping(a.as_ptr(), b.as_ptr(), size) };
+        return;
+    }
+    let buffer = NonNull::from(&mut buffer).cast();
+    // SAFETY: the caller's word, and the buffer is a local of at least this size.
+    unsafe { copy(a, buffer, size) };
+    // SAFETY: as above.
+    unsafe { copy(b, a, size) };
+    // SAFETY: as above.
+    unsafe { copy(buffer, b, size) };
+}
+
+/// Values up to this size are swapped by way of a local.
+const BUFFER_BYTES: usize = 64;
 
 /// Copies the first and the last bytes, as many as a `T` has, which may overlap.
 ///
@@ -64,6 +95,20 @@ mod tests {
             unsafe { copy(from, to, size) };
             assert_eq!(target[5..5 + size], source[3..3 + size]);
             assert!(target[..5].iter().chain(&target[5 + size..]).all(|&byte| byte == 0));
+        }
+    }
+
+    #[test]
+    fn every_size_is_swapped_whole_and_nothing_else() {
+        for size in 0..=BUFFER_BYTES + 3 {
+            let (mut a, mut b) = ([1_u8; 80], [2_u8; 80]);
+            let (from, to) = (NonNull::from(&mut a[3..]).cast(), NonNull::from(&mut b[5..]).cast());
+            // SAFETY: both slices have more bytes than that and belong to different arrays.
+            unsafe { swap(from, to, size) };
+            assert!(a[3..3 + size].iter().all(|&byte| byte == 2));
+            assert!(b[5..5 + size].iter().all(|&byte| byte == 1));
+            assert_eq!(a.iter().filter(|&&byte| byte == 2).count(), size);
+            assert_eq!(b.iter().filter(|&&byte| byte == 1).count(), size);
         }
     }
 }

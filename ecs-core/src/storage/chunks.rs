@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "computes the addresses of rows, copies and drops rows")]
 
 mod check;
+mod row;
 mod runs;
 
 use alloc::boxed::Box;
@@ -13,7 +14,8 @@ use super::bits::EnableBits;
 use super::block::{Block, BlockPool, ColumnStart};
 use super::bytes;
 use super::canaries;
-use super::column_versions::{ColumnStamps, ColumnVersions};
+use super::column_records::{ColumnRecord, ColumnRecords};
+use super::column_versions::ColumnStamps;
 use super::directory::{ChunkId, Directory, Place, RowAddress};
 use super::layout::ChunkLayouts;
 use super::row_versions::{ChunkVersions, RowVersions};
@@ -21,15 +23,16 @@ use super::values::{EmptiedValues, OuterValues};
 use crate::entity::Entity;
 use crate::mask::Rows;
 
+pub(crate) use row::{ColumnStep, Fate, RowPlan};
+
 /// Rows in chunks, packed: every chunk before the last used one is full (I-4).
 ///
 /// ```text
 ///            chunk 0   chunk 1   chunk 2  ...      structure of arrays: a query that skips a
-/// blocks       ●         ●         ●               chunk reads lens, versions and bits, and
-/// starts     [c0 c1]   [c0 c1]   [c0 c1]           never touches the block
+/// blocks       ●         ●         ●               chunk reads lens, records and bits, and
+/// records    [c0 c1]   [c0 c1]   [c0 c1]           never touches the block
 /// lens         60        240       17
 /// ids          4         9         3
-/// versions   [c0 c1]   [c0 c1]   [c0 c1]
 /// bits       [......]  [......]  [......]          per enableable column
 /// tracked    [......]  [......]  [......]          per tracked column: versions of each row
 /// ```
@@ -43,15 +46,16 @@ use crate::mask::Rows;
 #[derive(Debug)]
 pub struct Chunks {
     used: usize,
-    lens: Vec<usize>,
-    sizes: Box<[usize]>,
-    /// Of each column of each chunk; aligned for the column's type, inside the block (I-3). The
-    /// start of a column without a size is no memory, but as well aligned.
-    starts: Vec<ColumnStart>,
-    versions: ColumnVersions,
-    bits: Box<[EnableBits]>,
-    blocks: Vec<Block>,
     row_count: usize,
+    records: ColumnRecords,
+    lens: Vec<usize>,
+    bits: Box<[EnableBits]>,
+    sizes: Box<[usize]>,
+    blocks: Vec<Block>,
+    /// How many rows the last used chunk can have; 0 where none is used.
+    last_capacity: usize,
+    /// Whether there are enabled bits, or versions of rows.
+    has_marks: bool,
     /// The numbers under which the world knows these chunks.
     ids: Vec<ChunkId>,
     tracked: Box<[RowVersions]>,
@@ -60,17 +64,6 @@ pub struct Chunks {
     layouts: ChunkLayouts,
     /// The index of the archetype that these are the chunks of.
     owner: u32,
-}
-
-/// What became of the row that [`Chunks::take_row`] took out.
-#[derive(Debug)]
-pub(crate) struct TakenRow {
-    /// The entity that moved into the place, if it was not the last row.
-    pub(crate) moved: Option<Entity>,
-    /// Where the values of the columns that were to be kept are now: beyond the last row.
-    pub(crate) vacated: RowAddress,
-    /// What the chunk had that emptied with this row, to be dropped when all books are in order.
-    pub(crate) emptied: EmptiedValues,
 }
 
 impl Chunks {
@@ -88,15 +81,16 @@ impl Chunks {
             layouts,
             sizes: columns.iter().map(Layout::size).collect(),
             blocks: Vec::new(),
-            starts: Vec::new(),
+            records: ColumnRecords::new(columns.len()),
             lens: Vec::new(),
             ids: Vec::new(),
-            versions: ColumnVersions::new(columns.len()),
             bits,
             tracked: (0..tracked_count).map(|_| RowVersions::default()).collect(),
             outer,
             used: 0,
             row_count: 0,
+            last_capacity: 0,
+            has_marks: enableable_count + tracked_count > 0,
         }
     }
 
@@ -166,11 +160,16 @@ impl Chunks {
         unsafe { core::slice::from_raw_parts(start.as_ptr(), len) }
     }
 
+    /// What is known about a column.
+    #[inline]
+    pub(crate) fn record(&self, chunk: usize, column: usize) -> &ColumnRecord {
+        self.records.get(chunk, column)
+    }
+
     /// The start of a column. Rows of zero-sized components all lie there.
     #[inline]
     pub(crate) fn column(&self, chunk: usize, column: usize) -> NonNull<u8> {
-        debug_assert!(column < self.sizes.len());
-        self.starts[chunk * self.sizes.len() + column].0
+        self.record(chunk, column).start()
     }
 
     /// The address of one row of a column.
@@ -181,6 +180,15 @@ impl Chunks {
         debug_assert!(address.row < self.capacity(address.chunk));
         // SAFETY: the row is below the capacity, and that many rows fit the column (I-3).
         unsafe { start.add(address.row * size) }
+    }
+
+    /// The address of one row of the entity column.
+    #[inline]
+    fn entity_row(&self, address: RowAddress) -> NonNull<Entity> {
+        debug_assert!(address.row < self.capacity(address.chunk));
+        let start = self.blocks[address.chunk].start().cast::<Entity>();
+        // SAFETY: the row is below the capacity, and the entity column starts the block (I-3).
+        unsafe { start.add(address.row) }
     }
 
     /// The row `address` of a column that is known to be there.
@@ -198,15 +206,22 @@ impl Chunks {
         self.value(address, column)
     }
 
+    /// The row `address` of a column, behind the last row: the value that was left there.
+    #[inline]
+    pub(crate) fn vacated(&self, address: RowAddress, column: usize) -> NonNull<u8> {
+        debug_assert!(address.row >= self.lens[address.chunk]);
+        self.value(address, column)
+    }
+
     /// When the column of this chunk was written, and when components came to it.
     #[inline]
     pub(crate) fn stamps(&self, chunk: usize, column: usize) -> &ColumnStamps {
-        self.versions.get(chunk, column)
+        self.record(chunk, column).stamps()
     }
 
     #[inline]
     pub(crate) fn stamps_mut(&mut self, chunk: usize, column: usize) -> &mut ColumnStamps {
-        self.versions.get_mut(chunk, column)
+        self.records.stamps_mut(chunk, column)
     }
 
     /// The versions of the rows of this chunk, in the `slot`-th tracked column.
@@ -232,12 +247,6 @@ impl Chunks {
         &self.bits[slot]
     }
 
-    /// The bits of the `slot`-th enableable column, for whoever has the chunks alone.
-    #[inline]
-    pub(crate) fn bits_mut(&mut self, slot: usize) -> &mut EnableBits {
-        &mut self.bits[slot]
-    }
-
     /// Switches rows of a chunk on or off, in the `slot`-th enableable column.
     pub(crate) fn set_enabled(&mut self, slot: usize, chunk: usize, rows: &Rows, enabled: bool) {
         self.bits[slot].set_rows(chunk, self.lens[chunk], rows, enabled);
@@ -250,25 +259,55 @@ impl Chunks {
         pool: &mut BlockPool,
         wanted: usize,
     ) -> (RowAddress, usize) {
-        let last = self.used.wrapping_sub(1);
-        if self.used > 0 && self.lens[last] < self.capacity(last) {
-            let row = self.lens[last];
-            return (RowAddress { chunk: last, row }, wanted.min(self.capacity(last) - row));
+        let first = self.reserve_row(pool);
+        (first, wanted.min(self.capacity(first.chunk) - first.row))
+    }
+
+    /// The place of the next row. It is nobody's until it is committed.
+    #[inline]
+    pub(crate) fn reserve_row(&mut self, pool: &mut BlockPool) -> RowAddress {
+        let chunk = self.used.wrapping_sub(1);
+        match self.lens.get(chunk) {
+            Some(&row) if row < self.last_capacity => RowAddress { chunk, row },
+            _ => self.reserve_chunk(pool),
         }
+    }
+
+    /// The first row of the next chunk.
+    #[cold]
+    fn reserve_chunk(&mut self, pool: &mut BlockPool) -> RowAddress {
         let chunk = self.used;
         if chunk == self.blocks.len() {
             self.push_chunk(pool);
         }
-        (RowAddress { chunk, row: 0 }, wanted.min(self.capacity(chunk)))
+        RowAddress { chunk, row: 0 }
+    }
+
+    /// The first row comes to a chunk.
+    #[cold]
+    fn enter_chunk(&mut self, chunk: usize) {
+        debug_assert_eq!(chunk, self.used);
+        self.used = chunk + 1;
+        self.last_capacity = self.capacity(chunk);
+        self.records.begin(chunk);
+    }
+
+    /// The last row has left the last chunk.
+    #[cold]
+    fn leave_chunk(&mut self, pool: &mut BlockPool) -> EmptiedValues {
+        self.used -= 1;
+        self.last_capacity = self.used.checked_sub(1).map_or(0, |last| self.capacity(last));
+        let emptied = self.outer.empty_chunk(self.used);
+        self.trim(pool);
+        emptied
     }
 
     fn push_chunk(&mut self, pool: &mut BlockPool) {
         // All memory first: where there is none, nothing has changed.
-        self.starts.reserve(self.sizes.len());
         self.blocks.reserve(1);
         self.lens.reserve(1);
         self.ids.reserve(1);
-        self.versions.reserve_chunk();
+        self.records.reserve_chunk();
         self.bits.iter_mut().for_each(EnableBits::reserve_chunk);
         self.outer.reserve_chunk();
         let layout = self.layouts.of_chunk(self.blocks.len());
@@ -278,12 +317,11 @@ impl Chunks {
         let block = pool.take(layout.block);
         canaries::plant(&block, layout, &self.sizes);
         self.ids.push(pool.directory.enter(self.owner, self.blocks.len()));
-        for (&offset, &size) in layout.offsets.iter().zip(&self.sizes) {
-            self.starts.push(ColumnStart(column_start(&block, offset, size)));
-        }
+        let columns = layout.offsets.iter().zip(&self.sizes);
+        let start = |(&offset, &size)| ColumnStart(column_start(&block, offset, size));
+        self.records.push_chunk(columns.map(start));
         self.blocks.push(block);
         self.lens.push(0);
-        self.versions.push_chunk();
         self.bits.iter_mut().for_each(EnableBits::push_chunk);
         self.tracked.iter_mut().for_each(RowVersions::push_chunk);
         self.outer.push_chunk();
@@ -305,113 +343,29 @@ impl Chunks {
     ) {
         let RowAddress { chunk, row } = first;
         debug_assert!(self.lens[chunk] == row && row + entities.len() <= self.capacity(chunk));
-        let column = self.blocks[chunk].start().cast::<Entity>();
-        // SAFETY: `row` is at most the capacity of the entity column, which starts the block (I-3).
-        let target = unsafe { column.add(row) };
+        let target = self.entity_row(first);
         // SAFETY: the caller ensures that this many rows are free from `row` on; `entities` is
         // borrowed from outside the block.
         unsafe { target.copy_from_nonoverlapping(NonNull::from(entities).cast(), entities.len()) };
+        if row == 0 {
+            self.enter_chunk(chunk);
+        }
         self.lens[chunk] += entities.len();
-        self.used = self.used.max(chunk + 1);
         self.row_count += entities.len();
+        self.push_marks(first, entities.len(), version);
+        self.records.arrive(chunk, version, added);
+    }
+
+    /// Enters the bits and the versions of rows that have come, all components enabled.
+    #[inline]
+    fn push_marks(&mut self, first: RowAddress, count: usize, version: u64) {
+        let RowAddress { chunk, row } = first;
         for bits in &mut self.bits {
-            bits.push_rows(chunk, row..row + entities.len());
+            bits.push_rows(chunk, row..row + count);
         }
         for versions in &mut self.tracked {
-            versions.push_rows(chunk, row..row + entities.len(), version);
+            versions.push_rows(chunk, row..row + count, version);
         }
-        self.versions.arrive(chunk, row == 0, version, added);
-    }
-
-    /// Copies the bytes of a row into a reserved row of another archetype, for the columns in
-    /// `moves` (from here, to there).
-    ///
-    /// # Safety
-    /// `other` is another archetype's; `from` is a row here and `to` a reserved row there; each pair of columns holds the same
-    /// component type (I-9). Afterwards the values count as moved: of each pair, one is not used.
-    pub(crate) unsafe fn copy_row(
-        &self,
-        from: RowAddress,
-        other: &Self,
-        to: RowAddress,
-        moves: &[(usize, usize)],
-    ) {
-        for &(mine, theirs) in moves {
-            debug_assert_eq!(self.sizes[mine], other.sizes[theirs]);
-            let source = self.value(from, mine);
-            let target = other.value(to, theirs);
-            // SAFETY: both are rows of a column of this size (I-3) in blocks of two archetypes.
-            unsafe { bytes::copy(source, target, self.sizes[mine]) };
-        }
-    }
-
-    /// Takes a row out: the last row moves into its place, and the values in the columns for which
-    /// `keep` says so move behind the last row, where the caller has to see to them. The values in
-    /// the other columns are forgotten.
-    ///
-    /// All books are in order when this returns: the row is gone.
-    pub(crate) fn take_row(
-        &mut self,
-        pool: &mut BlockPool,
-        address: RowAddress,
-        version: u64,
-        keep: impl Fn(usize) -> bool,
-    ) -> TakenRow {
-        let last_chunk = self.used - 1;
-        let last = RowAddress { chunk: last_chunk, row: self.lens[last_chunk] - 1 };
-        assert!(address.row < self.lens[address.chunk], "the row exists");
-        let moved = (address != last).then(|| self.swap_into(address, last, &keep));
-        for bits in &mut self.bits {
-            let enabled = bits.pop_row(last.chunk, last.row);
-            if address != last {
-                bits.put(address.chunk, address.row, enabled);
-            }
-        }
-        for versions in &mut self.tracked {
-            let (changed, added) = versions.pop_row(last.chunk, last.row);
-            if address != last {
-                versions.set(address.chunk, address.row, changed, added);
-            }
-        }
-        self.lens[last.chunk] = last.row;
-        self.row_count -= 1;
-        self.versions.leave(address.chunk, last.chunk, version);
-        let mut emptied = EmptiedValues::default();
-        if last.row == 0 {
-            self.used -= 1;
-            emptied = self.outer.empty_chunk(last.chunk);
-            self.trim(pool);
-        }
-        TakenRow { moved, vacated: last, emptied }
-    }
-
-    /// Moves the values of the `last` row to `address`, and those to be kept the other way.
-    fn swap_into(
-        &mut self,
-        address: RowAddress,
-        last: RowAddress,
-        keep: &impl Fn(usize) -> bool,
-    ) -> Entity {
-        for column in 0..self.sizes.len() {
-            let size = self.sizes[column];
-            let hole = self.value(address, column);
-            let tail = self.value(last, column);
-            if keep(column) {
-                // SAFETY: two different rows of one column, both initialised (I-2), each `size`
-                // bytes (I-3).
-                unsafe { core::ptr::swap_nonoverlapping(hole.as_ptr(), tail.as_ptr(), size) };
-            } else {
-                // SAFETY: as above; the value in the hole is forgotten.
-                unsafe { bytes::copy(tail, hole, size) };
-            }
-        }
-        let moved = self.entities(last.chunk)[last.row];
-        let entities = self.blocks[address.chunk].start().cast::<Entity>();
-        // SAFETY: `address` is a row of this chunk, and the entity column starts the block (I-3).
-        let hole = unsafe { entities.add(address.row) };
-        // SAFETY: as above; `&mut self` makes this the only access.
-        unsafe { hole.write(moved) };
-        moved
     }
 
     /// Gives back all but one of the empty chunks at the end.
@@ -432,10 +386,9 @@ impl Chunks {
     /// Gives back memory that no chunk needs.
     pub(crate) fn shrink(&mut self) {
         self.blocks.shrink_to_fit();
-        self.starts.shrink_to_fit();
         self.lens.shrink_to_fit();
         self.ids.shrink_to_fit();
-        self.versions.shrink();
+        self.records.shrink();
         self.bits.iter_mut().for_each(EnableBits::shrink);
         self.tracked.iter_mut().for_each(RowVersions::shrink);
         self.outer.shrink();
@@ -446,7 +399,7 @@ impl Chunks {
         let each = size_of::<Block>()
             + size_of::<usize>()
             + size_of::<ChunkId>()
-            + self.sizes.len() * (size_of::<ColumnStart>() + size_of::<ColumnStamps>())
+            + self.sizes.len() * size_of::<ColumnRecord>()
             + self.bits.iter().map(EnableBits::chunk_bytes).sum::<usize>();
         let rows: usize = (0..self.blocks.len()).map(|chunk| self.capacity(chunk)).sum();
         let tracked = self.tracked.len() * rows * 2 * size_of::<u64>();
@@ -468,8 +421,7 @@ impl Chunks {
             pool.directory.leave(id);
         }
         self.lens.pop();
-        self.starts.truncate(self.starts.len() - self.sizes.len());
-        self.versions.pop_chunk();
+        self.records.pop_chunk();
         self.bits.iter_mut().for_each(EnableBits::pop_chunk);
         self.tracked.iter_mut().for_each(RowVersions::pop_chunk);
         self.outer.pop_chunk();
@@ -487,6 +439,7 @@ impl Chunks {
     /// values lie where they were and are the caller's to drop. So are those outside the rows.
     pub(crate) fn forget_rows(&mut self) -> (Vec<usize>, EmptiedValues) {
         self.used = 0;
+        self.last_capacity = 0;
         self.row_count = 0;
         self.bits.iter_mut().for_each(EnableBits::clear);
         self.tracked.iter_mut().for_each(RowVersions::clear);

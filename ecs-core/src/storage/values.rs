@@ -28,8 +28,16 @@ struct ValueColumn {
 #[derive(Debug, Default)]
 #[must_use]
 pub(crate) struct EmptiedValues(
-    #[expect(dead_code, reason = "it is there to be dropped")] Vec<OwnedAny>,
+    // `None` where there are none, so that to see that takes one look.
+    #[expect(dead_code, reason = "it is there to be dropped")] Option<Box<[OwnedAny]>>,
 );
+
+impl EmptiedValues {
+    fn of(values: impl Iterator<Item = OwnedAny>) -> Self {
+        let values: Box<[OwnedAny]> = values.collect();
+        Self((!values.is_empty()).then_some(values))
+    }
+}
 
 impl OuterValues {
     pub(crate) fn new(shared: Vec<SharedValue>, chunk_types: Vec<ChunkDefault>) -> Self {
@@ -95,13 +103,13 @@ impl OuterValues {
     /// Takes the values of a chunk that has emptied.
     pub(crate) fn empty_chunk(&mut self, chunk: usize) -> EmptiedValues {
         let columns = self.columns.iter_mut();
-        EmptiedValues(columns.filter_map(|column| column.values.get_mut(chunk)?.take()).collect())
+        EmptiedValues::of(columns.filter_map(|column| column.values.get_mut(chunk)?.take()))
     }
 
     /// Takes the values of all chunks.
     pub(crate) fn empty_all(&mut self) -> EmptiedValues {
         let values = self.columns.iter_mut().flat_map(|column| &mut column.values);
-        EmptiedValues(values.filter_map(Option::take).collect())
+        EmptiedValues::of(values.filter_map(Option::take))
     }
 
     /// Looks for what breaks I-17, of an archetype with so many chunks, the first `used` of which

@@ -4,11 +4,12 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::any::TypeId;
 
+use super::edges::{BundleIndex, Edges, Recent};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::bundle::Bundle;
 use crate::component::{ComponentId, ComponentSet, Prefab, Registry};
 use crate::hash::{BuildFibonacci, TypeMap};
-use crate::storage::RowAddress;
+use crate::storage::{ColumnStep, Fate, RowPlan};
 
 /// The bundle types that a world has met, and the transitions between archetypes.
 #[derive(Debug, Default)]
@@ -17,67 +18,25 @@ pub(crate) struct Bundles {
     /// Of the lists of components that were given or taken by their ids.
     by_ids: hashbrown::HashMap<Box<[ComponentId]>, BundleIndex, BuildFibonacci>,
     infos: Vec<BundleInfo>,
+    /// What was asked for lately, by type: numbers of bundles, and places among the transitions.
+    recent_indexes: Recent,
+    recent_inserts: Recent,
+    recent_removes: Recent,
     inserts: Edges<Transition>,
     removes: Edges<Option<Transition>>,
+    /// Where new entities go that have one of these bundles and a shared value.
+    groups: hashbrown::HashMap<(u32, ComponentId), Placement, BuildFibonacci>,
     strippings: hashbrown::HashMap<u32, Transition, BuildFibonacci>,
     copyings: hashbrown::HashMap<u32, Transition, BuildFibonacci>,
 }
-
-/// What is known of pairs of an archetype and a bundle.
-#[derive(Debug)]
-struct Edges<T> {
-    /// By archetype, then by bundle: the place in `known`, or [`UNKNOWN`]. As long as they had to
-    /// be, so that a lookup is two loads.
-    places: Vec<Vec<u32>>,
-    known: Vec<T>,
-}
-
-const UNKNOWN: u32 = u32::MAX;
-
-impl<T> Default for Edges<T> {
-    fn default() -> Self {
-        Self { places: Vec::new(), known: Vec::new() }
-    }
-}
-
-impl<T> Edges<T> {
-    /// What is known of this pair; `find` finds it out the first time.
-    #[inline]
-    fn obtain(&mut self, from: ArchetypeId, bundle: BundleIndex, find: impl FnOnce() -> T) -> &T {
-        let row = self.places.get(from.index());
-        let place = match row.and_then(|row| row.get(bundle.0 as usize)) {
-            Some(&place) if place != UNKNOWN => place,
-            _ => self.enter(from, bundle, find()),
-        };
-        &self.known[place as usize]
-    }
-
-    #[cold]
-    fn enter(&mut self, from: ArchetypeId, bundle: BundleIndex, found: T) -> u32 {
-        let place = u32::try_from(self.known.len()).expect("fewer than 2^32 transitions");
-        self.known.push(found);
-        let (from, bundle) = (from.index(), bundle.0 as usize);
-        if self.places.len() <= from {
-            self.places.resize_with(from + 1, Vec::new);
-        }
-        let row = &mut self.places[from];
-        if row.len() <= bundle {
-            row.resize(bundle + 1, UNKNOWN);
-        }
-        row[bundle] = place;
-        place
-    }
-}
-
-/// The number of a bundle type, or of a list of component ids, in one world.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct BundleIndex(u32);
 
 #[derive(Debug)]
 struct BundleInfo {
     name: &'static str,
     /// In declared order.
     ids: Box<[ComponentId]>,
+    /// Whether values that are removed go to whoever asked for it, rather than being dropped.
+    is_typed: bool,
     spawn: Option<Placement>,
 }
 
@@ -97,78 +56,32 @@ pub(crate) struct Transition {
     pub(crate) columns: Box<[usize]>,
     /// The columns whose values go along: from the source, to the target.
     pub(crate) moves: Box<[(usize, usize)]>,
-    /// The enabled bits that go along: of the source, of the target.
-    pub(crate) bit_moves: Box<[(usize, usize)]>,
-    /// What goes along of the versions.
-    pub(crate) versions: VersionMoves,
+    /// The same and all else that goes along, for one row.
+    pub(crate) plan: RowPlan,
     /// The columns of the source whose values are replaced by the bundle's.
     pub(crate) replaced: Box<[usize]>,
-}
-
-/// Which versions go along with a row, and which begin anew.
-#[derive(Clone, Debug)]
-pub(crate) struct VersionMoves {
-    /// The columns that both have: of the source, of the target.
-    columns: Box<[(usize, usize)]>,
-    /// The columns of the target that its entities did not have before.
-    fresh: Box<[usize]>,
-    /// The tracked ones of the columns that both have, by the places of their versions of rows: of
-    /// the source, of the target, and whether the value is replaced.
-    rows: Box<[(usize, usize, bool)]>,
-}
-
-impl VersionMoves {
-    fn new(source: &Archetype, goal: &Archetype, kept: impl Fn(&ComponentId) -> bool) -> Self {
-        let ids = goal.components().ids().iter().enumerate();
-        let fresh = ids.filter(|(_, id)| !source.components().contains(**id));
-        let rows = source.columns.iter().filter_map(|column| {
-            let from = column.track_slot?;
-            let to = goal.columns[goal.column_of(column.info.id)?].track_slot?;
-            Some((from, to, !kept(&column.info.id)))
-        });
-        Self {
-            columns: moves(source, goal, |_| true),
-            fresh: fresh.map(|(column, _)| column).collect(),
-            rows: rows.collect(),
-        }
-    }
-
-    /// Writes down the versions of `count` rows that have come to the target, and are still in the
-    /// source. They were committed without a word about when their components came.
-    #[inline]
-    pub(crate) fn carry(
-        &self,
-        source: &Archetype,
-        from: RowAddress,
-        count: usize,
-        target: &mut Archetype,
-        to: RowAddress,
-        version: u64,
-    ) {
-        for &(mine, theirs) in &self.columns {
-            let added = source.chunks.stamps(from.chunk, mine).added();
-            target.chunks.stamps_mut(to.chunk, theirs).raise_added(added);
-        }
-        for &column in &self.fresh {
-            target.chunks.stamps_mut(to.chunk, column).raise_added(version);
-        }
-        for &(mine, theirs, is_replaced) in &self.rows {
-            let versions = source.chunks.row_versions(mine, from.chunk);
-            for offset in 0..count {
-                let row = from.row + offset;
-                let changed = if is_replaced { version } else { versions.changed.get(row) };
-                let to = RowAddress { row: to.row + offset, ..to };
-                target.chunks.set_row_versions(theirs, to, changed, versions.added.get(row));
-            }
-        }
-    }
 }
 
 impl Bundles {
     /// The number of this bundle type.
     ///
     /// Panics where it names a component twice.
+    #[inline]
     pub(crate) fn index<B: Bundle>(&mut self, registry: &mut Registry) -> BundleIndex {
+        match self.recent_indexes.get(TypeId::of::<B>(), 0) {
+            Some(index) => BundleIndex(index),
+            None => self.find_index::<B>(registry),
+        }
+    }
+
+    #[cold]
+    fn find_index<B: Bundle>(&mut self, registry: &mut Registry) -> BundleIndex {
+        let index = self.enter_index::<B>(registry);
+        self.recent_indexes.put(TypeId::of::<B>(), 0, index.0);
+        index
+    }
+
+    fn enter_index<B: Bundle>(&mut self, registry: &mut Registry) -> BundleIndex {
         if let Some(&index) = self.indexes.get(&TypeId::of::<B>()) {
             return index;
         }
@@ -179,7 +92,7 @@ impl Bundles {
             let twice = ids[..place].contains(id);
             assert!(!twice, "the bundle {name} has {} twice", registry.info(*id).name());
         }
-        let index = self.push(name, &ids);
+        let index = self.push(name, &ids, true);
         self.indexes.insert(TypeId::of::<B>(), index);
         index
     }
@@ -189,14 +102,14 @@ impl Bundles {
         if let Some(&index) = self.by_ids.get(ids) {
             return index;
         }
-        let index = self.push("components by their ids", ids);
+        let index = self.push("components by their ids", ids, false);
         self.by_ids.insert(ids.into(), index);
         index
     }
 
-    fn push(&mut self, name: &'static str, ids: &[ComponentId]) -> BundleIndex {
+    fn push(&mut self, name: &'static str, ids: &[ComponentId], is_typed: bool) -> BundleIndex {
         let index = u32::try_from(self.infos.len()).expect("fewer than 2^32 bundle types");
-        self.infos.push(BundleInfo { name, ids: ids.into(), spawn: None });
+        self.infos.push(BundleInfo { name, ids: ids.into(), is_typed, spawn: None });
         BundleIndex(index)
     }
 
@@ -231,15 +144,40 @@ impl Bundles {
         })
     }
 
+    /// Where new entities go with this bundle and one component without a size.
+    pub(crate) fn group_placement<B: Bundle>(
+        &mut self,
+        marker: ComponentId,
+        registry: &mut Registry,
+        archetypes: &mut Archetypes,
+    ) -> &Placement {
+        let index = self.index::<B>(registry);
+        let ids = &self.infos[index.0 as usize].ids;
+        self.groups.entry((index.0, marker)).or_insert_with(|| {
+            let set = ComponentSet::new(ids.iter().copied().chain([marker]).collect());
+            let archetype = archetypes.obtain(set, registry);
+            Placement { archetype, columns: columns_of(archetypes.get(archetype), ids) }
+        })
+    }
+
     /// The way of a row that is given this bundle.
+    #[inline]
     pub(crate) fn insertion<B: Bundle>(
         &mut self,
         from: ArchetypeId,
         registry: &mut Registry,
         archetypes: &mut Archetypes,
     ) -> &Transition {
-        let index = self.index::<B>(registry);
-        self.insertion_at(index, from, registry, archetypes)
+        let place = match self.recent_inserts.get(TypeId::of::<B>(), from.0) {
+            Some(place) => place,
+            None => {
+                let index = self.index::<B>(registry);
+                let place = self.insertion_place(index, from, registry, archetypes);
+                self.recent_inserts.put(TypeId::of::<B>(), from.0, place);
+                place
+            }
+        };
+        self.inserts.at(place)
     }
 
     /// The way of a row that is given the bundle of this number.
@@ -250,8 +188,19 @@ impl Bundles {
         registry: &Registry,
         archetypes: &mut Archetypes,
     ) -> &Transition {
+        let place = self.insertion_place(index, from, registry, archetypes);
+        self.inserts.at(place)
+    }
+
+    fn insertion_place(
+        &mut self,
+        index: BundleIndex,
+        from: ArchetypeId,
+        registry: &Registry,
+        archetypes: &mut Archetypes,
+    ) -> u32 {
         let ids = &self.infos[index.0 as usize].ids;
-        self.inserts.obtain(from, index, || {
+        self.inserts.place(from, index, || {
             let set = archetypes.get(from).components().with(ids);
             let set = set.without(&displaced(&set, ids, registry));
             let target = archetypes.obtain(set, registry);
@@ -262,22 +211,30 @@ impl Bundles {
                 target,
                 columns: columns_of(goal, ids),
                 moves: moves(source, goal, kept),
-                bit_moves: bit_moves(source, goal),
-                versions: VersionMoves::new(source, goal, kept),
+                plan: plan(source, goal, kept),
                 replaced,
             }
         })
     }
 
     /// The way of a row that this bundle is taken from; `None` where it does not have all of it.
+    #[inline]
     pub(crate) fn removal<B: Bundle>(
         &mut self,
         from: ArchetypeId,
         registry: &mut Registry,
         archetypes: &mut Archetypes,
     ) -> Option<&Transition> {
-        let index = self.index::<B>(registry);
-        self.removal_at(index, from, registry, archetypes)
+        let place = match self.recent_removes.get(TypeId::of::<B>(), from.0) {
+            Some(place) => place,
+            None => {
+                let index = self.index::<B>(registry);
+                let place = self.removal_place(index, from, registry, archetypes);
+                self.recent_removes.put(TypeId::of::<B>(), from.0, place);
+                place
+            }
+        };
+        self.removes.at(place).as_ref()
     }
 
     /// The way of a row that the bundle of this number is taken from; `None` where it does not have
@@ -289,8 +246,19 @@ impl Bundles {
         registry: &Registry,
         archetypes: &mut Archetypes,
     ) -> Option<&Transition> {
-        let ids = &self.infos[index.0 as usize].ids;
-        let found = self.removes.obtain(from, index, || {
+        let place = self.removal_place(index, from, registry, archetypes);
+        self.removes.at(place).as_ref()
+    }
+
+    fn removal_place(
+        &mut self,
+        index: BundleIndex,
+        from: ArchetypeId,
+        registry: &Registry,
+        archetypes: &mut Archetypes,
+    ) -> u32 {
+        let BundleInfo { ids, is_typed, .. } = &self.infos[index.0 as usize];
+        self.removes.place(from, index, || {
             let has_all = ids.iter().all(|&id| archetypes.get(from).components().contains(id));
             if !has_all {
                 return None;
@@ -298,16 +266,18 @@ impl Bundles {
             let set = archetypes.get(from).components().without(ids);
             let target = archetypes.obtain(set, registry);
             let (source, goal) = (archetypes.get(from), archetypes.get(target));
+            let mut plan = plan(source, goal, |_| true);
+            if *is_typed {
+                plan.forget_rest();
+            }
             Some(Transition {
                 target,
                 columns: columns_of(source, ids),
                 moves: moves(source, goal, |_| true),
-                bit_moves: bit_moves(source, goal),
-                versions: VersionMoves::new(source, goal, |_| true),
+                plan,
                 replaced: Box::default(),
             })
-        });
-        found.as_ref()
+        })
     }
 
     /// The way of a row that is left its cleanup components, and is given a tag; what does not go
@@ -331,8 +301,7 @@ impl Bundles {
                 target,
                 columns: Box::default(),
                 moves: moves(source, goal, |_| true),
-                bit_moves: bit_moves(source, goal),
-                versions: VersionMoves::new(source, goal, |_| true),
+                plan: plan(source, goal, |_| true),
                 replaced: left.map(|(column, _)| column).collect(),
             }
         })
@@ -356,9 +325,7 @@ impl Bundles {
                 target,
                 columns: Box::default(),
                 moves: moves(source, goal, |_| true),
-                bit_moves: bit_moves(source, goal),
-                // A copy is new in all its parts.
-                versions: VersionMoves::new(source, goal, |_| false),
+                plan: plan(source, goal, |_| true),
                 replaced: Box::default(),
             }
         })
@@ -411,4 +378,38 @@ fn bit_moves(source: &Archetype, goal: &Archetype) -> Box<[(usize, usize)]> {
             Some((from, to))
         })
         .collect()
+}
+
+/// What happens to a row of the source; `kept` says which values may go along.
+fn plan(source: &Archetype, goal: &Archetype, kept: impl Fn(&ComponentId) -> bool) -> RowPlan {
+    let steps: Box<[ColumnStep]> = source
+        .columns
+        .iter()
+        .map(|column| {
+            let target = goal.column_of(column.info.id);
+            let goes_along = target.is_some() && kept(&column.info.id);
+            let left = column.left_behind();
+            let target = target.map(|at| u32::try_from(at).expect("fewer than 2^32 components"));
+            ColumnStep { target, fate: if goes_along { Fate::Move } else { left.fate }, ..left }
+        })
+        .collect();
+    let ids = goal.components().ids().iter().enumerate();
+    let fresh = ids.filter(|(_, id)| !source.components().contains(**id));
+    let version_moves = source.columns.iter().filter_map(|column| {
+        let from = column.track_slot?;
+        let to = goal.columns[goal.column_of(column.info.id)?].track_slot?;
+        Some((from, to, !kept(&column.info.id)))
+    });
+    let has_marks = |archetype: &Archetype| {
+        let mut columns = archetype.columns.iter();
+        columns.any(|column| column.enable_slot.is_some() || column.track_slot.is_some())
+    };
+    RowPlan {
+        drops: steps.iter().any(|step| step.fate == Fate::Drop),
+        fresh: fresh.map(|(column, _)| column).collect(),
+        bit_moves: bit_moves(source, goal),
+        version_moves: version_moves.collect(),
+        has_marks: has_marks(source) || has_marks(goal),
+        steps,
+    }
 }

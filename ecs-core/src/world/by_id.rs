@@ -191,7 +191,7 @@ impl World {
         let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
         // SAFETY: the transition begins at the row's archetype, takes the one component, which is
         // to be dropped, and adds none (I-6).
-        unsafe { moving.run(removal, &removal.columns, |_, _, _| ()) };
+        unsafe { moving.run(removal, |_, _, _| ()) };
         if self.duties_at(self.locate(entity)).any(Duties::DOOMED) {
             self.end(entity);
         }
@@ -432,6 +432,6 @@ impl World {
         };
         // SAFETY: the transition begins at the row's archetype and leads to another, since the
         // component is new (I-6); `write` fills the one column that is added.
-        unsafe { moving.run(insertion, &[], write) };
+        unsafe { moving.run(insertion, write) };
     }
 }

@@ -13,7 +13,7 @@ use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
 use crate::name::Name;
-use crate::storage::{BlockPool, Chunks, Moment, Place, RowAddress, TakenRow};
+use crate::storage::{BlockPool, Chunks, Fate, Moment, RowAddress};
 
 /// The entity is not in the world; the components that it was to be given are handed back.
 ///
@@ -123,9 +123,7 @@ impl World {
         };
         // SAFETY: the transition begins at the row's archetype (I-6), and `write` fills the columns
         // of the bundle.
-        unsafe { moving.run(insertion, &insertion.replaced, write) };
-        let target = insertion.target;
-        self.archetypes.get(target).duties
+        unsafe { moving.run(insertion, write) }.1
     }
 
     /// Takes components from an entity and hands them over.
@@ -202,9 +200,7 @@ impl World {
         };
         // SAFETY: the transition begins at the row's archetype, and takes the columns that `read`
         // reads and adds none (I-6).
-        let removed = unsafe { moving.run(removal, &[], read) };
-        let target = removal.target;
-        Ok((removed, self.archetypes.get(target).duties))
+        Ok(unsafe { moving.run(removal, read) })
     }
 
     /// Leaves an entity that is at `from` nothing but its cleanup components and this tag.
@@ -216,7 +212,7 @@ impl World {
         let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
         // SAFETY: the way begins at the row's archetype and leads to another, which has the tag;
         // what does not go along is dropped (I-6). The tag alone is new: it has no bytes to write.
-        unsafe { moving.run(way, &way.replaced, |_, _, _| ()) };
+        _ = unsafe { moving.run(way, |_, _, _| ()) };
     }
 
     /// Switches a component of an entity on or off; returns what it was. The entity stays where it
@@ -332,43 +328,40 @@ impl MoveRow<'_> {
     /// Moves the row. `transfer` sees the chunks that the row leaves, those that it goes to, and
     /// its place there: it writes what is new and takes what does not go along.
     ///
-    /// The values in the `dropped` columns of the source are dropped at the end, when all books are
-    /// in order. What else does not go along is forgotten.
+    /// The values that the way leaves to be dropped are dropped at the end, when all books are in
+    /// order. Returns what there is to do where the row is now, too.
     ///
     /// # Safety
     /// `way` leads from the archetype that the entity is in, and to another one (I-6). `transfer`
     /// does not panic, and initialises the columns of the target that `way` does not move to. It
-    /// takes no value that `way` moves, or that is in the `dropped` columns, which `way` does not
-    /// move.
+    /// takes only values that `way` forgets.
+    #[inline]
     pub(super) unsafe fn run<R>(
         self,
         way: &Transition,
-        dropped: &[usize],
         transfer: impl FnOnce(&Chunks, &Chunks, RowAddress) -> R,
-    ) -> R {
+    ) -> (R, Duties) {
         let Self { archetypes, blocks, entities, entity, from, version } = self;
         let (source, target) = archetypes.get_two(from.archetype, way.target);
-        let (to, _) = target.chunks.reserve_rows(blocks, 1);
-        // SAFETY: a live entity's row (I-1) and a reserved one, of two archetypes; the pairs of
-        // columns were worked out from equal component ids (I-6). The values left behind are
-        // forgotten below.
-        unsafe { source.chunks.copy_row(from.address, &target.chunks, to, &way.moves) };
+        let to = target.chunks.reserve_row(blocks);
         let transferred = transfer(&source.chunks, &target.chunks, to);
-        // SAFETY: reserved above; what is moved and what `transfer` writes are all columns of the
-        // target.
-        unsafe { target.chunks.commit_rows(to, &[entity], version, 0) };
-        copy_bits(source, from.address, target, to, &way.bit_moves);
-        way.versions.carry(source, from.address, 1, target, to, version);
-        let keep = |column: usize| dropped.contains(&column);
-        let taken = source.chunks.take_row(blocks, from.address, version, keep);
-        settle(entities, entity, from.place, target.chunks.place(to), &taken);
-        if source.needs_drop && !dropped.is_empty() {
+        let goal = (&mut target.chunks, to);
+        // SAFETY: a live entity's row (I-1) and one that was just reserved, of two archetypes, which
+        // the way leads between (I-6); `transfer` has written what the way does not move.
+        let taken =
+            unsafe { source.chunks.move_row(blocks, from.address, goal, &way.plan, version) };
+        entities.set_place(entity, target.chunks.place(to));
+        if let Some(moved) = taken.moved {
+            entities.set_place(moved, from.place);
+        }
+        if way.plan.drops {
+            let is_left = |column: usize| way.plan.steps[column].fate == Fate::Drop;
             // SAFETY: these values were kept behind the last row for us to drop; all books are in
             // order.
-            unsafe { source.drop_row(taken.vacated, keep) };
+            unsafe { source.drop_row(taken.vacated, is_left) };
         }
         drop(taken.emptied);
-        transferred
+        (transferred, target.duties)
     }
 }
 
@@ -395,26 +388,4 @@ pub(super) fn replace<B: Bundle>(
 
 pub(super) fn column_starts(chunks: &Chunks, columns: &[usize], chunk: usize) -> ColumnStarts {
     ColumnStarts::new(columns.iter().map(|&column| chunks.column(chunk, column)))
-}
-
-/// Copies the enabled bits that go along with a row.
-fn copy_bits(
-    source: &Archetype,
-    from: RowAddress,
-    target: &mut Archetype,
-    to: RowAddress,
-    moves: &[(usize, usize)],
-) {
-    for &(mine, theirs) in moves {
-        let enabled = source.chunks.bits(mine).get(from.chunk, from.row);
-        target.chunks.bits_mut(theirs).put(to.chunk, to.row, enabled);
-    }
-}
-
-/// Writes down where a moved entity is, and where the one that took its old place.
-fn settle(entities: &mut Entities, entity: Entity, from: Place, to: Place, taken: &TakenRow) {
-    entities.set_place(entity, to);
-    if let Some(moved) = taken.moved {
-        entities.set_place(moved, from);
-    }
 }

@@ -122,7 +122,7 @@ fn copy_bits(
 ) {
     let (source, target): (&Archetype, &Archetype) =
         (archetypes.get(from.archetype), archetypes.get(way.target));
-    for &(mine, theirs) in &way.bit_moves {
+    for &(mine, theirs) in &way.plan.bit_moves {
         if !source.chunks.bits(mine).get(from.address.chunk, from.address.row) {
             let bits = target.chunks.bits(theirs);
             (first.row..first.row + count).for_each(|row| _ = bits.set(first.chunk, row, false));

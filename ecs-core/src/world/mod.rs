@@ -11,6 +11,7 @@ mod chunk_values;
 mod copies;
 mod departures;
 mod dynamic;
+mod edges;
 mod event;
 mod hierarchy;
 mod hooks;

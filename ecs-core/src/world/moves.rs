@@ -5,12 +5,12 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::ptr::NonNull;
 
-use super::bundles::{Placement, Transition, VersionMoves};
+use super::bundles::{Placement, Transition};
 use crate::archetype::Archetype;
 use crate::bundle::ColumnStarts;
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
-use crate::storage::{BlockPool, Place, RowAddress};
+use crate::storage::{BlockPool, Place, RowAddress, RowPlan};
 
 /// Rows of one chunk whose entities have gone.
 #[derive(Debug)]
@@ -54,9 +54,8 @@ struct Source<'w> {
     archetype: &'w mut Archetype,
     /// The columns whose values go along: from here, to the target.
     moves: &'w [(usize, usize)],
-    bit_moves: &'w [(usize, usize)],
-    /// The versions that go along.
-    versions: Option<&'w VersionMoves>,
+    /// The bits and the versions that go along.
+    plan: Option<&'w RowPlan>,
     /// The columns whose values stay behind in the holes and are dropped in the end.
     dropped: Dropped<'w>,
 }
@@ -95,7 +94,7 @@ impl<'w> Source<'w> {
     fn new(archetype: &'w mut Archetype, dropped: Dropped<'w>) -> Self {
         let any = (0..archetype.columns.len()).any(|column| dropped.has(archetype, column));
         let dropped = if any { dropped } else { Dropped::None };
-        Self { archetype, moves: &[], bit_moves: &[], versions: None, dropped }
+        Self { archetype, moves: &[], plan: None, dropped }
     }
 }
 
@@ -121,8 +120,7 @@ impl<'w> RowMoves<'w> {
     ) -> Self {
         let source = Source {
             moves: &insertion.moves,
-            bit_moves: &insertion.bit_moves,
-            versions: Some(&insertion.versions),
+            plan: Some(&insertion.plan),
             ..Source::new(source, Dropped::Of(&insertion.replaced))
         };
         Self::new(books, Some(source), Some(Target::new(target, &insertion.columns)))
@@ -136,8 +134,7 @@ impl<'w> RowMoves<'w> {
     ) -> Self {
         let source = Source {
             moves: &removal.moves,
-            bit_moves: &removal.bit_moves,
-            versions: Some(&removal.versions),
+            plan: Some(&removal.plan),
             ..Source::new(source, Dropped::Of(&removal.columns))
         };
         Self::new(books, Some(source), Some(Target::new(target, &[])))
@@ -348,9 +345,9 @@ impl<'w> RowMoves<'w> {
         // above the other columns.
         unsafe { target.archetype.chunks.commit_rows(target.first, arrived, *version, added) };
         arrived.clear();
-        if let Some(source) = &self.source {
-            copy_bits(source, fresh, target.archetype, target.first);
-            carry_versions(source, fresh, target.archetype, target.first, *version);
+        if let Some(source @ Source { plan: Some(plan), .. }) = &self.source {
+            copy_bits(source, plan, fresh, target.archetype, target.first);
+            carry_versions(source, plan, fresh, target.archetype, target.first, *version);
         }
     }
 
@@ -404,8 +401,14 @@ impl Source<'_> {
 }
 
 /// Copies the enabled bits that go along with rows, from holes to the rows from `to` on.
-fn copy_bits(source: &Source<'_>, holes: &[Hole], target: &Archetype, to: RowAddress) {
-    for &(mine, theirs) in source.bit_moves {
+fn copy_bits(
+    source: &Source<'_>,
+    plan: &RowPlan,
+    holes: &[Hole],
+    target: &Archetype,
+    to: RowAddress,
+) {
+    for &(mine, theirs) in &plan.bit_moves {
         let (mine, theirs) = (source.archetype.chunks.bits(mine), target.chunks.bits(theirs));
         let mut row = to.row;
         for hole in holes {
@@ -423,15 +426,17 @@ fn copy_bits(source: &Source<'_>, holes: &[Hole], target: &Archetype, to: RowAdd
 /// Writes down the versions of the rows from `to` on, which have come from holes.
 fn carry_versions(
     source: &Source<'_>,
+    plan: &RowPlan,
     holes: &[Hole],
     target: &mut Archetype,
     mut to: RowAddress,
     version: u64,
 ) {
-    let Some(versions) = source.versions else { return };
+    let (mine, theirs) = (&source.archetype.chunks, &mut target.chunks);
     for Hole { chunk, rows } in holes {
         let from = RowAddress { chunk: *chunk, row: rows.start };
-        versions.carry(source.archetype, from, rows.len(), target, to, version);
+        mine.carry_added(*chunk, theirs, to.chunk, plan, version);
+        mine.carry_versions(from, rows.len(), theirs, to, plan, version);
         to.row += rows.len();
     }
 }

@@ -8,13 +8,13 @@ use alloc::vec::Vec;
 
 use super::World;
 use super::bundles::Placement;
-use crate::archetype::{Archetype, ArchetypeId, ForgottenRows};
+use crate::archetype::{Archetype, ArchetypeId, Archetypes, ForgottenRows};
 use crate::bundle::{Bundle, ColumnStarts, with_starts};
-use crate::component::Duties;
+use crate::component::{ComponentId, Duties};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
-use crate::storage::RowAddress;
+use crate::storage::{BlockPool, RowAddress};
 
 impl World {
     /// A new entity with these components.
@@ -56,25 +56,38 @@ impl World {
     /// Writes a bundle into a reserved row, which the caller commits at once.
     fn write_row<B: Bundle>(&mut self, bundle: B) -> (Location, u64) {
         let version = self.next_version();
-        let placement = self.bundles.placement::<B>(&mut self.registry, &mut self.archetypes);
-        let archetype = self.archetypes.get_mut(placement.archetype);
-        let (address, _) = archetype.chunks.reserve_rows(&mut self.blocks, 1);
-        let start = |k: usize| archetype.chunks.column(address.chunk, placement.columns[k]);
-        with_starts::<B, _>(start, |starts| {
-            // SAFETY: the columns are those of the bundle's components in this archetype (I-9), and
-            // the row is reserved.
-            unsafe { bundle.write(starts, address.row) };
-        });
-        let place = archetype.chunks.place(address);
-        (Location { archetype: placement.archetype, address, place }, version)
+        let Self { bundles, registry, archetypes, blocks, .. } = self;
+        let placement = bundles.placement::<B>(registry, archetypes);
+        // SAFETY: the placement is that of this bundle.
+        (unsafe { write_at(archetypes, blocks, placement, bundle) }, version)
+    }
+
+    /// A new entity with these components and a shared value, which is known by its id.
+    pub(super) fn spawn_with_marker<B: Bundle>(
+        &mut self,
+        bundle: B,
+        marker: ComponentId,
+    ) -> Entity {
+        let version = self.next_version();
+        let Self { bundles, registry, archetypes, blocks, .. } = self;
+        let placement = bundles.group_placement::<B>(marker, registry, archetypes);
+        // SAFETY: the placement is that of this bundle and of a component without a size.
+        let location = unsafe { write_at(archetypes, blocks, placement, bundle) };
+        let entity = self.entities.allocate(location.place);
+        if self.commit_row(location, entity, version).any(Duties::ARRIVAL) {
+            let mut ids = self.bundles.ids::<B>(&mut self.registry).to_vec();
+            ids.push(marker);
+            self.after_spawn(entity, &ids);
+        }
+        entity
     }
 
     /// Gives what is to be done next.
     fn commit_row(&mut self, location: Location, entity: Entity, version: u64) -> Duties {
         let archetype = self.archetypes.get_mut(location.archetype);
-        // SAFETY: `write_row` has just reserved the row, and nothing but the entity table was touched
-        // since; the archetype has the bundle's components and no others, so every column of it was
-        // written.
+        // SAFETY: `write_at` has just reserved the row, and nothing but the entity table was touched
+        // since; the archetype has the bundle's components and no others with a size, so every
+        // column of it was written.
         unsafe { archetype.chunks.commit_rows(location.address, &[entity], version, version) };
         archetype.duties
     }
@@ -177,23 +190,20 @@ impl World {
     }
 
     /// Takes an entity that is at `location` out of the world and drops its components.
-    #[inline]
+    #[inline(always)]
     pub(super) fn take_out(&mut self, entity: Entity, location: Location) {
         debug_assert_eq!(self.locate(entity), Some(location));
         let version = self.next_version();
         let archetype = self.archetypes.get_mut(location.archetype);
-        let columns = &archetype.columns;
-        let keep = |column: usize| columns[column].info.erased.drop.is_some();
-        let taken = archetype.chunks.take_row(&mut self.blocks, location.address, version, keep);
+        let (chunks, ending) = (&mut archetype.chunks, &archetype.ending);
+        let taken = chunks.take_row(&mut self.blocks, location.address, ending, version);
         self.entities.free(entity);
         if let Some(moved) = taken.moved {
             self.entities.set_place(moved, location.place);
         }
-        if archetype.needs_drop {
-            // SAFETY: `take_row` kept these values, beyond the last row, for us to drop; all books
-            // are in order, and nothing touches the row before this returns.
-            unsafe { archetype.drop_row(taken.vacated, keep) };
-        }
+        // SAFETY: `take_row` kept these values, beyond the last row, for us to drop; all books are
+        // in order, and nothing touches the row before this returns.
+        unsafe { archetype.drop_whole_row(taken.vacated) };
         drop(taken.emptied);
     }
 
@@ -220,6 +230,29 @@ impl World {
         let forgotten = self.archetypes.list_mut().iter_mut().map(Archetype::forget_rows).collect();
         Clearing { world: self, forgotten, next: 0 }.run();
     }
+}
+
+/// Writes a bundle into a reserved row.
+///
+/// # Safety
+/// The placement's columns are those of the bundle's components.
+#[inline]
+unsafe fn write_at<B: Bundle>(
+    archetypes: &mut Archetypes,
+    blocks: &mut BlockPool,
+    placement: &Placement,
+    bundle: B,
+) -> Location {
+    let Placement { archetype, columns } = placement;
+    let chunks = &mut archetypes.get_mut(*archetype).chunks;
+    let address = chunks.reserve_row(blocks);
+    let start = |k: usize| chunks.column(address.chunk, columns[k]);
+    with_starts::<B, _>(start, |starts| {
+        // SAFETY: the columns are those of the bundle's components in this archetype (the caller's
+        // word, I-9), and the row is reserved.
+        unsafe { bundle.write(starts, address.row) };
+    });
+    Location { archetype: *archetype, address, place: chunks.place(address) }
 }
 
 /// How many rows a batch makes room for beforehand, at most.

@@ -8,6 +8,9 @@ impl Chunks {
         let expect =
             |holds: bool, invariant, detail| if holds { Ok(()) } else { Err((invariant, detail)) };
         expect(self.lens.iter().sum::<usize>() == self.row_count, "I-4", "lengths do not add up")?;
+        let last_capacity = self.used.checked_sub(1).map_or(0, |last| self.capacity(last));
+        let is_known = self.last_capacity == last_capacity;
+        expect(is_known, "I-4", "the capacity of the last chunk is another")?;
         self.outer.check(self.blocks.len(), self.used).map_err(|detail| ("I-17", detail))?;
         for chunk in 0..self.blocks.len() {
             let layout = self.layouts.of_chunk(chunk);
@@ -39,7 +42,7 @@ impl Chunks {
                     "the count of disabled rows is off",
                 )?;
             }
-            let stamps_are_past = self.versions.check(chunk, version);
+            let stamps_are_past = self.records.check(chunk, version);
             expect(stamps_are_past, "I-7", "a column was written in the future")?;
             for versions in &self.tracked {
                 let is_true = versions.check(chunk, len, version);

@@ -4,7 +4,6 @@
 use core::ops::Range;
 
 use super::{BlockPool, Chunks, EmptiedValues, RowAddress};
-use crate::entity::Entity;
 
 /// What became of the rows that [`Chunks::take_rows`] took out.
 #[derive(Debug)]
@@ -86,13 +85,8 @@ impl Chunks {
         }
         self.lens[last] = len - count;
         self.row_count -= count;
-        self.versions.leave(chunk, last, version);
-        let mut emptied = EmptiedValues::default();
-        if len == count {
-            self.used -= 1;
-            emptied = self.outer.empty_chunk(last);
-            self.trim(pool);
-        }
+        self.records.leave(chunk, last, version);
+        let emptied = if len == count { self.leave_chunk(pool) } else { EmptiedValues::default() };
         TakenRows { moved, vacated: RowAddress { chunk: last, row: len - count }, emptied }
     }
 
@@ -123,13 +117,5 @@ impl Chunks {
         let from = self.entity_row(tail);
         // SAFETY: as above, for the entity column; `&mut self` makes this the only access.
         unsafe { to.copy_from_nonoverlapping(from, count) };
-    }
-
-    /// The address of one row of the entity column.
-    fn entity_row(&self, address: RowAddress) -> core::ptr::NonNull<Entity> {
-        debug_assert!(address.row < self.capacity(address.chunk));
-        let start = self.blocks[address.chunk].start().cast::<Entity>();
-        // SAFETY: the row is below the capacity, and the entity column starts the block (I-3).
-        unsafe { start.add(address.row) }
     }
 }

@@ -1,0 +1,161 @@
+//! What is known about each column of each chunk of an archetype, in one record.
+
+use alloc::vec::Vec;
+use core::ptr::NonNull;
+
+use super::block::ColumnStart;
+use super::column_versions::ColumnStamps;
+
+/// A column of a chunk: where it starts, and when it was written.
+///
+/// Whoever opens a column to write it needs both, so they share a cache line.
+#[derive(Debug)]
+pub struct ColumnRecord {
+    /// Aligned for the column's type, inside the block (I-3). The start of a column without a size
+    /// is no memory, but as well aligned.
+    start: ColumnStart,
+    stamps: ColumnStamps,
+}
+
+impl ColumnRecord {
+    /// Where the values are. Rows of zero-sized components all lie there.
+    #[inline]
+    pub(crate) fn start(&self) -> NonNull<u8> {
+        self.start.0
+    }
+
+    /// When the column was written, and when components came to it.
+    #[inline]
+    pub(crate) fn stamps(&self) -> &ColumnStamps {
+        &self.stamps
+    }
+
+    /// Writes down that rows came, see [`ColumnStamps::arrive`].
+    #[inline]
+    pub(crate) fn arrive(&mut self, version: u64, added: u64) {
+        self.stamps.arrive(version, added);
+    }
+}
+
+/// A column of a chunk that a row has left.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeftColumn {
+    /// Where the column starts.
+    pub(crate) hole: NonNull<u8>,
+    /// Where it starts in the chunk whose last row takes the place.
+    pub(crate) tail: NonNull<u8>,
+    /// When the youngest of the components had come to its entity, before.
+    pub(crate) added: u64,
+}
+
+/// The records of one archetype, chunk by chunk.
+///
+/// ```text
+/// chunk 0               chunk 1               ...
+/// [ column 0, column 1 ][ column 0, column 1 ]
+/// ```
+#[derive(Debug)]
+pub(crate) struct ColumnRecords {
+    records: Vec<ColumnRecord>,
+    columns: usize,
+}
+
+impl ColumnRecords {
+    pub(crate) fn new(columns: usize) -> Self {
+        Self { records: Vec::new(), columns }
+    }
+
+    /// Makes sure that there is memory for one more chunk.
+    pub(crate) fn reserve_chunk(&mut self) {
+        self.records.reserve(self.columns);
+    }
+
+    /// Enters one more chunk, with no rows, whose columns start here.
+    pub(crate) fn push_chunk(&mut self, starts: impl Iterator<Item = ColumnStart>) {
+        let record = |start| ColumnRecord { start, stamps: ColumnStamps::default() };
+        self.records.extend(starts.map(record));
+        debug_assert!(self.columns == 0 || self.records.len() % self.columns == 0);
+    }
+
+    /// Takes away the last chunk.
+    pub(crate) fn pop_chunk(&mut self) {
+        self.records.truncate(self.records.len() - self.columns);
+    }
+
+    /// Gives back memory that no chunk needs.
+    pub(crate) fn shrink(&mut self) {
+        self.records.shrink_to_fit();
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, chunk: usize, column: usize) -> &ColumnRecord {
+        debug_assert!(column < self.columns);
+        &self.records[chunk * self.columns + column]
+    }
+
+    #[inline]
+    pub(crate) fn stamps_mut(&mut self, chunk: usize, column: usize) -> &mut ColumnStamps {
+        debug_assert!(column < self.columns);
+        &mut self.records[chunk * self.columns + column].stamps
+    }
+
+    /// The records of all columns of a chunk.
+    #[inline]
+    pub(crate) fn of_chunk_mut(&mut self, chunk: usize) -> &mut [ColumnRecord] {
+        let first = chunk * self.columns;
+        &mut self.records[first..first + self.columns]
+    }
+
+    /// A chunk that had no rows before forgets what was in it.
+    pub(crate) fn begin(&mut self, chunk: usize) {
+        self.of_chunk_mut(chunk).iter_mut().for_each(|record| record.stamps.begin());
+    }
+
+    /// Writes down that rows came to a chunk, whose components came to their entities at `added`.
+    #[inline]
+    pub(crate) fn arrive(&mut self, chunk: usize, version: u64, added: u64) {
+        for record in self.of_chunk_mut(chunk) {
+            record.stamps.arrive(version, added);
+        }
+    }
+
+    /// Writes down that rows of a chunk left, and that others of `filler` took their place.
+    pub(crate) fn leave(&mut self, chunk: usize, filler: usize, version: u64) {
+        for column in 0..self.columns {
+            self.leave_column(self.index(chunk, column), self.index(filler, column), version);
+        }
+    }
+
+    /// Writes down that the last row of a chunk left.
+    #[inline]
+    pub(crate) fn touch(&mut self, chunk: usize, version: u64) {
+        for record in self.of_chunk_mut(chunk) {
+            record.stamps.arrive(version, 0);
+        }
+    }
+
+    /// The place of a record in the list, for [`leave_column`](Self::leave_column).
+    #[inline]
+    pub(crate) fn index(&self, chunk: usize, column: usize) -> usize {
+        chunk * self.columns + column
+    }
+
+    /// [`leave`](Self::leave) for one column, by the places of its records.
+    #[inline]
+    pub(crate) fn leave_column(&mut self, hole: usize, tail: usize, version: u64) -> LeftColumn {
+        let ColumnRecord { start, stamps } = &self.records[tail];
+        let (tail, filling) = (start.0, stamps.added());
+        let ColumnRecord { start, stamps } = &mut self.records[hole];
+        let added = stamps.added();
+        stamps.arrive(version, filling);
+        LeftColumn { hole: start.0, tail, added }
+    }
+
+    /// Whether no stamp of a chunk is later than the world.
+    pub(crate) fn check(&self, chunk: usize, version: u64) -> bool {
+        (0..self.columns).all(|column| {
+            let stamps = &self.get(chunk, column).stamps;
+            stamps.changed() <= version && stamps.added() <= version
+        })
+    }
+}
