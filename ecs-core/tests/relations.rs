@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use ecs_core::prelude::*;
 use ecs_core::{
-    ChildOf, Despawn, Despawned, NoSuchEntity, OnTargetDespawn, Related, Relation, RelationError,
-    Sources, Targets, Unrelated,
+    ByIdError, ChildOf, Despawn, Despawned, NoSuchEntity, OnTargetDespawn, Related, Relation,
+    RelationError, Sources, Targets, Unrelated,
 };
 
 /// Of many to many, with circles.
@@ -106,6 +106,22 @@ fn relating_the_dead_or_in_a_circle_is_refused() {
     world.set_parent(b, c).expect("no circle");
     assert!(world.set_parent(c, a).is_err() && world.set_parent(a, a).is_err());
     assert_eq!(world.parent(c), None);
+    check(&world);
+}
+
+#[test]
+fn nobody_gets_the_lists_to_write_by_their_ids() {
+    let mut world = World::new();
+    let [source, target] = numbered(&mut world);
+    world.relate::<Likes>(source, target).expect("both are there");
+    for (entity, id) in [
+        (source, world.component_id::<Targets<Likes>>().expect("known")),
+        (target, world.component_id::<Sources<Likes>>().expect("known")),
+    ] {
+        assert!(matches!(world.get_mut_ptr_by_id(entity, id), Err(ByIdError::Managed(_))));
+        assert!(world.get_ptr_by_id(entity, id).is_ok(), "it may be read");
+        assert!(matches!(world.remove_by_id(entity, id), Err(ByIdError::Managed(_))));
+    }
     check(&world);
 }
 

@@ -118,7 +118,7 @@ pub enum ByIdError {
     },
     /// The component has no bit to read or write.
     NotEnableable(Name),
-    /// Only the world gives and takes the component.
+    /// Only the world gives, changes and takes the component.
     Managed(Name),
     /// The values of the component are not plain bytes, so they cannot be read or written as such.
     NotBytes(Name),

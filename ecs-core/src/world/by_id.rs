@@ -264,13 +264,18 @@ impl World {
     /// borrowed.
     ///
     /// # Errors
-    /// Where the entity or the id is not of this world, or the entity lacks the component.
+    /// Where the entity or the id is not of this world, the entity lacks the component, or only the
+    /// world changes it, as the two sides of a relation.
     pub fn get_mut_ptr_by_id(
         &mut self,
         entity: Entity,
         id: ComponentId,
     ) -> Result<NonNull<u8>, ByIdError> {
-        let name = self.registry.find(id)?.name().clone();
+        let info = self.registry.find(id)?;
+        let name = info.name().clone();
+        if info.managed {
+            return Err(ByIdError::Managed(name));
+        }
         let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         self.open_row(location, id).ok_or(ByIdError::Missing { entity, component: name })
     }
