@@ -5,10 +5,13 @@ mod support;
 
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use ecs_core::prelude::*;
 use ecs_core::{
-    Archetype, ComponentError, DynamicQuery, NoSuchEntity, RandomStream, WithShared, WithoutShared,
+    Add, Archetype, ComponentError, DynamicQuery, NoSuchEntity, RandomStream, WithShared,
+    WithoutShared,
 };
 use support::{Counted, Ledger, panics_as_planned};
 
@@ -30,6 +33,45 @@ struct Material(String);
 
 fn material(name: &str) -> Material {
     Material(name.into())
+}
+
+#[test]
+fn one_that_is_spawned_into_a_group_is_where_one_that_is_moved_there_is() {
+    let mut world = World::new();
+    let moved = world.spawn((Number(1), Awake));
+    world.set_shared(moved, Level(7)).expect("alive");
+    let archetypes = world.archetypes().len();
+    let spawned = world.spawn_shared((Awake, Number(2)), Level(7));
+    let other = world.spawn_shared((Awake, Number(3)), Level(8));
+    world.check().expect("consistent");
+    assert_eq!(world.archetypes().len(), archetypes + 1, "one for the other value");
+    for (entity, number, level) in [(moved, 1, 7), (spawned, 2, 7), (other, 3, 8)] {
+        assert_eq!(world.get::<Number>(entity), Ok(&Number(number)));
+        assert_eq!(world.shared::<Level>(entity), Ok(&Level(level)));
+        assert_eq!(world.is_enabled::<Awake>(entity), Ok(true));
+    }
+    let places: Vec<_> = world.entities().collect();
+    assert_eq!(places, [moved, spawned, other]);
+    // The id of a value that was given up may be another's, after the archetypes went.
+    world.despawn(other).expect("alive");
+    world.collect_archetypes();
+    assert_eq!(world.release_unused_shared(), 1);
+    let last = world.spawn_shared((Awake, Number(4)), Level(9));
+    assert_eq!(world.shared::<Level>(last), Ok(&Level(9)));
+    world.check().expect("consistent");
+}
+
+#[test]
+fn watchers_are_told_of_one_that_is_spawned_into_a_group() {
+    let mut world = World::new();
+    let told = Arc::new(AtomicU32::new(0));
+    let count = told.clone();
+    world.observe::<Add, Number>(move |world: &mut World, event| {
+        assert!(world.has::<Number>(event.entity) && world.shared::<Level>(event.entity).is_ok());
+        count.fetch_add(1, Ordering::Relaxed);
+    });
+    world.spawn_shared(Number(1), Level(1));
+    assert_eq!(told.load(Ordering::Relaxed), 1);
 }
 
 #[test]

@@ -4,6 +4,7 @@ use core::any::TypeId;
 
 use super::World;
 use super::change::NotInserted;
+use crate::bundle::Bundle;
 use crate::component::{ComponentId, SharedComponent};
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
@@ -32,6 +33,33 @@ impl World {
     /// ```
     pub fn register_shared<T: SharedComponent>(&mut self) {
         self.registry.register_shared::<T>();
+    }
+
+    /// A new entity with these components and a shared value. It goes to the entities with an equal
+    /// value at once, where [`spawn`](Self::spawn) and [`set_shared`](Self::set_shared) would move
+    /// it there.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)]
+    /// struct Level(u32);
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    ///
+    /// let mut world = World::new();
+    /// let imp = world.spawn_shared(Gold(5), Level(1));
+    /// assert_eq!(world.shared::<Level>(imp), Ok(&Level(1)));
+    /// assert_eq!(world.get(imp), Ok(&Gold(5)));
+    /// ```
+    ///
+    /// # Panics
+    /// Where the bundle has a component twice.
+    pub fn spawn_shared<B: Bundle, T: SharedComponent>(&mut self, bundle: B, value: T) -> Entity {
+        // `Hash` and `Eq` run in here, when nothing has changed yet.
+        let (id, equal) = self.registry.intern(value);
+        let entity = self.spawn_with_marker(bundle, id);
+        // The value that was equal is dropped now, when all books are in order.
+        drop(equal);
+        entity
     }
 
     /// Gives an entity a shared value, in place of the one of this type that it had. A structural
