@@ -8,6 +8,9 @@
 //! not worked out again by each scan. An edit rewrites the words around its cell
 //! and no others: nothing that has to be prepared, nothing that gets stale.
 
+#[cfg(test)]
+mod tests;
+
 use crate::cell::Cell;
 use crate::direction::MoveRule;
 use crate::grid::Grid;

@@ -21,6 +21,7 @@
 //! match PathScratch::new().find(&terrain, west, east, &mut path) {
 //!     PathOutcome::Found { cost } => println!("{cost} cells long: {:?}", path.cells()),
 //!     PathOutcome::Unreachable(why) => println!("no way: {why}"),
+//!     PathOutcome::Partial { .. } => unreachable!("nobody asked for one"),
 //!     PathOutcome::OutOfBudget => unreachable!("no budget was set"),
 //! }
 //! # Ok::<(), nav::LoadError>(())

@@ -6,6 +6,7 @@
 pub(crate) mod a_star;
 pub(crate) mod frontier;
 pub(crate) mod jump;
+pub(crate) mod nearest;
 pub(crate) mod nodes;
 pub(crate) mod open_list;
 pub(crate) mod outcome;
@@ -17,6 +18,7 @@ use crate::cost::Cost;
 use crate::path::a_star::{AStar, Query};
 use crate::path::frontier::Frontier;
 use crate::path::jump::{JumpOutcome, JumpSearch};
+use crate::path::nearest::nearest;
 use crate::path::outcome::{Path, PathOutcome, Unreachable};
 use crate::path::query::{Algorithm, PathQuery};
 use crate::terrain::Terrain;
@@ -120,13 +122,16 @@ impl PathScratch {
     pub fn solve(&mut self, terrain: &Terrain, query: &PathQuery, path: &mut Path) -> PathOutcome {
         path.clear();
         self.expansion_count = 0;
-        if let Err(reason) = check_ends(terrain, query.start, query.goal) {
-            return PathOutcome::Unreachable(reason);
-        }
-        match self.search(terrain, query, path) {
-            Some(cost) => PathOutcome::Found { cost },
-            None => PathOutcome::OutOfBudget,
-        }
+        let Err(reason) = check_ends(terrain, query.start, query.goal) else {
+            let found = self.search(terrain, query, path);
+            return found.map_or(PathOutcome::OutOfBudget, |cost| PathOutcome::Found { cost });
+        };
+        // Solid starts have no region, and no way out.
+        let region = terrain.region(query.start).filter(|_| query.or_nearest);
+        let Some(region) = region else { return PathOutcome::Unreachable(reason) };
+        let goal = nearest(terrain, region, query.goal);
+        let found = self.search(terrain, &PathQuery { goal, ..*query }, path);
+        found.map_or(PathOutcome::OutOfBudget, |cost| PathOutcome::Partial { cost, reason })
     }
 
     /// How many cells the last search expanded.

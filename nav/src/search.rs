@@ -174,6 +174,7 @@ fn deliver(requests: &mut Requests, job: &mut Job) {
             tally.paths_found += 1;
         }
         PathOutcome::Unreachable(reason) => refuse(request, tally, reason),
+        PathOutcome::Partial { .. } => unreachable!("searches are for the goal itself"),
         PathOutcome::OutOfBudget => unreachable!("searches run to their end"),
     }
 }

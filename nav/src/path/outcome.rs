@@ -18,6 +18,15 @@ pub enum PathOutcome {
         /// What it costs.
         cost: Cost,
     },
+    /// The goal cannot be reached; the path buffer holds a path of least cost to
+    /// the reachable cell nearest to it. Only where a query
+    /// [asks for it](crate::PathQuery::or_nearest).
+    Partial {
+        /// What it costs.
+        cost: Cost,
+        /// Why there is no path to the goal.
+        reason: Unreachable,
+    },
     /// No path exists. Found out without a search.
     Unreachable(Unreachable),
     /// The search was given up after as many expansions as it was allowed.
@@ -25,12 +34,12 @@ pub enum PathOutcome {
 }
 
 impl PathOutcome {
-    /// The cost of the path, if one was found.
+    /// The cost of the path to the goal, if one was found.
     #[must_use]
     pub const fn cost(self) -> Option<Cost> {
         match self {
             Self::Found { cost } => Some(cost),
-            Self::Unreachable(_) | Self::OutOfBudget => None,
+            Self::Partial { .. } | Self::Unreachable(_) | Self::OutOfBudget => None,
         }
     }
 }

@@ -30,19 +30,44 @@ pub struct PathQuery {
     pub algorithm: Algorithm,
     /// Cells to expand before the search is given up.
     pub expansion_count_max: u64,
+    /// Whether a path to the reachable cell next to the goal will do where the
+    /// goal itself cannot be reached.
+    pub or_nearest: bool,
 }
 
 impl PathQuery {
     /// Asks for a path of least cost, however long the search takes.
     #[must_use]
     pub const fn new(start: Cell, goal: Cell) -> Self {
-        Self { start, goal, algorithm: Algorithm::Auto, expansion_count_max: u64::MAX }
+        let (algorithm, expansion_count_max) = (Algorithm::Auto, u64::MAX);
+        Self { start, goal, algorithm, expansion_count_max, or_nearest: false }
     }
 
     /// The same query by a certain algorithm.
     #[must_use]
     pub const fn by(self, algorithm: Algorithm) -> Self {
         Self { algorithm, ..self }
+    }
+
+    /// The same query, content with a [partial](crate::PathOutcome::Partial) path
+    /// where the goal cannot be reached: to the reachable cell that is nearest to
+    /// it as the crow flies, by the steps of the rule; of equals to the first in
+    /// reading order.
+    ///
+    /// ```
+    /// use nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathQuery, PathScratch, Terrain};
+    /// // A wall in column 3.
+    /// let terrain = Terrain::new(Grid::from_fn(7, 1, |cell| cell.x != 3)?, MoveRule::BothFree);
+    /// let query = PathQuery::new(Cell::new(0, 0), Cell::new(6, 0)).or_nearest();
+    /// let mut path = Path::new();
+    /// let outcome = PathScratch::new().solve(&terrain, &query, &mut path);
+    /// assert!(matches!(outcome, PathOutcome::Partial { .. }));
+    /// assert_eq!(path.cells().last(), Some(&Cell::new(2, 0)));
+    /// # Ok::<(), nav::GridSizeError>(())
+    /// ```
+    #[must_use]
+    pub const fn or_nearest(self) -> Self {
+        Self { or_nearest: true, ..self }
     }
 
     /// The same query, given up before it expands more than so many cells.

@@ -1,8 +1,8 @@
 //! Floods in lock-step: is a region still in one piece, for the price of the
 //! smaller one?
 //!
-//! One flood starts on each side of a filled cell, and they take turns cell by
-//! cell. Floods that meet are of one piece. A piece whose floods have nowhere to
+//! One flood starts on each side of a filled cell, and they take turns of a
+//! few cells. Floods that meet are of one piece. A piece whose floods have nowhere to
 //! go is complete, and once all but one piece are, the last needs no more work:
 //! the cost is that of the smaller sides. The idea is that of decremental
 //! connectivity by Even and Shiloach (1981); here every region stays exact under
@@ -14,6 +14,10 @@ use crate::grid::Grid;
 
 /// A neighbourhood falls into four pieces at most: one per side, or per corner.
 const PIECE_COUNT_MAX: usize = 4;
+
+/// The most cells that a flood takes in a turn. Turns begin at one cell, for most
+/// cut-off pieces are tiny, and get longer, for changing over costs as well.
+const TURN_CELLS_MAX: usize = 16;
 
 /// The memory of floods, used again and again.
 #[derive(Clone, Debug)]
@@ -46,17 +50,29 @@ impl Flood {
     /// True if there is more than one piece; [`Flood::cut_off`] then tells them.
     pub(crate) fn run(&mut self, grid: &Grid, cell: Cell, seeds: u8, directions: u8) -> bool {
         self.start(grid, cell, seeds);
+        let mut turn_cells = 0;
         loop {
+            turn_cells = (turn_cells + 1).min(TURN_CELLS_MAX);
             for i in 0..self.front_count {
-                let Some(&cell) = self.fronts[i].cells.get(self.fronts[i].head) else { continue };
-                self.fronts[i].head += 1;
-                let met = self.explore(grid, i, cell, directions);
-                let is_exhausted = self.fronts[i].head == self.fronts[i].cells.len();
-                if (met || is_exhausted) && self.is_settled() {
+                if self.turn(grid, i, turn_cells, directions) {
                     return self.pieces().count() > 1;
                 }
             }
         }
+    }
+
+    /// Lets one flood take so many cells. True if the question is settled.
+    fn turn(&mut self, grid: &Grid, i: usize, cell_count: usize, directions: u8) -> bool {
+        for _ in 0..cell_count {
+            let Some(&cell) = self.fronts[i].cells.get(self.fronts[i].head) else { return false };
+            self.fronts[i].head += 1;
+            let met = self.explore(grid, i, cell, directions);
+            let is_exhausted = self.fronts[i].head == self.fronts[i].cells.len();
+            if (met || is_exhausted) && self.is_settled() {
+                return true;
+            }
+        }
+        false
     }
 
     /// The completed pieces, all but the one that keeps its region, in a

@@ -1,0 +1,33 @@
+//! Formic: one scratch, kept.
+
+use nav::{Cell, Path, PathOutcome, PathScratch, Terrain};
+
+use crate::columns::{Column, Solver};
+use crate::maps::Problem;
+
+pub(crate) fn column(problem: &Problem) -> Column {
+    let terrain = problem.terrain.clone();
+    let solver = Formic { terrain, scratch: PathScratch::new(), path: Path::new(), length: None };
+    Column { name: "formic", solver: Box::new(solver), is_exact: true }
+}
+
+struct Formic {
+    terrain: Terrain,
+    scratch: PathScratch,
+    path: Path,
+    length: Option<f64>,
+}
+
+impl Solver for Formic {
+    fn solve(&mut self, start: Cell, goal: Cell) {
+        let outcome = self.scratch.find(&self.terrain, start, goal, &mut self.path);
+        self.length = match outcome {
+            PathOutcome::Found { cost } => Some(cost.length()),
+            _ => None,
+        };
+    }
+
+    fn length(&self) -> Option<f64> {
+        self.length
+    }
+}

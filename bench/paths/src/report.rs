@@ -1,0 +1,89 @@
+//! The table, for people and as JSON.
+
+use std::fmt::Write;
+
+use serde_json::{Map, Value, json};
+
+use crate::maps::Problem;
+use crate::measure::Figures;
+
+struct Row {
+    map: String,
+    is_weighted: bool,
+    figures: Vec<(&'static str, Figures)>,
+}
+
+pub(crate) struct Report {
+    rows: Vec<Row>,
+}
+
+impl Report {
+    pub(crate) const fn new() -> Self {
+        Self { rows: Vec::new() }
+    }
+
+    /// Adds a map; the first of the figures are ours.
+    pub(crate) fn add(&mut self, problem: &Problem, figures: Vec<(&'static str, Figures)>) {
+        let (map, is_weighted) = (problem.name.clone(), problem.is_weighted);
+        self.rows.push(Row { map, is_weighted, figures });
+    }
+
+    /// Our microseconds, and the ratio of each peer to them: more is slower.
+    pub(crate) fn markdown(&self) -> String {
+        let mut text = String::new();
+        for is_weighted in [false, true] {
+            let rows: Vec<&Row> =
+                self.rows.iter().filter(|row| row.is_weighted == is_weighted).collect();
+            let Some(first) = rows.first() else { continue };
+            let names: Vec<&str> = first.figures[1..].iter().map(|figure| figure.0).collect();
+            // Writing into a String cannot fail.
+            let _ = writeln!(text, "| map | formic us | {} |", names.join(" | "));
+            let _ = writeln!(text, "|---|---|{}", "---|".repeat(names.len()));
+            for row in &rows {
+                let _ = writeln!(text, "{}", line(row));
+            }
+            let means = (1..first.figures.len()).map(|at| {
+                let logs: f64 = rows.iter().map(|row| ratio(row, at).ln()).sum();
+                format!("{:.2} x", (logs / rows.len() as f64).exp())
+            });
+            let means: Vec<String> = means.collect();
+            let _ = writeln!(text, "| **geomean** | | {} |\n", means.join(" | "));
+        }
+        text
+    }
+
+    pub(crate) fn json(&self) -> String {
+        let rows: Vec<Value> = self.rows.iter().map(json_row).collect();
+        format!("{:#}\n", json!({ "rows": rows }))
+    }
+}
+
+/// How much more time a peer takes than we do.
+fn ratio(row: &Row, at: usize) -> f64 {
+    row.figures[at].1.mean_us / row.figures[0].1.mean_us
+}
+
+fn line(row: &Row) -> String {
+    let own = &row.figures[0].1;
+    let mut line = format!("| {} | {:.2} |", row.map, own.mean_us);
+    for (at, (_, figures)) in row.figures.iter().enumerate().skip(1) {
+        let longer = (figures.length / own.length - 1.0) * 100.0;
+        let note = match figures.unsolved {
+            0 if longer.abs() < 0.005 => String::new(),
+            0 => format!(" ({longer:+.1} % length)"),
+            unsolved => format!(" ({unsolved} unsolved)"),
+        };
+        let _ = write!(line, " {:.2} x{note} |", ratio(row, at));
+    }
+    line
+}
+
+fn json_row(row: &Row) -> Value {
+    let mut columns = Map::new();
+    for (name, figures) in &row.figures {
+        let Figures { mean_us, length, unsolved } = figures;
+        let value = json!({ "mean_us": mean_us, "length": length, "unsolved": unsolved });
+        columns.insert((*name).to_owned(), value);
+    }
+    json!({ "map": row.map, "weighted": row.is_weighted, "columns": columns })
+}
