@@ -12,13 +12,15 @@
 //! not found here: see `loom_models` in the source for those.
 #![cfg(shuttle)]
 
+use ecs_core::prelude::*;
+use ecs_jobs::prelude::*;
 use ecs_jobs::{JobHandle, Pool, Threads};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner, thread};
 use std::collections::HashSet;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -346,4 +348,77 @@ fn handles_nobody_waits_for_are_run_or_dropped_when_the_pool_goes() {
         drop(pool);
         assert_eq!(dropped.get(), 5);
     });
+}
+
+#[test]
+fn threads_of_the_host_run_the_jobs_and_leave_when_told() {
+    explore("4 host threads and a caller", || {
+        let pool = Arc::new(Pool::new(Threads::Host(4)).expect("the host has the threads"));
+        let is_over = Arc::new(AtomicBool::new(false));
+        let count = Count::default();
+        let hosts: Vec<_> = (0..4)
+            .map(|_| {
+                let (pool, is_over) = (Arc::clone(&pool), Arc::clone(&is_over));
+                thread::spawn(move || pool.run_until(|| is_over.load(Ordering::SeqCst)))
+            })
+            .collect();
+        let job = |after: &[JobHandle]| {
+            let count = count.clone();
+            pool.schedule(move || count.add_one(), after)
+        };
+        let first = job(&[]);
+        let both = [job(&[first]), job(&[first])];
+        pool.scope(|scope| (0..2).for_each(|_| scope.spawn(|_| count.add_one())));
+        pool.complete(pool.combine(&both));
+        assert_eq!(count.get(), 5);
+        is_over.store(true, Ordering::SeqCst);
+        pool.wake_host_threads();
+        hosts.into_iter().for_each(|host| host.join().expect("hosts end well"));
+    });
+}
+
+#[derive(Component)]
+struct Gold(u64);
+#[derive(Component)]
+struct Wood(u64);
+
+fn double(mut rows: Query<'_, &mut Gold>) {
+    rows.for_each(|gold| gold.0 *= 2);
+}
+
+fn trade(mut rows: Query<'_, (&mut Gold, &mut Wood)>) {
+    rows.for_each(|(gold, wood)| {
+        gold.0 += 1;
+        wood.0 += gold.0;
+    });
+}
+
+fn chop(mut rows: Query<'_, &mut Wood>) {
+    rows.for_each(|wood| wood.0 = wood.0 * 3 + 1);
+}
+
+fn count(mut rows: Query<'_, (&Gold, &Wood)>, mut commands: Commands<'_>) {
+    let mut sum = 0;
+    rows.for_each(|(gold, wood)| sum += gold.0 + wood.0);
+    commands.spawn((Gold(sum), Wood(1)));
+}
+
+/// The world after three frames, on so many workers.
+fn three_frames(worker_count: usize) -> Vec<(u64, u64)> {
+    let mut world = World::new();
+    world.spawn_batch((0..3).map(|row| (Gold(row), Wood(7 - row))));
+    let builder = Schedule::builder().add(double).add(chop).add(trade).add(count).add(double);
+    let mut schedule = builder.build(&mut world).expect("no contradiction");
+    let pool = pool(worker_count);
+    for _ in 0..3 {
+        schedule.run(&mut world, &pool);
+    }
+    let mut rows = Vec::new();
+    world.query::<(&Gold, &Wood)>().for_each(|(gold, wood)| rows.push((gold.0, wood.0)));
+    rows
+}
+
+#[test]
+fn systems_leave_the_world_that_they_leave_on_one_thread() {
+    explore("a schedule on 5 threads", || assert_eq!(three_frames(4), three_frames(0)));
 }
