@@ -28,7 +28,7 @@ pub(crate) struct Effort {
 
 impl Effort {
     pub(crate) const FULL: Self =
-        Self { wakes: 400, pushes: 4_000, idle: Duration::from_secs(1), rounds: 3 };
+        Self { wakes: 400, pushes: 20_000, idle: Duration::from_secs(1), rounds: 3 };
     pub(crate) const QUICK: Self =
         Self { wakes: 20, pushes: 200, idle: Duration::from_millis(100), rounds: 1 };
 }
