@@ -7,12 +7,16 @@
 //!
 //! * [`action`]: action entities, the processors that carry them out, and sequences of them.
 //! * [`bt`]: behaviour trees, shared and flat, looked through every tick.
+//! * [`fsm`]: state machines, flat and hierarchical.
+//! * [`goap`]: plans, the cheapest that lead to a goal.
 //! * [`utility`]: every option gets a score, and the agent does what scores most.
 
 #![forbid(unsafe_code)]
 
 pub mod action;
 pub mod bt;
+pub mod fsm;
+pub mod goap;
 pub mod utility;
 
 /// The names that most users need, those of [`ecs_jobs::prelude`] included.

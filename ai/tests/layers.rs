@@ -31,6 +31,16 @@ const LAYERS: &[&str] = &[
     "bt::tick",
     "bt::agent",
     "bt",
+    "goap::facts",
+    "goap::operator",
+    "goap::problem",
+    "goap::search",
+    "goap::planner",
+    "goap::agent",
+    "goap",
+    "fsm::machine",
+    "fsm::agent",
+    "fsm",
 ];
 
 /// Every name in `text`, the source of `module`, that stands no lower.

@@ -34,6 +34,7 @@
 //!
 //! # When an action goes
 //!
+//! An agent that loses its mind (the component) halts what it was doing, and waits for the next one.
 //! Despawning an agent despawns its actions: those that were never begun at once, one that is
 //! underway after its processor has cleaned up ([`Ended::Interrupted`]). Despawning an action that
 //! its mind waits for counts as its failure; its processor is not called any more, since the
@@ -103,7 +104,7 @@ pub use self::components::{Action, ActionResult, Executing, Finished};
 pub use self::composite::{Composite, Concluded, carry_composites, conclude};
 pub use self::order::{ActionSystem, phases, sequence};
 pub use self::param::Actions;
-pub use self::plan::{Plan, PlanError};
+pub use self::plan::{Plan, PlanError, link_mind};
 pub use self::processor::{Acting, ActionChunk, Ended, Processor, SerialProcessor, WideProcessor};
 pub use self::sequence::{OnFailure, Resting, Sequence, SequenceAgent, advance, rest};
 pub use self::systems::{bury, identify, identify_parts};

@@ -9,7 +9,7 @@ use ecs_jobs::Query;
 
 use super::body::{Body, Reported, Switching};
 use super::components::ActionResult;
-use super::plan::{Plan, PlanError};
+use super::plan::{Plan, PlanError, link_mind};
 
 /// What a sequence does when an action fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -101,6 +101,7 @@ impl SequenceAgent {
         on_failure: OnFailure,
     ) -> Result<(), ecs_core::ComponentError> {
         world.get::<Body>(agent)?;
+        link_mind::<Self>(world);
         if world.insert(agent, (Self::new(on_failure), Resting)).is_err() {
             unreachable!("the entity is in the world");
         }

@@ -10,7 +10,7 @@ use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
 
 use super::tick::{State, tick_tree};
 use super::tree::{Op, Tree};
-use crate::action::{ActionResult, Body, Reported, Switching};
+use crate::action::{ActionResult, Body, Reported, Switching, link_mind};
 
 /// On an agent that follows a behaviour tree: 16 bytes. What single nodes remember is in its
 /// `Buffer<NodeMemory>`, 8 bytes for each node that does.
@@ -44,6 +44,7 @@ impl TreeAgent {
         seed: u64,
     ) -> Result<(), ComponentError> {
         world.get_mut::<Body>(agent)?.halt_all();
+        link_mind::<Self>(world);
         world.set_enabled::<Reported>(agent, false)?;
         world.set_enabled::<Switching>(agent, true)?;
         let mut memories = vec![NodeMemory(0); tree.slot_count()];

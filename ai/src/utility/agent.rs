@@ -9,7 +9,7 @@ use ecs_core::{
 use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
 
 use super::reasoner::{Reasoner, Select};
-use crate::action::{Body, Reported, Switching};
+use crate::action::{Body, Reported, Switching, link_mind};
 
 /// On an agent that does whatever scores most: which option runs, and its random numbers.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
@@ -52,6 +52,7 @@ impl UtilityAgent {
         seed: u64,
     ) -> Result<(), ComponentError> {
         world.get_mut::<Body>(agent)?.halt_all();
+        link_mind::<Self>(world);
         world.set_enabled::<Reported>(agent, false)?;
         world.set_enabled::<Switching>(agent, true)?;
         if world.insert(agent, Self::new(seed)).is_err() {

@@ -1,0 +1,105 @@
+//! Sentries that follow a state machine: calm (walking or looking), alarmed, or greeting in between.
+//!
+//! `cargo run -p ai --example sentries` prints what one of them does.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
+
+use ai::fsm::{
+    FsmAgent, History, Machine, MachineBuilder, Machines, State, StateChanged, Transition,
+};
+use ai::prelude::*;
+
+#[derive(Component)]
+struct Enemy {
+    distance: f32,
+}
+
+/// The event that a friend has come by.
+const FRIEND: u32 = 0;
+
+type Senses = &'static Enemy;
+struct Sentries(Machine<Senses>);
+
+#[derive(Component, Clone)]
+struct Deed {
+    ticks: u32,
+    left: u32,
+}
+
+struct Doing;
+
+impl Processor for Doing {
+    type Action = Deed;
+
+    fn start(&self, _: Entity, deed: &mut Deed) -> ActionResult {
+        deed.left = deed.ticks;
+        ActionResult::Running
+    }
+
+    fn update(&self, _: Entity, deed: &mut Deed) -> ActionResult {
+        deed.left = deed.left.saturating_sub(1);
+        if deed.left == 0 { ActionResult::Success } else { ActionResult::Running }
+    }
+}
+
+fn think(mut machines: Machines<Senses>, sentries: Res<Sentries>) {
+    machines.update(&sentries.0);
+}
+
+fn act(mut actions: Actions<Deed>) {
+    actions.process(&Doing);
+}
+
+/// Anybody may listen: only those whose state has changed are visited.
+#[expect(clippy::print_stdout, reason = "it is what the example is for")]
+fn tell(mut changed: Query<&StateChanged>, sentries: Res<Sentries>) {
+    let name = |state| sentries.0.name(state);
+    changed.for_each(|changed| {
+        let from = changed.from().map_or("nothing", name);
+        println!("    from {from} to {}", name(changed.to()));
+    });
+}
+
+#[expect(clippy::print_stdout, reason = "it is what the example is for")]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let deed = |ticks| Deed { ticks, left: 0 };
+    let plan = Plan::new()
+        .action("walk", deed(4))
+        .action("look", deed(2))
+        .action("shout", deed(1))
+        .action("greet", deed(2));
+    let machine = MachineBuilder::<Senses>::new()
+        .state(State::new("calm").history(History::Shallow))
+        .state(State::new("walking").inside("calm").action("walk"))
+        .state(State::new("looking").inside("calm").action("look"))
+        .state(State::new("alarmed").action("shout"))
+        .state(State::new("greeting").action("greet"))
+        .transition(Transition::new("walking", "looking").when_done())
+        .transition(Transition::new("looking", "walking").when_done())
+        .transition(
+            Transition::from_any("alarmed").when(|it: &&Enemy| it.distance < 5.0).priority(1),
+        )
+        .transition(Transition::new("alarmed", "calm").when(|it: &&Enemy| it.distance > 8.0))
+        .transition(Transition::interrupt("calm", "greeting").on(FRIEND))
+        .transition(Transition::back("greeting").when_done())
+        .build(&plan)?;
+    let mut world = World::new();
+    let sentry = plan.spawn(&mut world, Enemy { distance: 20.0 })?;
+    FsmAgent::drive(&mut world, sentry, &machine)?;
+    world.insert_resource(Sentries(machine));
+    let mut schedule = ai::action::phases(
+        Schedule::builder(),
+        |minds| minds.add(think).add(tell),
+        |actions| actions.add(act.in_sequence()),
+    )
+    .build(&mut world)?;
+    let pool = Pool::new(Threads::None)?;
+    for tick in 0..24_u8 {
+        world.get_mut::<Enemy>(sentry)?.distance = (f32::from(tick) - 16.0).abs() * 2.0;
+        if tick == 6 {
+            world.get_mut::<FsmAgent>(sentry)?.send(FRIEND);
+        }
+        println!("tick {tick}");
+        schedule.run(&mut world, &pool);
+    }
+    Ok(())
+}

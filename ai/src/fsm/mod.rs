@@ -1,0 +1,71 @@
+//! State machines, flat and hierarchical: what an agent does depends on the state that it is in.
+//!
+//! # Vocabulary
+//!
+//! * A **[`State`]** may have an action of the agent's body, which runs while the state is active:
+//!   the processor of that action is the system of the state, its `start`, `update` and `cleanup`
+//!   are enter, update and exit. [`State::on_enter`] and [`State::on_exit`] do something to the
+//!   agent's components at once.
+//! * A **[`Transition`]** leads from one state to another. It asks for an event, for time, for the
+//!   end of the action, for a condition (its *guard*), or for several of these.
+//! * States may lie **inside** each other. The innermost state and all that it lies in are active;
+//!   the transitions of all of them apply. A state goes back to its initial state inside, or, with a
+//!   **[`History`]**, to the one that was left last.
+//! * A transition **from any** state applies wherever the agent is. An **interruption** remembers
+//!   the state that it leaves, for a transition **back**; interruptions lie on each other.
+//! * A **[`Machine`]** is all of this, shared by all agents that follow it. [`StateChanged`] tells
+//!   other systems that an agent's state has changed, from what and to what.
+//!
+//! # What happens in an update
+//!
+//! 1. Of the transitions of the active states that can be taken, the one of the highest priority
+//!    is; of equals the one that was added first. At most one is taken per update.
+//! 2. States are left from the innermost outwards, up to the innermost one that both the old and the
+//!    new state lie inside; then states are entered inwards. A state that leads to itself is left
+//!    and entered.
+//! 3. Events that were sent are forgotten.
+//!
+//! Actions are begun and halted through the [`Body`](crate::action::Body), so that each is entered
+//! and left once, whatever happens: also if the agent, the action or the body goes.
+//!
+//! ```
+//! use ai::fsm::{History, MachineBuilder, State, Transition};
+//! use ai::prelude::*;
+//! # #[derive(Component, Clone)] struct Deed;
+//! const SEEN: u32 = 0;
+//! const LOST: u32 = 1;
+//! #[derive(Component)]
+//! struct Health(f32);
+//! let plan = ["walk", "look", "aim", "flee", "greet"];
+//! let plan = plan.iter().fold(Plan::new(), |plan, name| plan.action(*name, Deed));
+//! let machine = MachineBuilder::<&'static Health>::new()
+//!     .state(State::new("calm").history(History::Shallow))
+//!     .state(State::new("walking").inside("calm").action("walk"))
+//!     .state(State::new("looking").inside("calm").action("look"))
+//!     .state(State::new("fighting").action("aim"))
+//!     .state(State::new("fleeing").action("flee"))
+//!     .state(State::new("greeting").action("greet"))
+//!     .transition(Transition::new("walking", "looking").after(30))
+//!     .transition(Transition::new("looking", "walking").when_done())
+//!     .transition(Transition::new("calm", "fighting").on(SEEN))
+//!     .transition(Transition::new("fighting", "calm").on(LOST))
+//!     .transition(Transition::from_any("fleeing").when(|health: &&Health| health.0 < 0.2).priority(9))
+//!     .transition(Transition::interrupt("calm", "greeting").on(2))
+//!     .transition(Transition::back("greeting").when_done())
+//!     .build(&plan)?;
+//! assert_eq!(machine.state_count(), 6);
+//! # Ok::<(), ai::fsm::MachineError>(())
+//! ```
+//!
+//! # When to use it, and when not
+//!
+//! Where an agent is plainly in one of a few situations, and what leads from one to the next can be
+//! drawn on a sheet of paper: doors, weapons, the moods of a guard. States inside states keep that
+//! sheet readable for a while. With every state that can lead to every other one, use a behaviour
+//! tree; where the situation is a matter of degree, utility.
+
+mod agent;
+mod machine;
+
+pub use self::agent::{FsmAgent, Machines, StateChanged, StateMemory};
+pub use self::machine::{History, Machine, MachineBuilder, MachineError, State, Transition};

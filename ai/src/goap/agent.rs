@@ -1,0 +1,418 @@
+//! The mind of an agent that plans, its sensors, and the system argument that has all of them plan.
+
+use std::fmt;
+
+use bytemuck::NoUninit;
+use ecs_core::{Buffer, Component, ComponentError, EnabledMut, Entity, Or, QueryData, With, World};
+use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
+
+use super::facts::Fact;
+use super::planner::{Planner, PlannerError, Planning};
+use crate::action::{ActionResult, Body, Plan, Reported, Switching, link_mind};
+
+type Sense<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> u32 + Send + Sync>;
+
+/// A planner, where its facts come from, and which actions carry out its operators: shared by all
+/// agents of a kind.
+///
+/// A sensor looks at the components that `Q` asks for. It runs only when its fact is asked for: when
+/// a goal that it matters for is planned for, or an operator that depends on it is to begin.
+pub struct Sensors<Q: QueryData> {
+    planner: Planner,
+    /// For each operator the action that carries it out.
+    actions: Vec<usize>,
+    /// For each fact.
+    facts: Vec<Option<Sense<Q>>>,
+    /// For each operator.
+    costs: Vec<Option<Sense<Q>>>,
+    rest: u32,
+}
+
+impl<Q: QueryData> fmt::Debug for Sensors<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sensors").field("planner", &self.planner).finish_non_exhaustive()
+    }
+}
+
+impl<Q: QueryData> Sensors<Q> {
+    /// A planner for agents with these actions. Facts without a sensor are 0.
+    ///
+    /// # Errors
+    /// Where no action has the name of an operator.
+    pub fn new(planner: Planner, plan: &Plan) -> Result<Self, PlannerError> {
+        let find = |name: &str| {
+            plan.find(name).ok_or_else(|| PlannerError::UnknownAction(name.to_string()))
+        };
+        let operators = planner.operators().iter();
+        let actions = operators.map(|operator| find(operator.name())).collect::<Result<_, _>>()?;
+        let facts = planner.facts().names().map(|_| None).collect();
+        let costs = planner.operators().iter().map(|_| None).collect();
+        Ok(Self { planner, actions, facts, costs, rest: 10 })
+    }
+
+    /// Adds the sensor of a fact. Values above its maximum count as that.
+    ///
+    /// # Panics
+    /// Where the fact is of another planner.
+    #[must_use]
+    pub fn fact(
+        mut self,
+        fact: Fact,
+        sense: impl for<'a> Fn(&Q::Item<'a>) -> u32 + Send + Sync + 'static,
+    ) -> Self {
+        let value_max = fact.value_max;
+        self.facts[fact.index()] = Some(Box::new(move |item| sense(item).min(value_max)));
+        self
+    }
+
+    /// Adds what an operator costs for an agent: by the distance to its target, for instance. It
+    /// costs at least what [`Operator::cost`](super::Operator::cost) says, also where this is less.
+    ///
+    /// # Panics
+    /// Where there is no operator of this name.
+    #[must_use]
+    pub fn cost(
+        mut self,
+        operator: &str,
+        sense: impl for<'a> Fn(&Q::Item<'a>) -> u32 + Send + Sync + 'static,
+    ) -> Self {
+        let Some(place) = self.planner.find(operator) else {
+            panic!("there is no operator {operator:?}")
+        };
+        self.costs[place] = Some(Box::new(sense));
+        self
+    }
+
+    /// How many ticks an agent rests when there is nothing to do, or nothing that it can do, before
+    /// it thinks again; 10 where nothing is said. [`Replan`] does not cut a rest short, switching it
+    /// on anew does nothing; set it to 0 to think every tick.
+    #[must_use]
+    pub const fn rest(mut self, ticks: u32) -> Self {
+        self.rest = ticks;
+        self
+    }
+
+    /// The planner.
+    #[must_use]
+    pub const fn planner(&self) -> &Planner {
+        &self.planner
+    }
+
+    /// The value of a fact.
+    ///
+    /// # Panics
+    /// Where there is no such fact.
+    pub fn value(&self, fact: usize, item: &Q::Item<'_>) -> u32 {
+        self.facts[fact].as_ref().map_or(0, |sense| sense(item))
+    }
+
+    fn cost_of(&self, operator: usize, item: &Q::Item<'_>) -> u32 {
+        match &self.costs[operator] {
+            Some(sense) => sense(item),
+            None => self.planner.operators[operator].cost,
+        }
+    }
+}
+
+/// On an agent that plans: what it pursues and how far it is.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[component(unique)]
+#[repr(C)]
+pub struct GoapAgent {
+    goal: u32,
+    step: u32,
+    /// The next goal to think about, by its place in the order of priorities.
+    candidate: u32,
+    rest: u32,
+    plans: u32,
+    failures: u32,
+}
+
+const NONE: u32 = u32::MAX;
+
+/// One operator of the plan of an agent; the plan is its `Buffer<PlannedStep>`.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[component(buffer = 6)]
+#[repr(transparent)]
+pub struct PlannedStep(u32);
+
+impl PlannedStep {
+    /// The operator, by its place in the planner.
+    #[must_use]
+    pub const fn operator(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// On an agent that plans: the plan that it is making, if it takes more than one tick.
+#[derive(Component, Debug, Default)]
+#[component(unique, transient)]
+pub struct Thoughts(Option<Box<Planning>>);
+
+/// On an agent that plans: it is to think. Switch it on where something has changed that its plan
+/// does not know of; it is off while a plan is carried out.
+#[derive(Component, Clone, Copy, Debug)]
+#[component(enableable)]
+pub struct Replan;
+
+impl GoapAgent {
+    /// Has an entity that has a body plan. What is running is halted.
+    ///
+    /// # Errors
+    /// Where the entity is not in the world or has no body.
+    pub fn drive(world: &mut World, agent: Entity) -> Result<(), ComponentError> {
+        world.get_mut::<Body>(agent)?.halt_all();
+        link_mind::<Self>(world);
+        world.set_enabled::<Reported>(agent, false)?;
+        world.set_enabled::<Switching>(agent, true)?;
+        let mind = Self { goal: NONE, step: 0, candidate: 0, rest: 0, plans: 0, failures: 0 };
+        let parts = (mind, Buffer::<PlannedStep>::new(), Thoughts(None), Replan);
+        if world.insert(agent, parts).is_err() {
+            unreachable!("the entity is in the world");
+        }
+        world.set_enabled::<Replan>(agent, true)?;
+        Ok(())
+    }
+
+    /// The goal that it pursues, by its place among the goals.
+    #[must_use]
+    pub const fn goal(&self) -> Option<usize> {
+        if self.goal == NONE { None } else { Some(self.goal as usize) }
+    }
+
+    /// The place of the step of its plan that it is at.
+    #[must_use]
+    pub const fn step(&self) -> usize {
+        self.step as usize
+    }
+
+    /// How many plans it has begun to carry out.
+    #[must_use]
+    pub const fn plans(&self) -> u32 {
+        self.plans
+    }
+
+    /// How many actions of its plans have failed.
+    #[must_use]
+    pub const fn failures(&self) -> u32 {
+        self.failures
+    }
+}
+
+type Row<Q> = (
+    &'static mut GoapAgent,
+    &'static mut Body,
+    &'static mut Buffer<PlannedStep>,
+    &'static mut Thoughts,
+    EnabledMut<Reported>,
+    EnabledMut<Switching>,
+    EnabledMut<Replan>,
+    Q,
+);
+type Called = Or<(With<Reported>, With<Replan>)>;
+
+/// The agents that plan and have what `Q` asks for: the argument of the system that has them plan.
+/// Those whose action goes on are not visited.
+///
+/// ```
+/// use ai::goap::{Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Sensors};
+/// use ai::prelude::*;
+/// # #[derive(Component, Clone)] struct Deed;
+/// #[derive(Component)]
+/// struct Inventory { axe: bool, wood: u32 }
+/// struct Woodcutters(Sensors<&'static Inventory>);
+///
+/// fn think(mut planners: Planners<&'static Inventory>, shared: Res<Woodcutters>) {
+///     planners.think(&shared.0, 500);
+/// }
+///
+/// let mut facts = Facts::new();
+/// let (axe, wood) = (facts.flag("axe"), facts.number("wood", 10));
+/// let planner = PlannerBuilder::new(facts)
+///     .operator(Operator::new("fetch_axe").then(axe.becomes(true)))
+///     .operator(Operator::new("chop").when(axe.is(true)).then(wood.add(1)))
+///     .goal(Goal::new("stocked").when(wood.at_least(3)))
+///     .build()?;
+/// let plan = Plan::new().action("fetch_axe", Deed).action("chop", Deed);
+/// let sensors = Sensors::new(planner, &plan)?
+///     .fact(axe, |inventory: &&Inventory| u32::from(inventory.axe))
+///     .fact(wood, |inventory: &&Inventory| inventory.wood);
+/// let mut world = World::new();
+/// let agent = plan.spawn(&mut world, Inventory { axe: false, wood: 0 })?;
+/// GoapAgent::drive(&mut world, agent)?;
+/// world.insert_resource(Woodcutters(sensors));
+/// let mut schedule = ai::action::phases(
+///     Schedule::builder(),
+///     |minds| minds.add(think),
+///     |actions| actions,
+/// )
+/// .build(&mut world)?;
+/// schedule.run(&mut world, &Pool::new(Threads::None)?);
+/// assert_eq!(world.get::<GoapAgent>(agent)?.goal(), Some(0));
+/// assert!(world.get::<Body>(agent)?.is_running(0), "it fetches the axe");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Planners<'a, Q: QueryData + 'static> {
+    query: Query<'a, Row<Q>, Called>,
+}
+
+impl<Q: QueryData> fmt::Debug for Planners<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Planners").field("query", &self.query).finish()
+    }
+}
+
+impl<Q: QueryData + 'static> SystemParam for Planners<'_, Q> {
+    type State = <Query<'static, Row<Q>, Called> as SystemParam>::State;
+    type Item<'a> = Planners<'a, Q>;
+
+    fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
+        <Query<'static, Row<Q>, Called> as SystemParam>::init(world, access)
+    }
+
+    fn fetch<'a>(
+        state: &'a mut Self::State,
+        context: RunContext<'a>,
+    ) -> Result<Planners<'a, Q>, String> {
+        Ok(Planners {
+            query: <Query<'static, Row<Q>, Called> as SystemParam>::fetch(state, context)?,
+        })
+    }
+}
+
+impl<Q: QueryData + 'static> Planners<'_, Q> {
+    /// Has the agents whose action has ended go on with their plan, and those that have none think,
+    /// on all threads of the pool. An agent looks at `states` states per tick at most; a plan that
+    /// takes more is gone on with in the next tick, and is the same however it was cut.
+    ///
+    /// An agent pursues the first of its goals, by priority, that does not hold and that it can
+    /// reach. It plans anew when an action fails, when the next operator cannot be applied as things
+    /// are, and when its [`Replan`] is on.
+    pub fn think(&mut self, sensors: &Sensors<Q>, states: usize) {
+        self.query.par_for_each(
+            |(agent, body, steps, thoughts, mut reported, mut switching, mut replan, item)| {
+                reported.set(false);
+                let mut mind = Mind { agent, body, steps, thoughts, sensors, item: &item };
+                let is_thinking = mind.take_end() || replan.get();
+                if is_thinking {
+                    let is_done = mind.think(states);
+                    replan.set(!is_done);
+                }
+                if mind.body.is_switching() {
+                    switching.set(true);
+                }
+            },
+        );
+    }
+}
+
+struct Mind<'m, 'i, Q: QueryData> {
+    agent: &'m mut GoapAgent,
+    body: &'m mut Body,
+    steps: &'m mut Buffer<PlannedStep>,
+    thoughts: &'m mut Thoughts,
+    sensors: &'m Sensors<Q>,
+    item: &'m Q::Item<'i>,
+}
+
+impl<Q: QueryData> Mind<'_, '_, Q> {
+    fn value(&self, fact: usize) -> u32 {
+        self.sensors.value(fact, self.item)
+    }
+
+    /// The action of the step that it is at.
+    fn action(&self) -> Option<usize> {
+        let step = self.steps.get(self.agent.step())?;
+        Some(self.sensors.actions[step.operator()])
+    }
+
+    /// Goes on with the plan if an action has ended. Whether it has to think now.
+    fn take_end(&mut self) -> bool {
+        let Some(ended) = self.action().and_then(|action| self.body.take_ended(action)) else {
+            return false;
+        };
+        // Whatever it was thinking about has changed.
+        self.thoughts.0 = None;
+        self.agent.candidate = 0;
+        if ended == ActionResult::Success {
+            self.agent.step += 1;
+            if let Some(step) = self.steps.get(self.agent.step()) {
+                let operator = step.operator();
+                let planner = &self.sensors.planner;
+                if planner.is_applicable(operator, |fact| self.value(fact)) {
+                    self.body.begin(self.sensors.actions[operator]);
+                    return false;
+                }
+            }
+        } else {
+            self.agent.failures = self.agent.failures.wrapping_add(1);
+        }
+        self.drop_plan();
+        true
+    }
+
+    fn drop_plan(&mut self) {
+        self.steps.clear();
+        (self.agent.goal, self.agent.step) = (NONE, 0);
+    }
+
+    /// Looks at so many states at most. Whether a plan is there to be carried out.
+    fn think(&mut self, mut states: usize) -> bool {
+        if self.agent.rest > 0 {
+            self.agent.rest -= 1;
+            return false;
+        }
+        let planner = &self.sensors.planner;
+        while let Some(&goal) = planner.order.get(self.agent.candidate as usize) {
+            if self.thoughts.0.is_none() {
+                if planner.holds(goal, |fact| self.value(fact)) {
+                    self.agent.candidate += 1;
+                    continue;
+                }
+                let cost = |operator| self.sensors.cost_of(operator, self.item);
+                let begun = planner.begin(goal, |fact| self.value(fact), cost);
+                self.thoughts.0 = Some(Box::new(begun));
+            }
+            let Some(planning) = &mut self.thoughts.0 else { return false };
+            let before = planning.looked_at();
+            let plan = planner.go_on(planning, states);
+            states = states.saturating_sub(planning.looked_at() - before);
+            match plan {
+                None => return false,
+                Some(Ok(course)) => {
+                    self.thoughts.0 = None;
+                    self.agent.candidate = 0;
+                    self.follow(goal, &course.operators);
+                    return true;
+                }
+                Some(Err(_)) => {
+                    self.thoughts.0 = None;
+                    self.agent.candidate += 1;
+                }
+            }
+        }
+        // There is nothing to do, or nothing that it can do.
+        self.agent.candidate = 0;
+        self.agent.rest = self.sensors.rest;
+        self.drop_plan();
+        self.body.halt_all();
+        false
+    }
+
+    fn follow(&mut self, goal: usize, operators: &[usize]) {
+        // An action that is running and comes first in the new plan as well goes on.
+        let running = self.action().filter(|&action| self.body.is_running(action));
+        self.drop_plan();
+        let number = |place: usize| u32::try_from(place).unwrap_or(NONE);
+        self.steps.extend(operators.iter().map(|&operator| PlannedStep(number(operator))));
+        self.agent.goal = number(goal);
+        self.agent.plans = self.agent.plans.wrapping_add(1);
+        let first = self.action();
+        if first != running {
+            self.body.halt_all();
+            if let Some(action) = first {
+                self.body.begin(action);
+            }
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Facts: what a plan is about, as small numbers.
+
+/// A fact of a [`Planner`](super::Planner): a small number, or something that holds or does not.
+///
+/// ```
+/// use ai::goap::Facts;
+/// let mut facts = Facts::new();
+/// let has_axe = facts.flag("has_axe");
+/// let wood = facts.number("wood", 10);
+/// assert!(wood.at_least(3).holds_for(4));
+/// assert!(!has_axe.is(true).holds_for(0));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fact {
+    pub(super) index: usize,
+    pub(super) value_max: u32,
+}
+
+/// The facts of a planner, by name.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    pub(super) all: Vec<(String, u32)>,
+}
+
+impl Facts {
+    /// The highest value of a number.
+    pub const VALUE_MAX: u32 = 63;
+
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a fact that holds (1) or does not (0).
+    pub fn flag(&mut self, name: impl Into<String>) -> Fact {
+        self.number(name, 1)
+    }
+
+    /// Adds a number from 0 to `value_max`.
+    ///
+    /// # Panics
+    /// Where `value_max` is above [`Self::VALUE_MAX`].
+    pub fn number(&mut self, name: impl Into<String>, value_max: u32) -> Fact {
+        assert!(value_max <= Self::VALUE_MAX, "a fact goes up to 63, not to {value_max}");
+        self.all.push((name.into(), value_max));
+        Fact { index: self.all.len() - 1, value_max }
+    }
+
+    /// The names, in the order of adding.
+    pub fn names(&self) -> impl ExactSizeIterator<Item = &str> {
+        self.all.iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The fact of this name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<Fact> {
+        let index = self.all.iter().position(|(other, _)| other == name)?;
+        Some(Fact { index, value_max: self.all[index].1 })
+    }
+}
+
+/// What a fact has to be: a set of values.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition {
+    pub(super) fact: usize,
+    /// A bit for each value.
+    pub(super) allowed: u64,
+}
+
+/// What an operator makes of a fact.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Effect {
+    pub(super) fact: usize,
+    pub(super) change: Change,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    Set(u32),
+    Add(u32),
+    Subtract(u32),
+}
+
+/// The values from 0 to `value_max`.
+pub(super) const fn up_to(value_max: u32) -> u64 {
+    u64::MAX >> (63 - value_max)
+}
+
+impl Fact {
+    const fn all(self) -> u64 {
+        up_to(self.value_max)
+    }
+
+    const fn allowing(self, allowed: u64) -> Condition {
+        Condition { fact: self.index, allowed: allowed & self.all() }
+    }
+
+    const fn one(value: u32) -> u64 {
+        if value <= Facts::VALUE_MAX { 1 << value } else { 0 }
+    }
+
+    /// Its place among the facts.
+    #[must_use]
+    pub const fn index(self) -> usize {
+        self.index
+    }
+
+    /// For a flag: whether it is to hold.
+    #[must_use]
+    pub const fn is(self, holds: bool) -> Condition {
+        self.equals(holds as u32)
+    }
+
+    /// `fact == value`.
+    #[must_use]
+    pub const fn equals(self, value: u32) -> Condition {
+        self.allowing(Self::one(value))
+    }
+
+    /// `fact != value`.
+    #[must_use]
+    pub const fn differs_from(self, value: u32) -> Condition {
+        self.allowing(!Self::one(value))
+    }
+
+    /// `fact >= value`.
+    #[must_use]
+    pub const fn at_least(self, value: u32) -> Condition {
+        if value == 0 {
+            self.allowing(u64::MAX)
+        } else if value > Facts::VALUE_MAX {
+            self.allowing(0)
+        } else {
+            self.allowing(!up_to(value - 1))
+        }
+    }
+
+    /// `fact <= value`.
+    #[must_use]
+    pub const fn at_most(self, value: u32) -> Condition {
+        self.allowing(if value >= Facts::VALUE_MAX { u64::MAX } else { up_to(value) })
+    }
+
+    /// `fact := value`.
+    #[must_use]
+    pub const fn set(self, value: u32) -> Effect {
+        Effect { fact: self.index, change: Change::Set(value) }
+    }
+
+    /// For a flag: holds from now on, or does not.
+    #[must_use]
+    pub const fn becomes(self, holds: bool) -> Effect {
+        self.set(holds as u32)
+    }
+
+    /// `fact += amount`. Where that would be above its maximum the operator cannot be applied.
+    #[must_use]
+    pub const fn add(self, amount: u32) -> Effect {
+        Effect { fact: self.index, change: Change::Add(amount) }
+    }
+
+    /// `fact -= amount`. Where that would be below 0 the operator cannot be applied.
+    #[must_use]
+    pub const fn subtract(self, amount: u32) -> Effect {
+        Effect { fact: self.index, change: Change::Subtract(amount) }
+    }
+}
+
+impl Condition {
+    /// Whether a value is one of those that the fact is to have.
+    #[must_use]
+    pub const fn holds_for(self, value: u32) -> bool {
+        value <= Facts::VALUE_MAX && self.allowed >> value & 1 == 1
+    }
+}
+
+impl Change {
+    /// What becomes of a value, if it stays in the range of its fact.
+    pub(super) fn of(self, value: u32, value_max: u32) -> Option<u32> {
+        let changed = match self {
+            Self::Set(to) => Some(to),
+            Self::Add(amount) => value.checked_add(amount),
+            Self::Subtract(amount) => value.checked_sub(amount),
+        };
+        changed.filter(|&changed| changed <= value_max)
+    }
+}

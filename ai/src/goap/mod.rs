@@ -1,0 +1,70 @@
+//! Goal-oriented action planning: the agent works out itself what to do, step by step.
+//!
+//! # Vocabulary
+//!
+//! * A **[`Fact`]** is a small number that matters for plans: how much wood there is, whether the axe
+//!   is at hand.
+//! * An **[`Operator`]** is something that the agent can do, for the planner: conditions, effects on
+//!   facts, and a cost. The action of the same name carries it out.
+//! * A **[`Goal`]** says how facts are to be. Goals have priorities; one that cannot be reached
+//!   leaves the turn to the next.
+//! * A **[`Planner`]** finds the cheapest way from how things are to a goal, a [`Course`]. No other
+//!   way is cheaper, and where it finds none there is none.
+//! * **[`Sensors`]** tell how the facts are for an agent, when they are asked.
+//! * An agent **replans** when an action fails, when the next step cannot be taken, or when it is
+//!   told to ([`Replan`]).
+//!
+//! How much time a plan may take is said in states, not in seconds: a plan is the same on any
+//! machine, and however many ticks it is spread over.
+//!
+//! # How it finds plans
+//!
+//! A* over states that are packed into 64 bits. For each goal it is worked out beforehand which
+//! facts and operators matter at all, and, for the facts nearest to the goal, what is left to pay at
+//! least from each combination of their values. Where all that matters fits into that table, the
+//! search goes straight to the goal.
+//!
+//! ```
+//! use ai::goap::{Facts, Goal, Operator, PlannerBuilder};
+//! let mut facts = Facts::new();
+//! let armed = facts.flag("armed");
+//! let near = facts.flag("near");
+//! let ammunition = facts.number("ammunition", 12);
+//! let safe = facts.flag("safe");
+//! let planner = PlannerBuilder::new(facts)
+//!     .operator(Operator::new("draw").then(armed.becomes(true)))
+//!     .operator(Operator::new("reload").when(armed.is(true)).then(ammunition.set(6)).cost(3))
+//!     .operator(Operator::new("approach").then(near.becomes(true)).cost(4))
+//!     .operator(
+//!         Operator::new("shoot")
+//!             .when(armed.is(true))
+//!             .when(near.is(true))
+//!             .then(ammunition.subtract(2))
+//!             .then(safe.becomes(true)),
+//!     )
+//!     .goal(Goal::new("stay alive").when(safe.is(true)).priority(1))
+//!     .build()?;
+//! let course = planner.plan(0, &[0, 0, 0, 0])?;
+//! assert_eq!(course.names(&planner).collect::<Vec<_>>(), ["approach", "draw", "reload", "shoot"]);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # When to use it, and when not
+//!
+//! Where things can be got done in many ways, and designers would rather say what each step needs
+//! and does than write the ways down. Not where the next step is plain (a sequence is enough), where
+//! what counts is a matter of degree (utility), or where the designer wants the last word on what
+//! happens (a tree, a state machine). Look at the plans: the planner finds the cheapest way also
+//! where it is one that nobody had in mind.
+
+mod agent;
+mod facts;
+mod operator;
+mod planner;
+mod problem;
+mod search;
+
+pub use self::agent::{GoapAgent, PlannedStep, Planners, Replan, Sensors, Thoughts};
+pub use self::facts::{Condition, Effect, Fact, Facts};
+pub use self::operator::{Goal, Operator};
+pub use self::planner::{Course, NoPlan, Planner, PlannerBuilder, PlannerError, Planning};

@@ -1,0 +1,99 @@
+//! What can be done, and what is wanted.
+
+use super::facts::{Condition, Effect};
+
+/// Something that the agent can do, for the planner: when, what comes of it, and what it costs. It
+/// is carried out by the action of the same name.
+///
+/// ```
+/// use ai::goap::{Facts, Operator};
+/// let mut facts = Facts::new();
+/// let (has_axe, wood) = (facts.flag("has_axe"), facts.number("wood", 10));
+/// let chop = Operator::new("chop").when(has_axe.is(true)).then(wood.add(1)).cost(2);
+/// assert_eq!(chop.name(), "chop");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Operator {
+    pub(super) name: String,
+    pub(super) conditions: Vec<Condition>,
+    pub(super) effects: Vec<Effect>,
+    pub(super) cost: u32,
+}
+
+impl Operator {
+    /// Without conditions and effects, at a cost of 1.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), conditions: Vec::new(), effects: Vec::new(), cost: 1 }
+    }
+
+    /// Adds a condition. All of them have to hold.
+    #[must_use]
+    pub fn when(mut self, condition: Condition) -> Self {
+        self.conditions.push(condition);
+        self
+    }
+
+    /// Adds an effect. All of them happen at once.
+    #[must_use]
+    pub fn then(mut self, effect: Effect) -> Self {
+        self.effects.push(effect);
+        self
+    }
+
+    /// What it costs. Where the cost depends on the agent or on a target it is the least that it
+    /// can be; see [`Sensors::cost`](super::Sensors::cost).
+    #[must_use]
+    pub const fn cost(mut self, cost: u32) -> Self {
+        self.cost = cost;
+        self
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// What an agent wants to hold.
+///
+/// ```
+/// use ai::goap::{Facts, Goal};
+/// let mut facts = Facts::new();
+/// let wood = facts.number("wood", 10);
+/// let stocked = Goal::new("stocked").when(wood.at_least(3)).priority(2);
+/// assert_eq!(stocked.name(), "stocked");
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Goal {
+    pub(super) name: String,
+    pub(super) conditions: Vec<Condition>,
+    pub(super) priority: i32,
+}
+
+impl Goal {
+    /// Without conditions, of priority 0.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), conditions: Vec::new(), priority: 0 }
+    }
+
+    /// Adds a condition. All of them are to hold.
+    #[must_use]
+    pub fn when(mut self, condition: Condition) -> Self {
+        self.conditions.push(condition);
+        self
+    }
+
+    /// Goals of a higher priority are pursued first; of equals the one that was added first.
+    #[must_use]
+    pub const fn priority(mut self, priority: i32) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}

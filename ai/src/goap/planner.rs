@@ -1,0 +1,404 @@
+//! Operators and goals put together, and plans made of them.
+
+use std::fmt;
+
+use super::facts::{Change, Condition, Facts, up_to};
+use super::operator::{Goal, Operator};
+use super::problem::{Problem, UNREACHABLE};
+use super::search::{Progress, Search};
+
+/// All that agents of a kind can do and want, ready to make plans: shared by all of them.
+///
+/// A plan that it makes is the cheapest there is. Operators are put in order by their names, so that
+/// it does not depend on the order in which they were added.
+///
+/// ```
+/// use ai::goap::{Facts, Goal, Operator, PlannerBuilder};
+/// let mut facts = Facts::new();
+/// let has_axe = facts.flag("has_axe");
+/// let wood = facts.number("wood", 10);
+/// let planner = PlannerBuilder::new(facts)
+///     .operator(Operator::new("fetch_axe").then(has_axe.becomes(true)).cost(4))
+///     .operator(Operator::new("chop").when(has_axe.is(true)).then(wood.add(1)).cost(2))
+///     .operator(Operator::new("pick_up").then(wood.add(1)).cost(5))
+///     .goal(Goal::new("stocked").when(wood.at_least(3)))
+///     .build()?;
+/// let course = planner.plan(0, &[0, 0]).expect("it can be reached");
+/// let names: Vec<&str> = course.names(&planner).collect();
+/// assert_eq!((names, course.cost), (vec!["fetch_axe", "chop", "chop", "chop"], 10));
+/// let course = planner.plan(0, &[0, 2]).expect("one is enough");
+/// assert_eq!(course.names(&planner).collect::<Vec<_>>(), ["pick_up"]);
+/// # Ok::<(), ai::goap::PlannerError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Planner {
+    pub(super) facts: Facts,
+    pub(super) operators: Vec<Operator>,
+    pub(super) goals: Vec<Goal>,
+    pub(super) problems: Vec<Problem>,
+    pub(super) states_max: usize,
+    /// The goals by falling priority.
+    pub(super) order: Vec<usize>,
+}
+
+/// A [`Planner`] in the making.
+#[derive(Clone, Debug)]
+pub struct PlannerBuilder {
+    facts: Facts,
+    operators: Vec<Operator>,
+    goals: Vec<Goal>,
+    pattern_states_max: usize,
+    states_max: usize,
+}
+
+/// A plan: what to do, first to last.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Course {
+    /// The operators, by their place in the planner.
+    pub operators: Vec<usize>,
+    /// What they cost together.
+    pub cost: u32,
+}
+
+impl Course {
+    /// The names of the operators.
+    pub fn names<'a>(&'a self, planner: &'a Planner) -> impl Iterator<Item = &'a str> {
+        self.operators.iter().map(|&operator| planner.operators[operator].name())
+    }
+}
+
+/// Why operators and goals do not make a [`Planner`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlannerError {
+    /// There is nothing to reach.
+    NoGoals,
+    /// Two operators, or two goals, have the same name.
+    DefinedTwice(String),
+    /// An operator or a goal asks for something that no value of a fact is.
+    Impossible(String),
+    /// An operator gives a fact a value out of its range, or changes it twice.
+    BadEffect(String),
+    /// A fact is of another planner.
+    UnknownFact(String),
+    /// The facts that matter for a goal need more than 64 bits.
+    TooManyFacts(String),
+    /// No action of the agents' plan carries out an operator.
+    UnknownAction(String),
+}
+
+impl fmt::Display for PlannerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoGoals => f.write_str("a planner needs at least one goal"),
+            Self::DefinedTwice(name) => write!(f, "{name:?} is defined twice"),
+            Self::Impossible(name) => write!(f, "{name:?} asks for what cannot be"),
+            Self::BadEffect(name) => {
+                write!(f, "{name:?} changes a fact twice, or to what it cannot be")
+            }
+            Self::UnknownFact(name) => {
+                write!(f, "{name:?} knows a fact that is not of the planner")
+            }
+            Self::TooManyFacts(name) => {
+                write!(f, "the facts that matter for {name:?} need more than 64 bits")
+            }
+            Self::UnknownAction(name) => write!(f, "no action of the plan is called {name:?}"),
+        }
+    }
+}
+
+impl std::error::Error for PlannerError {}
+
+impl PlannerBuilder {
+    /// Neither operators nor goals yet.
+    #[must_use]
+    pub const fn new(facts: Facts) -> Self {
+        Self {
+            facts,
+            operators: Vec::new(),
+            goals: Vec::new(),
+            pattern_states_max: 1 << 12,
+            states_max: 1 << 16,
+        }
+    }
+
+    /// Adds an operator.
+    #[must_use]
+    pub fn operator(mut self, operator: Operator) -> Self {
+        self.operators.push(operator);
+        self
+    }
+
+    /// Adds a goal.
+    #[must_use]
+    pub fn goal(mut self, goal: Goal) -> Self {
+        self.goals.push(goal);
+        self
+    }
+
+    /// How many states the table of a goal may have, which says for the facts nearest to it what is
+    /// left to pay: 4 bytes each. More of them make the search shorter and the building longer;
+    /// 4,096 where nothing is said.
+    #[must_use]
+    pub const fn pattern_states_max(mut self, states: usize) -> Self {
+        self.pattern_states_max = states;
+        self
+    }
+
+    /// How many states are looked at in all before a goal is given up; 65,536 where nothing is said.
+    #[must_use]
+    pub const fn states_max(mut self, states: usize) -> Self {
+        self.states_max = states;
+        self
+    }
+
+    /// Checks everything, and works out what matters for each goal and how far it is.
+    ///
+    /// # Errors
+    /// See [`PlannerError`].
+    pub fn build(mut self) -> Result<Planner, PlannerError> {
+        if self.goals.is_empty() {
+            return Err(PlannerError::NoGoals);
+        }
+        self.operators.sort_by(|a, b| a.name.cmp(&b.name));
+        if let Some(pair) = self.operators.windows(2).find(|pair| pair[0].name == pair[1].name) {
+            return Err(PlannerError::DefinedTwice(pair[0].name.clone()));
+        }
+        for (place, goal) in self.goals.iter().enumerate() {
+            if self.goals[..place].iter().any(|other| other.name == goal.name) {
+                return Err(PlannerError::DefinedTwice(goal.name.clone()));
+            }
+            self.check_conditions(&goal.name, &goal.conditions)?;
+        }
+        for operator in &self.operators {
+            self.check_conditions(&operator.name, &operator.conditions)?;
+            self.check_effects(operator)?;
+        }
+        let problem = |goal: &Goal| {
+            let (facts, operators) = (&self.facts, &self.operators);
+            Problem::new(facts, operators, goal, self.pattern_states_max)
+                .ok_or_else(|| PlannerError::TooManyFacts(goal.name.clone()))
+        };
+        let problems = self.goals.iter().map(problem).collect::<Result<_, _>>()?;
+        let mut order: Vec<usize> = (0..self.goals.len()).collect();
+        order.sort_by_key(|&goal| std::cmp::Reverse(self.goals[goal].priority));
+        let Self { facts, operators, goals, states_max, .. } = self;
+        Ok(Planner { facts, operators, goals, problems, states_max, order })
+    }
+
+    fn check_conditions(&self, name: &str, conditions: &[Condition]) -> Result<(), PlannerError> {
+        for (place, condition) in conditions.iter().enumerate() {
+            let Some(&(_, value_max)) = self.facts.all.get(condition.fact) else {
+                return Err(PlannerError::UnknownFact(name.into()));
+            };
+            let on_the_same =
+                conditions[place..].iter().filter(|other| other.fact == condition.fact);
+            let allowed = on_the_same.fold(up_to(value_max), |set, other| set & other.allowed);
+            if allowed == 0 {
+                return Err(PlannerError::Impossible(name.into()));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_effects(&self, operator: &Operator) -> Result<(), PlannerError> {
+        for (place, effect) in operator.effects.iter().enumerate() {
+            let Some(&(_, value_max)) = self.facts.all.get(effect.fact) else {
+                return Err(PlannerError::UnknownFact(operator.name.clone()));
+            };
+            let is_second = operator.effects[..place].iter().any(|other| other.fact == effect.fact);
+            let is_out_of_range = match effect.change {
+                Change::Set(value) => value > value_max,
+                Change::Add(amount) | Change::Subtract(amount) => amount > value_max,
+            };
+            if is_second || is_out_of_range {
+                return Err(PlannerError::BadEffect(operator.name.clone()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Why there is no plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoPlan {
+    /// The goal cannot be reached from here.
+    Unreachable,
+    /// More states were looked at than [`PlannerBuilder::states_max`] allows.
+    GaveUp,
+}
+
+impl fmt::Display for NoPlan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Unreachable => "the goal cannot be reached",
+            Self::GaveUp => "the goal was given up: too many states were looked at",
+        })
+    }
+}
+
+impl std::error::Error for NoPlan {}
+
+/// A plan in the making, which can be gone on with at any time; see [`Planner::begin`].
+#[derive(Clone, Debug)]
+pub struct Planning {
+    goal: usize,
+    costs: Vec<u32>,
+    search: Search,
+}
+
+impl Planning {
+    /// How many states were looked at.
+    #[must_use]
+    pub fn looked_at(&self) -> usize {
+        self.search.looked_at()
+    }
+}
+
+impl Planner {
+    /// The facts.
+    #[must_use]
+    pub const fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The operators, in the order of their names.
+    #[must_use]
+    pub fn operators(&self) -> &[Operator] {
+        &self.operators
+    }
+
+    /// The goals, in the order of adding.
+    #[must_use]
+    pub fn goals(&self) -> &[Goal] {
+        &self.goals
+    }
+
+    /// The operator of this name.
+    #[must_use]
+    pub fn find(&self, name: &str) -> Option<usize> {
+        self.operators.iter().position(|operator| operator.name == name)
+    }
+
+    /// The facts that matter for a goal: no others are asked for when a plan is made.
+    ///
+    /// # Panics
+    /// Where there is no such goal, as all methods here.
+    pub fn relevant_facts(&self, goal: usize) -> impl Iterator<Item = usize> {
+        self.problems[goal].fields.iter().map(|field| field.fact)
+    }
+
+    /// The operators that matter for a goal.
+    ///
+    /// # Panics
+    /// Where there is no such goal.
+    pub fn relevant_operators(&self, goal: usize) -> impl Iterator<Item = usize> {
+        self.problems[goal].operators.iter().map(|operator| operator.operator)
+    }
+
+    /// The cheapest plan from these values of the facts. It is empty where the goal holds.
+    ///
+    /// # Errors
+    /// Where there is none, or it is too far.
+    ///
+    /// # Panics
+    /// Where there is no such goal, or there are fewer values than facts.
+    pub fn plan(&self, goal: usize, values: &[u32]) -> Result<Course, NoPlan> {
+        let mut planning =
+            self.begin(goal, |fact| values[fact], |operator| self.operators[operator].cost);
+        loop {
+            if let Some(plan) = self.go_on(&mut planning, usize::MAX) {
+                return plan;
+            }
+        }
+    }
+
+    /// Begins to make a plan. `value` is asked for the facts that matter, `cost` for what the
+    /// operators that matter cost here, which is at least what they were said to.
+    ///
+    /// # Panics
+    /// Where there is no such goal.
+    #[must_use]
+    pub fn begin(
+        &self,
+        goal: usize,
+        value: impl FnMut(usize) -> u32,
+        mut cost: impl FnMut(usize) -> u32,
+    ) -> Planning {
+        let problem = &self.problems[goal];
+        let start = problem.pack(value);
+        let costs = problem.operators.iter();
+        let costs = costs.map(|operator| cost(operator.operator).max(operator.cost)).collect();
+        Planning { goal, costs, search: Search::new(problem, start) }
+    }
+
+    /// Goes on for so many states at most; `None` where there is more to do. The plan does not
+    /// depend on how many at a time.
+    ///
+    /// # Errors
+    /// Where there is no plan, or it is too far; inside the `Some`.
+    ///
+    /// # Panics
+    /// Where the planning was begun by another planner, with fewer goals.
+    pub fn go_on(&self, planning: &mut Planning, states: usize) -> Option<Result<Course, NoPlan>> {
+        let problem = &self.problems[planning.goal];
+        let left = self.states_max.saturating_sub(planning.search.looked_at());
+        let search = &mut planning.search;
+        match search.go_on(problem, &planning.costs, states.min(left)) {
+            Progress::Found(operators, cost) => Some(Ok(Course { operators, cost })),
+            Progress::Unreachable => Some(Err(NoPlan::Unreachable)),
+            Progress::GoesOn if search.looked_at() >= self.states_max => Some(Err(NoPlan::GaveUp)),
+            Progress::GoesOn => None,
+        }
+    }
+
+    /// Whether a goal holds. Its own facts are asked for, no others.
+    ///
+    /// # Panics
+    /// Where there is no such goal.
+    pub fn holds(&self, goal: usize, value: impl FnMut(usize) -> u32) -> bool {
+        hold(&self.goals[goal].conditions, value)
+    }
+
+    /// Whether an operator can be applied. The facts of its conditions are asked for, no others.
+    ///
+    /// # Panics
+    /// Where there is no such operator.
+    pub fn is_applicable(&self, operator: usize, value: impl FnMut(usize) -> u32) -> bool {
+        hold(&self.operators[operator].conditions, value)
+    }
+
+    /// What becomes of values by an operator; `None` where it cannot be applied.
+    ///
+    /// # Panics
+    /// Where there is no such operator, or there are fewer values than facts.
+    #[must_use]
+    pub fn apply(&self, operator: usize, values: &[u32]) -> Option<Vec<u32>> {
+        if !self.is_applicable(operator, |fact| values[fact]) {
+            return None;
+        }
+        let mut changed = values.to_vec();
+        for effect in &self.operators[operator].effects {
+            let value_max = self.facts.all[effect.fact].1;
+            changed[effect.fact] = effect.change.of(values[effect.fact], value_max)?;
+        }
+        Some(changed)
+    }
+
+    /// What a goal costs at least from these values; `None` where it is known to be out of reach.
+    /// Never more than the cheapest plan costs.
+    ///
+    /// # Panics
+    /// Where there is no such goal, or there are fewer values than facts.
+    #[must_use]
+    pub fn lower_bound(&self, goal: usize, values: &[u32]) -> Option<u32> {
+        let problem = &self.problems[goal];
+        let bound = problem.bound(problem.pack(|fact| values[fact]));
+        (bound != UNREACHABLE).then_some(bound)
+    }
+}
+
+fn hold(conditions: &[Condition], mut value: impl FnMut(usize) -> u32) -> bool {
+    conditions.iter().all(|condition| condition.holds_for(value(condition.fact)))
+}

@@ -1,0 +1,187 @@
+//! The search for the cheapest plan, which can be stopped and gone on with at any time.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use super::problem::{Problem, UNREACHABLE};
+
+/// A* over packed states (Hart, Nilsson and Raphael 1968), with a consistent bound: a state is
+/// settled when it is looked at, and the first goal that is looked at is reached at the least cost.
+///
+/// It does not know how much time there is: it is told how many states to look at, and goes on
+/// later with what it has. Where it is cut does not matter.
+#[derive(Clone, Debug)]
+pub(super) struct Search {
+    nodes: Vec<SearchNode>,
+    open: BinaryHeap<Reverse<Ahead>>,
+    table: Table,
+    looked_at: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct SearchNode {
+    state: u64,
+    cost: u32,
+    /// The node before, and the operator (of the problem) that leads here.
+    from: u32,
+    operator: u32,
+}
+
+/// In the order in which states are looked at: by the cost of the whole way, then those that are
+/// further, then those that were found first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Ahead {
+    total: u32,
+    left: u32,
+    node: u32,
+}
+
+/// How a search stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Progress {
+    /// There is more to look at.
+    GoesOn,
+    /// The operators of the problem, first to last, and what they cost.
+    Found(Vec<usize>, u32),
+    /// There is no way.
+    Unreachable,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+impl Search {
+    pub(super) fn new(problem: &Problem, start: u64) -> Self {
+        let mut search = Self {
+            nodes: Vec::with_capacity(64),
+            open: BinaryHeap::with_capacity(64),
+            table: Table::new(),
+            looked_at: 0,
+        };
+        let left = problem.bound(start);
+        if left != UNREACHABLE {
+            search.add(start, 0, left, NOWHERE, 0);
+        }
+        search
+    }
+
+    /// How many states were looked at.
+    pub(super) fn looked_at(&self) -> usize {
+        self.looked_at
+    }
+
+    fn add(&mut self, state: u64, cost: u32, left: u32, from: u32, operator: u32) {
+        let node = u32::try_from(self.nodes.len()).expect("a search has less than 2^32 states");
+        self.nodes.push(SearchNode { state, cost, from, operator });
+        let place = self.table.place(state, &self.nodes);
+        self.table.put(place, node, &self.nodes);
+        self.open.push(Reverse(Ahead { total: cost.saturating_add(left), left, node }));
+    }
+
+    /// Looks at so many states at most. `costs` has what each operator of the problem costs.
+    pub(super) fn go_on(&mut self, problem: &Problem, costs: &[u32], states: usize) -> Progress {
+        for _ in 0..states {
+            let Some(Reverse(ahead)) = self.open.pop() else { return Progress::Unreachable };
+            let node = self.nodes[ahead.node as usize];
+            if ahead.total != node.cost.saturating_add(ahead.left) {
+                // A cheaper way to it was found, and it was looked at then.
+                continue;
+            }
+            self.looked_at += 1;
+            if problem.is_goal(node.state) {
+                return self.way(problem, ahead.node);
+            }
+            self.expand(problem, costs, node, ahead.node);
+        }
+        Progress::GoesOn
+    }
+
+    fn expand(&mut self, problem: &Problem, costs: &[u32], node: SearchNode, from: u32) {
+        for (operator, (compiled, &price)) in problem.operators.iter().zip(costs).enumerate() {
+            if !compiled.is_applicable(node.state) {
+                continue;
+            }
+            let state = compiled.apply(node.state);
+            if state == node.state {
+                continue;
+            }
+            let left = problem.bound(state);
+            if left == UNREACHABLE {
+                continue;
+            }
+            let cost = node.cost.saturating_add(price);
+            #[expect(clippy::cast_possible_truncation, reason = "there are not so many operators")]
+            let operator = operator as u32;
+            let place = self.table.place(state, &self.nodes);
+            let Some(known) = self.table.get(place) else {
+                self.add(state, cost, left, from, operator);
+                continue;
+            };
+            let old = &mut self.nodes[known as usize];
+            if cost < old.cost {
+                *old = SearchNode { state, cost, from, operator };
+                let total = cost.saturating_add(left);
+                self.open.push(Reverse(Ahead { total, left, node: known }));
+            }
+        }
+    }
+
+    fn way(&self, problem: &Problem, last: u32) -> Progress {
+        let cost = self.nodes[last as usize].cost;
+        let mut operators = Vec::new();
+        let mut at = self.nodes[last as usize];
+        while at.from != NOWHERE {
+            operators.push(problem.operators[at.operator as usize].operator);
+            at = self.nodes[at.from as usize];
+        }
+        operators.reverse();
+        Progress::Found(operators, cost)
+    }
+}
+
+/// From states to nodes: open addressing with linear probing, by the node's number plus 1.
+#[derive(Clone, Debug)]
+struct Table {
+    /// A power of two of them; 0 is empty.
+    slots: Vec<u32>,
+    used: usize,
+}
+
+impl Table {
+    fn new() -> Self {
+        Self { slots: vec![0; 128], used: 0 }
+    }
+
+    /// Where a state is, or would be.
+    #[inline]
+    fn place(&self, state: u64, nodes: &[SearchNode]) -> usize {
+        let mask = self.slots.len() - 1;
+        // Fibonacci hashing: the upper bits of the product depend on all of the state.
+        let hash = state.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        let mut place = hash as usize & mask;
+        loop {
+            match self.slots[place] {
+                0 => return place,
+                node if nodes[node as usize - 1].state == state => return place,
+                _ => place = (place + 1) & mask,
+            }
+        }
+    }
+
+    fn get(&self, place: usize) -> Option<u32> {
+        self.slots[place].checked_sub(1)
+    }
+
+    /// Puts a node where it belongs. The nodes are those that are in it, this one being the last.
+    fn put(&mut self, place: usize, node: u32, nodes: &[SearchNode]) {
+        self.slots[place] = node + 1;
+        self.used += 1;
+        if self.used * 2 > self.slots.len() {
+            let bigger = self.slots.len() * 4;
+            self.slots = vec![0; bigger];
+            for (number, known) in (1..).zip(nodes) {
+                let place = self.place(known.state, nodes);
+                self.slots[place] = number;
+            }
+        }
+    }
+}

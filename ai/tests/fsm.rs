@@ -1,0 +1,503 @@
+//! State machines: what is entered is left, once, in order.
+#![expect(clippy::cast_possible_truncation, reason = "small numbers, drawn by chance")]
+
+use ai::action::Ended;
+use ai::fsm::{
+    FsmAgent, History, Machine, MachineBuilder, MachineError, Machines, State, StateChanged,
+    Transition,
+};
+use ai::prelude::*;
+
+/// What holds for an agent, how its actions end, and what has happened to it.
+#[derive(Component, Default)]
+struct Board {
+    conditions: u64,
+    end: Option<ActionResult>,
+    log: Vec<String>,
+}
+
+type Senses = &'static mut Board;
+
+#[derive(Component, Clone)]
+struct Deed(&'static str);
+
+struct Doing<'a>(Claims<'a, Senses>);
+
+impl Doing<'_> {
+    fn note(&self, agent: Entity, what: &str, deed: &Deed) {
+        if let Ok(mut board) = self.0.claim(agent) {
+            board.get_mut().log.push(format!("{what} {}", deed.0));
+        }
+    }
+}
+
+impl Processor for Doing<'_> {
+    type Action = Deed;
+
+    fn start(&self, agent: Entity, deed: &mut Deed) -> ActionResult {
+        self.note(agent, "begins", deed);
+        ActionResult::Running
+    }
+
+    fn update(&self, agent: Entity, _: &mut Deed) -> ActionResult {
+        let Ok(mut board) = self.0.claim(agent) else { return ActionResult::Failed };
+        board.get_mut().end.take().unwrap_or(ActionResult::Running)
+    }
+
+    fn cleanup(&self, agent: Entity, deed: &mut Deed, ended: Ended) {
+        self.note(agent, &format!("{ended:?}:"), deed);
+    }
+}
+
+const DEEDS: [&str; 4] = ["walk", "look", "fight", "greet"];
+
+fn plan() -> Plan {
+    DEEDS.into_iter().fold(Plan::new(), |plan, deed| plan.action(deed, Deed(deed)))
+}
+
+/// A state that tells when it is entered and left.
+fn state(name: &str) -> State<Senses> {
+    let (entered, left) = (format!("+{name}"), format!("-{name}"));
+    State::new(name)
+        .on_enter(move |board: &mut &mut Board| board.log.push(entered.clone()))
+        .on_exit(move |board: &mut &mut Board| board.log.push(left.clone()))
+}
+
+/// A transition that asks for a condition.
+fn when(transition: Transition<Senses>, condition: u32) -> Transition<Senses> {
+    transition.when(move |board: &&mut Board| board.conditions >> condition & 1 == 1)
+}
+
+fn machine(
+    states: impl IntoIterator<Item = State<Senses>>,
+    transitions: impl IntoIterator<Item = Transition<Senses>>,
+) -> Machine<Senses> {
+    builder(states, transitions).build(&plan()).unwrap()
+}
+
+fn builder(
+    states: impl IntoIterator<Item = State<Senses>>,
+    transitions: impl IntoIterator<Item = Transition<Senses>>,
+) -> MachineBuilder<Senses> {
+    let builder = states.into_iter().fold(MachineBuilder::new(), MachineBuilder::state);
+    transitions.into_iter().fold(builder, MachineBuilder::transition)
+}
+
+struct Shared(Machine<Senses>);
+
+struct Stage {
+    world: World,
+    schedule: Schedule,
+    pool: Pool,
+    agent: Entity,
+}
+
+impl Stage {
+    fn new(machine: Machine<Senses>) -> Self {
+        fn think(mut machines: Machines<'_, Senses>, shared: Res<'_, Shared>) {
+            machines.update(&shared.0);
+        }
+        fn act(mut actions: Actions<'_, Deed>, boards: Claims<'_, Senses>) {
+            actions.process(&Doing(boards));
+        }
+        let mut world = World::new();
+        let agent = plan().spawn(&mut world, Board::default()).unwrap();
+        FsmAgent::drive(&mut world, agent, &machine).unwrap();
+        world.insert_resource(Shared(machine));
+        let schedule = ai::action::phases(
+            Schedule::builder(),
+            |minds| minds.add(think),
+            |actions| actions.add(act.in_sequence()),
+        );
+        let schedule = schedule.build(&mut world).unwrap();
+        Self { world, schedule, pool: Pool::new(Threads::None).unwrap(), agent }
+    }
+
+    fn board(&mut self) -> &mut Board {
+        self.world.get_mut::<Board>(self.agent).unwrap()
+    }
+
+    /// One tick in which these conditions hold; what has happened.
+    fn tick(&mut self, conditions: &[u32]) -> String {
+        self.board().conditions = conditions.iter().map(|it| 1 << it).sum();
+        self.schedule.run(&mut self.world, &self.pool);
+        std::mem::take(&mut self.board().log).join(", ")
+    }
+
+    fn send(&mut self, event: u32) {
+        self.world.get_mut::<FsmAgent>(self.agent).unwrap().send(event);
+    }
+
+    fn state(&self) -> String {
+        let mind = self.world.get::<FsmAgent>(self.agent).unwrap();
+        let machine = &self.world.resource::<Shared>().unwrap().0;
+        machine.name(mind.state().unwrap()).to_string()
+    }
+}
+
+#[test]
+fn the_action_of_a_state_begins_with_it_goes_on_and_stops_with_it() {
+    let mut stage = Stage::new(machine(
+        [state("calm").action("walk"), state("angry").action("fight")],
+        [when(Transition::new("calm", "angry"), 0), when(Transition::new("angry", "calm"), 1)],
+    ));
+    assert_eq!(stage.tick(&[]), "+calm, begins walk");
+    assert_eq!(stage.tick(&[]), "");
+    assert_eq!(stage.tick(&[0]), "-calm, +angry, Interrupted: walk, begins fight");
+    assert_eq!(stage.tick(&[0]), "", "nothing leads on from here for this");
+    assert_eq!(stage.tick(&[1]), "-angry, +calm, begins walk, Interrupted: fight");
+}
+
+#[test]
+fn others_are_told_once_what_has_changed() {
+    let mut stage = Stage::new(machine(
+        [state("calm"), state("angry")],
+        [when(Transition::new("calm", "angry"), 0)],
+    ));
+    let changed = |stage: &mut Stage| {
+        let mut query = stage.world.query::<&StateChanged>().into_iter();
+        query.next().map(|changed| (changed.from(), changed.to()))
+    };
+    assert_eq!(changed(&mut stage), None);
+    stage.tick(&[]);
+    assert_eq!(changed(&mut stage), Some((None, 0)));
+    stage.tick(&[]);
+    assert_eq!(changed(&mut stage), None);
+    stage.tick(&[0]);
+    assert_eq!(changed(&mut stage), Some((Some(0), 1)));
+    stage.tick(&[0]);
+    assert_eq!(changed(&mut stage), None);
+}
+
+#[test]
+fn of_transitions_the_highest_priority_is_taken_and_then_the_first() {
+    let to = |name| Transition::new("start", name);
+    let mut stage = Stage::new(machine(
+        ["start", "a", "b", "c"].map(state),
+        [when(to("a"), 0), when(to("b"), 1), when(to("c"), 2).priority(1)],
+    ));
+    stage.tick(&[]);
+    assert_eq!(stage.tick(&[0, 1, 2]), "-start, +c");
+    let mut stage =
+        Stage::new(machine(["start", "a", "b"].map(state), [when(to("b"), 1), when(to("a"), 0)]));
+    stage.tick(&[]);
+    assert_eq!(stage.tick(&[0, 1]), "-start, +b");
+}
+
+/// Two states with two inside each.
+fn nested(history: History) -> Vec<State<Senses>> {
+    vec![
+        state("a").history(history),
+        state("a1").inside("a"),
+        state("a2").inside("a"),
+        state("a21").inside("a2"),
+        state("a22").inside("a2"),
+        state("b"),
+        state("b1").inside("b"),
+    ]
+}
+
+#[test]
+fn states_are_left_outwards_and_entered_inwards_around_what_they_share() {
+    let mut stage = Stage::new(machine(
+        nested(History::None),
+        [
+            when(Transition::new("a1", "a22"), 0),
+            when(Transition::new("a22", "b1"), 1),
+            when(Transition::new("b", "a"), 2),
+            when(Transition::new("a", "a"), 3),
+        ],
+    ));
+    assert_eq!(stage.tick(&[]), "+a, +a1");
+    assert_eq!(stage.tick(&[0]), "-a1, +a2, +a22", "the state around both stays");
+    assert_eq!(stage.tick(&[1]), "-a22, -a2, -a, +b, +b1");
+    assert_eq!(stage.tick(&[2]), "-b1, -b, +a, +a1", "a transition of the outer state");
+    assert_eq!(stage.tick(&[3]), "-a1, -a, +a, +a1", "from a state to itself");
+}
+
+#[test]
+fn a_history_goes_back_to_what_was_left_last() {
+    let back_to = |history| {
+        let mut stage = Stage::new(machine(
+            nested(history),
+            [
+                when(Transition::new("a1", "a22"), 0),
+                when(Transition::new("a", "b"), 1),
+                when(Transition::new("b", "a"), 2),
+            ],
+        ));
+        stage.tick(&[]);
+        stage.tick(&[0]);
+        stage.tick(&[1]);
+        stage.tick(&[2]);
+        stage.state()
+    };
+    assert_eq!(back_to(History::None), "a1");
+    assert_eq!(back_to(History::Shallow), "a21");
+    assert_eq!(back_to(History::Deep), "a22");
+}
+
+#[test]
+fn from_any_state_leads_to_one_but_not_from_itself() {
+    let mut stage = Stage::new(machine(
+        nested(History::None),
+        [when(Transition::from_any("b"), 0).priority(5), when(Transition::new("b", "a22"), 1)],
+    ));
+    stage.tick(&[]);
+    assert_eq!(stage.tick(&[0]), "-a1, -a, +b, +b1");
+    assert_eq!(stage.tick(&[0]), "");
+    stage.tick(&[1]);
+    assert_eq!(stage.tick(&[0, 1]), "-a22, -a2, -a, +b, +b1");
+}
+
+#[test]
+fn interruptions_lie_on_each_other_and_go_back_one_by_one() {
+    let mut stage = Stage::new(machine(
+        ["work", "greet", "flee"].map(state),
+        [
+            when(Transition::interrupt("work", "greet"), 0),
+            when(Transition::interrupt_any("flee"), 1),
+            when(Transition::back("greet"), 2),
+            when(Transition::back("flee"), 2),
+            when(Transition::back("work"), 2),
+        ],
+    ));
+    stage.tick(&[]);
+    stage.tick(&[0]);
+    assert_eq!(stage.tick(&[1]), "-greet, +flee");
+    assert_eq!(stage.tick(&[2]), "-flee, +greet");
+    assert_eq!(stage.tick(&[2]), "-greet, +work");
+    assert_eq!(stage.tick(&[2]), "", "there is nothing to go back to");
+}
+
+#[test]
+fn interruptions_end_somewhere() {
+    let mut stage = Stage::new(machine(
+        ["a", "b"].map(state),
+        [
+            when(Transition::interrupt("a", "b"), 0),
+            when(Transition::interrupt("b", "a"), 0),
+            when(Transition::back("a"), 1),
+            when(Transition::back("b"), 1),
+        ],
+    ));
+    stage.tick(&[]);
+    let taken = |stage: &mut Stage, it| (0..40).filter(|_| !stage.tick(&[it]).is_empty()).count();
+    assert_eq!((taken(&mut stage, 0), taken(&mut stage, 1)), (16, 16));
+    assert_eq!(stage.state(), "a");
+}
+
+#[test]
+fn events_times_and_ends_lead_on() {
+    let mut stage = Stage::new(machine(
+        [
+            state("walking").action("walk"),
+            state("looking").action("look"),
+            state("waiting"),
+            state("sorry"),
+        ],
+        [
+            Transition::new("walking", "looking").on(7),
+            Transition::new("looking", "waiting").when_done(),
+            Transition::new("looking", "sorry").when_failed(),
+            Transition::new("waiting", "walking").after(3),
+            Transition::new("sorry", "walking"),
+        ],
+    ));
+    stage.tick(&[]);
+    stage.send(6);
+    assert_eq!(stage.tick(&[]), "", "another event");
+    stage.send(7);
+    stage.tick(&[]);
+    assert_eq!(stage.state(), "looking");
+    stage.board().end = Some(ActionResult::Success);
+    assert_eq!(stage.tick(&[]), "Success: look");
+    assert_eq!(stage.tick(&[]), "-looking, +waiting");
+    assert_eq!([(); 3].map(|()| stage.tick(&[])), ["", "", "-waiting, +walking, begins walk"]);
+    stage.send(7);
+    stage.tick(&[]);
+    stage.board().end = Some(ActionResult::Failed);
+    stage.tick(&[]);
+    stage.tick(&[]);
+    assert_eq!(stage.state(), "sorry");
+    stage.send(7);
+    stage.tick(&[]);
+    assert_eq!(stage.tick(&[]), "", "an event that led nowhere is lost");
+}
+
+#[test]
+fn whatever_goes_what_was_begun_is_left_once() {
+    let machine = || machine([state("calm").action("walk")], []);
+    let mut stage = Stage::new(machine());
+    stage.tick(&[]);
+    stage.world.remove::<(FsmAgent,)>(stage.agent).unwrap();
+    assert_eq!(stage.tick(&[]), "Interrupted: walk");
+    assert_eq!(stage.tick(&[]), "");
+    let mut stage = Stage::new(machine());
+    stage.tick(&[]);
+    stage.world.remove::<(Body,)>(stage.agent).unwrap();
+    assert_eq!(stage.tick(&[]), "Interrupted: walk");
+    assert_eq!(stage.world.len(), 1);
+    let mut stage = Stage::new(machine());
+    stage.tick(&[]);
+    stage.world.despawn(stage.agent).unwrap();
+    stage.schedule.run(&mut stage.world, &stage.pool);
+    assert!(stage.world.is_empty());
+}
+
+/// The interpreter: the names of the active states, outermost first.
+struct Model {
+    parents: Vec<Option<usize>>,
+    initial: Vec<Option<usize>>,
+    history: Vec<History>,
+    last: Vec<Option<usize>>,
+    /// From (none for any), to, condition, priority.
+    transitions: Vec<(Option<usize>, usize, u32, i32)>,
+    active: Vec<usize>,
+    log: Vec<String>,
+}
+
+impl Model {
+    fn draw(random: &mut RandomStream) -> Self {
+        let count = 1 + random.below(8) as usize;
+        let mut parents = vec![None];
+        for state in 1..count as u64 {
+            parents.push((random.below(3) > 0).then(|| random.below(state) as usize));
+        }
+        let initial = |state| parents.iter().position(|&parent| parent == Some(state));
+        let initial = (0..count).map(initial).collect();
+        let kinds = [History::None, History::Shallow, History::Deep];
+        let history = (0..count).map(|_| kinds[random.below(3) as usize]).collect();
+        let any = |random: &mut RandomStream| random.below(count as u64) as usize;
+        let transitions = (0..random.below(10)).map(|condition| {
+            let from = (random.below(5) > 0).then(|| any(random));
+            (from, any(random), condition as u32, random.below(3) as i32)
+        });
+        let transitions = transitions.collect();
+        let last = vec![None; count];
+        Self { parents, initial, history, last, transitions, active: Vec::new(), log: Vec::new() }
+    }
+
+    fn machine(&self) -> Machine<Senses> {
+        let name = |state: usize| format!("s{state}");
+        let states = (0..self.parents.len()).map(|it| {
+            let state = state(&name(it)).history(self.history[it]);
+            self.parents[it].map(name).into_iter().fold(state, State::inside)
+        });
+        let transitions = self.transitions.iter().map(|&(from, to, condition, priority)| {
+            let transition = match from {
+                Some(from) => Transition::new(name(from), name(to)),
+                None => Transition::from_any(name(to)),
+            };
+            when(transition, condition).priority(priority)
+        });
+        machine(states, transitions)
+    }
+
+    /// The state and all around it, outermost first.
+    fn path(&self, state: usize) -> Vec<usize> {
+        let mut path: Vec<usize> =
+            std::iter::successors(Some(state), |&at| self.parents[at]).collect();
+        path.reverse();
+        path
+    }
+
+    fn enter(&mut self, state: usize) {
+        self.active.push(state);
+        self.log.push(format!("+s{state}"));
+    }
+
+    fn enter_all(&mut self, target: usize) {
+        for state in self.path(target) {
+            if !self.active.contains(&state) {
+                self.enter(state);
+            }
+        }
+        let (mut at, mut is_deep) = (target, false);
+        while let Some(initial) = self.initial[at] {
+            is_deep |= self.history[at] == History::Deep;
+            let is_kept = is_deep || self.history[at] == History::Shallow;
+            at = self.last[at].filter(|_| is_kept).unwrap_or(initial);
+            self.enter(at);
+        }
+    }
+
+    fn tick(&mut self, conditions: u64) {
+        self.log.clear();
+        if self.active.is_empty() {
+            self.enter_all(0);
+            return;
+        }
+        let possible = self.transitions.iter().filter(|&&(from, to, condition, _)| {
+            let applies = match from {
+                Some(from) => self.active.contains(&from),
+                None => !self.active.contains(&to),
+            };
+            applies && conditions >> condition & 1 == 1
+        });
+        // The last of those with the highest priority, looked at backwards, is the first.
+        let Some(&(_, to, _, _)) = possible.rev().max_by_key(|it| it.3) else { return };
+        let path = self.path(to);
+        let leaf = *self.active.last().unwrap();
+        while let Some(&state) = self.active.last() {
+            // What stays lies strictly around both.
+            if state != leaf && state != to && path.contains(&state) {
+                break;
+            }
+            self.active.pop();
+            self.log.push(format!("-s{state}"));
+            if let Some(parent) = self.parents[state] {
+                self.last[parent] = Some(state);
+            }
+        }
+        self.enter_all(to);
+    }
+}
+
+#[test]
+fn machines_do_what_the_interpreter_does_and_what_is_entered_is_left() {
+    for seed in 0..400 {
+        let random = &mut RandomStream::new(seed);
+        let mut model = Model::draw(random);
+        let mut stage = Stage::new(model.machine());
+        let mut entered = vec![0; model.parents.len()];
+        for tick in 0..30 {
+            let conditions = random.next_u64() & random.next_u64();
+            stage.board().conditions = conditions;
+            stage.schedule.run(&mut stage.world, &stage.pool);
+            let log = std::mem::take(&mut stage.board().log);
+            model.tick(conditions);
+            assert_eq!(log, model.log, "seed {seed}, tick {tick}");
+            for line in &log {
+                let count = &mut entered[line[2..].parse::<usize>().unwrap()];
+                *count += if line.starts_with('+') { 1 } else { -1 };
+            }
+            for (state, &count) in entered.iter().enumerate() {
+                assert_eq!(count, i32::from(model.active.contains(&state)), "seed {seed}");
+            }
+            assert_eq!(stage.state(), format!("s{}", model.active.last().unwrap()));
+        }
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let error = |states: Vec<State<Senses>>, transitions: Vec<Transition<Senses>>| {
+        builder(states, transitions).build(&plan()).unwrap_err()
+    };
+    let a = || state("a");
+    let text = String::from;
+    assert_eq!(error(vec![], vec![]), MachineError::StateCount(0));
+    assert_eq!(error(vec![a(), a()], vec![]), MachineError::DefinedTwice(text("a")));
+    assert_eq!(error(vec![a().inside("x")], vec![]), MachineError::UnknownState(text("x")));
+    let to_nowhere = vec![Transition::new("a", "x")];
+    assert_eq!(error(vec![a()], to_nowhere), MachineError::UnknownState(text("x")));
+    assert_eq!(error(vec![a().action("fly")], vec![]), MachineError::UnknownAction(text("fly")));
+    let circle = vec![a().inside("b"), state("b").inside("a"), state("c")];
+    assert_eq!(error(circle, vec![]), MachineError::InsideItself(text("a")));
+    let not_inside = vec![a().initial("b"), state("b")];
+    let expected = MachineError::NotInside { child: text("b"), parent: text("a") };
+    assert_eq!(error(not_inside, vec![]), expected);
+    let shared = vec![a().action("walk"), state("b").inside("a").action("walk")];
+    assert_eq!(error(shared, vec![]), MachineError::SharedAction(text("b")));
+}

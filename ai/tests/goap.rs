@@ -1,0 +1,526 @@
+//! Plans: they can be carried out, nothing is cheaper, and where there is none there is none.
+#![expect(clippy::cast_possible_truncation, reason = "small numbers, drawn by chance")]
+
+use ai::goap::{
+    Condition, Course, Fact, Facts, Goal, GoapAgent, NoPlan, Operator, Planner, PlannerBuilder,
+    PlannerError, Planners, Replan, Sensors,
+};
+use ai::prelude::*;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+/// Facts, operators and goals that were drawn by chance.
+struct Domain {
+    facts: Facts,
+    handles: Vec<Fact>,
+    operators: Vec<Operator>,
+    goals: Vec<Goal>,
+}
+
+fn pick<T: Copy>(random: &mut RandomStream, all: &[T]) -> T {
+    all[random.below(all.len() as u64) as usize]
+}
+
+impl Domain {
+    fn draw(random: &mut RandomStream) -> Self {
+        let mut facts = Facts::new();
+        let handles: Vec<(Fact, u32)> = (0..3 + random.below(4))
+            .map(|fact| {
+                let value_max = pick(random, &[1, 1, 1, 2, 4]);
+                (facts.number(format!("f{fact}"), value_max), value_max)
+            })
+            .collect();
+        let condition = |random: &mut RandomStream| -> Condition {
+            let (fact, value_max) = pick(random, &handles);
+            let value = random.below(u64::from(value_max) + 1) as u32;
+            match random.below(6) {
+                0 => fact.at_least(value),
+                1 => fact.at_most(value),
+                2 => fact.differs_from(value),
+                _ => fact.equals(value),
+            }
+        };
+        let operators = (0..3 + random.below(8)).map(|operator| {
+            let mut drawn = Operator::new(format!("o{operator}")).cost(random.below(6) as u32);
+            let mut asked = BTreeSet::new();
+            for _ in 0..random.below(3) {
+                let condition = condition(random);
+                if asked
+                    .insert(format!("{condition:?}").split_once("allowed").unwrap().0.to_string())
+                {
+                    drawn = drawn.when(condition);
+                }
+            }
+            let mut changed = BTreeSet::new();
+            for _ in 0..1 + random.below(2) {
+                let (fact, value_max) = pick(random, &handles);
+                if changed.insert(fact.index()) {
+                    drawn = drawn.then(match random.below(4) {
+                        0 => fact.add(1),
+                        1 => fact.subtract(1),
+                        _ => fact.set(random.below(u64::from(value_max) + 1) as u32),
+                    });
+                }
+            }
+            drawn
+        });
+        let operators = operators.collect();
+        let mut goal = Goal::new("goal").when(condition(random));
+        let second = condition(random);
+        let is_other = format!("{second:?}").split_once("allowed").unwrap().0.to_string();
+        if !format!("{goal:?}").contains(&is_other) {
+            goal = goal.when(second);
+        }
+        let handles = handles.into_iter().map(|(fact, _)| fact).collect();
+        Self { facts, handles, operators, goals: vec![goal] }
+    }
+
+    fn builder(&self, operators: impl IntoIterator<Item = Operator>) -> PlannerBuilder {
+        let builder = PlannerBuilder::new(self.facts.clone());
+        let builder = operators.into_iter().fold(builder, PlannerBuilder::operator);
+        self.goals.iter().cloned().fold(builder, PlannerBuilder::goal)
+    }
+
+    fn planner(&self, pattern_states_max: usize) -> Result<Planner, PlannerError> {
+        self.builder(self.operators.clone()).pattern_states_max(pattern_states_max).build()
+    }
+
+    fn values(&self, random: &mut RandomStream) -> Vec<u32> {
+        let max = |fact: &Fact| (0..=63).rfind(|&it| fact.at_most(63).holds_for(it)).unwrap();
+        self.handles.iter().map(|fact| random.below(u64::from(max(fact)) + 1) as u32).collect()
+    }
+}
+
+/// What each state that can be reached costs, and whether the goal holds in it: Dijkstra over plain
+/// values.
+fn cheapest(planner: &Planner, start: &[u32]) -> Option<u32> {
+    let mut open = BTreeSet::from([(0, start.to_vec())]);
+    let mut costs = BTreeMap::from([(start.to_vec(), 0)]);
+    while let Some((cost, values)) = open.pop_first() {
+        if planner.holds(0, |fact| values[fact]) {
+            return Some(cost);
+        }
+        for (place, operator) in planner.operators().iter().enumerate() {
+            let Some(next) = planner.apply(place, &values) else { continue };
+            let total = cost + price(operator);
+            if costs.get(&next).is_none_or(|&known| total < known) {
+                costs.insert(next.clone(), total);
+                open.insert((total, next));
+            }
+        }
+    }
+    None
+}
+
+/// The cost of an operator, read off its description.
+fn price(operator: &Operator) -> u32 {
+    let text = format!("{operator:?}");
+    let (_, cost) = text.rsplit_once("cost: ").unwrap();
+    cost.trim_end_matches([' ', '}']).parse().unwrap()
+}
+
+fn replay(planner: &Planner, course: &Course, start: &[u32]) {
+    let mut values = start.to_vec();
+    let mut cost = 0;
+    for &operator in &course.operators {
+        values = planner.apply(operator, &values).expect("each step can be taken");
+        cost += price(&planner.operators()[operator]);
+    }
+    assert!(planner.holds(0, |fact| values[fact]), "it leads to the goal");
+    assert_eq!(cost, course.cost);
+}
+
+#[test]
+fn plans_can_be_carried_out_and_nothing_is_cheaper_and_none_means_none() {
+    let (mut found, mut unreachable, mut at_goal) = (0, 0, 0);
+    for seed in 0..3_000 {
+        let random = &mut RandomStream::new(seed);
+        let domain = Domain::draw(random);
+        let Ok(planner) = domain.planner(pick(random, &[1, 4, 16, 4096])) else { continue };
+        for _ in 0..3 {
+            let start = domain.values(random);
+            let expected = cheapest(&planner, &start);
+            let bound = planner.lower_bound(0, &start);
+            match planner.plan(0, &start) {
+                Ok(course) => {
+                    assert_eq!(Some(course.cost), expected, "seed {seed}");
+                    assert!(bound.is_some_and(|bound| bound <= course.cost), "seed {seed}");
+                    replay(&planner, &course, &start);
+                    let is_at_goal = planner.holds(0, |fact| start[fact]);
+                    assert_eq!(course.operators.is_empty(), is_at_goal, "seed {seed}");
+                    found += 1;
+                    at_goal += usize::from(is_at_goal);
+                }
+                Err(error) => {
+                    assert_eq!((error, expected), (NoPlan::Unreachable, None), "seed {seed}");
+                    unreachable += 1;
+                }
+            }
+        }
+    }
+    assert!(found - at_goal > 1_000 && unreachable > 500, "{found} {at_goal} {unreachable}");
+}
+
+#[test]
+fn a_plan_depends_neither_on_the_order_of_operators_nor_on_how_it_is_cut() {
+    for seed in 0..300 {
+        let random = &mut RandomStream::new(seed);
+        let domain = Domain::draw(random);
+        let Ok(planner) = domain.planner(4) else { continue };
+        let start = domain.values(random);
+        let expected = planner.plan(0, &start);
+        let mut shuffled = domain.operators.clone();
+        for place in (1..shuffled.len()).rev() {
+            shuffled.swap(place, random.below(place as u64 + 1) as usize);
+        }
+        let other = domain.builder(shuffled).pattern_states_max(4).build().unwrap();
+        assert_eq!(other.plan(0, &start), expected, "seed {seed}");
+        let costs = |operator: usize| price(&planner.operators()[operator]);
+        for slice in [1, 2, 3, 7] {
+            let mut planning = planner.begin(0, |fact| start[fact], costs);
+            let cut = loop {
+                if let Some(plan) = planner.go_on(&mut planning, slice) {
+                    break plan;
+                }
+            };
+            assert_eq!(cut, expected, "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn an_operator_may_cost_more_by_its_target_and_the_plan_is_still_the_cheapest() {
+    for seed in 0..300 {
+        let random = &mut RandomStream::new(seed);
+        let domain = Domain::draw(random);
+        let Ok(planner) = domain.planner(16) else { continue };
+        let start = domain.values(random);
+        let more: Vec<u32> = domain.operators.iter().map(|_| random.below(9) as u32).collect();
+        let dearer = planner.operators().iter().zip(&more);
+        let dearer: Vec<Operator> =
+            dearer.map(|(operator, more)| operator.clone().cost(price(operator) + more)).collect();
+        let dear = domain.builder(dearer.clone()).build().unwrap();
+        let expected = cheapest(&dear, &start);
+        let mut planning =
+            planner.begin(0, |fact| start[fact], |operator| price(&dearer[operator]));
+        let plan = planner.go_on(&mut planning, usize::MAX).unwrap();
+        assert_eq!(plan.ok().map(|course| course.cost), expected, "seed {seed}");
+    }
+}
+
+#[test]
+fn jumping_less_far_for_less_is_found() {
+    // dogoap 0.5 gives 4 here.
+    let mut facts = Facts::new();
+    let x = facts.number("x", 30);
+    let planner = PlannerBuilder::new(facts)
+        .operator(Operator::new("jump").then(x.add(20)).cost(3))
+        .operator(Operator::new("small").then(x.add(9)).cost(2))
+        .operator(Operator::new("one").then(x.add(1)).cost(2))
+        .goal(Goal::new("far").when(x.at_least(10)))
+        .build()
+        .unwrap();
+    assert_eq!(planner.plan(0, &[0]).unwrap().cost, 3);
+}
+
+#[test]
+fn what_does_not_matter_is_left_out() {
+    let mut facts = Facts::new();
+    let [gold, hungry, dirty] =
+        [facts.number("gold", 20), facts.flag("hungry"), facts.flag("dirty")];
+    let planner = PlannerBuilder::new(facts)
+        .operator(Operator::new("mine").then(gold.add(5)).then(dirty.becomes(true)))
+        .operator(Operator::new("eat").then(gold.subtract(2)).then(hungry.becomes(false)))
+        .operator(Operator::new("wash").when(dirty.is(true)).then(dirty.becomes(false)))
+        .operator(Operator::new("fast").then(hungry.becomes(true)))
+        .goal(Goal::new("full").when(hungry.is(false)))
+        .build()
+        .unwrap();
+    let names = |list: Vec<usize>| -> Vec<String> {
+        list.iter().map(|&it| planner.operators()[it].name().to_string()).collect()
+    };
+    assert_eq!(names(planner.relevant_operators(0).collect()), ["eat", "mine"]);
+    let relevant: Vec<usize> = planner.relevant_facts(0).collect();
+    assert_eq!(relevant, [hungry.index(), gold.index()]);
+    assert_eq!(planner.plan(0, &[0, 1, 1]).unwrap().operators.len(), 2);
+}
+
+#[test]
+fn a_search_that_is_too_long_is_given_up() {
+    let mut facts = Facts::new();
+    let digits: Vec<Fact> = (0..8).map(|digit| facts.number(format!("d{digit}"), 7)).collect();
+    let mut builder = PlannerBuilder::new(facts).pattern_states_max(1).states_max(100);
+    let mut goal = Goal::new("all");
+    for (place, &digit) in digits.iter().enumerate() {
+        builder = builder.operator(Operator::new(format!("o{place}")).then(digit.add(1)));
+        goal = goal.when(digit.equals(7));
+    }
+    let planner = builder.goal(goal).build().unwrap();
+    assert_eq!(planner.plan(0, &[0; 8]), Err(NoPlan::GaveUp));
+}
+
+#[test]
+fn what_makes_no_sense_is_refused() {
+    let mut facts = Facts::new();
+    let (flag, number) = (facts.flag("flag"), facts.number("number", 5));
+    let mut others = facts.clone();
+    let stranger = others.flag("stranger");
+    let goal = || Goal::new("goal").when(flag.is(true));
+    let build = |operator: Operator| {
+        PlannerBuilder::new(facts.clone()).operator(operator).goal(goal()).build().unwrap_err()
+    };
+    let new = || Operator::new("o");
+    let named = String::from("o");
+    let none = PlannerBuilder::new(facts.clone()).operator(new()).build();
+    assert_eq!(none.unwrap_err(), PlannerError::NoGoals);
+    assert_eq!(build(new().then(number.set(6))), PlannerError::BadEffect(named.clone()));
+    assert_eq!(build(new().then(number.add(6))), PlannerError::BadEffect(named.clone()));
+    let twice = new().then(number.add(1)).then(number.set(1));
+    assert_eq!(build(twice), PlannerError::BadEffect(named.clone()));
+    let contradiction = new().when(number.at_least(3)).when(number.at_most(2));
+    assert_eq!(build(contradiction), PlannerError::Impossible(named.clone()));
+    assert_eq!(build(new().when(number.equals(9))), PlannerError::Impossible(named.clone()));
+    assert_eq!(build(new().when(stranger.is(true))), PlannerError::UnknownFact(named.clone()));
+    assert_eq!(build(new().then(stranger.set(1))), PlannerError::UnknownFact(named.clone()));
+    let doubled = PlannerBuilder::new(facts.clone()).operator(new()).operator(new());
+    let doubled = doubled.goal(goal()).build().unwrap_err();
+    assert_eq!(doubled, PlannerError::DefinedTwice(named.clone()));
+    let goals = PlannerBuilder::new(facts.clone()).goal(goal()).goal(goal()).build();
+    assert_eq!(goals.unwrap_err(), PlannerError::DefinedTwice("goal".into()));
+    let mut many = Facts::new();
+    let wide = (0..11).map(|it| many.number(it.to_string(), 63));
+    let wide = wide.collect::<Vec<_>>().into_iter();
+    let goal = wide.fold(Goal::new("wide"), |goal, fact| goal.when(fact.at_least(1)));
+    let error = PlannerBuilder::new(many).goal(goal).build().unwrap_err();
+    assert_eq!(error, PlannerError::TooManyFacts("wide".into()));
+    let planner =
+        PlannerBuilder::new(facts).operator(new()).goal(Goal::new("g").when(flag.is(true)));
+    let plan = Plan::new().action("other", Deed::default());
+    let error = Sensors::<()>::new(planner.build().unwrap(), &plan).unwrap_err();
+    assert_eq!(error, PlannerError::UnknownAction(named));
+}
+
+/// What a woodcutter has; his sensors count how often they are asked.
+#[derive(Component, Clone, Default)]
+struct Things {
+    axe: u32,
+    wood: u32,
+    sold: u32,
+    /// How far the shop is.
+    way: u32,
+    /// How many more actions fail.
+    mishaps: u32,
+}
+
+#[derive(Component, Clone, Default)]
+struct Deed(u32);
+
+struct Shared(Sensors<&'static Things>, usize);
+
+struct Working<'a>(Claims<'a, &'static mut Things>);
+
+impl Processor for Working<'_> {
+    type Action = Deed;
+
+    fn start(&self, _: Entity, _: &mut Deed) -> ActionResult {
+        ActionResult::Running
+    }
+
+    fn update(&self, agent: Entity, deed: &mut Deed) -> ActionResult {
+        let Ok(mut things) = self.0.claim(agent) else { return ActionResult::Failed };
+        let things = things.get_mut();
+        if things.mishaps > 0 {
+            things.mishaps -= 1;
+            return ActionResult::Failed;
+        }
+        match deed.0 {
+            0 => things.axe = 1,
+            1 => things.wood += 1,
+            2 => (things.wood, things.sold) = (things.wood - 2, things.sold + 1),
+            _ => things.wood += 2,
+        }
+        ActionResult::Success
+    }
+}
+
+struct Stage {
+    world: World,
+    schedule: Schedule,
+    pool: Pool,
+    agent: Entity,
+    names: Vec<String>,
+    /// The sensors that were asked, of those that tell.
+    asked: Arc<Mutex<Vec<&'static str>>>,
+}
+
+impl Stage {
+    fn new(states: usize, rest: u32) -> Self {
+        fn think(mut planners: Planners<'_, &'static Things>, shared: Res<'_, Shared>) {
+            planners.think(&shared.0, shared.1);
+        }
+        fn work(mut actions: Actions<'_, Deed>, things: Claims<'_, &'static mut Things>) {
+            actions.process(&Working(things));
+        }
+        let mut facts = Facts::new();
+        let (axe, wood, sold) = (facts.flag("axe"), facts.number("wood", 9), facts.flag("sold"));
+        let planner = PlannerBuilder::new(facts)
+            .operator(Operator::new("fetch").then(axe.becomes(true)))
+            .operator(Operator::new("chop").when(axe.is(true)).then(wood.add(1)))
+            .operator(Operator::new("sell").then(wood.subtract(2)).then(sold.becomes(true)))
+            .operator(Operator::new("buy").then(wood.add(2)).cost(1))
+            .goal(Goal::new("rich").when(sold.is(true)).priority(-1))
+            .goal(Goal::new("impossible").when(axe.is(false)).priority(5))
+            .goal(Goal::new("stocked").when(wood.at_least(2)));
+        let plan = Plan::new()
+            .action("fetch", Deed(0))
+            .action("chop", Deed(1))
+            .action("sell", Deed(2))
+            .action("buy", Deed(3));
+        let sensors = Sensors::<&'static Things>::new(planner.build().unwrap(), &plan).unwrap();
+        let names = sensors.planner().operators().iter().map(|it| it.name().to_string()).collect();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (axes, sales) = (Arc::clone(&asked), Arc::clone(&asked));
+        let sensors = sensors
+            .fact(axe, move |things| {
+                axes.lock().unwrap().push("axe");
+                things.axe
+            })
+            .fact(wood, |things| things.wood)
+            .fact(sold, move |things| {
+                sales.lock().unwrap().push("sold");
+                things.sold
+            })
+            .cost("buy", |things| things.way)
+            .rest(rest);
+        let mut world = World::new();
+        let agent = plan.spawn(&mut world, Things::default()).unwrap();
+        GoapAgent::drive(&mut world, agent).unwrap();
+        world.insert_resource(Shared(sensors, states));
+        let schedule = ai::action::phases(
+            Schedule::builder(),
+            |minds| minds.add(think),
+            |actions| actions.add(work.in_sequence()),
+        );
+        let schedule = schedule.build(&mut world).unwrap();
+        Self { world, schedule, pool: Pool::new(Threads::None).unwrap(), agent, names, asked }
+    }
+
+    fn things(&mut self) -> &mut Things {
+        self.world.get_mut::<Things>(self.agent).unwrap()
+    }
+
+    fn mind(&self) -> GoapAgent {
+        *self.world.get::<GoapAgent>(self.agent).unwrap()
+    }
+
+    /// One tick; which action was begun or goes on.
+    fn tick(&mut self) -> Option<String> {
+        self.schedule.run(&mut self.world, &self.pool);
+        let mind = self.mind();
+        mind.goal()?;
+        let steps = self.world.get::<Buffer<ai::goap::PlannedStep>>(self.agent).unwrap();
+        Some(self.names[steps[mind.step()].operator()].clone())
+    }
+}
+
+#[test]
+fn goals_are_pursued_by_priority_and_one_that_cannot_be_reached_is_passed_over() {
+    let mut stage = Stage::new(1_000, 0);
+    stage.things().way = 9;
+    stage.things().axe = 1;
+    // The axe cannot be got rid of. Then comes the wood, and then the gold.
+    for expected in ["chop", "chop", "sell", "chop", "chop"] {
+        assert_eq!(stage.tick().as_deref(), Some(expected));
+    }
+    assert_eq!(stage.tick(), None, "all that can be reached holds");
+    assert_eq!((stage.things().wood, stage.things().sold), (2, 1));
+    assert_eq!(stage.mind().plans(), 3);
+}
+
+#[test]
+fn it_plans_anew_when_an_action_fails() {
+    let mut stage = Stage::new(1_000, 0);
+    (stage.things().way, stage.things().axe, stage.things().mishaps) = (9, 1, 2);
+    for _ in 0..4 {
+        assert_eq!(stage.tick().as_deref(), Some("chop"));
+    }
+    assert_eq!((stage.mind().failures(), stage.mind().plans()), (2, 3));
+    assert_eq!(stage.things().wood, 2);
+}
+
+#[test]
+fn it_plans_anew_when_the_next_step_cannot_be_taken_any_more() {
+    let mut stage = Stage::new(1_000, 0);
+    stage.things().way = 9;
+    stage.things().axe = 1;
+    assert_eq!(stage.tick().as_deref(), Some("chop"));
+    stage.things().axe = 0;
+    // Without an axe nothing of a higher priority is left to want, and chopping needs one.
+    assert_eq!(stage.tick().as_deref(), Some("fetch"));
+    assert_eq!(stage.tick().as_deref(), Some("chop"));
+    assert_eq!(stage.mind().failures(), 0);
+}
+
+#[test]
+fn it_plans_anew_when_it_is_told_to_and_goes_by_the_costs_as_they_are() {
+    let mut stage = Stage::new(1_000, 0);
+    (stage.things().way, stage.things().axe) = (9, 1);
+    stage.things().mishaps = u32::MAX;
+    assert_eq!(stage.tick().as_deref(), Some("chop"));
+    stage.things().way = 1;
+    assert_eq!(stage.tick().as_deref(), Some("buy"), "it is the cheaper way now");
+    let mut stage = Stage::new(1_000, 0);
+    stage.things().way = 9;
+    stage.tick();
+    stage.world.set_enabled::<Replan>(stage.agent, true).unwrap();
+    let plans = stage.mind().plans();
+    stage.tick();
+    assert_eq!(stage.mind().plans(), plans + 1);
+}
+
+#[test]
+fn a_plan_that_is_spread_over_ticks_is_the_same() {
+    let run = |states| {
+        let mut stage = Stage::new(states, 0);
+        (stage.things().way, stage.things().axe) = (9, 1);
+        let mut done: Vec<String> = (0..80).filter_map(|_| stage.tick()).collect();
+        done.dedup();
+        done
+    };
+    assert_eq!(run(1), run(1_000));
+}
+
+#[test]
+fn sensors_are_asked_only_for_what_matters() {
+    let mut stage = Stage::new(1_000, 0);
+    (stage.things().way, stage.things().axe) = (9, 1);
+    assert_eq!(stage.tick().as_deref(), Some("chop"));
+    let asked = std::mem::take(&mut *stage.asked.lock().unwrap());
+    assert!(asked.contains(&"axe") && !asked.contains(&"sold"), "{asked:?}");
+    stage.tick();
+    stage.tick();
+    assert!(stage.asked.lock().unwrap().contains(&"sold"), "that goal has its turn now");
+}
+
+#[test]
+fn an_agent_with_nothing_to_do_rests_before_it_thinks_again() {
+    let mut stage = Stage::new(1_000, 5);
+    (stage.things().axe, stage.things().wood, stage.things().sold) = (1, 5, 1);
+    assert_eq!(stage.tick(), None);
+    stage.things().wood = 0;
+    for _ in 0..5 {
+        assert_eq!(stage.tick(), None);
+    }
+    assert_eq!(stage.tick().as_deref(), Some("buy"));
+}
+
+#[test]
+fn an_agent_that_goes_while_it_plans_leaves_nothing_behind() {
+    for ticks in 0..12 {
+        let mut stage = Stage::new(1, 0);
+        (0..ticks).for_each(|_| drop(stage.tick()));
+        stage.world.despawn(stage.agent).unwrap();
+        stage.schedule.run(&mut stage.world, &stage.pool);
+        assert!(stage.world.is_empty(), "after {ticks} ticks");
+    }
+}
