@@ -1,6 +1,7 @@
 //! What the fuzz targets run. The plain tests run it, too: on the corpus (`tests/corpus.rs`), and
 //! on seeded random bytes (`ecs-core/tests/model.rs`).
 
+mod nav;
 mod ops;
 mod snapshot;
 
@@ -36,6 +37,30 @@ pub fn queries(bytes: &[u8]) {
 /// Where something is restored that makes a world out of order, or a failure changes the world.
 pub fn snapshot(bytes: &[u8]) {
     snapshot::run(bytes);
+}
+
+/// Bytes as a map and as a scenario file.
+///
+/// # Panics
+/// Where a loader does, or takes what it cannot write, or blames a line that is not there.
+pub fn nav_load(bytes: &[u8]) {
+    nav::load::run(bytes);
+}
+
+/// A program of edits on a small grid, its regions against fresh floods.
+///
+/// # Panics
+/// Where the two disagree.
+pub fn nav_edits(bytes: &[u8]) {
+    nav::edits::run(bytes);
+}
+
+/// A program of edits and queries on a small grid: jump points and A* against Dijkstra.
+///
+/// # Panics
+/// Where they disagree.
+pub fn jps_vs_dijkstra(bytes: &[u8]) {
+    nav::paths::run(bytes);
 }
 
 /// Bytes from a seed, the same for ever.

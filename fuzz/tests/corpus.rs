@@ -46,3 +46,29 @@ fn commands_holds_on_every_file_of_its_corpus() {
 fn queries_holds_on_every_file_of_its_corpus() {
     corpus("queries", 24).iter().for_each(|bytes| formic_fuzz::queries(bytes));
 }
+
+#[test]
+fn nav_load_holds_on_every_file_of_its_corpus() {
+    corpus("nav_load", 8).iter().for_each(|bytes| formic_fuzz::nav_load(bytes));
+}
+
+#[test]
+fn nav_edits_holds_on_every_file_of_its_corpus() {
+    corpus("nav_edits", 16).iter().for_each(|bytes| formic_fuzz::nav_edits(bytes));
+}
+
+#[test]
+fn jps_vs_dijkstra_holds_on_every_file_of_its_corpus() {
+    corpus("jps_vs_dijkstra", 16).iter().for_each(|bytes| formic_fuzz::jps_vs_dijkstra(bytes));
+}
+
+#[test]
+fn navigation_holds_on_random_programs() {
+    for seed in 0..150 {
+        let len = usize::try_from(seed % 30).expect("small") * 16;
+        let bytes = formic_fuzz::random_bytes(seed, len);
+        formic_fuzz::nav_load(&bytes);
+        formic_fuzz::nav_edits(&bytes);
+        formic_fuzz::jps_vs_dijkstra(&bytes);
+    }
+}

@@ -1,0 +1,15 @@
+//! Jump points and A* against Dijkstra: see `src/nav/paths.rs`.
+#![cfg_attr(fuzzing, no_main)]
+
+#[cfg(fuzzing)]
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    formic_fuzz::jps_vs_dijkstra(bytes);
+});
+
+/// Without the fuzzer: tries the files that are named.
+#[cfg(not(fuzzing))]
+fn main() {
+    for path in std::env::args_os().skip(1) {
+        formic_fuzz::jps_vs_dijkstra(&std::fs::read(path).expect("the file is readable"));
+    }
+}

@@ -1,0 +1,15 @@
+//! Hostile maps and scenario files: see `src/nav/load.rs`.
+#![cfg_attr(fuzzing, no_main)]
+
+#[cfg(fuzzing)]
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    formic_fuzz::nav_load(bytes);
+});
+
+/// Without the fuzzer: tries the files that are named.
+#[cfg(not(fuzzing))]
+fn main() {
+    for path in std::env::args_os().skip(1) {
+        formic_fuzz::nav_load(&std::fs::read(path).expect("the file is readable"));
+    }
+}

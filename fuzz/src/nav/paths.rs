@@ -1,0 +1,82 @@
+//! A program of edits and queries: jump points, A* and Dijkstra must agree to the unit.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use ::nav::{
+    Algorithm, Cell, DIAGONAL, Grid, MoveRule, Path, PathQuery, PathScratch, STRAIGHT, Terrain,
+    path_cost,
+};
+
+use crate::nav::Input;
+
+pub(crate) fn run(bytes: &[u8]) {
+    let mut input = Input::new(bytes);
+    let rule = input.rule();
+    let mut terrain = Terrain::new(input.grid(), rule);
+    let mut scratch = PathScratch::new();
+    // Each round is a pass over the grid by the oracle.
+    for _ in 0..8 {
+        let (start, goal) = (input.cell(terrain.grid()), input.cell(terrain.grid()));
+        check(&terrain, &mut scratch, start, goal);
+        if input.is_empty() {
+            return;
+        }
+        for _ in 0..input.byte() % 8 {
+            let cell = input.cell(terrain.grid());
+            let _changed = terrain.dig(cell) || terrain.fill(cell);
+        }
+    }
+}
+
+fn check(terrain: &Terrain, scratch: &mut PathScratch, start: Cell, goal: Cell) {
+    let best = dijkstra(terrain.grid(), terrain.rule(), start, goal);
+    assert_eq!(best.is_some(), terrain.reachable(start, goal));
+    let query = PathQuery::new(start, goal);
+    let mut path = Path::new();
+    for algorithm in [Algorithm::Auto, Algorithm::AStar] {
+        let outcome = scratch.solve(terrain, &query.by(algorithm), &mut path);
+        assert_eq!(outcome.cost().map(|cost| cost.units()), best, "{algorithm:?}");
+        if let Some(cost) = outcome.cost() {
+            assert_eq!(path_cost(terrain.grid(), terrain.rule(), path.cells()), Ok(cost));
+            assert_eq!((path.cells().first(), path.cells().last()), (Some(&start), Some(&goal)));
+        }
+    }
+}
+
+/// The units of the best path, cell by cell and without any estimate.
+fn dijkstra(grid: &Grid, rule: MoveRule, start: Cell, goal: Cell) -> Option<u64> {
+    grid.is_open(start).then_some(())?;
+    let mut is_done = vec![false; grid.cell_count()];
+    let mut queue = BinaryHeap::from([(Reverse(0), start)]);
+    while let Some((Reverse(cost), cell)) = queue.pop() {
+        if cell == goal {
+            return Some(cost);
+        }
+        if std::mem::replace(&mut is_done[grid.index(cell)?], true) {
+            continue;
+        }
+        for (dx, dy) in [(-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (-1, 1), (0, 1), (1, 1)] {
+            let next = cell.x.checked_add_signed(dx).zip(cell.y.checked_add_signed(dy));
+            let Some((x, y)) = next else { continue };
+            if grid.is_open(Cell::new(x, y)) && is_legal(grid, rule, cell, (x, y)) {
+                let units = if dx != 0 && dy != 0 { DIAGONAL } else { STRAIGHT };
+                queue.push((Reverse(cost + u64::from(units)), Cell::new(x, y)));
+            }
+        }
+    }
+    None
+}
+
+fn is_legal(grid: &Grid, rule: MoveRule, from: Cell, (x, y): (u16, u16)) -> bool {
+    if from.x == x || from.y == y {
+        return true;
+    }
+    let beside = [grid.is_open(Cell::new(x, from.y)), grid.is_open(Cell::new(from.x, y))];
+    match rule {
+        MoveRule::Orthogonal => false,
+        MoveRule::BothFree => beside[0] && beside[1],
+        MoveRule::OneFree => beside[0] || beside[1],
+        MoveRule::Always => true,
+    }
+}
