@@ -330,6 +330,7 @@ fn graphs_of_jobs_run_as_the_sequential_oracle_says() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "about the large graphs")]
 fn the_oracle_sees_failures_and_depth() {
     let graph = Graph::draw(1);
     let failed = graph.expected.iter().filter(|expected| expected.fails).count();
