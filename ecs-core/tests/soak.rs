@@ -41,8 +41,9 @@ fn one_program_after_the_other_agrees_with_the_model() {
         ops::run_bytes(&bytes);
         ops::run_command_bytes(&bytes);
         ops::run_query_bytes(&bytes);
+        ops::run_society_bytes(&bytes);
         drop(report);
         seed += 1;
     }
-    eprintln!("{} programs, from seed {first} on", (seed - first) * 3);
+    eprintln!("{} programs, from seed {first} on", (seed - first) * 4);
 }

@@ -31,6 +31,15 @@ pub fn queries(bytes: &[u8]) {
     ops::run_query_bytes(bytes);
 }
 
+/// A program of mostly relations, watchers, shared and chunk components, and entities that have to
+/// be cleaned up, against the model.
+///
+/// # Panics
+/// Where the two disagree.
+pub fn society(bytes: &[u8]) {
+    ops::run_society_bytes(bytes);
+}
+
 /// Bytes as a snapshot, as the body of one, and as changes to a good one.
 ///
 /// # Panics

@@ -43,6 +43,11 @@ fn commands_holds_on_every_file_of_its_corpus() {
 }
 
 #[test]
+fn society_holds_on_every_file_of_its_corpus() {
+    corpus("society", 24).iter().for_each(|bytes| formic_fuzz::society(bytes));
+}
+
+#[test]
 fn queries_holds_on_every_file_of_its_corpus() {
     corpus("queries", 24).iter().for_each(|bytes| formic_fuzz::queries(bytes));
 }

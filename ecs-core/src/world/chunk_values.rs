@@ -40,7 +40,7 @@ impl World {
     }
 
     /// Lets the chunk of an entity have a value of this type. A structural change, unless it has
-    /// one already; returns whether that was so. See [`ChunkComponent`].
+    /// one already: `true` then. See [`ChunkComponent`].
     ///
     /// ```
     /// use ecs_core::prelude::*;

@@ -3,7 +3,8 @@
 
 use arbitrary::{Arbitrary, Unstructured};
 
-use super::parts::{Kind, Shape};
+use super::parts::Kind;
+use super::shapes::Shape;
 use super::{Buffers, Command, OPS_MAX, Op, Who};
 
 /// What becomes one operation or several.

@@ -5,19 +5,27 @@
 //! of it that is too simple to be wrong (a map from entity to components); after every operation
 //! the two must agree about everything that can be seen from outside.
 
+mod bonds;
 mod commands;
 mod model;
+mod outer;
 mod parts;
 mod queries;
 mod questions;
 mod run;
+mod shapes;
+mod society;
+mod watch;
 
 use arbitrary::{Arbitrary, Unstructured};
 
-use parts::{Kind, Shape};
+use bonds::Bond;
+use parts::Kind;
 use queries::{Change, Walk};
 use questions::Question;
 use run::Run;
+use shapes::Shape;
+use watch::Watched;
 
 /// Which entity an operation is about: most numbers pick one that is alive, the rest any handle
 /// that was ever seen, however stale.
@@ -124,6 +132,40 @@ pub(crate) enum Op {
     Compact {
         collect: bool,
     },
+    Relate {
+        bond: Bond,
+        source: Who,
+        target: Who,
+    },
+    /// Ends the relation to one of the targets.
+    Unrelate {
+        bond: Bond,
+        source: Who,
+        nth: u8,
+    },
+    /// Gives an entity a shared value.
+    SetLevel {
+        who: Who,
+        level: u8,
+    },
+    RemoveLevel {
+        who: Who,
+    },
+    /// Adds a chunk component, or removes it.
+    SetReach {
+        who: Who,
+        has: bool,
+    },
+    /// Works out the values of all chunks.
+    Measure {
+        by_hand: Option<Who>,
+    },
+    /// Has a hook or an observer write down what it is told; only where `sure` is small.
+    Watch {
+        watched: Watched,
+        is_hook: bool,
+        sure: u8,
+    },
     /// Rarely meant: only where `sure` is small.
     Clear {
         sure: u8,
@@ -200,6 +242,14 @@ pub(crate) fn run_command_bytes(bytes: &[u8]) {
 /// Runs the program of mostly queries that these bytes are, as [`run_bytes`] does.
 pub(crate) fn run_query_bytes(bytes: &[u8]) {
     let program = questions::program(bytes);
+    let first = run(&program);
+    assert_eq!(first, run(&program), "the same program gave two different worlds");
+}
+
+/// Runs the program of mostly relations, watchers and clean-ups that these bytes are, as
+/// [`run_bytes`] does.
+pub(crate) fn run_society_bytes(bytes: &[u8]) {
+    let program = society::program(bytes);
     let first = run(&program);
     assert_eq!(first, run(&program), "the same program gave two different worlds");
 }

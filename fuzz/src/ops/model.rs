@@ -1,10 +1,14 @@
 //! A world that is too simple to be wrong.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ecs_core::Entity;
 
+use super::bonds::Bonds;
+use super::outer::Outer;
 use super::parts::Kind;
+use super::shapes::Values;
+use super::watch::{Moment, Watches};
 
 /// One component of one entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,9 +24,10 @@ pub(crate) struct Touched {
     added: bool,
 }
 
-/// The components of one entity, and whether the tracked one was touched just now.
+/// The components of one entity, whether the tracked one was touched just now, and what it has
+/// outside its row.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Holding(pub(crate) BTreeMap<Kind, Held>, Touched);
+pub(crate) struct Holding(pub(crate) BTreeMap<Kind, Held>, Touched, pub(crate) Outer);
 
 impl Holding {
     pub(crate) fn has(&self, kind: Kind) -> bool {
@@ -59,9 +64,16 @@ impl Holding {
         self.0.entry(kind).or_insert(Held { value, enabled: true }).value = value;
     }
 
-    /// As for a copy: all of it is new.
+    /// As for a copy: all of it is new, and some of it does not come along.
     pub(crate) fn copied(&self) -> Self {
-        Self(self.0.clone(), Touched { changed: true, added: true })
+        let mut copy = self.clone();
+        copy.0.retain(|kind, _| !kind.is_left_behind());
+        Self(copy.0, Touched { changed: true, added: true }, copy.2)
+    }
+
+    /// Whether queries come by that do not ask for what is hidden.
+    pub(crate) fn is_visible(&self) -> bool {
+        !self.has(Kind::Prefab) && !self.2.is_despawned
     }
 }
 
@@ -75,6 +87,8 @@ pub(crate) struct Model {
     versions: BTreeMap<Entity, (u64, u64)>,
     generations: Vec<u32>,
     free: Vec<u32>,
+    pub(crate) bonds: Bonds,
+    pub(crate) watches: Watches,
 }
 
 /// The component whose changes the model keeps.
@@ -114,21 +128,113 @@ impl Model {
         Entity::from_bits(u64::from(generation) << 32 | u64::from(index)).expect("not zero")
     }
 
-    pub(crate) fn despawn(&mut self, entity: Entity) -> bool {
-        let gone = self.entities.remove(&entity).is_some();
-        if gone {
-            self.generations[entity.index() as usize] += 1;
-            self.free.push(entity.index());
+    /// Whether an entity is there, and not only to be cleaned up.
+    pub(crate) fn is_there(&self, entity: Entity) -> bool {
+        self.entities.get(&entity).is_some_and(|holding| !holding.2.is_despawned)
+    }
+
+    /// What queries see that do not ask for what is hidden.
+    pub(crate) fn visible(&self) -> impl Iterator<Item = (&Entity, &Holding)> {
+        self.entities.iter().filter(|(_, holding)| holding.is_visible())
+    }
+
+    pub(crate) fn visible_mut(&mut self) -> impl Iterator<Item = (&Entity, &mut Holding)> {
+        self.entities.iter_mut().filter(|(_, holding)| holding.is_visible())
+    }
+
+    fn tell(&mut self, moment: Moment, entity: Entity, kinds: &[Kind]) {
+        for &kind in kinds {
+            if let Some(value) = self.entities[&entity].get(kind) {
+                self.watches.tell(moment, kind, entity, value);
+            }
         }
-        gone
+    }
+
+    /// An entity has come, with what was asked for or with all that it has.
+    pub(crate) fn arrive(&mut self, entity: Entity, holding: Holding, kinds: Option<&[Kind]>) {
+        let all: Vec<Kind> = holding.0.keys().copied().collect();
+        let before = self.entities.insert(entity, holding);
+        assert!(before.is_none(), "{entity} was given out while it was alive");
+        let kinds = kinds.unwrap_or(&all);
+        self.tell(Moment::Add, entity, kinds);
+        self.tell(Moment::Insert, entity, kinds);
+    }
+
+    /// Inserts a bundle into an entity that is there.
+    pub(crate) fn insert(&mut self, entity: Entity, values: &[(Kind, u64)]) {
+        let kinds: Vec<Kind> = values.iter().map(|&(kind, _)| kind).collect();
+        self.tell(Moment::Replace, entity, &kinds);
+        let holding = self.entities.get_mut(&entity).expect("it is there");
+        let new: Vec<Kind> = kinds.iter().copied().filter(|&kind| !holding.has(kind)).collect();
+        values.iter().for_each(|&(kind, value)| holding.insert(kind, value));
+        self.tell(Moment::Add, entity, &new);
+        self.tell(Moment::Insert, entity, &kinds);
+    }
+
+    /// Removes components that an entity has.
+    pub(crate) fn remove(&mut self, entity: Entity, kinds: &[Kind]) -> Values {
+        self.tell(Moment::Replace, entity, kinds);
+        self.tell(Moment::Remove, entity, kinds);
+        let holding = self.entities.get_mut(&entity).expect("it is there");
+        let take = |kind: &Kind| (*kind, holding.0.remove(kind).expect("it has it").value);
+        let values = kinds.iter().map(take).collect();
+        if holding.2.is_despawned && !holding.has(Kind::Socket) {
+            self.part(entity, false);
+        }
+        values
+    }
+
+    /// Despawns an entity, after all that depend on it: the last of them first, none before its
+    /// own. Who has something to clean up stays with it.
+    pub(crate) fn despawn(&mut self, root: Entity) -> bool {
+        if !self.is_there(root) {
+            return false;
+        }
+        let mut seen = BTreeSet::from([root]);
+        let mut path = vec![root];
+        while let Some(&entity) = path.last() {
+            let mut next = self.bonds.dependents(entity);
+            next.retain(|&dependent| seen.insert(dependent));
+            if next.is_empty() {
+                _ = path.pop();
+                self.part(entity, true);
+            }
+            path.extend(next);
+        }
+        true
+    }
+
+    fn part(&mut self, entity: Entity, keeps: bool) {
+        let all: Vec<Kind> = self.entities[&entity].0.keys().copied().collect();
+        let stays = |kind: &Kind| keeps && *kind == Kind::Socket;
+        let leaving: Vec<Kind> = all.iter().copied().filter(|kind| !stays(kind)).collect();
+        self.tell(Moment::Despawn, entity, &all);
+        self.tell(Moment::Replace, entity, &leaving);
+        self.tell(Moment::Remove, entity, &leaving);
+        let broken = self.bonds.forget(entity);
+        let holding = self.entities.get_mut(&entity).expect("it is there");
+        if leaving.len() < all.len() {
+            holding.0.retain(|kind, _| stays(kind));
+            holding.2 = Outer { is_despawned: true, ..Outer::default() };
+        } else {
+            self.free(entity);
+        }
+        for (bond, source, target) in broken {
+            self.watches.tell_pair(bond, false, source, target);
+        }
+    }
+
+    fn free(&mut self, entity: Entity) {
+        drop(self.entities.remove(&entity));
+        self.generations[entity.index() as usize] += 1;
+        self.free.push(entity.index());
     }
 
     pub(crate) fn clear(&mut self) {
         let mut all: Vec<Entity> = self.entities.keys().copied().collect();
         all.sort_by_key(|entity| std::cmp::Reverse(entity.index()));
-        for entity in all {
-            assert!(self.despawn(entity));
-        }
+        all.into_iter().for_each(|entity| self.free(entity));
+        self.bonds.clear();
     }
 
     pub(crate) fn count(&self, kind: Kind) -> usize {

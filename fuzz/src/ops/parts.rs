@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use arbitrary::Arbitrary;
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use ecs_core::{
-    Bundle, CloneFn, Codec, CodecError, CommandBuffer, Component, ComponentError, ComponentId,
-    DynamicRow, Entity, TermError, World,
+    Buffer, CloneFn, Codec, CodecError, CommandBuffer, Component, ComponentError, ComponentId,
+    DynamicRow, Entity, Prefab, TermError, World,
 };
 
 /// The component types.
@@ -22,10 +22,13 @@ pub(crate) enum Kind {
     Fuel,
     Wide,
     Link,
+    Steps,
+    Socket,
+    Prefab,
 }
 
 impl Kind {
-    pub(crate) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 11] = [
         Self::Position,
         Self::Counted,
         Self::Name,
@@ -34,7 +37,15 @@ impl Kind {
         Self::Fuel,
         Self::Wide,
         Self::Link,
+        Self::Steps,
+        Self::Socket,
+        Self::Prefab,
     ];
+
+    /// Whether copies of an entity do not get it.
+    pub(crate) fn is_left_behind(self) -> bool {
+        matches!(self, Self::Socket | Self::Prefab)
+    }
 }
 
 /// How many `Counted` are alive.
@@ -278,127 +289,131 @@ impl Part for Link {
     fn set(&mut self, _value: u64) {}
 }
 
-/// What the components of a bundle hold.
-pub(crate) type Values = Vec<(Kind, u64)>;
+#[derive(Component, Clone, Copy, PartialEq, Pod, Zeroable)]
+#[component(buffer = 2)]
+#[repr(C)]
+pub(crate) struct Step(u16);
 
-/// What an insertion gives back where nobody is there.
-pub(crate) type HandedBack = (Entity, Values);
+/// A buffer of one to five elements: in the chunk, or on the heap.
+impl Part for Buffer<Step> {
+    const KIND: Kind = Kind::Steps;
+
+    fn make(seed: &Seed<'_>) -> Self {
+        let mut steps = Self::new();
+        steps.set(seed.value);
+        steps
+    }
+
+    fn value(&self) -> u64 {
+        let value = self[0].0;
+        assert!(self.len() == 1 + usize::from(value % 5), "torn");
+        assert!(self.iter().all(|step| step.0 == value), "torn");
+        u64::from(value)
+    }
+
+    fn set(&mut self, value: u64) {
+        let value = u16::try_from(value).expect("values are small");
+        self.clear();
+        self.extend((0..=value % 5).map(|_| Step(value)));
+        if value % 2 == 0 {
+            self.shrink_to_fit();
+        }
+    }
+}
+
+/// What has to be cleaned up.
+#[derive(Component, Clone, Copy, Pod, Zeroable)]
+#[component(cleanup)]
+#[repr(C)]
+pub(crate) struct Socket(u32);
+
+impl Part for Socket {
+    const KIND: Kind = Kind::Socket;
+
+    fn make(seed: &Seed<'_>) -> Self {
+        Self(u32::try_from(seed.value).expect("values are small"))
+    }
+
+    fn value(&self) -> u64 {
+        u64::from(self.0)
+    }
+
+    fn set(&mut self, value: u64) {
+        self.0 = u32::try_from(value).expect("values are small");
+    }
+}
+
+impl Part for Prefab {
+    const KIND: Kind = Kind::Prefab;
+
+    fn make(_seed: &Seed<'_>) -> Self {
+        Self
+    }
+
+    fn value(&self) -> u64 {
+        0
+    }
+
+    fn set(&mut self, _value: u64) {}
+}
 
 /// A value and whether it is enabled.
 type Read = Result<(u64, bool), ComponentError>;
 
-/// A tuple of parts.
-trait Parts: Bundle {
-    fn kinds() -> Vec<Kind>;
-    fn make(seed: &Seed<'_>) -> Self;
-    fn values(&self) -> Values;
-}
-
-macro_rules! parts {
-    ($(($part:ident $index:tt))+) => {
-        impl<$($part: Part),+> Parts for ($($part,)+) {
-            fn kinds() -> Vec<Kind> {
-                vec![$($part::KIND),+]
+/// Does something with the type of a kind.
+macro_rules! with_part {
+    ($kind:expr, $part:ident, $body:block) => {{
+        use $crate::ops::parts::{self, Kind};
+        match $kind {
+            Kind::Position => {
+                type $part = parts::Position;
+                $body
             }
-
-            fn make(seed: &Seed<'_>) -> Self {
-                ($($part::make(seed),)+)
+            Kind::Counted => {
+                type $part = parts::Counted;
+                $body
             }
-
-            fn values(&self) -> Values {
-                vec![$(($part::KIND, self.$index.value())),+]
+            Kind::Name => {
+                type $part = parts::Name;
+                $body
             }
-        }
-    };
-}
-
-impl Parts for () {
-    fn kinds() -> Vec<Kind> {
-        vec![]
-    }
-
-    fn make(_seed: &Seed<'_>) -> Self {}
-
-    fn values(&self) -> Values {
-        vec![]
-    }
-}
-
-parts!((A 0));
-parts!((A 0)(B 1));
-parts!((A 0)(B 1)(C 2));
-parts!((A 0)(B 1)(C 2)(D 3));
-parts!((A 0)(B 1)(C 2)(D 3)(E 4)(F 5)(G 6)(H 7));
-
-/// What can be done with one type of bundle.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ShapeFns {
-    pub(crate) kinds: fn() -> Vec<Kind>,
-    pub(crate) spawn: fn(&mut World, &Seed<'_>) -> Entity,
-    pub(crate) spawn_batch: fn(&mut World, &Seed<'_>, usize) -> Vec<Entity>,
-    pub(crate) insert: fn(&mut World, Entity, &Seed<'_>) -> Result<(), HandedBack>,
-    pub(crate) remove: fn(&mut World, Entity) -> Result<Values, ComponentError>,
-    pub(crate) record_spawn: fn(&mut CommandBuffer, &Seed<'_>) -> Entity,
-    pub(crate) record_insert: fn(&mut CommandBuffer, Entity, &Seed<'_>),
-    pub(crate) record_remove: fn(&mut CommandBuffer, Entity),
-}
-
-impl ShapeFns {
-    fn of<B: Parts>() -> Self {
-        Self {
-            kinds: B::kinds,
-            spawn: |world, seed| world.spawn(B::make(seed)),
-            spawn_batch: |world, seed, count| {
-                let seeds = (0..count as u64).map(|i| Seed { value: seed.value + i, ..*seed });
-                world.spawn_batch(seeds.map(|seed| B::make(&seed)))
-            },
-            insert: |world, entity, seed| {
-                let inserted = world.insert(entity, B::make(seed));
-                inserted.map_err(|error| (error.entity, error.bundle.values()))
-            },
-            remove: |world, entity| world.remove::<B>(entity).map(|bundle| bundle.values()),
-            record_spawn: |buffer, seed| buffer.spawn(B::make(seed)),
-            record_insert: |buffer, entity, seed| buffer.insert(entity, B::make(seed)),
-            record_remove: |buffer, entity| buffer.remove::<B>(entity),
-        }
-    }
-}
-
-macro_rules! shapes {
-    ($($name:ident: ($($part:ty),*);)*) => {
-        /// The bundles.
-        #[derive(Arbitrary, Clone, Copy, Debug)]
-        pub(crate) enum Shape {
-            $($name),*
-        }
-
-        impl Shape {
-            pub(crate) fn fns(self) -> ShapeFns {
-                match self {
-                    $(Self::$name => ShapeFns::of::<($($part,)*)>()),*
-                }
+            Kind::Tag => {
+                type $part = parts::Tag;
+                $body
+            }
+            Kind::Active => {
+                type $part = parts::Active;
+                $body
+            }
+            Kind::Fuel => {
+                type $part = parts::Fuel;
+                $body
+            }
+            Kind::Wide => {
+                type $part = parts::Wide;
+                $body
+            }
+            Kind::Link => {
+                type $part = parts::Link;
+                $body
+            }
+            Kind::Steps => {
+                type $part = ecs_core::Buffer<parts::Step>;
+                $body
+            }
+            Kind::Socket => {
+                type $part = parts::Socket;
+                $body
+            }
+            Kind::Prefab => {
+                type $part = ecs_core::Prefab;
+                $body
             }
         }
-    };
+    }};
 }
 
-shapes! {
-    Nothing: ();
-    Position: (Position);
-    Counted: (Counted);
-    Name: (Name);
-    Tag: (Tag);
-    Active: (Active);
-    Fuel: (Fuel);
-    Wide: (Wide);
-    Link: (Link);
-    Body: (Position, Fuel);
-    Agent: (Active, Counted, Position);
-    Named: (Name, Link, Tag, Counted);
-    Switches: (Fuel, Active);
-    Heavy: (Wide, Counted);
-    Everything: (Link, Wide, Fuel, Active, Tag, Name, Counted, Position);
-}
+pub(crate) use with_part;
 
 /// What can be done with one component type.
 #[derive(Clone, Copy, Debug)]
@@ -455,22 +470,13 @@ impl KindFns {
 
 impl Kind {
     pub(crate) fn fns(self) -> KindFns {
-        match self {
-            Self::Position => KindFns::of::<Position>(),
-            Self::Counted => KindFns::of::<Counted>(),
-            Self::Name => KindFns::of::<Name>(),
-            Self::Tag => KindFns::of::<Tag>(),
-            Self::Active => KindFns::of::<Active>(),
-            Self::Fuel => KindFns::of::<Fuel>(),
-            Self::Wide => KindFns::of::<Wide>(),
-            Self::Link => KindFns::of::<Link>(),
-        }
+        with_part!(self, T, { KindFns::of::<T>() })
     }
 
     /// The value that a component made from this seed has.
     pub(crate) fn value_of(self, seed: &Seed<'_>) -> u64 {
         match self {
-            Self::Tag | Self::Active => 0,
+            Self::Tag | Self::Active | Self::Prefab => 0,
             Self::Link => seed.link.to_bits(),
             _ => seed.value,
         }
@@ -478,6 +484,6 @@ impl Kind {
 
     /// Whether `Part::set` does anything.
     pub(crate) fn can_be_set(self) -> bool {
-        !matches!(self, Self::Tag | Self::Active | Self::Link)
+        !matches!(self, Self::Tag | Self::Active | Self::Link | Self::Prefab)
     }
 }

@@ -142,7 +142,7 @@ pub(crate) fn change_world(world: &mut World, change: Change, walk: Walk, value:
 
 /// Makes the same change in the model.
 pub(crate) fn change_model(model: &mut Model, change: Change, value: u64) -> usize {
-    model.entities.values_mut().filter_map(|held| change_holding(held, change, value)).count()
+    model.visible_mut().filter_map(|(_, held)| change_holding(held, change, value)).count()
 }
 
 /// `None` where the change is not about this entity.
@@ -218,7 +218,10 @@ pub(crate) fn rotate_in_model(model: &mut Model, entities: [Entity; 3], view: bo
     let [a, b, c] = entities;
     let fuel = |entity: Entity| {
         let holding = model.entities.get(&entity)?;
-        if view { holding.get(Kind::Fuel) } else { holding.enabled(Kind::Fuel) }
+        match view {
+            true => holding.get(Kind::Fuel),
+            false => holding.enabled(Kind::Fuel).filter(|_| holding.is_visible()),
+        }
     };
     let fuels = entities.map(fuel);
     let [Some(first), Some(second), Some(third)] = fuels else { return false };
@@ -250,7 +253,8 @@ pub(crate) fn pair_in_world(world: &mut World, value: u64) -> usize {
 /// The same in the model.
 pub(crate) fn pair_in_model(model: &mut Model, value: u64) -> usize {
     let fuelled = |held: &&mut Holding| held.enabled(Kind::Fuel).is_some();
-    let mut fuelled: Vec<&mut Holding> = model.entities.values_mut().filter(fuelled).collect();
+    let held = model.visible_mut().map(|(_, held)| held);
+    let mut fuelled: Vec<&mut Holding> = held.filter(fuelled).collect();
     let count = fuelled.len();
     if count > 1 {
         fuelled.iter_mut().for_each(|held| held.set(Kind::Fuel, value));
@@ -261,7 +265,7 @@ pub(crate) fn pair_in_model(model: &mut Model, value: u64) -> usize {
 /// Compares what has changed since some version with what the model says.
 pub(crate) fn look_since(world: &mut World, model: &Model, version: u64, clock: u64) {
     let expected = |said: &dyn Fn(Entity, &Holding) -> bool| -> Vec<Entity> {
-        let entities = model.entities.iter();
+        let entities = model.visible();
         entities.filter(|(entity, held)| said(**entity, held)).map(|(&entity, _)| entity).collect()
     };
     macro_rules! since {
@@ -304,8 +308,7 @@ macro_rules! look {
         let mut by_entity = rows.clone();
         by_entity.sort_unstable();
         let expected: Vec<(Entity, u64)> = $model
-            .entities
-            .iter()
+            .visible()
             .filter_map(|(&entity, holding)| Some((entity, said(holding)?)))
             .collect();
         assert_eq!(by_entity, expected, "what a query finds");

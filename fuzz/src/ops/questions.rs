@@ -134,7 +134,10 @@ impl Question {
     ) {
         let terms = self.terms();
         let value = u64::from(self.value);
-        let entities = model.entities.iter();
+        let asks_for_prefabs = self.parts().any(|(kind, _)| kind == Kind::Prefab);
+        let is_met =
+            |held: &Holding| !held.2.is_despawned && (asks_for_prefabs || !held.has(Kind::Prefab));
+        let entities = model.entities.iter().filter(|(_, held)| is_met(held));
         let expected: Vec<Entity> = entities
             .filter(|(entity, held)| self.matches(model, **entity, held, clock))
             .map(|(&entity, _)| entity)
@@ -241,8 +244,9 @@ pub(crate) fn flip_meanwhile(world: &mut World, model: &mut Model, flipped: &[En
     assert_eq!(found.len(), walked, "a row came twice");
     let touched = &flipped[..flipped.len() - next.len()];
     for (&entity, held) in &mut model.entities {
-        let expected =
-            held.enabled(Kind::Active).is_some() && held.enabled(Kind::Position).is_some();
+        let expected = held.is_visible()
+            && held.enabled(Kind::Active).is_some()
+            && held.enabled(Kind::Position).is_some();
         if touched.contains(&entity) {
             if let Some(active) = held.0.get_mut(&Kind::Active) {
                 active.enabled = on;

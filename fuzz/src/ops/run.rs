@@ -1,18 +1,25 @@
 //! Runs operations on a world and on the model of it, and compares the two.
 
-use std::collections::BTreeMap;
+mod playback;
+mod society;
+
 use std::sync::Arc;
 
 use ecs_core::{
-    CommandBuffer, CommandFailure, CommandFailureReason, ComponentError, DynamicQuery, Entity,
-    InstantiateError, MissingComponent, NoSuchEntity, Snapshot, World,
+    CommandBuffer, ComponentError, DynamicQuery, Entity, MissingComponent, NoSuchEntity, Snapshot,
+    World,
 };
 
+use super::bonds::Bond;
 use super::model::{Held, Holding, Model};
-use super::parts::{Kind, Ledger, Seed, Shape, Values, keep_books_in};
+use super::outer::{self, Outer};
+use super::parts::{Kind, Ledger, Seed, keep_books_in};
 use super::queries::{self, LOOKS};
 use super::questions::{self, Question};
-use super::{Buffers, Command, Op, Way, Who};
+use super::shapes::{Shape, Values};
+use super::watch::Log;
+use super::{Buffers, Op, Way, Who};
+use playback::{Action, Recording};
 
 /// Above this, operations that make entities are passed over.
 const ENTITIES_MAX: usize = if cfg!(miri) { 40 } else { 1200 };
@@ -21,31 +28,6 @@ const MARKS_MAX: usize = 4;
 const QUESTIONS_MAX: usize = 4;
 /// Above this, there are too many pairs.
 const PAIRED_MAX: usize = 30;
-
-/// What the model expects a recorded command to do.
-struct Pending {
-    sort_key: u64,
-    entity: Entity,
-    action: Action,
-}
-
-enum Action {
-    Spawn(Values),
-    Insert(Values),
-    Remove(Vec<Kind>),
-    SetEnabled(Kind, bool),
-    Despawn,
-    /// A call that removes these, or despawns.
-    Call(Option<Vec<Kind>>),
-}
-
-/// A command buffer and what the model knows about it.
-struct Recording {
-    buffer: CommandBuffer,
-    pending: Vec<Pending>,
-    /// The deferred entities that can be named in it.
-    deferred: Vec<Entity>,
-}
 
 pub(crate) struct Run {
     world: World,
@@ -63,7 +45,10 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn new() -> Self {
-        let world = World::new();
+        let mut world = World::new();
+        Kind::ALL.iter().for_each(|kind| _ = (kind.fns().id)(&mut world));
+        Bond::ALL.iter().for_each(|bond| (bond.fns().register)(&mut world));
+        drop(world.insert_resource(Log::default()));
         let recording = || Recording {
             buffer: CommandBuffer::new(&world),
             pending: Vec::new(),
@@ -110,10 +95,9 @@ impl Run {
         self.model.entities.len() + count <= ENTITIES_MAX
     }
 
-    fn remember(&mut self, entity: Entity, holding: Holding) {
+    fn remember(&mut self, entity: Entity, holding: Holding, kinds: &[Kind]) {
         self.handles.push(entity);
-        let before = self.model.entities.insert(entity, holding);
-        assert!(before.is_none(), "{entity} was given out while it was alive");
+        self.model.arrive(entity, holding, Some(kinds));
     }
 
     pub(crate) fn apply(&mut self, op: &Op) {
@@ -182,8 +166,24 @@ impl Run {
                 }
             }
             Op::Compact { collect } => self.compact(collect),
+            Op::Relate { bond, source, target } => self.relate(bond, source, target),
+            Op::Unrelate { bond, source, nth } => self.unrelate(bond, source, usize::from(nth)),
+            Op::SetLevel { who, level } => self.set_level(who, Some(u32::from(level % 4))),
+            Op::RemoveLevel { who } => self.set_level(who, None),
+            Op::SetReach { who, has } => self.set_reach(who, has),
+            Op::Measure { by_hand } => {
+                let entity = by_hand.map(|who| self.pick(who));
+                outer::measure(&mut self.world, &self.model, entity);
+            }
+            Op::Watch { watched, is_hook, sure } => {
+                // Where somebody watches, the short ways are not taken.
+                if sure < 12 {
+                    self.watch(watched, is_hook);
+                }
+            }
             Op::Clear { sure } => {
-                if sure < 40 {
+                // Who is watched goes alone, in the order of the archetypes.
+                if sure < 40 && !self.model.watches.watch_departures() {
                     self.world.clear();
                     self.model.clear();
                 }
@@ -216,7 +216,10 @@ impl Run {
         let Some((saved, model)) = &self.saved else { return };
         self.world.restore(saved).expect("it is this world's");
         assert_eq!(self.world.snapshot().as_ref(), Ok(saved), "the same to the bit");
+        // Watchers stay, and were told of nothing.
+        let watches = std::mem::take(&mut self.model.watches);
         self.model = model.clone();
+        self.model.watches = watches;
         // What was marked since then has not happened.
         let version = self.world.version();
         self.marks.retain(|&(marked, _)| marked <= version);
@@ -240,10 +243,11 @@ impl Run {
         }
         let link = self.pick_link(link);
         let seed = Seed { value: u64::from(value), link, ledger: &self.ledger };
-        let holding = held_by(&(shape.fns().kinds)(), &seed);
+        let kinds = (shape.fns().kinds)();
+        let holding = held_by(&kinds, &seed);
         let entity = (shape.fns().spawn)(&mut self.world, &seed);
         assert_eq!(entity, self.model.allocate());
-        self.remember(entity, holding);
+        self.remember(entity, holding, &kinds);
     }
 
     fn spawn_batch(&mut self, shape: Shape, value: u8, link: Who, count: u8) {
@@ -260,7 +264,8 @@ impl Run {
         for (offset, entity) in spawned.into_iter().enumerate() {
             let seed = Seed { value: u64::from(value) + offset as u64, link, ledger: &ledger };
             assert_eq!(entity, self.model.allocate());
-            self.remember(entity, held_by(&(shape.fns().kinds)(), &seed));
+            let kinds = (shape.fns().kinds)();
+            self.remember(entity, held_by(&kinds, &seed), &kinds);
         }
     }
 
@@ -269,12 +274,11 @@ impl Run {
         let seed = Seed { value: u64::from(value), link, ledger: &self.ledger };
         let values = values_of(&(shape.fns().kinds)(), &seed);
         let inserted = (shape.fns().insert)(&mut self.world, entity, &seed);
-        match self.model.entities.get_mut(&entity) {
-            Some(holding) => {
-                assert_eq!(inserted, Ok(()));
-                values.into_iter().for_each(|(kind, value)| holding.insert(kind, value));
-            }
-            None => assert_eq!(inserted, Err((entity, values)), "the bundle comes back"),
+        if self.model.entities.contains_key(&entity) {
+            assert_eq!(inserted, Ok(()));
+            self.model.insert(entity, &values);
+        } else {
+            assert_eq!(inserted, Err((entity, values)), "the bundle comes back");
         }
     }
 
@@ -296,30 +300,6 @@ impl Run {
         assert_eq!(before, set_enabled_in(&mut self.model, entity, kind, enabled));
     }
 
-    fn instantiate(&mut self, who: Who, count: usize) {
-        if !self.has_room(count) {
-            return;
-        }
-        let prefab = self.pick(who);
-        let copies = self.world.instantiate(prefab, count);
-        let Some(original) = self.model.entities.get(&prefab).cloned() else {
-            assert_eq!(copies, Err(InstantiateError::NoSuchEntity(NoSuchEntity(prefab))));
-            return;
-        };
-        let copies = copies.expect("every component can be cloned");
-        assert_eq!(copies.len(), count);
-        for copy in copies {
-            assert_eq!(copy, self.model.allocate());
-            let mut holding = original.copied();
-            if let Some(link) = holding.0.get_mut(&Kind::Link) {
-                if link.value == prefab.to_bits() {
-                    link.value = copy.to_bits();
-                }
-            }
-            self.remember(copy, holding);
-        }
-    }
-
     fn poke(&mut self, who: Who, kind: Kind, value: u64, way: Way) {
         let entity = self.pick(who);
         let fns = kind.fns();
@@ -333,152 +313,16 @@ impl Run {
         let holding = self.model.entities.get_mut(&entity);
         let expected = holding.as_ref().is_some_and(|holding| match way {
             // Queries pass over what is disabled; to be asked for one entity is another matter.
-            Way::QueryOne => holding.enabled(kind).is_some(),
+            Way::QueryOne => {
+                let is_named = kind == Kind::Prefab && !holding.2.is_despawned;
+                (holding.is_visible() || is_named) && holding.enabled(kind).is_some()
+            }
             _ => holding.has(kind),
         });
         assert_eq!(poked, expected, "{kind:?} of {entity} by {way:?}");
         if let Some(holding) = holding.filter(|_| poked) {
             holding.set(kind, value);
         }
-    }
-
-    fn record(&mut self, buffer: usize, sort_key: u64, command: &Command) {
-        let target = |run: &Self, who: Who| {
-            let deferred = &run.recordings[buffer].deferred;
-            let number = usize::from(who.0);
-            match deferred.len() {
-                0 => run.pick(who),
-                len if number % 3 == 0 => deferred[number % len],
-                _ => run.pick(who),
-            }
-        };
-        let in_component = |run: &Self, who: Who| {
-            let entity = target(run, who);
-            let is_foreign =
-                entity.is_deferred() && !run.recordings[buffer].deferred.contains(&entity);
-            if is_foreign { run.handles[0] } else { entity }
-        };
-        let ledger = Arc::clone(&self.ledger);
-        let seed_of = |run: &Self, value: u8, link: Who| Seed {
-            value: u64::from(value),
-            link: in_component(run, link),
-            ledger: &ledger,
-        };
-        self.recordings[buffer].buffer.set_sort_key(sort_key);
-        let (entity, action) = match *command {
-            Command::Spawn { shape, value, link } => {
-                let seed = seed_of(self, value, link);
-                let Recording { buffer, deferred, .. } = &mut self.recordings[buffer];
-                let entity = (shape.fns().record_spawn)(buffer, &seed);
-                assert!(entity.is_deferred());
-                deferred.push(entity);
-                (entity, Action::Spawn(values_of(&(shape.fns().kinds)(), &seed)))
-            }
-            Command::Insert { who, shape, value, link } => {
-                let (entity, seed) = (target(self, who), seed_of(self, value, link));
-                (shape.fns().record_insert)(&mut self.recordings[buffer].buffer, entity, &seed);
-                (entity, Action::Insert(values_of(&(shape.fns().kinds)(), &seed)))
-            }
-            Command::Remove { who, shape } => {
-                let entity = target(self, who);
-                (shape.fns().record_remove)(&mut self.recordings[buffer].buffer, entity);
-                (entity, Action::Remove((shape.fns().kinds)()))
-            }
-            Command::SetEnabled { who, kind, enabled } => {
-                let entity = target(self, who);
-                let record = kind.fns().record_set_enabled;
-                record(&mut self.recordings[buffer].buffer, entity, enabled);
-                (entity, Action::SetEnabled(kind, enabled))
-            }
-            Command::Despawn { who } => {
-                let entity = target(self, who);
-                self.recordings[buffer].buffer.despawn(entity);
-                (entity, Action::Despawn)
-            }
-            Command::Call { who, shape } => {
-                let entity = target(self, who);
-                let remove = shape.map(|shape| shape.fns().remove);
-                self.recordings[buffer].buffer.run_with(
-                    entity,
-                    move |world, entity| match remove {
-                        Some(remove) => drop(remove(world, entity)),
-                        None => drop(world.despawn(entity)),
-                    },
-                );
-                (entity, Action::Call(shape.map(|shape| (shape.fns().kinds)())))
-            }
-        };
-        let recording = &mut self.recordings[buffer];
-        recording.pending.push(Pending { sort_key, entity, action });
-        assert_eq!(recording.buffer.len(), recording.pending.len());
-    }
-
-    fn play(&mut self, which: std::ops::Range<usize>) {
-        let recordings = &mut self.recordings[which];
-        let mut queue = Vec::new();
-        let mut seen = Vec::new();
-        let mut buffers = Vec::new();
-        for (index, recording) in recordings.iter_mut().enumerate() {
-            queue.extend(recording.pending.drain(..).map(|pending| (index, pending)));
-            seen.append(&mut recording.deferred);
-            let empty = CommandBuffer::new(&self.world);
-            buffers.push(std::mem::replace(&mut recording.buffer, empty));
-        }
-        queue.sort_by_key(|(index, pending)| (pending.sort_key, *index));
-        let playback = CommandBuffer::play_all(&mut buffers, &mut self.world);
-        for (recording, buffer) in recordings.iter_mut().zip(buffers) {
-            assert!(buffer.is_empty());
-            recording.buffer = buffer;
-        }
-
-        let (applied, failures) = self.play_on_model(queue);
-        assert_eq!(playback.failures(), failures);
-        assert_eq!(playback.applied_count(), applied);
-        self.handles.append(&mut seen);
-    }
-
-    fn play_on_model(&mut self, queue: Vec<(usize, Pending)>) -> (usize, Vec<CommandFailure>) {
-        // By buffer, since a deferred entity means something only in its own.
-        let mut spawned = BTreeMap::new();
-        for (index, pending) in &queue {
-            if matches!(pending.action, Action::Spawn(_)) {
-                let entity = self.model.allocate();
-                self.handles.push(entity);
-                _ = spawned.insert((*index, pending.entity), entity);
-            }
-        }
-        let (mut applied, mut failures) = (0, Vec::new());
-        for (index, Pending { sort_key, entity, action }) in queue {
-            let map = |entity| spawned.get(&(index, entity)).copied().unwrap_or(entity);
-            let entity = map(entity);
-            match play_one(&mut self.model, entity, &action, map) {
-                Ok(()) => applied += 1,
-                Err(reason) => {
-                    let command = match action {
-                        Action::Spawn(_) => "spawn",
-                        Action::Insert(_) => "insert",
-                        Action::Remove(_) => "remove",
-                        Action::SetEnabled(..) => "set_enabled",
-                        Action::Despawn => "despawn",
-                        Action::Call(_) => "run",
-                    };
-                    failures.push(CommandFailure { sort_key, command, entity, reason });
-                }
-            }
-        }
-        (applied, failures)
-    }
-
-    fn forget(&mut self, buffer: usize, drop: bool) {
-        let recording = &mut self.recordings[buffer];
-        recording.pending.clear();
-        self.handles.append(&mut recording.deferred);
-        if drop {
-            recording.buffer = CommandBuffer::new(&self.world);
-        } else {
-            recording.buffer.clear();
-        }
-        assert!(recording.buffer.is_empty());
     }
 
     pub(crate) fn state_hash(&self) -> u64 {
@@ -488,19 +332,27 @@ impl Run {
     /// Compares everything that can be seen.
     pub(crate) fn verify(&mut self, number: usize, op: &Op) {
         self.model.tick();
+        let told = std::mem::take(&mut self.world.resource_mut::<Log>().expect("it is there").0);
+        let expected = std::mem::take(&mut self.model.watches.told);
+        assert_eq!(told, expected, "what watchers were told in {number}, {op:?}");
         if let Err(broken) = self.world.check() {
             panic!("after operation {number}, {op:?}: {broken}");
         }
         assert_eq!(self.world.len(), self.model.entities.len(), "after {number}, {op:?}");
         assert_eq!(self.world.entities().count(), self.model.entities.len());
         for (&entity, holding) in &self.model.entities {
-            assert_eq!(&seen(&self.world, entity), holding, "{entity} after {number}, {op:?}");
+            let (held, listed) = seen(&self.world, entity);
+            assert_eq!(&held, holding, "{entity} after {number}, {op:?}");
+            self.model.bonds.verify(&self.world, entity);
+            let outer = held.2.count() + self.model.bonds.list_count(entity);
+            assert_eq!(listed, held.0.len() + outer, "{entity} after {number}, {op:?}");
         }
         for &handle in &self.handles {
             let is_alive = self.model.entities.contains_key(&handle);
             assert_eq!(self.world.contains(handle), is_alive, "{handle} after {number}, {op:?}");
         }
         queries::look(&mut self.world, &self.model, number);
+        outer::look(&mut self.world, &self.model);
         let (version, clock) = self.marks[number % self.marks.len()];
         queries::look_since(&mut self.world, &self.model, version, clock);
         assert_eq!(self.ledger.live(), self.expected_live(), "after {number}, {op:?}");
@@ -539,9 +391,10 @@ fn held_by(kinds: &[Kind], seed: &Seed<'_>) -> Holding {
     holding
 }
 
-/// What the world says about an entity.
-fn seen(world: &World, entity: Entity) -> Holding {
+/// What the world says about an entity, and how many components it lists.
+fn seen(world: &World, entity: Entity) -> (Holding, usize) {
     let mut holding = Holding::default();
+    holding.2 = Outer::of(world, entity);
     let listed = world.components_of(entity).expect("it is alive");
     for kind in Kind::ALL {
         let fns = kind.fns();
@@ -552,8 +405,7 @@ fn seen(world: &World, entity: Entity) -> Holding {
             _ = holding.0.insert(kind, Held { value, enabled });
         }
     }
-    assert_eq!(listed.len(), holding.0.len());
-    holding
+    (holding, listed.len())
 }
 
 fn remove_from(
@@ -561,12 +413,11 @@ fn remove_from(
     entity: Entity,
     kinds: &[Kind],
 ) -> Result<Values, ComponentError> {
-    let holding = model.entities.get_mut(&entity).ok_or(NoSuchEntity(entity))?;
+    let holding = model.entities.get(&entity).ok_or(NoSuchEntity(entity))?;
     if let Some(missing) = kinds.iter().find(|&&kind| !holding.has(kind)) {
         return Err(MissingComponent { entity, component: missing.fns().name }.into());
     }
-    let take = |kind: &Kind| (*kind, holding.0.remove(kind).expect("it has all of them").value);
-    Ok(kinds.iter().map(take).collect())
+    Ok(model.remove(entity, kinds))
 }
 
 fn set_enabled_in(
@@ -582,64 +433,4 @@ fn set_enabled_in(
         return Err(ComponentError::NotEnableable { component });
     }
     Ok(std::mem::replace(&mut held.enabled, enabled))
-}
-
-fn play_one(
-    model: &mut Model,
-    entity: Entity,
-    action: &Action,
-    map: impl Fn(Entity) -> Entity,
-) -> Result<(), CommandFailureReason> {
-    let mapped = |kind: Kind, value: u64| match kind {
-        Kind::Link => map(Entity::from_bits(value).expect("a handle")).to_bits(),
-        _ => value,
-    };
-    let reason = |error| match error {
-        ComponentError::NoSuchEntity(_) => CommandFailureReason::NoSuchEntity,
-        ComponentError::Missing(missing) => {
-            CommandFailureReason::MissingComponent(missing.component)
-        }
-        ComponentError::NotEnableable { component } => {
-            CommandFailureReason::NotEnableable(component)
-        }
-        other => panic!("unheard of: {other}"),
-    };
-    match action {
-        // Whether its target is there is the call's business.
-        Action::Call(Some(kinds)) => {
-            drop(remove_from(model, entity, kinds));
-            return Ok(());
-        }
-        Action::Call(None) => {
-            _ = model.despawn(entity);
-            return Ok(());
-        }
-        _ if entity.is_deferred() => return Err(CommandFailureReason::ForeignDeferred),
-        _ => {}
-    }
-    match action {
-        Action::Spawn(values) => {
-            let mut holding = Holding::default();
-            for &(kind, value) in values {
-                holding.insert(kind, mapped(kind, value));
-            }
-            let before = model.entities.insert(entity, holding);
-            assert!(before.is_none(), "{entity} was reserved while it was alive");
-            Ok(())
-        }
-        Action::Insert(values) => {
-            let holding = model.entities.get_mut(&entity);
-            let holding = holding.ok_or(CommandFailureReason::NoSuchEntity)?;
-            for &(kind, value) in values {
-                holding.insert(kind, mapped(kind, value));
-            }
-            Ok(())
-        }
-        Action::Remove(kinds) => remove_from(model, entity, kinds).map(drop).map_err(reason),
-        Action::SetEnabled(kind, enabled) => {
-            set_enabled_in(model, entity, *kind, *enabled).map(drop).map_err(reason)
-        }
-        Action::Despawn if model.despawn(entity) => Ok(()),
-        Action::Despawn | Action::Call(_) => Err(CommandFailureReason::NoSuchEntity),
-    }
 }

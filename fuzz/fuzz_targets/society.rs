@@ -1,0 +1,16 @@
+//! Random programs of mostly relations, watchers and clean-ups, against the model: see
+//! `src/ops/society.rs`.
+#![cfg_attr(fuzzing, no_main)]
+
+#[cfg(fuzzing)]
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    formic_fuzz::society(bytes);
+});
+
+/// Without the fuzzer: runs the programs in the files that are named.
+#[cfg(not(fuzzing))]
+fn main() {
+    for path in std::env::args_os().skip(1) {
+        formic_fuzz::society(&std::fs::read(path).expect("the file is readable"));
+    }
+}
