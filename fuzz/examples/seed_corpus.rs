@@ -9,7 +9,7 @@ fn main() -> std::io::Result<()> {
     write_seeds("world_ops", 0)?;
     write_seeds("commands", 1000)?;
     write_seeds("queries", 2000)?;
-    write_seeds("society", 5000)?;
+    write_seeds("society", 3000)?;
     write_seeds("nav_edits", 3000)?;
     write_seeds("jps_vs_dijkstra", 4000)?;
     write_texts("nav_load")?;
