@@ -175,7 +175,7 @@ impl PathScratch {
 }
 
 /// Everything that can be known about start and goal without a search.
-fn check_ends(terrain: &Terrain, start: Cell, goal: Cell) -> Result<(), Unreachable> {
+pub(crate) fn check_ends(terrain: &Terrain, start: Cell, goal: Cell) -> Result<(), Unreachable> {
     let grid = terrain.grid();
     if !grid.contains(start) {
         return Err(Unreachable::StartOutside);
