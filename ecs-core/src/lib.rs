@@ -123,8 +123,8 @@ pub use relation::{ChildOf, OnTargetDespawn, Related, Relation, Sources, Targets
 pub use snapshot::Snapshot;
 pub use world::{
     Add, ArchetypeStats, Bulk, Despawn, Event, EventKind, EventType, HooksOf, Insert,
-    MissingResource, NotInserted, ObserverId, Remove, Replace, Res, ResMut, ResourceError, World,
-    WorldCell, WorldStats,
+    MissingResource, NotInserted, ObserverId, Remove, Replace, Res, ResMut, ResourceError, Rights,
+    World, WorldCell, WorldStats,
 };
 
 #[doc(hidden)]

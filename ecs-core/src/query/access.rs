@@ -116,6 +116,28 @@ impl Access {
         &self.writes
     }
 
+    /// Whether nothing is written, neither values nor bits.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        self.writes.is_empty() && self.bit_writes.is_empty()
+    }
+
+    /// The first component with which `part` does something that this access does not, and what.
+    pub(crate) fn lacking(&self, part: &Self) -> Option<(ComponentId, &'static str)> {
+        let reads = |id: &ComponentId| self.reads.contains(id) || self.writes.contains(id);
+        let checks: [(&[ComponentId], &dyn Fn(&ComponentId) -> bool, &str); 5] = [
+            (&part.writes, &|id| self.writes.contains(id), "writes"),
+            (&part.reads, &reads, "reads"),
+            (&part.bit_writes, &|id| self.bit_writes.contains(id), "switches"),
+            (&part.bit_reads, &|id| self.names(*id), "asks whether there is an enabled"),
+            (&part.version_reads, &|id| self.version_reads.contains(id), "asks for changes of"),
+        ];
+        let found = |(ids, may, does): (&[ComponentId], &dyn Fn(&ComponentId) -> bool, _)| {
+            Some((*ids.iter().find(|id| !may(id))?, does))
+        };
+        checks.into_iter().find_map(found)
+    }
+
     /// Takes in what another access does.
     pub fn merge(&mut self, other: &Self) {
         other.reads.iter().for_each(|&id| add(&mut self.reads, id));

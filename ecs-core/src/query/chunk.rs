@@ -12,7 +12,7 @@ use crate::archetype::Archetype;
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::mask::{RowMask, Rows};
-use crate::storage::{Directory, Moment};
+use crate::storage::{Chunks, Directory, Moment, Slice};
 
 /// What every query of a world needs to know.
 #[derive(Clone, Copy, Debug)]
@@ -142,12 +142,24 @@ pub(crate) fn rows<Q: QueryData, F: QueryFilter>(
     archetype: &Archetype,
     found: &MatchOf<Q, F>,
     chunk: usize,
-    since: u64,
+    moment: Moment,
 ) -> Rows {
     let mut rows = Rows::All;
     Q::rows(&found.query, &archetype.chunks, chunk, &mut rows);
-    F::rows(&found.filter, &archetype.chunks, chunk, since, &mut rows);
+    F::rows(&found.filter, &archetype.chunks, chunk, moment.since, &mut rows);
+    if let Some(slice) = moment.slice {
+        keep_slice(&archetype.chunks, chunk, slice, &mut rows);
+    }
     rows
+}
+
+/// Narrows to the rows whose entities are in a slice. Apart, because it is seldom asked for.
+#[inline(never)]
+fn keep_slice(chunks: &Chunks, chunk: usize, slice: Slice, rows: &mut Rows) {
+    let entities = chunks.entities(chunk);
+    rows.keep_words(entities.len(), |word| {
+        slice.bits(&entities[word * 64..entities.len().min(word * 64 + 64)])
+    });
 }
 
 /// Opens the chunk of a match, whose rows come with it.
@@ -163,7 +175,7 @@ pub(crate) unsafe fn open<'w, Q: QueryData, F: QueryFilter>(
     ordinal: usize,
     moment: Moment,
 ) -> Option<Chunk<'w, Q>> {
-    let rows = rows::<Q, F>(archetype, found, chunk, moment.since);
+    let rows = rows::<Q, F>(archetype, found, chunk, moment);
     if matches!(rows, Rows::None) {
         return None;
     }
@@ -262,7 +274,7 @@ fn visit_chunk<'w, Q: QueryData, F: QueryFilter>(
     f: &mut impl FnMut(&Q::Fetch<'w>, Part<'_>),
 ) {
     let chunks = &archetype.chunks;
-    let rows = rows::<Q, F>(archetype, found, chunk, moment.since);
+    let rows = rows::<Q, F>(archetype, found, chunk, moment);
     if matches!(rows, Rows::None) {
         return;
     }

@@ -15,7 +15,7 @@ use super::plan::MatchOf;
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError, QuerySingleError};
 use crate::mask::Rows;
-use crate::storage::RowAddress;
+use crate::storage::{RowAddress, Slice};
 
 /// A query of a world, ready to be walked: by row, by chunk, or entity by entity.
 ///
@@ -108,6 +108,35 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     #[must_use]
     pub fn since(mut self, version: u64) -> Self {
         self.source.moment.since = version;
+        self
+    }
+
+    /// The same query about a part of the entities: those whose index leaves the remainder `which`
+    /// when it is divided by `count`.
+    ///
+    /// To spread work over several ticks: each entity is in exactly one of the `count` slices, and
+    /// stays in it. Rows that are not in the slice are passed over as disabled ones are. What is
+    /// asked about one entity ([`get`](Self::get) and the like) is not narrowed.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Mind(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..10).map(Mind));
+    /// let sizes: Vec<_> = (0..4).map(|which| world.query::<&Mind>().slice(4, which).count()).collect();
+    /// assert_eq!(sizes, [3, 3, 2, 2]);
+    /// for tick in 0..4 {
+    ///     world.query::<&mut Mind>().slice(4, tick).for_each(|mind| mind.0 = tick);
+    /// }
+    /// assert_eq!(world.query::<&Mind>().map(|mind| mind.0).sum::<u32>(), 0 + 3 + 4 + 6);
+    /// ```
+    ///
+    /// # Panics
+    /// Where `which` is not below `count`.
+    #[must_use]
+    pub fn slice(mut self, count: u32, which: u32) -> Self {
+        assert!(which < count, "slice {which} of {count}");
+        self.source.moment.slice = (count > 1).then_some(Slice { count, which });
         self
     }
 
@@ -205,7 +234,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
 
     fn rows_of(&self, found: &MatchOf<Q, F>, chunk: usize) -> Rows {
         let archetype = &self.source.archetypes[found.archetype];
-        rows::<Q, F>(archetype, found, chunk, self.source.moment.since)
+        rows::<Q, F>(archetype, found, chunk, self.source.moment)
     }
 
     /// Whether no row matches.

@@ -26,7 +26,7 @@ mod prefetch;
 mod view;
 
 pub use access::Access;
-pub(crate) use access::Borrows;
+pub(crate) use access::{BorrowGuard, Borrows};
 pub(crate) use access::{leave_read, leave_write, take_read, take_write};
 pub use chunk::{Chunk, ChunkIter};
 pub(crate) use chunk::{Source, rows};

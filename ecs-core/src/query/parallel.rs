@@ -126,12 +126,12 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
         scratch: &'w mut ParallelScratch,
     ) -> Self {
         scratch.clear();
-        let since = source.moment.since;
+        let moment = source.moment;
         let mut ordinal = 0;
         for (index, found) in matches.iter().enumerate() {
             let archetype = &source.archetypes[found.archetype];
             for chunk in 0..archetype.chunks.used_count() {
-                scratch.push(index, chunk, ordinal, &rows::<Q, F>(archetype, found, chunk, since));
+                scratch.push(index, chunk, ordinal, &rows::<Q, F>(archetype, found, chunk, moment));
                 ordinal += 1;
             }
         }

@@ -1,9 +1,11 @@
 //! When the columns of each chunk were last written, and when rows came to them.
 
+use crate::entity::Entity;
 use crate::sync::{AtomicU64, Ordering};
 
-/// When a query runs: what it stamps with, and what it has seen already.
-#[derive(Clone, Copy, Debug)]
+/// When a query runs: what it stamps with, and what it has seen already. By default it stamps
+/// nothing, and everything is new.
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Moment {
     /// What is written from now on is stamped with this.
     pub(crate) version: u64,
@@ -14,6 +16,23 @@ pub struct Moment {
     pub(crate) settled: u64,
     /// Whether other threads may stamp rows of the same chunk meanwhile, at this moment.
     pub(crate) shared: bool,
+    /// Which entities the query is about, if not all of them.
+    pub(crate) slice: Option<Slice>,
+}
+
+/// The entities whose index leaves the remainder `which` when it is divided by `count`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Slice {
+    pub(crate) count: u32,
+    pub(crate) which: u32,
+}
+
+impl Slice {
+    /// The rows that are in the slice, of up to 64 entities, as bits.
+    pub(crate) fn bits(self, entities: &[Entity]) -> u64 {
+        let is_in = |entity: &Entity| u64::from(entity.index() % self.count == self.which);
+        entities.iter().enumerate().fold(0, |bits, (row, entity)| bits | is_in(entity) << row)
+    }
 }
 
 /// The versions of one column of one chunk.

@@ -17,6 +17,7 @@ pub(crate) use block::BlockPool;
 pub use chunks::Chunks;
 pub(crate) use chunks::{ColumnStep, Fate, RowPlan};
 pub use column_records::ColumnRecord;
+pub(crate) use column_versions::Slice;
 pub use column_versions::{ColumnStamps, Moment};
 pub(crate) use directory::{Directory, Place, RowAddress};
 pub use row_versions::ChunkVersions;

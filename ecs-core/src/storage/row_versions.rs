@@ -365,6 +365,7 @@ mod tests {
                 since: 0,
                 settled: version.saturating_sub(next(&mut random, 6) as u64),
                 shared: next(&mut random, 4) == 0,
+                slice: None,
             };
             let row = next(&mut random, LEN);
             match next(&mut random, 4) {

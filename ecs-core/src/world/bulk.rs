@@ -16,7 +16,7 @@ use crate::bundle::Bundle;
 use crate::component::{Component, Duties};
 use crate::entity::Entity;
 use crate::query::{Match, MatchOf, QueryFilter, matches_once, rows};
-use crate::storage::RowAddress;
+use crate::storage::{Moment, RowAddress};
 
 /// All entities that pass a filter when a change is made to them, made by [`World::bulk`].
 ///
@@ -138,7 +138,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
             let column = archetype.column_of(id).map(|column| &archetype.columns[column]);
             let Some(slot) = column.and_then(|column| column.enable_slot) else { continue };
             for chunk in 0..archetype.chunks.used_count() {
-                let rows = rows::<(), F>(archetype, found, chunk, 0);
+                let rows = rows::<(), F>(archetype, found, chunk, Moment::default());
                 count += rows.count(archetype.chunks.len(chunk));
                 archetype.chunks.set_enabled(slot, chunk, &rows, enabled);
             }
@@ -190,7 +190,7 @@ fn each_run<F: QueryFilter, S>(
     for chunk in 0..archetype(state).chunks.used_count() {
         let here = archetype(state);
         let len = here.chunks.len(chunk);
-        let rows = rows::<(), F>(here, found, chunk, 0);
+        let rows = rows::<(), F>(here, found, chunk, Moment::default());
         let mut from = 0;
         while let Some(run) = rows.next_run(from, len) {
             from = run.end;

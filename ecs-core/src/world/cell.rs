@@ -6,12 +6,12 @@
 
 use core::fmt;
 
-use super::{Res, ResMut, ResourceError, World};
+use super::{Res, ResMut, ResourceError, Rights, World};
 use crate::entity::Entity;
 use crate::error::AccessConflict;
 use crate::query::{
-    BorrowedQuery, ClaimPlan, ClaimView, Planned, QueryData, QueryFilter, QueryPlan, Source, View,
-    ViewPlan,
+    Access, BorrowGuard, BorrowedQuery, ClaimPlan, ClaimView, Planned, QueryData, QueryFilter,
+    QueryPlan, Source, View, ViewPlan,
 };
 use crate::storage::Moment;
 
@@ -45,6 +45,8 @@ pub struct WorldCell<'w> {
     turn_count: u64,
     /// Which turn this copy stamps for.
     turn: u64,
+    /// What this copy may be asked for, if not everything.
+    rights: Option<&'w Rights>,
 }
 
 impl fmt::Debug for WorldCell<'_> {
@@ -99,7 +101,7 @@ impl World {
         self.borrows.reset();
         self.resources.reset();
         self.borrows.grow(self.registry.infos().len());
-        WorldCell { world: self, first_version, turn_count, turn: 0 }
+        WorldCell { world: self, first_version, turn_count, turn: 0, rights: None }
     }
 }
 
@@ -142,10 +144,57 @@ impl<'w> WorldCell<'w> {
         Self { turn, ..self }
     }
 
+    /// The cell as somebody uses it who has declared what it will touch.
+    ///
+    /// Everything else is a panic that names who and what, whether or not anybody else uses it at
+    /// this moment. A schedule gives each system such a cell.
+    ///
+    /// ```should_panic
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::Rights;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let mut writer = world.plan::<&mut Gold, ()>();
+    /// let rights = Rights::new("the miner", world.plan::<&Gold, ()>().access().clone());
+    /// let cell = world.cell().limited_to(&rights);
+    /// let _query = cell.query(&mut writer); // the miner writes Gold, which it has not declared
+    /// ```
+    #[must_use]
+    pub const fn limited_to(self, rights: &'w Rights) -> Self {
+        Self { rights: Some(rights), ..self }
+    }
+
+    /// The right to use components, for as long as the guard lives.
+    pub(super) fn take(self, access: &'w Access) -> Result<BorrowGuard<'w>, AccessConflict> {
+        if let Some(rights) = self.rights {
+            rights.check(access, self.world);
+        }
+        self.world.borrows.take(access, &self.world.registry)
+    }
+
+    fn check_resource<T: 'static>(self, write: bool) {
+        if let Some(rights) = self.rights {
+            rights.check_resource::<T>(write);
+        }
+    }
+
+    /// The version of this turn: what is written in it is stamped with it. Later turns, and turns of
+    /// later cells, have greater ones.
+    ///
+    /// ```
+    /// let mut world = ecs_core::World::new();
+    /// let cell = world.cell_with_turns(2);
+    /// assert!(cell.turn(1).version() > cell.version());
+    /// ```
+    #[must_use]
+    pub const fn version(self) -> u64 {
+        self.first_version + self.turn
+    }
+
     /// The moment of this turn, for somebody who asked the last time at `since`.
     pub(super) fn moment(self, since: u64) -> Moment {
-        let version = self.first_version + self.turn;
-        Moment { version, since, settled: self.first_version - 1, shared: false }
+        let version = self.version();
+        Moment { version, since, settled: self.first_version - 1, shared: false, slice: None }
     }
 
     pub(super) fn source(self, moment: Moment) -> Source<'w> {
@@ -164,14 +213,14 @@ impl<'w> WorldCell<'w> {
     /// Where a component is in use elsewhere in a way that contradicts the plan.
     ///
     /// # Panics
-    /// Where the plan is another world's.
+    /// Where the plan is another world's, or the cell is [limited](Self::limited_to) to others.
     pub fn query<Q: QueryData, F: QueryFilter>(
         self,
         plan: &'w mut QueryPlan<Q, F>,
     ) -> Result<BorrowedQuery<'w, Q, F>, AccessConflict> {
         let world = self.world;
         let Planned { access, matches, last_asked } = plan.matches(world.plan_source());
-        let guard = world.borrows.take(access, &world.registry)?;
+        let guard = self.take(access)?;
         let moment = self.moment(*last_asked);
         *last_asked = moment.version;
         // SAFETY: the guard is the right that the plan's access asks for, as long as everybody
@@ -186,14 +235,14 @@ impl<'w> WorldCell<'w> {
     /// Where a component is in use elsewhere in a way that contradicts the plan.
     ///
     /// # Panics
-    /// Where the plan is another world's.
+    /// Where the plan is another world's, or the cell is [limited](Self::limited_to) to others.
     pub fn view<Q: QueryData>(
         self,
         plan: &'w mut ViewPlan<Q>,
     ) -> Result<View<'w, Q>, AccessConflict> {
         let world = self.world;
         plan.extend(world.plan_source(), self.source(self.moment(0)));
-        let guard = world.borrows.take(plan.access(), &world.registry)?;
+        let guard = self.take(plan.access())?;
         let source = self.source(self.moment(0));
         // SAFETY: as in `query`.
         Ok(unsafe { View::planned(source, plan, Some(guard)) })
@@ -206,7 +255,7 @@ impl<'w> WorldCell<'w> {
     /// Where a component is in use elsewhere in a way that contradicts the plan.
     ///
     /// # Panics
-    /// Where the plan is another world's.
+    /// Where the plan is another world's, or the cell is [limited](Self::limited_to) to others.
     pub fn claims<Q: QueryData>(
         self,
         plan: &'w mut ClaimPlan<Q>,
@@ -215,7 +264,7 @@ impl<'w> WorldCell<'w> {
         plan.view.extend(world.plan_source(), self.source(self.moment(0)));
         plan.flags.prepare(world.entities.slot_count());
         let plan = &*plan;
-        let guard = world.borrows.take(plan.access(), &world.registry)?;
+        let guard = self.take(plan.access())?;
         let source = self.source(self.moment(0));
         // SAFETY: as in `query`; the flags were just prepared, and the plan is borrowed by the view.
         Ok(unsafe { ClaimView::new(source, plan, guard) })
@@ -236,17 +285,31 @@ impl<'w> WorldCell<'w> {
     ///
     /// # Errors
     /// Where there is none, or somebody writes it.
+    ///
+    /// # Panics
+    /// Where the cell is [limited](Self::limited_to) to others.
     pub fn resource<T: Send + Sync + 'static>(self) -> Result<Res<'w, T>, ResourceError> {
+        self.check_resource::<T>(false);
         // SAFETY: the world is borrowed exclusively by the first cell, so all go through cells.
         unsafe { self.world.resources.read() }
+    }
+
+    /// The version at which a resource was last changed, see [`World::resource_version`].
+    #[must_use]
+    pub fn resource_version<T: Send + Sync + 'static>(self) -> Option<u64> {
+        self.world.resources.version::<T>()
     }
 
     /// A resource, to be written.
     ///
     /// # Errors
     /// Where there is none, or somebody uses it.
+    ///
+    /// # Panics
+    /// Where the cell is [limited](Self::limited_to) to others.
     pub fn resource_mut<T: Send + Sync + 'static>(self) -> Result<ResMut<'w, T>, ResourceError> {
+        self.check_resource::<T>(true);
         // SAFETY: the world is borrowed exclusively by the first cell, so all go through cells.
-        unsafe { self.world.resources.write() }
+        unsafe { self.world.resources.write(self.version()) }
     }
 }

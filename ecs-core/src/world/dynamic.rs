@@ -62,7 +62,7 @@ impl<'w> WorldCell<'w> {
         let world = self.world;
         query.extend(world.plan_source())?;
         let query = &*query;
-        let guard = world.borrows.take(query.access(), &world.registry)?;
+        let guard = self.take(query.access())?;
         let source = self.source(self.moment(0));
         // SAFETY: the guard is the right that the query's access asks for, as long as everybody
         // goes through cells, which is the case: the world is borrowed exclusively by the first.

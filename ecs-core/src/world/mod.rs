@@ -20,6 +20,7 @@ mod moves;
 mod prefabs;
 mod relations;
 mod resources;
+mod rights;
 mod shared;
 mod spawn;
 mod stats;
@@ -48,6 +49,7 @@ pub(crate) use memory::Contents;
 pub(crate) use moves::{Books, MoveScratch, RowMoves};
 pub(crate) use resources::Resources;
 pub use resources::{MissingResource, Res, ResMut, ResourceError};
+pub use rights::Rights;
 pub use stats::{ArchetypeStats, WorldStats};
 
 /// Everything there is: entities with their components, and resources.
@@ -283,7 +285,7 @@ impl World {
     /// What is written now is stamped with the current version; everything is new.
     pub(crate) fn moment(&self) -> Moment {
         let settled = self.settled.load(Ordering::Relaxed);
-        Moment { version: self.version, since: 0, settled, shared: false }
+        Moment { version: self.version, since: 0, settled, shared: false, slice: None }
     }
 
     pub(crate) fn plan_source(&self) -> PlanSource<'_> {

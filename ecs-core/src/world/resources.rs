@@ -13,7 +13,7 @@ use super::World;
 use crate::error::AccessConflict;
 use crate::hash::TypeMap;
 use crate::query::{leave_read, leave_write, take_read, take_write};
-use crate::sync::ProtocolU64;
+use crate::sync::{AtomicU64, Ordering, ProtocolU64};
 
 /// The resources of one world.
 #[derive(Debug, Default)]
@@ -23,6 +23,8 @@ pub(crate) struct Resources(TypeMap<Slot>);
 /// read through `&World` while no cell exists (I-13).
 struct Slot {
     word: ProtocolU64,
+    /// The version of the last time that somebody had it to write.
+    changed: AtomicU64,
     value: UnsafeCell<Box<dyn Any + Send + Sync>>,
 }
 
@@ -103,7 +105,11 @@ impl World {
     /// # Ok::<(), ecs_core::MissingResource>(())
     /// ```
     pub fn insert_resource<T: Send + Sync + 'static>(&mut self, value: T) -> Option<T> {
-        let slot = Slot { word: ProtocolU64::new(0), value: UnsafeCell::new(Box::new(value)) };
+        let slot = Slot {
+            word: ProtocolU64::new(0),
+            changed: AtomicU64::new(self.next_version()),
+            value: UnsafeCell::new(Box::new(value)),
+        };
         unboxed(self.resources.0.insert(TypeId::of::<T>(), slot)?)
     }
 
@@ -130,9 +136,32 @@ impl World {
     /// # Errors
     /// Where there is none of this type.
     pub fn resource_mut<T: Send + Sync + 'static>(&mut self) -> Result<&mut T, MissingResource> {
+        let version = self.next_version();
         let slot = self.resources.0.get_mut(&TypeId::of::<T>());
-        let value = slot.and_then(|slot| slot.value.get_mut().downcast_mut());
+        let value = slot.and_then(|slot| {
+            *slot.changed.get_mut() = version;
+            slot.value.get_mut().downcast_mut()
+        });
         value.ok_or(MissingResource(type_name::<T>()))
+    }
+
+    /// The version at which a resource was last changed: put into the world, handed out by
+    /// [`resource_mut`](Self::resource_mut), or written through a [`ResMut`]. `None` where there is
+    /// none.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// world.insert_resource(5_u32);
+    /// let before = world.version();
+    /// assert!(world.resource_version::<u32>() <= Some(before));
+    /// *world.resource_mut::<u32>()? += 1;
+    /// assert!(world.resource_version::<u32>() > Some(before));
+    /// # Ok::<(), ecs_core::MissingResource>(())
+    /// ```
+    #[must_use]
+    pub fn resource_version<T: Send + Sync + 'static>(&self) -> Option<u64> {
+        self.resources.version::<T>()
     }
 }
 
@@ -149,6 +178,12 @@ impl Resources {
     fn slot<T: 'static>(&self) -> Result<&Slot, ResourceError> {
         let missing = ResourceError::Missing(MissingResource(type_name::<T>()));
         self.0.get(&TypeId::of::<T>()).ok_or(missing)
+    }
+
+    /// When a resource was last changed.
+    pub(crate) fn version<T: 'static>(&self) -> Option<u64> {
+        // Relaxed: a number, which publishes nothing. Who asks is ordered with those who write.
+        Some(self.0.get(&TypeId::of::<T>())?.changed.load(Ordering::Relaxed))
     }
 
     /// Reads a resource beside others that do.
@@ -170,12 +205,13 @@ impl Resources {
         Ok(Res { value: NonNull::from(value), _borrow: PhantomData, _guard: guard })
     }
 
-    /// Writes a resource, alone.
+    /// Writes a resource, alone; if it is, it was changed at this version.
     ///
     /// # Safety
     /// For as long as `self` is borrowed the resources are reached through cells alone.
     pub(crate) unsafe fn write<T: Send + Sync + 'static>(
         &self,
+        version: u64,
     ) -> Result<ResMut<'_, T>, ResourceError> {
         let slot = self.slot::<T>()?;
         if !take_write(&slot.word) {
@@ -186,7 +222,8 @@ impl Resources {
         // caller ensures that all others ask the word, too.
         let value = unsafe { &mut *slot.value.get() };
         let value: &mut T = downcast::<T, _>(value.downcast_mut())?;
-        Ok(ResMut { value: NonNull::from(value), _borrow: PhantomData, _guard: guard })
+        let (value, changed) = (NonNull::from(value), &slot.changed);
+        Ok(ResMut { value, changed, version, _borrow: PhantomData, _guard: guard })
     }
 }
 
@@ -247,6 +284,8 @@ pub struct Res<'w, T> {
 pub struct ResMut<'w, T> {
     // No reference, as in `Res`.
     value: NonNull<T>,
+    changed: &'w AtomicU64,
+    version: u64,
     _borrow: PhantomData<&'w mut T>,
     _guard: WriteGuard<'w>,
 }
@@ -280,6 +319,8 @@ impl<T> Deref for ResMut<'_, T> {
 
 impl<T> DerefMut for ResMut<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
+        // Relaxed: as in `Resources::version`.
+        self.changed.store(self.version, Ordering::Relaxed);
         // SAFETY: made from a reference in `write`; the guard keeps everybody else out (I-13).
         unsafe { self.value.as_mut() }
     }

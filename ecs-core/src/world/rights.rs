@@ -1,0 +1,75 @@
+//! What one user of a cell has said that it will touch.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::any::{TypeId, type_name};
+use core::fmt;
+
+use super::World;
+use crate::query::Access;
+
+/// What somebody has declared to touch, to be held to it by
+/// [`WorldCell::limited_to`](crate::WorldCell::limited_to).
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::Rights;
+/// # #[derive(Component)] struct Gold(u32);
+/// let mut world = World::new();
+/// world.insert_resource(5_u32);
+/// let mut plan = world.plan::<&mut Gold, ()>();
+/// let mut rights = Rights::new("the miner", plan.access().clone());
+/// rights.add_resource::<u32>(false);
+///
+/// let cell = world.cell().limited_to(&rights);
+/// assert!(cell.query(&mut plan).is_ok());
+/// assert_eq!(*cell.resource::<u32>()?, 5);
+/// # Ok::<(), ecs_core::ResourceError>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct Rights {
+    owner: String,
+    components: Access,
+    /// Each with whether it may be written.
+    resources: Vec<(TypeId, bool)>,
+}
+
+impl fmt::Debug for Rights {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Rights").field("owner", &self.owner).finish_non_exhaustive()
+    }
+}
+
+impl Rights {
+    /// The right to touch these components. The name is for messages.
+    #[must_use]
+    pub fn new(owner: impl Into<String>, components: Access) -> Self {
+        Self { owner: owner.into(), components, resources: Vec::new() }
+    }
+
+    /// Adds the right to read a resource, or to write it as well.
+    pub fn add_resource<T: 'static>(&mut self, write: bool) {
+        self.resources.push((TypeId::of::<T>(), write));
+    }
+
+    /// # Panics
+    /// Where something is used that is not in here.
+    #[inline]
+    pub(super) fn check(&self, access: &Access, world: &World) {
+        if let Some((id, does)) = self.components.lacking(access) {
+            let name = world.components()[id.index()].name();
+            panic!("{} {does} {name}, which it has not declared", self.owner);
+        }
+    }
+
+    /// # Panics
+    /// Where the resource is not in here.
+    #[inline]
+    pub(super) fn check_resource<T: 'static>(&self, write: bool) {
+        let wanted = TypeId::of::<T>();
+        if !self.resources.iter().any(|&(id, may_write)| id == wanted && may_write >= write) {
+            let (does, name) = (if write { "writes" } else { "reads" }, type_name::<T>());
+            panic!("{} {does} the resource {name}, which it has not declared", self.owner);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! What a schedule needs of a cell: rights, slices, and versions of resources.
+
+use ecs_core::prelude::*;
+use ecs_core::{Access, ParallelScratch, Rights, WorldCell};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+#[derive(Component)]
+struct Gold(u32);
+#[derive(Component)]
+struct Debt;
+#[derive(Component)]
+#[component(enableable)]
+struct Awake;
+
+/// What the panic says that `ask` brings about, given the rights to these components, to read
+/// `u8` and to write `u16`.
+fn complaint(world: &mut World, rights: &Access, ask: impl FnOnce(WorldCell<'_>)) -> String {
+    let mut rights = Rights::new("the miner", rights.clone());
+    rights.add_resource::<u8>(false);
+    rights.add_resource::<u16>(true);
+    let cell = world.cell().limited_to(&rights);
+    let Err(payload) = catch_unwind(AssertUnwindSafe(|| ask(cell))) else { return String::new() };
+    payload
+        .downcast_ref::<String>()
+        .expect("the panic has a text")
+        .replace("rights_and_slices::", "")
+}
+
+#[test]
+fn a_limited_cell_names_who_does_what_with_which_component() {
+    let mut world = World::new();
+    world.spawn((Gold(1), Debt, Awake));
+    let mut read = world.plan::<&Gold, ()>();
+    let mut write = world.plan::<&mut Gold, ()>();
+    let mut changed = world.plan::<&Gold, Changed<Gold>>();
+    let mut awake = world.plan::<(), With<Awake>>();
+    let mut debts = world.view_plan::<&Debt>();
+    let mut wake = world.view_plan::<EnabledMut<Awake>>();
+    let mut claims = world.claim_plan::<&mut Gold>();
+    let (reading, writing) = (read.access().clone(), write.access().clone());
+    let waking = wake.access().clone();
+
+    let fine = "";
+    let found = complaint(&mut world, &reading, |cell| drop(cell.query(&mut read)));
+    assert_eq!(found, fine);
+    let found = complaint(&mut world, &writing, |cell| drop(cell.query(&mut read)));
+    assert_eq!(found, fine, "who may write may read");
+    let found = complaint(&mut world, &reading, |cell| drop(cell.query(&mut write)));
+    assert_eq!(found, "the miner writes Gold, which it has not declared");
+    let found = complaint(&mut world, &reading, |cell| drop(cell.claims(&mut claims)));
+    assert_eq!(found, "the miner writes Gold, which it has not declared");
+    let found = complaint(&mut world, &writing, |cell| drop(cell.view(&mut debts)));
+    assert_eq!(found, "the miner reads Debt, which it has not declared");
+    let found = complaint(&mut world, &reading, |cell| drop(cell.query(&mut changed)));
+    assert_eq!(found, "the miner asks for changes of Gold, which it has not declared");
+    let found = complaint(&mut world, &reading, |cell| drop(cell.query(&mut awake)));
+    assert_eq!(
+        found,
+        "the miner asks whether there is an enabled Awake, which it has not declared"
+    );
+    let found = complaint(&mut world, &reading, |cell| drop(cell.view(&mut wake)));
+    assert_eq!(found, "the miner switches Awake, which it has not declared");
+    let found = complaint(&mut world, &waking, |cell| drop(cell.query(&mut awake)));
+    assert_eq!(found, fine, "who may switch may ask");
+}
+
+#[test]
+fn a_limited_cell_names_who_does_what_with_which_resource() {
+    let mut world = World::new();
+    world.insert_resource(1_u8);
+    world.insert_resource(2_u16);
+    world.insert_resource(3_u32);
+    let none = Access::default();
+    assert_eq!(
+        complaint(&mut world, &none, |cell| assert_eq!(*cell.resource::<u8>().unwrap(), 1)),
+        ""
+    );
+    assert_eq!(complaint(&mut world, &none, |cell| *cell.resource_mut::<u16>().unwrap() += 1), "");
+    assert_eq!(complaint(&mut world, &none, |cell| drop(cell.resource::<u16>())), "");
+    let found = complaint(&mut world, &none, |cell| drop(cell.resource_mut::<u8>()));
+    assert_eq!(found, "the miner writes the resource u8, which it has not declared");
+    let found = complaint(&mut world, &none, |cell| drop(cell.resource::<u32>()));
+    assert_eq!(found, "the miner reads the resource u32, which it has not declared");
+}
+
+#[test]
+fn each_entity_is_in_one_slice_however_the_query_is_walked() {
+    let mut world = World::new();
+    // Several archetypes and chunks, and rows that are off.
+    world.spawn_batch((0..700).map(Gold));
+    let some = world.spawn_batch((0..900).map(|number| (Gold(number), Awake)));
+    for entity in some.iter().step_by(3) {
+        world.set_enabled::<Awake>(*entity, false).unwrap();
+    }
+    for count in [1, 2, 7, 64, 5000] {
+        let mut seen = 0;
+        let mut awake = 0;
+        for which in 0..count {
+            let belongs = |entity: Entity| assert_eq!(entity.index() % count, which);
+            let rows = world.query::<Entity>().slice(count, which).count();
+            let mut walked = [0; 4];
+            world.query::<Entity>().slice(count, which).into_iter().for_each(|entity| {
+                belongs(entity);
+                walked[0] += 1;
+            });
+            world.query::<(Entity, &Gold)>().slice(count, which).for_each(|(entity, _)| {
+                belongs(entity);
+                walked[1] += 1;
+            });
+            world.query::<Entity>().slice(count, which).for_each_chunk(|entities| {
+                entities.iter().copied().for_each(belongs);
+                walked[2] += entities.len();
+            });
+            let mut scratch = ParallelScratch::default();
+            let mut query = world.query::<Entity>().slice(count, which);
+            let chunks = query.parallel(&mut scratch);
+            for entity in (0..chunks.len()).filter_map(|index| chunks.take(index)).flatten() {
+                belongs(entity);
+                walked[3] += 1;
+            }
+            assert_eq!(walked, [rows; 4]);
+            seen += rows;
+            awake += world.query_filtered::<(), With<Awake>>().slice(count, which).count();
+        }
+        assert_eq!((seen, awake), (1600, 600), "{count} slices");
+    }
+}
+
+#[test]
+#[should_panic(expected = "slice 3 of 3")]
+fn there_is_no_slice_beyond_the_last() {
+    _ = World::new().query::<()>().slice(3, 3).count();
+}
+
+#[test]
+fn a_resource_is_changed_by_who_writes_it_and_not_by_who_could() {
+    let mut world = World::new();
+    assert_eq!(world.resource_version::<u32>(), None);
+    world.insert_resource(5_u32);
+    let inserted = world.resource_version::<u32>().unwrap();
+    let cell = world.cell_with_turns(3);
+    assert_eq!(*cell.turn(0).resource_mut::<u32>().unwrap(), 5);
+    assert_eq!(cell.resource_version::<u32>(), Some(inserted), "it was only looked at");
+    *cell.turn(1).resource_mut::<u32>().unwrap() = 6;
+    assert_eq!(cell.resource_version::<u32>(), Some(cell.turn(1).version()));
+    let later = world.cell().version();
+    *world.resource_mut::<u32>().unwrap() = 7;
+    assert!(world.resource_version::<u32>() > Some(later));
+}
