@@ -5,7 +5,7 @@ use ecs_core::{Access, ParallelScratch, Rights, WorldCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[derive(Component)]
-struct Gold(u32);
+struct Gold(#[expect(dead_code, reason = "it is only there to be asked for")] u32);
 #[derive(Component)]
 struct Debt;
 #[derive(Component)]

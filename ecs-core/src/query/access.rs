@@ -39,6 +39,9 @@ pub struct Access {
     clash: Option<ComponentId>,
 }
 
+/// What a filter on an enabled bit does, in a message.
+const ASKS_BIT: &str = "asks whether there is an enabled";
+
 fn add(list: &mut Vec<ComponentId>, id: ComponentId) {
     if id != ComponentId::UNKNOWN && !list.contains(&id) {
         list.push(id);
@@ -124,18 +127,20 @@ impl Access {
 
     /// The first component with which `part` does something that this access does not, and what.
     pub(crate) fn lacking(&self, part: &Self) -> Option<(ComponentId, &'static str)> {
-        let reads = |id: &ComponentId| self.reads.contains(id) || self.writes.contains(id);
-        let checks: [(&[ComponentId], &dyn Fn(&ComponentId) -> bool, &str); 5] = [
-            (&part.writes, &|id| self.writes.contains(id), "writes"),
-            (&part.reads, &reads, "reads"),
-            (&part.bit_writes, &|id| self.bit_writes.contains(id), "switches"),
-            (&part.bit_reads, &|id| self.names(*id), "asks whether there is an enabled"),
-            (&part.version_reads, &|id| self.version_reads.contains(id), "asks for changes of"),
-        ];
-        let found = |(ids, may, does): (&[ComponentId], &dyn Fn(&ComponentId) -> bool, _)| {
-            Some((*ids.iter().find(|id| !may(id))?, does))
+        let first = |ids: &[ComponentId], may: &dyn Fn(ComponentId) -> bool| {
+            ids.iter().copied().find(|&id| !may(id))
         };
-        checks.into_iter().find_map(found)
+        let may_write = |id| self.writes.contains(&id);
+        let may_read = |id| self.reads.contains(&id) || may_write(id);
+        let may_switch = |id| self.bit_writes.contains(&id);
+        let may_follow = |id| self.version_reads.contains(&id);
+        let write = first(&part.writes, &may_write).map(|id| (id, "writes"));
+        let read = || first(&part.reads, &may_read).map(|id| (id, "reads"));
+        let switch = || first(&part.bit_writes, &may_switch).map(|id| (id, "switches"));
+        let look = || first(&part.bit_reads, &|id| self.names(id)).map(|id| (id, ASKS_BIT));
+        let follow =
+            || first(&part.version_reads, &may_follow).map(|id| (id, "asks for changes of"));
+        write.or_else(read).or_else(switch).or_else(look).or_else(follow)
     }
 
     /// Takes in what another access does.

@@ -135,8 +135,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// Where `which` is not below `count`.
     #[must_use]
     pub fn slice(mut self, count: u32, which: u32) -> Self {
-        assert!(which < count, "slice {which} of {count}");
-        self.source.moment.slice = (count > 1).then_some(Slice { count, which });
+        self.source.moment.slice = Slice::of(count, which);
         self
     }
 
@@ -509,6 +508,29 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
         // out cannot outlive the borrow of `self` in `query`.
         let query = unsafe { Query::planned(source, matches) };
         Self { query, _guard: guard }
+    }
+
+    /// The version that the plan was asked at before: what was stamped after it is new.
+    #[must_use]
+    pub const fn border(&self) -> u64 {
+        self.query.source.moment.since
+    }
+
+    /// The same, asking what is new since this version, see [`Query::since`].
+    #[must_use]
+    pub fn since(mut self, version: u64) -> Self {
+        self.query.source.moment.since = version;
+        self
+    }
+
+    /// The same about a part of the entities, see [`Query::slice`].
+    ///
+    /// # Panics
+    /// Where `which` is not below `count`.
+    #[must_use]
+    pub fn slice(mut self, count: u32, which: u32) -> Self {
+        self.query.source.moment.slice = Slice::of(count, which);
+        self
     }
 
     /// The query itself, for as long as this is borrowed.

@@ -23,11 +23,20 @@ pub struct Moment {
 /// The entities whose index leaves the remainder `which` when it is divided by `count`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Slice {
-    pub(crate) count: u32,
-    pub(crate) which: u32,
+    count: u32,
+    which: u32,
 }
 
 impl Slice {
+    /// `None` for all.
+    ///
+    /// # Panics
+    /// Where there is no such slice.
+    pub(crate) fn of(count: u32, which: u32) -> Option<Self> {
+        assert!(which < count, "slice {which} of {count}");
+        (count > 1).then_some(Self { count, which })
+    }
+
     /// The rows that are in the slice, of up to 64 entities, as bits.
     pub(crate) fn bits(self, entities: &[Entity]) -> u64 {
         let is_in = |entity: &Entity| u64::from(entity.index() % self.count == self.which);
