@@ -51,6 +51,7 @@ mod host;
 mod job;
 mod job_queues;
 mod join;
+mod numbered;
 mod panic_slot;
 mod pool;
 mod run_job;
@@ -80,6 +81,8 @@ pub mod prelude {
     pub use crate::handle::JobHandle;
     pub use crate::pool::{Pool, Threads};
     pub use crate::schedule::{
-        Claims, Commands, IntoSystem, Local, Lookup, Query, Res, ResMut, Schedule, Toggles,
+        Claims, Commands, EventReader, EventWriter, Events, FixedStep, Group, IntoCondition,
+        IntoSystem, Local, Lookup, Query, Res, ResMut, RunSystem, Schedule, Toggles, any, not,
+        on_event, resource_changed, resource_exists,
     };
 }

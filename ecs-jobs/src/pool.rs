@@ -3,12 +3,15 @@
 mod builder;
 mod handles;
 mod hosting;
+#[cfg(all(test, not(loom)))]
+mod numbered_tests;
 
 pub use self::builder::{PoolBuilder, PoolError, Threads};
 
 use crate::complete::wait_for_all;
 use crate::flat_loop;
 use crate::join;
+use crate::numbered::{self, Crew, NumberQueue};
 use crate::run_job::Main;
 use crate::scope::{self, Scope};
 use crate::seat::Seat;
@@ -228,6 +231,17 @@ impl Pool {
     /// ```
     pub fn for_each_range_with_slot(&self, len: usize, body: impl Fn(usize, Range<usize>) + Sync) {
         flat_loop::for_each_range_with_slot(&self.shared, len, &body);
+    }
+
+    /// Runs `body(slot, number, crew)` for every number that `start` and then the jobs themselves
+    /// add; see [`numbered`](crate::numbered).
+    pub(crate) fn run_numbered(
+        &self,
+        queue: &NumberQueue,
+        start: impl FnOnce(&Crew<'_>),
+        body: impl Fn(usize, usize, &Crew<'_>) + Sync,
+    ) {
+        numbered::run_numbered(&self.shared, queue, start, body);
     }
 }
 

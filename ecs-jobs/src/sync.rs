@@ -145,6 +145,10 @@ mod chosen {
         pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
             self.0.lock().expect("no model panics under a lock")
         }
+
+        pub(crate) fn get_mut(&mut self) -> &mut T {
+            self.0.get_mut().expect("no model panics under a lock")
+        }
     }
 
     #[derive(Debug)]

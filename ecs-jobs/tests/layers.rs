@@ -23,6 +23,7 @@ const LAYERS: &[&str] = &[
     "scope",
     "join",
     "flat_loop",
+    "numbered",
     "run_job",
     "walk",
     "complete",

@@ -4,12 +4,12 @@
 mod support;
 
 use ecs_core::prelude::*;
+use ecs_jobs::SystemConfig;
 use ecs_jobs::prelude::*;
 use ecs_jobs::{Ambiguity, RunContext, ScheduleBuilder, ScheduleError, System, SystemAccess};
-use ecs_jobs::{SystemConfig, SystemParam};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use support::{pool, pools, wait_until, within};
 
@@ -398,9 +398,10 @@ fn a_schedule_of_another_world_is_refused() {
     schedule.run(&mut world(), &pool(0));
 }
 
-/// Says that it touches nothing, and writes `Left` until it is told that somebody was refused.
+/// Says that it touches nothing, and does what it is told to.
 struct Liar {
     plan: Option<ecs_core::QueryPlan<&'static mut Left, ()>>,
+    act: fn(&mut ecs_core::QueryPlan<&'static mut Left, ()>, RunContext<'_>),
 }
 
 impl System for Liar {
@@ -414,58 +415,38 @@ impl System for Liar {
     }
 
     fn run(&mut self, context: RunContext<'_>) {
-        let refusal = context.cell.resource::<Refusal>().unwrap();
-        let _left = context.cell.query(self.plan.as_mut().unwrap()).unwrap();
-        refusal.expected.store(true, Ordering::SeqCst);
-        wait_until(|| refusal.came.load(Ordering::SeqCst));
-    }
-}
-
-#[derive(Default)]
-struct Refusal {
-    expected: AtomicBool,
-    came: AtomicBool,
-}
-
-/// As the first argument of a system: waits until the others will be refused, and tells when they
-/// have been.
-struct Patience<'a>(Res<'a, Refusal>);
-
-impl SystemParam for Patience<'_> {
-    type State = ();
-    type Item<'a> = Patience<'a>;
-
-    fn init(_world: &mut World, _access: &mut SystemAccess) {}
-
-    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<Patience<'a>, String> {
-        let refusal = context.cell.resource::<Refusal>().map_err(|error| error.to_string())?;
-        wait_until(|| refusal.expected.load(Ordering::SeqCst));
-        Ok(Patience(refusal))
-    }
-}
-
-impl Drop for Patience<'_> {
-    fn drop(&mut self) {
-        self.0.came.store(true, Ordering::SeqCst);
+        (self.act)(self.plan.as_mut().unwrap(), context);
     }
 }
 
 #[test]
-fn a_wrong_schedule_is_a_panic_that_names_the_component_and_no_race() {
-    fn honest(_patience: Patience, _left: Query<&mut Left>) {
-        unreachable!("it cannot have what the liar has");
+fn a_system_that_touches_what_it_did_not_declare_panics_with_both_named() {
+    type Act = fn(&mut ecs_core::QueryPlan<&'static mut Left, ()>, RunContext<'_>);
+    let cases: [(Act, &str); 3] = [
+        (|plan, context| drop(context.cell.query(plan)), "liar writes schedule::Left"),
+        (
+            |_, context| drop(context.cell.resource::<Total>()),
+            "liar reads the resource schedule::Total",
+        ),
+        (
+            |_, context| drop(context.cell.resource_mut::<Total>()),
+            "liar writes the resource schedule::Total",
+        ),
+    ];
+    for (act, expected) in cases {
+        for pool in pools() {
+            let mut world = world();
+            world.insert_resource(Total(0));
+            // Alone or beside others, always.
+            let builder = Schedule::builder().add(SystemConfig::of(Liar { plan: None, act }));
+            let mut schedule = builder.add(a).build(&mut world).unwrap();
+            let run = || schedule.run(&mut world, &pool);
+            let payload = catch_unwind(AssertUnwindSafe(run)).expect_err("it is refused");
+            let message = payload.downcast_ref::<String>().expect("a message");
+            assert!(message.contains(expected), "{message}");
+            assert!(message.ends_with("which it has not declared"), "{message}");
+        }
     }
-    within(Duration::from_secs(30), || {
-        let mut world = world();
-        world.insert_resource(Refusal::default());
-        let builder = Schedule::builder().add(SystemConfig::of(Liar { plan: None })).add(honest);
-        let mut schedule = builder.build(&mut world).unwrap();
-        assert!(schedule.ambiguities().is_empty(), "nothing is known of a conflict");
-        let run = || schedule.run(&mut world, &pool(1));
-        let payload = catch_unwind(AssertUnwindSafe(run)).expect_err("one of them is refused");
-        let message = payload.downcast_ref::<String>().expect("a message");
-        assert!(message.contains("honest cannot run: cannot write schedule::Left"), "{message}");
-    });
 }
 
 #[derive(Component)]

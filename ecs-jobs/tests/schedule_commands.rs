@@ -42,7 +42,7 @@ fn linger(number: u64) {
 }
 
 #[test]
-fn nothing_changes_before_the_last_system_has_ended() {
+fn nothing_changes_before_the_next_sync_point() {
     fn spawn(mut commands: Commands) {
         commands.spawn(Stamp(1));
     }
@@ -52,7 +52,7 @@ fn nothing_changes_before_the_last_system_has_ended() {
     }
     for pool in pools() {
         let mut world = World::new();
-        let builder = Schedule::builder().add(spawn).add(look.after(spawn));
+        let builder = Schedule::builder().add(spawn).add(look.after_ignoring_commands(spawn));
         let mut schedule = builder.build(&mut world).unwrap();
         for runs in 1..4 {
             schedule.run(&mut world, &pool);
@@ -83,7 +83,7 @@ fn commands_are_played_in_the_order_of_adding_whoever_ends_first() {
 }
 
 #[test]
-fn an_order_between_systems_does_not_change_the_order_of_their_commands() {
+fn at_one_sync_point_an_order_between_systems_does_not_change_that_of_their_commands() {
     fn late(mut commands: Commands) {
         commands.spawn(Stamp(0));
     }
@@ -91,8 +91,11 @@ fn an_order_between_systems_does_not_change_the_order_of_their_commands() {
         commands.spawn(Stamp(1));
     }
     let mut world = World::new();
-    let mut schedule =
-        Schedule::builder().add(late.after(early)).add(early).build(&mut world).unwrap();
+    let mut schedule = Schedule::builder()
+        .add(late.after_ignoring_commands(early))
+        .add(early)
+        .build(&mut world)
+        .unwrap();
     schedule.run(&mut world, &pool(0));
     let stamps: Vec<_> = world.query_ref::<&Stamp>().map(|stamp| stamp.0).collect();
     assert_eq!(stamps, [0, 1]);

@@ -149,7 +149,7 @@ fn the_commands_of_a_run_that_panics_are_dropped_and_never_played() {
     for pool in pools() {
         let mut world = world();
         let dropped = world.resource::<Dropped>().unwrap().0.clone();
-        let builder = Schedule::builder().add(record).add(blow.after(record));
+        let builder = Schedule::builder().add(record).add(blow.after_ignoring_commands(record));
         let mut schedule = builder.build(&mut world).unwrap();
         reason_of(&mut schedule, &mut world, &pool);
         assert_eq!((world.len(), dropped.load(Ordering::SeqCst)), (100, 101));

@@ -8,9 +8,9 @@ use super::systems::{bury, identify, identify_parts};
 
 /// Puts an action system in its place of the tick.
 pub trait ActionSystem<Marker>: IntoSystem<Marker> {
-    /// Runs it after [`identify`] and before [`advance`].
+    /// Runs it after [`identify`] and before [`advance`]; its commands are played later.
     fn in_sequence(self) -> SystemConfig {
-        self.into_config().after(identify).before(advance)
+        self.into_config().after(identify).before_ignoring_commands(advance)
     }
 }
 

@@ -52,6 +52,10 @@ impl<T: Component, X: QueryData + 'static> SystemParam for Actions<'_, T, X> {
     fn visit_commands((state, _): &mut Self::State, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
         Parts::<T, X>::visit_commands(state, visit);
     }
+
+    fn finish((state, _): &mut Self::State, context: RunContext<'_>) {
+        Parts::<T, X>::finish(state, context);
+    }
 }
 
 impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {

@@ -2,31 +2,70 @@
 
 use std::any::{TypeId, type_name};
 
-use ecs_core::{Access, World};
+use ecs_core::{Access, Rights, World};
 
 /// The components and resources that a system reads and writes, as its parameters declare them.
+///
+/// The schedule orders systems by it, and holds each to its own: what a system touches beyond it is
+/// a panic that names the system and the component.
 #[derive(Clone, Debug, Default)]
 pub struct SystemAccess {
     components: Access,
-    resource_reads: Vec<Resource>,
-    resource_writes: Vec<Resource>,
+    resources: Vec<Resource>,
     /// What two parameters of the system cannot both have.
     clashes: Vec<String>,
+    exclusive: bool,
+    records_commands: bool,
+    /// How the events that it writes or reads grow older.
+    events: Vec<EventAging>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 struct Resource {
     id: TypeId,
     name: &'static str,
+    how: How,
+    grant: fn(&mut Rights, bool),
 }
 
-impl Resource {
-    fn of<T: 'static>() -> Self {
-        Self { id: TypeId::of::<T>(), name: type_name::<T>() }
+/// How a resource is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum How {
+    Read,
+    Write,
+    /// Adds to it, in a way that many can at the same time.
+    Append,
+}
+
+impl How {
+    fn conflicts(self, other: Self) -> bool {
+        self != other || self == Self::Write
     }
 }
 
+/// How the events of one type grow older when a run of the schedule has ended.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EventAging {
+    pub(super) id: TypeId,
+    /// Whether the schedule has systems that write them.
+    pub(super) writes: bool,
+    pub(super) age: fn(&mut World, bool),
+}
+
 impl SystemAccess {
+    /// The access of a system that gets the whole world to itself, and is run by
+    /// [`System::run_exclusive`](super::System::run_exclusive).
+    #[must_use]
+    pub fn exclusive() -> Self {
+        Self { exclusive: true, ..Self::default() }
+    }
+
+    /// Whether the system gets the whole world to itself.
+    #[must_use]
+    pub const fn is_exclusive(&self) -> bool {
+        self.exclusive
+    }
+
     /// Declares that a parameter touches components.
     pub fn add_components(&mut self, access: &Access, world: &World) {
         // Values only: which rows a loop visits was settled before its first one could flip a bit.
@@ -37,23 +76,51 @@ impl SystemAccess {
 
     /// Declares that a parameter reads a resource.
     pub fn add_resource_read<T: 'static>(&mut self) {
-        let resource = Resource::of::<T>();
-        if self.resource_writes.contains(&resource) {
-            self.clashes.push(resource.name.into());
-        }
-        // Several arguments may read one resource.
-        if !self.resource_reads.contains(&resource) {
-            self.resource_reads.push(resource);
-        }
+        self.add_resource::<T>(How::Read);
     }
 
     /// Declares that a parameter writes a resource.
     pub fn add_resource_write<T: 'static>(&mut self) {
-        let resource = Resource::of::<T>();
-        if self.resource_writes.contains(&resource) || self.resource_reads.contains(&resource) {
-            self.clashes.push(resource.name.into());
+        self.add_resource::<T>(How::Write);
+    }
+
+    /// Declares that a parameter adds to a resource, at a moment when nobody else does: others that
+    /// do so are not in conflict with it.
+    pub(super) fn add_resource_append<T: 'static>(&mut self) {
+        self.add_resource::<T>(How::Append);
+    }
+
+    fn add_resource<T: 'static>(&mut self, how: How) {
+        let (id, name) = (TypeId::of::<T>(), type_name::<T>());
+        let grant = |rights: &mut Rights, write| rights.add_resource::<T>(write);
+        let mut known = false;
+        for resource in self.resources.iter().filter(|resource| resource.id == id) {
+            known |= resource.how == how;
+            if resource.how.conflicts(how) {
+                self.clashes.push(name.into());
+            }
         }
-        self.resource_writes.push(resource);
+        // Several arguments may read one resource.
+        if !known {
+            self.resources.push(Resource { id, name, how, grant });
+        }
+    }
+
+    /// Declares that a parameter records commands.
+    pub fn add_commands(&mut self) {
+        self.records_commands = true;
+    }
+
+    pub(super) const fn records_commands(&self) -> bool {
+        self.records_commands
+    }
+
+    pub(super) fn add_event_aging(&mut self, aging: EventAging) {
+        self.events.push(aging);
+    }
+
+    pub(super) fn event_aging(&self) -> &[EventAging] {
+        &self.events
     }
 
     /// The names of what two parameters of this system both want, one of them to write.
@@ -62,22 +129,50 @@ impl SystemAccess {
         &self.clashes
     }
 
+    /// Whether nothing is written or recorded.
+    #[must_use]
+    pub fn is_read_only(&self) -> bool {
+        let reads = |resource: &Resource| resource.how == How::Read;
+        let quiet = !self.exclusive && !self.records_commands;
+        quiet && self.components.is_read_only() && self.resources.iter().all(reads)
+    }
+
+    /// Takes in what a condition of the system does, which is over when the system runs.
+    pub(super) fn absorb(&mut self, other: &Self) {
+        self.components.merge(&other.components);
+        self.resources.extend_from_slice(&other.resources);
+        self.events.extend_from_slice(&other.events);
+    }
+
     /// The names of the components and resources over which two systems cannot run at the same
     /// time, or not in any order.
     #[must_use]
     pub fn conflicts(&self, other: &Self, world: &World) -> Vec<String> {
+        if self.exclusive || other.exclusive {
+            return vec!["the whole world".into()];
+        }
         let mut names = component_names(&self.components.conflicts(&other.components), world);
-        names.extend(shared(&self.resource_writes, &other.resource_writes));
-        names.extend(shared(&self.resource_writes, &other.resource_reads));
-        names.extend(shared(&self.resource_reads, &other.resource_writes));
+        for mine in &self.resources {
+            let clash = |theirs: &&Resource| theirs.id == mine.id && mine.how.conflicts(theirs.how);
+            if other.resources.iter().any(|theirs| clash(&theirs))
+                && !names.iter().any(|name| name == mine.name)
+            {
+                names.push(mine.name.into());
+            }
+        }
         names
+    }
+
+    /// What a system with this access may touch while it runs.
+    pub(super) fn rights(&self, owner: &str) -> Rights {
+        let mut rights = Rights::new(format!("the system {owner}"), self.components.clone());
+        for resource in &self.resources {
+            (resource.grant)(&mut rights, resource.how != How::Read);
+        }
+        rights
     }
 }
 
 fn component_names(ids: &[ecs_core::ComponentId], world: &World) -> Vec<String> {
     ids.iter().map(|id| world.components()[id.index()].name().to_string()).collect()
-}
-
-fn shared<'a>(mine: &'a [Resource], theirs: &'a [Resource]) -> impl Iterator<Item = String> + 'a {
-    mine.iter().filter(|resource| theirs.contains(resource)).map(|resource| resource.name.into())
 }

@@ -1,187 +1,138 @@
 //! Putting a schedule together.
 
-use std::any::{TypeId, type_name};
-use std::fmt;
+use std::any::type_name;
 
-use ecs_core::World;
+use ecs_core::{Component, World};
 
+use super::access::SystemAccess;
+use super::config::{IntoSystem, SystemConfig};
+use super::draft::Draft;
 use super::error::ScheduleError;
-use super::function::{FunctionSystem, SystemFunction};
-use super::graph;
+use super::graph::{self, Input};
+use super::group::{Group, GroupConfig};
+use super::node::{Built, Plan};
 use super::run::Schedule;
-use super::system::System;
-
-/// What can be added to a schedule: a function with the right arguments, a [`System`], or either
-/// of them with an order.
-pub trait IntoSystem<Marker>: Sized {
-    /// The system with its place in the order.
-    fn into_config(self) -> SystemConfig;
-
-    /// Runs it after another function.
-    fn after<Other: 'static>(self, other: Other) -> SystemConfig {
-        self.into_config().after(other)
-    }
-
-    /// Runs it before another function.
-    fn before<Other: 'static>(self, other: Other) -> SystemConfig {
-        self.into_config().before(other)
-    }
-}
-
-/// Marks functions in [`IntoSystem`].
-#[derive(Debug)]
-pub struct IsFunction<Marker>(Marker);
-
-/// Marks [`SystemConfig`]s in [`IntoSystem`].
-#[derive(Debug)]
-pub struct IsConfig;
-
-impl<Function, Marker> IntoSystem<IsFunction<Marker>> for Function
-where
-    Function: SystemFunction<Marker>,
-    Marker: 'static,
-{
-    fn into_config(self) -> SystemConfig {
-        SystemConfig::new(TypeId::of::<Function>(), FunctionSystem::new(self))
-    }
-}
-
-impl IntoSystem<IsConfig> for SystemConfig {
-    fn into_config(self) -> SystemConfig {
-        self
-    }
-}
-
-/// A system and its place in the order.
-pub struct SystemConfig {
-    key: TypeId,
-    pub(super) system: Box<dyn System>,
-    after: Vec<Other>,
-    before: Vec<Other>,
-}
-
-/// A system that another one is ordered by: all of this type.
-struct Other {
-    key: TypeId,
-    name: &'static str,
-}
-
-impl Other {
-    fn of<T: 'static>(_: &T) -> Self {
-        Self { key: TypeId::of::<T>(), name: type_name::<T>() }
-    }
-}
-
-impl fmt::Debug for SystemConfig {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SystemConfig").field("system", &self.system.name()).finish_non_exhaustive()
-    }
-}
-
-impl SystemConfig {
-    fn new(key: TypeId, system: impl System + 'static) -> Self {
-        Self { key, system: Box::new(system), after: Vec::new(), before: Vec::new() }
-    }
-
-    /// A system that is not a function. Others are ordered by it with a value of the same type.
-    #[must_use]
-    pub fn of<S: System + 'static>(system: S) -> Self {
-        Self::new(TypeId::of::<S>(), system)
-    }
-
-    /// Runs it after every system of this type; functions have a type each.
-    #[must_use]
-    pub fn after<T: 'static>(mut self, other: T) -> Self {
-        self.after.push(Other::of(&other));
-        self
-    }
-
-    /// Runs it before every system of this type; functions have a type each.
-    #[must_use]
-    pub fn before<T: 'static>(mut self, other: T) -> Self {
-        self.before.push(Other::of(&other));
-        self
-    }
-}
+use super::stages::{self, Traits};
 
 /// A schedule in the making.
 #[derive(Debug, Default)]
 pub struct ScheduleBuilder {
-    systems: Vec<SystemConfig>,
+    systems: SystemConfig,
+    groups: Vec<GroupConfig>,
+    /// Names of components and resources.
+    allowed: Vec<fn(&mut World) -> String>,
+    deny_ambiguities: bool,
 }
 
 impl ScheduleBuilder {
-    /// Adds a system. Between two that touch the same data and that no order connects, the one
-    /// that was added first runs first.
+    /// Adds a system, or a tuple of them. Between two that touch the same data and that no order
+    /// connects, the one that was added first runs first.
     #[must_use]
     #[expect(clippy::should_implement_trait, reason = "adds to a list, as every builder does")]
     pub fn add<Marker>(mut self, system: impl IntoSystem<Marker>) -> Self {
-        self.systems.push(system.into_config());
+        self.systems.append(system.into_config());
+        self
+    }
+
+    /// Says something of a group; more than once of the same one, if need be.
+    #[must_use]
+    pub fn configure(mut self, group: GroupConfig) -> Self {
+        match self.groups.iter_mut().find(|known| known.group == group.group) {
+            Some(known) => known.merge(group),
+            None => self.groups.push(group),
+        }
+        self
+    }
+
+    /// Runs these groups one after the other.
+    ///
+    /// ```
+    /// use ecs_jobs::prelude::*;
+    /// const INPUT: Group = Group::named("input");
+    /// const PHYSICS: Group = Group::named("physics");
+    /// const DRAWING: Group = Group::named("drawing");
+    /// let builder = Schedule::builder().order([INPUT, PHYSICS, DRAWING]);
+    /// ```
+    #[must_use]
+    pub fn order<const COUNT: usize>(self, groups: [Group; COUNT]) -> Self {
+        groups.windows(2).fold(self, |this, pair| this.configure(pair[1].after(pair[0])))
+    }
+
+    /// Does not list pairs of systems of which no other component than this, or others that are
+    /// allowed, makes an ambiguity.
+    #[must_use]
+    pub fn allow_ambiguities_about<T: Component>(mut self) -> Self {
+        self.allowed.push(|world| {
+            let id = world.register::<T>();
+            world.components()[id.index()].name().to_string()
+        });
+        self
+    }
+
+    /// The same for a resource.
+    #[must_use]
+    pub fn allow_ambiguities_about_resource<T: 'static>(mut self) -> Self {
+        self.allowed.push(|_| type_name::<T>().into());
+        self
+    }
+
+    /// Makes ambiguities an error of [`build`](Self::build).
+    ///
+    /// ```
+    /// use ecs_jobs::prelude::*;
+    /// fn plus(mut number: ResMut<'_, u32>) { *number += 1; }
+    /// fn times(mut number: ResMut<'_, u32>) { *number *= 2; }
+    /// let mut world = World::new();
+    /// let unclear = Schedule::builder().add((plus, times)).deny_ambiguities();
+    /// assert!(unclear.build(&mut world).unwrap_err().to_string().contains("u32"));
+    /// let clear = Schedule::builder().add((plus, times).chain()).deny_ambiguities();
+    /// assert!(clear.build(&mut world).is_ok());
+    /// let on_purpose = Schedule::builder().add((plus, times.ambiguous_with(plus)));
+    /// assert!(on_purpose.deny_ambiguities().build(&mut world).is_ok());
+    /// ```
+    #[must_use]
+    pub const fn deny_ambiguities(mut self) -> Self {
+        self.deny_ambiguities = true;
         self
     }
 
     /// Compiles the schedule for a world.
     ///
     /// # Errors
-    /// Where the order is a circle, names a system that was not added, or a system contradicts
-    /// itself.
-    pub fn build(mut self, world: &mut World) -> Result<Schedule, ScheduleError> {
-        let names: Vec<String> =
-            self.systems.iter().map(|config| short(config.system.name())).collect();
-        let accesses: Vec<_> =
-            self.systems.iter_mut().map(|config| config.system.initialize(world)).collect();
-        for (name, access) in names.iter().zip(&accesses) {
-            if !access.clashes().is_empty() {
-                let (system, wanted) = (name.clone(), access.clashes().to_vec());
-                return Err(ScheduleError::Contradiction { system, wanted });
-            }
-        }
-        let declared = self.declared(&names)?;
-        let graph = graph::compile(&names, &accesses, &declared, world)?;
-        Ok(Schedule::new(
-            world.id(),
-            names,
-            self.systems.into_iter().map(|config| config.system),
-            graph,
-        ))
-    }
+    /// Where the order is a circle, names a system that was not added, a system contradicts
+    /// itself, a condition writes, or there are ambiguities and they were denied.
+    pub fn build(self, world: &mut World) -> Result<Schedule, ScheduleError> {
+        let allowed: Vec<_> = self.allowed.iter().map(|name| name(world)).collect();
+        let draft = Draft::new(self.systems, self.groups);
+        let declared = draft.declared()?;
+        let names = draft.names();
+        let silenced = draft.silenced();
+        let post_count = names.len() - draft.nodes.len();
+        let built = Built::of(draft, &names, world)?;
 
-    /// The declared steps, by place: the first runs before the second.
-    fn declared(&self, names: &[String]) -> Result<Vec<(usize, usize)>, ScheduleError> {
-        let mut steps = Vec::new();
-        for (place, config) in self.systems.iter().enumerate() {
-            for other in &config.after {
-                steps.extend(self.places(names, place, other)?.map(|earlier| (earlier, place)));
-            }
-            for other in &config.before {
-                steps.extend(self.places(names, place, other)?.map(|later| (place, later)));
-            }
+        let node_count = built.nodes.len();
+        let conflicts = |first: usize, second: usize| {
+            built.accesses[first].conflicts(&built.accesses[second], world)
+        };
+        let graph = graph::compile(&Input {
+            node_count,
+            names: &names,
+            declared: &declared,
+            conflicts: &conflicts,
+            is_silenced: &|first, second| {
+                silenced.contains(&(first.min(second), first.max(second)))
+            },
+            allowed: &allowed,
+        })?;
+        if self.deny_ambiguities && !graph.ambiguities.is_empty() {
+            return Err(ScheduleError::Ambiguous { ambiguities: graph.ambiguities });
         }
-        Ok(steps)
-    }
-
-    fn places<'a>(
-        &'a self,
-        names: &[String],
-        asking: usize,
-        other: &'a Other,
-    ) -> Result<impl Iterator<Item = usize> + 'a, ScheduleError> {
-        if self.systems.iter().all(|config| config.key != other.key) {
-            return Err(ScheduleError::UnknownSystem {
-                system: names[asking].clone(),
-                other: short(other.name),
-            });
-        }
-        let all = self.systems.iter().enumerate();
-        Ok(all.filter(|(_, config)| config.key == other.key).map(|(place, _)| place))
+        let traits: Vec<_> = built.accesses.iter().map(traits_of).collect();
+        let parts = stages::cut(&graph, &traits, post_count);
+        Ok(Schedule::new(world.id(), built, Plan::new(graph, parts)))
     }
 }
 
-/// The last two parts of a path: `miners::systems::identify` becomes `systems::identify`.
-fn short(name: &str) -> String {
-    let generics = name.find('<').unwrap_or(name.len());
-    let mut parts = name[..generics].rsplitn(3, "::");
-    let last = parts.next().unwrap_or_default();
-    let owner = parts.next().map(|owner| format!("{owner}::")).unwrap_or_default();
-    format!("{owner}{last}{}", &name[generics..])
+fn traits_of(access: &SystemAccess) -> Traits {
+    Traits { exclusive: access.is_exclusive(), records_commands: access.records_commands() }
 }

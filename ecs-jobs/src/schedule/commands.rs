@@ -7,9 +7,10 @@ use ecs_core::{CommandBuffer, World};
 
 use super::access::SystemAccess;
 use super::param::{RunContext, SystemParam};
-use crate::sync::{Mutex, MutexGuard};
+use super::sink::ParallelSink;
+use crate::sync::Mutex;
 
-/// Structural changes that are made at the sync point, after the last system: a
+/// Structural changes that are made at the next sync point: a
 /// [`CommandBuffer`] of the system's own, and one for each thread of its parallel loops.
 ///
 /// The commands of systems are played in the order in which the systems were added; those of one
@@ -68,7 +69,8 @@ impl SystemParam for Commands<'_> {
     type State = CommandsState;
     type Item<'a> = Commands<'a>;
 
-    fn init(world: &mut World, _access: &mut SystemAccess) -> CommandsState {
+    fn init(world: &mut World, access: &mut SystemAccess) -> CommandsState {
+        access.add_commands();
         CommandsState {
             world: world.id(),
             buffers: vec![CommandBuffer::new(world)],
@@ -104,23 +106,28 @@ impl CommandsState {
     }
 }
 
-impl Commands<'_> {
-    /// The sort keys of a parallel loop over this many chunks: the first of them, given by one
-    /// loop only. A key must not be shared by threads, and each chunk is another thread's.
-    pub(super) fn keys_of_loop(&mut self, chunk_count: usize) -> u64 {
+impl ParallelSink for Commands<'_> {
+    type Slot = CommandBuffer;
+
+    /// A key must not be shared by threads, and each batch is another thread's. What is recorded
+    /// after the loop comes after it.
+    fn begin_loop(&mut self, batch_count: usize) -> u64 {
         let first = self.state.own_key + 1;
-        self.state.own_key = first + chunk_count as u64;
+        self.state.own_key = first + batch_count as u64;
         let own_key = self.state.own_key;
         self.set_sort_key(own_key);
         first
     }
 
-    /// The buffer of one seat of the pool, see
-    /// [`Pool::for_each_range_with_slot`](crate::Pool::for_each_range_with_slot). Nobody else
-    /// locks it while the batch runs.
-    pub(super) fn of_slot(&self, slot: usize) -> MutexGuard<'_, CommandBuffer> {
-        self.state.lent[slot].lock()
+    fn with_slot<R>(&self, slot: usize, key: u64, body: impl FnOnce(&mut CommandBuffer) -> R) -> R {
+        // Nobody else locks it while the batch runs.
+        let mut buffer = self.state.lent[slot].lock();
+        buffer.set_sort_key(key);
+        body(&mut buffer)
     }
+
+    /// Playback goes by key.
+    fn end_loop(&mut self) {}
 }
 
 impl Deref for Commands<'_> {

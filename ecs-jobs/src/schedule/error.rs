@@ -3,12 +3,24 @@
 use std::fmt;
 
 /// Why a schedule could not be built.
+///
+/// ```
+/// use ecs_jobs::prelude::*;
+/// fn chicken() {}
+/// fn egg() {}
+/// let builder = Schedule::builder().add(chicken.after(egg)).add(egg.after(chicken));
+/// let error = builder.build(&mut World::new()).unwrap_err();
+/// let text = error.to_string();
+/// assert!(text.starts_with("the order of these systems is a circle: "));
+/// assert!(text.contains("chicken") && text.contains("egg"));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ScheduleError {
-    /// These systems each have to run before the next one, and the last before the first.
+    /// These systems and groups each have to run before the next one, and the last before the
+    /// first.
     Circle {
-        /// The systems, in order.
+        /// The systems, in order; the first again at the end.
         systems: Vec<String>,
     },
     /// Two parameters of one system want the same thing, one of them to write.
@@ -18,12 +30,24 @@ pub enum ScheduleError {
         /// What both of them want.
         wanted: Vec<String>,
     },
-    /// A system is to run before or after one that is not in the schedule.
+    /// A system or group is to run before or after one that is not in the schedule.
     UnknownSystem {
         /// The system that asks.
         system: String,
         /// The one it asks for.
         other: String,
+    },
+    /// A condition writes something, or records commands.
+    WritingCondition {
+        /// The condition.
+        condition: String,
+        /// The system that it is for.
+        system: String,
+    },
+    /// Ambiguities were denied, and there are some.
+    Ambiguous {
+        /// All of them.
+        ambiguities: Vec<Ambiguity>,
     },
 }
 
@@ -40,6 +64,13 @@ impl fmt::Display for ScheduleError {
             ),
             Self::UnknownSystem { system, other } => {
                 write!(f, "{system} is ordered relative to {other}, which is not in the schedule")
+            }
+            Self::WritingCondition { condition, system } => {
+                write!(f, "the condition {condition} of {system} writes; conditions only read")
+            }
+            Self::Ambiguous { ambiguities } => {
+                write!(f, "{} pairs of systems have no declared order", ambiguities.len())?;
+                ambiguities.iter().try_for_each(|ambiguity| write!(f, "; {ambiguity}"))
             }
         }
     }

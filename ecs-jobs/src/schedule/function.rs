@@ -12,13 +12,18 @@ use super::system::System;
 
 /// A function whose arguments are [`SystemParam`]s: up to eight of them.
 ///
+/// One that returns nothing is a system; one that returns `bool`, and writes nothing, is a
+/// [condition](super::IntoCondition). [`RunSystem`](super::RunSystem) runs any of them once.
+///
 /// `Marker` tells the compiler which of the many implementations is meant; it finds it by itself.
 pub trait SystemFunction<Marker>: Send + 'static {
     /// The arguments as a tuple.
     type Params: SystemParam;
+    /// What it returns.
+    type Output: 'static;
 
     /// Calls the function.
-    fn call(&mut self, arguments: <Self::Params as SystemParam>::Item<'_>);
+    fn call(&mut self, arguments: <Self::Params as SystemParam>::Item<'_>) -> Self::Output;
 }
 
 /// A system that calls a function.
@@ -36,6 +41,32 @@ impl<Function: SystemFunction<Marker>, Marker> FunctionSystem<Function, Marker> 
     pub(super) fn new(function: Function) -> Self {
         Self { function, name: type_name::<Function>(), state: None, marker: PhantomData }
     }
+
+    pub(super) const fn function_name(&self) -> &'static str {
+        self.name
+    }
+
+    pub(super) fn prepare(&mut self, world: &mut World) -> SystemAccess {
+        let mut access = SystemAccess::default();
+        self.state = Some(Function::Params::init(world, &mut access));
+        access
+    }
+
+    pub(super) fn call(&mut self, context: RunContext<'_>) -> Function::Output {
+        let state = self.state.as_mut().expect("a system is initialized before it runs");
+        let output = match Function::Params::fetch(state, context) {
+            Ok(arguments) => self.function.call(arguments),
+            Err(why) => panic!("the system {} cannot run: {why}", self.name),
+        };
+        Function::Params::finish(state, context);
+        output
+    }
+
+    pub(super) fn visit_recorded(&mut self, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
+        if let Some(state) = &mut self.state {
+            Function::Params::visit_commands(state, visit);
+        }
+    }
 }
 
 impl<Function: SystemFunction<Marker>, Marker> fmt::Debug for FunctionSystem<Function, Marker> {
@@ -44,29 +75,24 @@ impl<Function: SystemFunction<Marker>, Marker> fmt::Debug for FunctionSystem<Fun
     }
 }
 
-impl<Function: SystemFunction<Marker>, Marker> System for FunctionSystem<Function, Marker> {
+impl<Function, Marker> System for FunctionSystem<Function, Marker>
+where
+    Function: SystemFunction<Marker, Output = ()>,
+{
     fn name(&self) -> &str {
         self.name
     }
 
     fn initialize(&mut self, world: &mut World) -> SystemAccess {
-        let mut access = SystemAccess::default();
-        self.state = Some(Function::Params::init(world, &mut access));
-        access
+        self.prepare(world)
     }
 
     fn run(&mut self, context: RunContext<'_>) {
-        let state = self.state.as_mut().expect("a system is initialized before it runs");
-        match Function::Params::fetch(state, context) {
-            Ok(arguments) => self.function.call(arguments),
-            Err(why) => panic!("the system {} cannot run: {why}", self.name),
-        }
+        self.call(context);
     }
 
     fn visit_commands(&mut self, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
-        if let Some(state) = &mut self.state {
-            Function::Params::visit_commands(state, visit);
-        }
+        self.visit_recorded(visit);
     }
 }
 
@@ -97,26 +123,36 @@ macro_rules! function_system {
                 let ($($variable,)*) = state;
                 $($param::visit_commands($variable, visit);)*
             }
+
+            fn finish(state: &mut Self::State, context: RunContext<'_>) {
+                let ($($variable,)*) = state;
+                _ = context;
+                $($param::finish($variable, context);)*
+            }
         }
 
-        impl<Function, $($param: SystemParam),*> SystemFunction<fn($($param),*)> for Function
+        impl<Function, Output, $($param: SystemParam),*> SystemFunction<fn($($param),*) -> Output>
+            for Function
         where
             Function: Send + 'static,
+            Output: 'static,
             // The first bound names the parameters, the second lets them borrow from the run.
-            for<'f> &'f mut Function: FnMut($($param),*) + FnMut($($param::Item<'_>),*),
+            for<'f> &'f mut Function:
+                FnMut($($param),*) -> Output + FnMut($($param::Item<'_>),*) -> Output,
         {
             type Params = ($($param,)*);
+            type Output = Output;
 
-            fn call(&mut self, arguments: <Self::Params as SystemParam>::Item<'_>) {
+            fn call(&mut self, arguments: <Self::Params as SystemParam>::Item<'_>) -> Output {
                 // Spelled out for the compiler, which else takes the call for one with the
                 // parameters of the first bound.
-                fn inner<$($param),*>(
-                    mut function: impl FnMut($($param),*),
+                fn inner<Output, $($param),*>(
+                    mut function: impl FnMut($($param),*) -> Output,
                     ($($variable,)*): ($($param,)*),
-                ) {
-                    function($($variable),*);
+                ) -> Output {
+                    function($($variable),*)
                 }
-                inner(self, arguments);
+                inner(self, arguments)
             }
         }
     };

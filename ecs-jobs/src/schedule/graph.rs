@@ -1,84 +1,106 @@
 //! From systems and their order to a graph without circles.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 
-use ecs_core::World;
-
-use super::access::SystemAccess;
 use super::error::{Ambiguity, ScheduleError};
+use super::order::Step;
 
-/// Which system waits for which, by their places in the order of adding.
+/// What is compiled: *nodes* (systems, and conditions of groups) in the order of adding, and after
+/// them *posts*, two for each group, which stand for its beginning and its end and do nothing.
+pub(super) struct Input<'a> {
+    pub(super) node_count: usize,
+    /// Of nodes and posts.
+    pub(super) names: &'a [String],
+    /// The first runs before the second.
+    pub(super) declared: &'a [(usize, usize, Step)],
+    /// What two nodes both touch, one of them to write.
+    pub(super) conflicts: &'a dyn Fn(usize, usize) -> Vec<String>,
+    /// Whether two nodes were said to be ambiguous on purpose.
+    pub(super) is_silenced: &'a dyn Fn(usize, usize) -> bool,
+    /// What it does not matter to be ambiguous about.
+    pub(super) allowed: &'a [String],
+}
+
+/// Which node waits for which.
 #[derive(Debug)]
 pub(super) struct Graph {
-    /// For each system, those that wait for it.
+    /// For each node, those that wait for it; none that another way makes up for.
     pub(super) successors: Vec<Vec<usize>>,
-    /// For each system, how many it waits for.
-    pub(super) predecessor_counts: Vec<usize>,
-    /// For each system its place in one order that keeps all waits: what was added earlier comes
-    /// earlier, where nothing speaks against it.
-    pub(super) turns: Vec<usize>,
+    /// The nodes in one order that keeps all waits: what was added earlier comes earlier, where
+    /// nothing speaks against it.
+    pub(super) order: Vec<usize>,
+    /// The declared order and that of conflicts, posts included.
+    pub(super) steps: Vec<(usize, usize, Step)>,
     pub(super) ambiguities: Vec<Ambiguity>,
 }
 
-/// Row by row, whether there is a way from one system to another.
+/// Row by row, whether there is a way from one to another, as bits.
 #[derive(Clone)]
 struct Reach {
-    count: usize,
-    bits: Vec<bool>,
+    words: usize,
+    bits: Vec<u64>,
 }
 
 impl Reach {
     fn new(count: usize) -> Self {
-        Self { count, bits: vec![false; count * count] }
+        let words = count.div_ceil(64);
+        Self { words, bits: vec![0; count * words] }
     }
 
     fn has(&self, from: usize, to: usize) -> bool {
-        self.bits[from * self.count + to]
+        self.bits[from * self.words + to / 64] >> (to % 64) & 1 != 0
+    }
+
+    fn row(&self, from: usize) -> &[u64] {
+        &self.bits[from * self.words..][..self.words]
     }
 
     /// Adds a step, and all ways that it makes.
     fn add(&mut self, from: usize, to: usize) {
-        for start in 0..self.count {
+        let mut gained = self.row(to).to_vec();
+        gained[to / 64] |= 1 << (to % 64);
+        for start in 0..self.bits.len() / self.words {
             // Who reaches `to` reaches what comes after it as well.
             if self.has(start, to) || (start != from && !self.has(start, from)) {
                 continue;
             }
-            self.bits[start * self.count + to] = true;
-            for end in 0..self.count {
-                if self.has(to, end) {
-                    self.bits[start * self.count + end] = true;
-                }
+            let row = &mut self.bits[start * self.words..][..self.words];
+            row.iter_mut().zip(&gained).for_each(|(word, gained)| *word |= gained);
+        }
+    }
+
+    /// Column by column, of those below `count`.
+    fn transposed(&self, count: usize) -> Self {
+        let mut other = Self { words: self.words, bits: vec![0; self.bits.len()] };
+        for from in 0..count {
+            for to in (0..count).filter(|&to| self.has(from, to)) {
+                other.bits[to * self.words + from / 64] |= 1 << (from % 64);
             }
         }
+        other
     }
 }
 
-/// Compiles the graph: the declared steps, and between systems in conflict that no way connects a
+/// Compiles the graph: the declared steps, and between nodes in conflict that no way connects a
 /// step in the order of adding.
-pub(super) fn compile(
-    names: &[String],
-    accesses: &[SystemAccess],
-    declared: &[(usize, usize)],
-    world: &World,
-) -> Result<Graph, ScheduleError> {
-    let count = names.len();
-    let mut reach = Reach::new(count);
-    for &(before, after) in declared {
+pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
+    let mut reach = Reach::new(input.names.len());
+    for &(before, after, _) in input.declared {
         if before == after || reach.has(after, before) {
-            return Err(circle(names, declared, before, after));
+            return Err(circle(input, before, after));
         }
         reach.add(before, after);
     }
     let declared_reach = reach.clone();
-    let mut edges = declared.to_vec();
+    let mut steps = input.declared.to_vec();
     let mut ambiguities = Vec::new();
-    for second in 0..count {
+    for second in 0..input.node_count {
         for first in 0..second {
             if declared_reach.has(first, second) || declared_reach.has(second, first) {
                 continue;
             }
-            let about = accesses[first].conflicts(&accesses[second], world);
+            let mut about = (input.conflicts)(first, second);
             if about.is_empty() {
                 continue;
             }
@@ -87,68 +109,77 @@ pub(super) fn compile(
                 if reach.has(second, first) { (second, first) } else { (first, second) };
             if !reach.has(first, second) {
                 reach.add(first, second);
-                edges.push((first, second));
+                steps.push((first, second, Step::Unsynced));
             }
-            ambiguities.push(Ambiguity {
-                first: names[first].clone(),
-                second: names[second].clone(),
-                about,
-            });
+            about.retain(|name| !input.allowed.contains(name));
+            if !about.is_empty() && !(input.is_silenced)(first, second) {
+                let [first, second] = [first, second].map(|node| input.names[node].clone());
+                ambiguities.push(Ambiguity { first, second, about });
+            }
         }
     }
-    // A step that two others make up for is one counter less to bring down in every run.
-    let needed = |&(from, to): &(usize, usize)| {
-        !(0..count).any(|by| reach.has(from, by) && reach.has(by, to))
-    };
-    edges.retain(needed);
-    edges.sort_unstable();
-    edges.dedup();
-    let mut graph = Graph {
-        successors: vec![Vec::new(); count],
-        predecessor_counts: vec![0; count],
-        turns: vec![0; count],
-        ambiguities,
-    };
-    for (from, to) in edges {
-        graph.successors[from].push(to);
-        graph.predecessor_counts[to] += 1;
-    }
-    graph.turns = turns(&graph);
-    Ok(graph)
+    let successors = reduced(input, &steps, &reach);
+    let order = in_a_row(&successors);
+    Ok(Graph { successors, order, steps, ambiguities })
 }
 
-/// Puts the systems in a row. There are no circles.
-fn turns(graph: &Graph) -> Vec<usize> {
-    let mut waiting_for = graph.predecessor_counts.clone();
-    let is_free = |(system, &count): (usize, &usize)| (count == 0).then_some(Reverse(system));
+/// The steps between nodes, by way of posts or directly, less those that two others make up for:
+/// each is one counter less to bring down in every run.
+fn reduced(input: &Input<'_>, steps: &[(usize, usize, Step)], reach: &Reach) -> Vec<Vec<usize>> {
+    let back = reach.transposed(input.node_count);
+    let mut next = vec![Vec::new(); input.names.len()];
+    steps.iter().for_each(|&(from, to, _)| next[from].push(to));
+    let between_nodes = |from: usize, to: usize| {
+        reach.row(from).iter().zip(back.row(to)).any(|(after, before)| after & before != 0)
+    };
+    let from_node = |from: usize| {
+        let mut found = Vec::new();
+        let mut seen = vec![false; input.names.len()];
+        let mut open = vec![from];
+        while let Some(at) = open.pop() {
+            for &to in &next[at] {
+                if std::mem::replace(&mut seen[to], true) {
+                    continue;
+                }
+                if to >= input.node_count {
+                    open.push(to);
+                } else if !between_nodes(from, to) {
+                    found.push(to);
+                }
+            }
+        }
+        found.sort_unstable();
+        found
+    };
+    (0..input.node_count).map(from_node).collect()
+}
+
+/// Puts the nodes in a row. There are no circles.
+pub(super) fn in_a_row(successors: &[Vec<usize>]) -> Vec<usize> {
+    let mut waiting_for = vec![0; successors.len()];
+    successors.iter().flatten().for_each(|&to| waiting_for[to] += 1);
+    let is_free = |(node, &count): (usize, &usize)| (count == 0).then_some(Reverse(node));
     let mut free: BinaryHeap<_> = waiting_for.iter().enumerate().filter_map(is_free).collect();
-    let mut turns = vec![0; waiting_for.len()];
-    let mut turn = 0;
-    while let Some(Reverse(system)) = free.pop() {
-        turns[system] = turn;
-        turn += 1;
-        for &successor in &graph.successors[system] {
+    let mut row = Vec::with_capacity(successors.len());
+    while let Some(Reverse(node)) = free.pop() {
+        row.push(node);
+        for &successor in &successors[node] {
             waiting_for[successor] -= 1;
             if waiting_for[successor] == 0 {
                 free.push(Reverse(successor));
             }
         }
     }
-    turns
+    row
 }
 
-/// Names the systems of a circle that the step from `before` to `after` closes.
-fn circle(
-    names: &[String],
-    declared: &[(usize, usize)],
-    before: usize,
-    after: usize,
-) -> ScheduleError {
+/// Names the members of a circle that the step from `before` to `after` closes.
+fn circle(input: &Input<'_>, before: usize, after: usize) -> ScheduleError {
     // A way from `after` to `before` over the declared steps, found breadth first.
-    let mut came_from = vec![None; names.len()];
-    let mut queue = std::collections::VecDeque::from([after]);
+    let mut came_from = vec![None; input.names.len()];
+    let mut queue = VecDeque::from([after]);
     while let Some(at) = queue.pop_front() {
-        for &(_, to) in declared.iter().filter(|&&(from, _)| from == at) {
+        for &(_, to, _) in input.declared.iter().filter(|&&(from, ..)| from == at) {
             if to != after && came_from[to].is_none() {
                 came_from[to] = Some(at);
                 queue.push_back(to);
@@ -161,5 +192,10 @@ fn circle(
     }
     way.reverse();
     way.push(way[0]);
-    ScheduleError::Circle { systems: way.into_iter().map(|system| names[system].clone()).collect() }
+    let mut systems: Vec<_> = way.into_iter().map(|at| input.names[at].clone()).collect();
+    // The beginning and the end of a group have one name.
+    if systems.len() > 2 {
+        systems.dedup();
+    }
+    ScheduleError::Circle { systems }
 }

@@ -6,7 +6,8 @@
 //! the order in which they were added. What is left runs at the same time. Because no order is left
 //! to chance, the result does not depend on the number of threads.
 //!
-//! What the commands of all systems change is changed at the *sync point*, after the last system.
+//! What commands change is changed at *sync points*: at the end of a run, and before a system that
+//! was declared to come after one that records commands.
 //!
 //! ```
 //! use ecs_core::prelude::*;
@@ -43,28 +44,63 @@
 mod access;
 mod builder;
 mod commands;
+mod condition;
+mod config;
+mod cost;
+mod draft;
 mod error;
+mod events;
+mod exclusive;
+mod explain;
+mod fixed_step;
 mod function;
 mod graph;
+mod group;
+mod name;
+mod node;
+mod oneshot;
+mod order;
 mod param;
 mod query;
+mod rate;
 mod run;
+mod sink;
+mod stages;
 mod system;
+mod timeline;
+mod together;
+#[cfg(feature = "timeline")]
+mod trace;
 
 pub use ecs_core::{Res, ResMut};
 
 pub use self::access::SystemAccess;
-pub use self::builder::{IntoSystem, ScheduleBuilder, SystemConfig};
-#[doc(hidden)]
-pub use self::builder::{IsConfig, IsFunction};
+pub use self::builder::ScheduleBuilder;
 pub use self::commands::Commands;
 #[doc(hidden)]
 pub use self::commands::CommandsState;
+#[doc(hidden)]
+pub use self::condition::IsCondition;
+pub use self::condition::{Condition, IntoCondition, any, not, resource_changed, resource_exists};
+pub use self::config::{IntoSystem, SystemConfig};
+#[doc(hidden)]
+pub use self::config::{IsConfig, IsExclusive, IsFunction};
 pub use self::error::{Ambiguity, ScheduleError};
+#[doc(hidden)]
+pub use self::events::EventWriterState;
+pub use self::events::{
+    EventCursor, EventIter, EventReader, EventSlot, EventWriter, Events, on_event,
+};
+pub use self::exclusive::{ExclusiveFunction, ExclusiveParam, ExclusiveSystem};
+pub use self::explain::{Explanation, Explanations, Reason, SyncPoint, SyncReason};
+pub use self::fixed_step::FixedStep;
 pub use self::function::{FunctionSystem, SystemFunction};
+pub use self::group::{Group, GroupConfig};
+pub use self::oneshot::{OneShot, RunSystem};
 pub use self::param::{Claims, Local, Lookup, RunContext, SystemParam, Toggles};
 pub use self::query::Query;
 #[doc(hidden)]
 pub use self::query::QueryState;
 pub use self::run::{RunReport, Schedule};
+pub use self::sink::ParallelSink;
 pub use self::system::System;

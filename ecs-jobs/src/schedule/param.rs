@@ -13,11 +13,22 @@ use crate::pool::Pool;
 
 /// What a run has at hand.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct RunContext<'a> {
-    /// The world, shared with the systems that run at the same time.
+    /// The world, shared with the systems that run at the same time; limited to what the system
+    /// has declared.
     pub cell: WorldCell<'a>,
     /// The threads.
     pub pool: &'a Pool,
+    /// The part of the entities that a staggered system is about in this tick, if it is one:
+    /// those whose index leaves the remainder `.1` when it is divided by `.0`.
+    pub slice: Option<(u32, u32)>,
+}
+
+impl<'a> RunContext<'a> {
+    pub(super) const fn new(cell: WorldCell<'a>, pool: &'a Pool) -> Self {
+        Self { cell, pool, slice: None }
+    }
 }
 
 /// A type that can be an argument of a system.
@@ -44,6 +55,42 @@ pub trait SystemParam {
     /// [`System::visit_commands`]: super::System::visit_commands
     fn visit_commands(state: &mut Self::State, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
         _ = (state, visit);
+    }
+
+    /// Hands on what the argument collected during the run, as
+    /// [`EventWriter`](super::EventWriter) does; not called where the system panics. A parameter
+    /// that is made of others passes it on to them, as it does with `visit_commands`.
+    fn finish(state: &mut Self::State, context: RunContext<'_>) {
+        _ = (state, context);
+    }
+}
+
+/// The pool that the schedule runs on, for work that no query describes.
+///
+/// ```
+/// use ecs_jobs::prelude::*;
+/// struct Numbers(Vec<u64>);
+///
+/// fn sort(mut numbers: ResMut<'_, Numbers>, pool: &Pool) {
+///     let (left, right) = numbers.0.split_at_mut(2);
+///     pool.join(|| left.sort(), || right.sort());
+/// }
+///
+/// let mut world = World::new();
+/// world.insert_resource(Numbers(vec![2, 1, 4, 3]));
+/// let mut schedule = Schedule::builder().add(sort).build(&mut world)?;
+/// schedule.run(&mut world, &Pool::new(Threads::None)?);
+/// assert_eq!(world.resource::<Numbers>()?.0, [1, 2, 3, 4]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+impl SystemParam for &Pool {
+    type State = ();
+    type Item<'a> = &'a Pool;
+
+    fn init(_world: &mut World, _access: &mut SystemAccess) {}
+
+    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<&'a Pool, String> {
+        Ok(context.pool)
     }
 }
 
@@ -76,6 +123,12 @@ impl<T: Send + Sync + 'static> SystemParam for ResMut<'_, T> {
 /// A value of the system's own, kept from run to run.
 #[derive(Debug)]
 pub struct Local<'a, T>(&'a mut T);
+
+impl<'a, T> Local<'a, T> {
+    pub(super) const fn new(value: &'a mut T) -> Self {
+        Self(value)
+    }
+}
 
 impl<T: Default + Send + 'static> SystemParam for Local<'_, T> {
     type State = T;

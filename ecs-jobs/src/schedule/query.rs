@@ -3,17 +3,43 @@
 use std::fmt;
 
 use ecs_core::{
-    BorrowedQuery, Chunk, ColumnData, CommandBuffer, Entity, ParallelChunks, ParallelScratch,
-    QueryData, QueryEntityError, QueryFilter, QueryPlan, RowIter, World,
+    BorrowedQuery, Chunk, ColumnData, Entity, ParallelChunks, ParallelScratch, QueryData,
+    QueryEntityError, QueryFilter, QueryPlan, RowIter, World,
 };
 
 use super::access::SystemAccess;
-use super::commands::Commands;
 use super::param::{RunContext, SystemParam};
+use super::sink::ParallelSink;
 use crate::pool::Pool;
+use crate::sync::Mutex;
+
+/// Into how many batches a parallel fold cuts the chunks, at most. The same for any number of
+/// threads, so that what is combined is, too.
+const FOLD_BATCHES: usize = 64;
 
 /// All entities that have what `Q` asks for and pass `F`, see [`ecs_core::Query`]; with the
 /// system's pool at hand, also to be walked in parallel.
+///
+/// In a [staggered](super::IntoSystem::staggered) system it is about the entities of this tick.
+///
+/// ```
+/// use ecs_jobs::prelude::*;
+/// # #[derive(Component)] struct Gold(u64);
+/// struct Total(u64);
+///
+/// fn count(mut all: Query<'_, &Gold>, mut total: ResMut<'_, Total>) {
+///     // On all threads; the same on any number of them, also for sums that round.
+///     total.0 = all.par_fold(|| 0, |sum, gold| *sum += gold.0, |sum, other| *sum += other);
+/// }
+///
+/// let mut world = World::new();
+/// world.insert_resource(Total(0));
+/// world.spawn_batch((0..1000).map(Gold));
+/// let mut schedule = Schedule::builder().add(count).build(&mut world)?;
+/// schedule.run(&mut world, &Pool::new(Threads::Own(1))?);
+/// assert_eq!(world.resource::<Total>()?.0, 499_500);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct Query<'a, Q: QueryData, F: QueryFilter = ()> {
     inner: BorrowedQuery<'a, Q, F>,
     scratch: &'a mut ParallelScratch,
@@ -24,6 +50,8 @@ pub struct Query<'a, Q: QueryData, F: QueryFilter = ()> {
 pub struct QueryState<Q: QueryData, F: QueryFilter> {
     plan: QueryPlan<Q, F>,
     scratch: ParallelScratch,
+    /// For each part of the entities, when it was asked the last time.
+    asked: Vec<u64>,
 }
 
 impl<Q: QueryData, F: QueryFilter> fmt::Debug for QueryState<Q, F> {
@@ -45,15 +73,25 @@ impl<Q: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Query<'_,
     fn init(world: &mut World, access: &mut SystemAccess) -> QueryState<Q, F> {
         let plan = world.plan::<Q, F>();
         access.add_components(plan.access(), world);
-        QueryState { plan, scratch: ParallelScratch::default() }
+        QueryState { plan, scratch: ParallelScratch::default(), asked: Vec::new() }
     }
 
     fn fetch<'a>(
         state: &'a mut QueryState<Q, F>,
         context: RunContext<'a>,
     ) -> Result<Query<'a, Q, F>, String> {
-        let QueryState { plan, scratch } = state;
+        let QueryState { plan, scratch, asked } = state;
         let inner = context.cell.query(plan).map_err(|error| error.to_string())?;
+        let Some((count, which)) = context.slice else {
+            return Ok(Query { inner, scratch, pool: context.pool });
+        };
+        if inner.border() == 0 {
+            // The first time, or the world was restored: everything is new.
+            asked.clear();
+        }
+        asked.resize(count as usize, 0);
+        let since = std::mem::replace(&mut asked[which as usize], context.cell.version());
+        let inner = inner.since(since).slice(count, which);
         Ok(Query { inner, scratch, pool: context.pool })
     }
 }
@@ -65,10 +103,20 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
         self.inner.query()
     }
 
+    /// The same about all entities, in a staggered system as well.
+    pub fn all(&mut self) -> ecs_core::Query<'_, Q, F> {
+        self.inner.query().slice(1, 0)
+    }
+
+    /// The query, and what a parallel loop needs beside it.
+    fn walk(&mut self) -> (ecs_core::Query<'_, Q, F>, &mut ParallelScratch, &Pool) {
+        (self.inner.query(), self.scratch, self.pool)
+    }
+
     /// Calls `f` with every row, on this thread.
     #[inline]
     pub fn for_each<'q>(&'q mut self, f: impl FnMut(Q::Item<'q>)) {
-        self.inner.query().for_each(f);
+        self.query().for_each(f);
     }
 
     /// Calls `f` with the slices of every run of rows, on this thread.
@@ -77,7 +125,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     where
         Q: ColumnData,
     {
-        self.inner.query().for_each_chunk(f);
+        self.query().for_each_chunk(f);
     }
 
     /// Calls `f` with every row, chunk by chunk on all threads of the pool.
@@ -85,7 +133,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     /// # Panics
     /// Where `f` panics. Rows that were visited before stay as they are.
     pub fn par_for_each(&mut self, f: impl Fn(Q::Item<'_>) + Sync) {
-        self.par_chunks(|_slot, chunk| chunk.for_each(&f));
+        self.par_chunks(|chunk| chunk.for_each(&f));
     }
 
     /// Calls `f` with the slices of every run of rows, chunk by chunk on all threads of the pool.
@@ -96,34 +144,141 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     where
         Q: ColumnData,
     {
-        self.par_chunks(|_slot, chunk| chunk.for_each_run(&f));
+        self.par_chunks(|chunk| chunk.for_each_run(&f));
     }
 
-    /// Calls `f` with every row and a command buffer, on all threads of the pool. The buffer's sort
-    /// key goes up from chunk to chunk and from loop to loop, so that what is played back does not
-    /// depend on which thread did what.
+    /// Calls `f` with every row and a place to put something, on all threads of the pool: of
+    /// [`Commands`](super::Commands) a command buffer, of an [`EventWriter`](super::EventWriter) its
+    /// slot. What is put there is kept in the order of the chunks, so that it does not depend on
+    /// which thread did what.
     ///
     /// # Panics
     /// Where `f` panics. Rows that were visited before stay as they are.
-    pub fn par_for_each_with(
+    pub fn par_for_each_with<S: ParallelSink>(
         &mut self,
-        commands: &mut Commands<'_>,
-        f: impl Fn(Q::Item<'_>, &mut CommandBuffer) + Sync,
+        sink: &mut S,
+        f: impl Fn(Q::Item<'_>, &mut S::Slot) + Sync,
     ) {
-        let mut query = self.inner.query();
-        let chunks = query.parallel(self.scratch);
-        let first_key = commands.keys_of_loop(chunks.len());
-        let commands = &*commands;
-        visit_all(self.pool, &chunks, |slot, chunk| {
-            let mut buffer = commands.of_slot(slot);
-            buffer.set_sort_key(first_key + chunk.ordinal() as u64);
-            chunk.for_each(|item| f(item, &mut buffer));
-        });
+        self.par_into(sink, |chunk, slot| chunk.for_each(|item| f(item, slot)));
     }
 
-    fn par_chunks(&mut self, visit: impl Fn(usize, Chunk<'_, Q>) + Sync) {
-        let mut query = self.inner.query();
-        visit_all(self.pool, &query.parallel(self.scratch), visit);
+    /// The same with two such places: commands and events, say.
+    ///
+    /// # Panics
+    /// Where `f` panics. Rows that were visited before stay as they are.
+    pub fn par_for_each_with_both<A: ParallelSink, B: ParallelSink>(
+        &mut self,
+        first: &mut A,
+        second: &mut B,
+        f: impl Fn(Q::Item<'_>, &mut A::Slot, &mut B::Slot) + Sync,
+    ) {
+        let (mut query, scratch, pool) = self.walk();
+        let chunks = query.parallel(scratch);
+        let keys = (first.begin_loop(chunks.len()), second.begin_loop(chunks.len()));
+        let (one, other) = (&*first, &*second);
+        visit_all(pool, &chunks, |slot, index, chunk| {
+            one.with_slot(slot, keys.0 + index as u64, |one| {
+                other.with_slot(slot, keys.1 + index as u64, |other| {
+                    chunk.for_each(|item| f(item, one, other));
+                });
+            });
+        });
+        first.end_loop();
+        second.end_loop();
+    }
+
+    /// Calls `f` with the slices of every run of rows and a place to put something, on all threads
+    /// of the pool, see [`par_for_each_with`](Self::par_for_each_with).
+    ///
+    /// # Panics
+    /// Where `f` panics. Rows that were visited before stay as they are.
+    pub fn par_for_each_chunk_with<S: ParallelSink>(
+        &mut self,
+        sink: &mut S,
+        f: impl Fn(Q::Columns<'_>, &mut S::Slot) + Sync,
+    ) where
+        Q: ColumnData,
+    {
+        self.par_into(sink, |chunk, slot| chunk.for_each_run(|columns| f(columns, slot)));
+    }
+
+    fn par_into<S: ParallelSink>(
+        &mut self,
+        sink: &mut S,
+        visit: impl Fn(Chunk<'_, Q>, &mut S::Slot) + Sync,
+    ) {
+        let (mut query, scratch, pool) = self.walk();
+        let chunks = query.parallel(scratch);
+        let first_key = sink.begin_loop(chunks.len());
+        let shared = &*sink;
+        visit_all(pool, &chunks, |slot, index, chunk| {
+            shared.with_slot(slot, first_key + index as u64, |slot| visit(chunk, slot));
+        });
+        sink.end_loop();
+    }
+
+    fn par_chunks(&mut self, visit: impl Fn(Chunk<'_, Q>) + Sync) {
+        let (mut query, scratch, pool) = self.walk();
+        visit_all(pool, &query.parallel(scratch), |_slot, _index, chunk| visit(chunk));
+    }
+
+    /// Folds all rows into one value, on all threads of the pool.
+    ///
+    /// The chunks are cut into at most 64 batches, whatever the number of threads. Each batch is
+    /// folded by `fold`, row by row, into a value that `new` makes; these are combined in order. So
+    /// the result is the same for any number of threads even where the order matters, as it does for
+    /// sums of floating-point numbers.
+    ///
+    /// # Panics
+    /// Where one of the closures panics.
+    pub fn par_fold<A: Send>(
+        &mut self,
+        new: impl Fn() -> A + Sync,
+        fold: impl Fn(&mut A, Q::Item<'_>) + Sync,
+        mut combine: impl FnMut(&mut A, A),
+    ) -> A {
+        let (mut query, scratch, pool) = self.walk();
+        let chunks = query.parallel(scratch);
+        let batches = chunks.len().min(FOLD_BATCHES);
+        let results: [Mutex<Option<A>>; FOLD_BATCHES] = std::array::from_fn(|_| Mutex::new(None));
+        pool.for_each_index(batches, |batch| {
+            let border = |batch| batch * chunks.len() / batches;
+            let mut value = new();
+            for chunk in (border(batch)..border(batch + 1)).filter_map(|index| chunks.take(index)) {
+                chunk.for_each(|item| fold(&mut value, item));
+            }
+            *results[batch].lock() = Some(value);
+        });
+        let values = results.iter().filter_map(|result| result.lock().take());
+        let folded = values.reduce(|mut sum, value| {
+            combine(&mut sum, value);
+            sum
+        });
+        folded.unwrap_or_else(new)
+    }
+
+    /// Turns each row into a value and combines all values into one, on all threads of the pool;
+    /// `None` where there are no rows. Values are combined in the same order, and in the same
+    /// groups, for any number of threads, see [`par_fold`](Self::par_fold).
+    ///
+    /// # Panics
+    /// Where one of the closures panics.
+    pub fn par_reduce<A: Send>(
+        &mut self,
+        map: impl Fn(Q::Item<'_>) -> A + Sync,
+        combine: impl Fn(A, A) -> A + Sync,
+    ) -> Option<A> {
+        let join = |sum: &mut Option<A>, value: A| {
+            *sum = Some(match sum.take() {
+                Some(sum) => combine(sum, value),
+                None => value,
+            });
+        };
+        self.par_fold(
+            || None,
+            |sum, item| join(sum, map(item)),
+            |sum, other| other.into_iter().for_each(|other| join(sum, other)),
+        )
     }
 
     /// How many rows match.
@@ -144,11 +299,13 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
 fn visit_all<Q: QueryData, F: QueryFilter>(
     pool: &Pool,
     chunks: &ParallelChunks<'_, Q, F>,
-    visit: impl Fn(usize, Chunk<'_, Q>) + Sync,
+    visit: impl Fn(usize, usize, Chunk<'_, Q>) + Sync,
 ) {
     pool.for_each_range_with_slot(chunks.len(), |slot, range| {
-        for chunk in range.filter_map(|index| chunks.take(index)) {
-            visit(slot, chunk);
+        for index in range {
+            if let Some(chunk) = chunks.take(index) {
+                visit(slot, index, chunk);
+            }
         }
     });
 }
@@ -158,6 +315,6 @@ impl<'q, Q: QueryData, F: QueryFilter> IntoIterator for &'q mut Query<'_, Q, F> 
     type IntoIter = RowIter<'q, Q, F>;
 
     fn into_iter(self) -> RowIter<'q, Q, F> {
-        self.inner.query().into_iter()
+        self.query().into_iter()
     }
 }

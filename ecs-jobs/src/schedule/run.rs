@@ -4,25 +4,45 @@ use std::fmt;
 
 use ecs_core::{CommandBuffer, CommandFailure, World};
 
+use super::access::EventAging;
+use super::cost::{StageCost, measures};
 use super::error::Ambiguity;
-use super::graph::Graph;
+use super::explain::Explanations;
+use super::node::{Built, Node, Outcome, Plan, Role, Slot, Switch};
+use super::order::Target;
 use super::param::RunContext;
-use super::system::System;
+use super::stages::Part;
+use super::timeline::Timeline;
+use crate::numbered::NumberQueue;
 use crate::pool::Pool;
-use crate::scope::Scope;
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
+use crate::sync::{AtomicBool, AtomicUsize, Ordering};
 
 /// Systems in an order that is settled, made by a [`ScheduleBuilder`](super::ScheduleBuilder).
+///
+/// It prints as what a run does: stages of systems that can run at the same time, exclusive systems,
+/// and the sync points between them.
 pub struct Schedule {
-    world: u64,
+    pub(super) world: u64,
     names: Vec<String>,
-    /// Each is locked by whoever runs it, which the graph lets only one do.
-    systems: Vec<Mutex<Box<dyn System>>>,
-    graph: Graph,
-    /// For each system, how many it still waits for in this run.
-    waiting_for: Vec<AtomicUsize>,
-    /// Whether a system has panicked in this run.
-    panicked: AtomicBool,
+    pub(super) nodes: Vec<Node>,
+    pub(super) switches: Vec<Switch>,
+    pub(super) plan: Plan,
+    aging: Vec<EventAging>,
+    /// The number of the next run.
+    pub(super) tick: u64,
+    /// For each part of the plan whether it is worth several threads. At first nobody knows, and
+    /// others are asked to help.
+    shared: Vec<bool>,
+    /// Scratch for the decision.
+    ends: Vec<usize>,
+    measure_next: bool,
+    /// Nodes that are ready to run on any thread.
+    pub(super) queue: NumberQueue,
+    /// For each node, how many it still waits for in this stage.
+    pub(super) waiting_for: Vec<AtomicUsize>,
+    /// Whether a system has panicked in this stage.
+    pub(super) panicked: AtomicBool,
+    pub(super) timeline: Timeline,
 }
 
 impl fmt::Debug for Schedule {
@@ -34,8 +54,17 @@ impl fmt::Debug for Schedule {
 /// What a run has to tell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunReport {
-    /// Commands that did not apply at the sync point, by the order of the systems.
+    /// Commands that did not apply at a sync point, by sync point and then by the order of the
+    /// systems.
     pub failures: Vec<CommandFailure>,
+}
+
+/// What the nodes of one run have in common.
+#[derive(Clone, Copy)]
+pub(super) struct Run {
+    pub(super) tick: u64,
+    /// Whether to take the time of each node.
+    pub(super) measure: bool,
 }
 
 impl Schedule {
@@ -45,140 +74,267 @@ impl Schedule {
         super::ScheduleBuilder::default()
     }
 
-    pub(super) fn new(
-        world: u64,
-        names: Vec<String>,
-        systems: impl Iterator<Item = Box<dyn System>>,
-        graph: Graph,
-    ) -> Self {
-        let waiting_for = graph.predecessor_counts.iter().map(|_| AtomicUsize::new(0)).collect();
-        let systems = systems.map(Mutex::new).collect();
-        Self { world, names, systems, graph, waiting_for, panicked: AtomicBool::new(false) }
+    pub(super) fn new(world: u64, built: Built, plan: Plan) -> Self {
+        let Built { nodes, switches, aging, .. } = built;
+        let count = nodes.len();
+        Self {
+            world,
+            names: nodes.iter().map(|node| node.name.clone()).collect(),
+            shared: vec![true; plan.parts.len()],
+            ends: vec![0; count],
+            queue: NumberQueue::with_capacity(count),
+            waiting_for: (0..count).map(|_| AtomicUsize::new(0)).collect(),
+            panicked: AtomicBool::new(false),
+            timeline: Timeline::new(),
+            nodes,
+            switches,
+            plan,
+            aging,
+            tick: 0,
+            measure_next: false,
+        }
     }
 
-    /// The names of the systems in the order of adding.
+    /// The names of the systems in the order of adding. The condition of several systems counts as
+    /// one, before the first of these.
     #[must_use]
     pub fn system_names(&self) -> &[String] {
         &self.names
     }
 
+    /// The number of the next run: how many there were, those that panicked included.
+    #[must_use]
+    pub const fn tick(&self) -> u64 {
+        self.tick
+    }
+
     /// The pairs of systems that touch the same data, and whose order nobody declared.
     #[must_use]
     pub fn ambiguities(&self) -> &[Ambiguity] {
-        &self.graph.ambiguities
+        &self.plan.ambiguities
     }
 
     /// Which systems wait directly for which: pairs of places in
     /// [`system_names`](Self::system_names).
     pub fn steps(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        let successors = self.graph.successors.iter().enumerate();
+        let successors = self.plan.successors.iter().enumerate();
         successors.flat_map(|(from, to)| to.iter().map(move |&to| (from, to)))
     }
 
-    /// Runs every system once, those that do not wait for each other at the same time, and then
-    /// plays back the commands that they recorded.
+    /// What became of a system, or of all systems in a [`Group`](super::Group), in the last run: it
+    /// ran, or why it did not.
+    ///
+    /// ```
+    /// use ecs_jobs::prelude::*;
+    /// # struct Weather;
+    /// fn think() {}
+    /// fn rain() {}
+    /// let mut world = World::new();
+    /// let mut schedule = Schedule::builder()
+    ///     .add(think.every(10).phase(3))
+    ///     .add(rain.run_if(resource_exists::<Weather>()))
+    ///     .build(&mut world)?;
+    /// schedule.run(&mut world, &Pool::new(Threads::None)?);
+    /// let text = schedule.explain(think).to_string();
+    /// assert!(text.ends_with("think did not run in tick 0: it runs every 10 ticks, next in 3"));
+    /// let text = schedule.explain(rain).to_string();
+    /// assert!(text.ends_with("did not run in tick 0: resource_exists::<Weather> was false"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn explain<T: 'static>(&self, system: T) -> Explanations {
+        let is_meant = |node: &Node| match (Target::of(&system), node.role) {
+            (Target::Type(wanted, _), Role::System(key) | Role::Exclusive(key)) => wanted == key,
+            (Target::Group(wanted), _) => node.groups.contains(&wanted),
+            (Target::Type(..), Role::Switch(_)) => false,
+        };
+        let numbers = self.nodes.iter().enumerate().filter(|(_, node)| is_meant(node));
+        Explanations(numbers.map(|(number, _)| self.explanation(number)).collect())
+    }
+
+    /// The same for all systems, in the order of adding.
+    #[must_use]
+    pub fn explain_all(&self) -> Explanations {
+        let is_system = |&number: &usize| !matches!(self.nodes[number].role, Role::Switch(_));
+        let numbers = (0..self.nodes.len()).filter(is_system);
+        Explanations(numbers.map(|number| self.explanation(number)).collect())
+    }
+
+    /// Runs every system whose conditions hold, those that do not wait for each other at the same
+    /// time, and plays back at the sync points what they recorded.
+    ///
+    /// Where all that could be won is less than waking another thread costs, everything runs on the
+    /// calling thread. Once warm, a run allocates nothing but what systems allocate.
     ///
     /// # Panics
-    /// Where the schedule was built for another world. Where a system panics: the first panic
-    /// goes on here when all systems that had started have ended; those that had not are not
-    /// started, and all commands of this run are dropped. Where a component panics as a command
-    /// drops it: what was played before stays, the commands after it are dropped.
+    /// Where the schedule was built for another world. Where a system or a condition panics: the
+    /// first panic goes on here when all systems that had started have ended; those that had not are
+    /// not started, and all commands that were not played yet are dropped. Where a component panics
+    /// as a command drops it: what was played before stays, the commands after it are dropped.
     pub fn run(&mut self, world: &mut World, pool: &Pool) -> RunReport {
         assert_eq!(
             self.world,
             world.id(),
             "a schedule runs only in the world that it was built for"
         );
+        let run = Run { tick: self.tick, measure: self.measure_next || measures(self.tick) };
+        self.tick += 1;
+        self.measure_next = false;
+        self.timeline.begin_run(pool);
         let guard = Abandoned(self);
-        guard.0.run_systems(world, pool);
-        let report = guard.0.sync(world);
+        let report = guard.0.run_parts(run, world, pool);
         std::mem::forget(guard);
+        for aging in &self.aging {
+            (aging.age)(world, aging.writes);
+        }
         report
     }
 
-    fn run_systems(&self, world: &mut World, pool: &Pool) {
-        for (waiting, &count) in self.waiting_for.iter().zip(&self.graph.predecessor_counts) {
-            // Relaxed: the scope hands it to the other threads.
-            waiting.store(count, Ordering::Relaxed);
-        }
-        self.panicked.store(false, Ordering::Relaxed);
-        let context = RunContext { cell: world.cell_with_turns(self.systems.len()), pool };
-        pool.scope(|scope| {
-            let ready = (0..self.systems.len())
-                .filter(|&system| self.graph.predecessor_counts[system] == 0);
-            for system in ready {
-                scope.spawn(move |scope| self.run_from(system, context, scope));
-            }
-        });
-    }
-
-    /// Runs a system, and then those that waited for nothing else: the first of them here, the
-    /// others wherever there is a thread.
-    fn run_from<'scope>(
-        &'scope self,
-        first: usize,
-        context: RunContext<'scope>,
-        scope: &Scope<'scope>,
-    ) {
-        let mut next = Some(first);
-        while let Some(system) = next.take() {
-            // The pool drops the jobs that have not started; this one has, its systems have not.
-            if self.panicked.load(Ordering::Relaxed) {
-                return;
-            }
-            let alarm = Alarm(&self.panicked);
-            // A turn of its own: what it writes is new for those that come before it when they run
-            // the next time.
-            let cell = context.cell.turn(self.graph.turns[system]);
-            self.systems[system].lock().run(RunContext { cell, ..context });
-            std::mem::forget(alarm);
-            for &successor in &self.graph.successors[system] {
-                // Release: what this system did comes before the successor. Acquire: so does what
-                // the others did that the successor waited for.
-                if self.waiting_for[successor].fetch_sub(1, Ordering::AcqRel) > 1 {
-                    continue;
-                }
-                if next.is_none() {
-                    next = Some(successor);
-                } else {
-                    scope.spawn(move |scope| self.run_from(successor, context, scope));
-                }
-            }
-        }
-    }
-
-    /// The sync point: plays back what the systems recorded, in the order of adding.
-    fn sync(&self, world: &mut World) -> RunReport {
+    fn run_parts(&mut self, run: Run, world: &mut World, pool: &Pool) -> RunReport {
         let mut report = RunReport::default();
-        for system in &self.systems {
-            system.lock().visit_commands(&mut |buffers| {
-                let playback = CommandBuffer::play_all(buffers, world);
-                report.failures.extend_from_slice(playback.failures());
-            });
+        for part in 0..self.plan.parts.len() {
+            match self.plan.parts[part] {
+                Part::Stage(_) => self.run_stage(part, run, world, pool),
+                Part::Exclusive(node) => self.run_exclusive(node, run, world, pool),
+                Part::Sync(_) => self.sync(part, run, world, pool, &mut report),
+            }
         }
         report
     }
+
+    fn run_stage(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
+        let start = self.timeline.now_ns();
+        if self.shared[part] && pool.worker_count() > 0 {
+            self.run_together(part, run, world, pool);
+        } else {
+            self.run_in_a_row(part, run, world, pool);
+        }
+        let took = self.timeline.now_ns() - start;
+        let Part::Stage(order) = &self.plan.parts[part] else { return };
+        if run.measure {
+            let cost = StageCost::of(order, &self.nodes, &self.plan, &mut self.ends);
+            self.shared[part] = cost.is_worth(pool.parallelism());
+        } else if !self.shared[part] && took > super::cost::WORTH_NS as u64 {
+            // It has become worth a look, if it did not take as long before.
+            let known: usize = order.iter().map(|&node| self.nodes[node].cost_ns()).sum();
+            self.measure_next |= took / 2 > known as u64;
+        }
+    }
+
+    /// Runs the nodes of a stage one after the other, on this thread.
+    fn run_in_a_row(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
+        let Self { nodes, switches, plan, timeline, .. } = self;
+        let Part::Stage(order) = &plan.parts[part] else { return };
+        let cell = world.cell_with_turns(order.len());
+        let lane = pool.worker_count();
+        let mut before = if run.measure || Timeline::IS_KEPT { timeline.now_ns() } else { 0 };
+        for (turn, &number) in order.iter().enumerate() {
+            let node = &mut nodes[number];
+            let context = RunContext {
+                cell: cell.turn(turn).limited_to(&node.rights),
+                pool,
+                slice: node.rate.slice(run.tick),
+            };
+            let slot = node.slot.get_mut();
+            let outcome = take_turn(
+                slot,
+                node.role,
+                (&node.switches, node.rate),
+                switches,
+                context,
+                run.tick,
+            );
+            if run.measure || Timeline::IS_KEPT {
+                let now = timeline.now_ns();
+                timeline.note_node(lane, number, outcome, before, now);
+                if run.measure {
+                    nodes[number].took(now - before, outcome);
+                }
+                before = now;
+            }
+        }
+    }
+
+    fn run_exclusive(&mut self, number: usize, run: Run, world: &mut World, pool: &Pool) {
+        let Self { nodes, switches, timeline, .. } = self;
+        let Node { slot, rights, role, switches: wanted, rate, .. } = &mut nodes[number];
+        let slot = slot.get_mut();
+        let before = timeline.now_ns();
+        slot.last = Some((run.tick, Outcome::Panicked));
+        let context =
+            RunContext { cell: world.cell().limited_to(rights), pool, slice: rate.slice(run.tick) };
+        let hindrance = slot.hindrance((wanted, *rate), switches, context, run.tick);
+        let outcome = hindrance.unwrap_or(Outcome::Ran);
+        if let (Outcome::Ran, Role::Exclusive(_), Some(system)) = (outcome, *role, &mut slot.system)
+        {
+            system.run_exclusive(world, pool);
+        }
+        slot.last = Some((run.tick, outcome));
+        let now = timeline.now_ns();
+        timeline.note_node(pool.worker_count(), number, outcome, before, now);
+    }
+
+    /// A sync point: plays back what the systems before it recorded, in the order of adding.
+    fn sync(
+        &mut self,
+        part: usize,
+        run: Run,
+        world: &mut World,
+        pool: &Pool,
+        report: &mut RunReport,
+    ) {
+        let Self { nodes, plan, timeline, .. } = self;
+        let Part::Sync(sync) = &plan.parts[part] else { return };
+        let before = if Timeline::IS_KEPT { timeline.now_ns() } else { 0 };
+        for &node in &sync.plays {
+            let slot = nodes[node].slot.get_mut();
+            if slot.last != Some((run.tick, Outcome::Ran)) {
+                continue;
+            }
+            if let Some(system) = &mut slot.system {
+                system.visit_commands(&mut |buffers| {
+                    let playback = CommandBuffer::play_all(buffers, world);
+                    report.failures.extend_from_slice(playback.failures());
+                });
+            }
+        }
+        if Timeline::IS_KEPT {
+            let now = timeline.now_ns();
+            timeline.note_sync(pool.worker_count(), before, now);
+        }
+    }
+}
+
+/// The turn of a node that is not exclusive; returns what came of it.
+pub(super) fn take_turn(
+    slot: &mut Slot,
+    role: Role,
+    node: (&[usize], super::rate::Rate),
+    switches: &[Switch],
+    context: RunContext<'_>,
+    tick: u64,
+) -> Outcome {
+    // Until it is known better.
+    slot.last = Some((tick, Outcome::Panicked));
+    let outcome = slot.hindrance(node, switches, context, tick).unwrap_or(Outcome::Ran);
+    if let Role::Switch(switch) = role {
+        switches[switch].is_on.store(outcome == Outcome::Ran, Ordering::Relaxed);
+    } else if let (Outcome::Ran, Some(system)) = (outcome, &mut slot.system) {
+        system.run(context);
+    }
+    slot.last = Some((tick, outcome));
+    outcome
 }
 
 /// Drops the commands of a run that a panic ended, in a system or in playback.
-struct Abandoned<'a>(&'a Schedule);
+struct Abandoned<'a>(&'a mut Schedule);
 
 impl Drop for Abandoned<'_> {
     fn drop(&mut self) {
-        for system in &self.0.systems {
-            system.lock().visit_commands(&mut |buffers| {
+        let slots = self.0.nodes.iter_mut().map(|node| node.slot.get_mut());
+        for system in slots.filter_map(|slot| slot.system.as_mut()) {
+            system.visit_commands(&mut |buffers| {
                 buffers.iter_mut().for_each(CommandBuffer::clear);
             });
         }
-    }
-}
-
-/// Tells the other threads that a system has panicked, unless it is forgotten.
-struct Alarm<'a>(&'a AtomicBool);
-
-impl Drop for Alarm<'_> {
-    fn drop(&mut self) {
-        // Relaxed: it only keeps others from beginning what would be dropped anyway.
-        self.0.store(true, Ordering::Relaxed);
     }
 }

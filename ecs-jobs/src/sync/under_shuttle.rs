@@ -27,6 +27,10 @@ impl<T> Mutex<T> {
     pub(crate) fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(shuttle::sync::PoisonError::into_inner)
     }
+
+    pub(crate) fn get_mut(&mut self) -> &mut T {
+        self.0.get_mut().unwrap_or_else(shuttle::sync::PoisonError::into_inner)
+    }
 }
 
 /// A condition variable that hands the guard through, as the other faces' do.

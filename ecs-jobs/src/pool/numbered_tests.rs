@@ -1,0 +1,54 @@
+//! Numbered jobs, which only a pool with threads can show.
+
+use super::{Pool, Threads};
+use crate::numbered::NumberQueue;
+use crate::panic_slot::catch;
+use crate::sync::{AtomicUsize, Ordering};
+
+fn run(pool: &Pool, queue: &NumberQueue, limit: usize, bad: usize) -> (usize, bool) {
+    let count = AtomicUsize::new(0);
+    let ended = catch(|| {
+        pool.run_numbered(
+            queue,
+            |crew| crew.add(1),
+            |slot, number, crew| {
+                assert!(slot < pool.parallelism());
+                if number == bad {
+                    std::panic::resume_unwind(Box::new(()));
+                }
+                count.fetch_add(1, Ordering::Relaxed);
+                // A binary tree.
+                for child in [2 * number, 2 * number + 1] {
+                    if child < limit {
+                        crew.add(child);
+                    }
+                }
+                crew.call(1);
+            },
+        );
+    });
+    (count.into_inner(), ended.is_ok())
+}
+
+#[test]
+fn every_number_that_is_added_runs_once() {
+    for workers in [0, 1, 3] {
+        let pool = Pool::new(Threads::Own(workers)).expect("a few threads are granted");
+        let queue = NumberQueue::with_capacity(4);
+        for limit in [2, 3, 100, 1_000] {
+            assert_eq!(run(&pool, &queue, limit, usize::MAX), (limit - 1, true));
+        }
+    }
+}
+
+#[test]
+fn a_panic_drops_the_rest_and_leaves_the_queue_empty() {
+    for workers in [0, 1, 3] {
+        let pool = Pool::new(Threads::Own(workers)).expect("a few threads are granted");
+        let queue = NumberQueue::with_capacity(4);
+        let (count, whole) = run(&pool, &queue, 1_000, 5);
+        assert!(count < 999 && !whole);
+        assert!(queue.is_empty(), "what was not run was dropped");
+        assert_eq!(run(&pool, &queue, 100, usize::MAX), (99, true));
+    }
+}

@@ -1,0 +1,318 @@
+//! Run conditions: whether a system runs in this tick.
+
+use std::any::type_name;
+use std::fmt;
+
+use ecs_core::{QueryFilter, QueryPlan, World};
+
+use super::access::SystemAccess;
+use super::function::{FunctionSystem, SystemFunction};
+use super::name;
+use super::param::RunContext;
+
+/// What decides whether a system, or a [`Group`](super::Group), runs in this tick.
+///
+/// A function with the arguments of a system that returns `bool` is a condition, if it only reads;
+/// so are [`any`], [`resource_exists`], [`resource_changed`], [`on_event`](super::on_event), and what
+/// [`not`], [`and`](IntoCondition::and) and [`or`](IntoCondition::or) make of others.
+///
+/// A condition is evaluated right before the system, where its turn has come: after everything that
+/// the system waits for. Of several conditions the first that is false decides, and the others are
+/// not asked. What they read orders the system as if it read it itself.
+///
+/// ```
+/// use ecs_jobs::prelude::*;
+/// #[derive(Component)]
+/// struct Fire;
+/// struct Rain(bool);
+///
+/// fn it_rains(rain: Res<'_, Rain>) -> bool { rain.0 }
+/// fn spread(mut fires: Query<'_, Entity, With<Fire>>, mut commands: Commands<'_>) {
+///     fires.for_each(|_| _ = commands.spawn(Fire));
+/// }
+///
+/// let mut world = World::new();
+/// let pool = Pool::new(Threads::None)?;
+/// let mut schedule = Schedule::builder()
+///     .add(spread.run_if(any::<With<Fire>>().and(not(it_rains))))
+///     .build(&mut world)?;
+/// // Without a fire nobody asks for the rain, which is not there yet.
+/// schedule.run(&mut world, &pool);
+/// world.spawn(Fire);
+/// world.insert_resource(Rain(true));
+/// schedule.run(&mut world, &pool);
+/// assert_eq!(world.len(), 1);
+/// world.insert_resource(Rain(false));
+/// schedule.run(&mut world, &pool);
+/// assert_eq!(world.len(), 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Condition {
+    name: String,
+    test: Box<dyn Test>,
+}
+
+impl fmt::Debug for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Condition").field(&self.name).finish()
+    }
+}
+
+/// What a condition does.
+trait Test: Send {
+    fn initialize(&mut self, world: &mut World) -> SystemAccess;
+
+    fn holds(&mut self, context: RunContext<'_>) -> bool;
+}
+
+impl Condition {
+    /// What it is called in explanations.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The same under another name.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
+    pub(super) fn initialize(&mut self, world: &mut World) -> SystemAccess {
+        self.test.initialize(world)
+    }
+
+    pub(super) fn holds(&mut self, context: RunContext<'_>) -> bool {
+        self.test.holds(context)
+    }
+
+    fn with(name: String, test: impl Test + 'static) -> Self {
+        Self { name, test: Box::new(test) }
+    }
+}
+
+/// What can be a [`Condition`]: one, or a function that returns `bool` and only reads.
+pub trait IntoCondition<Marker>: Sized {
+    /// The condition.
+    fn into_condition(self) -> Condition;
+
+    /// Holds where both do. The other one is not asked where this one does not hold.
+    fn and<Other>(self, other: impl IntoCondition<Other>) -> Condition {
+        let (first, second) = (self.into_condition(), other.into_condition());
+        Condition::with(format!("({first} and {second})"), Both { first, second, wanted: true })
+    }
+
+    /// Holds where one of them does. The other one is not asked where this one holds.
+    fn or<Other>(self, other: impl IntoCondition<Other>) -> Condition {
+        let (first, second) = (self.into_condition(), other.into_condition());
+        Condition::with(format!("({first} or {second})"), Both { first, second, wanted: false })
+    }
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name)
+    }
+}
+
+/// Marks [`Condition`]s in [`IntoCondition`].
+#[derive(Debug)]
+pub struct IsCondition;
+
+impl IntoCondition<IsCondition> for Condition {
+    fn into_condition(self) -> Condition {
+        self
+    }
+}
+
+impl<Function, Marker: 'static> IntoCondition<fn() -> Marker> for Function
+where
+    Function: SystemFunction<Marker, Output = bool>,
+{
+    fn into_condition(self) -> Condition {
+        let system = FunctionSystem::new(self);
+        Condition::with(name::of_type(system.function_name()), system)
+    }
+}
+
+impl<Function, Marker: 'static> Test for FunctionSystem<Function, Marker>
+where
+    Function: SystemFunction<Marker, Output = bool>,
+{
+    fn initialize(&mut self, world: &mut World) -> SystemAccess {
+        self.prepare(world)
+    }
+
+    fn holds(&mut self, context: RunContext<'_>) -> bool {
+        self.call(context)
+    }
+}
+
+/// Asks a second condition where the first does not decide: where it is `wanted`.
+struct Both {
+    first: Condition,
+    second: Condition,
+    wanted: bool,
+}
+
+impl Test for Both {
+    fn initialize(&mut self, world: &mut World) -> SystemAccess {
+        let mut access = self.first.initialize(world);
+        access.absorb(&self.second.initialize(world));
+        access
+    }
+
+    fn holds(&mut self, context: RunContext<'_>) -> bool {
+        let first = self.first.holds(context);
+        if first == self.wanted { self.second.holds(context) } else { first }
+    }
+}
+
+/// The opposite of a condition.
+///
+/// ```
+/// use ecs_jobs::prelude::*;
+/// assert_eq!(not(resource_exists::<u32>()).name(), "not resource_exists::<u32>");
+/// ```
+#[must_use]
+pub fn not<Marker>(condition: impl IntoCondition<Marker>) -> Condition {
+    let inner = condition.into_condition();
+    Condition::with(format!("not {inner}"), Opposite(inner))
+}
+
+struct Opposite(Condition);
+
+impl Test for Opposite {
+    fn initialize(&mut self, world: &mut World) -> SystemAccess {
+        self.0.initialize(world)
+    }
+
+    fn holds(&mut self, context: RunContext<'_>) -> bool {
+        !self.0.holds(context)
+    }
+}
+
+/// Whether any entity passes a filter.
+///
+/// ```
+/// use ecs_jobs::prelude::*;
+/// # #[derive(Component)] struct Fire;
+/// # #[derive(Component)] struct Wet;
+/// fn spread() {}
+/// let schedule = Schedule::builder().add(spread.run_if(any::<(With<Fire>, Without<Wet>)>()));
+/// ```
+#[must_use]
+pub fn any<F: QueryFilter + 'static>() -> Condition {
+    Condition::with(format!("any::<{}>", name::of_type(type_name::<F>())), Any::<F> { plan: None })
+}
+
+struct Any<F: QueryFilter> {
+    plan: Option<QueryPlan<(), F>>,
+}
+
+impl<F: QueryFilter + 'static> Test for Any<F>
+where
+    QueryPlan<(), F>: Send,
+{
+    fn initialize(&mut self, world: &mut World) -> SystemAccess {
+        let plan = self.plan.insert(world.plan::<(), F>());
+        let mut access = SystemAccess::default();
+        access.add_components(plan.access(), world);
+        access
+    }
+
+    fn holds(&mut self, context: RunContext<'_>) -> bool {
+        let plan = self.plan.as_mut().expect("a condition is initialized before it is asked");
+        match context.cell.query(plan) {
+            Ok(mut query) => !query.query().is_empty(),
+            Err(conflict) => panic!("the condition any cannot be evaluated: {conflict}"),
+        }
+    }
+}
+
+/// Whether the world has a resource of this type.
+///
+/// ```
+/// use ecs_jobs::prelude::*;
+/// struct Map(u32);
+/// fn explore(mut map: ResMut<'_, Map>) { map.0 += 1; }
+///
+/// let mut world = World::new();
+/// let pool = Pool::new(Threads::None)?;
+/// let mut schedule =
+///     Schedule::builder().add(explore.run_if(resource_exists::<Map>())).build(&mut world)?;
+/// schedule.run(&mut world, &pool); // else it would panic here
+/// world.insert_resource(Map(1));
+/// schedule.run(&mut world, &pool);
+/// assert_eq!(world.resource::<Map>()?.0, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn resource_exists<T: Send + Sync + 'static>() -> Condition {
+    let name = format!("resource_exists::<{}>", name::of_type(type_name::<T>()));
+    Condition::with(
+        name,
+        OfResource::<T> { ask: |version, _seen| version.is_some(), ..OfResource::new() },
+    )
+}
+
+/// Whether a resource was put into the world or written since this condition was evaluated last;
+/// the first time, whether it is there. A system that takes a [`ResMut`](super::ResMut) writes once
+/// it uses it to change something, not before.
+///
+/// ```
+/// use ecs_jobs::prelude::*;
+/// struct Map(u32);
+/// struct Drawn(u32);
+/// fn draw(mut drawn: ResMut<'_, Drawn>) { drawn.0 += 1; }
+///
+/// let mut world = World::new();
+/// world.insert_resource(Map(1));
+/// world.insert_resource(Drawn(0));
+/// let pool = Pool::new(Threads::None)?;
+/// let mut schedule =
+///     Schedule::builder().add(draw.run_if(resource_changed::<Map>())).build(&mut world)?;
+/// schedule.run(&mut world, &pool);
+/// schedule.run(&mut world, &pool);
+/// world.resource_mut::<Map>()?.0 = 2;
+/// schedule.run(&mut world, &pool);
+/// assert_eq!(world.resource::<Drawn>()?.0, 2);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn resource_changed<T: Send + Sync + 'static>() -> Condition {
+    let name = format!("resource_changed::<{}>", name::of_type(type_name::<T>()));
+    let ask = |version: Option<u64>, seen: u64| version.is_some_and(|version| version > seen);
+    Condition::with(name, OfResource::<T> { ask, reads: true, ..OfResource::new() })
+}
+
+struct OfResource<T> {
+    /// Given the version of the resource, and when this was evaluated last.
+    ask: fn(Option<u64>, u64) -> bool,
+    /// Whether it depends on what others write, and not only on what is there.
+    reads: bool,
+    seen: u64,
+    marker: std::marker::PhantomData<fn() -> T>,
+}
+
+impl<T> OfResource<T> {
+    fn new() -> Self {
+        Self { ask: |_, _| false, reads: false, seen: 0, marker: std::marker::PhantomData }
+    }
+}
+
+impl<T: Send + Sync + 'static> Test for OfResource<T> {
+    fn initialize(&mut self, _world: &mut World) -> SystemAccess {
+        let mut access = SystemAccess::default();
+        if self.reads {
+            access.add_resource_read::<T>();
+        }
+        access
+    }
+
+    fn holds(&mut self, context: RunContext<'_>) -> bool {
+        let holds = (self.ask)(context.cell.resource_version::<T>(), self.seen);
+        self.seen = context.cell.version();
+        holds
+    }
+}

@@ -1,0 +1,316 @@
+//! Systems with their place in the order.
+
+use std::any::TypeId;
+use std::fmt;
+use std::ops::Range;
+
+use super::condition::{Condition, IntoCondition};
+use super::exclusive::{ExclusiveFunction, ExclusiveSystem};
+use super::function::{FunctionSystem, SystemFunction};
+use super::group::Group;
+use super::order::{Step, Target};
+use super::rate::Rate;
+use super::system::System;
+
+/// What can be added to a schedule: a function with the right arguments, a [`SystemConfig`], or a
+/// tuple of up to twelve of these.
+///
+/// The methods say where and when. On a tuple they are about all of its systems.
+///
+/// ```
+/// use ecs_jobs::prelude::*;
+/// # struct Weather;
+/// fn grow() {}
+/// fn graze() {}
+/// fn hunt() {}
+/// fn think() {}
+/// let mut world = World::new();
+/// let schedule = Schedule::builder()
+///     .add((grow, graze, hunt).chain().run_if(resource_exists::<Weather>()))
+///     .add(think.every(10).staggered().before(graze))
+///     .build(&mut world)?;
+/// # Ok::<(), ecs_jobs::ScheduleError>(())
+/// ```
+pub trait IntoSystem<Marker>: Sized {
+    /// The systems with their place in the order.
+    fn into_config(self) -> SystemConfig;
+
+    /// Runs it after another function, or after a [`Group`], and after their commands.
+    fn after<Other: 'static>(self, other: Other) -> SystemConfig {
+        self.into_config().ordered(Target::of(&other), Step::Synced, Place::After)
+    }
+
+    /// Runs it before another function, or before a [`Group`], which see what its commands change.
+    fn before<Other: 'static>(self, other: Other) -> SystemConfig {
+        self.into_config().ordered(Target::of(&other), Step::Synced, Place::Before)
+    }
+
+    /// Like [`after`](Self::after), but the commands of the others may still wait to be played:
+    /// this order alone asks for no sync point.
+    fn after_ignoring_commands<Other: 'static>(self, other: Other) -> SystemConfig {
+        self.into_config().ordered(Target::of(&other), Step::Unsynced, Place::After)
+    }
+
+    /// Like [`before`](Self::before), but its commands may be played later.
+    fn before_ignoring_commands<Other: 'static>(self, other: Other) -> SystemConfig {
+        self.into_config().ordered(Target::of(&other), Step::Unsynced, Place::Before)
+    }
+
+    /// Runs it only in ticks in which the [condition](Condition) holds. A condition for several
+    /// systems is evaluated once, before the first of them.
+    fn run_if<Condition>(self, condition: impl IntoCondition<Condition>) -> SystemConfig {
+        self.into_config().with_condition(condition.into_condition())
+    }
+
+    /// Makes it a part of a group.
+    fn in_group(self, group: Group) -> SystemConfig {
+        self.into_config().for_all(|member| member.groups.push(group))
+    }
+
+    /// Runs it every so many ticks, beginning with the first.
+    ///
+    /// # Panics
+    /// Where that is every 0 ticks.
+    fn every(self, ticks: u32) -> SystemConfig {
+        self.into_config().for_all(|member| member.rate = member.rate.every(ticks))
+    }
+
+    /// Begins so many ticks later, for what runs [`every`](Self::every) few ticks.
+    fn phase(self, ticks: u32) -> SystemConfig {
+        self.into_config().for_all(|member| member.rate = member.rate.phase(ticks))
+    }
+
+    /// Spreads the entities over the ticks of [`every`](Self::every): the system runs in each tick,
+    /// and its [`Query`](super::Query) arguments walk a part of the entities, so that each entity
+    /// comes up once in that many ticks, always at the same distance.
+    ///
+    /// Which part an entity belongs to is a matter of its index alone. What is asked about one
+    /// entity is not narrowed, and [`Query::all`](super::Query::all) is the whole query. `Changed` and
+    /// `Added` find what is new since the same part came up last.
+    ///
+    /// ```
+    /// use ecs_jobs::prelude::*;
+    /// #[derive(Component)]
+    /// struct Mind { thoughts: u32 }
+    ///
+    /// fn think(mut minds: Query<'_, &mut Mind>) {
+    ///     minds.par_for_each(|mind| mind.thoughts += 1);
+    /// }
+    ///
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..100).map(|_| Mind { thoughts: 0 }));
+    /// let mut schedule = Schedule::builder().add(think.every(10).staggered()).build(&mut world)?;
+    /// let pool = Pool::new(Threads::None)?;
+    /// schedule.run(&mut world, &pool);
+    /// assert_eq!(world.query::<&Mind>().map(|mind| mind.thoughts).sum::<u32>(), 10);
+    /// (1..10).for_each(|_| _ = schedule.run(&mut world, &pool));
+    /// assert!(world.query::<&Mind>().into_iter().all(|mind| mind.thoughts == 1));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    fn staggered(self) -> SystemConfig {
+        self.into_config().for_all(|member| member.rate = member.rate.staggered())
+    }
+
+    /// Says that it does not matter which of it and the others runs first, so that the pair is not
+    /// listed in [`Schedule::ambiguities`](super::Schedule::ambiguities). They keep the order of
+    /// adding all the same.
+    fn ambiguous_with<Other: 'static>(self, other: Other) -> SystemConfig {
+        let target = Target::of(&other);
+        self.into_config().for_all(|member| member.ambiguous_with.push(target))
+    }
+
+    /// Runs the parts of a tuple one after the other, each after the commands of the one before.
+    fn chain(self) -> SystemConfig {
+        self.into_config().chained(Step::Synced)
+    }
+
+    /// Runs the parts of a tuple one after the other; their commands are played when they will.
+    fn chain_ignoring_commands(self) -> SystemConfig {
+        self.into_config().chained(Step::Unsynced)
+    }
+}
+
+/// Marks functions in [`IntoSystem`].
+#[derive(Debug)]
+pub struct IsFunction<Marker>(Marker);
+
+/// Marks functions of the whole world in [`IntoSystem`].
+#[derive(Debug)]
+pub struct IsExclusive<Marker>(Marker);
+
+/// Marks [`SystemConfig`]s in [`IntoSystem`].
+#[derive(Debug)]
+pub struct IsConfig;
+
+impl<Function, Marker> IntoSystem<IsFunction<Marker>> for Function
+where
+    Function: SystemFunction<Marker, Output = ()>,
+    Marker: 'static,
+{
+    fn into_config(self) -> SystemConfig {
+        SystemConfig::new(TypeId::of::<Function>(), FunctionSystem::new(self))
+    }
+}
+
+impl<Function, Marker> IntoSystem<IsExclusive<Marker>> for Function
+where
+    Function: ExclusiveFunction<Marker>,
+    Marker: 'static,
+{
+    fn into_config(self) -> SystemConfig {
+        SystemConfig::new(TypeId::of::<Function>(), ExclusiveSystem::new(self))
+    }
+}
+
+impl IntoSystem<IsConfig> for SystemConfig {
+    fn into_config(self) -> SystemConfig {
+        self
+    }
+}
+
+macro_rules! tuple_of_systems {
+    ($(($system:ident $marker:ident $variable:ident)),*) => {
+        impl<$($system: IntoSystem<$marker>, $marker),*> IntoSystem<($($marker,)*)> for ($($system,)*) {
+            fn into_config(self) -> SystemConfig {
+                let ($($variable,)*) = self;
+                let mut all = SystemConfig::default();
+                $(all.append($variable.into_config());)*
+                all
+            }
+        }
+    };
+}
+
+tuple_of_systems!((A MA a));
+tuple_of_systems!((A MA a), (B MB b));
+tuple_of_systems!((A MA a), (B MB b), (C MC c));
+tuple_of_systems!((A MA a), (B MB b), (C MC c), (D MD d));
+tuple_of_systems!((A MA a), (B MB b), (C MC c), (D MD d), (E ME e));
+tuple_of_systems!((A MA a), (B MB b), (C MC c), (D MD d), (E ME e), (F MF f));
+tuple_of_systems!((A MA a), (B MB b), (C MC c), (D MD d), (E ME e), (F MF f), (G MG g));
+tuple_of_systems!((A MA a), (B MB b), (C MC c), (D MD d), (E ME e), (F MF f), (G MG g), (H MH h));
+tuple_of_systems!(
+    (A MA a), (B MB b), (C MC c), (D MD d), (E ME e), (F MF f), (G MG g), (H MH h), (I MI i)
+);
+tuple_of_systems!(
+    (A MA a), (B MB b), (C MC c), (D MD d), (E ME e), (F MF f), (G MG g), (H MH h), (I MI i),
+    (J MJ j)
+);
+tuple_of_systems!(
+    (A MA a), (B MB b), (C MC c), (D MD d), (E ME e), (F MF f), (G MG g), (H MH h), (I MI i),
+    (J MJ j), (K MK k)
+);
+tuple_of_systems!(
+    (A MA a), (B MB b), (C MC c), (D MD d), (E ME e), (F MF f), (G MG g), (H MH h), (I MI i),
+    (J MJ j), (K MK k), (L ML l)
+);
+
+/// One system or several, and their place in the order.
+#[derive(Default)]
+pub struct SystemConfig {
+    pub(super) members: Vec<Member>,
+    /// The parts of the tuple that this was made of, as ranges of members.
+    parts: Vec<Range<usize>>,
+    /// Pairs of members, the first of which runs before the second.
+    pub(super) chains: Vec<(usize, usize, Step)>,
+    /// Conditions of several members: [`Member::shared`] has their numbers.
+    pub(super) shared: Vec<Condition>,
+}
+
+/// One system of a [`SystemConfig`].
+pub(super) struct Member {
+    pub(super) key: TypeId,
+    pub(super) system: Box<dyn System>,
+    pub(super) after: Vec<(Target, Step)>,
+    pub(super) before: Vec<(Target, Step)>,
+    pub(super) conditions: Vec<Condition>,
+    pub(super) shared: Vec<usize>,
+    pub(super) groups: Vec<Group>,
+    pub(super) ambiguous_with: Vec<Target>,
+    pub(super) rate: Rate,
+}
+
+#[derive(Clone, Copy)]
+enum Place {
+    Before,
+    After,
+}
+
+impl fmt::Debug for SystemConfig {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = self.members.iter().map(|member| member.system.name()).collect();
+        f.debug_struct("SystemConfig").field("systems", &names).finish_non_exhaustive()
+    }
+}
+
+impl SystemConfig {
+    fn new(key: TypeId, system: impl System + 'static) -> Self {
+        let member = Member {
+            key,
+            system: Box::new(system),
+            after: Vec::new(),
+            before: Vec::new(),
+            conditions: Vec::new(),
+            shared: Vec::new(),
+            groups: Vec::new(),
+            ambiguous_with: Vec::new(),
+            rate: Rate::default(),
+        };
+        let mut config = Self::default();
+        config.members.push(member);
+        config.parts.push(0..1);
+        config
+    }
+
+    /// A system that is not a function. Others are ordered by it with a value of the same type.
+    #[must_use]
+    pub fn of<S: System + 'static>(system: S) -> Self {
+        Self::new(TypeId::of::<S>(), system)
+    }
+
+    /// Adds all of another one, as one part.
+    pub(super) fn append(&mut self, other: Self) {
+        let (start, shared) = (self.members.len(), self.shared.len());
+        self.members.extend(other.members.into_iter().map(|mut member| {
+            member.shared.iter_mut().for_each(|number| *number += shared);
+            member
+        }));
+        let moved =
+            |(first, second, step): (usize, usize, Step)| (first + start, second + start, step);
+        self.chains.extend(other.chains.into_iter().map(moved));
+        self.shared.extend(other.shared);
+        self.parts.push(start..self.members.len());
+    }
+
+    fn for_all(mut self, change: impl FnMut(&mut Member)) -> Self {
+        self.members.iter_mut().for_each(change);
+        self
+    }
+
+    fn ordered(self, target: Target, step: Step, place: Place) -> Self {
+        self.for_all(|member| match place {
+            Place::Before => member.before.push((target, step)),
+            Place::After => member.after.push((target, step)),
+        })
+    }
+
+    fn with_condition(mut self, condition: Condition) -> Self {
+        match &mut *self.members {
+            [only] => only.conditions.push(condition),
+            several => {
+                several.iter_mut().for_each(|member| member.shared.push(self.shared.len()));
+                self.shared.push(condition);
+            }
+        }
+        self
+    }
+
+    fn chained(mut self, step: Step) -> Self {
+        for pair in self.parts.windows(2) {
+            for first in pair[0].clone() {
+                self.chains.extend(pair[1].clone().map(|second| (first, second, step)));
+            }
+        }
+        self
+    }
+}

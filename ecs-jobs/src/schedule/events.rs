@@ -1,0 +1,474 @@
+//! Events: messages from system to system.
+
+use std::any::{TypeId, type_name};
+use std::collections::VecDeque;
+use std::fmt;
+
+use ecs_core::{Res, World};
+
+use super::access::{EventAging, SystemAccess};
+use super::condition::{Condition, IntoCondition};
+use super::name;
+use super::param::{RunContext, SystemParam};
+use super::sink::ParallelSink;
+use crate::sync::{Arc, Mutex};
+
+/// The events of one type that are there: a resource, which a system with an [`EventWriter`] or an
+/// [`EventReader`] brings along.
+///
+/// # Order
+/// Events lie in the order of the systems that wrote them, and those of one system in the order of
+/// writing, whatever the number of threads. A reader that runs after a writer sees its events in the
+/// same run, one that runs before it in the next run.
+///
+/// # Lifetime
+/// An event is there through the run in which it was written, and the whole next one; another
+/// lifetime is set by [`set_lifetime`](Self::set_lifetime). What a reader has not read by then it
+/// [misses](EventReader::missed). Events grow older with every run of a schedule that writes them; where
+/// no schedule does, with every run of one that reads them.
+///
+/// ```
+/// use ecs_jobs::prelude::*;
+/// #[derive(Component)]
+/// struct Health(i32);
+/// struct Died;
+/// struct Score(u32);
+///
+/// fn suffer(mut all: Query<'_, &mut Health>, mut died: EventWriter<'_, Died>) {
+///     all.par_for_each_with(&mut died, |health, died| {
+///         health.0 -= 1;
+///         if health.0 == 0 {
+///             died.send(Died);
+///         }
+///     });
+/// }
+/// fn score(mut died: EventReader<'_, Died>, mut score: ResMut<'_, Score>) {
+///     score.0 += died.read().count() as u32;
+/// }
+///
+/// let mut world = World::new();
+/// world.insert_resource(Score(0));
+/// world.spawn_batch((1..=10).map(Health));
+/// let mut schedule = Schedule::builder().add((suffer, score)).build(&mut world)?;
+/// let pool = Pool::new(Threads::None)?;
+/// for _ in 0..5 {
+///     schedule.run(&mut world, &pool);
+/// }
+/// assert_eq!(world.resource::<Score>()?.0, 5);
+/// // From outside, and to the outside.
+/// world.resource_mut::<Events<Died>>()?.send(Died);
+/// schedule.run(&mut world, &pool);
+/// assert_eq!(world.resource::<Score>()?.0, 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Events<T> {
+    log: VecDeque<T>,
+    /// The number of the first in the log: how many there were before it.
+    first: u64,
+    /// What systems have handed on since the log grew older: the version of the system's turn, and
+    /// the number of its first event. By version, which is the order of the systems.
+    runs: Vec<(u64, u64)>,
+    /// The number of the first event after each of the last times that the log grew older.
+    ages: VecDeque<u64>,
+    lifetime: usize,
+    has_writers: bool,
+}
+
+impl<T> Default for Events<T> {
+    fn default() -> Self {
+        Self {
+            log: VecDeque::new(),
+            first: 0,
+            runs: Vec::new(),
+            ages: VecDeque::new(),
+            lifetime: 2,
+            has_writers: false,
+        }
+    }
+}
+
+impl<T> fmt::Debug for Events<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Events").field("len", &self.log.len()).finish_non_exhaustive()
+    }
+}
+
+impl<T> Events<T> {
+    /// Adds an event, after all that are there.
+    pub fn send(&mut self, event: T) {
+        self.log.push_back(event);
+    }
+
+    /// How many events are there.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.log.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.log.is_empty()
+    }
+
+    /// All events that are there, the oldest first.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &T> {
+        self.log.iter()
+    }
+
+    /// Drops all events.
+    pub fn clear(&mut self) {
+        self.drop_before(self.end());
+    }
+
+    /// Sets in how many runs an event is there, the one in which it was written included.
+    ///
+    /// # Panics
+    /// Where that is 0.
+    pub fn set_lifetime(&mut self, runs: usize) {
+        assert!(runs > 0, "an event is there for one run at least");
+        self.lifetime = runs;
+    }
+
+    /// Makes all events one run older, and drops those that are too old. A schedule does it; this is
+    /// for a host without one.
+    pub fn age(&mut self) {
+        self.runs.clear();
+        self.ages.push_back(self.end());
+        let mut end = self.first;
+        while self.ages.len() >= self.lifetime {
+            end = self.ages.pop_front().unwrap_or(end);
+        }
+        self.drop_before(end);
+    }
+
+    /// The number of the next event.
+    fn end(&self) -> u64 {
+        self.first + self.log.len() as u64
+    }
+
+    fn drop_before(&mut self, end: u64) {
+        let count = end.saturating_sub(self.first);
+        // What is dropped may look: the books are in order by then.
+        self.first = self.first.max(end);
+        self.log.drain(..usize::try_from(count).expect("they are in the log"));
+    }
+
+    /// Adds the events of a system whose turn has this version, before those of later turns that
+    /// were faster.
+    fn hand_on(&mut self, version: u64, events: &mut Vec<T>) {
+        let count = events.len();
+        let later = self.runs.iter().position(|&(other, _)| other > version);
+        let place = later.unwrap_or(self.runs.len());
+        let start = later.map_or(self.end(), |later| self.runs[later].1);
+        self.log.extend(events.drain(..));
+        if later.is_some() {
+            let index = usize::try_from(start - self.first).expect("it is in the log");
+            self.log.make_contiguous()[index..].rotate_right(count);
+        }
+        self.runs[place..].iter_mut().for_each(|(_, start)| *start += count as u64);
+        self.runs.insert(place, (version, start));
+    }
+}
+
+/// Makes sure that there are events of a type.
+fn ensure<T: Send + Sync + 'static>(world: &mut World) -> &mut Events<T> {
+    if world.resource::<Events<T>>().is_err() {
+        world.insert_resource(Events::<T>::default());
+    }
+    world.resource_mut().expect("it was just made sure of")
+}
+
+/// Makes the events of a type older, for a schedule that `writes` them or only reads them.
+fn age<T: Send + Sync + 'static>(world: &mut World, writes: bool) {
+    if let Ok(events) = world.resource_mut::<Events<T>>() {
+        if writes || !events.has_writers {
+            events.age();
+        }
+    }
+}
+
+fn declare<T: Send + Sync + 'static>(access: &mut SystemAccess, writes: bool) {
+    access.add_event_aging(EventAging { id: TypeId::of::<T>(), writes, age: age::<T> });
+}
+
+/// Writes events of type `T`, as the argument of a system.
+///
+/// Systems that only write do not wait for each other; those that read wait for those that write, or
+/// the other way round, by the order of the schedule. What was written is there for others when the
+/// system has ended; where it panics, it is dropped.
+///
+/// In a parallel loop it is the output of
+/// [`Query::par_for_each_with`](super::Query::par_for_each_with).
+#[derive(Debug)]
+pub struct EventWriter<'a, T> {
+    state: &'a mut EventWriterState<T>,
+}
+
+/// What an [`EventWriter`] keeps from run to run.
+pub struct EventWriterState<T> {
+    /// Whoever hands events on has this meanwhile.
+    gate: Arc<Mutex<()>>,
+    written: Vec<T>,
+    /// While a parallel loop runs, its threads' events are here.
+    lent: Vec<Mutex<EventSlot<T>>>,
+    sorted: Vec<(u64, usize, T)>,
+}
+
+impl<T> fmt::Debug for EventWriterState<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventWriterState").finish_non_exhaustive()
+    }
+}
+
+/// Writes events from one thread of a parallel loop.
+pub struct EventSlot<T> {
+    key: u64,
+    /// Each with the key of its batch, and its place.
+    events: Vec<(u64, usize, T)>,
+}
+
+impl<T> fmt::Debug for EventSlot<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventSlot").field("len", &self.events.len()).finish_non_exhaustive()
+    }
+}
+
+impl<T> EventSlot<T> {
+    /// Writes an event.
+    pub fn send(&mut self, event: T) {
+        self.events.push((self.key, self.events.len(), event));
+    }
+}
+
+/// The gate of the events of one type; a resource.
+struct Gate<T>(Arc<Mutex<()>>, std::marker::PhantomData<fn() -> T>);
+
+impl<T: Send + Sync + 'static> SystemParam for EventWriter<'_, T> {
+    type State = EventWriterState<T>;
+    type Item<'a> = EventWriter<'a, T>;
+
+    fn init(world: &mut World, access: &mut SystemAccess) -> EventWriterState<T> {
+        ensure::<T>(world).has_writers = true;
+        access.add_resource_append::<Events<T>>();
+        declare::<T>(access, true);
+        let gate = match world.resource::<Gate<T>>() {
+            Ok(gate) => gate.0.clone(),
+            Err(_) => {
+                let gate = Arc::new(Mutex::new(()));
+                world.insert_resource(Gate::<T>(gate.clone(), std::marker::PhantomData));
+                gate
+            }
+        };
+        EventWriterState { gate, written: Vec::new(), lent: Vec::new(), sorted: Vec::new() }
+    }
+
+    fn fetch<'a>(
+        state: &'a mut EventWriterState<T>,
+        context: RunContext<'a>,
+    ) -> Result<EventWriter<'a, T>, String> {
+        // What a run left that panicked.
+        state.written.clear();
+        while state.lent.len() < context.pool.parallelism() {
+            state.lent.push(Mutex::new(EventSlot { key: 0, events: Vec::new() }));
+        }
+        Ok(EventWriter { state })
+    }
+
+    fn finish(state: &mut EventWriterState<T>, context: RunContext<'_>) {
+        if state.written.is_empty() {
+            return;
+        }
+        // Others who hand on have the gate, and the schedule keeps all else away.
+        let gate = state.gate.lock();
+        match context.cell.resource_mut::<Events<T>>() {
+            Ok(mut events) => events.hand_on(context.cell.version(), &mut state.written),
+            Err(why) => {
+                drop(gate);
+                panic!("events cannot be handed on: {why}");
+            }
+        }
+    }
+}
+
+impl<T> EventWriter<'_, T> {
+    /// Writes an event.
+    pub fn send(&mut self, event: T) {
+        self.state.written.push(event);
+    }
+
+    /// Writes several events.
+    pub fn send_batch(&mut self, events: impl IntoIterator<Item = T>) {
+        self.state.written.extend(events);
+    }
+}
+
+impl<T: Send + Sync> ParallelSink for EventWriter<'_, T> {
+    type Slot = EventSlot<T>;
+
+    fn begin_loop(&mut self, _batch_count: usize) -> u64 {
+        // What a loop left that panicked.
+        self.state.lent.iter().for_each(|slot| slot.lock().events.clear());
+        0
+    }
+
+    fn with_slot<R>(&self, slot: usize, key: u64, body: impl FnOnce(&mut EventSlot<T>) -> R) -> R {
+        let mut slot = self.state.lent[slot].lock();
+        slot.key = key;
+        body(&mut slot)
+    }
+
+    fn end_loop(&mut self) {
+        let EventWriterState { written, lent, sorted, .. } = &mut *self.state;
+        lent.iter().for_each(|slot| sorted.append(&mut slot.lock().events));
+        // A batch is one thread's, so the places in one thread's list decide inside of a batch.
+        sorted.sort_unstable_by_key(|&(key, place, _)| (key, place));
+        written.extend(sorted.drain(..).map(|(_, _, event)| event));
+    }
+}
+
+/// Reads the events of type `T` that this system has not read yet, each once.
+pub struct EventReader<'a, T> {
+    events: Res<'a, Events<T>>,
+    cursor: &'a mut EventCursor,
+}
+
+/// What somebody has read of the events of one type.
+///
+/// ```
+/// use ecs_jobs::{EventCursor, Events};
+/// let mut events = Events::default();
+/// let mut cursor = EventCursor::default();
+/// events.send("one");
+/// assert!(cursor.read(&events).eq(&["one"]));
+/// events.send("two");
+/// assert!(cursor.read(&events).eq(&["two"]));
+/// assert_eq!(cursor.read(&events).next(), None);
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct EventCursor {
+    /// The number of the next one to read.
+    next: u64,
+    missed: u64,
+}
+
+impl EventCursor {
+    /// The events that were not read yet, each once. What the iterator has not come to stays unread.
+    pub fn read<'e, T>(&'e mut self, events: &'e Events<T>) -> EventIter<'e, T> {
+        self.catch_up(events);
+        EventIter { events, next: &mut self.next }
+    }
+
+    fn catch_up<T>(&mut self, events: &Events<T>) {
+        self.missed += events.first.saturating_sub(self.next);
+        self.next = self.next.max(events.first);
+    }
+}
+
+/// Events that were not read yet.
+#[derive(Debug)]
+pub struct EventIter<'e, T> {
+    events: &'e Events<T>,
+    next: &'e mut u64,
+}
+
+impl<'e, T> Iterator for EventIter<'e, T> {
+    type Item = &'e T;
+
+    fn next(&mut self) -> Option<&'e T> {
+        let index = usize::try_from(*self.next - self.events.first).ok()?;
+        let event = self.events.log.get(index)?;
+        *self.next += 1;
+        Some(event)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let count = usize::try_from(self.events.end() - *self.next).unwrap_or(usize::MAX);
+        (count, Some(count))
+    }
+}
+
+impl<T> ExactSizeIterator for EventIter<'_, T> {}
+
+impl<T> fmt::Debug for EventReader<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EventReader").field("cursor", &self.cursor).finish_non_exhaustive()
+    }
+}
+
+impl<T: Send + Sync + 'static> SystemParam for EventReader<'_, T> {
+    type State = EventCursor;
+    type Item<'a> = EventReader<'a, T>;
+
+    fn init(world: &mut World, access: &mut SystemAccess) -> EventCursor {
+        access.add_resource_read::<Events<T>>();
+        declare::<T>(access, false);
+        // What came and went before this reader was there, it has not missed.
+        EventCursor { next: ensure::<T>(world).first, missed: 0 }
+    }
+
+    fn fetch<'a>(
+        cursor: &'a mut EventCursor,
+        context: RunContext<'a>,
+    ) -> Result<EventReader<'a, T>, String> {
+        let events = context.cell.resource().map_err(|error| error.to_string())?;
+        cursor.catch_up(&events);
+        Ok(EventReader { events, cursor })
+    }
+}
+
+impl<T> EventReader<'_, T> {
+    /// The events that this system has not read yet. What the iterator has not come to stays unread.
+    pub fn read(&mut self) -> EventIter<'_, T> {
+        self.cursor.read(&self.events)
+    }
+
+    /// How many there are to read.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        usize::try_from(self.events.end() - self.cursor.next).unwrap_or(usize::MAX)
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Takes all as read.
+    pub fn clear(&mut self) {
+        self.cursor.next = self.events.end();
+    }
+
+    /// How many events were dropped, in all, before this system had read them.
+    #[must_use]
+    pub fn missed(&self) -> u64 {
+        self.cursor.missed
+    }
+}
+
+/// Whether events of this type were written that this condition has not seen yet.
+///
+/// ```
+/// use ecs_jobs::prelude::*;
+/// struct Quake;
+/// fn flee() {}
+/// let mut world = World::new();
+/// let mut schedule = Schedule::builder().add(flee.run_if(on_event::<Quake>())).build(&mut world)?;
+/// let pool = Pool::new(Threads::None)?;
+/// schedule.run(&mut world, &pool);
+/// assert!(schedule.explain(flee).to_string().ends_with("on_event::<Quake> was false"));
+/// world.resource_mut::<Events<Quake>>()?.send(Quake);
+/// schedule.run(&mut world, &pool);
+/// assert!(schedule.explain(flee).to_string().ends_with("flee ran in tick 1"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn on_event<T: Send + Sync + 'static>() -> Condition {
+    fn on_event<T: Send + Sync + 'static>(mut events: EventReader<'_, T>) -> bool {
+        let any = !events.is_empty();
+        events.clear();
+        any
+    }
+    on_event::<T>.into_condition().named(format!("on_event::<{}>", name::of_type(type_name::<T>())))
+}

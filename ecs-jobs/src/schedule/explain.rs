@@ -1,0 +1,230 @@
+//! Why a system ran, or did not.
+
+use std::fmt;
+
+use super::node::Outcome;
+use super::run::Schedule;
+use super::stages::Part;
+
+/// What became of one system in the last run; as a sentence when printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanation {
+    /// The system.
+    pub system: String,
+    /// The last run. `None` where there was none.
+    pub tick: Option<u64>,
+    /// What became of it.
+    pub reason: Reason,
+}
+
+/// Why a system ran, or did not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Reason {
+    /// Nothing kept it from running.
+    Ran,
+    /// It runs every so many ticks, and this was not one of them.
+    NotDue {
+        /// How often it runs, in ticks.
+        every: u32,
+        /// In how many ticks it will run.
+        next_in: u32,
+    },
+    /// A condition of its own did not hold.
+    ConditionFalse {
+        /// The condition.
+        condition: String,
+    },
+    /// A condition of a group, or of a tuple that it was added with, did not hold.
+    GroupOff {
+        /// The group; `None` for a tuple.
+        group: Option<String>,
+        /// The condition.
+        condition: String,
+    },
+    /// It panicked, or one of its conditions did.
+    Panicked,
+    /// Its turn did not come, because of a panic elsewhere.
+    NotReached {
+        /// The systems that panicked.
+        panicked: Vec<String>,
+    },
+    /// The schedule has not run yet.
+    NeverRun,
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { system, tick, reason } = self;
+        let tick = tick.map(|tick| format!(" in tick {tick}")).unwrap_or_default();
+        match reason {
+            Reason::Ran => write!(f, "{system} ran{tick}"),
+            Reason::NotDue { every, next_in } => {
+                write!(
+                    f,
+                    "{system} did not run{tick}: it runs every {every} ticks, next in {next_in}"
+                )
+            }
+            Reason::ConditionFalse { condition } => {
+                write!(f, "{system} did not run{tick}: {condition} was false")
+            }
+            Reason::GroupOff { group: Some(group), condition } => {
+                write!(
+                    f,
+                    "{system} did not run{tick}: its group {group} is off, as {condition} was false"
+                )
+            }
+            Reason::GroupOff { group: None, condition } => write!(
+                f,
+                "{system} did not run{tick}: what it was added with is off, as {condition} was false"
+            ),
+            Reason::Panicked => write!(f, "{system} panicked{tick}"),
+            Reason::NotReached { panicked } => {
+                let who =
+                    if panicked.is_empty() { "a command".into() } else { panicked.join(", ") };
+                write!(
+                    f,
+                    "{system} did not run{tick}: its turn did not come, because {who} panicked"
+                )
+            }
+            Reason::NeverRun => write!(f, "{system} has not run: the schedule has not"),
+        }
+    }
+}
+
+/// What became of several systems; one line for each when printed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Explanations(pub Vec<Explanation>);
+
+impl fmt::Display for Explanations {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, explanation) in self.0.iter().enumerate() {
+            let break_before = if place > 0 { "\n" } else { "" };
+            write!(f, "{break_before}{explanation}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Schedule {
+    /// What came of a node's turn in the last run, if it came.
+    fn last_outcome(&self, node: usize) -> Option<Outcome> {
+        let (tick, outcome) = self.nodes[node].slot.lock().last?;
+        (tick + 1 == self.tick).then_some(outcome)
+    }
+
+    pub(super) fn explanation(&self, number: usize) -> Explanation {
+        let node = &self.nodes[number];
+        let reason = match self.last_outcome(number) {
+            None if self.tick == 0 => Reason::NeverRun,
+            None => Reason::NotReached { panicked: self.panicked_names() },
+            Some(Outcome::Ran) => Reason::Ran,
+            Some(Outcome::Panicked) => Reason::Panicked,
+            Some(Outcome::NotDue(next_in)) => Reason::NotDue { every: node.rate.ticks(), next_in },
+            Some(Outcome::NotWanted(condition)) => {
+                Reason::ConditionFalse { condition: self.condition_name(number, condition) }
+            }
+            Some(Outcome::SwitchedOff(switch)) => {
+                let switch = &self.switches[switch];
+                let condition = match self.last_outcome(switch.node) {
+                    Some(Outcome::NotWanted(condition)) => {
+                        self.condition_name(switch.node, condition)
+                    }
+                    _ => self.nodes[switch.node].name.clone(),
+                };
+                Reason::GroupOff { group: switch.group.map(|group| group.name().into()), condition }
+            }
+        };
+        Explanation { system: node.name.clone(), tick: self.tick.checked_sub(1), reason }
+    }
+
+    fn condition_name(&self, node: usize, condition: usize) -> String {
+        self.nodes[node].slot.lock().conditions[condition].name().into()
+    }
+
+    fn panicked_names(&self) -> Vec<String> {
+        let panicked = |&node: &usize| self.last_outcome(node) == Some(Outcome::Panicked);
+        let numbers = (0..self.nodes.len()).filter(panicked);
+        numbers.map(|node| self.nodes[node].name.clone()).collect()
+    }
+
+    /// The sync points, in the order in which a run comes to them.
+    #[must_use]
+    pub fn sync_points(&self) -> Vec<SyncPoint> {
+        let name = |node: usize| self.nodes[node].name.clone();
+        let mut points = Vec::new();
+        for (place, part) in self.plan.parts.iter().enumerate() {
+            let Part::Sync(sync) = part else { continue };
+            let because = match self.plan.parts.get(place + 1) {
+                None => SyncReason::EndOfRun,
+                Some(Part::Exclusive(node)) => SyncReason::Exclusive(name(*node)),
+                Some(_) => {
+                    let pairs = sync.because.iter();
+                    SyncReason::Order(pairs.map(|&(one, other)| (name(one), name(other))).collect())
+                }
+            };
+            points.push(SyncPoint {
+                plays: sync.plays.iter().map(|&node| name(node)).collect(),
+                because,
+            });
+        }
+        points
+    }
+}
+
+/// Where in a run commands are played: nothing runs meanwhile.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SyncPoint {
+    /// The systems whose commands are played, in this order.
+    pub plays: Vec<String>,
+    /// Why it is there.
+    pub because: SyncReason,
+}
+
+/// Why there is a sync point.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SyncReason {
+    /// In each pair the first records commands, and the second was declared to come after it.
+    Order(Vec<(String, String)>),
+    /// The whole world goes to this system next.
+    Exclusive(String),
+    /// What was recorded in a run is played in it.
+    EndOfRun,
+}
+
+impl fmt::Display for SyncPoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "sync point: plays the commands of {}, ", self.plays.join(", "))?;
+        match &self.because {
+            SyncReason::Order(pairs) => {
+                let pairs: Vec<_> = pairs
+                    .iter()
+                    .map(|(one, other)| format!("{other} is to run after {one}"))
+                    .collect();
+                write!(f, "as {}", pairs.join(" and "))
+            }
+            SyncReason::Exclusive(system) => write!(f, "before {system} gets the world"),
+            SyncReason::EndOfRun => f.write_str("at the end"),
+        }
+    }
+}
+
+impl fmt::Display for Schedule {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut sync_points = self.sync_points().into_iter();
+        for part in &self.plan.parts {
+            match part {
+                Part::Stage(nodes) => {
+                    let names: Vec<_> = nodes.iter().map(|&node| &*self.nodes[node].name).collect();
+                    writeln!(f, "stage: {}", names.join(", "))?;
+                }
+                Part::Exclusive(node) => writeln!(f, "alone: {}", self.nodes[*node].name)?,
+                Part::Sync(_) => {
+                    sync_points.next().map_or(Ok(()), |point| writeln!(f, "{point}"))?;
+                }
+            }
+        }
+        Ok(())
+    }
+}

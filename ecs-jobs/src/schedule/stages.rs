@@ -1,0 +1,108 @@
+//! From a graph to stages: what can run at the same time, and what needs the world to itself.
+
+use super::graph::{Graph, in_a_row};
+use super::order::Step;
+
+/// What is known of a node.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Traits {
+    pub(super) exclusive: bool,
+    pub(super) records_commands: bool,
+}
+
+/// One part of a run. Each begins when the one before has ended.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// These nodes, in an order that keeps all waits; on several threads, as the graph allows.
+    Stage(Vec<usize>),
+    /// One node, alone with the world.
+    Exclusive(usize),
+    /// Plays the commands of these nodes, in the order of adding.
+    Sync(Sync),
+}
+
+/// Where commands are played.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Sync {
+    pub(super) plays: Vec<usize>,
+    /// Who recorded, and who waits to see it.
+    pub(super) because: Vec<(usize, usize)>,
+}
+
+/// What the steps that lead to a node, or to a post between nodes, ask of it.
+#[derive(Clone, Copy, Default)]
+struct Demand {
+    level: usize,
+    /// The latest system whose commands are to be seen, and its level.
+    recorder: Option<(usize, usize)>,
+}
+
+/// Cuts the graph into parts. A node comes on the lowest *level* that its steps allow: above those
+/// levels whose commands it has to see, and exclusive nodes have a level to themselves. Between two
+/// levels the commands of those below are played.
+pub(super) fn cut(graph: &Graph, traits: &[Traits], post_count: usize) -> Vec<Part> {
+    let mut next = vec![Vec::new(); traits.len() + post_count];
+    graph.steps.iter().for_each(|&(from, to, _)| next[from].push(to));
+    let mut incoming = vec![Vec::new(); next.len()];
+    graph.steps.iter().for_each(|&(from, to, step)| incoming[to].push((from, step)));
+
+    let mut demands = vec![Demand::default(); next.len()];
+    let mut because = Vec::new();
+    // Above all that has come so far; and above the last exclusive node.
+    let (mut top, mut floor) = (0, 0);
+    for at in in_a_row(&next) {
+        let mut demand = Demand::default();
+        for &(from, step) in &incoming[at] {
+            let before = demands[from];
+            demand.level = demand.level.max(before.level);
+            let recorder = match traits.get(from) {
+                Some(known) => known.records_commands.then_some((before.level, from)),
+                None => before.recorder,
+            };
+            if step == Step::Synced {
+                demand.recorder = demand.recorder.max(recorder);
+            }
+        }
+        if let Some(known) = traits.get(at) {
+            if let Some((level, recorder)) = demand.recorder {
+                demand.level = demand.level.max(level + 1);
+                if demand.level == level + 1 {
+                    because.push((recorder, at));
+                }
+            }
+            demand.level = demand.level.max(if known.exclusive { top } else { floor });
+            top = top.max(demand.level + 1);
+            if known.exclusive {
+                floor = top;
+            }
+        }
+        demands[at] = demand;
+    }
+
+    let mut levels = vec![Vec::new(); top];
+    graph.order.iter().for_each(|&node| levels[demands[node].level].push(node));
+    let mut parts = Vec::new();
+    let mut recorded = Vec::new();
+    for (level, nodes) in levels.into_iter().enumerate() {
+        if !recorded.is_empty() {
+            let is_here = |&&(_, waits): &&(usize, usize)| demands[waits].level == level;
+            let because = because.iter().filter(is_here).copied().collect();
+            parts.push(sync(&mut recorded, because));
+        }
+        recorded.extend(nodes.iter().copied().filter(|&node| traits[node].records_commands));
+        match *nodes {
+            [node] if traits[node].exclusive => parts.push(Part::Exclusive(node)),
+            _ => parts.push(Part::Stage(nodes)),
+        }
+    }
+    if !recorded.is_empty() {
+        parts.push(sync(&mut recorded, Vec::new()));
+    }
+    parts
+}
+
+fn sync(recorded: &mut Vec<usize>, because: Vec<(usize, usize)>) -> Part {
+    let mut plays = std::mem::take(recorded);
+    plays.sort_unstable();
+    Part::Sync(Sync { plays, because })
+}

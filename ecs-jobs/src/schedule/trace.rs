@@ -1,0 +1,85 @@
+//! The timeline as a file for trace viewers.
+
+use std::fmt::Write;
+
+use super::run::Schedule;
+
+impl Schedule {
+    /// The timeline of the last runs, as JSON in the trace event format that
+    /// [Perfetto](https://ui.perfetto.dev) and `chrome://tracing` show: a row for each thread of the
+    /// pool, the caller of [`run`](Self::run) last.
+    ///
+    /// Of each thread it has the newest 4096 systems and sync points. It is there with the feature
+    /// `timeline`, which costs two looks at the clock per system.
+    ///
+    /// ```
+    /// use ecs_jobs::prelude::*;
+    /// fn think() {}
+    /// let mut world = World::new();
+    /// let mut schedule = Schedule::builder().add(think).build(&mut world)?;
+    /// schedule.run(&mut world, &Pool::new(Threads::None)?);
+    /// let json = schedule.trace_json();
+    /// assert!(json.starts_with(r#"{"displayTimeUnit":"ns","traceEvents":["#));
+    /// assert!(json.contains(r#"think","cat":"system","ph":"X""#));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn trace_json(&self) -> String {
+        let mut json = String::from(r#"{"displayTimeUnit":"ns","traceEvents":["#);
+        let mut lane_count = 0;
+        let mut separator = "";
+        self.timeline.lanes.for_each(|lane, record| {
+            lane_count = lane_count.max(lane + 1);
+            let (name, category) = match record.node {
+                Some(node) => (&*self.nodes[node].name, "system"),
+                None => ("sync point", "sync"),
+            };
+            json.push_str(separator);
+            json.push_str(r#"{"name":"#);
+            push_string(&mut json, name);
+            let (from, took) = (record.from_ns, record.to_ns.saturating_sub(record.from_ns));
+            // The format counts in microseconds.
+            push(
+                &mut json,
+                format_args!(
+                    r#","cat":"{category}","ph":"X","pid":1,"tid":{lane},"ts":{}.{:03},"dur":{}.{:03}}}"#,
+                    from / 1000,
+                    from % 1000,
+                    took / 1000,
+                    took % 1000
+                ),
+            );
+            separator = ",";
+        });
+        for lane in 0..lane_count {
+            push(
+                &mut json,
+                format_args!(
+                    r#"{separator}{{"name":"thread_name","ph":"M","pid":1,"tid":{lane},"args":{{"name":"thread {lane}"}}}}"#
+                ),
+            );
+        }
+        json.push_str("]}");
+        json
+    }
+}
+
+fn push(json: &mut String, text: std::fmt::Arguments<'_>) {
+    json.write_fmt(text).expect("a string takes all that is written to it");
+}
+
+/// A string with its quotes.
+fn push_string(json: &mut String, text: &str) {
+    json.push('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => {
+                json.push('\\');
+                json.push(character);
+            }
+            control if control < ' ' => push(json, format_args!("\\u{:04x}", u32::from(control))),
+            other => json.push(other),
+        }
+    }
+    json.push('"');
+}

@@ -1,0 +1,119 @@
+//! Once warm, a run of a schedule allocates nothing.
+#![expect(unsafe_code, reason = "an allocator that counts is an unsafe trait's implementation")]
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
+
+use ecs_core::prelude::*;
+use ecs_jobs::prelude::*;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: passes everything on to the system's allocator.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps to the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps to the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+#[derive(Component)]
+struct Age(u32);
+#[derive(Component)]
+struct Weight(u32);
+struct Tick(u32);
+struct Birthday(u32);
+
+const LATE: Group = Group::named("late");
+
+fn count(mut tick: ResMut<Tick>) {
+    tick.0 += 1;
+}
+
+/// In the first runs there is more to write down, so that later on the buffers of all threads are
+/// large enough, whoever gets how much.
+fn is_warming_up(tick: &Tick) -> bool {
+    tick.0 < 150
+}
+
+fn grow(
+    mut all: Query<(&mut Age, &Weight)>,
+    mut birthdays: EventWriter<Birthday>,
+    tick: Res<Tick>,
+) {
+    let every = if is_warming_up(&tick) { 1 } else { 64 };
+    all.par_for_each_with(&mut birthdays, |(age, weight), birthdays| {
+        age.0 += weight.0;
+        if age.0 % every == 0 {
+            birthdays.send(Birthday(age.0));
+        }
+    });
+}
+
+fn eat(mut all: Query<&mut Weight>) {
+    all.par_for_each(|weight| weight.0 = weight.0 % 7 + 1);
+    let sum = all.par_fold(|| 0, |sum, weight| *sum += weight.0, |sum, other| *sum += other);
+    assert!(sum > 0);
+}
+
+fn renew(mut all: Query<(Entity, &Age)>, mut commands: Commands, tick: Res<Tick>) {
+    let limit = if is_warming_up(&tick) { 100 } else { 1_000 };
+    all.par_for_each_with(&mut commands, |(entity, age), commands| {
+        if age.0 > limit {
+            commands.insert(entity, Age(0));
+        }
+    });
+}
+
+fn cheer(mut birthdays: EventReader<Birthday>, mut sum: Local<u32>) {
+    *sum = birthdays.read().fold(*sum, |sum, birthday| sum.wrapping_add(birthday.0));
+}
+
+/// Long enough to be given to another thread.
+fn linger<const PLACE: usize>() {
+    std::thread::sleep(Duration::from_micros(100));
+}
+
+fn inspect(world: &mut World) {
+    assert_eq!(world.query::<&Age>().count(), 5_000);
+}
+
+// The only test of this file: others would allocate meanwhile.
+#[test]
+fn warm_runs_do_not_allocate() {
+    let pool = Pool::new(Threads::Own(2)).expect("two threads are granted");
+    let mut world = World::new();
+    world.insert_resource(Tick(0));
+    world.spawn_batch((0..5_000).map(|number| (Age(number % 900), Weight(number % 7))));
+    let mut schedule = Schedule::builder()
+        .configure(LATE.run_if(any::<With<Age>>()).after(count))
+        .add(count)
+        .add(eat.run_if(resource_changed::<Tick>()))
+        .add((grow, cheer).in_group(LATE))
+        .add((linger::<0>, linger::<1>, linger::<2>))
+        .add(renew.every(3).staggered())
+        .add(inspect)
+        .build(&mut world)
+        .expect("it has no circles");
+    // Until the costs are known, and the buffers large enough.
+    for _ in 0..200 {
+        schedule.run(&mut world, &pool);
+    }
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    for _ in 0..100 {
+        schedule.run(&mut world, &pool);
+    }
+    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+}
