@@ -8,19 +8,17 @@
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 mod batch;
-pub(crate) mod pool;
 
 use std::cmp::Reverse;
 
 use ecs_core::{EnabledMut, Entity, With};
-use ecs_jobs::{Local, Query, Res, ResMut};
+use ecs_jobs::{Local, Pool, Query, Res, ResMut};
 
 use crate::agent::{Position, Tally};
 use crate::cell::Cell;
 use crate::path::outcome::{PathOutcome, Unreachable};
 use crate::request::{PathRequest, RequestStatus, Route, Unanswered};
 use crate::search::batch::{Estimate, Job, Searchers};
-use crate::search::pool::OnPool;
 use crate::terrain::Terrain;
 
 /// The most requests in a batch. A constant, because the results depend on it
@@ -96,7 +94,7 @@ pub fn search(
     budget: Res<SearchBudget>,
     mut report: ResMut<SearchReport>,
     mut state: Local<SearchState>,
-    threads: OnPool,
+    pool: &Pool,
 ) {
     let SearchState { tickets, searchers, estimate } = &mut *state;
     queue(&mut requests, tickets);
@@ -105,7 +103,7 @@ pub fn search(
     while answered < tickets.len() && (answered == 0 || spent < budget.expansions) {
         let left = budget.expansions.saturating_sub(spent);
         let batch = batch_of(&tickets[answered..], estimate, left);
-        let jobs = searchers.solve(threads.pool(), &terrain, batch.iter().map(Ticket::job));
+        let jobs = searchers.solve(pool, &terrain, batch.iter().map(Ticket::job));
         for job in jobs {
             spent += job.expansions;
             estimate.learn(job.distance(), job.expansions);

@@ -22,7 +22,6 @@ use crate::search::{SearchBudget, SearchReport};
 use crate::terrain::Terrain;
 
 pub use crate::follow::{follow, push_out};
-pub use crate::search::pool::OnPool;
 pub use crate::search::{SearchState, search};
 pub use crate::wander::wander;
 
