@@ -97,6 +97,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["bundles"],
             &["moves"],
             &["resources"],
+            &["rights"],
             &["event"],
             &["hooks"],
             &["telling"],
