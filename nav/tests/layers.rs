@@ -47,7 +47,6 @@ const LAYERS: &[&str] = &[
     "follow::push_out",
     "follow",
     "wander",
-    "search::pool",
     "search::batch",
     "search",
     "systems",
