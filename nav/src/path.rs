@@ -12,6 +12,7 @@ pub(crate) mod open_list;
 pub(crate) mod outcome;
 pub(crate) mod prune;
 pub(crate) mod query;
+pub(crate) mod trace;
 
 use crate::cell::Cell;
 use crate::cost::Cost;
@@ -21,6 +22,7 @@ use crate::path::jump::{JumpOutcome, JumpSearch};
 use crate::path::nearest::nearest;
 use crate::path::outcome::{Path, PathOutcome, Unreachable};
 use crate::path::query::{Algorithm, PathQuery};
+use crate::path::trace::trace_back;
 use crate::terrain::Terrain;
 
 /// Finds paths, and is the memory that searches use again and again.
@@ -158,7 +160,7 @@ impl PathScratch {
                 JumpOutcome::Found(number) => {
                     let units = u64::from(self.frontier.node(number).cost) * a_star.weight_min;
                     let cost = Cost::from_units(units);
-                    let corners = jump::trace_back(&self.frontier, rule, number);
+                    let corners = trace_back(&self.frontier, rule, number);
                     path.set_corners_reversed(cost, terrain.version(), corners);
                     return Some(cost);
                 }

@@ -35,6 +35,7 @@ const LAYERS: &[&str] = &[
     "path::frontier",
     "path::prune",
     "path::jump",
+    "path::trace",
     "path::nearest",
     "path",
     "sight",

@@ -1,6 +1,7 @@
 //! The frontier of a jump point search: the jump points that it has reached, and
 //! which of them to expand next.
 
+use crate::cell::Cell;
 use crate::direction::Direction;
 
 /// Children per entry of the heap. Four keep a node's children within a cache
@@ -18,6 +19,15 @@ pub(crate) struct Place {
 }
 
 impl Place {
+    pub(crate) fn of(cell: Cell) -> Self {
+        Self { x: u32::from(cell.x) + 1, y: u32::from(cell.y) + 1 }
+    }
+
+    #[expect(clippy::cast_possible_truncation, reason = "sides are at most SIDE_MAX")]
+    pub(crate) const fn cell(self) -> Cell {
+        Cell::new((self.x - 1) as u16, (self.y - 1) as u16)
+    }
+
     const fn to_bits(self) -> u32 {
         self.y << 16 | self.x
     }

@@ -47,7 +47,7 @@ const ALWAYS: u8 = MoveRule::Always as u8;
 impl<'a> JumpSearch<'a> {
     /// A search along lanes of the same rule.
     pub(crate) fn new(lanes: &'a LanePair, frontier: &'a mut Frontier, goal: Cell) -> Self {
-        let goal = place(goal);
+        let goal = Place::of(goal);
         Self { lanes, frontier, expansion_count: 0, goal, first_estimate: 0, is_too_long: false }
     }
 
@@ -73,9 +73,9 @@ impl<'a> JumpSearch<'a> {
         expansion_count_max: u64,
     ) -> JumpOutcome {
         self.frontier.begin();
-        self.first_estimate = self.rest::<RULE>(place(start));
-        self.reach::<RULE>(place(start), 0, 0, None);
-        if RULE == BOTH_FREE && expansion_count_max > 0 && self.sees_goal(place(start)) {
+        self.first_estimate = self.rest::<RULE>(Place::of(start));
+        self.reach::<RULE>(Place::of(start), 0, 0, None);
+        if RULE == BOTH_FREE && expansion_count_max > 0 && self.sees_goal(Place::of(start)) {
             // Most of the short ways of a game end here.
             self.expansion_count = 1;
             return JumpOutcome::Found(self.frontier.finish(self.goal, self.first_estimate, 0));
@@ -341,51 +341,4 @@ const fn diagonal_of<const EAST: bool, const SOUTH: bool>() -> Direction {
         (false, true) => Direction::SouthWest,
         (true, true) => Direction::SouthEast,
     }
-}
-
-fn place(cell: Cell) -> Place {
-    Place { x: u32::from(cell.x) + 1, y: u32::from(cell.y) + 1 }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "sides are at most SIDE_MAX")]
-const fn cell(place: Place) -> Cell {
-    Cell::new((place.x - 1) as u16, (place.y - 1) as u16)
-}
-
-/// The corners of the path from the goal's node back to the start, both included:
-/// from each to the next it goes straight on.
-pub(crate) fn trace_back<'a>(
-    frontier: &'a Frontier,
-    rule: MoveRule,
-    goal: u32,
-) -> impl Iterator<Item = Cell> + 'a {
-    let mut number = goal;
-    let mut corner = None;
-    std::iter::once(cell(frontier.node(goal).place())).chain(std::iter::from_fn(move || {
-        if let Some(parent) = corner.take() {
-            return Some(cell(parent));
-        }
-        let node = frontier.node(number);
-        if node.parent == number {
-            return None;
-        }
-        number = node.parent;
-        let parent = frontier.node(number).place();
-        let bend = bend(rule, parent, node.place());
-        if bend != parent && bend != node.place() {
-            corner = Some(parent);
-        }
-        Some(cell(if bend == node.place() { parent } else { bend }))
-    }))
-}
-
-/// Where the way from a node to another bends: the diagonal comes first, or the
-/// row where there are no diagonals.
-fn bend(rule: MoveRule, from: Place, to: Place) -> Place {
-    if rule == MoveRule::Orthogonal {
-        return Place { x: to.x, y: from.y };
-    }
-    let steps = from.x.abs_diff(to.x).min(from.y.abs_diff(to.y));
-    let toward = |from: u32, to: u32| if to > from { from + steps } else { from - steps };
-    Place { x: toward(from.x, to.x), y: toward(from.y, to.y) }
 }
