@@ -73,12 +73,28 @@ impl Entity {
     }
 
     /// The place of this entity in the world's entity table. It is used again after a despawn.
+    ///
+    /// ```
+    /// let mut world = ecs_core::World::new();
+    /// assert_eq!(world.spawn(()).index(), 0);
+    /// assert_eq!(world.spawn(()).index(), 1);
+    /// ```
     #[must_use]
     pub const fn index(self) -> u32 {
         self.index
     }
 
     /// How many times the slot had been used when this handle was issued, counted from one.
+    ///
+    /// ```
+    /// let mut world = ecs_core::World::new();
+    /// let first = world.spawn(());
+    /// world.despawn(first)?;
+    /// let second = world.spawn(());
+    /// assert_eq!(first.index(), second.index());
+    /// assert!(first.generation() < second.generation());
+    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// ```
     #[must_use]
     pub const fn generation(self) -> u32 {
         self.generation.get()
@@ -87,6 +103,14 @@ impl Entity {
     /// Whether this handle stands for an entity that a command buffer has yet to spawn.
     ///
     /// No world knows such a handle; playback replaces it.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// let mut commands = CommandBuffer::new(&world);
+    /// assert!(commands.spawn(()).is_deferred());
+    /// assert!(!world.spawn(()).is_deferred());
+    /// ```
     #[must_use]
     pub const fn is_deferred(self) -> bool {
         self.generation.get() & DEFERRED != 0
@@ -113,6 +137,13 @@ impl Entity {
     /// The inverse of [`to_bits`](Self::to_bits), or `None` where no handle has these bits.
     ///
     /// Any other number gives a handle; one that no world issued is stale everywhere.
+    ///
+    /// ```
+    /// use ecs_core::Entity;
+    /// let entity = ecs_core::World::new().spawn(());
+    /// assert_eq!(Entity::from_bits(entity.to_bits()), Some(entity));
+    /// assert_eq!(Entity::from_bits(7), None, "it has no generation");
+    /// ```
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the number is cut into its two halves")]
     pub const fn from_bits(bits: u64) -> Option<Self> {

@@ -28,6 +28,11 @@ fn mix(mut z: u64) -> u64 {
 
 impl RandomStream {
     /// The stream of this seed. Any seed is as good as any other.
+    ///
+    /// ```
+    /// use ecs_core::RandomStream;
+    /// assert_eq!(RandomStream::new(7).next_u64(), RandomStream::new(7).next_u64());
+    /// ```
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self { state: seed }
@@ -37,18 +42,38 @@ impl RandomStream {
     ///
     /// Keys that differ give streams that have nothing to do with each other, which is how one
     /// seed serves many entities.
+    ///
+    /// ```
+    /// use ecs_core::RandomStream;
+    /// let world = RandomStream::new(7);
+    /// assert_ne!(world.fork(1).next_u64(), world.fork(2).next_u64());
+    /// ```
     #[must_use]
     pub fn fork(&self, key: u64) -> Self {
         Self { state: mix(self.state ^ mix(key.wrapping_add(GAMMA))) }
     }
 
     /// The state, to be written down and given to [`new`](Self::new) again.
+    ///
+    /// ```
+    /// use ecs_core::RandomStream;
+    /// let mut stream = RandomStream::new(7);
+    /// stream.next_u64();
+    /// let mut again = RandomStream::new(stream.state());
+    /// assert_eq!(again.next_u64(), stream.next_u64());
+    /// ```
     #[must_use]
     pub const fn state(&self) -> u64 {
         self.state
     }
 
     /// The next 64 random bits.
+    ///
+    /// ```
+    /// use ecs_core::RandomStream;
+    /// let mut stream = RandomStream::new(7);
+    /// assert_ne!(stream.next_u64(), stream.next_u64());
+    /// ```
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GAMMA);
         mix(self.state)
@@ -58,17 +83,35 @@ impl RandomStream {
     ///
     /// The upper half of a product (Lemire 2019) without the rejection step: the bias is below
     /// `bound / 2^64`.
+    ///
+    /// ```
+    /// use ecs_core::RandomStream;
+    /// let mut dice = RandomStream::new(7);
+    /// assert!((0..100).all(|_| dice.below(6) < 6));
+    /// ```
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
     /// A number in `[0, 1)`, one of 2^24 evenly spaced ones.
+    ///
+    /// ```
+    /// use ecs_core::RandomStream;
+    /// let mut stream = RandomStream::new(7);
+    /// assert!((0..100).all(|_| (0.0..1.0).contains(&stream.next_f32())));
+    /// ```
     pub fn next_f32(&mut self) -> f32 {
         const STEP: f32 = 1.0 / 16_777_216.0;
         ((self.next_u64() >> 40) as u32 as f32) * STEP
     }
 
     /// A number in `[low, high)`; `low` where the range is empty.
+    ///
+    /// ```
+    /// use ecs_core::RandomStream;
+    /// let mut stream = RandomStream::new(7);
+    /// assert!((0..100).all(|_| (-1.0..=1.0).contains(&stream.between(-1.0, 1.0))));
+    /// ```
     pub fn between(&mut self, low: f32, high: f32) -> f32 {
         low + (high - low) * self.next_f32()
     }

@@ -41,6 +41,17 @@ impl<F: QueryFilter + 'static> fmt::Debug for BulkCommands<'_, F> {
 impl CommandBuffer {
     /// All entities that pass a filter when the command is played, see
     /// [`World::bulk`](crate::World::bulk). One command, however many there will be.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Spark;
+    /// let mut world = World::new();
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.bulk::<With<Spark>>().despawn();
+    /// world.spawn_batch((0..9).map(|_| Spark)); // after recording, before playing
+    /// commands.play(&mut world);
+    /// assert!(world.is_empty());
+    /// ```
     pub fn bulk<F: QueryFilter + 'static>(&mut self) -> BulkCommands<'_, F> {
         BulkCommands { commands: self, filter: PhantomData }
     }
@@ -49,6 +60,18 @@ impl CommandBuffer {
 impl<F: QueryFilter + 'static> BulkCommands<'_, F> {
     /// Gives each entity clones of these components, see [`Bulk::insert`](crate::Bulk::insert).
     /// Deferred entities in them are replaced.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Spark;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Heat(u32);
+    /// let mut world = World::new();
+    /// let spark = world.spawn(Spark);
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.bulk::<With<Spark>>().insert(Heat(9));
+    /// commands.play(&mut world);
+    /// assert_eq!(world.get(spark), Ok(&Heat(9)));
+    /// ```
     pub fn insert<B: Bundle + Clone>(self, mut bundle: B) {
         self.commands.record_call("bulk insert", NOBODY, move |world, _, deferred| {
             bundle.map_entities(&mut |entity| deferred.resolve(entity));
@@ -59,11 +82,34 @@ impl<F: QueryFilter + 'static> BulkCommands<'_, F> {
 
     /// Takes components from each entity that has all of them, see
     /// [`Bulk::remove`](crate::Bulk::remove).
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Spark;
+    /// # #[derive(Component)] struct Lit;
+    /// let mut world = World::new();
+    /// let spark = world.spawn((Spark, Lit));
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.bulk::<With<Spark>>().remove::<Lit>();
+    /// commands.play(&mut world);
+    /// assert!(!world.has::<Lit>(spark));
+    /// ```
     pub fn remove<B: Bundle>(self) {
         self.commands.run(|world| _ = world.bulk::<F>().remove::<B>());
     }
 
     /// Takes each entity out of the world, see [`Bulk::despawn`](crate::Bulk::despawn).
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Spark;
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(|_| Spark));
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.bulk::<With<Spark>>().despawn();
+    /// commands.play(&mut world);
+    /// assert!(world.is_empty());
+    /// ```
     pub fn despawn(self) {
         self.commands.run(|world| _ = world.bulk::<F>().despawn());
     }
@@ -72,6 +118,17 @@ impl<F: QueryFilter + 'static> BulkCommands<'_, F> {
     /// [`Bulk::set_enabled`](crate::Bulk::set_enabled).
     ///
     /// Does not compile where the component is not declared enableable.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(enableable)] struct Awake;
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(|_| Awake));
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.bulk::<With<Awake>>().set_enabled::<Awake>(false);
+    /// commands.play(&mut world);
+    /// assert_eq!(world.query::<&Awake>().count(), 0);
+    /// ```
     pub fn set_enabled<T: Component>(self, enabled: bool) {
         self.commands.run(move |world| _ = world.bulk::<F>().set_enabled::<T>(enabled));
     }

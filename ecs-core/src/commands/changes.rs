@@ -167,6 +167,16 @@ impl CommandBuffer {
     }
 
     /// Takes a resource out of the world and drops it; nothing happens where there is none.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// world.insert_resource(7_u32);
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.remove_resource::<u32>();
+    /// commands.play(&mut world);
+    /// assert!(world.resource::<u32>().is_err());
+    /// ```
     pub fn remove_resource<T: Send + Sync + 'static>(&mut self) {
         self.run(|world| drop(world.remove_resource::<T>()));
     }
@@ -199,6 +209,18 @@ impl CommandBuffer {
     }
 
     /// Takes a component of any kind from an entity and drops it, as [`World::remove_by_id`] does.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// let purse = world.spawn(Gold(3));
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.remove_by_id(purse, gold);
+    /// commands.play(&mut world);
+    /// assert!(!world.has::<Gold>(purse));
+    /// ```
     pub fn remove_by_id(&mut self, entity: Entity, id: ComponentId) {
         self.record_call("remove_by_id", entity, move |world, entity, _| {
             world.remove_by_id(entity, id).map_err(|error| by_id_reason(&error, id))
@@ -206,6 +228,20 @@ impl CommandBuffer {
     }
 
     /// Relates an entity to another, as [`World::relate`] does.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// struct Likes;
+    /// impl ecs_core::Relation for Likes {}
+    ///
+    /// let mut world = World::new();
+    /// let ada = world.spawn(());
+    /// let mut commands = CommandBuffer::new(&world);
+    /// let bob = commands.spawn(());
+    /// commands.relate::<Likes>(ada, bob);
+    /// commands.play(&mut world);
+    /// assert_eq!(world.targets::<Likes>(ada).len(), 1);
+    /// ```
     pub fn relate<R: Relation>(&mut self, source: Entity, target: Entity) {
         self.record_call("relate", source, move |world, source, deferred| {
             let target = deferred.resolve(target);
@@ -216,6 +252,21 @@ impl CommandBuffer {
 
     /// Ends the relation of an entity to another, as [`World::unrelate`] does; nothing happens where
     /// there is none.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// struct Likes;
+    /// impl ecs_core::Relation for Likes {}
+    ///
+    /// let mut world = World::new();
+    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
+    /// world.relate::<Likes>(ada, bob)?;
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.unrelate::<Likes>(ada, bob);
+    /// commands.play(&mut world);
+    /// assert!(world.targets::<Likes>(ada).is_empty());
+    /// # Ok::<(), ecs_core::RelationError>(())
+    /// ```
     pub fn unrelate<R: Relation>(&mut self, source: Entity, target: Entity) {
         self.record_call("unrelate", source, move |world, source, deferred| {
             let ended = world.unrelate::<R>(source, deferred.resolve(target));

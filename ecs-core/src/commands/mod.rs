@@ -140,12 +140,27 @@ impl fmt::Debug for CommandBuffer {
 
 impl CommandBuffer {
     /// An empty buffer for this world.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let world = World::new();
+    /// assert!(CommandBuffer::new(&world).is_empty());
+    /// ```
     #[must_use]
     pub fn new(world: &World) -> Self {
         Self::for_world_id(world.id())
     }
 
     /// An empty buffer for the world with this [id](World::id).
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// let id = world.id();
+    /// let mut commands = CommandBuffer::for_world_id(id); // on another thread, say
+    /// commands.spawn(());
+    /// assert_eq!(commands.play(&mut world).applied_count(), 1);
+    /// ```
     #[must_use]
     pub fn for_world_id(world: u64) -> Self {
         Self {
@@ -161,18 +176,50 @@ impl CommandBuffer {
     }
 
     /// How many commands are waiting.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let world = World::new();
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.spawn(());
+    /// assert_eq!(commands.len(), 1);
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
     /// Whether no command is waiting.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.spawn(());
+    /// assert!(!commands.is_empty());
+    /// commands.play(&mut world);
+    /// assert!(commands.is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
     /// Sets the sort key of the commands that follow.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(());
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.set_sort_key(2);
+    /// commands.insert(purse, Gold(2));
+    /// commands.set_sort_key(1);
+    /// commands.insert(purse, Gold(1));
+    /// commands.play(&mut world);
+    /// assert_eq!(world.get(purse), Ok(&Gold(2)), "the greater key comes later");
+    /// ```
     #[inline]
     pub fn set_sort_key(&mut self, sort_key: u64) {
         self.is_sorted &= sort_key >= self.sort_key || self.records.is_empty();
@@ -181,6 +228,17 @@ impl CommandBuffer {
 
     /// A new entity with these components. The handle can be used in this buffer right away, also
     /// inside components (see [`Component`]); playback replaces it by the real one.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let mut commands = CommandBuffer::new(&world);
+    /// let purse = commands.spawn(());
+    /// commands.insert(purse, Gold(1)); // a deferred entity can be named at once
+    /// commands.play(&mut world);
+    /// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(1)));
+    /// ```
     ///
     /// # Panics
     /// Where one buffer spawns more than 2^32 entities between two playbacks.
@@ -191,24 +249,67 @@ impl CommandBuffer {
     }
 
     /// Gives components to an entity, as [`World::insert`] does.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(());
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.insert(purse, Gold(1));
+    /// commands.play(&mut world);
+    /// assert_eq!(world.get(purse), Ok(&Gold(1)));
+    /// ```
     #[inline]
     pub fn insert<B: Bundle>(&mut self, entity: Entity, bundle: B) {
         self.record_payload(entity, bundle, Action::Insert);
     }
 
     /// Takes components from an entity and drops them.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(1));
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.remove::<Gold>(purse);
+    /// commands.play(&mut world);
+    /// assert!(!world.has::<Gold>(purse));
+    /// ```
     #[inline]
     pub fn remove<B: Bundle>(&mut self, entity: Entity) {
         self.record(entity, Action::Remove(BundleFns::of::<B>()));
     }
 
     /// Switches a component of an entity on or off.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(enableable)] struct Awake;
+    /// let mut world = World::new();
+    /// let imp = world.spawn(Awake);
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.set_enabled::<Awake>(imp, false);
+    /// commands.play(&mut world);
+    /// assert_eq!(world.is_enabled::<Awake>(imp), Ok(false));
+    /// ```
     #[inline]
     pub fn set_enabled<T: Component>(&mut self, entity: Entity, enabled: bool) {
         self.record(entity, Action::SetEnabled(ComponentFns::of::<T>(), enabled));
     }
 
     /// Takes an entity out of the world.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.despawn(imp);
+    /// commands.despawn(imp);
+    /// assert_eq!(commands.play(&mut world).failures().len(), 1, "the second finds nobody");
+    /// ```
     #[inline]
     pub fn despawn(&mut self, entity: Entity) {
         self.record(entity, Action::Despawn);
@@ -272,6 +373,15 @@ impl CommandBuffer {
     /// after it are dropped. Where the mapping of an entity inside a component panics, which comes
     /// first, none has been applied.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.spawn(());
+    /// let playback = commands.play(&mut world);
+    /// assert_eq!((playback.applied_count(), playback.failures()), (1, &[][..]));
+    /// ```
+    ///
     /// # Panics
     /// Where the buffer was made for another world, or a watcher or a stored call exchanges the world.
     pub fn play(&mut self, world: &mut World) -> Playback {
@@ -302,6 +412,16 @@ impl CommandBuffer {
     }
 
     /// Forgets all commands and drops what they hold.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.spawn(());
+    /// commands.clear();
+    /// commands.play(&mut world);
+    /// assert!(world.is_empty());
+    /// ```
     pub fn clear(&mut self) {
         take::drop_all(self);
     }

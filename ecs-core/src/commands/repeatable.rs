@@ -59,6 +59,13 @@ impl fmt::Debug for RepeatableCommands {
 
 impl RepeatableCommands {
     /// No commands yet, for this world.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::RepeatableCommands;
+    /// let world = World::new();
+    /// assert!(RepeatableCommands::new(&world).is_empty());
+    /// ```
     #[must_use]
     pub fn new(world: &World) -> Self {
         let (recorders, deferred) = (Vec::new(), Deferred::default());
@@ -66,24 +73,68 @@ impl RepeatableCommands {
     }
 
     /// How many commands there are.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::RepeatableCommands;
+    /// let mut world = World::new();
+    /// let mut wave = RepeatableCommands::new(&world);
+    /// wave.spawn(());
+    /// wave.play(&mut world);
+    /// assert_eq!(wave.len(), 1, "it is there to be played again");
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.recorders.len()
     }
 
     /// Whether there is no command.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::RepeatableCommands;
+    /// let mut wave = RepeatableCommands::new(&World::new());
+    /// wave.spawn(());
+    /// assert!(!wave.is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.recorders.is_empty()
     }
 
     /// Sets the sort key of the commands that follow.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::RepeatableCommands;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(());
+    /// let mut gifts = RepeatableCommands::new(&world);
+    /// gifts.set_sort_key(2);
+    /// gifts.insert(purse, Gold(2));
+    /// gifts.set_sort_key(1);
+    /// gifts.insert(purse, Gold(1));
+    /// gifts.play(&mut world);
+    /// assert_eq!(world.get(purse), Ok(&Gold(2)), "the greater key comes later");
+    /// ```
     pub fn set_sort_key(&mut self, sort_key: u64) {
         self.sort_key = sort_key;
     }
 
     /// A new entity with clones of these components, each time. The handle stands for the one that
     /// is made in the same playback.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::RepeatableCommands;
+    /// # #[derive(Component, Clone)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let mut wave = RepeatableCommands::new(&world);
+    /// wave.spawn(Gold(1));
+    /// (0..3).for_each(|_| _ = wave.play(&mut world));
+    /// assert_eq!(world.query::<&Gold>().count(), 3);
+    /// ```
     ///
     /// # Panics
     /// Where there are more than 2^32 of them.
@@ -96,26 +147,87 @@ impl RepeatableCommands {
     }
 
     /// Gives clones of these components to an entity.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::RepeatableCommands;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(0));
+    /// let mut refill = RepeatableCommands::new(&world);
+    /// refill.insert(purse, Gold(5));
+    /// refill.play(&mut world);
+    /// world.get_mut::<Gold>(purse)?.0 -= 2;
+    /// refill.play(&mut world);
+    /// assert_eq!(world.get(purse), Ok(&Gold(5)));
+    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// ```
     pub fn insert<B: Bundle + Clone>(&mut self, entity: Entity, bundle: B) {
         self.record(move |commands| commands.insert(entity, bundle.clone()));
     }
 
     /// Takes components from an entity and drops them.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::RepeatableCommands;
+    /// # #[derive(Component, Clone)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(1));
+    /// let mut robbery = RepeatableCommands::new(&world);
+    /// robbery.remove::<Gold>(purse);
+    /// assert!(robbery.play(&mut world).failures().is_empty());
+    /// assert_eq!(robbery.play(&mut world).failures().len(), 1, "nothing is left");
+    /// ```
     pub fn remove<B: Bundle>(&mut self, entity: Entity) {
         self.record(move |commands| commands.remove::<B>(entity));
     }
 
     /// Switches a component of an entity on or off.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::RepeatableCommands;
+    /// # #[derive(Component)] #[component(enableable)] struct Awake;
+    /// let mut world = World::new();
+    /// let imp = world.spawn(Awake);
+    /// let mut lullaby = RepeatableCommands::new(&world);
+    /// lullaby.set_enabled::<Awake>(imp, false);
+    /// lullaby.play(&mut world);
+    /// assert_eq!(world.is_enabled::<Awake>(imp), Ok(false));
+    /// ```
     pub fn set_enabled<T: Component>(&mut self, entity: Entity, enabled: bool) {
         self.record(move |commands| commands.set_enabled::<T>(entity, enabled));
     }
 
     /// Takes an entity out of the world.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::RepeatableCommands;
+    /// let mut world = World::new();
+    /// let mut spark = RepeatableCommands::new(&world);
+    /// let entity = spark.spawn(());
+    /// spark.despawn(entity);
+    /// spark.play(&mut world);
+    /// assert!(world.is_empty());
+    /// ```
     pub fn despawn(&mut self, entity: Entity) {
         self.record(move |commands| commands.despawn(entity));
     }
 
     /// Calls a clone of a closure with the world, see [`CommandBuffer::run`].
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::RepeatableCommands;
+    /// let mut world = World::new();
+    /// world.insert_resource(0_u32);
+    /// let mut count = RepeatableCommands::new(&world);
+    /// count.run(|world| *world.resource_mut::<u32>().expect("there") += 1);
+    /// (0..3).for_each(|_| _ = count.play(&mut world));
+    /// assert_eq!(world.resource(), Ok(&3_u32));
+    /// ```
     pub fn run(&mut self, call: impl FnOnce(&mut World) + Clone + Send + Sync + 'static) {
         self.record(move |commands| commands.run(call.clone()));
     }
@@ -128,6 +240,17 @@ impl RepeatableCommands {
     ///
     /// Should a clone panic, no command has been applied, and those clones that were made are
     /// dropped. The commands can be played again, whatever has happened.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::RepeatableCommands;
+    /// let mut world = World::new();
+    /// let mut wave = RepeatableCommands::new(&world);
+    /// wave.spawn(());
+    /// assert_eq!(wave.play(&mut world).applied_count(), 1);
+    /// assert_eq!(wave.play(&mut world).applied_count(), 1);
+    /// assert_eq!(world.len(), 2);
+    /// ```
     ///
     /// # Panics
     /// Where the commands were recorded for another world.

@@ -129,6 +129,11 @@ impl<T> Codec<T> {
     /// Values are saved as their bytes, whole columns at once. The bytes of a snapshot are checked
     /// before they become values: a `bool` is 0 or 1, an enum has a variant, an
     /// [`Entity`](crate::Entity) has a generation.
+    ///
+    /// ```
+    /// use ecs_core::Codec;
+    /// assert_eq!(format!("{:?}", Codec::<u32>::plain()), "Codec(Plain)");
+    /// ```
     #[must_use]
     pub const fn plain() -> Self
     where
@@ -160,6 +165,22 @@ impl<T> Codec<T> {
     }
 
     /// Values have nothing in them: the function makes one. For types without fields.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::Codec;
+    /// struct Awake;
+    /// impl Component for Awake {
+    ///     const CODEC: Codec<Self> = Codec::tag(|_| Ok(Awake));
+    /// }
+    /// let mut world = World::new();
+    /// let imp = world.spawn(Awake);
+    /// let saved = world.snapshot()?;
+    /// world.clear();
+    /// world.restore(&saved)?;
+    /// assert!(world.has::<Awake>(imp));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn tag(make: ReadFn<T>) -> Self {
         Self::custom(|_, _| Ok(()), make)
@@ -167,6 +188,22 @@ impl<T> Codec<T> {
 
     /// Values are not saved; an entity that had one gets the default value on restoring. So the
     /// rows and their order stay as they were.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::Codec;
+    /// #[derive(Default)]
+    /// struct Cache(Option<String>);
+    /// impl Component for Cache {
+    ///     const CODEC: Codec<Self> = Codec::transient();
+    /// }
+    /// let mut world = World::new();
+    /// let imp = world.spawn(Cache(Some("made from other things".into())));
+    /// let saved = world.snapshot()?;
+    /// world.restore(&saved)?;
+    /// assert_eq!(world.get::<Cache>(imp)?.0, None);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn transient() -> Self
     where

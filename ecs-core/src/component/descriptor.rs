@@ -54,6 +54,17 @@ impl ComponentDescriptor {
 
     /// A component whose values are plain bytes, with nothing to drop: they are copied as bytes,
     /// take part in the state hash, and are saved in snapshots.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ComponentDescriptor;
+    /// let mut world = World::new();
+    /// let mana = ComponentDescriptor::bytes("script.mana", Layout::new::<u32>());
+    /// let mana = world.register_dynamic(mana)?;
+    /// assert!(world.component_info(mana).expect("it is known").is_bytes());
+    /// # Ok::<(), ecs_core::RegisterError>(())
+    /// ```
     pub fn bytes(name: impl Into<Name>, layout: Layout) -> Self {
         Self {
             name: name.into(),
@@ -101,12 +112,34 @@ impl ComponentDescriptor {
     }
 
     /// The same, to be switched off and on per entity.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ComponentDescriptor;
+    /// let mut world = World::new();
+    /// let awake = ComponentDescriptor::bytes("script.awake", Layout::new::<()>()).enableable();
+    /// let awake = world.register_dynamic(awake)?;
+    /// assert!(world.component_info(awake).expect("it is known").is_enableable());
+    /// # Ok::<(), ecs_core::RegisterError>(())
+    /// ```
     #[must_use]
     pub fn enableable(self) -> Self {
         Self { enableable: true, ..self }
     }
 
     /// The same, with versions for each row that say when it was changed and added.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ComponentDescriptor;
+    /// let mut world = World::new();
+    /// let mana = ComponentDescriptor::bytes("script.mana", Layout::new::<u32>()).tracked();
+    /// let mana = world.register_dynamic(mana)?;
+    /// assert!(world.component_info(mana).expect("it is known").is_tracked());
+    /// # Ok::<(), ecs_core::RegisterError>(())
+    /// ```
     #[must_use]
     pub fn tracked(self) -> Self {
         Self { tracked: true, ..self }

@@ -146,6 +146,21 @@ impl<'w, Q: QueryData> ClaimView<'w, Q> {
     /// Where the entity is not in the world, lacks a component, or is claimed by somebody.
     // Always: it is the inner loop of every action system, and half of its work folds away where
     // the columns are known.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(3));
+    /// let mut plan = world.claim_plan::<&mut Gold>();
+    /// let claims = world.cell().claims(&mut plan)?;
+    /// let mut claim = claims.claim(purse)?;
+    /// claim.get_mut().0 += 1;
+    /// assert!(claims.claim(purse).is_err(), "somebody has it");
+    /// drop(claim);
+    /// assert!(claims.claim(purse).is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline(always)]
     pub fn claim(&self, entity: Entity) -> Result<Claim<'_, Q>, ClaimError> {
         // Opening the chunk finds addresses and stamps it; no value is touched before the claim

@@ -159,6 +159,16 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// The rows, one by one, of a query that only reads.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..3).map(Gold));
+    /// let purses = world.query::<&Gold>();
+    /// // Twice, since it is only read.
+    /// assert_eq!(purses.iter().count(), purses.iter().count());
+    /// ```
     pub fn iter(&self) -> RowIter<'_, Q, F>
     where
         Q: ReadOnly,
@@ -167,6 +177,16 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// Calls `f` with every row. The fastest way row by row: the loop runs chunk by chunk.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(Gold));
+    /// let mut sum = 0;
+    /// world.query::<&Gold>().for_each(|gold| sum += gold.0);
+    /// assert_eq!(sum, 36);
+    /// ```
     #[inline]
     pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
         for found in self.matches.as_slice() {
@@ -204,6 +224,16 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// Calls `visit` with every chunk that has rows to visit.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..1000).map(Gold));
+    /// let mut rows = 0;
+    /// world.query::<&Gold>().chunks(|chunk| rows += chunk.row_count());
+    /// assert_eq!(rows, 1000);
+    /// ```
     #[inline]
     pub fn chunks(self, mut visit: impl FnMut(Chunk<'w, Q>)) {
         let mut ordinal = 0;
@@ -220,6 +250,14 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// How many rows match.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(Gold));
+    /// assert_eq!(world.query::<&Gold>().count(), 9);
+    /// ```
     #[must_use]
     pub fn count(&self) -> usize {
         self.matches.as_slice().iter().map(|found| self.count_in(found)).sum()
@@ -237,12 +275,30 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// Whether no row matches.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// assert!(world.query::<&Gold>().is_empty());
+    /// world.spawn(Gold(1));
+    /// assert!(!world.query::<&Gold>().is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.matches.as_slice().iter().all(|found| self.count_in(found) == 0)
     }
 
     /// The first row, in the order of the query.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// assert_eq!(world.query::<&Gold>().first(), None);
+    /// world.spawn(Gold(1));
+    /// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(1)));
+    /// ```
     #[must_use]
     pub fn first(self) -> Option<Q::Item<'w>> {
         self.into_iter().next()
@@ -389,6 +445,14 @@ impl<'a, Q: ReadOnly, F: QueryFilter> IntoIterator for &'a Query<'_, Q, F> {
 
 impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// The rows, one by one, each turned into something else. Short for `into_iter().map(f)`.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..3).map(Gold));
+    /// assert!(world.query::<&Gold>().map(|gold| gold.0 * 2).eq([0, 2, 4]));
+    /// ```
     pub fn map<T>(self, f: impl FnMut(Q::Item<'w>) -> T) -> impl Iterator<Item = T> {
         self.into_iter().map(f)
     }

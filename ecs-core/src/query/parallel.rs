@@ -154,6 +154,19 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
 
     /// Takes the chunk at this index. `None` where it has been taken before, by anybody.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ParallelScratch;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(Gold));
+    /// let mut scratch = ParallelScratch::default();
+    /// let mut query = world.query::<&Gold>();
+    /// let chunks = query.parallel(&mut scratch);
+    /// assert!(chunks.take(0).is_some());
+    /// assert!(chunks.take(0).is_none(), "each is given out once");
+    /// ```
+    ///
     /// # Panics
     /// Where `index` is not below [`len`](Self::len).
     #[inline]

@@ -212,6 +212,17 @@ impl<'w, Q: QueryData> View<'w, Q> {
 
     /// The components of one entity.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(3));
+    /// let nobody = world.spawn(());
+    /// let view = world.view::<&Gold>();
+    /// assert_eq!(view.get(purse), Ok(&Gold(3)));
+    /// assert!(view.get(nobody).is_err());
+    /// ```
+    ///
     /// # Errors
     /// Where the entity is not in the world, or lacks one of the components.
     #[inline]
@@ -227,6 +238,16 @@ impl<'w, Q: QueryData> View<'w, Q> {
     }
 
     /// The components of one entity, to be written.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(3));
+    /// world.view::<&mut Gold>().get_mut(purse)?.0 += 1;
+    /// assert_eq!(world.get(purse), Ok(&Gold(4)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Where the entity is not in the world, or lacks one of the components.
@@ -262,6 +283,15 @@ impl<Q: QueryData> View<'_, Q> {
     }
 
     /// Whether this entity is alive and has what the view looks at, enabled or not.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let [purse, nobody] = [world.spawn(Gold(3)), world.spawn(())];
+    /// let view = world.view::<&Gold>();
+    /// assert!(view.contains(purse) && !view.contains(nobody));
+    /// ```
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
         found::<Q>(self.source, self.plan(), entity).is_ok()

@@ -69,6 +69,15 @@ impl Snapshot {
     /// snapshot that contradicts itself nowhere, and the memory taken on the way is a small multiple
     /// of their length.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::Snapshot;
+    /// let saved = World::new().snapshot()?;
+    /// assert_eq!(Snapshot::from_bytes(saved.as_bytes()), Ok(saved));
+    /// assert!(Snapshot::from_bytes(*b"a picture of a cat").is_err());
+    /// # Ok::<(), ecs_core::SnapshotError>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the bytes are not those of a snapshot, or not all of them.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self, MalformedSnapshot> {
@@ -80,6 +89,13 @@ impl Snapshot {
     }
 
     /// The bytes, to be kept wherever bytes can be. The same state has the same bytes.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let saved = World::new().snapshot()?;
+    /// assert!(saved.as_bytes().starts_with(b"FormicWS"));
+    /// # Ok::<(), ecs_core::SnapshotError>(())
+    /// ```
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
@@ -92,6 +108,17 @@ impl World {
     /// Components are saved as their types ask for, see [`Codec`](crate::Codec) and the options of
     /// [`Component`](crate::Component), and so are [shared](crate::SharedComponent) and
     /// [chunk](crate::ChunkComponent) components. Resources are not saved.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// let saved = world.snapshot()?;
+    /// world.clear();
+    /// world.restore(&saved)?;
+    /// assert!(world.contains(imp));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Where there are values that cannot be saved (a shared value is there for as long as its
@@ -134,6 +161,16 @@ impl World {
     ///
     /// It is all or nothing: everything is built before anything is replaced. The values of now
     /// are dropped last; should a drop panic, the world is restored all the same.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// let saved = world.snapshot()?;
+    /// world.spawn_batch([(); 9]);
+    /// world.restore(&saved)?;
+    /// assert!(world.is_empty());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Where the world does not know a component, or knows another one by its name, or a value

@@ -63,6 +63,16 @@ impl<F: QueryFilter> Bulk<'_, F> {
     ///
     /// Should a clone or a drop panic, some entities have the components and the others do not.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Spark;
+    /// # #[derive(Component, Clone)] struct Heat(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(|_| Spark));
+    /// assert_eq!(world.bulk::<With<Spark>>().insert(Heat(1)), 9);
+    /// assert_eq!(world.query::<(&Spark, &Heat)>().count(), 9);
+    /// ```
+    ///
     /// # Panics
     /// Where the bundle has a component twice.
     #[expect(clippy::needless_pass_by_value, reason = "as `insert`; it is dropped in the end")]
@@ -94,6 +104,16 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// Should a drop panic, the components of all entities of the same archetype are gone, and
     /// each was dropped once.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Spark;
+    /// # #[derive(Component)] struct Heat(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(|i| (Spark, Heat(i))));
+    /// assert_eq!(world.bulk::<With<Spark>>().remove::<Heat>(), 9);
+    /// assert_eq!(world.query::<&Heat>().count(), 0);
+    /// ```
+    ///
     /// # Panics
     /// Where the bundle has a component twice.
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
@@ -111,6 +131,16 @@ impl<F: QueryFilter> Bulk<'_, F> {
     ///
     /// Should a drop panic, all entities of the same archetype are gone, and each of their
     /// components was dropped once.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Spark;
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(|_| Spark));
+    /// let other = world.spawn(());
+    /// assert_eq!(world.bulk::<With<Spark>>().despawn(), 9);
+    /// assert!(world.entities().eq([other]));
+    /// ```
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn despawn(self) -> usize {
         let matches = self.matches();
@@ -126,6 +156,15 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// words of bits are written; a filter that names the component sees the bits as they were.
     ///
     /// Does not compile where the component is not declared enableable.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(enableable)] struct Awake;
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(|_| Awake));
+    /// assert_eq!(world.bulk::<With<Awake>>().set_enabled::<Awake>(false), 9);
+    /// assert_eq!(world.query::<&Awake>().count(), 0);
+    /// ```
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn set_enabled<T: Component>(self, enabled: bool) -> usize {
         const { assert!(T::ENABLEABLE, "the component is not enableable") };

@@ -24,6 +24,15 @@ impl World {
     }
 
     /// The id of a component type, if the world has met it.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// assert_eq!(world.component_id::<Gold>(), None);
+    /// let gold = world.register::<Gold>();
+    /// assert_eq!(world.component_id::<Gold>(), Some(gold));
+    /// ```
     #[must_use]
     pub fn component_id<T: Component>(&self) -> Option<ComponentId> {
         self.registry.get::<T>()
@@ -61,6 +70,15 @@ impl World {
 
     /// Whether the entity has the component, enabled or not. `false` for an entity that is gone and
     /// for an id of another world.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// let purse = world.spawn(Gold(1));
+    /// assert!(world.has_id(purse, gold));
+    /// ```
     #[must_use]
     pub fn has_id(&self, entity: Entity, id: ComponentId) -> bool {
         self.locate(entity).is_some_and(|location| {
@@ -173,6 +191,17 @@ impl World {
     ///
     /// Should the drop panic, the component is gone all the same and everything is in order.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(1));
+    /// let gold = world.component_id::<Gold>().expect("it is in use");
+    /// world.remove_by_id(purse, gold)?;
+    /// assert!(!world.has::<Gold>(purse));
+    /// # Ok::<(), ecs_core::ByIdError>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the entity or the id is not of this world, or the entity lacks the component.
     pub fn remove_by_id(&mut self, entity: Entity, id: ComponentId) -> Result<(), ByIdError> {
@@ -282,6 +311,16 @@ impl World {
 
     /// Switches a component of an entity on or off; returns what it was.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(enableable)] struct Awake;
+    /// let mut world = World::new();
+    /// let awake = world.register::<Awake>();
+    /// let imp = world.spawn(Awake);
+    /// assert_eq!(world.set_enabled_by_id(imp, awake, false), Ok(true), "as it was before");
+    /// assert_eq!(world.is_enabled_by_id(imp, awake), Ok(false));
+    /// ```
+    ///
     /// # Errors
     /// Where the entity or the id is not of this world, the entity lacks the component, or the
     /// component is not enableable.
@@ -300,6 +339,15 @@ impl World {
     }
 
     /// Whether a component of an entity is switched on. One that cannot be switched always is.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(enableable)] struct Awake;
+    /// let mut world = World::new();
+    /// let awake = world.register::<Awake>();
+    /// let imp = world.spawn(Awake);
+    /// assert_eq!(world.is_enabled_by_id(imp, awake), Ok(true));
+    /// ```
     ///
     /// # Errors
     /// Where the entity or the id is not of this world, or the entity lacks the component.

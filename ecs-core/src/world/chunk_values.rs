@@ -73,6 +73,17 @@ impl World {
 
     /// Moves an entity to where chunks have no value of this type. A structural change.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(ChunkComponent, Default, Debug, PartialEq)] struct Reach(u32);
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// world.add_chunk_component::<Reach>(imp)?;
+    /// world.remove_chunk_component::<Reach>(imp)?;
+    /// assert!(world.chunk_value::<Reach>(imp).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the entity is not in the world, or its chunk has no such value.
     pub fn remove_chunk_component<T: ChunkComponent>(
@@ -88,6 +99,16 @@ impl World {
 
     /// The value of this type of the chunk that an entity is in: what was set, or the default.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(ChunkComponent, Default, Debug, PartialEq)] struct Reach(u32);
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// world.add_chunk_component::<Reach>(imp)?;
+    /// assert_eq!(world.chunk_value(imp), Ok(&Reach(0)), "the default");
+    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the entity is not in the world, or its chunk has no such value.
     pub fn chunk_value<T: ChunkComponent>(&self, entity: Entity) -> Result<&T, ComponentError> {
@@ -99,6 +120,18 @@ impl World {
 
     /// The value of this type of the chunk that an entity is in, to be written. No structural
     /// change; all entities of the chunk see it.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(ChunkComponent, Default, Debug, PartialEq)] struct Reach(u32);
+    /// let mut world = World::new();
+    /// let [imp, other] = [world.spawn(()), world.spawn(())];
+    /// world.add_chunk_component::<Reach>(imp)?;
+    /// world.add_chunk_component::<Reach>(other)?;
+    /// world.chunk_value_mut::<Reach>(imp)?.0 = 7;
+    /// assert_eq!(world.chunk_value(other), Ok(&Reach(7)), "it is in the same chunk");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Where the entity is not in the world, or its chunk has no such value.
@@ -118,6 +151,22 @@ impl World {
     ///
     /// The value is what it was the last time; begin by resetting it where it is to be worked out
     /// anew. Should `update` panic, the chunks have what it had written by then.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Weight(u32);
+    /// # #[derive(ChunkComponent, Default, Debug, PartialEq)] struct Load(u32);
+    /// let mut world = World::new();
+    /// let crates = world.spawn_batch((1..4).map(Weight));
+    /// for &it in &crates {
+    ///     world.add_chunk_component::<Load>(it)?;
+    /// }
+    /// world.update_chunk_values::<Load, &Weight>(|load, weights| {
+    ///     load.0 = weights.into_iter().map(|weight| weight.0).sum();
+    /// });
+    /// assert_eq!(world.chunk_value(crates[0]), Ok(&Load(6)));
+    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// ```
     ///
     /// # Panics
     /// Where `Q` asks for a component twice, once of them to write.

@@ -162,6 +162,14 @@ impl<T: Component> HooksOf<'_, T> {
 
     /// Sets what runs after the component has come to an entity that did not have it.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Imp;
+    /// let mut world = World::new();
+    /// world.hooks::<Imp>().on_add(|world, event| assert!(world.has::<Imp>(event.entity)));
+    /// world.spawn(Imp);
+    /// ```
+    ///
     /// # Panics
     /// Where this hook is set already.
     pub fn on_add(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
@@ -169,6 +177,18 @@ impl<T: Component> HooksOf<'_, T> {
     }
 
     /// Sets what runs after the component has been added or replaced.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.hooks::<Gold>().on_insert(|world, event| {
+    ///     let gold = &mut world.get_mut::<Gold>(event.entity).expect("it just came").0;
+    ///     *gold = (*gold).min(99);
+    /// });
+    /// let purse = world.spawn(Gold(500));
+    /// assert_eq!(world.get(purse), Ok(&Gold(99)));
+    /// ```
     ///
     /// # Panics
     /// Where this hook is set already.
@@ -178,6 +198,21 @@ impl<T: Component> HooksOf<'_, T> {
 
     /// Sets what runs before a value is replaced or removed.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.insert_resource(0_u32);
+    /// world.hooks::<Gold>().on_replace(|world, event| {
+    ///     let old = world.get::<Gold>(event.entity).expect("still there").0;
+    ///     *world.resource_mut::<u32>().expect("there") += old;
+    /// });
+    /// let purse = world.spawn(Gold(3));
+    /// world.insert(purse, Gold(4))?;
+    /// assert_eq!(world.resource(), Ok(&3_u32));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Panics
     /// Where this hook is set already.
     pub fn on_replace(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
@@ -186,6 +221,18 @@ impl<T: Component> HooksOf<'_, T> {
 
     /// Sets what runs before the component is removed.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.insert_resource(0_u32);
+    /// world.hooks::<Gold>().on_remove(|world, _| *world.resource_mut().expect("there") = 1_u32);
+    /// let purse = world.spawn(Gold(3));
+    /// world.remove::<Gold>(purse)?;
+    /// assert_eq!(world.resource(), Ok(&1_u32));
+    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// ```
+    ///
     /// # Panics
     /// Where this hook is set already.
     pub fn on_remove(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
@@ -193,6 +240,21 @@ impl<T: Component> HooksOf<'_, T> {
     }
 
     /// Sets what runs before an entity with the component is despawned.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.insert_resource(0_u32);
+    /// world.hooks::<Gold>().on_despawn(|world, event| {
+    ///     let lost = world.get::<Gold>(event.entity).expect("still there").0;
+    ///     *world.resource_mut::<u32>().expect("there") += lost;
+    /// });
+    /// let purse = world.spawn(Gold(3));
+    /// world.despawn(purse)?;
+    /// assert_eq!(world.resource(), Ok(&3_u32));
+    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// ```
     ///
     /// # Panics
     /// Where this hook is set already.
@@ -357,6 +419,15 @@ impl World {
     }
 
     /// Takes an observer away. `false` where it was away already.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let observer = world.observe::<ecs_core::Add, Gold>(|_, _| panic!("nobody is told"));
+    /// assert!(world.unobserve(observer));
+    /// world.spawn(Gold(1));
+    /// ```
     pub fn unobserve(&mut self, observer: ObserverId) -> bool {
         let Hooks { by_component, by_event, .. } = &mut self.hooks;
         let found = by_component.iter_mut().flatten().find_map(|list| {

@@ -152,18 +152,38 @@ impl World {
     }
 
     /// A number that no other world of this process has.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// assert_ne!(World::new().id(), World::new().id());
+    /// ```
     #[must_use]
     pub const fn id(&self) -> u64 {
         self.id
     }
 
     /// How many entities are alive.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// world.spawn_batch([(); 3]);
+    /// assert_eq!(world.len(), 3);
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.entities.live_count()
     }
 
     /// Whether no entity is alive.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// assert!(world.is_empty());
+    /// world.spawn(());
+    /// assert!(!world.is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

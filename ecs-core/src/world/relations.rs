@@ -155,6 +155,16 @@ impl World {
 
     /// Whom an entity is related to, in the order in which they were related; nobody where it is
     /// not in the world.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ChildOf;
+    /// let mut world = World::new();
+    /// let [family, child] = [world.spawn(()), world.spawn(())];
+    /// world.relate::<ChildOf>(child, family)?;
+    /// assert_eq!(world.targets::<ChildOf>(child), [family]);
+    /// # Ok::<(), ecs_core::RelationError>(())
+    /// ```
     #[must_use]
     pub fn targets<R: Relation>(&self, source: Entity) -> &[Entity] {
         self.get::<Targets<R>>(source).map_or(&[], |targets| targets)
@@ -162,12 +172,33 @@ impl World {
 
     /// Who is related to an entity, in the order in which they were related; nobody where it is
     /// not in the world.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ChildOf;
+    /// let mut world = World::new();
+    /// let [family, child] = [world.spawn(()), world.spawn(())];
+    /// world.relate::<ChildOf>(child, family)?;
+    /// assert_eq!(world.sources::<ChildOf>(family), [child]);
+    /// # Ok::<(), ecs_core::RelationError>(())
+    /// ```
     #[must_use]
     pub fn sources<R: Relation>(&self, target: Entity) -> &[Entity] {
         self.get::<Sources<R>>(target).map_or(&[], |sources| sources)
     }
 
     /// Whether an entity is related to another.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ChildOf;
+    /// let mut world = World::new();
+    /// let [family, child] = [world.spawn(()), world.spawn(())];
+    /// world.relate::<ChildOf>(child, family)?;
+    /// assert!(world.is_related::<ChildOf>(child, family));
+    /// assert!(!world.is_related::<ChildOf>(family, child));
+    /// # Ok::<(), ecs_core::RelationError>(())
+    /// ```
     #[must_use]
     pub fn is_related<R: Relation>(&self, source: Entity, target: Entity) -> bool {
         let (targets, sources) = (self.targets::<R>(source), self.sources::<R>(target));

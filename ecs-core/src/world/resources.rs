@@ -114,11 +114,27 @@ impl World {
     }
 
     /// Takes a resource out of the world.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// world.insert_resource(String::from("cellar"));
+    /// assert_eq!(world.remove_resource::<String>().as_deref(), Some("cellar"));
+    /// assert_eq!(world.remove_resource::<String>(), None);
+    /// ```
     pub fn remove_resource<T: Send + Sync + 'static>(&mut self) -> Option<T> {
         unboxed(self.resources.0.remove(&TypeId::of::<T>())?)
     }
 
     /// A resource.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// world.insert_resource(7_u32);
+    /// assert_eq!(world.resource(), Ok(&7_u32));
+    /// assert!(world.resource::<String>().is_err());
+    /// ```
     ///
     /// # Errors
     /// Where there is none of this type.
@@ -132,6 +148,15 @@ impl World {
     }
 
     /// A resource, to be written.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// world.insert_resource(7_u32);
+    /// *world.resource_mut::<u32>()? += 1;
+    /// assert_eq!(world.resource(), Ok(&8_u32));
+    /// # Ok::<(), ecs_core::MissingResource>(())
+    /// ```
     ///
     /// # Errors
     /// Where there is none of this type.

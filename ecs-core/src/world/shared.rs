@@ -103,6 +103,17 @@ impl World {
 
     /// Takes the shared value of this type from an entity. A structural change.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)] struct Level(u32);
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// world.set_shared(imp, Level(1))?;
+    /// world.remove_shared::<Level>(imp)?;
+    /// assert!(world.remove_shared::<Level>(imp).is_err(), "it has none");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the entity is not in the world, or has no such value.
     pub fn remove_shared<T: SharedComponent>(
@@ -116,6 +127,17 @@ impl World {
     }
 
     /// The shared value of this type that an entity has.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)] struct Level(u32);
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// assert!(world.shared::<Level>(imp).is_err());
+    /// world.set_shared(imp, Level(1))?;
+    /// assert_eq!(world.shared(imp), Ok(&Level(1)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Where the entity is not in the world, or has no such value.
@@ -132,6 +154,19 @@ impl World {
     ///
     /// The values are dropped at the end: should a drop panic, the others are dropped all the same
     /// and everything is in order.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)] struct Level(u32);
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// world.set_shared(imp, Level(1))?;
+    /// world.despawn(imp)?;
+    /// assert_eq!(world.release_unused_shared(), 0, "its archetype still has it");
+    /// world.collect_archetypes();
+    /// assert_eq!(world.release_unused_shared(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn release_unused_shared(&mut self) -> usize {
         let released = self.registry.release_unused_shared(|_| true);
         released.len()

@@ -171,6 +171,17 @@ impl<'w, T> Mut<'w, T> {
     }
 
     /// Writes the value where it differs from what is there; whether it did.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::{Changed, Mut};
+    /// # #[derive(Component, PartialEq)] #[component(tracked)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(3));
+    /// let before = world.version();
+    /// world.query::<Mut<Gold>>().for_each(|mut gold| assert!(!gold.set_if_neq(Gold(3))));
+    /// assert_eq!(world.query_filtered::<(), Changed<Gold>>().since(before).count(), 0);
+    /// ```
     pub fn set_if_neq(&mut self, value: T) -> bool
     where
         T: PartialEq,
