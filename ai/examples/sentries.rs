@@ -95,7 +95,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let pool = Pool::new(Threads::None)?;
     for tick in 0..24_u8 {
         world.get_mut::<Enemy>(sentry)?.distance = (f32::from(tick) - 16.0).abs() * 2.0;
-        if tick == 6 {
+        if tick == 8 {
             world.get_mut::<FsmAgent>(sentry)?.send(FRIEND);
         }
         println!("tick {tick}");

@@ -24,7 +24,7 @@ pub mod prelude {
     pub use ecs_jobs::prelude::*;
 
     pub use crate::action::{
-        Action, ActionResult, ActionSystem, Actions, Body, Composite, Ended, Executing, OnFailure,
-        OwnedAction, Plan, Processor, Sequence, SequenceAgent,
+        Action, ActionResult, ActionSystem, Actions, Body, Composite, Ended, Executing, Kinds,
+        OnFailure, OwnedAction, Plan, Processor, Sequence, SequenceAgent,
     };
 }

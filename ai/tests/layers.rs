@@ -18,6 +18,7 @@ const LAYERS: &[&str] = &[
     "action::plan",
     "action::systems",
     "action::sequence",
+    "action::data",
     "action::order",
     "action",
     "utility::curve",

@@ -39,7 +39,7 @@ struct PlannedAction {
     problem: Option<PlanError>,
 }
 
-type SpawnAction = Box<dyn Fn(&mut World, Action) -> Entity + Send + Sync>;
+pub(super) type SpawnAction = Box<dyn Fn(&mut World, Action) -> Entity + Send + Sync>;
 
 impl fmt::Debug for Plan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -108,22 +108,15 @@ impl Plan {
         filter: T,
         extras: B,
     ) -> Self {
-        self.push(
-            name.into(),
-            Box::new(move |world, action| {
-                let parts = (action, Executing, Finished, filter.clone());
-                let entity = world.spawn(parts);
-                put_to_sleep(world, entity);
-                if world.insert(entity, extras.clone()).is_err() {
-                    unreachable!("the action was just spawned");
-                }
-                entity
-            }),
-            None,
-        )
+        self.push(name.into(), spawn_action(filter, extras), None)
     }
 
-    fn push(mut self, name: String, spawn: SpawnAction, problem: Option<PlanError>) -> Self {
+    pub(super) fn push(
+        mut self,
+        name: String,
+        spawn: SpawnAction,
+        problem: Option<PlanError>,
+    ) -> Self {
         self.actions.push(PlannedAction { name, spawn, problem });
         self
     }
@@ -263,6 +256,21 @@ impl Plan {
         world.set_enabled::<Switching>(owner, false).expect("the owner was just given it");
         world.set_enabled::<Reported>(owner, false).expect("the owner was just given it");
     }
+}
+
+/// Spawns an action with this filter component and others beside it.
+pub(super) fn spawn_action<T: Component + Clone, B: Bundle + Clone + Send + Sync + 'static>(
+    filter: T,
+    extras: B,
+) -> SpawnAction {
+    Box::new(move |world, action| {
+        let entity = world.spawn((action, Executing, Finished, filter.clone()));
+        put_to_sleep(world, entity);
+        if world.insert(entity, extras.clone()).is_err() {
+            unreachable!("the action was just spawned");
+        }
+        entity
+    })
 }
 
 fn put_to_sleep(world: &mut World, action: Entity) {

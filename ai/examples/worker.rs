@@ -1,0 +1,261 @@
+//! The workers of the article that the pattern comes from, laid out by a data file: to the mine,
+//! dig, load, home, unload, and again.
+//!
+//! `cargo run -p ai --example worker` prints what one of them does; `examples/plans/worker.ron` says
+//! what that is.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
+
+use ai::action::Ended;
+use ai::prelude::*;
+use serde::Deserialize;
+
+#[derive(Component, Clone, Copy, Debug)]
+struct Position {
+    x: f32,
+    y: f32,
+}
+#[derive(Component)]
+struct Speed(f32);
+
+#[derive(Clone, Copy, Debug, Deserialize)]
+enum Place {
+    Castle,
+    Mine,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+enum Item {
+    Gold,
+}
+
+/// A stack of things that a worker carries.
+#[derive(Component, Clone, Copy)]
+#[component(buffer = 10)]
+struct Stack {
+    item: Item,
+    count: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+enum Clip {
+    #[default]
+    Idle,
+    Mine,
+}
+
+/// What a worker's body shows. Whoever asks for a clip gets a number, by which it knows the end of
+/// this clip from the end of another.
+#[derive(Component, Default)]
+struct Animator {
+    clip: Clip,
+    requests: u32,
+    finished: u32,
+    ticks_left: u32,
+}
+
+#[derive(Component, Clone, Deserialize)]
+struct MoveTo {
+    place: Place,
+}
+
+#[derive(Component, Clone, Deserialize)]
+struct PlayAnimation {
+    clip: Clip,
+    #[serde(skip)]
+    request: u32,
+}
+
+#[derive(Component, Clone, Deserialize)]
+struct AddItem {
+    item: Item,
+    count: u32,
+}
+
+#[derive(Component, Clone, Deserialize)]
+struct RemoveItem {
+    item: Item,
+    count: u32,
+}
+
+struct TimeStep(f32);
+
+const fn place(place: Place) -> Position {
+    match place {
+        Place::Castle => Position { x: 0.0, y: 0.0 },
+        Place::Mine => Position { x: 30.0, y: 40.0 },
+    }
+}
+
+struct Walking<'a> {
+    walkers: Claims<'a, (&'static mut Position, &'static Speed)>,
+    seconds: f32,
+}
+
+impl Processor for Walking<'_> {
+    type Action = MoveTo;
+
+    fn start(&self, agent: Entity, _: &mut MoveTo) -> ActionResult {
+        let Ok(mut walker) = self.walkers.claim(agent) else { return ActionResult::Failed };
+        // Somebody who cannot walk would be on the way for ever.
+        if walker.get_mut().1.0 > 0.0 { ActionResult::Running } else { ActionResult::Failed }
+    }
+
+    fn update(&self, agent: Entity, action: &mut MoveTo) -> ActionResult {
+        let Ok(mut walker) = self.walkers.claim(agent) else { return ActionResult::Failed };
+        let (position, speed) = walker.get_mut();
+        let to = place(action.place);
+        let (x, y) = (to.x - position.x, to.y - position.y);
+        let (left, step) = (x.hypot(y), speed.0 * self.seconds);
+        if left <= step {
+            *position = to;
+            return ActionResult::Success;
+        }
+        position.x += x / left * step;
+        position.y += y / left * step;
+        ActionResult::Running
+    }
+}
+
+fn move_to(
+    mut actions: Actions<MoveTo>,
+    walkers: Claims<(&'static mut Position, &'static Speed)>,
+    time: Res<TimeStep>,
+) {
+    actions.process(&Walking { walkers, seconds: time.0 });
+}
+
+struct Performing<'a>(Claims<'a, &'static mut Animator>);
+
+impl Processor for Performing<'_> {
+    type Action = PlayAnimation;
+
+    fn start(&self, agent: Entity, action: &mut PlayAnimation) -> ActionResult {
+        let Ok(mut animator) = self.0.claim(agent) else { return ActionResult::Failed };
+        let animator = animator.get_mut();
+        animator.requests += 1;
+        action.request = animator.requests;
+        (animator.clip, animator.ticks_left) = (action.clip, 5);
+        ActionResult::Running
+    }
+
+    fn update(&self, agent: Entity, action: &mut PlayAnimation) -> ActionResult {
+        let Ok(mut animator) = self.0.claim(agent) else { return ActionResult::Failed };
+        if animator.get_mut().finished >= action.request {
+            ActionResult::Success
+        } else {
+            ActionResult::Running
+        }
+    }
+
+    fn cleanup(&self, agent: Entity, _: &mut PlayAnimation, _: Ended) {
+        if let Ok(mut animator) = self.0.claim(agent) {
+            animator.get_mut().clip = Clip::Idle;
+        }
+    }
+}
+
+fn play_animation(mut actions: Actions<PlayAnimation>, animators: Claims<&'static mut Animator>) {
+    actions.process(&Performing(animators));
+}
+
+/// The bodies move on.
+fn animate(mut animators: Query<&mut Animator>) {
+    animators.par_for_each(|animator| {
+        animator.ticks_left = animator.ticks_left.saturating_sub(1);
+        if animator.ticks_left == 0 {
+            animator.finished = animator.requests;
+        }
+    });
+}
+
+type Stacks = &'static mut Buffer<Stack>;
+
+struct Adding<'a>(Claims<'a, Stacks>);
+
+impl Processor for Adding<'_> {
+    type Action = AddItem;
+
+    fn start(&self, agent: Entity, action: &mut AddItem) -> ActionResult {
+        let Ok(mut stacks) = self.0.claim(agent) else { return ActionResult::Failed };
+        let stacks = stacks.get_mut();
+        match stacks.iter_mut().find(|stack| stack.item == action.item) {
+            Some(stack) => stack.count += action.count,
+            None => stacks.push(Stack { item: action.item, count: action.count }),
+        }
+        ActionResult::Success
+    }
+
+    fn update(&self, _: Entity, _: &mut AddItem) -> ActionResult {
+        ActionResult::Success
+    }
+}
+
+fn add_item(mut actions: Actions<AddItem>, stacks: Claims<Stacks>) {
+    actions.process(&Adding(stacks));
+}
+
+struct Removing<'a>(Claims<'a, Stacks>);
+
+impl Processor for Removing<'_> {
+    type Action = RemoveItem;
+
+    /// All of them or none.
+    fn start(&self, agent: Entity, action: &mut RemoveItem) -> ActionResult {
+        let Ok(mut stacks) = self.0.claim(agent) else { return ActionResult::Failed };
+        let stacks = stacks.get_mut();
+        let Some(place) = stacks.iter().position(|stack| stack.item == action.item) else {
+            return ActionResult::Failed;
+        };
+        match stacks[place].count.checked_sub(action.count) {
+            None => return ActionResult::Failed,
+            Some(0) => _ = stacks.remove(place),
+            Some(left) => stacks[place].count = left,
+        }
+        ActionResult::Success
+    }
+
+    fn update(&self, _: Entity, _: &mut RemoveItem) -> ActionResult {
+        ActionResult::Success
+    }
+}
+
+fn remove_item(mut actions: Actions<RemoveItem>, stacks: Claims<Stacks>) {
+    actions.process(&Removing(stacks));
+}
+
+#[expect(clippy::print_stdout, reason = "it is what the example is for")]
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let kinds = Kinds::new()
+        .kind::<MoveTo>("MoveTo")
+        .kind::<PlayAnimation>("PlayAnimation")
+        .kind::<AddItem>("AddItem")
+        .kind::<RemoveItem>("RemoveItem");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/plans/worker.ron");
+    let work = Sequence::load(file, &kinds)?;
+    let mut world = World::new();
+    let body =
+        (Position { x: 0.0, y: 0.0 }, Speed(25.0), Animator::default(), Buffer::<Stack>::new());
+    let worker = work.spawn(&mut world, body)?;
+    world.insert_resource(TimeStep(0.5));
+    let mut schedule = ai::action::sequence(Schedule::builder(), |schedule| {
+        schedule
+            .add(move_to.in_sequence())
+            .add(play_animation.in_sequence())
+            .add(add_item.in_sequence())
+            .add(remove_item.in_sequence())
+            .add(animate)
+    })
+    .build(&mut world)?;
+    let pool = Pool::new(Threads::None)?;
+    for tick in 0..24_u32 {
+        schedule.run(&mut world, &pool);
+        let Position { x, y } = *world.get::<Position>(worker)?;
+        let gold: u32 = world.get::<Buffer<Stack>>(worker)?.iter().map(|stack| stack.count).sum();
+        let at = world.get::<SequenceAgent>(worker)?.current();
+        let clip = world.get::<Animator>(worker)?.clip;
+        println!(
+            "tick {tick:2}: at ({x:4.1}, {y:4.1}), {gold} gold, {clip:?}; next is action {at}"
+        );
+    }
+    Ok(())
+}

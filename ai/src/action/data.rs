@@ -1,0 +1,317 @@
+//! Plans as data: files that lay out the actions of a kind of agent.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::{fmt, fs, io};
+
+use ecs_core::Component;
+use ron::error::{Position, SpannedError};
+use ron::value::RawValue;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+
+use super::composite::Composite;
+use super::plan::{Plan, SpawnAction, spawn_action};
+use super::sequence::{OnFailure, Sequence};
+
+/// The kinds of actions that plan files may use: filter components, by name.
+///
+/// ```
+/// use ai::prelude::*;
+/// use serde::Deserialize;
+///
+/// #[derive(Component, Clone, Deserialize)]
+/// struct MoveTo { place: Place }
+/// #[derive(Clone, Deserialize)]
+/// enum Place { Mine, Castle }
+///
+/// let kinds = Kinds::new().kind::<MoveTo>("MoveTo");
+/// let plan = Plan::parse(
+///     r#"(actions: [
+///         (name: "out", kind: "MoveTo", with: (place: Mine)),
+///         (name: "home", kind: "MoveTo", with: (place: Castle)),
+///     ])"#,
+///     &kinds,
+/// )?;
+/// assert!(plan.names().eq(["out", "home"]));
+/// let broken = "(actions: [\n  (name: \"out\", kind: \"MoveTo\", with: (plaice: Mine)),\n])";
+/// let error = Plan::parse(broken, &kinds).unwrap_err().to_string();
+/// assert!(error.starts_with("line 2, column 52: "), "{error}");
+/// assert!(error.contains("missing field named `place` in `MoveTo`"), "{error}");
+/// # Ok::<(), ai::action::LoadError>(())
+/// ```
+#[derive(Default)]
+pub struct Kinds {
+    by_name: BTreeMap<String, Read>,
+}
+
+type Read = Box<dyn Fn(&str) -> Result<SpawnAction, SpannedError> + Send + Sync>;
+
+impl fmt::Debug for Kinds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.by_name.keys()).finish()
+    }
+}
+
+/// What composites are called in files.
+const COMPOSITES: [(&str, Composite); 3] =
+    [("Sequence", Composite::sequence()), ("Race", Composite::race()), ("Join", Composite::join())];
+
+impl Kinds {
+    /// None yet but the composites `Sequence`, `Race` and `Join`, which have `parts`.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a kind of action: its filter component is read from the field `with`.
+    ///
+    /// # Panics
+    /// Where there is a kind of this name already.
+    #[must_use]
+    pub fn kind<T: Component + Clone + DeserializeOwned>(mut self, name: &str) -> Self {
+        let read: Read = Box::new(|text| Ok(spawn_action(ron::from_str::<T>(text)?, ())));
+        let is_composite = COMPOSITES.iter().any(|(composite, _)| *composite == name);
+        let is_there = is_composite || self.by_name.insert(name.into(), read).is_some();
+        assert!(!is_there, "there is a kind of action {name:?} already");
+        self
+    }
+}
+
+/// A plan file as it is written.
+#[derive(Deserialize)]
+#[serde(rename = "Plan", deny_unknown_fields)]
+struct PlanFile<'a> {
+    #[serde(borrow)]
+    actions: Vec<ActionEntry<'a>>,
+}
+
+/// A sequence file as it is written.
+#[derive(Deserialize)]
+#[serde(rename = "Sequence", deny_unknown_fields)]
+struct SequenceFile<'a> {
+    #[serde(default)]
+    on_failure: OnFailureEntry,
+    #[serde(borrow)]
+    actions: Vec<ActionEntry<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename = "Action", deny_unknown_fields)]
+struct ActionEntry<'a> {
+    name: String,
+    /// As it stands in the file, to say where it is.
+    #[serde(borrow)]
+    kind: &'a RawValue,
+    #[serde(borrow, default, deserialize_with = "given")]
+    with: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    parts: Vec<ActionEntry<'a>>,
+}
+
+/// In place of `Some(..)`, which nobody would write in a file.
+fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
+    <&RawValue>::deserialize(from).map(Some)
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename = "OnFailure")]
+enum OnFailureEntry {
+    #[default]
+    Retry,
+    BackOff {
+        ticks: u32,
+        ticks_max: u32,
+    },
+    Advance,
+    Stop,
+}
+
+/// Why a plan could not be read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// The file could not be read.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        error: io::Error,
+    },
+    /// The text is no plan.
+    Text {
+        /// The file, if it was one.
+        path: Option<PathBuf>,
+        /// The line, from 1.
+        line: usize,
+        /// The column in characters, from 1.
+        column: usize,
+        /// What is wrong there, with the names of the field and the action.
+        problem: String,
+    },
+}
+
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io { path, error } => write!(f, "{}: {error}", path.display()),
+            Self::Text { path, line, column, problem } => {
+                if let Some(path) = path {
+                    write!(f, "{}: ", path.display())?;
+                }
+                write!(f, "line {line}, column {column}: {problem}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for LoadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io { error, .. } => Some(error),
+            Self::Text { .. } => None,
+        }
+    }
+}
+
+fn error_at(at: Position, problem: impl Into<String>) -> LoadError {
+    LoadError::Text { path: None, line: at.line, column: at.col, problem: problem.into() }
+}
+
+fn read_file(path: &Path) -> Result<String, LoadError> {
+    fs::read_to_string(path).map_err(|error| LoadError::Io { path: path.into(), error })
+}
+
+fn in_file(error: LoadError, file: &Path) -> LoadError {
+    match error {
+        LoadError::Text { line, column, problem, .. } => {
+            LoadError::Text { path: Some(file.into()), line, column, problem }
+        }
+        other => other,
+    }
+}
+
+impl Plan {
+    /// Reads a plan from a file, see [`Plan::parse`].
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or is no plan.
+    pub fn load(path: impl AsRef<Path>, kinds: &Kinds) -> Result<Self, LoadError> {
+        let path = path.as_ref();
+        Self::parse(&read_file(path)?, kinds).map_err(|error| in_file(error, path))
+    }
+
+    /// Reads a plan from text in RON: `(actions: [..])`, each action with a `name`, a `kind` and,
+    /// where its filter component has fields, `with` these. The composites `Sequence`, `Race` and
+    /// `Join` have `parts` instead, which are actions.
+    ///
+    /// # Errors
+    /// Where the text is no plan; see [`Kinds`] for what an error looks like.
+    pub fn parse(text: &str, kinds: &Kinds) -> Result<Self, LoadError> {
+        let file: PlanFile<'_> = ron::from_str(text).map_err(|error| spanned(&error))?;
+        read_plan(text, kinds, &file.actions)
+    }
+}
+
+impl Sequence {
+    /// Reads a plan and how it is carried out from a file, see [`Sequence::parse`].
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or is no sequence.
+    pub fn load(path: impl AsRef<Path>, kinds: &Kinds) -> Result<Self, LoadError> {
+        let path = path.as_ref();
+        Self::parse(&read_file(path)?, kinds).map_err(|error| in_file(error, path))
+    }
+
+    /// Reads a plan from text, as [`Plan::parse`] does, and beside its `actions` an `on_failure`:
+    /// `Retry`, `Advance`, `Stop` or `BackOff(ticks: .., ticks_max: ..)`.
+    ///
+    /// # Errors
+    /// Where the text is no sequence.
+    pub fn parse(text: &str, kinds: &Kinds) -> Result<Self, LoadError> {
+        let file: SequenceFile<'_> = ron::from_str(text).map_err(|error| spanned(&error))?;
+        let on_failure = match file.on_failure {
+            OnFailureEntry::Retry => OnFailure::Retry,
+            OnFailureEntry::BackOff { ticks, ticks_max } => OnFailure::BackOff { ticks, ticks_max },
+            OnFailureEntry::Advance => OnFailure::Advance,
+            OnFailureEntry::Stop => OnFailure::Stop,
+        };
+        Ok(Self::from(read_plan(text, kinds, &file.actions)?).on_failure(on_failure))
+    }
+}
+
+fn spanned(error: &SpannedError) -> LoadError {
+    error_at(error.span.start, error.code.to_string())
+}
+
+fn read_plan(text: &str, kinds: &Kinds, entries: &[ActionEntry<'_>]) -> Result<Plan, LoadError> {
+    let mut plan = Plan::new();
+    for entry in entries {
+        let name = &entry.name;
+        let at = start_of(text, entry.kind.get_ron());
+        let problem = |problem: String| error_at(at, format!("{problem} (in the action {name:?})"));
+        if plan.find(name).is_some() {
+            return Err(problem("this name is taken already".into()));
+        }
+        let kind: String =
+            ron::from_str(entry.kind.get_ron()).map_err(|error| problem(error.code.to_string()))?;
+        let composite = COMPOSITES.iter().find(|(composite, _)| *composite == kind);
+        plan = match (composite, kinds.by_name.get(&kind)) {
+            (Some(_), _) if entry.with.is_some() => {
+                return Err(problem(format!("{kind} has parts, and no field `with`")));
+            }
+            (Some(_), _) if entry.parts.is_empty() => {
+                return Err(problem(format!("{kind} needs the field `parts`")));
+            }
+            (Some(&(_, composite)), _) => {
+                plan.composite(name, composite, read_plan(text, kinds, &entry.parts)?)
+            }
+            (None, None) => {
+                let known: Vec<&str> = kinds.by_name.keys().map(String::as_str).collect();
+                let known = known.join(", ");
+                return Err(problem(format!("there is no kind {kind:?}; there are {known}")));
+            }
+            (None, Some(_)) if !entry.parts.is_empty() => {
+                return Err(problem(format!("{kind} has no field `parts`")));
+            }
+            (None, Some(read)) => {
+                let with = entry.with.map_or("()", RawValue::get_ron);
+                let spawn = read(with).map_err(|error| {
+                    let start = entry.with.map_or(at, |with| start_of(text, with.get_ron()));
+                    let at = moved(start, error.span.start);
+                    error_at(at, format!("{} (in the action {name:?})", error.code))
+                })?;
+                plan.push(name.clone(), spawn, None)
+            }
+        };
+    }
+    if let Err(error) = plan.check() {
+        return Err(error_at(Position { line: 1, col: 1 }, error.to_string()));
+    }
+    Ok(plan)
+}
+
+/// Where a part of the text begins. Only for errors: it walks through the text.
+fn start_of(text: &str, part: &str) -> Position {
+    let mut at = Position { line: 1, col: 1 };
+    for (place, character) in text.char_indices() {
+        if std::ptr::eq(text[place..].as_ptr(), part.as_ptr()) {
+            break;
+        }
+        at = if character == '\n' {
+            Position { line: at.line + 1, col: 1 }
+        } else {
+            Position { line: at.line, col: at.col + 1 }
+        };
+    }
+    at
+}
+
+/// A position in a part, as one in the whole.
+fn moved(start: Position, inside: Position) -> Position {
+    if inside.line == 1 {
+        Position { line: start.line, col: start.col + inside.col - 1 }
+    } else {
+        Position { line: start.line + inside.line - 1, col: inside.col }
+    }
+}

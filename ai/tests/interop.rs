@@ -1,0 +1,372 @@
+//! One mind for another over the same actions: whatever decides, actions begin, go on and end as they
+//! should, and nothing is left behind.
+#![expect(clippy::cast_possible_truncation, reason = "small numbers, drawn by chance")]
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
+
+use ai::action::Ended;
+use ai::bt::{Library, Tree, TreeAgent, Trees};
+use ai::fsm::{FsmAgent, Machine, MachineBuilder, Machines, State, Transition};
+use ai::goap::{Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Replan, Sensors};
+use ai::prelude::*;
+use ai::utility::{Curve, Input, Minds, Reasoner, Select, Utility, UtilityAgent};
+use bytemuck::NoUninit;
+use std::collections::BTreeMap;
+
+const ACTIONS: usize = 5;
+
+/// On an agent: who it is, and the numbers that its mind goes by.
+#[derive(Component, Clone, Copy, NoUninit)]
+#[repr(C)]
+struct Senses {
+    key: u64,
+    random: u64,
+    inputs: [f32; 4],
+}
+
+/// On an agent: what was done with its actions, `s`tart, `u`pdate, `e`nd, `i`nterruption.
+#[derive(Component, Default, Clone)]
+struct Log(Vec<(usize, char)>);
+
+/// An action whose length and end are drawn anew for each activation.
+#[derive(Component, Clone, Copy, NoUninit)]
+#[repr(C)]
+struct Deed {
+    number: u32,
+    left: u32,
+    random: u64,
+}
+
+#[derive(Component)]
+struct Ballast<const SIZE: usize>([u64; SIZE]);
+
+struct Doing<'a>(Claims<'a, &'static mut Log>);
+
+impl Doing<'_> {
+    fn note(&self, agent: Entity, deed: &Deed, what: char) {
+        // Several actions of an agent may be carried out at a time, by different threads.
+        loop {
+            match self.0.claim(agent) {
+                Ok(mut log) => break log.get_mut().0.push((deed.number as usize, what)),
+                Err(ecs_core::ClaimError::Claimed(_)) => std::thread::yield_now(),
+                Err(_) => break,
+            }
+        }
+    }
+}
+
+impl Processor for Doing<'_> {
+    type Action = Deed;
+
+    fn start(&self, agent: Entity, deed: &mut Deed) -> ActionResult {
+        self.note(agent, deed, 's');
+        let mut random = RandomStream::new(deed.random);
+        deed.left = random.below(4) as u32;
+        deed.random = random.next_u64();
+        ActionResult::Running
+    }
+
+    fn update(&self, agent: Entity, deed: &mut Deed) -> ActionResult {
+        self.note(agent, deed, 'u');
+        match deed.left.checked_sub(1) {
+            Some(left) => {
+                deed.left = left;
+                ActionResult::Running
+            }
+            None if deed.random % 3 == 0 => ActionResult::Failed,
+            None => ActionResult::Success,
+        }
+    }
+
+    fn cleanup(&self, agent: Entity, deed: &mut Deed, ended: Ended) {
+        self.note(agent, deed, if ended == Ended::Interrupted { 'i' } else { 'e' });
+    }
+}
+
+fn act(mut actions: Actions<Deed>, logs: Claims<&'static mut Log>) {
+    actions.process(&Doing(logs));
+}
+
+/// New numbers for everybody, each from its own stream.
+fn sense(mut all: Query<&mut Senses>) {
+    all.par_for_each(|senses| {
+        let mut random = RandomStream::new(senses.random);
+        senses.inputs = senses.inputs.map(|_| random.next_f32());
+        senses.random = random.state();
+    });
+}
+
+type Seen = &'static Senses;
+
+struct Shared {
+    reasoner: Reasoner,
+    tree: Tree<Seen>,
+    machine: Machine<Seen>,
+    sensors: Sensors<Seen>,
+}
+
+fn by_utility(mut minds: Minds<Seen>, shared: Res<Shared>) {
+    minds.decide(&shared.reasoner, |senses| senses.inputs);
+}
+
+fn by_tree(mut trees: Trees<Seen>, shared: Res<Shared>) {
+    trees.tick(&shared.tree);
+}
+
+fn by_machine(mut machines: Machines<Seen>, shared: Res<Shared>) {
+    machines.update(&shared.machine);
+}
+
+fn by_plan(mut planners: Planners<Seen>, shared: Res<Shared>) {
+    planners.think(&shared.sensors, 3);
+}
+
+fn plan(key: u64) -> Plan {
+    let both = Plan::new().action("b5", deed(ACTIONS, key)).action("b6", deed(ACTIONS + 1, key));
+    (0..ACTIONS)
+        .fold(Plan::new(), |plan, it| plan.action(format!("a{it}"), deed(it, key)))
+        .composite("both", Composite::join(), both)
+}
+
+fn deed(number: usize, key: u64) -> Deed {
+    let random = RandomStream::new(key).fork(number as u64).state();
+    Deed { number: number as u32, left: 0, random }
+}
+
+fn shared() -> Shared {
+    let plan = plan(0);
+    let plain = |input| Utility::of(Input(input), Curve::linear(1.0, 0.0));
+    let reasoner = Reasoner::new()
+        .select(Select::Highest)
+        .option("a0", plain(0).inertia(0.2))
+        .option("a1", plain(1).until(Input(2), 0.3))
+        .option("both", plain(3));
+    let library = Library::<Seen>::new(&plan)
+        .condition("high", |senses| senses.inputs[0] > 0.6)
+        .condition("low", |senses| senses.inputs[1] < 0.2);
+    let tree = "selector {
+        sequence { high? timeout(3) a0 }
+        parallel(2, 2) { a1 sequence_memory { a2 a3 } guard(low?) both }
+        stay_until(low?) random { a4 a0 }
+    }";
+    let tree = Tree::parse(tree, &library).unwrap();
+    let when = |from: &str, to: &str, input: usize| {
+        Transition::<Seen>::new(from, to).when(move |senses| senses.inputs[input] > 0.7)
+    };
+    let machine = MachineBuilder::new()
+        .state(State::new("outer").action("a4"))
+        .state(State::new("x").inside("outer").action("a0"))
+        .state(State::new("y").inside("outer").action("both"))
+        .state(State::new("z").action("a1"))
+        .transition(Transition::new("x", "y").when_done())
+        .transition(when("y", "x", 0))
+        .transition(when("outer", "z", 1))
+        .transition(Transition::interrupt("z", "y").after(4))
+        .transition(Transition::back("y").when_done().priority(1))
+        .build(&plan)
+        .unwrap();
+    let mut facts = Facts::new();
+    let (ready, count) = (facts.flag("ready"), facts.number("count", 5));
+    let planner = PlannerBuilder::new(facts)
+        .operator(Operator::new("a0").then(ready.becomes(true)))
+        .operator(Operator::new("a1").when(ready.is(true)).then(count.add(2)))
+        .operator(Operator::new("both").then(count.add(1)).cost(2))
+        .goal(Goal::new("much").when(count.at_least(4)))
+        .goal(Goal::new("ready").when(ready.is(true)).priority(1));
+    let sensors = Sensors::<Seen>::new(planner.build().unwrap(), &plan)
+        .unwrap()
+        .fact(ready, |senses| u32::from(senses.inputs[2] > 0.5))
+        .fact(count, |senses| (senses.inputs[3] * 5.0) as u32)
+        .rest(2);
+    Shared { reasoner: reasoner.bind(&plan).unwrap(), tree, machine, sensors }
+}
+
+/// How many entities an agent is, all of its actions included.
+const ENTITIES: usize = 1 + ACTIONS + 1 + 2;
+
+/// How the same agents are put into a world.
+#[derive(Clone, Copy, Debug)]
+struct Layout {
+    workers: usize,
+    backwards: bool,
+    scattered: bool,
+}
+
+struct Stage {
+    world: World,
+    schedule: Schedule,
+    pool: Pool,
+    agents: BTreeMap<u64, Entity>,
+    /// For each agent what was done with its actions, tick by tick, in the order of the actions.
+    logs: BTreeMap<u64, Vec<(usize, char)>>,
+}
+
+impl Stage {
+    fn new(agents: u64, layout: Layout) -> Self {
+        let mut world = World::new();
+        world.insert_resource(shared());
+        let mut keys: Vec<u64> = (0..agents).collect();
+        if layout.backwards {
+            keys.reverse();
+        }
+        let spawn = |world: &mut World, key| {
+            let senses = Senses { key, random: key, inputs: [0.0; 4] };
+            plan(key).spawn(world, (senses, Log::default())).unwrap()
+        };
+        let agents: BTreeMap<_, _> =
+            keys.iter().map(|&key| (key, spawn(&mut world, key))).collect();
+        if layout.scattered {
+            for (place, entity) in world.entities().collect::<Vec<_>>().into_iter().enumerate() {
+                match place % 7 {
+                    0 => world.insert(entity, Ballast([0; 1])).unwrap(),
+                    1 => world.insert(entity, Ballast([0; 100])).unwrap(),
+                    _ => {}
+                }
+            }
+        }
+        let schedule = ai::action::phases(
+            Schedule::builder(),
+            |minds| minds.add(sense).add(by_utility).add(by_tree).add(by_machine).add(by_plan),
+            |actions| actions.add(act.in_sequence()),
+        );
+        let schedule = schedule.build(&mut world).unwrap();
+        let pool = Pool::new(Threads::Own(layout.workers)).unwrap();
+        Self { world, schedule, pool, agents, logs: BTreeMap::new() }
+    }
+
+    fn tick(&mut self) {
+        let report = self.schedule.run(&mut self.world, &self.pool);
+        assert!(report.failures.is_empty(), "{:?}", report.failures);
+        for (senses, log) in self.world.query::<(&Senses, &mut Log)>() {
+            let mut now = std::mem::take(&mut log.0);
+            // What one action went through stays in its order.
+            now.sort_by_key(|&(action, _)| action);
+            self.logs.entry(senses.key).or_default().extend(now);
+        }
+    }
+
+    /// Takes an agent's mind away and gives it another one; the last kind is none at all.
+    fn give_mind(&mut self, key: u64, kind: u64) {
+        let (world, agent) = (&mut self.world, self.agents[&key]);
+        _ = world.remove::<(SequenceAgent,)>(agent);
+        _ = world.remove::<(UtilityAgent,)>(agent);
+        _ = world.remove::<(TreeAgent,)>(agent);
+        _ = world.remove::<(FsmAgent,)>(agent);
+        _ = world.remove::<(GoapAgent,)>(agent);
+        let shared = world.remove_resource::<Shared>().unwrap();
+        match kind {
+            0 => SequenceAgent::drive(world, agent, OnFailure::Retry),
+            1 => UtilityAgent::drive(world, agent, &shared.reasoner, key),
+            2 => TreeAgent::drive(world, agent, &shared.tree, key),
+            3 => FsmAgent::drive(world, agent, &shared.machine),
+            4 => GoapAgent::drive(world, agent),
+            _ => Ok(()),
+        }
+        .unwrap();
+        world.insert_resource(shared);
+        if kind == 4 {
+            assert_eq!(self.world.is_enabled::<Replan>(self.agents[&key]), Ok(true));
+        }
+    }
+}
+
+/// Begun, carried on, ended or interrupted, and only then begun again. How often it was begun, and
+/// whether it is underway.
+fn check_action(log: &[(usize, char)], action: usize) -> (u32, bool) {
+    let (mut starts, mut is_underway) = (0, false);
+    for &(_, what) in log.iter().filter(|&&(number, _)| number == action) {
+        let (was, is) = if what == 's' { (false, true) } else { (true, what == 'u') };
+        assert_eq!(is_underway, was, "{what} of {action}: {log:?}");
+        starts += u32::from(what == 's');
+        is_underway = is;
+    }
+    (starts, is_underway)
+}
+
+/// Random agents change their minds at random times, and some go. Their logs, and the hash of the
+/// world at the end.
+fn play(seed: u64, layout: Layout) -> (BTreeMap<u64, Vec<(usize, char)>>, u64) {
+    let mut random = RandomStream::new(seed);
+    let count = if seed % 4 == 0 { 300 } else { 12 };
+    let mut stage = Stage::new(count, layout);
+    for key in 0..count {
+        stage.give_mind(key, random.below(5));
+    }
+    for _ in 0..40 {
+        for _ in 0..count / 6 {
+            let (key, kind) = (random.below(count), random.below(6));
+            if stage.agents.contains_key(&key) {
+                stage.give_mind(key, kind);
+            }
+        }
+        let gone = random.below(count * 4);
+        if let Some(agent) = stage.agents.remove(&gone) {
+            stage.world.despawn(agent).unwrap();
+        }
+        stage.tick();
+        assert_eq!(stage.world.len(), stage.agents.len() * ENTITIES);
+    }
+    stage.world.check().unwrap();
+    let mut executing: BTreeMap<u64, Vec<usize>> = BTreeMap::new();
+    let senses = |world: &World, agent| world.get::<Senses>(agent).map(|it| it.key);
+    for (action, deed) in stage.world.query_ref_filtered::<(&Action, &Deed), With<Executing>>() {
+        let key = senses(&stage.world, action.agent()).unwrap();
+        executing.entry(key).or_default().push(deed.number as usize);
+    }
+    let mut activations: BTreeMap<(u64, usize), u32> = BTreeMap::new();
+    for (action, deed) in stage.world.query_ref::<(&Action, &Deed)>() {
+        let key = senses(&stage.world, action.agent()).unwrap();
+        activations.insert((key, deed.number as usize), action.activations());
+    }
+    for &key in stage.agents.keys() {
+        for action in 0..ACTIONS + 2 {
+            let (starts, is_underway) = check_action(&stage.logs[&key], action);
+            assert_eq!(starts, activations[&(key, action)], "seed {seed}");
+            let executes = executing.get(&key).is_some_and(|it| it.contains(&action));
+            assert_eq!(is_underway, executes, "seed {seed}, agent {key}, action {action}");
+        }
+    }
+    let (logs, hash) = (stage.logs.clone(), stage.world.state_hash());
+    // Without minds all comes to rest.
+    for key in stage.agents.keys().copied().collect::<Vec<_>>() {
+        stage.give_mind(key, 5);
+    }
+    // What composites have begun stops one tick later.
+    (0..3).for_each(|_| stage.tick());
+    assert_eq!(stage.world.query_filtered::<(), With<Executing>>().count(), 0);
+    for &key in stage.agents.keys() {
+        for action in 0..ACTIONS + 2 {
+            assert!(!check_action(&stage.logs[&key], action).1, "seed {seed}: all were left");
+        }
+    }
+    for &agent in stage.agents.values() {
+        stage.world.despawn(agent).unwrap();
+    }
+    assert!(stage.world.is_empty());
+    (logs, hash)
+}
+
+#[test]
+fn minds_may_be_exchanged_at_any_time_and_actions_begin_and_end_as_they_should() {
+    for seed in 0..12 {
+        let (logs, _) = play(seed, Layout { workers: 0, backwards: false, scattered: false });
+        let count = |what| logs.values().flatten().filter(|it| it.1 == what).count();
+        assert!(count('e') > 50 && count('i') > 50, "seed {seed}: a lot has happened");
+    }
+}
+
+#[test]
+fn what_agents_do_depends_neither_on_threads_nor_on_where_they_lie() {
+    for seed in [4, 5, 8] {
+        let straight = Layout { workers: 0, backwards: false, scattered: false };
+        let (logs, hash) = play(seed, straight);
+        for workers in [1, 3] {
+            let (same, same_hash) = play(seed, Layout { workers, ..straight });
+            assert!(same == logs, "seed {seed}, {workers} workers");
+            assert_eq!(same_hash, hash, "seed {seed}, {workers} workers");
+        }
+        for (backwards, scattered) in [(true, false), (false, true), (true, true)] {
+            let (same, _) = play(seed, Layout { workers: 2, backwards, scattered });
+            assert!(same == logs, "seed {seed}, backwards {backwards}, scattered {scattered}");
+        }
+    }
+}
