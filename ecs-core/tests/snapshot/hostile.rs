@@ -124,7 +124,7 @@ fn a_snapshot_of_a_world_that_has_no_versions_left_is_refused() {
 fn a_snapshot_that_is_cut_off_anywhere_is_refused() {
     let (world, _) = sample(25);
     let saved = world.snapshot().expect("all can be saved");
-    for len in 0..saved.as_bytes().len() {
+    for len in (0..saved.as_bytes().len()).step_by(if cfg!(miri) { 97 } else { 1 }) {
         let mut bytes = saved.as_bytes()[..len].to_vec();
         assert!(Snapshot::from_bytes(&bytes[..]).is_err());
         if len >= 32 {

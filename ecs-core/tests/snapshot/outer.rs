@@ -28,7 +28,7 @@ fn rooms(count: u32) -> (World, Vec<Entity>) {
 
 #[test]
 fn groups_come_back_by_value_in_their_order_and_chunks_with_their_values() {
-    let (mut world, all) = rooms(if cfg!(miri) { 60 } else { 3000 });
+    let (mut world, all) = rooms(if cfg!(miri) { 30 } else { 3000 });
     let (before, hash) = (seen(&mut world), world.state_hash());
     let order = |world: &mut World| {
         let levels = world.query::<(Entity, Shared<Level>)>();
@@ -70,7 +70,7 @@ fn what_follows_among_groups_is_what_followed() {
         }
         (fresh, seen(world), world.snapshot().expect("all can be saved"))
     };
-    let (mut world, _) = rooms(50);
+    let (mut world, _) = rooms(if cfg!(miri) { 12 } else { 50 });
     let saved = world.snapshot().expect("all can be saved");
     let first = follow(&mut world);
     world.restore(&saved).expect("its own");
@@ -79,7 +79,7 @@ fn what_follows_among_groups_is_what_followed() {
 
 #[test]
 fn another_world_has_to_know_the_types_and_nothing_more() {
-    let (world, all) = rooms(40);
+    let (world, all) = rooms(if cfg!(miri) { 12 } else { 40 });
     let saved = world.snapshot().expect("all can be saved");
     let mut other = World::new();
     other.register::<Position>();

@@ -80,7 +80,7 @@ fn relations_come_back_in_their_order_and_go_on() {
 
 #[test]
 fn a_world_that_knows_the_relations_keeps_them_in_step() {
-    let (world, all) = society(20);
+    let (world, all) = society(if cfg!(miri) { 12 } else { 20 });
     let saved = world.snapshot().expect("all can be saved");
     let mut other = World::new();
     other.register::<Position>();

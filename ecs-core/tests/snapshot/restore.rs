@@ -6,6 +6,7 @@ use ecs_core::{Add, Added, Changed, NoSuchEntity, Remove, RestoreError, Snapshot
 use super::*;
 
 const SIZES: [u32; 4] = if cfg!(miri) { [0, 1, 7, 30] } else { [0, 7, 200, 5000] };
+const MANY: u32 = if cfg!(miri) { 24 } else { 300 };
 
 #[test]
 fn a_world_goes_back_to_what_it_was() {
@@ -24,7 +25,7 @@ fn a_world_goes_back_to_what_it_was() {
 
 #[test]
 fn the_same_state_has_the_same_bytes() {
-    let (mut world, _) = sample(300);
+    let (mut world, _) = sample(MANY);
     let saved = world.snapshot().expect("all can be saved");
     assert_eq!(world.snapshot().expect("again"), saved, "to look is not to change");
     disturb(&mut world);
@@ -40,7 +41,7 @@ fn what_follows_is_what_followed() {
         disturb(world);
         (fresh, saved, seen(world), world.snapshot().expect("all can be saved"))
     };
-    let (mut world, _) = sample(300);
+    let (mut world, _) = sample(MANY);
     let saved = world.snapshot().expect("all can be saved");
     let first = follow(&mut world);
     disturb(&mut world);
@@ -50,7 +51,7 @@ fn what_follows_is_what_followed() {
 
 #[test]
 fn another_world_is_the_same_then_whatever_it_has_met_before() {
-    let (mut world, _) = sample(300);
+    let (mut world, _) = sample(MANY);
     let saved = world.snapshot().expect("all can be saved");
     let mut other = World::new();
     // In another order than the first world met them.
