@@ -1,31 +1,23 @@
 //! A command buffer that is filled and played again and again allocates nothing once it is warm.
-#![expect(unsafe_code, reason = "an allocator that counts is an unsafe trait's implementation")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "support/allocator.rs"]
+mod allocator;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use allocator::Watched;
 use ecs_core::prelude::*;
-
-struct Counting;
 
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps to the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps to the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static COUNTING: Watched = Watched {
+    grants: |_| {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        true
+    },
+    freed: |_| (),
+};
 
 #[derive(Component, Clone, Copy, PartialEq)]
 struct Number(u64);

@@ -2,14 +2,16 @@
 //! test survives; so the program runs in a child, once for each of its allocations, which fails. The
 //! child has to end by the message and the abort that belong to it, never by a wrong access.
 #![cfg(all(unix, not(miri)))]
-#![expect(unsafe_code, reason = "an allocator that fails")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "support/allocator.rs"]
+mod allocator;
+
 use std::cell::Cell;
 use std::env;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
+use allocator::Watched;
 use ecs_core::prelude::*;
 
 const VARIABLE: &str = "ALLOCATIONS_THAT_GO_WELL";
@@ -20,8 +22,6 @@ thread_local! {
     static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
 }
 
-struct Failing;
-
 fn fails() -> bool {
     let next = |left: &Cell<Option<usize>>| {
         let now = left.get();
@@ -31,32 +31,8 @@ fn fails() -> bool {
     LEFT.try_with(next).unwrap_or(false)
 }
 
-// SAFETY: it is the system's allocator, but that it sometimes has no memory, as any may.
-unsafe impl GlobalAlloc for Failing {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        if fails() {
-            return std::ptr::null_mut();
-        }
-        // SAFETY: the caller's word is the same.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        // SAFETY: all memory comes from the system's allocator; the rest is the caller's word.
-        unsafe { System.dealloc(memory, layout) }
-    }
-
-    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        if fails() {
-            return std::ptr::null_mut();
-        }
-        // SAFETY: as for `dealloc`.
-        unsafe { System.realloc(memory, layout, size) }
-    }
-}
-
 #[global_allocator]
-static ALLOCATOR: Failing = Failing;
+static ALLOCATOR: Watched = Watched { grants: |_| !fails(), freed: |_| () };
 
 #[derive(Component, Clone)]
 struct Label(Box<str>);

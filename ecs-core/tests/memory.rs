@@ -1,13 +1,13 @@
 //! What a world takes, and what it gives back.
-#![expect(unsafe_code, reason = "an allocator that counts is an unsafe trait's implementation")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
+#[path = "support/allocator.rs"]
+mod allocator;
+
 use std::cell::Cell;
 
+use allocator::Watched;
 use ecs_core::prelude::*;
 use ecs_core::{ArchetypeId, Changed};
-
-struct Counting;
 
 thread_local! {
     /// The bytes that this thread has allocated and not freed.
@@ -20,23 +20,14 @@ fn count(bytes: usize, sign: isize) {
         .try_with(|count| count.set(count.get() + sign * isize::try_from(bytes).expect("fits")));
 }
 
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        count(layout.size(), 1);
-        // SAFETY: the caller keeps to the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        count(layout.size(), -1);
-        // SAFETY: the caller keeps to the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static COUNTING: Watched = Watched {
+    grants: |bytes| {
+        count(bytes, 1);
+        true
+    },
+    freed: |bytes| count(bytes, -1),
+};
 
 /// What this thread holds more than when it had `before`.
 fn bytes_since(before: isize) -> isize {

@@ -1,31 +1,23 @@
 //! Once warm, loops, joins and jobs with handles allocate nothing.
-#![expect(unsafe_code, reason = "an allocator that counts is an unsafe trait's implementation")]
 
+#[path = "../../ecs-core/tests/support/allocator.rs"]
+mod allocator;
+
+use allocator::Watched;
 use ecs_jobs::{Pool, Threads};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-struct Counting;
-
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps to the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps to the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
 #[global_allocator]
-static COUNTING: Counting = Counting;
+static COUNTING: Watched = Watched {
+    grants: |_| {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        true
+    },
+    freed: |_| (),
+};
 
 fn use_the_pool(pool: &Pool) {
     let sum = AtomicUsize::new(0);
