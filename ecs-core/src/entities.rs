@@ -220,6 +220,13 @@ impl Entities {
         slot.word = place.to_bits();
     }
 
+    /// Writes down where live entities have gone that lie one after the other now.
+    pub(crate) fn set_places(&mut self, entities: &[Entity], first: Place) {
+        for (offset, &entity) in (0..).zip(entities) {
+            self.set_place(entity, first.after(offset));
+        }
+    }
+
     /// The generation of each slot: of whoever is there, or will be next, or was the last.
     pub(crate) fn generations(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
         self.slots.iter().map(|slot| slot.generation & GENERATION_MAX)

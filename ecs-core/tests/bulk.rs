@@ -237,3 +237,84 @@ fn what_a_bulk_insertion_changed_is_news_and_nothing_else_is() {
     assert_eq!(changed, all.len().div_ceil(2));
     assert_eq!(world.query_filtered::<(), Added<Tracked>>().since(since).count(), 0);
 }
+
+#[derive(Component, Clone, Debug, PartialEq)]
+struct Tag;
+
+/// Without a size, and counted all the same.
+#[derive(Component)]
+struct Token;
+
+static TOKENS: AtomicUsize = AtomicUsize::new(0);
+static TOKENS_MAX: AtomicUsize = AtomicUsize::new(usize::MAX);
+
+impl Clone for Token {
+    fn clone(&self) -> Self {
+        let panics = TOKENS.load(Ordering::Relaxed) >= TOKENS_MAX.load(Ordering::Relaxed);
+        assert!(!panics, "planned: clone");
+        TOKENS.fetch_add(1, Ordering::Relaxed);
+        Self
+    }
+}
+
+impl Drop for Token {
+    fn drop(&mut self) {
+        TOKENS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn an_archetype_that_is_given_a_tag_keeps_its_rows_in_order() {
+    let ledger = Ledger::default();
+    let mut world = World::new();
+    let count = COUNT as u64;
+    let all = world.spawn_batch((0..count).map(|i| (Number(i), Other(ledger.value(i)), Tag)));
+    world.bulk::<With<Tag>>().remove::<Tag>();
+    assert_eq!(world.entities().collect::<Vec<_>>(), all);
+    let version = world.version();
+    for round in 0..3 {
+        let before = world.entities().collect::<Vec<_>>();
+        assert_eq!(world.bulk::<With<Number>>().insert(Tag), all.len());
+        world.check().expect("consistent");
+        assert_eq!(world.entities().collect::<Vec<_>>(), before);
+        assert_eq!(world.query_filtered::<&Number, Added<Tag>>().since(version).count(), all.len());
+        // What is not tracked is known by chunks.
+        let numbers = world.query_filtered::<(), Added<Number>>().since(version);
+        assert!(round > 0 || numbers.count() == 0);
+        // Others come to the archetype that was left, and to the new one, in between.
+        let other = Other(ledger.value(count));
+        let late = [world.spawn((Number(0), Tag)), world.spawn((Number(1), other))];
+        assert_eq!(world.bulk::<With<Other>>().remove::<Tag>(), all.len());
+        late.into_iter().for_each(|entity| world.despawn(entity).expect("alive"));
+        world.check().expect("consistent");
+        for (i, &entity) in (0..).zip(&all) {
+            assert_eq!(world.get::<Number>(entity), Ok(&Number(i)));
+            assert!(!world.has::<Tag>(entity));
+        }
+        assert_eq!(world.len(), all.len());
+        assert_eq!(ledger.live(), all.len());
+    }
+    drop(world);
+    assert_eq!(ledger.live(), 0);
+}
+
+#[test]
+fn a_tag_that_has_something_to_drop_is_dropped_as_often_as_it_was_cloned() {
+    let mut world = World::new();
+    let all = world.spawn_batch((0..COUNT as u64).map(Number));
+    let token = Token;
+    // The one that was not cloned counts as well.
+    TOKENS.store(1, Ordering::Relaxed);
+    TOKENS_MAX.store(COUNT / 2, Ordering::Relaxed);
+    assert!(panics_as_planned(|| _ = world.bulk::<()>().insert(token)));
+    world.check().expect("consistent");
+    let given = all.iter().filter(|&&entity| world.has::<Token>(entity)).count();
+    assert_eq!(TOKENS.load(Ordering::Relaxed), given, "what nobody has was dropped");
+    TOKENS_MAX.store(usize::MAX, Ordering::Relaxed);
+    TOKENS.fetch_add(1, Ordering::Relaxed);
+    assert_eq!(world.bulk::<()>().insert(Token), all.len());
+    assert_eq!(TOKENS.load(Ordering::Relaxed), all.len());
+    assert_eq!(world.bulk::<()>().remove::<Token>(), all.len());
+    assert_eq!(TOKENS.load(Ordering::Relaxed), 0);
+    world.check().expect("consistent");
+}

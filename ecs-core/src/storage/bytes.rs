@@ -18,9 +18,9 @@ pub(super) unsafe fn copy(source: NonNull<u8>, target: NonNull<u8>, size: usize)
         // SAFETY: as above.
         4..=7 => unsafe { copy_ends::<u32>(source, target, size) },
         // SAFETY: as above.
-        17..=32 => unsafe { copy_ends::<[u64; 2]>(source, target, size) },
+        17..=32 => unsafe { copy_ends::<u128>(source, target, size) },
         // SAFETY: as above.
-        33..=64 => unsafe { copy_ends::<[u64; 4]>(source, target, size) },
+        33..=64 => unsafe { copy_halves(source, target, size) },
         0 => {}
         // SAFETY: as above.
         1 => unsafe { copy_ends::<u8>(source, target, size) },
@@ -77,6 +77,23 @@ unsafe fn copy_ends<T>(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
     unsafe { target.cast::<MaybeUninit<T>>().write_unaligned(first) };
     // SAFETY: as above.
     unsafe { target_end.cast::<MaybeUninit<T>>().write_unaligned(last) };
+}
+
+/// Copies the first and the last 32 bytes, which may overlap.
+///
+/// # Safety
+/// As for [`copy`], and `size` is between 32 and 64.
+#[inline(always)]
+unsafe fn copy_halves(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
+    debug_assert!((32..=64).contains(&size));
+    // SAFETY: the caller's word, for the first bytes.
+    unsafe { copy_ends::<u128>(source, target, 32) };
+    // SAFETY: below `size`, which the caller vouches for.
+    let source = unsafe { source.add(size - 32) };
+    // SAFETY: as above.
+    let target = unsafe { target.add(size - 32) };
+    // SAFETY: the caller's word, for the last bytes.
+    unsafe { copy_ends::<u128>(source, target, 32) };
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "computes the addresses of rows, copies and drops rows")]
 
 mod check;
+mod handover;
 mod row;
 mod runs;
 
@@ -341,19 +342,48 @@ impl Chunks {
         version: u64,
         added: u64,
     ) {
-        let RowAddress { chunk, row } = first;
-        debug_assert!(self.lens[chunk] == row && row + entities.len() <= self.capacity(chunk));
+        debug_assert!(first.row + entities.len() <= self.capacity(first.chunk));
         let target = self.entity_row(first);
-        // SAFETY: the caller ensures that this many rows are free from `row` on; `entities` is
+        // SAFETY: the caller ensures that this many rows are free from there on; `entities` is
         // borrowed from outside the block.
         unsafe { target.copy_from_nonoverlapping(NonNull::from(entities).cast(), entities.len()) };
+        // SAFETY: the caller's word, and the entities were just written.
+        unsafe { self.commit_written(first, entities.len(), version, added) };
+    }
+
+    /// [`commit_rows`](Self::commit_rows) of rows whose entities were written as well.
+    ///
+    /// # Safety
+    /// As for [`commit_rows`](Self::commit_rows), and the entity of each row was written by
+    /// [`set_reserved`](Self::set_reserved) or [`copy_entities`](Self::copy_entities).
+    pub(crate) unsafe fn commit_written(
+        &mut self,
+        first: RowAddress,
+        count: usize,
+        version: u64,
+        added: u64,
+    ) {
+        let RowAddress { chunk, row } = first;
+        debug_assert!(self.lens[chunk] == row && row + count <= self.capacity(chunk));
         if row == 0 {
             self.enter_chunk(chunk);
         }
-        self.lens[chunk] += entities.len();
-        self.row_count += entities.len();
-        self.push_marks(first, entities.len(), version);
+        self.lens[chunk] += count;
+        self.row_count += count;
+        self.push_marks(first, count, version);
         self.records.arrive(chunk, version, added);
+    }
+
+    /// Writes whose a reserved row is going to be.
+    ///
+    /// # Safety
+    /// The row is reserved.
+    #[inline]
+    pub(crate) unsafe fn set_reserved(&mut self, address: RowAddress, entity: Entity) {
+        debug_assert!(address.row >= self.lens[address.chunk]);
+        let room = self.entity_row(address);
+        // SAFETY: the caller ensures a row of the entity column that is nobody's (I-2, I-3).
+        unsafe { room.write(entity) };
     }
 
     /// Enters the bits and the versions of rows that have come, all components enabled.

@@ -87,6 +87,17 @@ impl ColumnRecords {
         self.records.shrink_to_fit();
     }
 
+    /// Other records in place of all that there are: where each column starts, and when the youngest
+    /// component had come to it. The columns count as written.
+    pub(crate) fn refill(&mut self, columns: Vec<(ColumnStart, u64)>, version: u64) {
+        self.records.clear();
+        self.records.extend(columns.into_iter().map(|(start, added)| {
+            let mut stamps = ColumnStamps::default();
+            stamps.arrive(version, added);
+            ColumnRecord { start, stamps }
+        }));
+    }
+
     #[inline]
     pub(crate) fn get(&self, chunk: usize, column: usize) -> &ColumnRecord {
         debug_assert!(column < self.columns);

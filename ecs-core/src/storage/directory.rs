@@ -41,6 +41,13 @@ impl Place {
         Self((chunk.0 << ROW_BITS) | row as u32)
     }
 
+    /// The place so many rows further on in the same chunk.
+    #[inline]
+    pub(crate) fn after(self, rows: u32) -> Self {
+        debug_assert!(self.row() + (rows as usize) < ROWS_MAX);
+        Self(self.0 + rows)
+    }
+
     /// The word, which is never one of the 2,048 largest numbers.
     #[inline]
     pub(crate) const fn to_bits(self) -> u32 {

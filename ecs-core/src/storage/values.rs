@@ -55,6 +55,11 @@ impl OuterValues {
         self.shared.get(slot)?.value.downcast_ref()
     }
 
+    /// Whether there are values per chunk.
+    pub(crate) fn has_chunk_values(&self) -> bool {
+        !self.columns.is_empty()
+    }
+
     /// Where the chunk values of this type are.
     pub(crate) fn chunk_slot(&self, of: TypeId) -> Option<usize> {
         self.columns.iter().position(|column| column.unset.of == of)

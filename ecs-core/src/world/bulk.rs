@@ -9,14 +9,16 @@ use core::ptr::NonNull;
 use smallvec::SmallVec;
 
 use super::World;
+use super::bundles::Transition;
 use super::change::replace;
 use super::moves::{Books, RowMoves};
-use crate::archetype::{Archetype, ArchetypeId};
+use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::bundle::Bundle;
 use crate::component::{Component, Duties};
 use crate::entity::Entity;
+use crate::mask::Rows;
 use crate::query::{Match, MatchOf, QueryFilter, matches_once, rows};
-use crate::storage::{Moment, RowAddress};
+use crate::storage::{BlockPool, Moment, RowAddress};
 
 /// All entities that pass a filter when a change is made to them, made by [`World::bulk`].
 ///
@@ -305,6 +307,13 @@ impl World {
         let version = self.next_version();
         let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = self;
         let insertion = bundles.insertion::<B>(from, registry, archetypes);
+        let is_tags = size_of::<B>() == 0 && !core::mem::needs_drop::<B>();
+        if is_tags && Self::goes_whole::<F>(archetypes, found, insertion) {
+            // User code: nothing has changed yet. The clones have no bytes to be written, nor
+            // anything to be dropped.
+            (0..archetypes.get(from).len()).for_each(|_| drop(bundle.clone()));
+            return Self::hand_over::<F>(archetypes, blocks, found, insertion, version);
+        }
         let books = Books { entities, blocks, scratch, version };
         let pair = archetypes.get_two(from, insertion.target);
         let mut moves = RowMoves::insertion(books, pair, insertion);
@@ -325,15 +334,50 @@ impl World {
         })
     }
 
+    /// Whether all rows of an archetype may go over by whole chunks: all of them pass, and nothing
+    /// but components without a size comes or goes.
+    fn goes_whole<F: QueryFilter>(
+        archetypes: &mut Archetypes,
+        found: &Found<F>,
+        way: &Transition,
+    ) -> bool {
+        let archetype = archetypes.get(id_of(found));
+        let passes = |chunk| {
+            let rows = rows::<(), F>(archetype, found, chunk, Moment::default());
+            matches!(rows, Rows::All)
+        };
+        let all_pass = (0..archetype.chunks.used_count()).all(passes);
+        let (source, target) = archetypes.get_two(id_of(found), way.target);
+        all_pass && source.chunks.is_alike(&target.chunks, &way.plan)
+    }
+
+    /// Moves all rows of an archetype, which may go as a whole; returns how many these were.
+    fn hand_over<F: QueryFilter>(
+        archetypes: &mut Archetypes,
+        blocks: &mut BlockPool,
+        found: &Found<F>,
+        way: &Transition,
+        version: u64,
+    ) -> usize {
+        let (source, target) = archetypes.get_two(id_of(found), way.target);
+        let count = source.len();
+        source.chunks.hand_over(blocks, &mut target.chunks, &way.plan, version);
+        count
+    }
+
     fn remove_all<B: Bundle, F: QueryFilter>(&mut self, found: &Found<F>) -> usize {
         let from = id_of(found);
         let version = self.next_version();
         let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = self;
         let Some(removal) = bundles.removal::<B>(from, registry, archetypes) else { return 0 };
-        let books = Books { entities, blocks, scratch, version };
         if removal.target == from {
             return each_run::<F, _>(archetypes, found, |all| all.get(from), |_, _, _| {});
         }
+        let is_forgotten = !core::mem::needs_drop::<B>();
+        if is_forgotten && Self::goes_whole::<F>(archetypes, found, removal) {
+            return Self::hand_over::<F>(archetypes, blocks, found, removal, version);
+        }
+        let books = Books { entities, blocks, scratch, version };
         let pair = archetypes.get_two(from, removal.target);
         let mut moves = RowMoves::removal(books, pair, removal);
         each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {

@@ -348,8 +348,9 @@ impl MoveRow<'_> {
         let goal = (&mut target.chunks, to);
         // SAFETY: a live entity's row (I-1) and one that was just reserved, of two archetypes, which
         // the way leads between (I-6); `transfer` has written what the way does not move.
-        let taken =
-            unsafe { source.chunks.move_row(blocks, from.address, goal, &way.plan, version) };
+        let taken = unsafe {
+            source.chunks.move_row(blocks, (entity, from.address), goal, &way.plan, version)
+        };
         entities.set_place(entity, target.chunks.place(to));
         if let Some(moved) = taken.moved {
             entities.set_place(moved, from.place);

@@ -23,7 +23,6 @@ struct Hole {
 #[derive(Debug, Default)]
 pub(crate) struct MoveScratch {
     holes: Vec<Hole>,
-    arrived: Vec<Entity>,
 }
 
 /// The parts of the world that moving rows needs beside the archetypes.
@@ -76,6 +75,8 @@ struct Target<'w> {
     /// The reserved rows: `granted` of them, from `first` on.
     first: RowAddress,
     granted: usize,
+    /// How many of these have an entity, which is written into its row.
+    arrived: usize,
     starts: ColumnStarts,
 }
 
@@ -102,13 +103,21 @@ impl<'w> Target<'w> {
     fn new(archetype: &'w mut Archetype, columns: &'w [usize]) -> Self {
         let first = RowAddress { chunk: 0, row: 0 };
         let starts = ColumnStarts::new([].into_iter());
-        Self { archetype, columns, first, granted: 0, starts }
+        Self { archetype, columns, first, granted: 0, arrived: 0, starts }
+    }
+}
+
+impl Target<'_> {
+    /// Where the next row goes.
+    #[inline]
+    fn next(&self) -> RowAddress {
+        RowAddress { row: self.first.row + self.arrived, ..self.first }
     }
 }
 
 impl<'w> RowMoves<'w> {
     fn new(books: Books<'w>, source: Option<Source<'w>>, target: Option<Target<'w>>) -> Self {
-        debug_assert!(books.scratch.holes.is_empty() && books.scratch.arrived.is_empty());
+        debug_assert!(books.scratch.holes.is_empty());
         Self { books, source, target, fresh: 0 }
     }
 
@@ -180,20 +189,13 @@ impl<'w> RowMoves<'w> {
     /// come, as many as fit get a place. Returns how many rows are left of the reservation.
     #[inline]
     pub(crate) fn prepare(&mut self, wanted: usize) -> usize {
-        if self
-            .target
-            .as_ref()
-            .is_none_or(|target| self.books.scratch.arrived.len() < target.granted)
-        {
-            self.books.scratch.holes.reserve(1);
-            return self.room();
+        let room =
+            self.target.as_ref().map_or(usize::MAX, |target| target.granted - target.arrived);
+        if room == 0 {
+            return self.reserve(wanted);
         }
-        self.reserve(wanted)
-    }
-
-    fn room(&self) -> usize {
-        let arrived = self.books.scratch.arrived.len();
-        self.target.as_ref().map_or(usize::MAX, |target| target.granted - arrived)
+        self.books.scratch.holes.reserve(1);
+        room
     }
 
     #[inline(never)]
@@ -204,7 +206,6 @@ impl<'w> RowMoves<'w> {
         let Some(target) = &mut self.target else { return usize::MAX };
         let chunks = &mut target.archetype.chunks;
         (target.first, target.granted) = chunks.reserve_rows(blocks, wanted);
-        scratch.arrived.reserve(target.granted);
         let starts = target.columns.iter().map(|&column| chunks.column(target.first.chunk, column));
         target.starts = ColumnStarts::new(starts);
         target.granted
@@ -213,10 +214,9 @@ impl<'w> RowMoves<'w> {
     /// Where the caller has to write the next row's bundle: the starts of the columns, and the row.
     #[inline]
     pub(crate) fn next_row(&self) -> (&[NonNull<u8>], usize) {
-        let arrived = self.books.scratch.arrived.len();
         self.target
             .as_ref()
-            .map_or((&[], 0), |target| (target.starts.as_slice(), target.first.row + arrived))
+            .map_or((&[], 0), |target| (target.starts.as_slice(), target.next().row))
     }
 
     /// An entity goes from a row of the source to the next row of the target.
@@ -261,18 +261,16 @@ impl<'w> RowMoves<'w> {
     /// rows are there and are no holes, and the bundles were written from
     /// [`next_row`](Self::next_row) on.
     pub(crate) unsafe fn relocate_run(&mut self, from: RowAddress, count: usize) {
-        let (Some(source), Some(target)) = (&self.source, &self.target) else { return };
-        let Books { entities, scratch: MoveScratch { arrived, .. }, .. } = &mut self.books;
-        assert!(arrived.len() + count <= target.granted, "the rows were granted");
+        let (Some(source), Some(target)) = (&self.source, &mut self.target) else { return };
+        assert!(target.arrived + count <= target.granted, "the rows were granted");
+        let (chunks, to) = (&source.archetype.chunks, target.next());
+        // SAFETY: rows of the source, by the caller's word, and as many that are reserved in the
+        // target.
+        unsafe { chunks.copy_entities(from, count, &mut target.archetype.chunks, to) };
+        target.arrived += count;
         let rows = from.row..from.row + count;
-        let first = target.first.row + arrived.len();
-        for (offset, &entity) in
-            source.archetype.chunks.entities(from.chunk)[rows].iter().enumerate()
-        {
-            let address = RowAddress { row: first + offset, ..target.first };
-            entities.set_place(entity, target.archetype.chunks.place(address));
-            arrived.push(entity);
-        }
+        let place = target.archetype.chunks.place(to);
+        self.books.entities.set_places(&chunks.entities(from.chunk)[rows], place);
         self.leave_run(from, count);
     }
 
@@ -301,12 +299,14 @@ impl<'w> RowMoves<'w> {
     }
 
     fn arrive(&mut self, entity: Entity) -> Place {
-        let target = self.target.as_ref().expect("there is a target");
-        let arrived = &mut self.books.scratch.arrived;
-        assert!(arrived.len() < target.granted, "the row was granted");
-        let row = target.first.row + arrived.len();
-        arrived.push(entity);
-        target.archetype.chunks.place(RowAddress { row, ..target.first })
+        let target = self.target.as_mut().expect("there is a target");
+        assert!(target.arrived < target.granted, "the row was granted");
+        let to = target.next();
+        target.arrived += 1;
+        let chunks = &mut target.archetype.chunks;
+        // SAFETY: the row was reserved (`reserve`), and was just seen to be one of those.
+        unsafe { chunks.set_reserved(to, entity) };
+        chunks.place(to)
     }
 
     fn leave(&mut self, from: RowAddress) {
@@ -320,7 +320,7 @@ impl<'w> RowMoves<'w> {
 
     /// Lets the rows that have arrived belong to the target (C-3).
     fn commit(&mut self) {
-        let Books { scratch: MoveScratch { holes, arrived }, version, .. } = &mut self.books;
+        let Books { scratch: MoveScratch { holes }, version, .. } = &mut self.books;
         let fresh = &holes[self.fresh..];
         self.fresh = holes.len();
         let Some(target) = &mut self.target else { return };
@@ -336,15 +336,15 @@ impl<'w> RowMoves<'w> {
             to.row += rows.len();
         }
         target.granted = 0;
-        if arrived.is_empty() {
+        let arrived = core::mem::take(&mut target.arrived);
+        if arrived == 0 {
             return;
         }
         let added = if self.source.is_some() { 0 } else { *version };
         // SAFETY: reserved by `reserve`, and nothing was committed to the target or taken from it
         // since; the caller has written the bundle of each row (`relocate`, `begin`), the moves
-        // above the other columns.
-        unsafe { target.archetype.chunks.commit_rows(target.first, arrived, *version, added) };
-        arrived.clear();
+        // above the other columns; the entities were written as they arrived.
+        unsafe { target.archetype.chunks.commit_written(target.first, arrived, *version, added) };
         if let Some(source @ Source { plan: Some(plan), .. }) = &self.source {
             copy_bits(source, plan, fresh, target.archetype, target.first);
             carry_versions(source, plan, fresh, target.archetype, target.first, *version);

@@ -104,11 +104,11 @@ impl Chunks {
     /// `plan` is the way from this archetype to the other one. `from` is a row here. `to` came from
     /// [`reserve_row`](Self::reserve_row) of the other, with nothing committed or taken since, and
     /// its columns that `plan` does not move to are initialised.
-    #[inline]
+    #[inline(always)]
     pub(crate) unsafe fn move_row(
         &mut self,
         pool: &mut BlockPool,
-        from: RowAddress,
+        (entity, from): (Entity, RowAddress),
         (other, to): (&mut Self, RowAddress),
         plan: &RowPlan,
         version: u64,
@@ -119,7 +119,7 @@ impl Chunks {
         debug_assert_eq!(other.end(), to);
         let last = self.last_row();
         // SAFETY: the caller's word; the row is the next one of the last used chunk now.
-        let moved = unsafe { self.move_to_end(from, other, plan, version) };
+        let moved = unsafe { self.move_to_end(entity, from, other, plan, version) };
         self.taken(pool, last, moved)
     }
 
@@ -128,16 +128,17 @@ impl Chunks {
     ///
     /// # Safety
     /// As for [`move_row`](Self::move_row); there is room in that chunk.
-    #[inline(never)]
+    #[inline(always)]
     unsafe fn move_to_end(
         &mut self,
+        entity: Entity,
         from: RowAddress,
         other: &mut Self,
         plan: &RowPlan,
         version: u64,
     ) -> Option<Entity> {
         let (last, to) = (self.last_row(), other.end());
-        let entity = self.entities(from.chunk)[from.row];
+        debug_assert_eq!(self.entities(from.chunk)[from.row], entity);
         let is_last = from == last;
         assert!(plan.steps.len() == self.sizes.len(), "there is a step for each column");
         let theirs = other.records.of_chunk_mut(to.chunk);
@@ -339,8 +340,10 @@ impl Chunks {
     /// The entity of the last row moves to that of a row that leaves.
     #[inline]
     fn fill_entity(&mut self, hole: RowAddress, last: RowAddress) -> Entity {
-        let moved = self.entities(last.chunk)[last.row];
-        let hole = self.entity_row(hole);
+        debug_assert!(hole.row < self.lens[hole.chunk] && last.row < self.lens[last.chunk]);
+        let (hole, tail) = (self.entity_row(hole), self.entity_row(last));
+        // SAFETY: the last row is there (`last_row`), so its entity is initialised (I-2).
+        let moved = unsafe { tail.read() };
         // SAFETY: the caller has seen the row to be there; `&mut self` makes this the only access.
         unsafe { hole.write(moved) };
         moved

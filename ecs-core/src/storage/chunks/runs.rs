@@ -45,6 +45,26 @@ impl Chunks {
         }
     }
 
+    /// Writes whose `count` reserved rows of another archetype are going to be: those of as many
+    /// rows here.
+    ///
+    /// # Safety
+    /// As for [`copy_rows`](Self::copy_rows).
+    pub(crate) unsafe fn copy_entities(
+        &self,
+        from: RowAddress,
+        count: usize,
+        other: &mut Self,
+        to: RowAddress,
+    ) {
+        debug_assert!(from.row + count <= self.lens[from.chunk]);
+        debug_assert!(to.row >= other.lens[to.chunk]);
+        debug_assert!(to.row + count <= other.capacity(to.chunk));
+        let (source, target) = (self.entity_row(from), other.entity_row(to));
+        // SAFETY: as for the columns in `copy_rows`: the entity columns start the blocks (I-3).
+        unsafe { target.copy_from_nonoverlapping(source, count) };
+    }
+
     /// How many rows [`take_rows`](Self::take_rows) can take out at once.
     #[inline]
     pub(crate) fn tail_len(&self) -> usize {
