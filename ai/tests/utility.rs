@@ -179,6 +179,44 @@ fn giving_up_early_never_changes_who_wins() {
     }
 }
 
+#[test]
+fn scoring_all_and_giving_up_early_choose_the_same_whatever_runs() {
+    for seed in 0..40 {
+        let random = &mut RandomStream::new(seed);
+        let cheap = [
+            Curve::linear(1.0, 0.0),
+            Curve::exponential(2.0),
+            Curve::fast_then_slow(4.0),
+            Curve::step(0.5),
+        ];
+        let options: Vec<Utility> = (0..2 + random.below(3))
+            .map(|_| {
+                let mut curve = || cheap[random.below(4) as usize].clone();
+                let utility = Utility::of(Input(0), curve()).and(Input(1), curve().inverted());
+                let utility = [utility, Utility::of(Input(2), curve())];
+                let utility = utility[random.below(2) as usize].clone();
+                let utility = utility.inertia(random.between(0.0, 0.2)).momentum(1.25);
+                let utility = utility.cooldown(random.below(3) as u32);
+                let utility = utility.rank(random.below(2) as i32);
+                match random.below(3) {
+                    0 => utility.until(Input(1), 0.25),
+                    _ => utility,
+                }
+            })
+            .collect();
+        // An option that is never worth anything and takes long to find out about.
+        let idle = Utility::of(Input(0), Curve::logistic(9.0, 0.5)).weight(0.0);
+        let with_idle = options.iter().cloned().chain([idle]).collect();
+        let mut stages = [options, with_idle].map(|it| Stage::new(3, Select::Highest, it));
+        for tick in 0..60 {
+            let senses =
+                [(); 3].map(|()| [0.0, 0.25, 0.5, 1.0, f32::NAN][random.below(5) as usize]);
+            let [one, other] = stages.each_mut().map(|stage| stage.tick(senses));
+            assert_eq!(one, other, "seed {seed}, tick {tick}");
+        }
+    }
+}
+
 /// The rank of an option, read off its description.
 fn random_rank(utility: &Utility) -> bool {
     format!("{utility:?}").contains("rank: 1")

@@ -4,11 +4,11 @@ use std::fmt;
 
 use bytemuck::{NoUninit, TransparentWrapper};
 use ecs_core::{
-    Buffer, Component, ComponentError, EnabledMut, Entity, QueryData, RandomStream, World,
+    Buffer, Component, ComponentError, EnabledMut, Entity, QueryData, RandomStream, With, World,
 };
 use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
 
-use super::tick::{State, tick_tree};
+use super::tick::{State, tick_leaves, tick_tree};
 use super::tree::{Op, Tree};
 use crate::action::{ActionResult, Body, Reported, Switching, link_mind};
 
@@ -87,10 +87,12 @@ type Row<Q> = (
     &'static mut TreeAgent,
     &'static mut Body,
     &'static mut Buffer<NodeMemory>,
-    EnabledMut<Reported>,
     EnabledMut<Switching>,
     Q,
 );
+/// Those whose actions have ended: the tree finds out by itself, and takes the note away.
+type Ended<'a> = Query<'a, EnabledMut<Reported>, (With<Reported>, With<TreeAgent>)>;
+type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>);
 
 /// The agents that follow trees and have what `Q` asks for: the argument of the system that ticks
 /// their trees.
@@ -131,28 +133,28 @@ type Row<Q> = (
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Trees<'a, Q: QueryData + 'static> {
-    query: Query<'a, Row<Q>>,
+    parts: Parts<'a, Q>,
 }
 
 impl<Q: QueryData> fmt::Debug for Trees<'_, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Trees").field("query", &self.query).finish()
+        f.debug_struct("Trees").field("query", &self.parts.0).finish()
     }
 }
 
 impl<Q: QueryData + 'static> SystemParam for Trees<'_, Q> {
-    type State = <Query<'static, Row<Q>> as SystemParam>::State;
+    type State = <Parts<'static, Q> as SystemParam>::State;
     type Item<'a> = Trees<'a, Q>;
 
     fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
-        <Query<'static, Row<Q>> as SystemParam>::init(world, access)
+        <Parts<'static, Q> as SystemParam>::init(world, access)
     }
 
     fn fetch<'a>(
         state: &'a mut Self::State,
         context: RunContext<'a>,
     ) -> Result<Trees<'a, Q>, String> {
-        Ok(Trees { query: <Query<'static, Row<Q>> as SystemParam>::fetch(state, context)? })
+        Ok(Trees { parts: <Parts<'static, Q> as SystemParam>::fetch(state, context)? })
     }
 }
 
@@ -162,26 +164,27 @@ impl<Q: QueryData + 'static> Trees<'_, Q> {
     /// # Panics
     /// Where an agent has a body or memories that were made for another tree and are too few.
     pub fn tick(&mut self, tree: &Tree<Q>) {
-        self.query.par_for_each(
-            |(agent, body, memories, mut reported, mut switching, mut data)| {
-                if reported.get() {
-                    reported.set(false);
-                }
-                let mut state =
-                    State { active: agent.active, ticks: agent.ticks, entry: agent.entry };
+        let (query, ended) = &mut self.parts;
+        ended.par_for_each(|mut reported| _ = reported.set(false));
+        query.par_for_each(|(agent, body, memories, mut switching, mut data)| {
+            let mut state = State { active: agent.active, ticks: agent.ticks, entry: agent.entry };
+            let result = if let Some(jumps) = &tree.jumps {
+                state.ticks = state.ticks.wrapping_add(1);
+                tick_leaves(tree, jumps, body, &mut data)
+            } else {
                 let memories = NodeMemory::peel_slice_mut(&mut memories[..]);
-                let result = tick_tree(tree, &mut state, memories, body, &mut data);
-                let result = match result {
-                    ActionResult::Running => 0,
-                    ActionResult::Success => 1,
-                    ActionResult::Failed => 2,
-                };
-                let State { active, ticks, entry } = state;
-                *agent = TreeAgent { active, ticks, entry, result };
-                if body.is_switching() {
-                    switching.set(true);
-                }
-            },
-        );
+                tick_tree(tree, &mut state, memories, body, &mut data)
+            };
+            let result = match result {
+                ActionResult::Running => 0,
+                ActionResult::Success => 1,
+                ActionResult::Failed => 2,
+            };
+            let State { active, ticks, entry } = state;
+            *agent = TreeAgent { active, ticks, entry, result };
+            if body.is_switching() {
+                switching.set(true);
+            }
+        });
     }
 }

@@ -2,7 +2,7 @@
 
 use ecs_core::{QueryData, RandomStream};
 
-use super::tree::{NO_SLOT, Op, Tree};
+use super::tree::{FAILURE, Jumps, NO_SLOT, Op, SUCCESS, Tree};
 use crate::action::{ActionResult, Body};
 use ActionResult::{Failed, Running, Success};
 
@@ -64,6 +64,46 @@ pub(super) fn tick_tree<'i, Q: QueryData>(
     let unvisited = tree.whole.actions & !run.visited;
     if unvisited & (run.body.running() | run.body.ended_mask()) != 0 {
         run.body.halt_mask(unvisited);
+    }
+    result
+}
+
+/// [`tick_tree`] for a tree in which nothing is remembered.
+#[inline]
+pub(super) fn tick_leaves<'i, Q: QueryData>(
+    tree: &Tree<Q>,
+    jumps: &Jumps,
+    body: &mut Body,
+    item: &mut Q::Item<'i>,
+) -> ActionResult {
+    let entries = &*tree.library.entries;
+    let mut visited = 0_u64;
+    let mut at = jumps.first;
+    let result = loop {
+        if at >= FAILURE {
+            break of(at == SUCCESS);
+        }
+        let jump = jumps.leaves[usize::from(at)];
+        let argument = jump.argument as usize;
+        let holds = match jump.op {
+            Op::Condition => (entries.conditions[argument].1)(item),
+            Op::Action => {
+                visited |= 1 << argument;
+                match body.drive(argument) {
+                    Running => break Running,
+                    ended => ended == Success,
+                }
+            }
+            _ => {
+                (entries.effects[argument].1)(item);
+                true
+            }
+        };
+        at = if holds { jump.success } else { jump.failure };
+    };
+    let unvisited = tree.whole.actions & !visited;
+    if unvisited & (body.running() | body.ended_mask()) != 0 {
+        body.halt_mask(unvisited);
     }
     result
 }

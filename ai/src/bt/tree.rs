@@ -73,6 +73,77 @@ pub(super) struct Span {
     pub(super) failures: u32,
 }
 
+/// A leaf of a tree that only looks, and where to go from there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Jump {
+    pub(super) op: Op,
+    pub(super) argument: u32,
+    /// The next leaf after a success, and after a failure; or `SUCCESS` or `FAILURE`.
+    pub(super) success: u16,
+    pub(super) failure: u16,
+}
+
+pub(super) const SUCCESS: u16 = u16::MAX;
+pub(super) const FAILURE: u16 = u16::MAX - 1;
+
+/// The leaves of a tree in which nothing is remembered, each with where to go after it: composites
+/// need not be asked then. (*Threaded code*, as in interpreters.)
+#[derive(Clone, Debug)]
+pub(super) struct Jumps {
+    pub(super) leaves: Vec<Jump>,
+    pub(super) first: u16,
+}
+
+impl Jumps {
+    /// `None` where something is remembered, or asked for in an order that is not that of the text.
+    fn new(nodes: &[FlatNode]) -> Option<Self> {
+        let mut jumps = Self { leaves: Vec::new(), first: 0 };
+        jumps.first = jumps.link(nodes, 0, SUCCESS, FAILURE)?;
+        Some(jumps)
+    }
+
+    /// Where the node at `at` begins, if it goes on to these.
+    fn link(&mut self, nodes: &[FlatNode], at: usize, success: u16, failure: u16) -> Option<u16> {
+        let node = nodes[at];
+        match node.op {
+            Op::Sequence | Op::Selector => {
+                let mut children = Vec::new();
+                let mut child = at + 1;
+                while child < usize::from(node.end) {
+                    children.push(child);
+                    child = usize::from(nodes[child].end);
+                }
+                let mut next = if node.op == Op::Sequence { success } else { failure };
+                for &child in children.iter().rev() {
+                    next = match node.op {
+                        Op::Sequence => self.link(nodes, child, next, failure)?,
+                        _ => self.link(nodes, child, success, next)?,
+                    };
+                }
+                Some(next)
+            }
+            Op::Invert => self.link(nodes, at + 1, failure, success),
+            Op::ForceSuccess => self.link(nodes, at + 1, success, success),
+            Op::ForceFailure => self.link(nodes, at + 1, failure, failure),
+            Op::Guard => {
+                let child = self.link(nodes, at + 1, success, failure)?;
+                self.leaf(Op::Condition, node.argument, child, failure)
+            }
+            Op::Condition | Op::Effect | Op::Action => {
+                self.leaf(node.op, node.argument, success, failure)
+            }
+            Op::Succeed => Some(success),
+            Op::Fail => Some(failure),
+            _ => None,
+        }
+    }
+
+    fn leaf(&mut self, op: Op, argument: u32, success: u16, failure: u16) -> Option<u16> {
+        self.leaves.push(Jump { op, argument, success, failure });
+        u16::try_from(self.leaves.len() - 1).ok().filter(|&place| place < FAILURE)
+    }
+}
+
 /// A behaviour tree: flat, never changed, shared by all agents that follow it.
 ///
 /// ```
@@ -95,6 +166,8 @@ pub struct Tree<Q: QueryData> {
     pub(super) scores: Vec<u32>,
     /// Everything there is in the tree.
     pub(super) whole: Span,
+    /// A short cut, where there is one.
+    pub(super) jumps: Option<Jumps>,
     pub(super) library: Library<Q>,
     slot_count: usize,
 }
@@ -188,6 +261,7 @@ impl<Q: QueryData> Tree<Q> {
             weights: Vec::new(),
             scores: Vec::new(),
             whole: Span::default(),
+            jumps: None,
             library: library.clone(),
             slot_count: 0,
         };
@@ -195,6 +269,7 @@ impl<Q: QueryData> Tree<Q> {
         if tree.slot_count > 64 {
             return Err(TreeError::TooManySlots { count: tree.slot_count });
         }
+        tree.jumps = Jumps::new(&tree.nodes);
         Ok(tree)
     }
 

@@ -3,7 +3,9 @@
 use std::fmt;
 
 use bytemuck::NoUninit;
-use ecs_core::{Buffer, Component, ComponentError, EnabledMut, Entity, Present, QueryData, World};
+use ecs_core::{
+    Buffer, Component, ComponentError, EnabledMut, Entity, Present, QueryData, With, World,
+};
 use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
 
 use super::machine::{FlatTransition, Goes, History, Machine, NO_GUARD, NONE, Trigger};
@@ -109,10 +111,14 @@ type Row<Q> = (
     &'static mut Buffer<StateMemory>,
     EnabledMut<StateChanged>,
     Present<&'static mut StateChanged>,
-    EnabledMut<Reported>,
     EnabledMut<Switching>,
     Q,
 );
+/// Those whose actions have ended: the machine finds out by itself, and takes the note away.
+type Ended<'a> = Query<'a, EnabledMut<Reported>, (With<Reported>, With<FsmAgent>)>;
+/// Those that have changed state in the update before.
+type Changed<'a> = Query<'a, EnabledMut<StateChanged>, (With<StateChanged>, With<FsmAgent>)>;
+type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>, Changed<'a>);
 
 /// The agents that follow machines and have what `Q` asks for: the argument of the system that
 /// updates their machines.
@@ -157,28 +163,28 @@ type Row<Q> = (
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Machines<'a, Q: QueryData + 'static> {
-    query: Query<'a, Row<Q>>,
+    parts: Parts<'a, Q>,
 }
 
 impl<Q: QueryData> fmt::Debug for Machines<'_, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Machines").field("query", &self.query).finish()
+        f.debug_struct("Machines").field("query", &self.parts.0).finish()
     }
 }
 
 impl<Q: QueryData + 'static> SystemParam for Machines<'_, Q> {
-    type State = <Query<'static, Row<Q>> as SystemParam>::State;
+    type State = <Parts<'static, Q> as SystemParam>::State;
     type Item<'a> = Machines<'a, Q>;
 
     fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
-        <Query<'static, Row<Q>> as SystemParam>::init(world, access)
+        <Parts<'static, Q> as SystemParam>::init(world, access)
     }
 
     fn fetch<'a>(
         state: &'a mut Self::State,
         context: RunContext<'a>,
     ) -> Result<Machines<'a, Q>, String> {
-        Ok(Machines { query: <Query<'static, Row<Q>> as SystemParam>::fetch(state, context)? })
+        Ok(Machines { parts: <Parts<'static, Q> as SystemParam>::fetch(state, context)? })
     }
 }
 
@@ -189,23 +195,11 @@ impl<Q: QueryData + 'static> Machines<'_, Q> {
     /// # Panics
     /// Where an agent was driven by another machine, with fewer states.
     pub fn update(&mut self, machine: &Machine<Q>) {
-        self.query.par_for_each(
-            |(
-                agent,
-                body,
-                memory,
-                mut is_changed,
-                changed,
-                mut reported,
-                mut switching,
-                mut item,
-            )| {
-                if is_changed.get() {
-                    is_changed.set(false);
-                }
-                if reported.get() {
-                    reported.set(false);
-                }
+        let (query, ended, changed) = &mut self.parts;
+        ended.par_for_each(|mut reported| _ = reported.set(false));
+        changed.par_for_each(|mut is_changed| _ = is_changed.set(false));
+        query.par_for_each(
+            |(agent, body, memory, mut is_changed, changed, mut switching, mut item)| {
                 let before = agent.state;
                 let mut update = Update { machine, agent, body, memory, item: &mut item };
                 if !update.run() {

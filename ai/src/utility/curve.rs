@@ -200,6 +200,17 @@ impl Curve {
         }
     }
 
+    /// Whether it takes a handful of instructions, so that leaving it out saves nothing.
+    pub(super) const fn is_cheap(&self) -> bool {
+        matches!(
+            self.shape,
+            Shape::Linear { .. }
+                | Shape::Power { .. }
+                | Shape::FastThenSlow { .. }
+                | Shape::Step { .. }
+        )
+    }
+
     /// The score of an input.
     #[must_use]
     #[inline]
@@ -209,6 +220,7 @@ impl Curve {
             Shape::Linear { slope, shift } => slope * x + shift,
             Shape::Power { exponent } => power(x, *exponent),
             Shape::FastThenSlow { exponent } => 1.0 - power(1.0 - x, *exponent),
+            Shape::Step { threshold } => f32::from(u8::from(x >= *threshold)),
             other => other.slowly_at(x),
         });
         if self.inverted { 1.0 - y } else { y }
@@ -218,6 +230,13 @@ impl Curve {
 /// By products, in an order that is the same on every machine.
 #[inline]
 fn power(x: f32, exponent: i32) -> f32 {
+    match exponent {
+        1 => return x,
+        2 => return x * x,
+        3 => return x * (x * x),
+        4 => return (x * x) * (x * x),
+        _ => {}
+    }
     let (mut base, mut left, mut product) = (x, exponent, 1.0);
     while left > 0 {
         if left & 1 == 1 {

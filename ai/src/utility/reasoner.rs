@@ -46,7 +46,7 @@ pub struct Utility {
     inertia: f32,
     momentum: f32,
     cooldown: u32,
-    committed: Option<Commitment>,
+    committed: Commitment,
     /// The sum of the weights, or the compensation `1 - 1/n`; worked out once.
     factor: f32,
 }
@@ -58,11 +58,16 @@ struct Consideration {
     curve: Curve,
 }
 
-/// As long as it runs and the input is above, it scores as much as it can.
+/// As long as it runs and the input is above, it scores as much as it can. No input is above
+/// infinity: it stands for none.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Commitment {
     input: usize,
     above: f32,
+}
+
+impl Commitment {
+    const NONE: Self = Self { input: 0, above: f32::INFINITY };
 }
 
 impl Utility {
@@ -76,7 +81,7 @@ impl Utility {
             inertia: 0.0,
             momentum: 1.0,
             cooldown: 0,
-            committed: None,
+            committed: Commitment::NONE,
             factor: 0.0,
         }
     }
@@ -180,7 +185,7 @@ impl Utility {
     /// weight and inertia, comes up.
     #[must_use]
     pub fn until(mut self, input: Input, at_most: f32) -> Self {
-        self.committed = Some(Commitment { input: input.0, above: at_most });
+        self.committed = Commitment { input: input.0, above: at_most };
         self
     }
 
@@ -199,20 +204,16 @@ impl Utility {
     /// Where there are fewer inputs than considerations ask for, as with all methods that take
     /// inputs.
     #[must_use]
-    pub fn score(&self, inputs: &[f32]) -> f32 {
-        self.score_above(inputs, 0.0)
-    }
-
-    /// The score, or anything below `floor` where it is sure to be below.
     #[inline]
-    fn score_above(&self, inputs: &[f32], floor: f32) -> f32 {
+    pub fn score(&self, inputs: &[f32]) -> f32 {
         let scores =
             self.considerations.iter().map(|it| (it.weight, it.curve.at(inputs[it.input])));
         let combined = match self.combine {
-            Combine::Product => return self.product_above(inputs, floor),
+            Combine::Product => {
+                return self.finished(scores.fold(1.0, |product, (_, score)| product * score));
+            }
             Combine::WeightedSum => {
-                let sum: f32 = scores.map(|(weight, score)| weight * score).sum();
-                sum / self.factor
+                scores.fold(0.0, |sum, (weight, score)| sum + weight * score) / self.factor
             }
             Combine::Minimum => scores.map(|(_, score)| score).fold(1.0, f32::min),
             Combine::Maximum => scores.map(|(_, score)| score).fold(0.0, f32::max),
@@ -220,7 +221,14 @@ impl Utility {
         unit(unit(combined) * self.weight)
     }
 
-    #[inline]
+    /// The score, or anything below `floor` where it is sure to be below.
+    fn score_above(&self, inputs: &[f32], floor: f32) -> f32 {
+        match self.combine {
+            Combine::Product => self.product_above(inputs, floor),
+            _ => self.score(inputs),
+        }
+    }
+
     fn product_above(&self, inputs: &[f32], floor: f32) -> f32 {
         let mut product = 1.0;
         for consideration in &self.considerations {
@@ -244,11 +252,16 @@ impl Utility {
     }
 
     /// The score where the option runs: it may be above 1.
-    #[inline]
     pub(super) fn score_running(&self, inputs: &[f32]) -> f32 {
+        self.running(self.score(inputs), inputs)
+    }
+
+    /// What becomes of the score where the option runs.
+    #[inline]
+    pub(super) fn running(&self, score: f32, inputs: &[f32]) -> f32 {
         let is_committed =
-            self.committed.is_some_and(|commitment| inputs[commitment.input] > commitment.above);
-        let score = if is_committed { unit(self.weight) } else { self.score(inputs) };
+            inputs.get(self.committed.input).is_some_and(|&it| it > self.committed.above);
+        let score = if is_committed { unit(self.weight) } else { score };
         if score > 0.0 { score * self.momentum + self.inertia } else { 0.0 }
     }
 
@@ -263,14 +276,19 @@ impl Utility {
 
     fn inputs_wanted(&self) -> usize {
         let considered = self.considerations.iter().map(|it| it.input);
-        let all = considered.chain(self.committed.map(|it| it.input));
+        let is_committed = self.committed != Commitment::NONE;
+        let all = considered.chain(is_committed.then_some(self.committed.input));
         all.map(|input| input + 1).max().unwrap_or(0)
+    }
+
+    fn is_cheap(&self) -> bool {
+        self.considerations.iter().all(|it| it.curve.is_cheap())
     }
 
     fn is_sound(&self) -> bool {
         let numbers = [self.weight, self.inertia, self.momentum];
         let are_numbers = numbers.iter().all(|number| number.is_finite() && *number >= 0.0);
-        let is_committed_soundly = self.committed.is_none_or(|it| !it.above.is_nan());
+        let is_committed_soundly = !self.committed.above.is_nan();
         let weights = self.considerations.iter().map(|it| it.weight);
         let are_weights = weights.clone().all(|weight| weight.is_finite() && weight >= 0.0)
             && (self.combine != Combine::WeightedSum || weights.sum::<f32>() > 0.0);
@@ -316,9 +334,14 @@ pub enum Select {
 pub struct Reasoner {
     pub(super) options: Vec<OptionSpec>,
     pub(super) select: Select,
+    /// Whether all options are scored, since finding out that one need not be takes as long.
+    pub(super) scores_all: bool,
     input_count: usize,
     has_cooldowns: bool,
 }
+
+/// For so many options there is room for all scores.
+pub(super) const SCORES_MAX: usize = 16;
 
 #[derive(Clone, Debug)]
 pub(super) struct OptionSpec {
@@ -372,8 +395,13 @@ impl Reasoner {
     /// No options yet; [`Select::Highest`].
     #[must_use]
     pub const fn new() -> Self {
-        let options = Vec::new();
-        Self { options, select: Select::Highest, input_count: 0, has_cooldowns: false }
+        Self {
+            options: Vec::new(),
+            select: Select::Highest,
+            scores_all: false,
+            input_count: 0,
+            has_cooldowns: false,
+        }
     }
 
     /// Adds an option: to carry out the action of this name.
@@ -411,6 +439,8 @@ impl Reasoner {
             let action = plan.find(&option.name);
             option.action = action.ok_or_else(|| ReasonerError::UnknownAction(name()))?;
         }
+        self.scores_all = self.options.len() <= SCORES_MAX
+            && self.options.iter().all(|option| option.utility.is_cheap());
         if let Select::FirstAbove(threshold) = self.select {
             if threshold.is_nan() {
                 return Err(ReasonerError::NotANumber("first above".into()));

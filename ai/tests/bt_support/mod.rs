@@ -217,3 +217,25 @@ pub(crate) fn random_tree(random: &mut RandomStream, depth: u64) -> Node {
         ),
     }
 }
+
+/// A tree in which nothing is remembered.
+pub(crate) fn plain_tree(random: &mut RandomStream, depth: u64) -> Node {
+    if depth == 0 || random.below(5) == 0 {
+        return match random.below(8) {
+            0..3 => Node::action(format!("a{}", random.below(4))),
+            3..6 => Node::condition(format!("c{}", random.below(4))),
+            6 => Node::effect(format!("e{}", random.below(3))),
+            _ => Node::condition("c0").invert(),
+        };
+    }
+    let count = 1 + random.below(4);
+    let mut children = (0..count).map(|_| plain_tree(random, depth - 1)).collect::<Vec<_>>();
+    match random.below(8) {
+        0..3 => Node::sequence(children),
+        3..6 => Node::selector(children),
+        6 => children.remove(0).guard(format!("c{}", random.below(4))),
+        _ => [Node::invert, Node::force_success, Node::force_failure][random.below(3) as usize](
+            children.remove(0),
+        ),
+    }
+}
