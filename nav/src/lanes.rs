@@ -222,7 +222,7 @@ impl Lanes {
     ///
     /// There always is one, for the frame is solid. The scan has to begin inside
     /// of it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn scan<const FORWARD: bool>(&self, lane: u32, place: u32) -> Stop {
         if FORWARD {
             self.scan_forward(lane, place + 1)
@@ -231,7 +231,7 @@ impl Lanes {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn scan_forward(&self, lane: u32, from: u32) -> Stop {
         let mut number = self.word(lane, from);
         let mut word = &self.words[number];
@@ -247,7 +247,7 @@ impl Lanes {
         Stop { place: base + place, is_open: word.open >> place & 1 != 0 }
     }
 
-    #[inline]
+    #[inline(always)]
     fn scan_backward(&self, lane: u32, from: u32) -> Stop {
         let mut number = self.word(lane, from);
         let mut word = &self.words[number];

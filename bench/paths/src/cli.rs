@@ -10,6 +10,7 @@ Usage: cargo bench -p paths-bench -- [OPTIONS]
   --only TEXT       only maps that have TEXT in their name
   --scenarios N     scenarios of each map, spread evenly over the file [40]
   --rounds N        rounds, of which the best counts for each scenario [5]
+  --no-weights      leaves the tables over weights out, which take most of the time
   --json FILE       where the figures go [paths.json]
 ";
 
@@ -23,6 +24,7 @@ pub(crate) struct Options {
     pub(crate) only: String,
     pub(crate) scenarios: usize,
     pub(crate) rounds: u32,
+    pub(crate) has_weights: bool,
     pub(crate) json: PathBuf,
 }
 
@@ -32,6 +34,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Reque
         only: String::new(),
         scenarios: 40,
         rounds: 5,
+        has_weights: true,
         json: PathBuf::from("paths.json"),
     };
     while let Some(argument) = arguments.next() {
@@ -44,6 +47,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Reque
             "--only" => options.only = value()?,
             "--scenarios" => options.scenarios = number(&value()?)?,
             "--rounds" => options.rounds = number(&value()?)?,
+            "--no-weights" => options.has_weights = false,
             "--json" => options.json = value()?.into(),
             _ => return Err(format!("{argument} is not known; try --help")),
         }

@@ -39,7 +39,7 @@ fn main() -> ExitCode {
 fn bench(options: &Options) -> Result<(), String> {
     let mut report = Report::new();
     for problem in maps::problems(options)? {
-        for weighted in [false, true] {
+        for weighted in [false, true].into_iter().take(1 + usize::from(options.has_weights)) {
             let problem = if weighted { problem.weighted() } else { problem.clone() };
             eprintln!("{}", problem.name);
             report.add(&problem, run(&problem, options)?);

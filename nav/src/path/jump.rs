@@ -12,7 +12,7 @@
 use crate::cell::Cell;
 use crate::cost::{DIAGONAL, STRAIGHT};
 use crate::direction::{Direction, MoveRule, members};
-use crate::lanes::LanePair;
+use crate::lanes::{LanePair, Stop};
 use crate::path::frontier::{Frontier, JumpNode, Place};
 use crate::path::prune;
 
@@ -121,7 +121,7 @@ impl<'a> JumpSearch<'a> {
         }
     }
 
-    /// Scans along a row.
+    /// Scans along a row. True if there was something to hand on.
     #[inline]
     fn horizontal<const RULE: u8, const EAST: bool>(
         &mut self,
@@ -130,20 +130,33 @@ impl<'a> JumpSearch<'a> {
         cost: u32,
     ) -> bool {
         let stop = self.lanes.rows.scan::<EAST>(from.y, from.x);
+        // Most scans end at a wall. What follows is kept out of their way.
+        (stop.is_open || from.y == self.goal.y)
+            && self.end_row::<RULE, EAST>(parent, from, cost, stop)
+    }
+
+    #[inline(never)]
+    fn end_row<const RULE: u8, const EAST: bool>(
+        &mut self,
+        parent: u32,
+        from: Place,
+        cost: u32,
+        stop: Stop,
+    ) -> bool {
         let arrival = if EAST { Direction::East } else { Direction::West };
-        if from.y == self.goal.y && is_between::<EAST>(from.x, self.goal.x, stop.place) {
-            let length = from.x.abs_diff(self.goal.x);
-            self.reach_far::<RULE>(self.goal, cost, length, parent, arrival);
+        let place = if from.y == self.goal.y && is_between::<EAST>(from.x, self.goal.x, stop.place)
+        {
+            self.goal
         } else if stop.is_open {
-            let place = Place { x: stop.place, y: from.y };
-            self.reach_far::<RULE>(place, cost, from.x.abs_diff(place.x), parent, arrival);
+            Place { x: stop.place, y: from.y }
         } else {
             return false;
-        }
+        };
+        self.reach_far::<RULE>(place, cost, from.x.abs_diff(place.x), parent, arrival);
         true
     }
 
-    /// Scans along a column.
+    /// Scans along a column. True if there was something to hand on.
     #[inline]
     fn vertical<const RULE: u8, const SOUTH: bool>(
         &mut self,
@@ -152,16 +165,28 @@ impl<'a> JumpSearch<'a> {
         cost: u32,
     ) -> bool {
         let stop = self.lanes.columns.scan::<SOUTH>(from.x, from.y);
+        (stop.is_open || from.x == self.goal.x)
+            && self.end_column::<RULE, SOUTH>(parent, from, cost, stop)
+    }
+
+    #[inline(never)]
+    fn end_column<const RULE: u8, const SOUTH: bool>(
+        &mut self,
+        parent: u32,
+        from: Place,
+        cost: u32,
+        stop: Stop,
+    ) -> bool {
         let arrival = if SOUTH { Direction::South } else { Direction::North };
-        if from.x == self.goal.x && is_between::<SOUTH>(from.y, self.goal.y, stop.place) {
-            let length = from.y.abs_diff(self.goal.y);
-            self.reach_far::<RULE>(self.goal, cost, length, parent, arrival);
+        let place = if from.x == self.goal.x && is_between::<SOUTH>(from.y, self.goal.y, stop.place)
+        {
+            self.goal
         } else if stop.is_open {
-            let place = Place { x: from.x, y: stop.place };
-            self.reach_far::<RULE>(place, cost, from.y.abs_diff(place.y), parent, arrival);
+            Place { x: from.x, y: stop.place }
         } else {
             return false;
-        }
+        };
+        self.reach_far::<RULE>(place, cost, from.y.abs_diff(place.y), parent, arrival);
         true
     }
 
@@ -187,6 +212,7 @@ impl<'a> JumpSearch<'a> {
     }
 
     /// Goes along a diagonal and scans ahead in both directions at each step.
+    #[inline(never)]
     fn diagonal<const RULE: u8, const EAST: bool, const SOUTH: bool>(
         &mut self,
         parent: u32,

@@ -1,12 +1,13 @@
 //! Sectors: the squares that a map is divided into, and the gates between them.
 
 use crate::cell::Cell;
+use crate::cost::Weight;
 use crate::grid::Grid;
 
 /// Cells along each side of a sector; those at the end of a map may be smaller.
 pub(crate) const SECTOR_SIDE: u16 = 16;
-/// The most gates that a sector can have: eight runs of one cell on each side.
-pub(crate) const GATE_COUNT_MAX: usize = 32;
+/// The most gates that a sector can have: runs of one cell all along each side.
+pub(crate) const GATE_COUNT_MAX: usize = 64;
 /// From this length on, a run has a gate at each end instead of one in its middle.
 const LONG_RUN: u16 = 6;
 
@@ -98,11 +99,7 @@ impl Sectors {
         let Extent { low, high } = self.extent(corner);
         let mut side = |length: u16, is_there: bool, step: &dyn Fn(u16) -> Gate| {
             if is_there {
-                runs(
-                    length,
-                    |place| is_passable(grid, step(place)),
-                    |place| gates.push(step(place)),
-                );
+                runs(length, |place| weight(grid, step(place)), |place| gates.push(step(place)));
             }
         };
         let (columns, rows) = (high.x - low.x, high.y - low.y);
@@ -115,17 +112,22 @@ impl Sectors {
     }
 }
 
-fn is_passable(grid: &Grid, gate: Gate) -> bool {
-    grid.is_open(gate.cell) && grid.is_open(gate.across)
+/// The weight of a step, or `None` if it is blocked.
+fn weight(grid: &Grid, gate: Gate) -> Option<Weight> {
+    let is_open = grid.is_open(gate.cell) && grid.is_open(gate.across);
+    is_open.then(|| grid.weight_inside(gate.cell).max(grid.weight_inside(gate.across)))
 }
 
-/// Calls `found` with the places of the gates in each run of passable places.
-fn runs(length: u16, is_passable: impl Fn(u16) -> bool, mut found: impl FnMut(u16)) {
-    let mut begin = None;
+/// Calls `found` with the places of the gates in each run of passable places. A run
+/// ends where the weight changes, or light steps would be left for heavy ones.
+fn runs(length: u16, weight: impl Fn(u16) -> Option<Weight>, mut found: impl FnMut(u16)) {
+    let mut run: Option<(u16, Weight)> = None;
     for place in 0..=length {
-        if place < length && is_passable(place) {
-            begin.get_or_insert(place);
-        } else if let Some(begin) = begin.take() {
+        let here = if place < length { weight(place) } else { None };
+        if run.map(|(_, weight)| weight) == here {
+            continue;
+        }
+        if let Some((begin, _)) = run {
             if place - begin < LONG_RUN {
                 found(begin + (place - begin) / 2);
             } else {
@@ -133,5 +135,6 @@ fn runs(length: u16, is_passable: impl Fn(u16) -> bool, mut found: impl FnMut(u1
                 found(place - 1);
             }
         }
+        run = here.map(|weight| (place, weight));
     }
 }
