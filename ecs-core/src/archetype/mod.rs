@@ -17,7 +17,7 @@ use crate::entity::Entity;
 use crate::storage::{Chunks, ColumnStep, Fate, Moment, OuterValues, RowAddress};
 
 pub(crate) use index::Archetypes;
-pub(crate) use rows::{ColumnCloner, ForgottenRows};
+pub(crate) use rows::{ForgottenRows, RowCopies};
 
 /// The place of an archetype in its world's list. Ids are given in order of first use.
 ///

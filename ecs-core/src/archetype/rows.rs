@@ -8,6 +8,8 @@ use alloc::vec::Vec;
 use core::ops::Range;
 use core::ptr::NonNull;
 
+use smallvec::SmallVec;
+
 use super::Archetype;
 use crate::component::{
     CloneErasedFn as CloneFn, CodecError, ComponentInfo, DropErasedFn as DropFn, Kind,
@@ -15,7 +17,7 @@ use crate::component::{
 };
 use crate::entity::Entity;
 use crate::hash::StateHasher;
-use crate::storage::{BlockPool, EmptiedValues, RowAddress};
+use crate::storage::{BlockPool, EmptiedValues, Place, RowAddress};
 
 impl Archetype {
     /// The first component that would have to be cloned and cannot be, if there is one.
@@ -52,26 +54,23 @@ impl Archetype {
     }
 
     /// What it takes to clone a row into rows of one chunk of an archetype, which may be this one:
-    /// a cloner for each column of the target.
-    ///
-    /// # Safety
-    /// `from` is a row of this archetype. `pairs` has each column of the target once, in their
-    /// order, beside one here of the same component.
+    /// a cloner for each column of the target. `pairs` has the columns that go along, here and
+    /// there.
     ///
     /// # Panics
-    /// Where a component cannot be cloned.
-    #[inline]
-    pub(crate) unsafe fn cloners<'a>(
-        &'a self,
+    /// Where there is no such row, where the pairs are not each column of the target once, in their
+    /// order, beside one here of the same component, or where a component cannot be cloned.
+    fn cloners(
+        &self,
         from: RowAddress,
-        target: &'a Self,
+        target: &Self,
         chunk: usize,
-        pairs: &'a [(usize, usize)],
-    ) -> impl Iterator<Item = ColumnCloner> + 'a {
-        debug_assert!(pairs.iter().map(|pair| pair.1).eq(0..target.columns.len()));
-        pairs.iter().map(move |&(mine, theirs)| {
+        pairs: &[(usize, usize)],
+    ) -> Cloners {
+        assert!(pairs.iter().map(|pair| pair.1).eq(0..target.columns.len()), "every column once");
+        let cloner = |&(mine, theirs): &(usize, usize)| {
             let info = &self.columns[mine].info;
-            debug_assert_eq!(info.id, target.columns[theirs].info.id);
+            assert_eq!(info.id, target.columns[theirs].info.id, "the same component");
             ColumnCloner {
                 clone: info.erased.clone.expect("every component can be cloned"),
                 map_entities: info.erased.map_entities,
@@ -79,40 +78,8 @@ impl Archetype {
                 target: target.chunks.column(chunk, theirs),
                 size: info.layout.size(),
             }
-        })
-    }
-
-    /// Clones a row into a reserved one of this archetype, and maps the entities inside it.
-    ///
-    /// The clones belong to what is returned, which drops them unless it is told that they were
-    /// committed. A panic of a clone drops those before it and goes on.
-    ///
-    /// # Safety
-    /// The row `to` is reserved and nobody's. The cloners are for this archetype and that chunk, and
-    /// the row that they clone is as it was.
-    #[inline]
-    pub(crate) unsafe fn clone_to(
-        &self,
-        to: RowAddress,
-        cloners: impl Iterator<Item = ColumnCloner>,
-        map: &mut dyn FnMut(Entity) -> Entity,
-    ) -> UncommittedRows<'_> {
-        debug_assert!(to.row >= self.chunks.len(to.chunk));
-        debug_assert!(to.row < self.chunks.capacity(to.chunk));
-        let mut cloned = UncommittedRows { archetype: self, first: to, count: 1, columns: 0..0 };
-        for column in cloners {
-            // SAFETY: the caller ensures a row below the capacity: it is inside the column (I-3).
-            let room = unsafe { column.target.add(to.row * column.size) };
-            // SAFETY: the function is that of the column's type (I-9), the value that is cloned is
-            // a row's (`cloners`, I-2), and the caller ensures that this row is nobody's.
-            unsafe { (column.clone)(column.source, room, column.size) };
-            cloned.columns.end += 1;
-            if let Some(map_entities) = column.map_entities {
-                // SAFETY: as above; the value was just written and is nobody else's.
-                unsafe { map_entities(room, map) };
-            }
-        }
-        cloned
+        };
+        pairs.iter().map(cloner).collect()
     }
 
     /// Appends the values of one column of a chunk to `out`, in row order.
@@ -237,13 +204,113 @@ impl Archetype {
 
 /// Clones one value of a row into the rows of one column.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct ColumnCloner {
+struct ColumnCloner {
     clone: CloneFn,
     map_entities: Option<MapFn>,
     source: NonNull<u8>,
     /// Where the column starts.
     target: NonNull<u8>,
     size: usize,
+}
+
+type Cloners = SmallVec<[ColumnCloner; 8]>;
+
+/// Copies of one row, in reserved rows of one chunk: each is complete or not there. Those that were
+/// made are committed when this is dropped, all enabled, with what is on and off carried over.
+#[derive(Debug)]
+pub(crate) struct RowCopies<'a> {
+    /// Where the original is, unless it is in the target as well. It stays as it is meanwhile.
+    source: Option<&'a Archetype>,
+    target: &'a mut Archetype,
+    from: RowAddress,
+    bit_moves: &'a [(usize, usize)],
+    cloners: Cloners,
+    first: RowAddress,
+    granted: usize,
+    version: u64,
+    /// Those that were made are behind the first `start`.
+    copies: &'a mut Vec<Entity>,
+    start: usize,
+}
+
+impl<'a> RowCopies<'a> {
+    /// Reserves as many rows as there are in the next chunk, at most `wanted`. The pairs are those
+    /// of the columns and of the enabled bits that go along, all of the target's.
+    ///
+    /// # Panics
+    /// Where the row, or what goes along, is not as it has to be.
+    pub(crate) fn new(
+        (source, from): (Option<&'a Archetype>, RowAddress),
+        target: &'a mut Archetype,
+        (moves, bit_moves): (&[(usize, usize)], &'a [(usize, usize)]),
+        (pool, wanted): (&mut BlockPool, usize),
+        version: u64,
+        copies: &'a mut Vec<Entity>,
+    ) -> Self {
+        let (first, granted) = target.chunks.reserve_rows(pool, wanted);
+        let cloners = source.unwrap_or(target).cloners(from, target, first.chunk, moves);
+        copies.reserve(granted);
+        let start = copies.len();
+        Self { source, target, from, bit_moves, cloners, first, granted, version, copies, start }
+    }
+
+    /// How many there can be.
+    pub(crate) fn granted(&self) -> usize {
+        self.granted
+    }
+
+    /// Makes the next copy, with the entities in it mapped. `settle` is told its place and says who
+    /// lives there. A panic drops what was cloned of this copy and goes on.
+    pub(crate) fn push(
+        &mut self,
+        map: &mut dyn FnMut(Entity) -> Entity,
+        settle: impl FnOnce(Place) -> Entity,
+    ) {
+        let count = self.copies.len() - self.start;
+        assert!(count < self.granted, "a row was reserved for it");
+        let to = RowAddress { row: self.first.row + count, ..self.first };
+        let target = &*self.target;
+        let mut cloned = UncommittedRows { archetype: target, first: to, count: 1, columns: 0..0 };
+        for column in &self.cloners {
+            // SAFETY: the row was reserved, so it is inside the column (I-3).
+            let room = unsafe { column.target.add(to.row * column.size) };
+            // SAFETY: the function is that of the column's type (I-9). What is cloned is a row
+            // (`cloners`, I-2) of an archetype that is borrowed since. This row is nobody's: it was
+            // reserved, and comes up once.
+            unsafe { (column.clone)(column.source, room, column.size) };
+            cloned.columns.end += 1;
+            if let Some(map_entities) = column.map_entities {
+                // SAFETY: as above; the value was just written and is nobody else's.
+                unsafe { map_entities(room, map) };
+            }
+        }
+        let copy = settle(target.chunks.place(to));
+        cloned.into_committed();
+        // There is room for it: nothing comes between a row and its entity.
+        self.copies.push(copy);
+    }
+}
+
+impl Drop for RowCopies<'_> {
+    fn drop(&mut self) {
+        let (target, first, version) = (&mut *self.target, self.first, self.version);
+        let copies = &self.copies[self.start..];
+        if copies.is_empty() {
+            // The first clone has panicked: a chunk without rows must not count as used (I-4).
+            return;
+        }
+        // SAFETY: the rows were reserved when this was made, and the archetype is borrowed since;
+        // each entity was pushed after every column of its row had been cloned.
+        unsafe { target.chunks.commit_rows(first, copies, version, version) };
+        for &(mine, theirs) in self.bit_moves {
+            let source = self.source.unwrap_or(target);
+            if !source.chunks.bits(mine).get(self.from.chunk, self.from.row) {
+                let bits = target.chunks.bits(theirs);
+                let rows = first.row..first.row + copies.len();
+                rows.for_each(|row| _ = bits.set(first.chunk, row, false));
+            }
+        }
+    }
 }
 
 /// An archetype whose chunks are to be given back.
@@ -295,7 +362,7 @@ pub(crate) struct ForgottenRows {
 
 /// Rows whose first columns are initialised and belong to this value.
 #[derive(Debug)]
-pub(crate) struct UncommittedRows<'a> {
+struct UncommittedRows<'a> {
     archetype: &'a Archetype,
     first: RowAddress,
     count: usize,
@@ -304,8 +371,7 @@ pub(crate) struct UncommittedRows<'a> {
 
 impl UncommittedRows<'_> {
     /// The values are to belong to the archetype.
-    #[inline]
-    pub(crate) fn into_committed(self) {
+    fn into_committed(self) {
         core::mem::forget(self);
     }
 }
@@ -314,7 +380,7 @@ impl Drop for UncommittedRows<'_> {
     fn drop(&mut self) {
         let RowAddress { chunk, row } = self.first;
         let rows = row..row + self.count;
-        // SAFETY: these columns were written by `clone_to` or `load_rows` and belong to this value.
+        // SAFETY: these columns were written by `RowCopies` or `load_rows` and belong to this value.
         unsafe { self.archetype.drop_rows(chunk, rows, self.columns.clone(), &|_| true) };
     }
 }
