@@ -5,7 +5,7 @@ use crate::run_job::{Main, Next, run_chain, run_job, take_any};
 use crate::seat::Seat;
 use crate::shared::Shared;
 use crate::slots::{Claimed, JobId};
-use crate::sync::{Ordering, fence, spin_until};
+use crate::sync::{needed_fence, spin_until};
 use crate::walk::{Found, Walk};
 
 /// What a waiting thread helps with.
@@ -45,7 +45,7 @@ struct Wait<'pool> {
     walk: Walk<'pool>,
 }
 
-impl Wait<'_> {
+impl<'pool> Wait<'pool> {
     /// Helps as long as there is anything to do, and returns whether there was.
     fn help_once(&mut self) -> bool {
         if self.main.run_all(self.shared, self.seat) {
@@ -68,7 +68,7 @@ impl Wait<'_> {
     }
 
     /// Runs a job, and those on the way that are ready for it.
-    fn run_up(&mut self, job: Claimed) {
+    fn run_up(&mut self, job: Claimed<'pool>) {
         let mut next = Some(job);
         while let Some(job) = next {
             let waiting = self.walk.waiting();
@@ -108,16 +108,16 @@ impl Wait<'_> {
         let (shared, seat) = (self.shared, self.seat);
         seat.share_all(shared);
         let waiters = &shared.queues.waiters;
-        waiters.add(Some(self.id), seat.parker);
+        waiters.add(Some(self.id), seat.parker(shared));
         // In one word with the end of the job, so one of the two sees the other.
         if shared.slots.get(self.id).note_awaited(self.id) {
             // Pairs with the fence in `Shared::announce_ready`.
-            fence(Ordering::SeqCst);
+            needed_fence("announce_waiter");
             if !self.help_once() {
-                shared.parkers.park(seat.parker);
+                shared.parkers.park(seat.parker(shared));
             }
         }
-        waiters.remove(Some(self.id), seat.parker);
+        waiters.remove(Some(self.id), seat.parker(shared));
     }
 }
 

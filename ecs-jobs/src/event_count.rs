@@ -4,7 +4,7 @@
 //! sleeps on its own [`Parker`], by the same steps. The whole protocol, its
 //! states and why no wake-up is lost, is in `docs/job-sleep.md`.
 
-use crate::sync::{Arc, AtomicUsize, Condvar, Mutex, Ordering, fence};
+use crate::sync::{Arc, AtomicUsize, Condvar, Mutex, Ordering, needed_fence};
 use crossbeam_utils::CachePadded;
 
 /// Where one thread sleeps: a token, and a bell that rings when it arrives.
@@ -135,7 +135,7 @@ impl EventCount {
         self.listed_count.store(listed.len(), Ordering::Relaxed);
         drop(listed);
         // Pairs with the fence in `notify` (docs/job-sleep.md, section 3).
-        fence(Ordering::SeqCst);
+        needed_fence("announce");
     }
 
     /// Announced -> Searching. Returns false if a wake-up was spent on this
@@ -169,13 +169,7 @@ impl EventCount {
     /// it; the fence orders the work before the look at the sleepers.
     pub(crate) fn notify(&self, wanted: usize, parkers: &Parkers) -> usize {
         // Pairs with the fence in `announce` (docs/job-sleep.md, section 3).
-        fence(Ordering::SeqCst);
-        self.notify_after_fence(wanted, parkers)
-    }
-
-    /// The rest of [`notify`](Self::notify), apart for the model that shows what
-    /// happens without the fence.
-    pub(crate) fn notify_after_fence(&self, wanted: usize, parkers: &Parkers) -> usize {
+        needed_fence("notify");
         if self.listed_count.load(Ordering::Relaxed) == 0 {
             return 0;
         }

@@ -4,7 +4,7 @@
 //! is listed as an open group, and each thread that comes takes batches until
 //! the counter is at the end.
 
-use crate::clock::Clock;
+use crate::body_costs::Body;
 use crate::group::{Group, Work};
 use crate::seat::Seat;
 use crate::shared::Shared;
@@ -86,6 +86,30 @@ struct FlatLoop<'body, F> {
     body: &'body F,
 }
 
+impl<F: Fn(usize, Range<usize>) + Sync> FlatLoop<'_, F> {
+    /// Runs one batch, and notes what an index of it took.
+    fn run_measured(&self, shared: &Shared, slot: usize) {
+        let finished = self.group.run(|| {
+            let Some(batch) = self.counter.claim() else { return };
+            if self.counter.is_last(&batch) {
+                self.group.finish_job();
+            }
+            let (len, began) = (batch.len(), shared.clock.begin());
+            (self.body)(slot, batch);
+            let elapsed_ns = shared.clock.elapsed_ns(&began);
+            shared.body_costs.note(Body::of(self.body), scale(elapsed_ns, 1, len));
+        });
+        self.cancel_unless(finished);
+    }
+
+    /// Hands out no more indices if a batch has panicked.
+    fn cancel_unless(&self, finished: Option<()>) {
+        if finished.is_none() && self.counter.cancel() {
+            self.group.finish_job();
+        }
+    }
+}
+
 impl<F: Fn(usize, Range<usize>) + Sync> Work for FlatLoop<'_, F> {
     fn group(&self) -> &Group {
         &self.group
@@ -104,9 +128,7 @@ impl<F: Fn(usize, Range<usize>) + Sync> Work for FlatLoop<'_, F> {
                 (self.body)(slot, batch);
             }
         });
-        if finished.is_none() && self.counter.cancel() {
-            self.group.finish_job();
-        }
+        self.cancel_unless(finished);
     }
 }
 
@@ -120,7 +142,7 @@ where
         return in_one_piece(0, len, &body);
     }
     // A short loop does not even sit down.
-    let rest = probe(&shared.clock, 0, len, &body);
+    let rest = begin(shared, 0, len, &body);
     if !rest.indices.is_empty() {
         Seat::with(shared, |seat| run_shared(shared, seat, rest, &body));
     }
@@ -135,7 +157,7 @@ where
         if shared.worker_count == 0 {
             return in_one_piece(seat.slot, len, body);
         }
-        let rest = probe(&shared.clock, seat.slot, len, body);
+        let rest = begin(shared, seat.slot, len, body);
         if !rest.indices.is_empty() {
             run_shared(shared, seat, rest, body);
         }
@@ -154,32 +176,58 @@ struct Rest {
     batch_len_min: usize,
 }
 
+impl Rest {
+    fn nothing(len: usize) -> Self {
+        Self { indices: len..len, batch_len_min: 1 }
+    }
+}
+
+/// Decides whether the loop is shared from the first index on, or probed.
+///
+/// Heavy indices are shared at once, or the others would wait for the first of
+/// them: those of a body that was heavy the last time, and few indices of a body
+/// that is not known, which may cost a wake-up for nothing, once.
+fn begin<F: Fn(usize, Range<usize>)>(shared: &Shared, slot: usize, len: usize, body: &F) -> Rest {
+    if len < 2 {
+        in_one_piece(slot, len, body);
+        return Rest::nothing(len);
+    }
+    let is_heavy = match shared.body_costs.of(Body::of(body)) {
+        Some(cost) => cost >= PROBE_NS && scale(cost, len, 1) >= ALONE_NS,
+        None => len <= shared.parallelism() * BATCHES_PER_THREAD,
+    };
+    if is_heavy {
+        return Rest { indices: 0..len, batch_len_min: 1 };
+    }
+    probe(shared, slot, len, body)
+}
+
 /// Runs the first indices on the caller alone, in batches that double, until it
 /// is known whether the rest is worth sharing; small loops end in here.
-///
-/// If the first index takes long, the others wait for it. That is the price for
-/// not asking the user; few and heavy pieces of work are what scopes are for.
-fn probe(clock: &Clock, slot: usize, len: usize, body: &impl Fn(usize, Range<usize>)) -> Rest {
+fn probe<F: Fn(usize, Range<usize>)>(shared: &Shared, slot: usize, len: usize, body: &F) -> Rest {
+    let clock = &shared.clock;
     let mut done = 0;
     let mut batch_len = 1;
-    if len > 1 {
-        let began = clock.begin();
-        while done < len {
-            let end = done + batch_len.min(len - done);
-            body(slot, done..end);
-            done = end;
-            batch_len = batch_len.saturating_mul(2);
-            let elapsed_ns = clock.elapsed_ns(&began);
-            if elapsed_ns >= PROBE_NS && scale(elapsed_ns, len - done, done) >= ALONE_NS {
-                let batch_len_min = 1.max(scale(BATCH_NS, done, 1) / elapsed_ns);
-                let batch_len_min = usize::try_from(batch_len_min).unwrap_or(len);
-                return Rest { indices: done..len, batch_len_min };
-            }
+    let began = clock.begin();
+    loop {
+        let end = done + batch_len.min(len - done);
+        body(slot, done..end);
+        done = end;
+        batch_len = batch_len.saturating_mul(2);
+        let elapsed_ns = clock.elapsed_ns(&began);
+        let is_shared = elapsed_ns >= PROBE_NS && scale(elapsed_ns, len - done, done) >= ALONE_NS;
+        if is_shared || done == len {
+            shared.body_costs.note(Body::of(body), scale(elapsed_ns, 1, done));
         }
-    } else {
-        in_one_piece(slot, len, body);
+        if is_shared {
+            let batch_len_min = 1.max(scale(BATCH_NS, done, 1) / elapsed_ns);
+            let batch_len_min = usize::try_from(batch_len_min).unwrap_or(len);
+            return Rest { indices: done..len, batch_len_min };
+        }
+        if done == len {
+            return Rest::nothing(len);
+        }
     }
-    Rest { indices: len..len, batch_len_min: 1 }
 }
 
 /// `value * numerator / denominator`, as large as it gets.
@@ -196,13 +244,17 @@ where
     let batch_count_max = rest.indices.len().div_ceil(rest.batch_len_min);
     let parallelism = shared.parallelism();
     let flat_loop = FlatLoop {
-        group: Group::new(1, seat.parker),
+        group: Group::new(1, seat.parker(shared)),
         counter: BatchCounter::new(rest.indices, rest.batch_len_min, parallelism),
         body,
     };
     // All at once: waking one by one would leave the last ones little to do.
     let wanted = batch_count_max.min(shared.worker_count);
-    share(shared, seat, &flat_loop, || shared.announce_work(&flat_loop.group, wanted));
+    share(shared, seat, &flat_loop, || {
+        shared.announce_work(&flat_loop.group, wanted);
+        // The first batch of the caller's own tells what an index costs now.
+        seat.inside(&flat_loop.group, || flat_loop.run_measured(shared, seat.slot));
+    });
     flat_loop.group.panics.resume_if_any();
 }
 

@@ -16,7 +16,9 @@
 use crate::event_count::Parkers;
 use crate::panic_slot::{PanicSlot, catch};
 use crate::slots::JobId;
-use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Mutex, Ordering, fence};
+use crate::sync::{
+    AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Mutex, Ordering, needed, needed_fence,
+};
 use crossbeam_utils::CachePadded;
 use std::ptr::{self, NonNull};
 
@@ -131,7 +133,9 @@ impl Group {
         // Release: the owner's acquire load in `is_done` sees what we did, and
         // what those did who finished before: all changes of the word are
         // read-modify-writes, which hand a release on.
-        let before = unsafe { (*group.as_ptr()).state.fetch_sub(ONE, Ordering::Release) };
+        let before = unsafe {
+            (*group.as_ptr()).state.fetch_sub(ONE, needed("finish_one", Ordering::Release))
+        };
         debug_assert!(before >= ONE, "a group counts what has not finished");
         // From here on the group may be gone; parkers live as long as the pool.
         if before == ONE | OWNER_ASLEEP {
@@ -148,7 +152,7 @@ impl Group {
     pub(crate) fn announce_wait(&self) {
         self.state.fetch_or(OWNER_ASLEEP, Ordering::AcqRel);
         // Pairs with the fence in `Shared::announce_work`.
-        fence(Ordering::SeqCst);
+        needed_fence("announce_wait");
     }
 
     /// The owner: Announced or Asleep -> Waiting.

@@ -55,7 +55,7 @@ impl From<JobHandle> for JobId {
 
 impl fmt::Debug for JobHandle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "JobHandle({}v{} of pool {})", self.id.index, self.id.generation, self.pool)
+        write!(f, "JobHandle({}v{} of pool {})", self.id.index(), self.id.generation(), self.pool)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::run_job::{Main, run_chain, take_any};
 use crate::seat::Seat;
 use crate::shared::Shared;
 use crate::slots::JobId;
-use crate::sync::{Ordering, fence, spin_until};
+use crate::sync::{needed_fence, spin_until};
 use crate::worker::work_once;
 
 /// Has the calling thread work until `condition` holds: as a worker if the pool
@@ -72,9 +72,9 @@ impl Stay<'_> {
         let listed = Listed::new(self);
         let is_done = self.job.is_some_and(|job| !self.shared.slots.get(job).note_awaited(job));
         // Pairs with the fence in `EventCount::notify`.
-        fence(Ordering::SeqCst);
+        needed_fence("announce_host");
         if !is_done && !condition() && !self.has_news() {
-            self.shared.parkers.park(self.seat.parker);
+            self.shared.parkers.park(self.seat.parker(self.shared));
         }
         listed.leave()
     }
@@ -86,7 +86,7 @@ struct Listed<'stay>(&'stay Stay<'stay>);
 impl<'stay> Listed<'stay> {
     fn new(stay: &'stay Stay<'stay>) -> Self {
         let Stay { shared, seat, job, .. } = stay;
-        shared.queues.waiters.add(*job, seat.parker);
+        shared.queues.waiters.add(*job, seat.parker(shared));
         if stay.is_worker() {
             shared.idle.announce(seat.slot);
         }
@@ -102,7 +102,7 @@ impl<'stay> Listed<'stay> {
 
     fn unlist(&self) -> bool {
         let Stay { shared, seat, job, .. } = self.0;
-        shared.queues.waiters.remove(*job, seat.parker);
+        shared.queues.waiters.remove(*job, seat.parker(shared));
         self.0.is_worker() && !shared.idle.cancel(seat.slot)
     }
 }

@@ -107,7 +107,7 @@ where
 {
     let half = Half {
         shared,
-        group: Group::new(1, seat.parker),
+        group: Group::new(1, seat.parker(shared)),
         body: UnsafeCell::new(Some(second)),
         result: UnsafeCell::new(None),
     };

@@ -33,13 +33,18 @@
 //!   stack, are alive, and are unlinked, newest first, before they go.
 //! * **J-6** The cells of a join's second half belong to whoever used up its
 //!   job reference; a thief's return to the owner when the group is done.
-//! * **J-7** The room of a stored job holds one value of the type that its table
-//!   was made for, which is `Send + 'static`, until it is run or dropped.
+//! * **J-7** As long as a stored job has a table, its room holds one value of the
+//!   type that the table was made for, which is `Send + 'static`; whoever takes
+//!   the value out takes the table first.
 //! * **J-8** The cell of a slot's job belongs to the one thread that has the
 //!   slot's `Claimed`, of which there is one at most: made when a free slot is
 //!   taken, given up when the job is published, and made again for the thread
 //!   whose decrement or compare-exchange wins the job.
+//! * **J-9** A slot that is free is on one stack once. The stack of a place is
+//!   touched only by the thread that has the place, and no two threads have one
+//!   at the same time.
 
+mod body_costs;
 mod clock;
 mod complete;
 mod deque;
@@ -62,6 +67,7 @@ mod shared;
 mod slots;
 mod stored_job;
 mod sync;
+mod thread_number;
 mod wait;
 mod walk;
 mod worker;

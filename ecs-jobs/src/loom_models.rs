@@ -16,6 +16,7 @@
 mod calls;
 mod groups;
 mod halves;
+mod handles;
 mod must_fail;
 mod sleep;
 

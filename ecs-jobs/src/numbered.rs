@@ -109,7 +109,7 @@ pub(crate) fn run_numbered(
     body: impl Fn(usize, usize, &Crew<'_>) + Sync,
 ) {
     Seat::with(shared, |seat| {
-        let crew = Crew { shared, queue, group: Group::new(0, seat.parker) };
+        let crew = Crew { shared, queue, group: Group::new(0, seat.parker(shared)) };
         let run = NumberedRun { crew, body };
         share(shared, seat, &run, || _ = run.crew.group.run(|| start(&run.crew)));
         run.crew.group.panics.resume_if_any();

@@ -155,10 +155,11 @@ impl Pool {
 
     /// Runs `body` for each index below `len`, in no particular order.
     ///
-    /// There is no batch size to choose: the caller runs the first indices to
-    /// see how long they take, and if the rest is worth it, all threads take
-    /// batches of it. A loop of a few microseconds ends on the caller. In a pool
-    /// without workers the indices are run in order.
+    /// There is no batch size to choose. A loop of a few microseconds ends on the
+    /// caller; of a longer one all threads take batches. Which it is the pool
+    /// knows from the last loop over this body, or else from the first indices,
+    /// which the caller runs alone, unless there are so few that each may be
+    /// heavy. In a pool without workers the indices are run in order.
     ///
     /// # Panics
     ///

@@ -3,7 +3,7 @@
 use crate::panic_slot::{catch, discard};
 use crate::seat::Seat;
 use crate::shared::Shared;
-use crate::slots::{Claimed, JobId};
+use crate::slots::{Added, Claimed, Few, JobId, Kind, Slots};
 
 /// Which of the jobs that get ready the thread may run at once, without queuing
 /// them.
@@ -25,7 +25,7 @@ impl Next {
 }
 
 /// Runs a job, then the first that is ready for it, and so on.
-pub(crate) fn run_chain(shared: &Shared, seat: &Seat, first: Claimed) {
+pub(crate) fn run_chain<'pool>(shared: &'pool Shared, seat: &Seat, first: Claimed<'pool>) {
     let mut next = Some(first);
     while let Some(job) = next {
         next = run_job(shared, seat, job, Next::First);
@@ -34,23 +34,22 @@ pub(crate) fn run_chain(shared: &Shared, seat: &Seat, first: Claimed) {
 
 /// Runs a job, ends it, and queues the jobs that are ready for it, but for one
 /// that is returned, if `next` allows any.
-pub(crate) fn run_job(
-    shared: &Shared,
+pub(crate) fn run_job<'pool>(
+    shared: &'pool Shared,
     seat: &Seat,
-    mut claimed: Claimed,
+    mut claimed: Claimed<'pool>,
     next: Next,
-) -> Option<Claimed> {
+) -> Option<Claimed<'pool>> {
     let failed = run_closure(shared, seat, &mut claimed);
     let (mut kept, mut queued_count, mut is_main_wanted) = (None, 0, false);
-    let ready = |job: Claimed| {
-        let slot = shared.slots.get(job.id());
-        if slot.is_on_main() {
-            shared.push_main(shared.slots.publish(job));
+    let ready = |job: Claimed<'pool>| {
+        if job.slot().is_on_main() {
+            shared.push_main(job.publish());
             is_main_wanted = true;
         } else if kept.is_none() && next.allows(job.id()) {
             kept = Some(job);
         } else {
-            seat.queue(shared, shared.slots.publish(job));
+            seat.queue(shared, job.publish());
             queued_count += 1;
         }
     };
@@ -64,22 +63,20 @@ pub(crate) fn run_job(
 
 /// Runs the closure, or drops it if a job that it comes after has failed.
 /// Returns whether this one has failed for either reason.
-fn run_closure(shared: &Shared, seat: &Seat, claimed: &mut Claimed) -> bool {
+fn run_closure(shared: &Shared, seat: &Seat, claimed: &mut Claimed<'_>) -> bool {
     let (slots, id) = (&shared.slots, claimed.id());
-    let job = slots.take_job(claimed).expect("a job that is not a joint has a closure");
     if slots.note_if_failed(claimed) {
-        discard(job);
+        claimed.with_job(|job| discard(job.take()));
         return true;
     }
-    slots.start(claimed);
+    claimed.start();
     let is_guest = seat.is_guest(shared);
     if is_guest {
-        let let_in = slots.get(id).let_guest_in(id);
-        debug_assert!(let_in, "nobody is in a job that has not started");
+        claimed.slot().start_as_guest(id);
     }
-    let outcome = seat.inside_job(id, || catch(|| job.run()));
+    let outcome = claimed.with_job(|job| seat.inside_job(id, || catch(|| job.run())));
     if is_guest {
-        slots.get(id).let_guest_out();
+        claimed.slot().let_guest_out();
     }
     match outcome {
         Ok(()) => false,
@@ -92,7 +89,7 @@ fn run_closure(shared: &Shared, seat: &Seat, claimed: &mut Claimed) -> bool {
 
 /// Takes a job that is ready from wherever there is one, first of all from the
 /// thread's own deque, and claims it.
-pub(crate) fn take_any(shared: &Shared, seat: &Seat) -> Option<Claimed> {
+pub(crate) fn take_any<'pool>(shared: &'pool Shared, seat: &Seat) -> Option<Claimed<'pool>> {
     if !shared.queues.is_in_use() {
         return None;
     }
@@ -135,7 +132,7 @@ impl Main {
             // Somebody who waits for it may have been faster: this very thread.
             let Some(claimed) = shared.slots.claim(id) else { continue };
             if self == Self::Cancel {
-                shared.slots.cancel(&claimed);
+                Slots::cancel(&claimed);
             }
             // What comes after it is not for the main thread.
             let next = run_job(shared, seat, claimed, Next::Only(None));
@@ -155,15 +152,60 @@ impl Main {
     }
 }
 
-/// Runs all jobs that are ready, in the order in which they got so, in a pool
-/// without threads. A job that adds others leaves them to the one loop here.
-pub(crate) fn drain(shared: &Shared) {
+/// Adds a job after others, and queues it or has it run if it is ready.
+pub(crate) fn add_job<D: Copy + Into<JobId>>(
+    shared: &Shared,
+    kind: Kind,
+    after: &[D],
+    job: impl FnOnce() + Send + 'static,
+) -> JobId {
+    let few = shared.slots.gather(after);
+    let mut claimed = shared.slots.take();
+    claimed.with_job(|cell| cell.put(job));
+    add_claimed(shared, claimed, kind, few)
+}
+
+/// What of that does not depend on the type of the closure.
+fn add_claimed<'pool>(
+    shared: &'pool Shared,
+    claimed: Claimed<'pool>,
+    kind: Kind,
+    after: Few,
+) -> JobId {
+    shared.queues.use_from_now_on();
+    let added = shared.slots.add(claimed, kind, after);
+    let id = added.id();
+    match added {
+        Added::Waiting(_) => {}
+        Added::Claimed(claimed) if kind == Kind::OnMain => {
+            shared.push_main(claimed.publish());
+            shared.announce_ready(0);
+        }
+        Added::Claimed(claimed) if shared.is_inline => run_inline(shared, claimed),
+        Added::Claimed(claimed) => {
+            claimed.publish();
+            Seat::with_any(shared, |seat| match seat {
+                Some(seat) => seat.queue(shared, id),
+                None => shared.inject(id),
+            });
+            shared.announce_ready(1);
+        }
+    }
+    id
+}
+
+/// Runs a job in a pool without threads, and all that get ready meanwhile, in the
+/// order in which they do. Inside of such a job it is left to the one loop here.
+fn run_inline<'pool>(shared: &'pool Shared, first: Claimed<'pool>) {
     Seat::with(shared, |seat| {
         if seat.set_draining(true) {
+            shared.inject(first.publish());
             return;
         }
-        while let Some(job) = take_any(shared, seat) {
+        let mut next = Some(first);
+        while let Some(job) = next {
             run_chain(shared, seat, job);
+            next = take_any(shared, seat);
         }
         seat.set_draining(false);
     });

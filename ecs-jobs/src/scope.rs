@@ -146,7 +146,7 @@ pub(crate) fn scope<'scope, R>(
     Seat::with(shared, |seat| {
         let scope = Scope {
             shared,
-            group: Group::new(0, seat.parker),
+            group: Group::new(0, seat.parker(shared)),
             jobs: Injector::new(),
             _invariant: PhantomData,
         };

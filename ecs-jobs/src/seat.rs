@@ -37,8 +37,8 @@ thread_local! {
 pub(crate) struct Seat {
     /// Which pool; compared, never followed.
     pool: *const Shared,
-    /// The number of this thread's parker.
-    pub(crate) parker: usize,
+    /// The number of this thread's parker, once it has one.
+    parker: Cell<Option<usize>>,
     /// This thread's index among those that run jobs of one call: a worker's
     /// number, or `worker_count` for a guest.
     pub(crate) slot: usize,
@@ -62,7 +62,7 @@ impl Seat {
         bench: Bench,
         run: impl FnOnce(&Self) -> R,
     ) -> R {
-        Self::linked(&Self::new(shared, slot, slot, Some(bench)), run)
+        Self::linked(&Self::new(shared, Some(slot), slot, Some(bench)), run)
     }
 
     /// Finds this thread's seat in the pool, or sits down for this call as a
@@ -82,7 +82,7 @@ impl Seat {
             Some(seat) => run(seat),
             None => match shared.take_spare_bench() {
                 Some((slot, bench)) => {
-                    let host = Host(shared, Self::new(shared, slot, slot, Some(bench)));
+                    let host = Host(shared, Self::new(shared, Some(slot), slot, Some(bench)));
                     Self::linked(&host.1, run)
                 }
                 None => Self::with_guest(shared, run),
@@ -119,24 +119,25 @@ impl Seat {
             fn drop(&mut self) {
                 match self.1.bench.take() {
                     Some(bench) => self.0.give_back_guest_bench(bench),
-                    None => self.0.parkers.give_back(self.1.parker),
+                    None => _ = self.1.parker.get().map(|own| self.0.parkers.give_back(own)),
                 }
             }
         }
 
         let slot = shared.worker_count;
         let bench = shared.take_guest_bench();
-        // The guest's bench comes with a parker of its own, see `Parkers`.
-        let parker = if bench.is_some() { slot } else { shared.parkers.borrow_number() };
+        // The guest's bench comes with a parker of its own, see `Parkers`. Others
+        // borrow one when they need it.
+        let parker = bench.is_some().then_some(slot);
         let guest = Guest(shared, Self::new(shared, parker, slot, bench));
         Self::linked(&guest.1, run)
     }
 
-    fn new(shared: &Shared, parker: usize, slot: usize, bench: Option<Bench>) -> Self {
+    fn new(shared: &Shared, parker: Option<usize>, slot: usize, bench: Option<Bench>) -> Self {
         let below = NEWEST.with(Cell::get);
         Self {
             pool: ptr::from_ref(shared),
-            parker,
+            parker: Cell::new(parker),
             slot,
             bench,
             group: Cell::new(None),
@@ -159,6 +160,15 @@ impl Seat {
         NEWEST.with(|newest| newest.set(ptr::from_ref(seat)));
         let _unlink = Unlink(seat.below);
         run(seat)
+    }
+
+    /// The number of the parker that this thread sleeps on in this pool.
+    pub(crate) fn parker(&self, shared: &Shared) -> usize {
+        self.parker.get().unwrap_or_else(|| {
+            let borrowed = shared.parkers.borrow_number();
+            self.parker.set(Some(borrowed));
+            borrowed
+        })
     }
 
     /// The group whose job this thread is running.

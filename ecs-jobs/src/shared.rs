@@ -1,5 +1,6 @@
 //! What the threads of one pool share.
 
+use crate::body_costs::BodyCosts;
 use crate::clock::Clock;
 use crate::deque::{Stealer, Worker};
 use crate::event_count::{EventCount, Parkers};
@@ -7,7 +8,8 @@ use crate::group::{Group, OpenGroups, Reach, Visit};
 use crate::job::JobRef;
 use crate::job_queues::JobQueues;
 use crate::slots::{JobId, Slots};
-use crate::sync::{AtomicBool, Mutex, Ordering, thread, unique_number};
+use crate::sync::{AtomicBool, Mutex, Ordering, unique_number};
+use crate::thread_number::thread_id;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 
@@ -78,7 +80,8 @@ pub(crate) struct Shared {
     pub(crate) queues: JobQueues,
     /// Which pool this is, among all of the process.
     pub(crate) number: u64,
-    main_thread: thread::ThreadId,
+    /// The id of the thread that made the pool.
+    main_thread: u64,
     /// The bench of the one outside thread whose joins can be stolen from.
     /// Empty while somebody sits there, and always in a pool without workers,
     /// where nobody steals.
@@ -88,6 +91,8 @@ pub(crate) struct Shared {
     /// Whether nobody runs queued jobs but the thread that queues them.
     pub(crate) is_inline: bool,
     pub(crate) clock: Clock,
+    /// What the bodies of loops have cost.
+    pub(crate) body_costs: BodyCosts,
     closing: AtomicBool,
 }
 
@@ -116,11 +121,12 @@ impl Shared {
             slots: Slots::new(),
             queues: JobQueues::new(job_stealers),
             number: unique_number(),
-            main_thread: thread::current().id(),
+            main_thread: thread_id(),
             guest_bench: Mutex::new(benches.pop()),
             spare_benches: Mutex::new(Vec::new()),
             is_inline: worker_count == 0,
             clock,
+            body_costs: BodyCosts::new(),
             closing: AtomicBool::new(false),
         };
         (shared, benches)
@@ -128,7 +134,7 @@ impl Shared {
 
     /// Whether the calling thread is the one that made the pool.
     pub(crate) fn is_main_thread(&self) -> bool {
-        thread::current().id() == self.main_thread
+        thread_id() == self.main_thread
     }
 
     /// Workers and the caller who waits.
@@ -223,7 +229,8 @@ impl Shared {
     }
 
     pub(crate) fn take_guest_bench(&self) -> Option<Bench> {
-        self.guest_bench.lock().take()
+        // Where nobody steals there is none.
+        if self.worker_count == 0 { None } else { self.guest_bench.lock().take() }
     }
 
     pub(crate) fn give_back_guest_bench(&self, bench: Bench) {

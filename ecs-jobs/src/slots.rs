@@ -16,7 +16,7 @@ mod links;
 mod slot;
 mod walks;
 
-pub(crate) use self::links::Added;
+pub(crate) use self::links::{Added, Few};
 pub(crate) use self::slot::{JobId, Kind, Slot, State};
 pub(crate) use self::walks::{Step, Walks};
 
@@ -47,11 +47,39 @@ pub(crate) struct Slots {
 /// Only this module makes them (J-8).
 #[derive(Debug)]
 #[must_use = "a job that is claimed and not ended is never done"]
-pub(crate) struct Claimed(JobId);
+pub(crate) struct Claimed<'slots> {
+    id: JobId,
+    /// Where the job lies.
+    slot: &'slots Slot,
+}
 
-impl Claimed {
+impl<'slots> Claimed<'slots> {
     pub(crate) fn id(&self) -> JobId {
-        self.0
+        self.id
+    }
+
+    pub(crate) fn slot(&self) -> &'slots Slot {
+        self.slot
+    }
+
+    /// Lets `access` put a closure in, run it, or drop it.
+    pub(crate) fn with_job<R>(&mut self, access: impl FnOnce(&mut StoredJob) -> R) -> R {
+        self.slot.job.with_mut(|job| {
+            // SAFETY: the cell is the caller's, who has the `Claimed`, and has it
+            // borrowed until this ends (J-8).
+            access(unsafe { &mut *job })
+        })
+    }
+
+    /// Notes that the job is about to run, for those who look for its loops.
+    pub(crate) fn start(&self) {
+        self.slot.set_state(self.id, State::Running);
+    }
+
+    /// Lets everybody claim the job.
+    pub(crate) fn publish(self) -> JobId {
+        self.slot.set_state(self.id, State::Ready);
+        self.id
     }
 }
 
@@ -70,7 +98,7 @@ impl Slots {
 
     /// The slot that `id` leads to, whichever job it has now.
     pub(crate) fn get(&self, id: JobId) -> &Slot {
-        self.at(id.index)
+        self.at(id.index())
     }
 
     fn at(&self, index: u32) -> &Slot {
@@ -84,42 +112,21 @@ impl Slots {
     ///
     /// If there are [`COUNT_MAX`](Self::COUNT_MAX) unfinished jobs. Nothing has
     /// happened then.
-    fn take(&self, job: Option<StoredJob>) -> Claimed {
+    pub(crate) fn take(&self) -> Claimed<'_> {
         let index = self.free.take(|index| self.at(index));
-        let (segment, _) = place_of(index);
-        self.segments[segment]
+        let (segment, place) = place_of(index);
+        let slots = self.segments[segment]
             .get_or_init(|| (0..FIRST_LEN << segment).map(|_| Slot::new()).collect());
-        let slot = self.at(index);
-        slot.job.with_mut(|cell| {
-            // SAFETY: the slot was free, so nobody else has its `Claimed` (J-8).
-            unsafe { *cell = job }
-        });
-        Claimed(slot.id(index))
-    }
-
-    /// Takes the closure out.
-    pub(crate) fn take_job(&self, claimed: &mut Claimed) -> Option<StoredJob> {
-        self.get(claimed.0).job.with_mut(|cell| {
-            // SAFETY: the cell is the caller's, who has the `Claimed` (J-8).
-            unsafe { (*cell).take() }
-        })
+        let slot = &slots[place];
+        // The slot was free, and is on no stack any more: nobody else has its
+        // `Claimed` (J-8, J-9).
+        Claimed { id: slot.id(index), slot }
     }
 
     /// Claims a job that is ready, unless somebody else has.
-    pub(crate) fn claim(&self, id: JobId) -> Option<Claimed> {
-        self.get(id).claim(id).then_some(Claimed(id))
-    }
-
-    /// Notes that the job is about to run, for those who look for its loops.
-    pub(crate) fn start(&self, claimed: &Claimed) {
-        self.get(claimed.0).set_state(claimed.0, State::Running);
-    }
-
-    /// Lets everybody claim the job.
-    pub(crate) fn publish(&self, claimed: Claimed) -> JobId {
-        let id = claimed.0;
-        self.get(id).set_state(id, State::Ready);
-        id
+    pub(crate) fn claim(&self, id: JobId) -> Option<Claimed<'_>> {
+        let slot = self.get(id);
+        slot.claim(id).then_some(Claimed { id, slot })
     }
 
     /// Whether the job waits for somebody to claim it.
@@ -136,9 +143,9 @@ impl Slots {
     ///
     /// A slot that has had all its generations is left alone for good, so that an
     /// old id can never stand for a new job.
-    fn give_back(&self, id: JobId) {
-        if id.generation < JobId::GENERATION_MAX {
-            self.free.give_back(id.index, self.at(id.index));
+    fn give_back(&self, id: JobId, slot: &Slot) {
+        if id.generation() < JobId::GENERATION_MAX {
+            self.free.give_back(id.index(), slot, |index| self.at(index));
         }
     }
 

@@ -32,6 +32,40 @@ pub(crate) fn unique_number() -> u64 {
     NEXT.fetch_add(1, Ordering::Relaxed)
 }
 
+/// An ordering that the proof of `place` rests on.
+///
+/// The must-fail twins of the loom models run a model with the ordering of one
+/// place taken out; everywhere else this is the ordering itself.
+#[cfg(not(all(test, loom)))]
+pub(crate) const fn needed(_place: &str, ordering: Ordering) -> Ordering {
+    ordering
+}
+
+#[cfg(all(test, loom))]
+pub(crate) fn needed(place: &str, ordering: Ordering) -> Ordering {
+    if is_taken_out(place) { Ordering::Relaxed } else { ordering }
+}
+
+/// A sequentially consistent fence that the proof of `place` rests on, see
+/// [`needed`].
+pub(crate) fn needed_fence(place: &str) {
+    #[cfg(all(test, loom))]
+    if is_taken_out(place) {
+        return;
+    }
+    #[cfg(not(all(test, loom)))]
+    let _ = place;
+    fence(Ordering::SeqCst);
+}
+
+/// Whether this process is a twin without the ordering of `place`.
+#[cfg(all(test, loom))]
+fn is_taken_out(place: &str) -> bool {
+    static TAKEN_OUT: OnceLock<Option<String>> = OnceLock::new();
+    let taken_out = TAKEN_OUT.get_or_init(|| std::env::var("FORMIC_TAKEN_OUT").ok());
+    taken_out.as_deref() == Some(place)
+}
+
 /// Looks a few times whether `condition` holds, with twice as long a pause after
 /// each look, and returns whether it did.
 ///

@@ -44,7 +44,7 @@ pub(crate) fn wait_until_done(shared: &Shared, seat: &Seat, group: &Group, own: 
         seat.share_all(shared);
         group.announce_wait();
         if !has_news() {
-            shared.parkers.park(seat.parker);
+            shared.parkers.park(seat.parker(shared));
         }
         group.end_wait();
     }

@@ -9,9 +9,9 @@ use crate::slots::{Claimed, JobId, State, Step};
 
 /// What a walk has come upon.
 #[derive(Debug)]
-pub(crate) enum Found {
+pub(crate) enum Found<'pool> {
     /// A job that is the caller's now.
-    Job(Claimed),
+    Job(Claimed<'pool>),
     /// A job that somebody else is running, and that may have open loops.
     Running(JobId),
 }
@@ -41,7 +41,7 @@ impl<'pool> Walk<'pool> {
     }
 
     /// The next job that is to be helped with; `None` at the end of the walk.
-    pub(crate) fn next(&mut self) -> Option<Found> {
+    pub(crate) fn next(&mut self) -> Option<Found<'pool>> {
         loop {
             let (id, which) = self.way.last_mut()?;
             let (id, slot) = (*id, self.shared.slots.get(*id));

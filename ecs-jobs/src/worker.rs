@@ -16,11 +16,13 @@ pub(crate) fn run_worker(shared: &Shared, worker: usize, bench: Bench) {
     never_unwinding(|| {
         Seat::with_worker(shared, worker, bench, |seat| {
             loop {
-                // Nothing that is ready is left behind by a pool that closes.
+                // Looked at first: what is ready when the pool closes is not left
+                // behind.
+                let is_closing = shared.is_closing();
                 if work_once(shared, seat) {
                     continue;
                 }
-                if shared.is_closing() {
+                if is_closing {
                     return;
                 }
                 if !spin_until(|| shared.has_news()) {

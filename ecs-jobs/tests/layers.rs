@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 /// Bottom to top. The list in ARCHITECTURE.md is this one.
 const LAYERS: &[&str] = &[
     "sync",
+    "thread_number",
     "clock",
+    "body_costs",
     "deque",
     "event_count",
     "panic_slot",

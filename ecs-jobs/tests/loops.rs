@@ -229,3 +229,19 @@ fn a_loop_inside_a_batch_keeps_the_slot() {
         pool.for_each_range_with_slot(1, |inner, _| assert_eq!(inner, outer));
     });
 }
+
+#[test]
+fn of_two_heavy_indices_none_waits_for_the_other() {
+    within(Duration::from_secs(20), || {
+        let pool = pool(1);
+        for _ in 0..10 {
+            let here = AtomicUsize::new(0);
+            // Each waits for the other to start, so one thread alone would hang.
+            pool.for_each_index(2, |_| {
+                here.fetch_add(1, Ordering::SeqCst);
+                work_for(Duration::from_millis(1));
+                support::wait_until(|| here.load(Ordering::SeqCst) == 2);
+            });
+        }
+    });
+}

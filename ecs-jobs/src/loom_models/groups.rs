@@ -47,7 +47,7 @@ fn a_visitor_that_leaves_last_wakes_the_owner_who_frees_the_group() {
         let (shared, _benches) = Shared::new(0);
         let shared = Arc::new(shared);
         Seat::with(&shared, |seat| {
-            let frame = Frame::new(2, seat.parker);
+            let frame = Frame::new(2, seat.parker(&shared));
             let visitors = [0, 1].map(|_| {
                 let (frame, shared) = (Arc::clone(&frame), Arc::clone(&shared));
                 thread::spawn(move || {
@@ -88,7 +88,8 @@ impl Work for Tasks {
 fn spawn_against_park(shared: Shared) {
     let shared = Arc::new(shared);
     Seat::with(&shared, |seat| {
-        let tasks = Arc::new(Tasks { group: Group::new(1, seat.parker), queue: Injector::new() });
+        let tasks =
+            Arc::new(Tasks { group: Group::new(1, seat.parker(&shared)), queue: Injector::new() });
         let spawner = thread::spawn({
             let (shared, tasks) = (Arc::clone(&shared), Arc::clone(&tasks));
             move || {
@@ -122,7 +123,7 @@ fn work_in_a_group_below_is_not_missed_by_an_owner_that_parks() {
         let (shared, _benches) = Shared::new(0);
         let shared = Arc::new(shared);
         Seat::with(&shared, |seat| {
-            let above = Frame::new(1, seat.parker);
+            let above = Frame::new(1, seat.parker(&shared));
             let opener = thread::spawn({
                 let (above, shared) = (Arc::clone(&above), Arc::clone(&shared));
                 move || {
@@ -141,7 +142,7 @@ fn work_in_a_group_below_is_not_missed_by_an_owner_that_parks() {
 /// that it ends only if the owner of `above` comes.
 fn open_below(above: &Group, shared: &Shared) {
     Seat::with(shared, |seat| {
-        let below = Tasks { group: Group::new(1, seat.parker), queue: Injector::new() };
+        let below = Tasks { group: Group::new(1, seat.parker(shared)), queue: Injector::new() };
         // SAFETY: `above` counts the job that runs this function (J-3).
         unsafe { below.group.set_parent(Some(NonNull::from(above))) };
         // SAFETY: closed and outwaited below (J-1, J-2).

@@ -14,6 +14,7 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
+use std::io::Write;
 use std::process::Command;
 
 /// Runs one of the ignored twins and demands that loom says `complaint`.
@@ -30,24 +31,82 @@ fn must_fail(twin: &str, complaint: &str) {
     assert!(said.contains(complaint), "{twin} failed for another reason:\n{said}");
 }
 
-#[test]
-fn a_notify_without_its_fence_is_caught() {
-    must_fail("notify_without_fence", "deadlock");
+/// Runs a model without the ordering of `place`, and demands that loom says
+/// `complaint`.
+fn must_fail_without(place: &str, model: &str, complaint: &str) {
+    let model = format!("loom_models::{model}");
+    let child = Command::new(std::env::current_exe().expect("the test knows itself"))
+        .args(["--exact", &model, "--nocapture", "--test-threads=1"])
+        .env("FORMIC_TAKEN_OUT", place)
+        .output()
+        .expect("the test can start itself");
+    let stdout = String::from_utf8_lossy(&child.stdout);
+    let said = format!("{stdout}{}", String::from_utf8_lossy(&child.stderr));
+    assert!(said.contains("running 1 test"), "there is no model {model}");
+    assert!(!child.status.success(), "loom did not miss the ordering of {place} in {model}");
+    assert!(said.contains(complaint), "{model} failed for another reason:\n{said}");
+    let line = format!("loom: {model} without the ordering of {place}: caught\n");
+    std::io::stderr().write_all(line.as_bytes()).expect("stderr is open");
 }
 
 #[test]
-#[ignore = "must fail: run by its twin"]
-fn notify_without_fence() {
-    explore("twin: notify without fence", || {
-        let pool = Sleepers::new(1);
-        let worker = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.take_one(0)
-        });
-        pool.queue.push(7);
-        pool.events.notify_after_fence(1, &pool.parkers);
-        assert_eq!(worker.join().unwrap(), 7);
-    });
+fn a_push_from_outside_needs_the_fences_of_both_sides() {
+    let model = "sleep::a_push_from_outside_is_not_missed_by_a_worker_that_parks";
+    must_fail_without("notify", model, "deadlock");
+    must_fail_without("announce", model, "deadlock");
+}
+
+#[test]
+fn a_push_from_inside_needs_the_fence_of_its_side() {
+    // The look into a deque has a fence of its own, so the other side's is one
+    // more than needed here.
+    let model = "sleep::a_push_from_inside_is_not_missed_by_a_thief_that_parks";
+    must_fail_without("notify", model, "deadlock");
+}
+
+#[test]
+fn a_thread_that_waits_for_a_job_needs_the_fences_of_both_sides() {
+    let model = "handles::a_job_that_gets_ready_is_not_missed_by_who_waits_for_it";
+    must_fail_without("notify", model, "deadlock");
+    must_fail_without("announce_waiter", model, "deadlock");
+}
+
+#[test]
+fn a_thread_of_the_host_needs_the_fences_of_both_sides() {
+    let model = "handles::a_condition_that_comes_true_is_not_missed_by_a_thread_of_the_host";
+    must_fail_without("notify", model, "deadlock");
+    must_fail_without("announce_host", model, "deadlock");
+}
+
+#[test]
+fn an_owner_that_parks_needs_the_fences_of_both_sides() {
+    let model = "groups::work_that_a_foreign_thread_brings_is_not_missed_by_an_owner_that_parks";
+    must_fail_without("notify", model, "deadlock");
+    must_fail_without("announce_wait", model, "deadlock");
+}
+
+#[test]
+fn the_last_decrement_of_a_group_needs_its_release() {
+    let model = "groups::a_visitor_that_leaves_last_wakes_the_owner_who_frees_the_group";
+    must_fail_without("finish_one", model, "Causality violation");
+}
+
+#[test]
+fn a_countdown_to_ready_needs_its_order() {
+    let model = "handles::one_of_two_that_end_gets_the_job_after_both_and_sees_what_they_did";
+    must_fail_without("countdown", model, "Causality violation");
+}
+
+#[test]
+fn the_end_of_a_job_needs_its_order() {
+    let model = "handles::who_sees_that_a_job_is_done_sees_what_it_did";
+    must_fail_without("end", model, "Causality violation");
+}
+
+#[test]
+fn a_claim_needs_the_order_of_the_publication() {
+    let model = "handles::one_of_two_threads_claims_a_job_and_has_its_closure";
+    must_fail_without("publish", model, "Causality violation");
 }
 
 #[test]
@@ -99,7 +158,7 @@ fn use_after_finish() {
         let (shared, _benches) = Shared::new(0);
         let shared = Arc::new(shared);
         Seat::with(&shared, |seat| {
-            let frame = Frame::new(1, seat.parker);
+            let frame = Frame::new(1, seat.parker(&shared));
             let visitor = thread::spawn({
                 let (frame, shared) = (Arc::clone(&frame), Arc::clone(&shared));
                 move || {

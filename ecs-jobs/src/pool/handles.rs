@@ -4,10 +4,9 @@ use crate::complete::{Help, wait_for_all, wait_for_job};
 use crate::flat_loop;
 use crate::handle::{JobError, JobHandle, JobPanic};
 use crate::pool::Pool;
-use crate::run_job::{Main, drain};
+use crate::run_job::{Main, add_job};
 use crate::seat::Seat;
-use crate::slots::{Added, Kind};
-use crate::stored_job::StoredJob;
+use crate::slots::Kind;
 use crate::sync::Arc;
 use std::ops::Range;
 use std::panic::resume_unwind;
@@ -61,7 +60,7 @@ impl Pool {
     /// assert_eq!(*words.lock().unwrap(), ["ants", "dig"]);
     /// ```
     pub fn schedule(&self, job: impl FnOnce() + Send + 'static, after: &[JobHandle]) -> JobHandle {
-        self.add(Some(StoredJob::new(job)), Kind::Anywhere, after)
+        self.add(job, Kind::Anywhere, after)
     }
 
     /// Schedules a job for the thread that made the pool, for what only that
@@ -93,7 +92,7 @@ impl Pool {
         job: impl FnOnce() + Send + 'static,
         after: &[JobHandle],
     ) -> JobHandle {
-        self.add(Some(StoredJob::new(job)), Kind::OnMain, after)
+        self.add(job, Kind::OnMain, after)
     }
 
     /// Schedules a loop that runs `body` for each of `indices`, in no particular
@@ -309,29 +308,14 @@ impl Pool {
         assert!(are_ours, "a handle is of another pool");
     }
 
-    fn add(&self, job: Option<StoredJob>, kind: Kind, after: &[JobHandle]) -> JobHandle {
+    fn add(
+        &self,
+        job: impl FnOnce() + Send + 'static,
+        kind: Kind,
+        after: &[JobHandle],
+    ) -> JobHandle {
         self.check(after);
-        let shared = &*self.shared;
-        shared.queues.use_from_now_on();
-        let added = shared.slots.add(job, kind, after);
-        let handle = JobHandle::new(shared.number, added.id());
-        if let Added::Claimed(claimed) = added {
-            let id = shared.slots.publish(claimed);
-            if kind == Kind::OnMain {
-                shared.push_main(id);
-                shared.announce_ready(0);
-            } else {
-                Seat::with_any(shared, |seat| match seat {
-                    Some(seat) => seat.queue(shared, id),
-                    None => shared.inject(id),
-                });
-                shared.announce_ready(1);
-                if shared.is_inline {
-                    drain(shared);
-                }
-            }
-        }
-        handle
+        JobHandle::new(self.shared.number, add_job(&self.shared, kind, after, job))
     }
 
     /// Panics if this thread cannot wait for the job.

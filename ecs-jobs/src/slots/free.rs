@@ -2,23 +2,46 @@
 
 use super::{Slot, Slots};
 use crate::sync::{AtomicU32, Mutex, Ordering};
+use crate::thread_number::thread_place;
+use crossbeam_utils::CachePadded;
 
 /// The end of a list.
 const NONE: u32 = u32::MAX;
+/// How many threads have a stack of their own, in each pool.
+const PLACE_COUNT: usize = if cfg!(any(loom, shuttle)) { 0 } else { 64 };
+/// How many slots go between the stack of a thread and those of all at once.
+const SHARE: u32 = 16;
 
-/// Two stacks of free slots, linked through the slots themselves.
+/// Stacks of free slots, linked through the slots themselves.
 ///
-/// Whoever ends a job pushes its slot on `freed`, by one compare-exchange.
-/// Whoever takes slots does so under a lock, from a stack of its own, and when
-/// that is empty, takes all of `freed` at once. Since nobody ever takes a single
-/// one off `freed`, it does not matter whether the slot on top is still the same
-/// (the ABA problem of such stacks).
+/// ```text
+///   places   [ one stack per thread ]   no lock, no locked instruction
+///                |  ^
+///          16 at once, either way
+///                v  |
+///   freed, taking   two stacks for all
+/// ```
+///
+/// Whoever has slots too many pushes them on `freed`, by one compare-exchange.
+/// Whoever has none takes them under a lock from `taking`, and when that is empty,
+/// takes all of `freed` over. Since nobody ever takes a single one off `freed`, it
+/// does not matter whether the slot on top is still the same (the ABA problem of
+/// such stacks).
 #[derive(Debug)]
 pub(super) struct FreeSlots {
-    freed: AtomicU32,
+    places: Box<[CachePadded<Place>]>,
+    freed: CachePadded<AtomicU32>,
     taking: Mutex<Taking>,
     /// `taking.made`, readable without the lock.
     made: AtomicU32,
+}
+
+/// The stack of the thread that has this place. Nobody else touches it (J-9), so
+/// all accesses are relaxed.
+#[derive(Debug)]
+struct Place {
+    top: AtomicU32,
+    len: AtomicU32,
 }
 
 #[derive(Debug)]
@@ -30,44 +53,108 @@ struct Taking {
 
 impl FreeSlots {
     pub(super) fn new() -> Self {
+        let place = || Place { top: AtomicU32::new(NONE), len: AtomicU32::new(0) };
         Self {
-            freed: AtomicU32::new(NONE),
+            places: (0..PLACE_COUNT).map(|_| CachePadded::new(place())).collect(),
+            freed: CachePadded::new(AtomicU32::new(NONE)),
             taking: Mutex::new(Taking { top: NONE, made: 0 }),
             made: AtomicU32::new(0),
         }
     }
 
+    /// The stack of the calling thread.
+    fn own(&self) -> Option<&Place> {
+        self.places.get(thread_place()?).map(|place| &**place)
+    }
+
     /// Takes the index of a free slot, or one of which no slot was made yet.
     pub(super) fn take<'slots>(&self, slot_at: impl Fn(u32) -> &'slots Slot) -> u32 {
+        let Some(own) = self.own() else { return self.take_shared(0, slot_at).0 };
+        let top = own.top.load(Ordering::Relaxed);
+        let len = own.len.load(Ordering::Relaxed);
+        let (index, rest, rest_len) = if top == NONE {
+            self.take_shared(SHARE - 1, &slot_at)
+        } else {
+            (top, slot_at(top).next_free.load(Ordering::Relaxed), len - 1)
+        };
+        own.top.store(rest, Ordering::Relaxed);
+        own.len.store(rest_len, Ordering::Relaxed);
+        index
+    }
+
+    /// Takes an index as above, and besides up to `more` of slots that have been
+    /// made, as a list and its length.
+    fn take_shared<'slots>(
+        &self,
+        more: u32,
+        slot_at: impl Fn(u32) -> &'slots Slot,
+    ) -> (u32, u32, u32) {
         let mut taking = self.taking.lock();
         if taking.top == NONE {
             // Acquire: the slots are as those left them who pushed them.
             taking.top = self.freed.swap(NONE, Ordering::Acquire);
         }
         let index = taking.top;
-        if index != NONE {
-            taking.top = slot_at(index).next_free.load(Ordering::Relaxed);
-            return index;
+        if index == NONE {
+            let made = taking.made;
+            let is_room = (made as usize) < Slots::COUNT_MAX;
+            if is_room {
+                taking.made += 1;
+                // Relaxed: a segment is published by itself.
+                self.made.store(taking.made, Ordering::Relaxed);
+            }
+            drop(taking);
+            assert!(is_room, "{} jobs are unfinished, and a pool has no more", Slots::COUNT_MAX);
+            return (made, NONE, 0);
         }
-        let made = taking.made;
-        let is_room = (made as usize) < Slots::COUNT_MAX;
-        if is_room {
-            taking.made += 1;
-            // Relaxed: whoever reads it looks into the segment, which is published by itself.
-            self.made.store(taking.made, Ordering::Relaxed);
+        let next = |index: u32| slot_at(index).next_free.load(Ordering::Relaxed);
+        let (rest, mut last, mut len) = (next(index), index, 0);
+        while len < more && next(last) != NONE {
+            last = next(last);
+            len += 1;
         }
-        drop(taking);
-        assert!(is_room, "{} jobs are unfinished, and a pool has no more", Slots::COUNT_MAX);
-        made
+        taking.top = next(last);
+        if len == 0 {
+            return (index, NONE, 0);
+        }
+        slot_at(last).next_free.store(NONE, Ordering::Relaxed);
+        (index, rest, len)
     }
 
-    pub(super) fn give_back(&self, index: u32, slot: &Slot) {
+    /// Gives a slot back that nobody has any more.
+    pub(super) fn give_back<'slots>(
+        &self,
+        index: u32,
+        slot: &'slots Slot,
+        slot_at: impl Fn(u32) -> &'slots Slot,
+    ) {
+        let Some(own) = self.own() else { return self.push_freed(index, slot) };
+        let top = own.top.load(Ordering::Relaxed);
+        let len = own.len.load(Ordering::Relaxed);
+        slot.next_free.store(top, Ordering::Relaxed);
+        if len < 2 * SHARE {
+            own.top.store(index, Ordering::Relaxed);
+            own.len.store(len + 1, Ordering::Relaxed);
+            return;
+        }
+        // This one and the newest half of the others go to all.
+        let mut last = slot;
+        for _ in 0..SHARE {
+            last = slot_at(last.next_free.load(Ordering::Relaxed));
+        }
+        own.top.store(last.next_free.load(Ordering::Relaxed), Ordering::Relaxed);
+        own.len.store(len - SHARE, Ordering::Relaxed);
+        self.push_freed(index, last);
+    }
+
+    /// Pushes a list of slots, from `first` to `last`, on `freed`.
+    fn push_freed(&self, first: u32, last: &Slot) {
         let mut top = self.freed.load(Ordering::Relaxed);
         loop {
-            slot.next_free.store(top, Ordering::Relaxed);
-            // Release: see `take`.
+            last.next_free.store(top, Ordering::Relaxed);
+            // Release: see `take_shared`.
             let pushed =
-                self.freed.compare_exchange_weak(top, index, Ordering::Release, Ordering::Relaxed);
+                self.freed.compare_exchange_weak(top, first, Ordering::Release, Ordering::Relaxed);
             match pushed {
                 Ok(_) => return,
                 Err(other) => top = other,

@@ -1,8 +1,7 @@
 //! Who waits for whom: adding a job after others, and ending one.
 
 use super::slot::{DEPENDENCIES_MAX, Edge};
-use super::{Claimed, JobId, Kind, Slots, State};
-use crate::stored_job::StoredJob;
+use super::{Claimed, JobId, Kind, Slot, Slots, State};
 use crate::sync::Ordering;
 
 /// The end of the list of joints that `end` keeps.
@@ -10,14 +9,21 @@ const NONE: u32 = u32::MAX;
 
 /// What has become of a job that was added.
 #[derive(Debug)]
-pub(crate) enum Added {
+pub(crate) enum Added<'slots> {
     /// It waits for nothing, and is the caller's to publish or to run.
-    Claimed(Claimed),
+    Claimed(Claimed<'slots>),
     /// It waits, and is the business of who ends the last of what it waits for.
     Waiting(JobId),
 }
 
-impl Added {
+/// The jobs that one is added after, see [`Slots::gather`].
+#[derive(Debug)]
+pub(crate) struct Few {
+    few: [JobId; DEPENDENCIES_MAX],
+    count: usize,
+}
+
+impl Added<'_> {
     pub(crate) fn id(&self) -> JobId {
         match self {
             Self::Claimed(claimed) => claimed.id(),
@@ -27,25 +33,23 @@ impl Added {
 }
 
 impl Slots {
-    /// Adds a job after others.
+    /// Makes of any number of jobs as few as a slot has room for, which are done
+    /// when all of them are: themselves, or joints, which are jobs without a
+    /// closure that wait for a few each, in a tree.
     ///
     /// # Panics
     ///
-    /// If there are too many unfinished jobs. The job is dropped then.
-    pub(crate) fn add<D>(&self, job: Option<StoredJob>, kind: Kind, dependencies: &[D]) -> Added
-    where
-        D: Copy + Into<JobId>,
-    {
-        let mut few = [JobId { index: 0, generation: 0 }; DEPENDENCIES_MAX];
-        if dependencies.len() <= DEPENDENCIES_MAX {
-            few.iter_mut().zip(dependencies).for_each(|(id, &of)| *id = of.into());
-            return self.add_after_few(job, kind, &few[..dependencies.len()]);
+    /// If there are too many unfinished jobs.
+    pub(crate) fn gather<D: Copy + Into<JobId>>(&self, many: &[D]) -> Few {
+        let mut few = [JobId::new(0, 1); DEPENDENCIES_MAX];
+        if many.len() <= DEPENDENCIES_MAX {
+            few.iter_mut().zip(many).for_each(|(id, &of)| *id = of.into());
+            return Few { few, count: many.len() };
         }
-        // A tree of joints: jobs without a closure, that wait for a few each.
-        let shares = dependencies.chunks(dependencies.len().div_ceil(DEPENDENCIES_MAX));
+        let shares = many.chunks(many.len().div_ceil(DEPENDENCIES_MAX));
         let count = shares.len();
         few.iter_mut().zip(shares).for_each(|(joint, share)| *joint = self.join_up(share));
-        self.add_after_few(job, kind, &few[..count])
+        Few { few, count }
     }
 
     /// A job that is done when all of `some` are, or one of them if there is but
@@ -54,7 +58,8 @@ impl Slots {
         if let [one] = some {
             return (*one).into();
         }
-        match self.add(None, Kind::Joint, some) {
+        let few = self.gather(some);
+        match self.add(self.take(), Kind::Joint, few) {
             Added::Waiting(id) => id,
             Added::Claimed(joint) => {
                 let id = joint.id();
@@ -66,35 +71,45 @@ impl Slots {
         }
     }
 
-    fn add_after_few(&self, job: Option<StoredJob>, kind: Kind, dependencies: &[JobId]) -> Added {
-        let claimed = self.take(job);
-        let id = claimed.id();
-        let slot = self.get(id);
-        let count = u32::try_from(dependencies.len()).expect("a handful");
+    /// Adds a job, with its closure in its slot, after others.
+    pub(crate) fn add<'slots>(
+        &'slots self,
+        claimed: Claimed<'slots>,
+        kind: Kind,
+        after: Few,
+    ) -> Added<'slots> {
+        let Claimed { id, slot } = claimed;
         // Relaxed: the state, the links or the queue publish these.
         slot.kind.store(kind.number(), Ordering::Relaxed);
         slot.failed_by.store(0, Ordering::Relaxed);
+        let mut count = 0;
+        for &dependency in &after.few[..after.count] {
+            if self.is_done(dependency) {
+                self.fail_with(slot, dependency);
+            } else {
+                // Release: who reads this in place of an earlier job's sees that
+                // the earlier one has ended (`Slot::dependency`).
+                slot.dependencies[count].store(dependency.to_bits(), Ordering::Release);
+                count += 1;
+            }
+        }
         if count == 0 {
             return Added::Claimed(claimed);
         }
-        slot.pending.store(count, Ordering::Relaxed);
-        slot.dependency_count.store(count, Ordering::Relaxed);
-        for (cell, dependency) in slot.dependencies.iter().zip(dependencies) {
-            // Release: who reads this in place of an earlier job's sees that the
-            // earlier one has ended (`Slot::dependency`).
-            cell.store(dependency.to_bits(), Ordering::Release);
-        }
+        let pending = u32::try_from(count).expect("a handful");
+        slot.pending.store(pending, Ordering::Relaxed);
+        slot.dependency_count.store(pending, Ordering::Relaxed);
         slot.set_state(id, State::Waiting);
         // From the first link on others count the job down. The number is right
-        // from the start, and what has ended already is taken off at the end.
+        // from the start, and what has ended meanwhile is taken off at the end.
         let mut ended = 0;
-        for (which, &dependency) in dependencies.iter().enumerate() {
-            let edge = Edge::new(id.index, which);
+        for which in 0..count {
+            let bits = slot.dependencies[which].load(Ordering::Relaxed);
+            let dependency = JobId::from_bits(bits).expect("it was stored above");
+            let edge = Edge::new(id.index(), which);
             if !self.get(dependency).link(dependency, edge, &slot.next_edges[which]) {
+                self.fail_with(slot, dependency);
                 ended += 1;
-                if self.failures.panic_of(dependency).is_some() {
-                    slot.failed_by.store(dependency.to_bits(), Ordering::Relaxed);
-                }
             }
         }
         if ended > 0 && slot.count_down(ended) {
@@ -104,22 +119,28 @@ impl Slots {
         }
     }
 
+    /// Notes in a slot that what it depends on has failed, if that has.
+    fn fail_with(&self, slot: &Slot, dependency: JobId) {
+        if self.failures.panic_of(dependency).is_some() {
+            slot.failed_by.store(dependency.to_bits(), Ordering::Relaxed);
+        }
+    }
+
     /// Ends a job, and hands out the jobs that are ready for it, each to be
     /// published or run. `awaited` is called with the jobs that somebody sleeps
     /// for.
-    pub(crate) fn end(
-        &self,
-        claimed: Claimed,
+    pub(crate) fn end<'slots>(
+        &'slots self,
+        claimed: Claimed<'slots>,
         failed: bool,
-        mut ready: impl FnMut(Claimed),
+        mut ready: impl FnMut(Claimed<'slots>),
         mut awaited: impl FnMut(JobId),
     ) {
         // Joints that are ready, linked through their slots.
         let mut joints = NONE;
         let mut next = Some((claimed, failed));
-        while let Some((claimed, failed)) = next.take() {
-            let id = claimed.id();
-            let (mut edge, is_awaited) = self.get(id).end(id);
+        while let Some((Claimed { id, slot }, failed)) = next.take() {
+            let (mut edge, is_awaited) = slot.end(id);
             while let Some((index, which)) = edge.parts() {
                 let slot = self.at(index);
                 // Before the decrement: after it the job may run, end, and be
@@ -136,16 +157,16 @@ impl Slots {
                     slot.next_free.store(joints, Ordering::Relaxed);
                     joints = index;
                 } else {
-                    ready(Claimed(slot.id(index)));
+                    ready(Claimed { id: slot.id(index), slot });
                 }
             }
-            self.give_back(id);
+            self.give_back(id, slot);
             if is_awaited {
                 awaited(id);
             }
             if joints != NONE {
                 let slot = self.at(joints);
-                let joint = Claimed(slot.id(joints));
+                let joint = Claimed { id: slot.id(joints), slot };
                 joints = slot.next_free.load(Ordering::Relaxed);
                 let failed = self.note_if_failed(&joint);
                 next = Some((joint, failed));
@@ -154,17 +175,16 @@ impl Slots {
     }
 
     /// Sees to it that the job is dropped instead of run, and so are those after it.
-    pub(crate) fn cancel(&self, claimed: &Claimed) {
+    pub(crate) fn cancel(claimed: &Claimed<'_>) {
         // Its own id leads to no panic, which is what there is to tell.
-        let id = claimed.id();
-        self.get(id).failed_by.store(id.to_bits(), Ordering::Relaxed);
+        claimed.slot.failed_by.store(claimed.id.to_bits(), Ordering::Relaxed);
     }
 
     /// Whether a job that has not run is not to run because of what it depends
     /// on; if so, that is noted of the job itself.
-    pub(crate) fn note_if_failed(&self, claimed: &Claimed) -> bool {
+    pub(crate) fn note_if_failed(&self, claimed: &Claimed<'_>) -> bool {
         // Relaxed: came with the last decrement, or is the caller's own.
-        let cause = self.get(claimed.id()).failed_by.load(Ordering::Relaxed);
+        let cause = claimed.slot.failed_by.load(Ordering::Relaxed);
         let cause = JobId::from_bits(cause);
         if cause.is_some() {
             self.failures.note_cancelled(claimed.id(), cause);

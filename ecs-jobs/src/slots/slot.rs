@@ -1,7 +1,8 @@
 //! One slot: the state of a job that others may see.
 
 use crate::stored_job::StoredJob;
-use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell, needed};
+use std::num::NonZeroU64;
 
 /// The most jobs that one slot waits for; more take slots in between.
 pub(super) const DEPENDENCIES_MAX: usize = EDGE_COUNT as usize;
@@ -11,11 +12,11 @@ const EDGE_COUNT: u32 = if cfg!(loom) { 2 } else { 4 };
 const AWAITED: u32 = 1 << 31;
 
 /// A job, among all that the pool has had.
+///
+/// The generation is in the upper half, the index of the slot in the lower: as one
+/// number it travels in one register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct JobId {
-    pub(crate) index: u32,
-    pub(crate) generation: u32,
-}
+pub(crate) struct JobId(NonZeroU64);
 
 impl JobId {
     /// The generation of a slot's first job. Above zero, so that no id is all
@@ -24,21 +25,34 @@ impl JobId {
     /// The generation of a slot's last job.
     pub(super) const GENERATION_MAX: u32 = u32::MAX - 1;
 
+    pub(crate) fn new(index: u32, generation: u32) -> Self {
+        let bits = NonZeroU64::new(whole(generation, index));
+        Self(bits.expect("generations are above zero"))
+    }
+
+    pub(crate) fn index(self) -> u32 {
+        halves(self.to_bits()).1
+    }
+
+    pub(crate) fn generation(self) -> u32 {
+        halves(self.to_bits()).0
+    }
+
     pub(crate) fn to_bits(self) -> u64 {
-        u64::from(self.generation) << 32 | u64::from(self.index)
+        self.0.get()
     }
 
     /// `None` for zero, which is no id.
     pub(crate) fn from_bits(bits: u64) -> Option<Self> {
-        let (generation, index) = halves(bits);
-        (bits != 0).then_some(Self { index, generation })
+        NonZeroU64::new(bits).map(Self)
     }
 }
 
 fn halves(bits: u64) -> (u32, u32) {
-    let high = u32::try_from(bits >> 32).expect("half of the bits");
-    let low = u32::try_from(bits & u64::from(u32::MAX)).expect("half of the bits");
-    (high, low)
+    let bytes = bits.to_ne_bytes();
+    let [a, b, c, d, e, f, g, h] = bytes;
+    let (first, second) = (u32::from_ne_bytes([a, b, c, d]), u32::from_ne_bytes([e, f, g, h]));
+    if cfg!(target_endian = "little") { (second, first) } else { (first, second) }
 }
 
 fn whole(high: u32, low: u32) -> u64 {
@@ -114,6 +128,10 @@ impl Kind {
 }
 
 /// A place for one job at a time.
+///
+/// The lines of a processor's cache are 64 bytes, and two threads that work on
+/// neighbours would be in each other's way.
+#[repr(align(64))]
 pub(crate) struct Slot {
     /// The generation, and the last link of those that wait for this job, with
     /// [`AWAITED`]. In one word, so that nobody links to a job that has ended.
@@ -136,7 +154,13 @@ pub(crate) struct Slot {
     /// A [`Kind`], as a number.
     pub(super) kind: AtomicU32,
     pub(super) next_free: AtomicU32,
-    pub(super) job: UnsafeCell<Option<StoredJob>>,
+    pub(super) job: UnsafeCell<StoredJob>,
+}
+
+impl std::fmt::Debug for Slot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Slot").field("generation", &self.generation()).finish_non_exhaustive()
+    }
 }
 
 impl Slot {
@@ -153,7 +177,7 @@ impl Slot {
             guest: AtomicU64::new(0),
             kind: AtomicU32::new(0),
             next_free: AtomicU32::new(0),
-            job: UnsafeCell::new(None),
+            job: UnsafeCell::new(StoredJob::empty()),
         }
     }
 
@@ -163,7 +187,7 @@ impl Slot {
 
     /// The id of the job that this slot has, for who knows that it has one.
     pub(super) fn id(&self, index: u32) -> JobId {
-        JobId { index, generation: self.generation() }
+        JobId::new(index, self.generation())
     }
 
     #[cfg(all(test, not(loom)))]
@@ -174,7 +198,7 @@ impl Slot {
     /// Whether the job has ended. What it did is visible then.
     pub(super) fn is_done(&self, id: JobId) -> bool {
         // Acquire: pairs with `end`.
-        halves(self.head.load(Ordering::Acquire)).0 != id.generation
+        halves(self.head.load(Ordering::Acquire)).0 != id.generation()
     }
 
     /// Adds a link to those that wait for the job `id`. Returns false if that has
@@ -183,7 +207,7 @@ impl Slot {
         let mut head = self.head.load(Ordering::Acquire);
         loop {
             let (generation, links) = halves(head);
-            if generation != id.generation {
+            if generation != id.generation() {
                 return false;
             }
             next_edge.store(links & !AWAITED, Ordering::Relaxed);
@@ -204,7 +228,7 @@ impl Slot {
         let mut head = self.head.load(Ordering::Acquire);
         loop {
             let (generation, links) = halves(head);
-            if generation != id.generation {
+            if generation != id.generation() {
                 return false;
             }
             let noted = whole(generation, links | AWAITED);
@@ -223,9 +247,10 @@ impl Slot {
     pub(super) fn end(&self, id: JobId) -> (Edge, bool) {
         // Release: what the job did is visible to who sees that it is done.
         // Acquire: so is to us who linked.
-        let head = self.head.swap(whole(id.generation + 1, Edge::NONE.0), Ordering::AcqRel);
+        let order = needed("end", Ordering::AcqRel);
+        let head = self.head.swap(whole(id.generation() + 1, Edge::NONE.0), order);
         let (generation, links) = halves(head);
-        debug_assert_eq!(generation, id.generation, "a job ends once");
+        debug_assert_eq!(generation, id.generation(), "a job ends once");
         (Edge(links & !AWAITED), links & AWAITED != 0)
     }
 
@@ -238,7 +263,7 @@ impl Slot {
     /// How far the job `id` has come, unless it has ended.
     pub(crate) fn state(&self, id: JobId) -> Option<State> {
         let (generation, number) = halves(self.state.load(Ordering::Acquire));
-        if generation != id.generation {
+        if generation != id.generation() {
             return None;
         }
         [State::Waiting, State::Ready, State::Running].into_iter().find(|s| s.number() == number)
@@ -247,13 +272,14 @@ impl Slot {
     /// Notes how far the job has come. Only who has the job does so.
     pub(super) fn set_state(&self, id: JobId, state: State) {
         // Release: whoever claims the job sees it as it is now.
-        self.state.store(whole(id.generation, state.number()), Ordering::Release);
+        let order = needed("publish", Ordering::Release);
+        self.state.store(whole(id.generation(), state.number()), order);
     }
 
     /// Ready -> Running, for one of those who try.
     pub(super) fn claim(&self, id: JobId) -> bool {
-        let ready = whole(id.generation, State::Ready.number());
-        let running = whole(id.generation, State::Running.number());
+        let ready = whole(id.generation(), State::Ready.number());
+        let running = whole(id.generation(), State::Running.number());
         self.state.compare_exchange(ready, running, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
@@ -262,7 +288,8 @@ impl Slot {
     pub(super) fn count_down(&self, ended: u32) -> bool {
         // Release: the last one sees what the others' jobs did. Acquire: so do we,
         // if we are the last.
-        let before = self.pending.fetch_sub(ended, Ordering::AcqRel);
+        let order = needed("countdown", Ordering::AcqRel);
+        let before = self.pending.fetch_sub(ended, order);
         debug_assert!(before >= ended, "a job waits for what has not ended");
         before == ended
     }
@@ -273,6 +300,12 @@ impl Slot {
         // Acquire and Release: one guest after the other, with the same slot.
         let let_in = |other: u64| (other != id.to_bits()).then_some(id.to_bits());
         self.guest.fetch_update(Ordering::AcqRel, Ordering::Relaxed, let_in).is_ok()
+    }
+
+    /// The same for the thread that is about to start the job, when nobody can be
+    /// in it.
+    pub(crate) fn start_as_guest(&self, id: JobId) {
+        self.guest.store(id.to_bits(), Ordering::Release);
     }
 
     /// Lets that thread out again, before the job ends.

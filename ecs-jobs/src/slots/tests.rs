@@ -2,17 +2,21 @@
 
 use super::*;
 
-fn end(slots: &Slots, claimed: Claimed) -> Vec<JobId> {
+fn end(slots: &Slots, mut claimed: Claimed<'_>) -> Vec<JobId> {
+    claimed.with_job(StoredJob::clear);
     let mut ready = Vec::new();
     slots.end(claimed, false, |id| ready.push(id.id()), |_| ());
     ready
 }
 
-fn added(slots: &Slots, dependencies: &[JobId]) -> Added {
-    slots.add(Some(StoredJob::new(|| ())), Kind::Anywhere, dependencies)
+fn added<'a>(slots: &'a Slots, dependencies: &[JobId]) -> Added<'a> {
+    let few = slots.gather(dependencies);
+    let mut claimed = slots.take();
+    claimed.with_job(|job| job.put(|| ()));
+    slots.add(claimed, Kind::Anywhere, few)
 }
 
-fn claimed(slots: &Slots) -> Claimed {
+fn claimed(slots: &Slots) -> Claimed<'_> {
     match added(slots, &[]) {
         Added::Claimed(claimed) => claimed,
         Added::Waiting(_) => panic!("it waits for nothing"),
@@ -37,8 +41,8 @@ fn a_slot_is_used_again_with_another_generation() {
     let first_id = first.id();
     assert!(end(&slots, first).is_empty());
     let again = claimed(&slots);
-    assert_eq!(again.id().index, first_id.index);
-    assert_ne!(again.id().generation, first_id.generation);
+    assert_eq!(again.id().index(), first_id.index());
+    assert_ne!(again.id().generation(), first_id.generation());
     assert!(slots.is_done(first_id));
     assert!(!slots.is_done(again.id()));
     let _ready = end(&slots, again);
@@ -48,31 +52,31 @@ fn a_slot_is_used_again_with_another_generation() {
 fn a_slot_that_has_had_all_generations_is_never_used_again() {
     let slots = Slots::new();
     let first = claimed(&slots);
-    let index = first.id().index;
-    let last = JobId { index, generation: JobId::GENERATION_MAX };
+    let index = first.id().index();
+    let last = JobId::new(index, JobId::GENERATION_MAX);
     slots.get(last).set_generation(JobId::GENERATION_MAX);
-    let _ready = end(&slots, Claimed(last));
-    assert_ne!(claimed(&slots).id().index, index);
+    let _ready = end(&slots, Claimed { id: last, slot: slots.get(last) });
+    assert_ne!(claimed(&slots).id().index(), index);
     assert!(slots.is_done(last));
 }
 
 #[test]
 fn slots_beyond_the_first_segment_can_be_taken() {
     let slots = Slots::new();
-    let ids: Vec<JobId> = (0..1000).map(|_| slots.publish(claimed(&slots))).collect();
-    assert!(ids.iter().zip(0..).all(|(id, index)| id.index == index));
+    let ids: Vec<JobId> = (0..1000).map(|_| claimed(&slots).publish()).collect();
+    assert!(ids.iter().zip(0..).all(|(id, index)| id.index() == index));
     assert_eq!(slots.unfinished().count(), 1000);
 }
 
 #[test]
 fn a_job_is_claimed_once_and_not_after_its_slot_is_used_again() {
     let slots = Slots::new();
-    let id = slots.publish(claimed(&slots));
+    let id = claimed(&slots).publish();
     let claim = slots.claim(id).expect("nobody has it");
     assert!(slots.claim(id).is_none());
     let _ready = end(&slots, claim);
-    let later = slots.publish(claimed(&slots));
-    assert_eq!(later.index, id.index);
+    let later = claimed(&slots).publish();
+    assert_eq!(later.index(), id.index());
     assert!(slots.claim(id).is_none());
     assert!(slots.claim(later).is_some());
 }
@@ -100,14 +104,16 @@ fn a_job_after_what_has_ended_is_ready_at_once() {
 #[test]
 fn a_job_may_wait_for_more_than_a_slot_has_room_for_and_twice_for_the_same() {
     let slots = Slots::new();
-    let mut before: Vec<Claimed> = (0..100).map(|_| claimed(&slots)).collect();
+    let mut before: Vec<Claimed<'_>> = (0..100).map(|_| claimed(&slots)).collect();
     let mut ids: Vec<JobId> = before.iter().map(Claimed::id).collect();
     ids.extend_from_within(..3);
     let Added::Waiting(after) = added(&slots, &ids) else { panic!("it waits for many") };
     let last = before.pop().expect("there are some");
     assert!(before.into_iter().all(|job| end(&slots, job).is_empty()));
     assert_eq!(end(&slots, last), [after]);
-    let claim = slots.claim(slots.publish(Claimed(after))).expect("nobody has it");
+    let claim = slots
+        .claim(Claimed { id: after, slot: slots.get(after) }.publish())
+        .expect("nobody has it");
     let _ready = end(&slots, claim);
     assert_eq!(slots.unfinished().count(), 0);
 }

@@ -1,0 +1,80 @@
+//! What an index of each loop body has cost, so that the next loop over the same
+//! body knows beforehand whether it is worth sharing.
+
+use crate::sync::{AtomicU64, AtomicUsize, Ordering};
+
+/// How many bodies are remembered; two that meet in one place forget each other.
+const PLACE_COUNT: usize = if cfg!(loom) { 1 } else { 64 };
+
+/// The costs of the bodies that were run last.
+///
+/// A guess and nothing more: a wrong one costs a wake-up too many, or a loop that
+/// is shared later than it might be. So it does not matter that a place is two
+/// words which two threads may write at the same time.
+#[derive(Debug)]
+pub(crate) struct BodyCosts {
+    places: [Place; PLACE_COUNT],
+}
+
+#[derive(Debug)]
+struct Place {
+    body: AtomicUsize,
+    /// Nanoseconds.
+    cost: AtomicU64,
+}
+
+/// A loop body, by the address of a function that is compiled for its type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Body(usize);
+
+impl Body {
+    pub(crate) fn of<F>(_body: &F) -> Self {
+        let of_type: fn() = || _ = std::any::type_name::<F>();
+        let name = std::any::type_name::<F>();
+        // Closures of one function have one name, and functions of one shape may
+        // share their code: both together are rarely the same.
+        Self((of_type as *const ()).addr() ^ name.as_ptr().addr().rotate_left(7) ^ name.len())
+    }
+
+    fn place(self) -> usize {
+        // Fibonacci hashing: addresses differ in the middle.
+        let mixed = (self.0 as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+        mixed as usize % PLACE_COUNT
+    }
+}
+
+impl BodyCosts {
+    pub(crate) fn new() -> Self {
+        let place = || Place { body: AtomicUsize::new(0), cost: AtomicU64::new(0) };
+        Self { places: std::array::from_fn(|_| place()) }
+    }
+
+    /// What an index took the last time, in nanoseconds, if that is known.
+    pub(crate) fn of(&self, body: Body) -> Option<u64> {
+        let place = &self.places[body.place()];
+        (place.body.load(Ordering::Relaxed) == body.0).then(|| place.cost.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn note(&self, body: Body, cost: u64) {
+        let place = &self.places[body.place()];
+        place.body.store(body.0, Ordering::Relaxed);
+        place.cost.store(cost, Ordering::Relaxed);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_body_is_known_by_its_type_and_by_the_last_cost() {
+        let costs = BodyCosts::new();
+        let (one, other) = (|| 1, |text: &str| text.len());
+        assert_eq!(costs.of(Body::of(&one)), None);
+        costs.note(Body::of(&one), 7);
+        costs.note(Body::of(&one), 9);
+        assert_eq!(costs.of(Body::of(&one)), Some(9));
+        assert_eq!(costs.of(Body::of(&other)), None);
+        assert_eq!(other("four"), 4 * one());
+    }
+}

@@ -1,0 +1,348 @@
+//! Jobs with handles: who gets them, what they see, and the sleep of those who
+//! wait for them.
+
+#![expect(unsafe_code, reason = "the cells that the models guard go from thread to thread")]
+
+use super::{explore, explore_within};
+use crate::complete::{Help, wait_for_all, wait_for_job};
+use crate::host::run_until;
+use crate::run_job::{Main, Next, add_job, run_job};
+use crate::seat::Seat;
+use crate::shared::Shared;
+use crate::slots::{Added, Claimed, JobId, Kind, Slots};
+use crate::stored_job::StoredJob;
+use crate::worker::run_worker;
+use loom::cell::UnsafeCell;
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use loom::thread;
+
+/// What a job did: a write that must come before each read.
+#[derive(Clone)]
+struct Deed(Arc<UnsafeCell<()>>);
+
+// SAFETY: loom sees each access to the cell, and whether another one overlaps.
+unsafe impl Send for Deed {}
+
+impl Deed {
+    fn new() -> Self {
+        Self(Arc::new(UnsafeCell::new(())))
+    }
+
+    fn act(&self) {
+        self.0.with_mut(|_| ());
+    }
+
+    fn see(&self) {
+        self.0.with(|_| ());
+    }
+}
+
+fn added<'slots>(slots: &'slots Slots, after: &[JobId]) -> Added<'slots> {
+    add(slots, Kind::Anywhere, after, || ())
+}
+
+fn add<'slots>(
+    slots: &'slots Slots,
+    kind: Kind,
+    after: &[JobId],
+    job: impl FnOnce() + Send + 'static,
+) -> Added<'slots> {
+    let few = slots.gather(after);
+    let mut claimed = slots.take();
+    claimed.with_job(|cell| cell.put(job));
+    slots.add(claimed, kind, few)
+}
+
+fn claimed(slots: &Slots) -> Claimed<'_> {
+    match added(slots, &[]) {
+        Added::Claimed(claimed) => claimed,
+        Added::Waiting(_) => unreachable!("it waits for nothing"),
+    }
+}
+
+/// A job that one thread will claim.
+fn published(slots: &Slots) -> JobId {
+    claimed(slots).publish()
+}
+
+fn claim(slots: &Slots, id: JobId) -> Claimed<'_> {
+    slots.claim(id).expect("nobody else claims it")
+}
+
+/// Ends a job, and returns the one that is ready for it, if there is one.
+fn end<'slots>(slots: &'slots Slots, mut claimed: Claimed<'slots>) -> Option<Claimed<'slots>> {
+    claimed.with_job(StoredJob::clear);
+    let mut next = None;
+    slots.end(claimed, false, |job| next = Some(job), |_| ());
+    next
+}
+
+#[test]
+fn one_of_two_that_end_gets_the_job_after_both_and_sees_what_they_did() {
+    explore("countdown to ready", || {
+        let slots = Arc::new(Slots::new());
+        let deeds = [Deed::new(), Deed::new()];
+        let (first, second) = (published(&slots), published(&slots));
+        let after = added(&slots, &[first, second]).id();
+        let finish = |job: JobId, own: usize| {
+            let (slots, deeds) = (Arc::clone(&slots), deeds.clone());
+            move || {
+                let job = claim(&slots, job);
+                deeds[own].act();
+                if let Some(next) = end(&slots, job) {
+                    assert_eq!(next.id(), after);
+                    deeds.iter().for_each(Deed::see);
+                    assert!(end(&slots, next).is_none());
+                    return 1;
+                }
+                0
+            }
+        };
+        let other = thread::spawn(finish(second, 1));
+        let own = finish(first, 0)();
+        assert_eq!(own + other.join().unwrap(), 1);
+        assert!(slots.is_done(after));
+    });
+}
+
+#[test]
+fn a_job_that_is_added_while_the_one_before_it_ends_is_somebodys() {
+    explore("add after a job that ends", || {
+        let slots = Arc::new(Slots::new());
+        let deed = Deed::new();
+        let first = published(&slots);
+        let other = thread::spawn({
+            let (slots, deed) = (Arc::clone(&slots), deed.clone());
+            move || {
+                let job = claim(&slots, first);
+                deed.act();
+                end(&slots, job).map(|next| {
+                    deed.see();
+                    assert!(end(&slots, next).is_none());
+                })
+            }
+        });
+        let own = match added(&slots, &[first]) {
+            Added::Claimed(claimed) => {
+                deed.see();
+                assert!(end(&slots, claimed).is_none());
+                true
+            }
+            Added::Waiting(_) => false,
+        };
+        assert!(own != other.join().unwrap().is_some());
+        assert_eq!(slots.unfinished().count(), 0);
+    });
+}
+
+#[test]
+fn who_sees_that_a_job_is_done_sees_what_it_did() {
+    explore("end against a look", || {
+        let slots = Arc::new(Slots::new());
+        let deed = Deed::new();
+        let id = published(&slots);
+        let other = thread::spawn({
+            let (slots, deed) = (Arc::clone(&slots), deed.clone());
+            move || {
+                let job = claim(&slots, id);
+                deed.act();
+                assert!(end(&slots, job).is_none());
+            }
+        });
+        if slots.is_done(id) {
+            deed.see();
+        }
+        other.join().unwrap();
+        assert!(slots.is_done(id));
+    });
+}
+
+#[test]
+fn one_of_two_threads_claims_a_job_and_has_its_closure() {
+    explore("claim against claim", || {
+        let slots = Arc::new(Slots::new());
+        // The slot is there before, so that only the job is new to the other one.
+        assert!(end(&slots, claimed(&slots)).is_none());
+        // As a queue would, but without an order of its own.
+        let queued = Arc::new(AtomicU64::new(0));
+        let claim = {
+            let (slots, queued) = (Arc::clone(&slots), Arc::clone(&queued));
+            move || {
+                let Some(id) = JobId::from_bits(queued.load(Ordering::Relaxed)) else { return 0 };
+                let Some(mut job) = slots.claim(id) else { return 0 };
+                job.with_job(StoredJob::run);
+                assert!(end(&slots, job).is_none());
+                1
+            }
+        };
+        let other = thread::spawn(claim.clone());
+        queued.store(published(&slots).to_bits(), Ordering::Relaxed);
+        let own = claim();
+        assert_eq!(own + other.join().unwrap(), 1);
+    });
+}
+
+#[test]
+fn an_old_id_never_gets_the_job_that_has_its_slot_now() {
+    explore("slot used again against an old id", || {
+        let slots = Arc::new(Slots::new());
+        let old = published(&slots);
+        let other = thread::spawn({
+            let slots = Arc::clone(&slots);
+            // Claims the old job at most, and links to it only while it lives.
+            move || {
+                let claim = slots.claim(old).map(|job| end(&slots, job).is_none());
+                (claim, matches!(added(&slots, &[old]), Added::Waiting(_)))
+            }
+        });
+        let own = slots.claim(old).map(|job| end(&slots, job).is_some());
+        let new = published(&slots);
+        assert!(new != old);
+        let (claim, waits) = other.join().unwrap();
+        // Whoever ended the old job had what waits for it as well.
+        assert!(own.is_some() != claim.is_some());
+        assert_eq!(waits, own == Some(true));
+        assert!(slots.is_done(old));
+        assert!(!slots.is_done(new));
+        assert!(slots.claim(new).is_some(), "nobody else has claimed it");
+    });
+}
+
+/// A pool without threads of its own, whose jobs are queued.
+fn hosted() -> Arc<Shared> {
+    let (mut shared, benches) = Shared::new(0);
+    shared.open_to_host(benches);
+    Arc::new(shared)
+}
+
+fn run_by_hand(shared: &Shared, job: JobId) {
+    Seat::with(shared, |seat| {
+        let job = claim(&shared.slots, job);
+        assert!(run_job(shared, seat, job, Next::Only(None)).is_none());
+    });
+}
+
+/// A job that is ready, and that only a thread which claims it by hand runs.
+fn on_main(shared: &Shared) -> JobId {
+    match add(&shared.slots, Kind::OnMain, &[], || ()) {
+        Added::Claimed(claimed) => claimed.publish(),
+        Added::Waiting(_) => unreachable!("it waits for nothing"),
+    }
+}
+
+#[test]
+fn the_end_of_a_job_is_not_missed_by_who_waits_for_it() {
+    explore("end against wait", || {
+        let shared = hosted();
+        let deed = Deed::new();
+        let inside = deed.clone();
+        let Added::Claimed(job) = add(&shared.slots, Kind::OnMain, &[], move || inside.act())
+        else {
+            panic!("it waits for nothing")
+        };
+        let id = job.publish();
+        let runner = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || run_by_hand(&shared, id)
+        });
+        // On the way it finds nothing that it may run.
+        wait_for_job(&shared, id, Help::Own, Main::Leave);
+        deed.see();
+        runner.join().unwrap();
+    });
+}
+
+#[test]
+fn a_job_that_gets_ready_is_not_missed_by_who_waits_for_it() {
+    explore_within(0..=2, "ready against wait", || {
+        let shared = hosted();
+        shared.queues.use_from_now_on();
+        let first = on_main(&shared);
+        let after = added(&shared.slots, &[first]).id();
+        let runner = thread::spawn({
+            let shared = Arc::clone(&shared);
+            // What is ready for it, it leaves to others.
+            move || run_by_hand(&shared, first)
+        });
+        wait_for_job(&shared, after, Help::Own, Main::Leave);
+        runner.join().unwrap();
+    });
+}
+
+#[test]
+fn a_job_for_the_main_thread_is_not_missed_by_it_and_its_end_not_by_who_waits() {
+    explore_within(0..=2, "main thread's job against its sleep", || {
+        let shared = hosted();
+        let flag = Arc::new(AtomicUsize::new(0));
+        let other = thread::spawn({
+            let (shared, flag) = (Arc::clone(&shared), Arc::clone(&flag));
+            move || {
+                let shown = add_job::<JobId>(&shared, Kind::OnMain, &[], || ());
+                wait_for_job(&shared, shown, Help::Own, Main::Leave);
+                flag.store(1, Ordering::Relaxed);
+                shared.announce_ready(0);
+            }
+        });
+        run_until(&shared, None, || flag.load(Ordering::Relaxed) == 1);
+        other.join().unwrap();
+    });
+}
+
+/// Runs `call` in a pool with one worker, which drains its queues and ends.
+fn with_worker(call: impl FnOnce(&Shared)) {
+    let (shared, mut benches) = Shared::new(1);
+    let shared = Arc::new(shared);
+    let worker = thread::spawn({
+        let (shared, bench) = (Arc::clone(&shared), benches.remove(0));
+        move || run_worker(&shared, 0, bench)
+    });
+    call(&shared);
+    shared.close();
+    worker.join().unwrap();
+}
+
+#[test]
+fn no_job_is_lost_when_the_pool_closes() {
+    explore("injected job against close", || {
+        let count = Arc::new(AtomicUsize::new(0));
+        with_worker(|shared| {
+            let inside = Arc::clone(&count);
+            let job = move || _ = inside.fetch_add(1, Ordering::Relaxed);
+            add_job::<JobId>(shared, Kind::Anywhere, &[], job);
+        });
+        assert_eq!(count.load(Ordering::Relaxed), 1);
+    });
+}
+
+#[test]
+fn two_jobs_in_a_row_are_run_by_the_worker_or_by_who_waits() {
+    explore_within(0..=1, "two jobs in a row with a worker", || {
+        with_worker(|shared| {
+            let deed = Deed::new();
+            let (first, second) = (deed.clone(), deed.clone());
+            let first = add_job::<JobId>(shared, Kind::Anywhere, &[], move || first.act());
+            let second = add_job(shared, Kind::Anywhere, &[first], move || second.act());
+            wait_for_job(shared, second, Help::Own, Main::Run);
+            deed.see();
+            wait_for_all(shared, Main::Run);
+        });
+    });
+}
+
+#[test]
+fn a_condition_that_comes_true_is_not_missed_by_a_thread_of_the_host() {
+    explore("condition against run_until", || {
+        let shared = hosted();
+        let flag = Arc::new(AtomicUsize::new(0));
+        let setter = thread::spawn({
+            let (shared, flag) = (Arc::clone(&shared), Arc::clone(&flag));
+            move || {
+                flag.store(1, Ordering::Relaxed);
+                shared.announce_ready(0);
+            }
+        });
+        run_until(&shared, None, || flag.load(Ordering::Relaxed) == 1);
+        setter.join().unwrap();
+    });
+}

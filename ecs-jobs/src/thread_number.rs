@@ -1,0 +1,112 @@
+//! Numbers for threads.
+
+use crate::sync::{thread_local, unique_number};
+use std::cell::Cell;
+
+/// A number that no other thread of this process has, now or ever.
+///
+/// The standard library has one as well, behind a handle that is counted.
+pub(crate) fn thread_id() -> u64 {
+    thread_local! {
+        static ID: Cell<u64> = const { Cell::new(0) };
+    }
+    ID.with(|id| {
+        if id.get() == 0 {
+            id.set(unique_number());
+        }
+        id.get()
+    })
+}
+
+#[cfg(not(any(loom, shuttle)))]
+pub(crate) use self::places::thread_place;
+
+/// In a model no thread has a place: what is one thread's alone is nothing for a
+/// model to see.
+#[cfg(any(loom, shuttle))]
+pub(crate) fn thread_place() -> Option<usize> {
+    None
+}
+
+#[cfg(not(any(loom, shuttle)))]
+mod places {
+    use crate::sync::{Mutex, thread_local};
+
+    /// A small number that no other thread has at the same time, for arrays with
+    /// a place per thread; `None` in a thread that is about to end.
+    ///
+    /// When a thread ends, its number goes to another one, which then sees all
+    /// that the former did: the list of free numbers is behind a lock.
+    pub(crate) fn thread_place() -> Option<usize> {
+        thread_local! {
+            static PLACE: Place = Place::take();
+        }
+        PLACE.try_with(|place| place.0).ok()
+    }
+
+    static FREE: Mutex<Free> = Mutex::new(Free { given_back: Vec::new(), next: 0 });
+
+    struct Free {
+        given_back: Vec<usize>,
+        next: usize,
+    }
+
+    struct Place(usize);
+
+    impl Place {
+        fn take() -> Self {
+            let mut free = FREE.lock();
+            if let Some(place) = free.given_back.pop() {
+                return Self(place);
+            }
+            free.next += 1;
+            Self(free.next - 1)
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            FREE.lock().given_back.push(self.0);
+        }
+    }
+
+    #[cfg(test)]
+    mod tests {
+        use super::*;
+        use std::thread;
+
+        #[test]
+        fn threads_that_live_at_the_same_time_have_different_places() {
+            let barrier = std::sync::Barrier::new(4);
+            let places: Vec<usize> = thread::scope(|scope| {
+                let barrier = &barrier;
+                let threads = [(); 4].map(|()| {
+                    scope.spawn(move || {
+                        let place = thread_place().expect("the thread goes on");
+                        barrier.wait();
+                        assert_eq!(thread_place(), Some(place));
+                        place
+                    })
+                });
+                threads.into_iter().map(|thread| thread.join().expect("it ends well")).collect()
+            });
+            let different: std::collections::HashSet<usize> = places.iter().copied().collect();
+            assert_eq!(different.len(), 4);
+        }
+    }
+}
+
+#[cfg(all(test, not(any(loom, shuttle))))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_other_thread_has_the_id_of_one_even_when_that_has_ended() {
+        let here = thread_id();
+        assert_eq!(thread_id(), here);
+        let ids: Vec<u64> =
+            (0..3).map(|_| std::thread::spawn(thread_id).join().expect("it ends well")).collect();
+        assert!(!ids.contains(&here));
+        assert!(ids.windows(2).all(|pair| pair[0] != pair[1]));
+    }
+}
