@@ -8,10 +8,10 @@ use bytemuck::NoUninit;
 use ecs_core::prelude::*;
 use ecs_core::{ClaimError, QueryData};
 use ecs_jobs::prelude::*;
-use ecs_jobs::{RunContext, ScheduleBuilder, System, SystemAccess, SystemConfig};
+use ecs_jobs::{RunContext, ScheduleBuilder, Sharing, System, SystemAccess, SystemConfig};
 use support::pool;
 
-const SEEDS: u64 = if cfg!(miri) { 2 } else { 60 };
+const SEEDS: u64 = if cfg!(miri) { 2 } else { 40 };
 /// Enough for several chunks, and for several threads to take part.
 const ENTITIES: u64 = if cfg!(miri) { 12 } else { 1_500 };
 const TICKS: usize = 3;
@@ -216,7 +216,7 @@ fn run(
 
 #[test]
 fn random_systems_give_the_world_that_one_after_the_other_gives() {
-    let pools: Vec<_> = (0..=3).map(pool).collect();
+    let pools: Vec<_> = [0, 1, 2, 3, 8].map(pool).into();
     for seed in 0..SEEDS {
         let plan = plan(seed);
         let systems = || plan.iter().map(|&(kind, key)| KINDS[kind](key));
@@ -227,10 +227,136 @@ fn random_systems_give_the_world_that_one_after_the_other_gives() {
         });
         for pool in &pools {
             let found = run(seed, pool, |world| {
-                let together = systems().fold(Schedule::builder(), ScheduleBuilder::add);
+                // Also what is too small to be worth it.
+                let builder = Schedule::builder().sharing(Sharing::Always);
+                let together = systems().fold(builder, ScheduleBuilder::add);
                 vec![together.build(world).unwrap()]
             });
             assert_eq!(found, expected, "seed {seed}, {pool:?}, systems {plan:?}");
+        }
+    }
+}
+
+// What cannot be compared with one system after the other, because commands are played and events
+// grow older by the run, is compared with the same schedule on one thread.
+
+/// What is said of a number.
+struct Word(u64);
+
+fn breed<From: Part>(key: u64) -> SystemConfig {
+    let system = move |mut all: Query<(Entity, &From)>, mut commands: Commands| {
+        all.par_for_each_with(&mut commands, |(entity, from), commands| {
+            match mixed(from.get(), key) % 16 {
+                0 => _ = commands.spawn(From::new(key ^ from.get())),
+                1 => commands.despawn(entity),
+                2 => commands.insert(entity, B::new(key)),
+                _ => {}
+            }
+        });
+    };
+    system.into_config()
+}
+
+fn tell<From: Part>(key: u64) -> SystemConfig {
+    let system = move |mut all: Query<&From>, mut words: EventWriter<Word>| {
+        words.send(Word(key));
+        all.par_for_each_with(&mut words, |from, words| {
+            if mixed(from.get(), key) % 8 == 0 {
+                words.send(Word(from.get()));
+            }
+        });
+    };
+    system.into_config()
+}
+
+fn hear(key: u64) -> SystemConfig {
+    let system = move |mut words: EventReader<Word>, mut total: ResMut<Total>| {
+        total.0 = words.read().fold(total.0, |sum, word| mixed(sum, word.0 ^ key));
+    };
+    system.into_config()
+}
+
+fn census(key: u64) -> SystemConfig {
+    let system = move |world: &mut World, mut runs: Local<u64>| {
+        *runs += 1;
+        let count = world.len() as u64 + *runs;
+        let salt = world.resource_mut::<Salt>().unwrap();
+        salt.0 = mixed(salt.0 ^ key, count);
+    };
+    system.into_config()
+}
+
+fn fold<From: Part>(key: u64) -> SystemConfig {
+    let system = move |mut all: Query<&From>, mut total: ResMut<Total>| {
+        let sum = all.par_fold(
+            || key,
+            |sum, from| *sum = mixed(*sum, from.get()),
+            |sum, other| *sum = mixed(*sum, other),
+        );
+        total.0 ^= sum;
+    };
+    system.into_config()
+}
+
+const OTHER_KINDS: &[fn(u64) -> SystemConfig] =
+    &[breed::<A>, breed::<B>, breed::<C>, tell::<A>, tell::<C>, hear, hear, census, fold::<B>];
+
+const EARLY: Group = Group::named("early");
+const LATE: Group = Group::named("late");
+
+/// A schedule of all kinds of systems, in groups, with conditions and at rates.
+fn schedule_of_everything(seed: u64, sharing: Sharing, world: &mut World) -> Schedule {
+    let mut random = RandomStream::new(seed).fork(3);
+    let mut below = |limit: usize| usize::try_from(random.below(limit as u64)).unwrap();
+    let odd = |salt: Res<Salt>| salt.0 % 2 == 1;
+    let unsettled = |total: Res<Total>| total.0 % 4 != 0;
+    let mut builder = Schedule::builder().sharing(sharing).order([EARLY, LATE]);
+    if below(2) == 0 {
+        builder = builder.configure(LATE.run_if(unsettled));
+    }
+    for _ in 0..3 + below(9) {
+        let key = below(1 << 30) as u64;
+        let kind = below(KINDS.len() + 2 * OTHER_KINDS.len());
+        let mut system = match KINDS.get(kind) {
+            Some(kind) => kind(key),
+            None => OTHER_KINDS[(kind - KINDS.len()) % OTHER_KINDS.len()](key),
+        };
+        match below(6) {
+            0 => system = system.every(2).phase(1),
+            1 => system = system.every(3).staggered(),
+            2 => system = system.run_if(odd),
+            _ => {}
+        }
+        match below(4) {
+            0 => system = system.in_group(EARLY),
+            1 => system = system.in_group(LATE),
+            _ => {}
+        }
+        builder = builder.add(system);
+    }
+    builder.build(world).unwrap()
+}
+
+#[test]
+fn random_schedules_of_everything_give_the_same_world_on_any_number_of_threads() {
+    let pools: Vec<_> = [0, 1, 2, 4, 8].map(pool).into();
+    for seed in 0..SEEDS {
+        let run = |sharing, pool: &Pool| {
+            let mut world = world(seed);
+            let mut schedule = schedule_of_everything(seed, sharing, &mut world);
+            let mut failures = 0;
+            for _ in 0..6 {
+                failures += schedule.run(&mut world, pool).failures.len();
+            }
+            world.check().unwrap();
+            (state(&world), failures, schedule.explain_all())
+        };
+        let expected = run(Sharing::Never, &pools[0]);
+        for pool in &pools {
+            for sharing in [Sharing::Always, Sharing::WhereWorthIt] {
+                let found = run(sharing, pool);
+                assert_eq!(found, expected, "seed {seed}, {pool:?}, {sharing:?}");
+            }
         }
     }
 }

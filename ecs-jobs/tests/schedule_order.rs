@@ -138,6 +138,15 @@ fn circles_through_groups_are_named() {
 }
 
 #[test]
+fn an_order_of_groups_may_come_before_their_systems() {
+    let ordered = || {
+        let builder = Schedule::builder().order([FIRST, INNER, SECOND]);
+        builder.add(note::<2>.in_group(SECOND)).add(note::<1>.in_group(INNER))
+    };
+    assert_eq!(logged(ordered), [1, 2]);
+}
+
+#[test]
 fn a_group_that_nobody_knows_is_an_error() {
     let result = Schedule::builder().add(note::<1>.after(SECOND)).build(&mut world());
     let Err(ScheduleError::UnknownSystem { other, .. }) = result else { panic!("{result:?}") };

@@ -220,3 +220,83 @@ fn a_panic_at_the_sync_point_leaves_no_commands_for_the_next_run() {
         world.check().unwrap();
     }
 }
+
+#[test]
+fn a_panic_in_a_condition_ends_the_run_and_is_explained() {
+    fn blow_up(fuse: Res<Fuse>) -> bool {
+        fuse.blow(7);
+        true
+    }
+    const GROUP: Group = Group::named("group");
+    for pool in pools() {
+        for in_group in [false, true] {
+            let mut world = world();
+            let builder = if in_group {
+                let builder = Schedule::builder().configure(GROUP.run_if(blow_up));
+                builder.add(count.in_group(GROUP))
+            } else {
+                Schedule::builder().add(count.run_if(blow_up))
+            };
+            let mut schedule = builder.add(last.after(count)).build(&mut world).unwrap();
+            assert_eq!(reason_of(&mut schedule, &mut world, &pool), Reason(7));
+            assert_eq!(runs(&world), 0);
+            let text = schedule.explain(last).to_string();
+            assert!(text.contains("its turn did not come, because "), "{text}");
+            let text = schedule.explain(count).to_string();
+            let expected =
+                if in_group { "its turn did not come" } else { "count panicked in tick 0" };
+            assert!(text.contains(expected), "{text}");
+            mend(&world);
+            schedule.run(&mut world, &pool);
+            assert_eq!(runs(&world), 1);
+            assert!(schedule.explain(last).to_string().ends_with("last ran in tick 1"));
+        }
+    }
+}
+
+fn last() {}
+
+#[test]
+fn a_panic_of_an_exclusive_system_leaves_what_was_played_and_drops_the_rest() {
+    fn record(mut commands: Commands, dropped: Res<Dropped>) {
+        commands.spawn(Payload(dropped.0.clone()));
+    }
+    fn blow_up(world: &mut World) {
+        world.resource::<Fuse>().unwrap().blow(8);
+    }
+    for pool in pools() {
+        let mut world = world();
+        let dropped = world.resource::<Dropped>().unwrap().0.clone();
+        let builder = Schedule::builder().add(record).add(blow_up).add(record);
+        let mut schedule = builder.build(&mut world).unwrap();
+        assert_eq!(reason_of(&mut schedule, &mut world, &pool), Reason(8));
+        assert_eq!((world.len(), dropped.load(Ordering::SeqCst)), (101, 0));
+        mend(&world);
+        schedule.run(&mut world, &pool);
+        assert_eq!((world.len(), dropped.load(Ordering::SeqCst)), (103, 0));
+    }
+}
+
+#[test]
+fn a_panic_in_a_nested_run_goes_through_both() {
+    struct Inner(Schedule);
+    fn nest(world: &mut World, pool: &Pool) {
+        let mut inner = world.remove_resource::<Inner>().unwrap();
+        let ended = catch_unwind(AssertUnwindSafe(|| inner.0.run(world, pool)));
+        world.insert_resource(inner);
+        if let Err(payload) = ended {
+            resume_unwind(payload);
+        }
+    }
+    for pool in pools() {
+        let mut world = world();
+        let inner = Schedule::builder().add((count, blow).chain()).build(&mut world).unwrap();
+        world.insert_resource(Inner(inner));
+        let mut outer = Schedule::builder().add((nest, last)).build(&mut world).unwrap();
+        assert_eq!(reason_of(&mut outer, &mut world, &pool), Reason(1));
+        assert!(outer.explain(nest).to_string().ends_with("nest panicked in tick 0"));
+        mend(&world);
+        outer.run(&mut world, &pool);
+        assert_eq!(runs(&world), 2);
+    }
+}

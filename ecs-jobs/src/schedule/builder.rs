@@ -6,6 +6,7 @@ use ecs_core::{Component, World};
 
 use super::access::SystemAccess;
 use super::config::{IntoSystem, SystemConfig};
+use super::cost::Sharing;
 use super::draft::Draft;
 use super::error::ScheduleError;
 use super::graph::{self, Input};
@@ -22,6 +23,7 @@ pub struct ScheduleBuilder {
     /// Names of components and resources.
     allowed: Vec<fn(&mut World) -> String>,
     deny_ambiguities: bool,
+    sharing: Sharing,
 }
 
 impl ScheduleBuilder {
@@ -55,7 +57,9 @@ impl ScheduleBuilder {
     /// ```
     #[must_use]
     pub fn order<const COUNT: usize>(self, groups: [Group; COUNT]) -> Self {
-        groups.windows(2).fold(self, |this, pair| this.configure(pair[1].after(pair[0])))
+        // Also the first of them is known by this.
+        let known = groups.iter().fold(self, |this, group| this.configure(group.config()));
+        groups.windows(2).fold(known, |this, pair| this.configure(pair[1].after(pair[0])))
     }
 
     /// Does not list pairs of systems of which no other component than this, or others that are
@@ -96,6 +100,14 @@ impl ScheduleBuilder {
         self
     }
 
+    /// Sets whether systems are given to several threads; see [`Sharing`]. Nothing but speed depends
+    /// on it.
+    #[must_use]
+    pub const fn sharing(mut self, sharing: Sharing) -> Self {
+        self.sharing = sharing;
+        self
+    }
+
     /// Compiles the schedule for a world.
     ///
     /// # Errors
@@ -129,7 +141,7 @@ impl ScheduleBuilder {
         }
         let traits: Vec<_> = built.accesses.iter().map(traits_of).collect();
         let parts = stages::cut(&graph, &traits, post_count);
-        Ok(Schedule::new(world.id(), built, Plan::new(graph, parts)))
+        Ok(Schedule::new(world.id(), built, Plan::new(graph, parts), self.sharing))
     }
 }
 

@@ -11,6 +11,26 @@ use crate::sync::Ordering;
 /// What has to be saved, or to be done, for a thread to be woken: about two wake-ups.
 pub(super) const WORTH_NS: usize = 20_000;
 
+/// Whether the systems of a stage are given to several threads.
+///
+/// ```
+/// use ecs_jobs::{Sharing, prelude::*};
+/// fn think() {}
+/// let builder = Schedule::builder().add(think).sharing(Sharing::Never);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Sharing {
+    /// Where the time that they save is worth waking them, by what the systems have taken before.
+    #[default]
+    WhereWorthIt,
+    /// Always, to look for mistakes.
+    Always,
+    /// Never: each run goes through the systems in the same order, which is easier to step through.
+    /// Parallel loops use all threads all the same.
+    Never,
+}
+
 /// Whether a run takes the time of each node. A clock costs more than an empty system, so later on
 /// only a few do.
 pub(super) fn measures(run: u64) -> bool {
@@ -70,7 +90,12 @@ impl StageCost {
     }
 
     /// Whether so many threads save enough.
-    pub(super) fn is_worth(self, threads: usize) -> bool {
+    pub(super) fn is_worth(self, threads: usize, sharing: Sharing) -> bool {
+        match sharing {
+            Sharing::WhereWorthIt => {}
+            Sharing::Always => return true,
+            Sharing::Never => return false,
+        }
         let together = self.longest_ns.max(self.sum_ns / threads);
         self.sum_ns - together >= WORTH_NS
     }
@@ -108,11 +133,14 @@ mod tests {
             sum_ns: sum_us * 1000,
             longest_ns: longest_us * 1000,
         };
-        assert!(!cost(30, 0).is_worth(2), "15 us are not worth it");
-        assert!(cost(60, 30).is_worth(2));
-        assert!(!cost(1000, 990).is_worth(8), "there is nothing beside the longest way");
-        assert!(cost(1000, 500).is_worth(8));
-        assert!(!cost(1000, 0).is_worth(1));
+        let measured = Sharing::WhereWorthIt;
+        assert!(!cost(30, 0).is_worth(2, measured), "15 us are not worth it");
+        assert!(cost(60, 30).is_worth(2, measured));
+        assert!(!cost(1000, 990).is_worth(8, measured), "nothing is beside the longest way");
+        assert!(cost(1000, 500).is_worth(8, measured));
+        assert!(!cost(1000, 0).is_worth(1, measured));
+        assert!(cost(0, 0).is_worth(2, Sharing::Always));
+        assert!(!cost(1000, 500).is_worth(8, Sharing::Never));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::fmt;
 use ecs_core::{CommandBuffer, CommandFailure, World};
 
 use super::access::EventAging;
-use super::cost::{StageCost, measures};
+use super::cost::{Sharing, StageCost, measures};
 use super::error::Ambiguity;
 use super::explain::Explanations;
 use super::node::{Built, Node, Outcome, Plan, Role, Slot, Switch};
@@ -30,6 +30,7 @@ pub struct Schedule {
     aging: Vec<EventAging>,
     /// The number of the next run.
     pub(super) tick: u64,
+    pub(super) sharing: Sharing,
     /// For each part of the plan whether it is worth several threads. At first nobody knows, and
     /// others are asked to help.
     shared: Vec<bool>,
@@ -74,13 +75,14 @@ impl Schedule {
         super::ScheduleBuilder::default()
     }
 
-    pub(super) fn new(world: u64, built: Built, plan: Plan) -> Self {
+    pub(super) fn new(world: u64, built: Built, plan: Plan, sharing: Sharing) -> Self {
         let Built { nodes, switches, aging, .. } = built;
         let count = nodes.len();
         Self {
             world,
             names: nodes.iter().map(|node| node.name.clone()).collect(),
-            shared: vec![true; plan.parts.len()],
+            sharing,
+            shared: vec![sharing != Sharing::Never; plan.parts.len()],
             ends: vec![0; count],
             queue: NumberQueue::with_capacity(count),
             waiting_for: (0..count).map(|_| AtomicUsize::new(0)).collect(),
@@ -212,8 +214,11 @@ impl Schedule {
         let Part::Stage(order) = &self.plan.parts[part] else { return };
         if run.measure {
             let cost = StageCost::of(order, &self.nodes, &self.plan, &mut self.ends);
-            self.shared[part] = cost.is_worth(pool.parallelism());
-        } else if !self.shared[part] && took > super::cost::WORTH_NS as u64 {
+            self.shared[part] = cost.is_worth(pool.parallelism(), self.sharing);
+        } else if !self.shared[part]
+            && self.sharing != Sharing::Never
+            && took > super::cost::WORTH_NS as u64
+        {
             // It has become worth a look, if it did not take as long before.
             let known: usize = order.iter().map(|&node| self.nodes[node].cost_ns()).sum();
             self.measure_next |= took / 2 > known as u64;

@@ -72,7 +72,8 @@ pub trait System: Send {
     }
 
     /// Shows what the run recorded, to be played back at the sync point: the buffers of one call
-    /// as one, see [`CommandBuffer::play_all`].
+    /// as one, see [`CommandBuffer::play_all`]. Asked of systems whose access says that they
+    /// [record commands](SystemAccess::add_commands).
     fn visit_commands(&mut self, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
         _ = visit;
     }

@@ -2,7 +2,7 @@
 
 use ecs_core::World;
 
-use super::cost::Calls;
+use super::cost::{Calls, Sharing};
 use super::param::RunContext;
 use super::run::{Run, Schedule, take_turn};
 use super::stages::Part;
@@ -84,7 +84,10 @@ impl Schedule {
     /// Wakes as many threads as there is work for that is worth it. What nobody is woken for is
     /// run by a thread that is awake.
     fn call(&self, crew: &Crew<'_>, calls: Calls, pool: &Pool) {
-        let wanted = calls.wanted().min(pool.worker_count());
+        let wanted = match self.sharing {
+            Sharing::Always => pool.worker_count(),
+            _ => calls.wanted().min(pool.worker_count()),
+        };
         if wanted > 0 {
             crew.call(wanted);
         }
