@@ -145,30 +145,65 @@ impl Archetype {
     }
 
     /// The components that its entities have.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let world = World::new();
+    /// assert!(world.archetypes()[0].components().ids().is_empty(), "the first has none");
+    /// ```
     #[must_use]
     pub const fn components(&self) -> &ComponentSet {
         &self.components
     }
 
     /// How many entities are in it.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// world.spawn_batch([(); 3]);
+    /// assert_eq!(world.archetypes()[0].len(), 3);
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.chunks.row_count()
     }
 
     /// Whether no entity is in it at the moment.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let world = World::new();
+    /// assert!(world.archetypes()[0].is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
     /// How many chunks hold its entities.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// assert_eq!(world.archetypes()[0].chunk_count(), 0);
+    /// world.spawn(());
+    /// assert_eq!(world.archetypes()[0].chunk_count(), 1);
+    /// ```
     #[must_use]
     pub fn chunk_count(&self) -> usize {
         self.chunks.used_count()
     }
 
     /// How many rows the chunk at this place has, and how many it could have.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// world.spawn_batch([(); 3]);
+    /// let (rows, capacity) = world.archetypes()[0].chunk_fill(0);
+    /// assert!(rows == 3 && capacity > 3);
+    /// ```
     ///
     /// # Panics
     /// Where `chunk` is not below [`chunk_count`](Self::chunk_count).
@@ -185,6 +220,13 @@ impl Archetype {
     }
 
     /// The entities of one chunk, in row order.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let mut world = World::new();
+    /// let all = world.spawn_batch([(); 3]);
+    /// assert_eq!(world.archetypes()[0].entities(0), all);
+    /// ```
     ///
     /// # Panics
     /// Where `chunk` is not below [`chunk_count`](Self::chunk_count).

@@ -72,12 +72,30 @@ pub struct ComponentInfo {
 
 impl ComponentInfo {
     /// Its number in this world.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// assert_eq!(world.component_info(gold)?.id(), gold);
+    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// ```
     #[must_use]
     pub const fn id(&self) -> ComponentId {
         self.id
     }
 
     /// Its name, as [`Component::name`] or its descriptor gives it.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(name = "game.gold")] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// assert_eq!(world.component_info(gold)?.name().as_str(), "game.gold");
+    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// ```
     #[must_use]
     pub const fn name(&self) -> &Name {
         &self.name
@@ -108,24 +126,60 @@ impl ComponentInfo {
     }
 
     /// Size and alignment of one value, in bytes.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// assert_eq!(world.component_info(gold)?.layout().size(), 4);
+    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// ```
     #[must_use]
     pub const fn layout(&self) -> Layout {
         self.layout
     }
 
     /// Whether it outlives the despawning of its entity; see [`Component::CLEANUP`].
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(cleanup)] struct Socket(u32);
+    /// let mut world = World::new();
+    /// let socket = world.register::<Socket>();
+    /// assert!(world.component_info(socket)?.is_cleanup());
+    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// ```
     #[must_use]
     pub const fn is_cleanup(&self) -> bool {
         self.duties.any(Duties::CLEANUP)
     }
 
     /// Whether it can be switched off and on per entity.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(enableable)] struct Awake;
+    /// let mut world = World::new();
+    /// let awake = world.register::<Awake>();
+    /// assert!(world.component_info(awake)?.is_enableable());
+    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// ```
     #[must_use]
     pub const fn is_enableable(&self) -> bool {
         self.enableable
     }
 
     /// Whether there are versions for each of its rows.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(tracked)] struct Health(u32);
+    /// let mut world = World::new();
+    /// let health = world.register::<Health>();
+    /// assert!(world.component_info(health)?.is_tracked());
+    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// ```
     #[must_use]
     pub const fn is_tracked(&self) -> bool {
         self.tracked

@@ -276,16 +276,53 @@ impl DynamicQueryBuilder {
     }
 
     /// The row has the component, enabled, and it is read.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(3));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each(|row| assert_eq!(row.get(0), Ok(&Gold(3))));
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     pub fn read(self, id: ComponentId) -> Self {
         self.term(id, false, false)
     }
 
     /// The row has the component, enabled, and it is written.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(3));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().write(gold).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each(|mut row| *row.get_mut(0).expect("there") = Gold(4));
+    /// assert_eq!(world.get(purse), Ok(&Gold(4)));
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     pub fn write(self, id: ComponentId) -> Self {
         self.term(id, true, false)
     }
 
     /// The component is read where the row has it, enabled.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(());
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().optional(gold).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each(|row| assert!(row.get::<Gold>(0).is_err()));
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     pub fn optional(self, id: ComponentId) -> Self {
         self.term(id, false, true)
     }
@@ -296,33 +333,113 @@ impl DynamicQueryBuilder {
     }
 
     /// The row has the component, and it is enabled.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..3).map(Gold));
+    /// world.spawn(());
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().with(gold).build(&world)?;
+    /// assert_eq!(world.query_by_id(&mut query)?.count(), 3);
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     pub fn with(self, id: ComponentId) -> Self {
         self.filter(id, How::With)
     }
 
     /// The row does not have the component, or has it disabled.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..3).map(Gold));
+    /// world.spawn(());
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().without(gold).build(&world)?;
+    /// assert_eq!(world.query_by_id(&mut query)?.count(), 1);
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     pub fn without(self, id: ComponentId) -> Self {
         self.filter(id, How::Without)
     }
 
     /// The row has the component, enabled or not.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] #[component(enableable)] struct Awake;
+    /// let mut world = World::new();
+    /// let imp = world.spawn(Awake);
+    /// world.set_enabled::<Awake>(imp, false).expect("it has it");
+    /// let awake = world.register::<Awake>();
+    /// let mut query = DynamicQuery::builder().present(awake).build(&world)?;
+    /// assert_eq!(world.query_by_id(&mut query)?.count(), 1, "on or off");
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     pub fn present(self, id: ComponentId) -> Self {
         self.filter(id, How::Present)
     }
 
     /// The row has the component, and it is disabled.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] #[component(enableable)] struct Awake;
+    /// let mut world = World::new();
+    /// let [imp, _] = [world.spawn(Awake), world.spawn(Awake)];
+    /// world.set_enabled::<Awake>(imp, false).expect("it has it");
+    /// let awake = world.register::<Awake>();
+    /// let mut query = DynamicQuery::builder().disabled(awake).build(&world)?;
+    /// assert_eq!(world.query_by_id(&mut query)?.count(), 1);
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     pub fn disabled(self, id: ComponentId) -> Self {
         self.filter(id, How::Disabled)
     }
 
     /// The row has the component, enabled, and it was changed after the version that
     /// [`DynamicRows::since`](crate::DynamicRows::since) names, as [`Changed`](crate::Changed) says.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let all = world.spawn_batch((0..3).map(Gold));
+    /// let before = world.version();
+    /// world.get_mut::<Gold>(all[1]).expect("there").0 = 9;
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().changed(gold).build(&world)?;
+    /// assert_eq!(world.query_by_id(&mut query)?.since(before).count(), 1);
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     pub fn changed(self, id: ComponentId) -> Self {
         self.filter(id, How::Changed)
     }
 
     /// The row has the component, enabled, and got it after the version that
     /// [`DynamicRows::since`](crate::DynamicRows::since) names, as [`Added`](crate::Added) says.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..3).map(Gold));
+    /// let before = world.version();
+    /// world.spawn(Gold(3));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().added(gold).build(&world)?;
+    /// assert_eq!(world.query_by_id(&mut query)?.since(before).count(), 1);
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     pub fn added(self, id: ComponentId) -> Self {
         self.filter(id, How::Added)
     }

@@ -80,12 +80,33 @@ impl<T> Ref<'_, T> {
     }
 
     /// The version of its last change.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::Ref;
+    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(1));
+    /// let before = world.version();
+    /// world.get_mut::<Gold>(purse).expect("there").0 = 2;
+    /// assert!(world.query::<Ref<Gold>>().first().expect("one").last_changed() > before);
+    /// ```
     #[must_use]
     pub const fn last_changed(&self) -> u64 {
         self.changed
     }
 
     /// The version at which the entity got it.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::Ref;
+    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let before = world.version();
+    /// world.spawn(Gold(1));
+    /// assert!(world.query::<Ref<Gold>>().first().expect("one").added_at() > before);
+    /// ```
     #[must_use]
     pub const fn added_at(&self) -> u64 {
         self.added
