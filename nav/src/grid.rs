@@ -253,6 +253,12 @@ impl Grid {
         usize::from(cell.y) * usize::from(self.width) + usize::from(cell.x)
     }
 
+    /// The weights of all cells in reading order.
+    #[inline]
+    pub(crate) fn weights(&self) -> &[Weight] {
+        &self.weights
+    }
+
     #[inline]
     pub(crate) fn weight_inside(&self, cell: Cell) -> Weight {
         self.weights[self.index_inside(cell)]

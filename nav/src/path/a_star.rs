@@ -106,13 +106,12 @@ impl AStar {
         if let Some(arrival) = self.nodes.arrival(index) {
             moves &= !arrival.opposite().bit();
         }
-        let weight =
-            if WEIGHTED { query.grid.weight_inside(cell).factor() } else { query.weight_min };
+        let weights = query.grid.weights();
+        let weight = if WEIGHTED { weights[index].factor() } else { query.weight_min };
         for direction in members(moves) {
             let next = direction.step_inside(cell);
-            let next_index = query.grid.index_inside(next);
-            let weight =
-                if WEIGHTED { weight.max(query.grid.weight_inside(next).factor()) } else { weight };
+            let next_index = index.wrapping_add_signed(query.offsets[direction as usize]);
+            let weight = if WEIGHTED { weight.max(weights[next_index].factor()) } else { weight };
             let next_cost = cost + LENGTHS[direction as usize] * weight;
             if !WIDE && next_cost > u64::from(u32::MAX) {
                 self.is_too_long = true;
@@ -153,6 +152,8 @@ pub(crate) struct Query<'a> {
     grid: &'a Grid,
     rule: MoveRule,
     moves: &'static [u8; 256],
+    /// What a step in each direction adds to the index of a cell.
+    offsets: [isize; 8],
     goal: Cell,
     /// The least weight of the map, by which estimates are scaled.
     pub(crate) weight_min: u64,
@@ -166,7 +167,12 @@ impl<'a> Query<'a> {
         let (min, max) = grid.weight_range().unwrap_or_default();
         let (weight_min, weight_max) = (min.factor(), max.factor());
         let (moves, is_uniform) = (rule.table(), min == max);
-        Self { grid, rule, moves, goal, weight_min, weight_max, is_uniform }
+        let width = isize::try_from(u32::from(grid.width())).expect("sides are at most SIDE_MAX");
+        let offsets = Direction::ALL.map(|direction| {
+            let (dx, dy) = direction.offset();
+            isize::from(dy) * width + isize::from(dx)
+        });
+        Self { grid, rule, moves, offsets, goal, weight_min, weight_max, is_uniform }
     }
 
     /// The units from a cell to the goal, at least.
