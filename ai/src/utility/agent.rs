@@ -4,11 +4,12 @@ use std::fmt;
 
 use bytemuck::NoUninit;
 use ecs_core::{
-    Buffer, Component, ComponentError, EnabledMut, Entity, QueryData, RandomStream, World,
+    Buffer, Component, ComponentError, EnabledBitMut, EnabledMut, Entity, ParallelScratch,
+    QueryData, RandomStream, With, World,
 };
-use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
+use ecs_jobs::{Pool, Query, RunContext, SystemAccess, SystemParam};
 
-use super::reasoner::{Reasoner, SCORES_MAX, Select};
+use super::reasoner::{BATCH, Reasoner, SCORES_MAX, Select};
 use crate::action::{Body, Reported, Switching, link_mind};
 
 /// On an agent that does whatever scores most: which option runs, and its random numbers.
@@ -246,9 +247,20 @@ type Row<Q> = (
     &'static mut UtilityAgent,
     &'static mut Body,
     Option<&'static mut Buffer<Cooldown>>,
-    EnabledMut<Reported>,
     EnabledMut<Switching>,
     Q,
+);
+/// Those whose actions have ended. They are few, and found by their bits: to ask every agent would
+/// take as long as half of its decision.
+type Ended<'a> = Query<'a, (Entity, EnabledMut<Reported>), (With<Reported>, With<UtilityAgent>)>;
+type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>);
+
+type RowItem<'a, Q> = (
+    &'a mut UtilityAgent,
+    &'a mut Body,
+    Option<&'a mut Buffer<Cooldown>>,
+    EnabledBitMut<'a>,
+    <Q as QueryData>::Item<'a>,
 );
 
 /// The agents that decide by utility and have what `Q` asks for: the argument of the system that
@@ -284,28 +296,32 @@ type Row<Q> = (
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Minds<'a, Q: QueryData + 'static> {
-    query: Query<'a, Row<Q>>,
+    parts: Parts<'a, Q>,
+    scratch: &'a mut ParallelScratch,
+    pool: &'a Pool,
 }
 
 impl<Q: QueryData> fmt::Debug for Minds<'_, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Minds").field("query", &self.query).finish()
+        f.debug_struct("Minds").field("query", &self.parts.0).finish_non_exhaustive()
     }
 }
 
 impl<Q: QueryData + 'static> SystemParam for Minds<'_, Q> {
-    type State = <Query<'static, Row<Q>> as SystemParam>::State;
+    type State = (<Parts<'static, Q> as SystemParam>::State, ParallelScratch);
     type Item<'a> = Minds<'a, Q>;
 
     fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
-        <Query<'static, Row<Q>> as SystemParam>::init(world, access)
+        let state = <Parts<'static, Q> as SystemParam>::init(world, access);
+        (state, ParallelScratch::default())
     }
 
     fn fetch<'a>(
-        state: &'a mut Self::State,
+        (state, scratch): &'a mut Self::State,
         context: RunContext<'a>,
     ) -> Result<Minds<'a, Q>, String> {
-        Ok(Minds { query: <Query<'static, Row<Q>> as SystemParam>::fetch(state, context)? })
+        let parts = <Parts<'static, Q> as SystemParam>::fetch(state, context)?;
+        Ok(Minds { parts, scratch, pool: context.pool })
     }
 }
 
@@ -328,22 +344,66 @@ impl<Q: QueryData + 'static> Minds<'_, Q> {
             "the reasoner asks for {} inputs, and is given {N}",
             reasoner.input_count()
         );
-        self.query.par_for_each(|(agent, body, cooldowns, mut reported, mut switching, data)| {
-            let inputs = inputs(data);
-            let cooldowns = cooldowns.map_or(&mut [][..], |buffer| &mut buffer[..]);
-            if !cooldowns.is_empty() {
-                cooldowns.iter_mut().for_each(|it| it.0 = it.0.saturating_sub(1));
-            }
-            if reported.get() {
+        let is_in_batches =
+            reasoner.select == Select::Highest && reasoner.scores_all && !reasoner.has_cooldowns();
+        let (all, ended) = &mut self.parts;
+        ended.for_each(|(entity, mut reported)| {
+            if let Ok((agent, body, cooldowns, ..)) = all.get(entity) {
                 reported.set(false);
+                let cooldowns = cooldowns.map_or(&mut [][..], |buffer| &mut buffer[..]);
                 agent.take_end(reasoner, body, cooldowns);
             }
-            let choice = agent.choose(reasoner, &inputs, cooldowns);
-            if choice != agent.current() {
-                agent.switch(choice, reasoner, body, cooldowns);
-                switching.set(true);
+        });
+        let mut query = all.query();
+        let chunks = query.parallel(self.scratch);
+        self.pool.for_each_range(chunks.len(), |range| {
+            let mut held = Vec::with_capacity(BATCH);
+            for chunk in range.filter_map(|index| chunks.take(index)) {
+                let mut rows = chunk.into_iter();
+                if !is_in_batches {
+                    rows.for_each(|row| decide_one(reasoner, row, &inputs));
+                    continue;
+                }
+                let mut senses = [[0.0; BATCH]; N];
+                let mut current = [NONE; BATCH];
+                loop {
+                    for (agent, body, _, switching, data) in rows.by_ref().take(BATCH) {
+                        let place = held.len();
+                        let values = inputs(data);
+                        senses.iter_mut().zip(values).for_each(|(all, value)| all[place] = value);
+                        current[place] = agent.current;
+                        held.push((agent, body, switching));
+                    }
+                    if held.is_empty() {
+                        break;
+                    }
+                    let choices = reasoner.highest_each(&senses, &current, NONE);
+                    for ((agent, body, mut switching), choice) in held.drain(..).zip(choices) {
+                        if choice != agent.current {
+                            let choice = (choice != NONE).then_some(choice as usize);
+                            agent.switch(choice, reasoner, body, &mut []);
+                            switching.set(true);
+                        }
+                    }
+                }
             }
         });
+    }
+}
+
+/// One agent decides by itself.
+fn decide_one<Q: QueryData, const N: usize>(
+    reasoner: &Reasoner,
+    (agent, body, cooldowns, mut switching, data): RowItem<'_, Q>,
+    inputs: &(impl Fn(Q::Item<'_>) -> [f32; N] + Sync),
+) {
+    let inputs = inputs(data);
+    let cooldowns = cooldowns.map_or(&mut [][..], |buffer| &mut buffer[..]);
+    cooldowns.iter_mut().for_each(|it| it.0 = it.0.saturating_sub(1));
+    let choice = agent.choose(reasoner, &inputs, cooldowns);
+    if choice != agent.current() {
+        agent.switch(choice, reasoner, body, cooldowns);
+        switching.set(true);
     }
 }
 
@@ -353,6 +413,8 @@ impl UtilityAgent {
         let Some(running) = self.current() else { return };
         if body.take_ended(reasoner.options[running].action).is_some() {
             cool(reasoner, cooldowns, running);
+            // The decision that is to come now is none of those that it is not to be had for.
+            cooldowns.iter_mut().skip(running).take(1).for_each(|it| it.0 = it.0.saturating_add(1));
             self.current = NONE;
         }
     }

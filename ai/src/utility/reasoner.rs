@@ -256,6 +256,53 @@ impl Utility {
         self.running(self.score(inputs), inputs)
     }
 
+    /// [`score`](Self::score) for each agent of a batch, to the bit.
+    pub(super) fn score_each(&self, inputs: &[[f32; BATCH]], scores: &mut [f32; BATCH]) {
+        let mut one = [0.0; BATCH];
+        scores.fill(match self.combine {
+            Combine::Product | Combine::Minimum => 1.0,
+            Combine::WeightedSum | Combine::Maximum => 0.0,
+        });
+        for it in &self.considerations {
+            it.curve.at_each(&inputs[it.input], &mut one);
+            let both = scores.iter_mut().zip(&one);
+            match self.combine {
+                Combine::Product => both.for_each(|(score, one)| *score *= one),
+                Combine::WeightedSum => both.for_each(|(score, one)| *score += it.weight * one),
+                Combine::Minimum => both.for_each(|(score, one)| *score = score.min(*one)),
+                Combine::Maximum => both.for_each(|(score, one)| *score = score.max(*one)),
+            }
+        }
+        match self.combine {
+            Combine::Product => {
+                scores.iter_mut().for_each(|score| *score = self.finished(*score));
+            }
+            Combine::WeightedSum => {
+                let finish = |score: f32| unit(unit(score / self.factor) * self.weight);
+                scores.iter_mut().for_each(|score| *score = finish(*score));
+            }
+            Combine::Minimum | Combine::Maximum => {
+                scores.iter_mut().for_each(|score| *score = unit(unit(*score) * self.weight));
+            }
+        }
+    }
+
+    /// [`running`](Self::running) for those agents of a batch that this option runs for.
+    pub(super) fn run_each(
+        &self,
+        option: u32,
+        inputs: &[[f32; BATCH]],
+        current: &[u32; BATCH],
+        scores: &mut [f32; BATCH],
+    ) {
+        let committed = inputs.get(self.committed.input).unwrap_or(&[0.0; BATCH]);
+        for ((score, &current), &input) in scores.iter_mut().zip(current).zip(committed) {
+            let base = if input > self.committed.above { unit(self.weight) } else { *score };
+            let running = if base > 0.0 { base * self.momentum + self.inertia } else { 0.0 };
+            *score = if current == option { running } else { *score };
+        }
+    }
+
     /// What becomes of the score where the option runs.
     #[inline]
     pub(super) fn running(&self, score: f32, inputs: &[f32]) -> f32 {
@@ -342,6 +389,8 @@ pub struct Reasoner {
 
 /// For so many options there is room for all scores.
 pub(super) const SCORES_MAX: usize = 16;
+/// So many agents are scored at a time.
+pub(super) const BATCH: usize = 64;
 
 #[derive(Clone, Debug)]
 pub(super) struct OptionSpec {
@@ -392,6 +441,39 @@ impl Default for Reasoner {
 }
 
 impl Reasoner {
+    /// The option with the highest score for each agent of a batch; `none` where all score 0. The
+    /// same as for one agent, without a branch in it that depends on an agent, so that several are
+    /// computed at once.
+    pub(super) fn highest_each(
+        &self,
+        inputs: &[[f32; BATCH]],
+        current: &[u32; BATCH],
+        none: u32,
+    ) -> [u32; BATCH] {
+        let mut best = [none; BATCH];
+        let mut best_scores = [0.0; BATCH];
+        let mut best_ranks = [i32::MIN; BATCH];
+        let mut scores = [0.0; BATCH];
+        for (option, spec) in (0_u32..).zip(&self.options) {
+            let rank = spec.utility.rank;
+            spec.utility.score_each(inputs, &mut scores);
+            spec.utility.run_each(option, inputs, current, &mut scores);
+            for place in 0..BATCH {
+                let score = scores[place];
+                let is_above = (rank > best_ranks[place]) & (score > 0.0);
+                let is_higher = score > best_scores[place];
+                // Of equals the one that runs.
+                let is_equal = (score == best_scores[place]) & (score > 0.0);
+                let is_higher = is_higher | (is_equal & (current[place] == option));
+                let is_better = is_above | ((rank == best_ranks[place]) & is_higher);
+                best[place] = if is_better { option } else { best[place] };
+                best_scores[place] = if is_better { score } else { best_scores[place] };
+                best_ranks[place] = if is_better { rank } else { best_ranks[place] };
+            }
+        }
+        best
+    }
+
     /// No options yet; [`Select::Highest`].
     #[must_use]
     pub const fn new() -> Self {
