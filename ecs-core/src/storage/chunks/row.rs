@@ -119,28 +119,27 @@ impl Chunks {
         debug_assert_eq!(other.end(), to);
         let last = self.last_row();
         // SAFETY: the caller's word; the row is the next one of the last used chunk now.
-        let moved = unsafe { self.move_to_end(entity, from, other, plan, version) };
+        let moved = unsafe { self.move_to_end(entity, (from, last), (other, to), plan, version) };
         self.taken(pool, last, moved)
     }
 
-    /// [`move_row`](Self::move_row) to the end of the last used chunk, with the chunk that it leaves
-    /// kept as a used one.
+    /// [`move_row`](Self::move_row) to the next row of the last used chunk, with the chunk that it
+    /// leaves kept as a used one.
     ///
     /// # Safety
-    /// As for [`move_row`](Self::move_row); there is room in that chunk.
+    /// As for [`move_row`](Self::move_row); `last` is the last row here.
     #[inline(always)]
     unsafe fn move_to_end(
         &mut self,
         entity: Entity,
-        from: RowAddress,
-        other: &mut Self,
+        (from, last): (RowAddress, RowAddress),
+        (other, to): (&mut Self, RowAddress),
         plan: &RowPlan,
         version: u64,
     ) -> Option<Entity> {
-        let (last, to) = (self.last_row(), other.end());
         debug_assert_eq!(self.entities(from.chunk)[from.row], entity);
         let is_last = from == last;
-        assert!(plan.steps.len() == self.sizes.len(), "there is a step for each column");
+        debug_assert_eq!(plan.steps.len(), self.sizes.len());
         let theirs = other.records.of_chunk_mut(to.chunk);
         let (holes, tails) = (self.records.index(from.chunk, 0), self.records.index(last.chunk, 0));
         for (column, &ColumnStep { target, fate, size }) in plan.steps.iter().enumerate() {
