@@ -38,6 +38,21 @@ struct Slot {
     word: u32,
 }
 
+/// Where entities are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Places<'w>(&'w [Slot]);
+
+impl Places<'_> {
+    /// Where this entity is, if it is alive.
+    #[inline]
+    pub(crate) fn get(self, entity: Entity) -> Option<Place> {
+        let slot = self.0.get(entity.index() as usize)?;
+        // A deferred handle has the bit that an empty slot has.
+        (slot.generation == entity.generation() && !entity.is_deferred())
+            .then(|| Place::from_bits(slot.word))
+    }
+}
+
 /// In the generation: nobody is here. No live handle has this bit, which marks deferred ones.
 const EMPTY: u32 = !GENERATION_MAX;
 /// Ends the free list.
@@ -200,10 +215,13 @@ impl Entities {
     /// Where this entity is, if it is alive.
     #[inline]
     pub(crate) fn get(&self, entity: Entity) -> Option<Place> {
-        let slot = self.slots.get(entity.index() as usize)?;
-        // A deferred handle has the bit that an empty slot has.
-        (slot.generation == entity.generation() && !entity.is_deferred())
-            .then(|| Place::from_bits(slot.word))
+        self.places().get(entity)
+    }
+
+    /// The table, to be looked into often.
+    #[inline]
+    pub(crate) fn places(&self) -> Places<'_> {
+        Places(&self.slots)
     }
 
     /// Where this entity is, spelt out, if it is alive.

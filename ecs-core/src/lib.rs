@@ -80,6 +80,8 @@ mod flat;
 mod hash;
 mod mask;
 mod name;
+#[cfg_attr(not(all(target_arch = "x86_64", not(miri))), path = "no_prefetch.rs")]
+mod prefetch;
 mod query;
 mod random;
 mod relation;
@@ -135,7 +137,7 @@ pub mod __private {
     pub use crate::mask::{RowMask, Rows};
     pub use crate::query::{
         BitsDoor, BitsFetch, ChunkDoor, ColumnDoor, DoorRight, MutFetch, RefFetch, RowRight,
-        RunRight, TermSlot, TermState, Values, WrapState, WriteFetch,
+        RunRight, TermSlot, TermState, Values, ValuesDoor, WrapState, WriteFetch,
     };
     pub use crate::storage::{ChunkVersions, Chunks, ColumnRecord, ColumnStamps, Moment};
 }

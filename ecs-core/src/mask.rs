@@ -44,23 +44,6 @@ impl RowMask {
         &self.words[..self.len.div_ceil(64)]
     }
 
-    /// Keeps the rows whose bit is one in `words`.
-    pub(crate) fn keep(&mut self, words: &[AtomicU64]) {
-        let used = self.len.div_ceil(64);
-        for (mine, theirs) in self.words[..used].iter_mut().zip(words) {
-            // Relaxed: a bit carries no data with it, see `storage::bits`.
-            *mine &= theirs.load(Ordering::Relaxed);
-        }
-    }
-
-    /// Keeps the rows whose bit is zero in `words`.
-    pub(crate) fn drop_set(&mut self, words: &[AtomicU64]) {
-        let used = self.len.div_ceil(64);
-        for (mine, theirs) in self.words[..used].iter_mut().zip(words) {
-            *mine &= !theirs.load(Ordering::Relaxed);
-        }
-    }
-
     /// Keeps the rows whose bit is one in the words that `word` gives for 64 rows each. Returns
     /// whether any row is left, and whether all of them are.
     #[inline]
@@ -151,26 +134,40 @@ pub enum Rows {
 }
 
 impl Rows {
-    /// Narrows to the rows with a one in `words`, knowing how many of `len` are zeros.
-    pub(crate) fn keep(&mut self, words: &[AtomicU64], zeros: usize, len: usize) {
-        if zeros == 0 {
-            return;
-        }
-        if zeros == len {
-            *self = Self::None;
-        }
-        self.narrow(len, |mask| mask.keep(words));
+    /// Narrows to the rows with a one in `words`.
+    #[inline]
+    pub(crate) fn keep(&mut self, words: &[AtomicU64], len: usize) {
+        // Relaxed: a bit carries no data with it, see `storage::bits`.
+        self.keep_bits(len, |index| words[index].load(Ordering::Relaxed));
     }
 
-    /// Narrows to the rows with a zero in `words`, knowing how many of `len` are zeros.
-    pub(crate) fn drop_set(&mut self, words: &[AtomicU64], zeros: usize, len: usize) {
-        if zeros == len {
-            return;
+    /// Narrows to the rows with a zero in `words`.
+    #[inline]
+    pub(crate) fn drop_set(&mut self, words: &[AtomicU64], len: usize) {
+        self.keep_bits(len, |index| !words[index].load(Ordering::Relaxed));
+    }
+
+    /// [`keep_words`](Self::keep_words) for words that are cheap to look at twice: the two answers
+    /// that need no mask come without one.
+    #[inline]
+    fn keep_bits(&mut self, len: usize, word: impl Fn(usize) -> u64) {
+        if matches!(self, Self::All) {
+            let used = len.div_ceil(64);
+            let rows_of = |index: usize| u64::MAX >> (64 - (len - index * 64).min(64));
+            let (mut left, mut gone) = (0, 0);
+            for index in 0..used {
+                left |= word(index) & rows_of(index);
+                gone |= !word(index) & rows_of(index);
+            }
+            if gone == 0 {
+                return;
+            }
+            if left == 0 {
+                *self = Self::None;
+                return;
+            }
         }
-        if zeros == 0 {
-            *self = Self::None;
-        }
-        self.narrow(len, |mask| mask.drop_set(words));
+        self.keep_words(len, word);
     }
 
     /// Narrows to the rows whose bit is one in the words that `word` gives for 64 rows each.
@@ -232,18 +229,6 @@ impl Rows {
                 rows.keep_words(len, |index| !mask.words[index]);
                 rows
             }
-        }
-    }
-
-    fn narrow(&mut self, len: usize, narrow: impl FnOnce(&mut RowMask)) {
-        match self {
-            Self::None => {}
-            Self::All => {
-                let mut mask = RowMask::full(len);
-                narrow(&mut mask);
-                *self = Self::Some(mask);
-            }
-            Self::Some(mask) => narrow(mask),
         }
     }
 
@@ -313,13 +298,17 @@ mod tests {
     #[test]
     fn runs_cross_word_borders_and_stop_at_zeros() {
         let bits = [AtomicU64::new(0xF000_0000_0000_0001), AtomicU64::new(0b1011)];
-        let mut mask = RowMask::full(128);
-        mask.keep(&bits);
+        let narrowed = |narrow: fn(&mut Rows, &[AtomicU64])| {
+            let mut rows = Rows::All;
+            narrow(&mut rows, &bits);
+            let Rows::Some(mask) = rows else { panic!("some rows are left") };
+            mask
+        };
+        let mask = narrowed(|rows, bits| rows.keep(bits, 128));
         assert_eq!(runs(&mask), [0..1, 60..66, 67..68]);
         assert_eq!(mask.count(), 8);
 
-        let mut inverse = RowMask::full(128);
-        inverse.drop_set(&bits);
+        let inverse = narrowed(|rows, bits| rows.drop_set(bits, 128));
         assert_eq!(runs(&inverse), [1..60, 66..67, 68..128]);
     }
 
@@ -366,21 +355,6 @@ mod tests {
         rows.keep_words(70, |index| if index == 0 { 2 } else { 0 });
         assert_eq!(rows.next_run(0, 70), Some(1..2));
         rows.keep_words(70, |_| 1);
-        assert!(matches!(rows, Rows::None));
-    }
-
-    #[test]
-    fn counts_of_zeros_decide_without_a_look_at_the_words() {
-        let never_read: [AtomicU64; 0] = [];
-        let mut rows = Rows::All;
-        rows.keep(&never_read, 0, 10);
-        assert!(matches!(rows, Rows::All));
-        rows.keep(&never_read, 10, 10);
-        assert!(matches!(rows, Rows::None));
-        let mut rows = Rows::All;
-        rows.drop_set(&never_read, 10, 10);
-        assert!(matches!(rows, Rows::All));
-        rows.drop_set(&never_read, 0, 10);
         assert!(matches!(rows, Rows::None));
     }
 }

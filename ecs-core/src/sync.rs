@@ -4,7 +4,7 @@
 //! loom's modelled atomics in their place. The others are counters, stamps and bits that are only
 //! ever accessed relaxed and publish nothing, so that there is nothing to model.
 
-pub(crate) use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+pub(crate) use core::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(not(loom))]
 pub(crate) use core::sync::atomic::{AtomicU8 as ProtocolU8, AtomicU64 as ProtocolU64};

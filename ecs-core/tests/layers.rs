@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     // These know nothing but what stands before them here.
     &["sync"],
+    &["prefetch", "no_prefetch"],
     &["entity"],
     &["mask"],
     &["name"],
@@ -72,12 +73,12 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
         &[
             &["access"],
             &["column"],
-            &["prefetch", "no_prefetch"],
             &["data"],
             &["filter"],
             &["outer"],
             &["plan"],
             &["chunk"],
+            &["pass"],
             &["parallel"],
             &["iter"],
             &["places"],

@@ -62,7 +62,7 @@ impl ArchetypeId {
 /// assert_eq!(listed, imps);
 /// ```
 // The chunks begin a cache line, see there.
-#[repr(C)]
+#[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Archetype {
     pub(crate) chunks: Chunks,

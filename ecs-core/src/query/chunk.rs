@@ -2,7 +2,6 @@
 #![expect(unsafe_code, reason = "asks each row of a chunk once")]
 
 use core::fmt;
-use core::ops::Range;
 
 use super::column::{RowRight, RunRight};
 use super::data::{ColumnData, QueryData};
@@ -11,7 +10,7 @@ use super::plan::MatchOf;
 use crate::archetype::Archetype;
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
-use crate::mask::{RowMask, Rows};
+use crate::mask::Rows;
 use crate::storage::{Chunks, Directory, Moment, Slice};
 
 /// What every query of a world needs to know.
@@ -185,142 +184,6 @@ pub(crate) unsafe fn open<'w, Q: QueryData, F: QueryFilter>(
     // were only narrowed (`QueryData`, `QueryFilter`); the right is the caller's to give.
     Some(unsafe { Chunk::new(fetch, rows, chunks.len(chunk), ordinal) })
 }
-
-/// Calls `f` with every row of an archetype that matches.
-///
-/// # Safety
-/// The caller has the right that the query needs to this archetype for `'w` (I-10), and gives it
-/// away (I-11).
-#[inline]
-pub(crate) unsafe fn visit_archetype<'w, Q: QueryData, F: QueryFilter>(
-    archetype: &'w Archetype,
-    found: &MatchOf<Q, F>,
-    moment: Moment,
-    f: &mut impl FnMut(Q::Item<'w>),
-) {
-    visit::<Q, F>(archetype, found, moment, PACE, |fetch, part| match part {
-        Part::Run(rows) => {
-            // SAFETY: rows of the chunk that was fetched, by the caller's right; `visit` gives each
-            // once.
-            let right = unsafe { RunRight::new(rows) };
-            Q::visit(fetch, right, f);
-        }
-        Part::Masked(mask) => mask.for_each(|row| {
-            // SAFETY: as above; a mask has no row twice.
-            let right = unsafe { RowRight::new(row) };
-            f(Q::item(fetch, right));
-        }),
-    });
-}
-
-/// Calls `f` with the slices of every run of rows of an archetype that match.
-///
-/// # Safety
-/// As for [`visit_archetype`].
-#[inline]
-pub(crate) unsafe fn visit_runs<'w, Q: ColumnData, F: QueryFilter>(
-    archetype: &'w Archetype,
-    found: &MatchOf<Q, F>,
-    moment: Moment,
-    f: &mut impl FnMut(Q::Columns<'w>),
-) {
-    visit::<Q, F>(archetype, found, moment, PACE_RUN, |fetch, part| match part {
-        Part::Run(rows) => {
-            // SAFETY: rows of the chunk that was fetched, by the caller's right; `visit` gives each
-            // once.
-            let right = unsafe { RunRight::new(rows) };
-            f(Q::columns(fetch, right));
-        }
-        Part::Masked(mask) => mask.for_each_run(|rows| {
-            // SAFETY: as above; the runs of a mask do not overlap.
-            let right = unsafe { RunRight::new(rows) };
-            f(Q::columns(fetch, right));
-        }),
-    });
-}
-
-/// Rows of a chunk to visit.
-enum Part<'a> {
-    Run(Range<usize>),
-    Masked(&'a RowMask),
-}
-
-/// Calls `f` with each chunk of an archetype and the rows of it that match, each once; where the
-/// archetype is large, with no more than `pace` rows at a time.
-#[inline]
-fn visit<'w, Q: QueryData, F: QueryFilter>(
-    archetype: &'w Archetype,
-    found: &MatchOf<Q, F>,
-    moment: Moment,
-    pace: usize,
-    mut f: impl FnMut(&Q::Fetch<'w>, Part<'_>),
-) {
-    let used = archetype.chunks.used_count();
-    if used >= PACED_MIN {
-        return visit_paced::<Q, F>(archetype, found, moment, pace, f);
-    }
-    for chunk in 0..used {
-        visit_chunk::<Q, F>(archetype, found, moment, chunk, &mut f);
-    }
-}
-
-/// [`visit`] for one chunk.
-#[inline]
-fn visit_chunk<'w, Q: QueryData, F: QueryFilter>(
-    archetype: &'w Archetype,
-    found: &MatchOf<Q, F>,
-    moment: Moment,
-    chunk: usize,
-    f: &mut impl FnMut(&Q::Fetch<'w>, Part<'_>),
-) {
-    let chunks = &archetype.chunks;
-    let rows = rows::<Q, F>(archetype, found, chunk, moment);
-    if matches!(rows, Rows::None) {
-        return;
-    }
-    let fetch = Q::fetch(&found.query, chunks, chunk, moment);
-    match rows {
-        Rows::None => {}
-        Rows::All => f(&fetch, Part::Run(0..chunks.len(chunk))),
-        Rows::Some(mask) => f(&fetch, Part::Masked(&mask)),
-    }
-}
-
-/// [`visit`] for a large archetype: while some rows of a chunk are visited, the same rows of the
-/// next one are on their way.
-#[inline(never)]
-fn visit_paced<'w, Q: QueryData, F: QueryFilter>(
-    archetype: &'w Archetype,
-    found: &MatchOf<Q, F>,
-    moment: Moment,
-    pace: usize,
-    mut f: impl FnMut(&Q::Fetch<'w>, Part<'_>),
-) {
-    let chunks = &archetype.chunks;
-    let last = chunks.used_count() - 1;
-    for chunk in 0..last {
-        visit_chunk::<Q, F>(archetype, found, moment, chunk, &mut |fetch, part| {
-            let Part::Run(run) = part else { return f(fetch, part) };
-            let mut start = run.start;
-            while start < run.end {
-                let some = start..run.end.min(start + pace);
-                start = some.end;
-                Q::prefetch(&found.query, chunks, chunk + 1, some.clone());
-                f(fetch, Part::Run(some));
-            }
-        });
-    }
-    visit_chunk::<Q, F>(archetype, found, moment, last, &mut f);
-}
-
-/// An archetype with so many chunks is larger than the caches: each chunk begins with misses, since
-/// the processor foresees only what follows in memory.
-const PACED_MIN: usize = 128;
-/// How many rows are asked for at a time. All rows of a chunk at once are too many misses to be on
-/// their way together.
-const PACE: usize = 64;
-/// The same where rows are handed out as slices, which should not be too short.
-const PACE_RUN: usize = 128;
 
 /// The rows of one chunk, one by one.
 ///

@@ -8,7 +8,7 @@ use super::access::BorrowGuard;
 use super::chunk::Source;
 use super::column::RowRight;
 use super::data::QueryData;
-use super::view::{ViewPlan, opened};
+use super::view::{Doors, ViewPlan, opened};
 use crate::entity::Entity;
 use crate::error::{ClaimError, QueryEntityError};
 use crate::storage::Moment;
@@ -80,7 +80,7 @@ impl ClaimFlags {
 /// ```
 pub struct ClaimView<'w, Q: QueryData> {
     source: Source<'w>,
-    plan: &'w ViewPlan<Q>,
+    doors: Doors<'w, Q>,
     flags: &'w ClaimFlags,
     _guard: BorrowGuard<'w>,
 }
@@ -121,7 +121,7 @@ impl<Q: QueryData> ClaimPlan<Q> {
 
 impl<Q: QueryData> fmt::Debug for ClaimView<'_, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClaimView").field("plan", self.plan).finish_non_exhaustive()
+        f.debug_struct("ClaimView").finish_non_exhaustive()
     }
 }
 
@@ -137,7 +137,7 @@ impl<'w, Q: QueryData> ClaimView<'w, Q> {
         // Others stamp rows of the same chunks meanwhile.
         let moment = Moment { shared: true, ..source.moment };
         let source = Source { moment, ..source };
-        Self { source, plan: &plan.view, flags: &plan.flags, _guard: guard }
+        Self { source, doors: Doors::new(source, &plan.view), flags: &plan.flags, _guard: guard }
     }
 
     /// Exclusive access to the components of one entity, until the claim is dropped.
@@ -166,7 +166,7 @@ impl<'w, Q: QueryData> ClaimView<'w, Q> {
         // Opening the chunk finds addresses and stamps it; no value is touched before the claim
         // stands.
         // SAFETY: the plan was extended over the source as this view was made (`new`).
-        let (fetch, row) = match unsafe { opened::<Q>(self.source, self.plan, entity) } {
+        let (fetch, row) = match unsafe { opened::<Q>(self.source, self.doors, entity) } {
             Ok(opened) => opened,
             Err(QueryEntityError::NoSuchEntity(error)) => {
                 return Err(ClaimError::NoSuchEntity(error));

@@ -7,7 +7,8 @@ use core::ops::Range;
 use core::ptr::NonNull;
 
 use crate::component::Component;
-use crate::storage::{ChunkVersions, Chunks, ColumnStamps, EnableBits};
+use crate::storage::{ChunkVersions, Chunks, ColumnRecord, ColumnStamps};
+use crate::sync::AtomicU64;
 
 /// The right to one row of an opened chunk, in all columns that a query asks for.
 ///
@@ -108,8 +109,8 @@ impl<T> fmt::Debug for Values<'_, T> {
 impl<'w, T: Component> Values<'w, T> {
     /// The column of `T` in a chunk; the caller has found it by the id of `T`.
     #[inline]
-    pub(crate) fn open(chunks: &'w Chunks, chunk: usize, column: usize) -> Self {
-        Self { start: chunks.column(chunk, column).cast(), marker: PhantomData }
+    pub(crate) fn open(record: &'w ColumnRecord) -> Self {
+        Self { start: record.start().cast(), marker: PhantomData }
     }
 
     /// Those of no chunk, to which there is no right.
@@ -204,13 +205,45 @@ impl DoorRight<'_> {
     }
 }
 
-/// Where a component and its stamps are in one chunk, worked out before it is known whether
-/// anybody asks. It is kept beyond the borrow of the chunks, and worth nothing without a
-/// [`DoorRight`].
+/// Where a component is in one chunk, worked out before it is known whether anybody asks. It is kept
+/// beyond the borrow of the chunks, and worth nothing without a [`DoorRight`].
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct ValuesDoor<T>(NonNull<T>);
+
+impl<T> Clone for ValuesDoor<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for ValuesDoor<T> {}
+
+// SAFETY: an address; what lies there is `Send + Sync`, and getting at it takes a right.
+unsafe impl<T: Component> Send for ValuesDoor<T> {}
+// SAFETY: as for `Send`.
+unsafe impl<T: Component> Sync for ValuesDoor<T> {}
+
+impl<T: Component> ValuesDoor<T> {
+    #[inline]
+    pub(crate) fn new(record: &ColumnRecord) -> Self {
+        Self(record.start().cast())
+    }
+
+    /// The column.
+    #[inline]
+    pub(crate) fn values<'w>(&self, _right: DoorRight<'w>) -> Values<'w, T> {
+        Values { start: self.0, marker: PhantomData }
+    }
+}
+
+/// The same for a component that is written, with its stamps and the versions of its rows.
+///
+/// The start is in the record as well as the stamps are; kept apart it is there a step earlier.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct ColumnDoor<T> {
-    start: NonNull<T>,
+    values: ValuesDoor<T>,
     stamps: NonNull<ColumnStamps>,
     rows: Option<NonNull<ChunkVersions>>,
 }
@@ -230,23 +263,18 @@ unsafe impl<T: Component> Sync for ColumnDoor<T> {}
 
 impl<T: Component> ColumnDoor<T> {
     #[inline]
-    pub(crate) fn new(
-        chunks: &Chunks,
-        chunk: usize,
-        column: usize,
-        rows: Option<&ChunkVersions>,
-    ) -> Self {
+    pub(crate) fn new(record: &ColumnRecord, rows: Option<&ChunkVersions>) -> Self {
         Self {
-            start: chunks.column(chunk, column).cast(),
-            stamps: NonNull::from(chunks.stamps(chunk, column)),
+            values: ValuesDoor::new(record),
+            stamps: NonNull::from(record.stamps()),
             rows: rows.map(NonNull::from),
         }
     }
 
     /// The column.
     #[inline]
-    pub(crate) fn values<'w>(&self, _right: DoorRight<'w>) -> Values<'w, T> {
-        Values { start: self.start, marker: PhantomData }
+    pub(crate) fn values<'w>(&self, right: DoorRight<'w>) -> Values<'w, T> {
+        self.values.values(right)
     }
 
     /// Its stamps.
@@ -295,10 +323,7 @@ impl<S> ChunkDoor<S> {
 /// Where the enabled bits of a component are in one chunk.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct BitsDoor {
-    bits: NonNull<EnableBits>,
-    pub(crate) chunk: usize,
-}
+pub struct BitsDoor(NonNull<[AtomicU64]>);
 
 // SAFETY: an address of what is `Sync`, and getting at it takes a right.
 unsafe impl Send for BitsDoor {}
@@ -306,14 +331,15 @@ unsafe impl Send for BitsDoor {}
 unsafe impl Sync for BitsDoor {}
 
 impl BitsDoor {
-    pub(crate) fn new(bits: &EnableBits, chunk: usize) -> Self {
-        Self { bits: NonNull::from(bits), chunk }
+    /// The words of the chunk.
+    pub(crate) fn new(words: &[AtomicU64]) -> Self {
+        Self(NonNull::from(words))
     }
 
     #[inline]
-    pub(crate) fn bits<'w>(&self, _right: DoorRight<'w>) -> &'w EnableBits {
+    pub(crate) fn words<'w>(&self, _right: DoorRight<'w>) -> &'w [AtomicU64] {
         // SAFETY: made from a reference into the chunks, which the right says are borrowed and as
         // they were.
-        unsafe { self.bits.as_ref() }
+        unsafe { self.0.as_ref() }
     }
 }

@@ -12,11 +12,13 @@ use core::marker::PhantomData;
 use core::ops::Range;
 
 use super::access::Access;
-use super::column::{BitsDoor, ChunkDoor, ColumnDoor, DoorRight, RowRight, RunRight, Values};
-use super::prefetch::prefetch;
+use super::column::{
+    BitsDoor, ChunkDoor, ColumnDoor, DoorRight, RowRight, RunRight, Values, ValuesDoor,
+};
 use crate::archetype::Archetype;
 use crate::component::{ComponentId, IdSource};
 use crate::mask::Rows;
+use crate::prefetch::prefetch;
 use crate::storage::{ChunkVersions, Chunks, Moment};
 
 pub use component::WriteFetch;
@@ -71,6 +73,15 @@ pub trait QueryData: Sealed {
     /// `None` where no row of the archetype can match.
     #[doc(hidden)]
     fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots>;
+
+    /// Whether bits or versions have a say in which rows match, or in what they give: then it
+    /// matters when a chunk is opened. Where it is false, `rows` lets all of them pass.
+    #[doc(hidden)]
+    const NARROWS: bool;
+
+    /// What one row of the columns takes, in bytes.
+    #[doc(hidden)]
+    const ROW_BYTES: usize = 0;
 
     /// Narrows the rows of a chunk to those that match.
     #[doc(hidden)]
@@ -280,8 +291,7 @@ impl TermSlot {
     #[inline]
     pub(crate) fn keep_enabled(&self, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
         if let Some(slot) = self.bits {
-            let bits = chunks.bits(slot as usize);
-            rows.keep(bits.words(chunk), bits.disabled_count(chunk), chunks.len(chunk));
+            rows.keep(chunks.bits(slot as usize).words(chunk), chunks.len(chunk));
         }
     }
 

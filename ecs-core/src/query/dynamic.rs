@@ -117,7 +117,7 @@ impl Narrowing {
             Self::Enabled(slot) => slot.keep_enabled(chunks, chunk, rows),
             Self::Disabled(slot) => {
                 let bits = chunks.bits(slot);
-                rows.drop_set(bits.words(chunk), bits.disabled_count(chunk), len);
+                rows.drop_set(bits.words(chunk), len);
             }
             Self::Changed(slot) | Self::Added(slot) => {
                 let (stamps, versions) =

@@ -57,6 +57,10 @@ pub trait QueryFilter: SealedFilter {
     #[doc(hidden)]
     fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots>;
 
+    /// Whether bits or versions have a say. Where it is false, `rows` lets all rows pass.
+    #[doc(hidden)]
+    const NARROWS: bool;
+
     /// Narrows the rows of a chunk to those that pass; what was stamped after `since` is new.
     #[doc(hidden)]
     fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, since: u64, rows: &mut Rows);
@@ -122,6 +126,8 @@ macro_rules! filter {
             type State = TermState<$name<T>>;
             type Slots = Option<TermSlot>;
 
+            const NARROWS: bool = T::ENABLEABLE && $reads_bits;
+
             fn state(ids: &mut IdSource<'_>) -> Self::State {
                 TermState::new(ids.id::<T>())
             }
@@ -156,8 +162,7 @@ macro_rules! filter {
 #[inline]
 fn keep_disabled(slot: &TermSlot, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
     if let Some(index) = slot.bits {
-        let bits = chunks.bits(index as usize);
-        rows.drop_set(bits.words(chunk), bits.disabled_count(chunk), chunks.len(chunk));
+        rows.drop_set(chunks.bits(index as usize).words(chunk), chunks.len(chunk));
     }
 }
 
@@ -184,6 +189,8 @@ impl QueryFilter for () {
     type State = ();
     type Slots = ();
 
+    const NARROWS: bool = false;
+
     fn state(_ids: &mut IdSource<'_>) {}
 
     fn access((): &(), _access: &mut Access) {}
@@ -203,6 +210,8 @@ macro_rules! tuple_filter {
         impl<$($name: QueryFilter),*> QueryFilter for ($($name,)*) {
             type State = ($($name::State,)*);
             type Slots = ($($name::Slots,)*);
+
+            const NARROWS: bool = false $(|| $name::NARROWS)*;
 
             fn state(ids: &mut IdSource<'_>) -> Self::State {
                 ($($name::state(ids),)*)

@@ -7,10 +7,11 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::access::BorrowGuard;
-use super::chunk::{Chunk, ChunkIter, Source, open, rows, visit_archetype, visit_runs};
+use super::chunk::{Chunk, ChunkIter, Source, open, rows};
 use super::data::{ColumnData, QueryData, ReadOnly};
 use super::filter::QueryFilter;
 use super::parallel::{ParallelChunks, ParallelScratch};
+use super::pass::{visit_rows, visit_runs};
 use super::plan::MatchOf;
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError, QuerySingleError};
@@ -189,11 +190,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// ```
     #[inline]
     pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
-        for found in self.matches.as_slice() {
-            let archetype = &self.source.archetypes[found.archetype];
-            // SAFETY: the query holds the right and is consumed; each archetype comes up once.
-            unsafe { visit_archetype::<Q, F>(archetype, found, self.source.moment, &mut f) };
-        }
+        // SAFETY: the query holds the right and is consumed; the matches are its own.
+        unsafe { visit_rows::<Q, F>(self.source, self.matches.as_slice(), &mut f) };
     }
 
     /// Calls `f` with the slices of every run of rows: whole chunks where nothing in them is
@@ -216,11 +214,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     where
         Q: ColumnData,
     {
-        for found in self.matches.as_slice() {
-            let archetype = &self.source.archetypes[found.archetype];
-            // SAFETY: the query holds the right and is consumed; each archetype comes up once.
-            unsafe { visit_runs::<Q, F>(archetype, found, self.source.moment, &mut f) };
-        }
+        // SAFETY: as in `for_each`.
+        unsafe { visit_runs::<Q, F>(self.source, self.matches.as_slice(), &mut f) };
     }
 
     /// Calls `visit` with every chunk that has rows to visit.

@@ -19,10 +19,9 @@ mod iter;
 mod loom_models;
 mod outer;
 mod parallel;
+mod pass;
 mod places;
 mod plan;
-#[cfg_attr(not(all(target_arch = "x86_64", not(miri))), path = "no_prefetch.rs")]
-mod prefetch;
 mod view;
 
 pub use access::Access;
@@ -33,7 +32,9 @@ pub(crate) use chunk::{Source, rows};
 pub(crate) use claims::ClaimFlags;
 pub use claims::{Claim, ClaimPlan, ClaimView};
 #[doc(hidden)]
-pub use column::{BitsDoor, ChunkDoor, ColumnDoor, DoorRight, RowRight, RunRight, Values};
+pub use column::{
+    BitsDoor, ChunkDoor, ColumnDoor, DoorRight, RowRight, RunRight, Values, ValuesDoor,
+};
 #[doc(hidden)]
 pub use data::{BitsFetch, MutFetch, RefFetch, TermSlot, TermState, WrapState, WriteFetch};
 pub use data::{
@@ -50,4 +51,5 @@ pub use parallel::{ParallelChunks, ParallelScratch};
 pub use places::{Combinations, CombinationsMut};
 pub use plan::QueryPlan;
 pub(crate) use plan::{Match, MatchOf, PlanCache, PlanSource, Planned, matches_once};
+pub(crate) use view::{Doors, ViewCache};
 pub use view::{View, ViewPlan};

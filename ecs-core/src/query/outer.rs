@@ -61,6 +61,8 @@ macro_rules! outer_data {
             type Slots = usize;
             type Fetch<'w> = Option<&'w T>;
 
+            const NARROWS: bool = false;
+
             super::data::chunk_door!();
 
             type Run<'w> = Option<&'w T>;
@@ -198,6 +200,8 @@ macro_rules! outer_filter {
         impl<T: $bound> QueryFilter for $name<T> {
             type State = TermState<$name<T>>;
             type Slots = ();
+
+            const NARROWS: bool = false;
 
             fn state(_ids: &mut IdSource<'_>) -> Self::State {
                 TermState::new(ComponentId::UNKNOWN)

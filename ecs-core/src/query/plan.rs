@@ -243,6 +243,8 @@ mod tests {
         type State = ();
         type Slots = ();
 
+        const NARROWS: bool = false;
+
         fn state(_ids: &mut IdSource<'_>) {}
 
         fn access((): &(), _access: &mut Access) {}

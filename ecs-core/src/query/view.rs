@@ -1,7 +1,9 @@
 //! Views: looking up the components of entities at random.
 #![expect(unsafe_code, reason = "asks the row of one entity")]
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::any::{Any, TypeId};
 use core::fmt;
 
 use super::access::{Access, BorrowGuard};
@@ -10,10 +12,13 @@ use super::column::{DoorRight, RowRight};
 use super::data::{EnabledMut, QueryData, ReadOnly};
 use super::entities::find_each;
 use super::plan::PlanSource;
+use crate::archetype::Archetype;
 use crate::component::{Component, IdSource, Registry};
+use crate::entities::{Entities, Places};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError, QueryManyError};
-use crate::storage::{Chunks, RowAddress};
+use crate::hash::TypeMap;
+use crate::storage::{Chunks, Directory, RowAddress};
 
 /// A view of one world, worked out once and kept: where the columns are, by archetype.
 ///
@@ -33,23 +38,34 @@ use crate::storage::{Chunks, RowAddress};
 pub struct ViewPlan<Q: QueryData> {
     world: u64,
     epoch: u64,
-    state: Q::State,
+    parts: PartsOf<Q>,
+}
+
+/// A plan without the lifetimes of its view.
+#[derive(Debug)]
+struct Parts<State, Slots, Door> {
+    state: State,
     access: Access,
     /// By archetype.
-    slots: Vec<Option<Q::Slots>>,
+    slots: Vec<Option<Slots>>,
     /// By number of chunk: those of the view that is in use, made as it was. Whatever is left here of
     /// an earlier view is worth nothing.
-    doors: Vec<Option<Q::Door>>,
+    doors: Vec<Option<Door>>,
 }
+
+type PartsOf<Q> = Parts<<Q as QueryData>::State, <Q as QueryData>::Slots, <Q as QueryData>::Door>;
 
 impl<Q: QueryData> fmt::Debug for ViewPlan<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ViewPlan").field("access", &self.access).finish_non_exhaustive()
+        f.debug_struct("ViewPlan").field("access", &self.parts.access).finish_non_exhaustive()
     }
 }
 
-impl<Q: QueryData> ViewPlan<Q> {
-    pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {
+impl<State, Slots: Copy, Door: Copy> Parts<State, Slots, Door> {
+    fn make<Q>(registry: &mut Registry) -> Self
+    where
+        Q: QueryData<State = State, Slots = Slots, Door = Door>,
+    {
         let state = Q::state(&mut IdSource::Register(registry));
         let mut access = Access::default();
         Q::access(&state, &mut access);
@@ -57,38 +73,95 @@ impl<Q: QueryData> ViewPlan<Q> {
             let (view, component) = (core::any::type_name::<Q>(), registry.info(id).name());
             panic!("the view {view} asks for {component} twice, once of them to write");
         }
-        Self { world, epoch: 0, state, access, slots: Vec::new(), doors: Vec::new() }
+        Self { state, access, slots: Vec::new(), doors: Vec::new() }
     }
 
-    /// What the view touches.
-    #[must_use]
-    pub const fn access(&self) -> &Access {
-        &self.access
-    }
-
-    /// Looks at the archetypes that have appeared since the last time.
-    pub(crate) fn extend(&mut self, plans: PlanSource<'_>, source: Source<'_>) {
-        assert_eq!(self.world, plans.world, "a view plan is of use only to the world that made it");
-        if self.epoch != plans.epoch {
-            self.slots.clear();
-            self.epoch = plans.epoch;
-        }
-        self.extend_over(source);
-    }
-
-    fn extend_over(&mut self, source: Source<'_>) {
-        for archetype in &source.archetypes[self.slots.len()..] {
+    /// Looks at the archetypes that have appeared since the last time, and at all chunks.
+    fn extend<Q>(&mut self, archetypes: &[Archetype], directory: &Directory)
+    where
+        Q: QueryData<State = State, Slots = Slots, Door = Door>,
+    {
+        for archetype in &archetypes[self.slots.len()..] {
             self.slots.push(Q::slots(&self.state, archetype));
         }
         self.doors.clear();
-        self.doors.resize(source.directory.bound(), None);
-        for (archetype, slots) in source.archetypes.iter().zip(&self.slots) {
+        self.doors.resize(directory.bound(), None);
+        for (archetype, slots) in archetypes.iter().zip(&self.slots) {
             let Some(slots) = slots else { continue };
             for chunk in 0..archetype.chunks.used_count() {
                 let door = Q::door(slots, &archetype.chunks, chunk);
                 self.doors[archetype.chunks.id(chunk)] = Some(door);
             }
         }
+    }
+}
+
+impl<Q: QueryData> ViewPlan<Q> {
+    pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {
+        Self { world, epoch: 0, parts: PartsOf::<Q>::make::<Q>(registry) }
+    }
+
+    /// What the view touches.
+    #[must_use]
+    pub const fn access(&self) -> &Access {
+        &self.parts.access
+    }
+
+    /// Looks at the archetypes that have appeared since the last time.
+    pub(crate) fn extend(&mut self, plans: PlanSource<'_>, source: Source<'_>) {
+        assert_eq!(self.world, plans.world, "a view plan is of use only to the world that made it");
+        if self.epoch != plans.epoch {
+            self.parts.slots.clear();
+            self.epoch = plans.epoch;
+        }
+        self.parts.extend::<Q>(source.archetypes, source.directory);
+    }
+}
+
+/// What a view goes by: where the entities are, and where the components are, by archetype and by
+/// number of chunk.
+pub(crate) struct Doors<'w, Q: QueryData> {
+    places: Places<'w>,
+    slots: &'w [Option<Q::Slots>],
+    /// As many as the directory gave numbers, or more.
+    doors: &'w [Option<Q::Door>],
+}
+
+impl<Q: QueryData> Clone for Doors<'_, Q> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<Q: QueryData> Copy for Doors<'_, Q> {}
+
+impl<'w, Q: QueryData> Doors<'w, Q> {
+    /// Those of a plan, which was just extended over this source.
+    pub(crate) fn new(source: Source<'w>, plan: &'w ViewPlan<Q>) -> Self {
+        Self::of(source.entities, &plan.parts)
+    }
+
+    fn of(entities: &'w Entities, parts: &'w PartsOf<Q>) -> Self {
+        Self { places: entities.places(), slots: &parts.slots, doors: &parts.doors }
+    }
+}
+
+/// The plans of a world's own views, by what they ask for.
+#[derive(Debug, Default)]
+pub(crate) struct ViewCache(TypeMap<Box<dyn Any + Send + Sync>>);
+
+impl ViewCache {
+    /// The doors of this view, all made now, from the plan that is kept for it.
+    pub(crate) fn doors<'w, Q: QueryData>(
+        &'w mut self,
+        registry: &mut Registry,
+        source: Source<'w>,
+    ) -> Doors<'w, Q> {
+        let entry = self.0.entry(TypeId::of::<PartsOf<Q>>());
+        let entry = entry.or_insert_with(|| Box::new(PartsOf::<Q>::make::<Q>(registry)));
+        let parts = entry.downcast_mut::<PartsOf<Q>>().expect("the key is the type");
+        parts.extend::<Q>(source.archetypes, source.directory);
+        Doors::of(source.entities, parts)
     }
 }
 
@@ -111,14 +184,8 @@ impl<Q: QueryData> ViewPlan<Q> {
 /// ```
 pub struct View<'w, Q: QueryData> {
     source: Source<'w>,
-    plan: Plan<'w, Q>,
+    doors: Doors<'w, Q>,
     guard: Option<BorrowGuard<'w>>,
-}
-
-#[expect(clippy::large_enum_variant, reason = "it lives on the stack of whoever looks up")]
-enum Plan<'w, Q: QueryData> {
-    Kept(&'w ViewPlan<Q>),
-    Once(ViewPlan<Q>),
 }
 
 impl<Q: QueryData> fmt::Debug for View<'_, Q> {
@@ -134,12 +201,12 @@ type Found<'a, Q> = (&'a Chunks, &'a <Q as QueryData>::Slots, RowAddress);
 #[inline]
 fn found<'a, Q: QueryData>(
     source: Source<'a>,
-    plan: &'a ViewPlan<Q>,
+    doors: Doors<'a, Q>,
     entity: Entity,
 ) -> Result<Found<'a, Q>, QueryEntityError> {
     let location = source.locate(entity).ok_or(NoSuchEntity(entity))?;
     let index = location.archetype.index();
-    let Some(Some(slots)) = plan.slots.get(index) else {
+    let Some(Some(slots)) = doors.slots.get(index) else {
         return Err(QueryEntityError::NotMatching(entity));
     };
     let chunks = &source.archetypes[index].chunks;
@@ -150,40 +217,48 @@ fn found<'a, Q: QueryData>(
 /// The chunk and the row of one entity, if it has what the plan asks for.
 ///
 /// # Safety
-/// The plan was extended over this very source, which is borrowed and has not changed since.
+/// The doors were made from this very source, which is borrowed and has not changed since.
 #[inline]
 pub(crate) unsafe fn opened<'a, Q: QueryData>(
     source: Source<'a>,
-    plan: &'a ViewPlan<Q>,
+    doors: Doors<'a, Q>,
     entity: Entity,
 ) -> Result<(Q::Fetch<'a>, usize), QueryEntityError> {
-    let place = source.entities.get(entity).ok_or(NoSuchEntity(entity))?;
-    let Some(Some(door)) = plan.doors.get(place.chunk()) else {
-        return Err(QueryEntityError::NotMatching(entity));
-    };
-    // SAFETY: the caller ensures that the doors were made from this source, and that it is
-    // borrowed for `'a` and as it was.
-    let right = unsafe { DoorRight::new() };
-    Ok((Q::enter(door, right, source.moment), place.row()))
+    // Lookups that miss the cache overlap the more the shorter they are: one way out, told apart
+    // later.
+    if let Some(place) = doors.places.get(entity) {
+        debug_assert!(place.chunk() < doors.doors.len(), "a place names a chunk that is there");
+        // SAFETY: the chunk of a live entity has a number that the directory gave (I-1), which is
+        // below the number of doors: they were made from this source, as the caller ensures.
+        if let Some(door) = unsafe { doors.doors.get_unchecked(place.chunk()) } {
+            // SAFETY: the caller ensures that the doors were made from this source, and that it is
+            // borrowed for `'a` and as it was.
+            let right = unsafe { DoorRight::new() };
+            return Ok((Q::enter(door, right, source.moment), place.row()));
+        }
+    }
+    Err(why_not_opened(source, entity))
+}
+
+/// Why an entity has no row in a view.
+#[cold]
+fn why_not_opened(source: Source<'_>, entity: Entity) -> QueryEntityError {
+    match source.entities.get(entity) {
+        Some(_) => QueryEntityError::NotMatching(entity),
+        None => NoSuchEntity(entity).into(),
+    }
 }
 
 impl<'w, Q: QueryData> View<'w, Q> {
     /// # Safety
     /// The caller has the right that Q needs to all of these archetypes for `'w`, by itself or by
-    /// `guard` (I-10), and gives it away with the view. The plan was just extended over the source.
-    pub(crate) unsafe fn planned(
+    /// `guard` (I-10), and gives it away with the view. The doors were just made from the source.
+    pub(crate) unsafe fn new(
         source: Source<'w>,
-        plan: &'w ViewPlan<Q>,
+        doors: Doors<'w, Q>,
         guard: Option<BorrowGuard<'w>>,
     ) -> Self {
-        Self { source, plan: Plan::Kept(plan), guard }
-    }
-
-    /// # Safety
-    /// As for [`planned`](Self::planned), by itself; the plan is extended here.
-    pub(crate) unsafe fn once(source: Source<'w>, mut plan: ViewPlan<Q>) -> Self {
-        plan.extend_over(source);
-        Self { source, plan: Plan::Once(plan), guard: None }
+        Self { source, doors, guard }
     }
 
     /// The same view, asking what has changed or come after this version of the world, see
@@ -194,20 +269,12 @@ impl<'w, Q: QueryData> View<'w, Q> {
         self
     }
 
-    #[inline]
-    fn plan(&self) -> &ViewPlan<Q> {
-        match &self.plan {
-            Plan::Kept(plan) => plan,
-            Plan::Once(plan) => plan,
-        }
-    }
-
     /// The chunk and the row of one entity.
     #[inline]
     fn open(&self, entity: Entity) -> Result<(Q::Fetch<'_>, usize), QueryEntityError> {
-        // SAFETY: the plan was extended over the source as the view was made, and the source is
+        // SAFETY: the doors were made from the source as the view was (`new`), and the source is
         // borrowed for as long as the view lives.
-        unsafe { opened(self.source, self.plan(), entity) }
+        unsafe { opened(self.source, self.doors, entity) }
     }
 
     /// The components of one entity.
@@ -272,7 +339,7 @@ impl<Q: QueryData> View<'_, Q> {
         entities: [Entity; N],
     ) -> Result<[Q::Item<'_>; N], QueryManyError> {
         let view = &*self;
-        let places = find_each(entities, |entity| found::<Q>(view.source, view.plan(), entity))?;
+        let places = find_each(entities, |entity| found::<Q>(view.source, view.doors, entity))?;
         Ok(places.map(|(chunks, slots, address)| {
             let fetch = Q::lookup(slots, chunks, address.chunk, view.source.moment);
             // SAFETY: the rows of live entities (I-1), which are different (I-15); the view holds
@@ -294,7 +361,7 @@ impl<Q: QueryData> View<'_, Q> {
     /// ```
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
-        found::<Q>(self.source, self.plan(), entity).is_ok()
+        found::<Q>(self.source, self.doors, entity).is_ok()
     }
 }
 

@@ -167,6 +167,12 @@ impl Chunks {
         self.records.get(chunk, column)
     }
 
+    /// Asks for the records of the first columns to be brought into the cache.
+    #[inline]
+    pub(crate) fn prefetch_records(&self) {
+        self.records.prefetch();
+    }
+
     /// The start of a column. Rows of zero-sized components all lie there.
     #[inline]
     pub(crate) fn column(&self, chunk: usize, column: usize) -> NonNull<u8> {

@@ -25,7 +25,17 @@ pub(crate) const COLUMN_ALIGN: usize = 64;
 const CLASS_BYTES: [usize; 3] = [BLOCK_BYTES / 16, BLOCK_BYTES / 4, BLOCK_BYTES];
 /// The chunks of a large archetype are larger: fewer borders to cross for what is walked in order.
 /// From which chunk on, and how large.
-const GROWN: [(usize, usize); 2] = [(64, 4 * BLOCK_BYTES), (192, BLOCK_BYTES_MAX)];
+///
+/// They are 31/32 of a power of two, and so is the most rows that they have. Blocks that follow each
+/// other by a power of two have each column at the same few places of the caches, where it crowds
+/// itself out while the rest stays empty.
+const GROWN: [(usize, usize); 2] = [(8, odd(4 * BLOCK_BYTES)), (64, odd(BLOCK_BYTES_MAX))];
+const ROWS_GROWN: usize = odd(ROWS_MAX);
+
+const fn odd(power_of_two: usize) -> usize {
+    power_of_two / 32 * 31
+}
+
 /// No chunk is larger than this but for the sake of a single row.
 pub(crate) const BLOCK_BYTES_MAX: usize = 16 * BLOCK_BYTES;
 
@@ -46,13 +56,19 @@ pub(crate) struct ChunkLayout {
 }
 
 impl ChunkLayout {
-    /// The layout of blocks of at least `block_bytes` that hold at least `rows_min` rows.
-    fn new(columns: &[Layout], block_bytes: usize, rows_min: usize) -> Option<Self> {
+    /// The layout of blocks of at least `block_bytes` that hold at least `rows_min` rows, and at most
+    /// `rows_max`.
+    fn new(
+        columns: &[Layout],
+        block_bytes: usize,
+        rows_min: usize,
+        rows_max: usize,
+    ) -> Option<Self> {
         let row_bytes: usize =
             size_of::<Entity>() + columns.iter().map(Layout::size).sum::<usize>();
         let align = columns.iter().map(Layout::align).fold(COLUMN_ALIGN, usize::max);
         // Padding can only lower this first guess; a row of one entity always fits ROWS_MAX.
-        let mut capacity = (block_bytes / row_bytes).clamp(rows_min, ROWS_MAX);
+        let mut capacity = (block_bytes / row_bytes).clamp(rows_min, rows_max);
         loop {
             let (offsets, end) = place(columns, capacity);
             if end <= block_bytes || capacity == rows_min {
@@ -96,13 +112,16 @@ pub(crate) struct ChunkLayouts {
 impl ChunkLayouts {
     /// The layouts for these columns. A row that does not fit a block gets a larger block.
     pub(crate) fn new(columns: &[Layout]) -> Self {
-        let mut classes: Vec<_> =
-            CLASS_BYTES.iter().filter_map(|&bytes| ChunkLayout::new(columns, bytes, 0)).collect();
+        let mut classes: Vec<_> = CLASS_BYTES
+            .iter()
+            .filter_map(|&bytes| ChunkLayout::new(columns, bytes, 0, ROWS_MAX))
+            .collect();
         if classes.is_empty() {
-            classes.extend(ChunkLayout::new(columns, BLOCK_BYTES, 1));
+            classes.extend(ChunkLayout::new(columns, BLOCK_BYTES, 1, ROWS_MAX));
         }
-        let grown = GROWN
-            .map(|(_, bytes)| ChunkLayout::new(columns, bytes, 1).expect("at least one row fits"));
+        let grown = GROWN.map(|(_, bytes)| {
+            ChunkLayout::new(columns, bytes, 1, ROWS_GROWN).expect("at least one row fits")
+        });
         Self { classes: classes.into_boxed_slice(), grown }
     }
 
@@ -123,7 +142,8 @@ impl ChunkLayouts {
 
     /// The most rows that any chunk has.
     pub(crate) fn capacity_max(&self) -> usize {
-        self.grown[GROWN.len() - 1].capacity
+        let layouts = self.classes.iter().chain(&self.grown);
+        layouts.map(|layout| layout.capacity).max().expect("there are layouts")
     }
 }
 

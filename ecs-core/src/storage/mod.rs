@@ -12,7 +12,7 @@ mod layout;
 mod row_versions;
 mod values;
 
-pub(crate) use bits::EnableBits;
+pub(crate) use bits::RowBit;
 pub(crate) use block::BlockPool;
 pub use chunks::Chunks;
 pub(crate) use chunks::{ColumnStep, Fate, RowPlan};

@@ -195,11 +195,18 @@ impl World {
     /// # Panics
     /// Where `Q` asks for a component twice, once of them to write.
     pub fn view<Q: QueryData>(&mut self) -> View<'_, Q> {
-        // A plan checks that Q does not contradict itself.
-        let plan = self.view_plan::<Q>();
         self.next_version();
-        // SAFETY: the world is borrowed exclusively for as long as the view lives.
-        unsafe { View::once(self.source(), plan) }
+        let moment = self.moment();
+        let source = crate::query::Source {
+            archetypes: self.archetypes.list(),
+            entities: &self.entities,
+            directory: &self.blocks.directory,
+            moment,
+        };
+        let doors = self.views.doors::<Q>(&mut self.registry, source);
+        // SAFETY: the world is borrowed exclusively for as long as the view lives; the doors were
+        // just made from what it has.
+        unsafe { View::new(source, doors, None) }
     }
 
     /// A query to keep, for [`WorldCell::query`](crate::WorldCell::query).

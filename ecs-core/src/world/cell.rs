@@ -10,8 +10,8 @@ use super::{Res, ResMut, ResourceError, Rights, World};
 use crate::entity::Entity;
 use crate::error::AccessConflict;
 use crate::query::{
-    Access, BorrowGuard, BorrowedQuery, ClaimPlan, ClaimView, Planned, QueryData, QueryFilter,
-    QueryPlan, Source, View, ViewPlan,
+    Access, BorrowGuard, BorrowedQuery, ClaimPlan, ClaimView, Doors, Planned, QueryData,
+    QueryFilter, QueryPlan, Source, View, ViewPlan,
 };
 use crate::storage::Moment;
 
@@ -245,7 +245,7 @@ impl<'w> WorldCell<'w> {
         let guard = self.take(plan.access())?;
         let source = self.source(self.moment(0));
         // SAFETY: as in `query`.
-        Ok(unsafe { View::planned(source, plan, Some(guard)) })
+        Ok(unsafe { View::new(source, Doors::new(source, plan), Some(guard)) })
     }
 
     /// Random access to some components from many threads at once, entity by entity, until the

@@ -4,7 +4,7 @@ use super::World;
 use super::bundles::Bundles;
 use crate::archetype::Archetypes;
 use crate::entities::Entities;
-use crate::query::PlanCache;
+use crate::query::{PlanCache, ViewCache};
 use crate::storage::BlockPool;
 
 /// What is in a world, apart from resources.
@@ -40,6 +40,7 @@ impl World {
         self.epoch += 1;
         self.bundles = Bundles::default();
         self.plans = PlanCache::default();
+        self.views = ViewCache::default();
     }
 }
 

@@ -33,7 +33,7 @@ use crate::archetype::{Archetype, Archetypes};
 use crate::component::{Component, ComponentId, ComponentInfo, Registry};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
-use crate::query::{Borrows, PlanCache, PlanSource, Source};
+use crate::query::{Borrows, PlanCache, PlanSource, Source, ViewCache};
 use crate::storage::{BlockPool, Moment};
 use crate::sync::{AtomicU64, Ordering, Serial};
 use hooks::Hooks;
@@ -85,6 +85,7 @@ pub struct World {
     pub(crate) blocks: BlockPool,
     pub(crate) bundles: Bundles,
     pub(crate) plans: PlanCache,
+    pub(crate) views: ViewCache,
     pub(crate) borrows: Borrows,
     pub(crate) resources: Resources,
     pub(crate) hooks: Hooks,
@@ -139,6 +140,7 @@ impl World {
             blocks: BlockPool::default(),
             bundles: Bundles::default(),
             plans: PlanCache::default(),
+            views: ViewCache::default(),
             borrows: Borrows::default(),
             resources: Resources::default(),
             hooks: Hooks::default(),
@@ -303,6 +305,7 @@ impl World {
     }
 
     /// What is written now is stamped with the current version; everything is new.
+    #[inline]
     pub(crate) fn moment(&self) -> Moment {
         let settled = self.settled.load(Ordering::Relaxed);
         Moment { version: self.version, since: 0, settled, shared: false, slice: None }

@@ -413,7 +413,7 @@ fn copy_bits(
         let mut row = to.row;
         for hole in holes {
             // Rows arrive enabled.
-            if mine.disabled_count(hole.chunk) > 0 {
+            if !mine.are_on(hole.chunk, hole.rows.clone()) {
                 for (offset, from) in hole.rows.clone().enumerate() {
                     theirs.set(to.chunk, row + offset, mine.get(hole.chunk, from));
                 }

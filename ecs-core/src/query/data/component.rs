@@ -3,7 +3,7 @@
 use super::{
     Access, Archetype, ChunkVersions, Chunks, ColumnData, ColumnDoor, DoorRight, IdSource, Moment,
     QueryData, ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState,
-    Values,
+    Values, ValuesDoor,
 };
 use super::{Range, prefetch};
 use crate::component::Component;
@@ -18,10 +18,13 @@ impl<T: Component> QueryData for &T {
     type Slots = TermSlot;
     type Fetch<'w> = Values<'w, T>;
     type Run<'w> = &'w [T];
-    type Door = ColumnDoor<T>;
+    type Door = ValuesDoor<T>;
+
+    const NARROWS: bool = T::ENABLEABLE;
+    const ROW_BYTES: usize = size_of::<T>();
 
     fn door(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Door {
-        ColumnDoor::new(chunks, chunk, slots.column, None)
+        ValuesDoor::new(chunks.record(chunk, slots.column))
     }
 
     #[inline]
@@ -58,7 +61,7 @@ impl<T: Component> QueryData for &T {
         chunk: usize,
         _moment: Moment,
     ) -> Self::Fetch<'w> {
-        Values::open(chunks, chunk, slots.column)
+        Values::open(chunks.record(chunk, slots.column))
     }
 
     #[inline]
@@ -128,9 +131,12 @@ impl<T: Component> QueryData for &mut T {
     type Run<'w> = &'w mut [T];
     type Door = ColumnDoor<T>;
 
+    const NARROWS: bool = T::ENABLEABLE;
+    const ROW_BYTES: usize = size_of::<T>();
+
     fn door(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Door {
         let rows = if T::TRACKED { slots.row_versions(chunks, chunk) } else { None };
-        ColumnDoor::new(chunks, chunk, slots.column, rows)
+        ColumnDoor::new(chunks.record(chunk, slots.column), rows)
     }
 
     #[inline]
@@ -170,12 +176,10 @@ impl<T: Component> QueryData for &mut T {
         chunk: usize,
         moment: Moment,
     ) -> Self::Fetch<'w> {
-        chunks.stamps(chunk, slots.column).mark(moment.version);
+        let record = chunks.record(chunk, slots.column);
+        record.stamps().mark(moment.version);
         let stamps = if T::TRACKED { slots.row_versions(chunks, chunk) } else { None };
-        WriteFetch {
-            values: Values::open(chunks, chunk, slots.column),
-            stamps: stamps.map(|stamps| (stamps, moment)),
-        }
+        WriteFetch { values: Values::open(record), stamps: stamps.map(|stamps| (stamps, moment)) }
     }
 
     #[inline]

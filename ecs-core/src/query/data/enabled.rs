@@ -7,7 +7,8 @@ use super::{
     RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState,
 };
 use crate::component::Component;
-use crate::storage::{EnableBits, RowAddress};
+use crate::storage::RowBit;
+use crate::sync::AtomicU64;
 
 /// Asks whether `T` is enabled, in every row that has it: the bit narrows nothing.
 ///
@@ -57,27 +58,25 @@ impl<T> Sealed for EnabledMut<T> {}
 /// # Ok::<(), ecs_core::QuerySingleError>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct EnabledBit<'w> {
-    bits: &'w EnableBits,
-    address: RowAddress,
-}
+pub struct EnabledBit<'w>(RowBit<'w>);
 
 impl EnabledBit<'_> {
     #[inline]
     pub(crate) fn set(&self, enabled: bool) -> bool {
-        self.bits.set(self.address.chunk, self.address.row, enabled)
+        self.0.set(enabled)
     }
 
     /// [`set`](Self::set) where nobody else flips bits of the chunk meanwhile.
     #[inline]
     pub(crate) fn set_alone(&self, enabled: bool) -> bool {
-        self.bits.set_alone(self.address.chunk, self.address.row, enabled)
+        self.0.set_alone(enabled)
     }
 
     /// Whether the component is enabled now.
+    #[inline]
     #[must_use]
     pub fn get(&self) -> bool {
-        self.bits.get(self.address.chunk, self.address.row)
+        self.0.get()
     }
 }
 
@@ -103,6 +102,7 @@ impl EnabledBitMut<'_> {
     }
 
     /// Switches the component on or off; returns what it was.
+    #[inline]
     pub fn set(&mut self, enabled: bool) -> bool {
         self.0.set(enabled)
     }
@@ -111,18 +111,20 @@ impl EnabledBitMut<'_> {
 /// The bits of one chunk.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct BitsFetch<'w>(Option<(&'w EnableBits, usize)>);
+pub struct BitsFetch<'w>(&'w [AtomicU64]);
 
 impl<'w> BitsFetch<'w> {
-    fn new(slot: &TermSlot, chunks: &'w Chunks, chunk: usize) -> Self {
-        Self(slot.bits.map(|slot| (chunks.bits(slot as usize), chunk)))
-    }
-
     #[inline]
     pub(crate) fn bit(&self, row: usize) -> EnabledBit<'w> {
-        let (bits, chunk) = self.0.expect("only enableable components match");
-        EnabledBit { bits, address: RowAddress { chunk, row } }
+        EnabledBit(RowBit::of_row(self.0, row))
     }
+}
+
+/// The words of a component's bits in one chunk.
+#[inline]
+fn words<'w>(slot: &TermSlot, chunks: &'w Chunks, chunk: usize) -> &'w [AtomicU64] {
+    let slot = slot.bits.expect("an enableable component has bits in every archetype");
+    chunks.bits(slot as usize).words(chunk)
 }
 
 // It gives access to bits, which are atomics, and to no values.
@@ -134,10 +136,10 @@ macro_rules! enabled_data {
             type Slots = TermSlot;
             type Fetch<'w> = BitsFetch<'w>;
 
-            type Door = Option<BitsDoor>;
+            type Door = BitsDoor;
 
             fn door(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Door {
-                slots.bits.map(|slot| BitsDoor::new(chunks.bits(slot as usize), chunk))
+                BitsDoor::new(words(slots, chunks, chunk))
             }
 
             #[inline]
@@ -146,10 +148,12 @@ macro_rules! enabled_data {
                 right: DoorRight<'w>,
                 _moment: Moment,
             ) -> Self::Fetch<'w> {
-                BitsFetch(door.map(|door| (door.bits(right), door.chunk)))
+                BitsFetch(door.words(right))
             }
 
             type Run<'w> = Self::Fetch<'w>;
+
+            const NARROWS: bool = false;
 
             fn state(ids: &mut IdSource<'_>) -> Self::State {
                 const { assert!(T::ENABLEABLE, "the component is not enableable") };
@@ -174,7 +178,7 @@ macro_rules! enabled_data {
                 chunk: usize,
                 _moment: Moment,
             ) -> BitsFetch<'w> {
-                BitsFetch::new(slots, chunks, chunk)
+                BitsFetch(words(slots, chunks, chunk))
             }
 
             #[inline]
@@ -193,7 +197,7 @@ macro_rules! enabled_data {
 
             #[inline]
             fn nothing<'w>() -> BitsFetch<'w> {
-                BitsFetch(None)
+                BitsFetch(&[])
             }
 
             #[inline]

@@ -21,6 +21,8 @@ impl QueryData for Entity {
 
     type Run<'w> = Self::Fetch<'w>;
 
+    const NARROWS: bool = false;
+
     fn state(_ids: &mut IdSource<'_>) {}
 
     fn access((): &(), _access: &mut Access) {}
@@ -82,6 +84,8 @@ impl QueryData for () {
     super::chunk_door!();
 
     type Run<'w> = Self::Fetch<'w>;
+
+    const NARROWS: bool = false;
 
     fn state(_ids: &mut IdSource<'_>) {}
 

@@ -19,6 +19,8 @@ impl<Q: QueryData> QueryData for Option<Q> {
 
     type Run<'w> = Option<Q::Run<'w>>;
 
+    const NARROWS: bool = Q::NARROWS;
+
     fn state(ids: &mut IdSource<'_>) -> Self::State {
         WrapState::new(Q::state(ids))
     }

@@ -35,6 +35,9 @@ impl<Q: QueryData> QueryData for Present<Q> {
     type Run<'w> = Q::Run<'w>;
     type Door = Q::Door;
 
+    const NARROWS: bool = false;
+    const ROW_BYTES: usize = Q::ROW_BYTES;
+
     fn door(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Door {
         Q::door(slots, chunks, chunk)
     }

@@ -274,6 +274,8 @@ macro_rules! versioned_data {
 
             type Run<'w> = Self::Fetch<'w>;
 
+            const NARROWS: bool = T::ENABLEABLE;
+
             fn state(ids: &mut IdSource<'_>) -> Self::State {
                 const { assert!(!($writes && T::MANAGED), "this component is the world's to change") };
                 TermState::new(ids.id::<T>())
@@ -303,7 +305,7 @@ macro_rules! versioned_data {
                 moment: Moment,
             ) -> Self::Fetch<'w> {
                 $fetch {
-                    values: Values::open(chunks, chunk, slots.column),
+                    values: Values::open(chunks.record(chunk, slots.column)),
                     versions: Some(Versions::open(slots, chunks, chunk, moment)),
                 }
             }

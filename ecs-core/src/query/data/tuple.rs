@@ -19,6 +19,9 @@ macro_rules! tuple_data {
             type Run<'w> = ($($name::Run<'w>,)*);
             type Door = ($($name::Door,)*);
 
+            const NARROWS: bool = false $(|| $name::NARROWS)*;
+            const ROW_BYTES: usize = 0 $(+ $name::ROW_BYTES)*;
+
             fn door(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Door {
                 let ($($var,)*) = slots;
                 ($($name::door($var, chunks, chunk),)*)
@@ -54,7 +57,7 @@ macro_rules! tuple_data {
                 $($name::rows($var, chunks, chunk, rows);)*
             }
 
-            #[inline]
+            #[inline(always)]
             fn fetch<'w>(
                 slots: &Self::Slots,
                 chunks: &'w Chunks,

@@ -46,6 +46,8 @@ impl<F: QueryFilter> QueryFilter for Not<F> {
     /// `None` where no row can pass the filter, and so all pass this one.
     type Slots = Option<F::Slots>;
 
+    const NARROWS: bool = true;
+
     fn state(ids: &mut IdSource<'_>) -> Self::State {
         WrapState::new(F::state(ids))
     }
@@ -73,6 +75,8 @@ macro_rules! or_filter {
             type State = WrapState<Or<()>, ($($name::State,)*)>;
             /// Of each, whether any row can pass it.
             type Slots = ($(Option<$name::Slots>,)*);
+
+            const NARROWS: bool = false $(|| $name::NARROWS)*;
 
             fn state(ids: &mut IdSource<'_>) -> Self::State {
                 WrapState::new(($($name::state(ids),)*))

@@ -57,6 +57,8 @@ macro_rules! version_filter {
             type State = TermState<$name<T>>;
             type Slots = TermSlot;
 
+            const NARROWS: bool = true;
+
             fn state(ids: &mut IdSource<'_>) -> Self::State {
                 TermState::new(ids.id::<T>())
             }

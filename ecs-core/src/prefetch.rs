@@ -2,11 +2,12 @@
 //! instruction for it.
 #![expect(unsafe_code, reason = "calls the prefetch instruction")]
 
-use core::arch::x86_64::{_MM_HINT_T1, _mm_prefetch};
+use core::arch::x86_64::{_MM_HINT_T0, _MM_HINT_T1, _mm_prefetch};
 
 const LINE_BYTES: usize = 64;
 
-/// Asks for the cache lines of `bytes` bytes from `start` on. It is a hint: any address will do.
+/// Asks for the cache lines of `bytes` bytes from `start` on, to be needed in a while. It is a hint:
+/// any address will do.
 #[inline]
 pub(crate) fn prefetch(start: *const u8, bytes: usize) {
     for offset in (0..bytes).step_by(LINE_BYTES) {
@@ -15,4 +16,11 @@ pub(crate) fn prefetch(start: *const u8, bytes: usize) {
         // SSE, which it belongs to, is part of every x86-64.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(address) };
     }
+}
+
+/// Asks for one cache line, to be needed at once. As much a hint.
+#[inline]
+pub(crate) fn prefetch_line(address: *const u8) {
+    // SAFETY: as above.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(address.cast()) };
 }

@@ -3,3 +3,7 @@
 /// Does nothing.
 #[inline]
 pub(crate) fn prefetch(_start: *const u8, _bytes: usize) {}
+
+/// Does nothing.
+#[inline]
+pub(crate) fn prefetch_line(_address: *const u8) {}
