@@ -11,7 +11,7 @@ use super::data::QueryData;
 use super::view::{Doors, ViewPlan, opened};
 use crate::entity::Entity;
 use crate::error::{ClaimError, QueryEntityError};
-use crate::storage::Moment;
+use crate::storage::{Moment, Writers};
 use crate::sync::{Ordering, ProtocolU8};
 
 /// A flag per entity slot: set while somebody holds a claim on the entity that is there (I-12).
@@ -135,7 +135,7 @@ impl<'w, Q: QueryData> ClaimView<'w, Q> {
         guard: BorrowGuard<'w>,
     ) -> Self {
         // Others stamp rows of the same chunks meanwhile.
-        let moment = Moment { shared: true, ..source.moment };
+        let moment = Moment { writers: Writers::Several, ..source.moment };
         let source = Source { moment, ..source };
         Self { source, doors: Doors::new(source, &plan.view), flags: &plan.flags, _guard: guard }
     }

@@ -14,8 +14,8 @@ pub struct Moment {
     /// No query is going to ask for what is new since anything below this, as a rule; one that
     /// does gets the same answer by a longer way.
     pub(crate) settled: u64,
-    /// Whether other threads may stamp rows of the same chunk meanwhile, at this moment.
-    pub(crate) shared: bool,
+    /// Who stamps rows of the same chunk meanwhile, at this moment.
+    pub(crate) writers: Writers,
     /// Which entities the query is about, if not all of them.
     pub(crate) slice: Option<Slice>,
 }
@@ -42,6 +42,16 @@ impl Slice {
         let is_in = |entity: &Entity| u64::from(entity.index() % self.count == self.which);
         entities.iter().enumerate().fold(0, |bits, (row, entity)| bits | is_in(entity) << row)
     }
+}
+
+/// Whether several threads stamp at one moment.
+// As wide as the rest of a moment: padding would be copied in pieces that are slow to read back.
+#[repr(u64)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Writers {
+    #[default]
+    One,
+    Several,
 }
 
 /// The versions of one column of one chunk.

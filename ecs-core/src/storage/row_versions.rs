@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::column_versions::Moment;
+use super::column_versions::{Moment, Writers};
 use crate::mask::Rows;
 use crate::sync::{AtomicU64, Ordering};
 
@@ -77,7 +77,7 @@ impl Group {
             self.newest.store(version, Ordering::Relaxed);
             // Nobody is going to ask about less than what is there: begin a new mask. Not where
             // others may be marking at the same time, who would lose their bits.
-            if newest <= moment.settled && !moment.shared {
+            if newest <= moment.settled && moment.writers == Writers::One {
                 self.floor.store(newest, Ordering::Relaxed);
                 self.low.store(version, Ordering::Relaxed);
                 self.mask.store(bits, Ordering::Relaxed);
@@ -94,7 +94,7 @@ impl Group {
         if moment.version < self.low.load(Ordering::Relaxed) {
             self.low.store(moment.version, Ordering::Relaxed);
         }
-        if moment.shared {
+        if moment.writers == Writers::Several {
             _ = self.mask.fetch_or(bits, Ordering::Relaxed);
         } else {
             self.mask.store(self.mask.load(Ordering::Relaxed) | bits, Ordering::Relaxed);
@@ -364,7 +364,7 @@ mod tests {
                 version: version.saturating_sub(next(&mut random, 3) as u64).max(1),
                 since: 0,
                 settled: version.saturating_sub(next(&mut random, 6) as u64),
-                shared: next(&mut random, 4) == 0,
+                writers: [Writers::Several, Writers::One][next(&mut random, 4).min(1)],
                 slice: None,
             };
             let row = next(&mut random, LEN);

@@ -13,7 +13,7 @@ use crate::query::{
     Access, BorrowGuard, BorrowedQuery, ClaimPlan, ClaimView, Doors, Planned, QueryData,
     QueryFilter, QueryPlan, Source, View, ViewPlan,
 };
-use crate::storage::Moment;
+use crate::storage::{Moment, Writers};
 
 /// A world that is borrowed exclusively, in order to be shared: it can be copied to any number of
 /// threads, and each asks it for what it needs.
@@ -194,7 +194,13 @@ impl<'w> WorldCell<'w> {
     /// The moment of this turn, for somebody who asked the last time at `since`.
     pub(super) fn moment(self, since: u64) -> Moment {
         let version = self.version();
-        Moment { version, since, settled: self.first_version - 1, shared: false, slice: None }
+        Moment {
+            version,
+            since,
+            settled: self.first_version - 1,
+            writers: Writers::One,
+            slice: None,
+        }
     }
 
     pub(super) fn source(self, moment: Moment) -> Source<'w> {

@@ -34,7 +34,7 @@ use crate::component::{Component, ComponentId, ComponentInfo, Registry};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::query::{Borrows, PlanCache, PlanSource, Source, ViewCache};
-use crate::storage::{BlockPool, Moment};
+use crate::storage::{BlockPool, Moment, Writers};
 use crate::sync::{AtomicU64, Ordering, Serial};
 use hooks::Hooks;
 pub(crate) use relations::RelationFns;
@@ -308,7 +308,7 @@ impl World {
     #[inline]
     pub(crate) fn moment(&self) -> Moment {
         let settled = self.settled.load(Ordering::Relaxed);
-        Moment { version: self.version, since: 0, settled, shared: false, slice: None }
+        Moment { version: self.version, since: 0, settled, writers: Writers::One, slice: None }
     }
 
     pub(crate) fn plan_source(&self) -> PlanSource<'_> {
