@@ -32,8 +32,11 @@ impl Rate {
 
     /// Where it is not due in this tick, in how many it will be.
     pub(super) fn ticks_to_go(self, tick: u64) -> Option<u32> {
+        if self.every == 1 || self.staggered {
+            return None;
+        }
         let past = self.past(tick);
-        (past != 0 && !self.staggered).then(|| self.every - past)
+        (past != 0).then(|| self.every - past)
     }
 
     /// Which part of the entities it is about in this tick, if not all of them.
