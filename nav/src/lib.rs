@@ -27,6 +27,12 @@
 //! # Ok::<(), nav::LoadError>(())
 //! ```
 //!
+//! # One goal, many agents
+//!
+//! A [`FlowField`] knows the distance and the next step from any cell to the
+//! nearest of some goals, exactly. It is worked out as far as somebody asks, and an
+//! edit makes only those cells be worked out again whose way it touches.
+//!
 //! # Agents
 //!
 //! The other half of the crate lives in an [`ecs_core::World`]: agents with a
@@ -46,6 +52,7 @@ mod cell;
 mod check;
 mod cost;
 mod direction;
+mod flow;
 mod follow;
 pub mod generate;
 mod grid;
@@ -69,6 +76,7 @@ pub use cell::Cell;
 pub use check::{PathFault, path_cost};
 pub use cost::{Cost, DIAGONAL, STRAIGHT, Weight};
 pub use direction::{Connectivity, Direction, MoveRule};
+pub use flow::{FlowField, SettledFlow};
 pub use grid::change::{CHANGES_MAX, Change, ChangeKind, GridVersion};
 pub use grid::{CELL_COUNT_MAX, Grid, GridSizeError, SIDE_MAX};
 pub use load::{LoadError, LoadReason};
@@ -91,6 +99,7 @@ pub mod prelude {
     pub use crate::cell::Cell;
     pub use crate::cost::{Cost, Weight};
     pub use crate::direction::MoveRule;
+    pub use crate::flow::FlowField;
     pub use crate::grid::Grid;
     pub use crate::path::PathScratch;
     pub use crate::path::outcome::{Path, PathOutcome, Unreachable};

@@ -1,0 +1,277 @@
+//! Flow fields: the way to one goal from wherever it is asked.
+//!
+//! One wave runs from the goals outwards (`flow/wave.rs`), as far as somebody
+//! asks, and what it learns lies in sectors of 32 x 32 cells (`flow/store.rs`).
+
+pub(crate) mod store;
+pub(crate) mod wave;
+
+use crate::cell::Cell;
+use crate::cost::Cost;
+use crate::direction::{Direction, MoveRule};
+use crate::flow::store::UNREACHED;
+use crate::flow::wave::{Ground, Wave};
+use crate::grid::change::GridVersion;
+use crate::region::event::RegionId;
+use crate::terrain::Terrain;
+
+/// Leads any number of agents to one goal, or to the nearest of several.
+///
+/// Distances are exact: to the unit those that [`PathScratch`](crate::PathScratch)
+/// finds, under all rules and over weights. Directions are those of a best path; of
+/// equals the first in the order of [`Direction::ALL`]. Both are functions of the
+/// terrain and the goals, whatever was asked or edited before.
+///
+/// The field is worked out as far as somebody asks and no further: the wave from
+/// the goals halts at the cell that was asked for, and goes on from there the next
+/// time. A cell takes nine bytes, in sectors of 32 x 32 cells that take memory
+/// from when the wave first gets there, and the front of the wave takes 16 bytes a
+/// cell. Nothing is allocated once the field has grown.
+///
+/// Edits of the terrain are followed when the field is asked. Only cells whose way
+/// leads across an edited cell, or comes past it, are forgotten and, when asked for
+/// again, found again; all others stay. An edit that nobody's way depends on costs
+/// next to nothing, one that closes a pass close to the goal as much as the part of
+/// the field behind it.
+///
+/// A field of a whole map costs as much as many single paths: reach for it where
+/// tens to hundreds of agents have one goal, or where most of them are near it.
+///
+/// ```
+/// use nav::{Cell, Direction, FlowField, Grid, MoveRule, Terrain};
+/// // A wall in column 2 with a gap at its southern end.
+/// let grid = Grid::from_fn(5, 4, |cell| cell.x != 2 || cell.y == 3)?;
+/// let mut terrain = Terrain::new(grid, MoveRule::BothFree);
+/// let mut field = FlowField::new(&terrain, &[Cell::new(4, 0)]);
+///
+/// let mut agent = Cell::new(0, 0);
+/// let mut steps = 0;
+/// while let Some(direction) = field.direction(&terrain, agent) {
+///     agent = direction.step(agent).unwrap();
+///     steps += 1;
+/// }
+/// assert_eq!((agent, steps), (Cell::new(4, 0), 8));
+///
+/// terrain.dig(Cell::new(2, 0)); // a short cut
+/// let distance = field.distance(&terrain, Cell::new(0, 0)).unwrap();
+/// assert!((distance.length() - 4.0).abs() < 1e-6);
+/// assert_eq!(field.direction(&terrain, Cell::new(0, 0)), Some(Direction::East));
+///
+/// assert_eq!(field.distance(&terrain, Cell::new(2, 1)), None); // solid
+/// # Ok::<(), nav::GridSizeError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FlowField {
+    /// Sorted, each once.
+    goals: Vec<Cell>,
+    /// The regions of the goals, sorted, each once.
+    goal_regions: Vec<RegionId>,
+    wave: Wave,
+    rule: MoveRule,
+    size: (u16, u16),
+    version: GridVersion,
+    /// The cells of the edits that are being followed.
+    edited: Vec<Cell>,
+}
+
+impl FlowField {
+    /// A field to the nearest of some goals, of which nothing is worked out yet.
+    ///
+    /// Goals that are solid count from when they are dug; goals outside of the grid
+    /// never do.
+    #[must_use]
+    pub fn new(terrain: &Terrain, goals: &[Cell]) -> Self {
+        let mut field = Self {
+            goals: Vec::new(),
+            goal_regions: Vec::new(),
+            wave: Wave::default(),
+            rule: terrain.rule(),
+            size: size(terrain),
+            version: terrain.version(),
+            edited: Vec::new(),
+        };
+        field.restart(terrain, goals);
+        field
+    }
+
+    /// Begins anew with other goals, in the memory of the field; the terrain may be
+    /// another one.
+    ///
+    /// ```
+    /// use nav::{Cell, FlowField, Grid, MoveRule, Terrain};
+    /// let terrain = Terrain::new(Grid::from_fn(9, 1, |_| true)?, MoveRule::BothFree);
+    /// let mut field = FlowField::new(&terrain, &[Cell::new(0, 0)]);
+    /// assert_eq!(field.distance(&terrain, Cell::new(6, 0)).unwrap().length(), 6.0);
+    /// field.restart(&terrain, &[Cell::new(0, 0), Cell::new(8, 0)]);
+    /// assert_eq!(field.distance(&terrain, Cell::new(6, 0)).unwrap().length(), 2.0);
+    /// # Ok::<(), nav::GridSizeError>(())
+    /// ```
+    pub fn restart(&mut self, terrain: &Terrain, goals: &[Cell]) {
+        self.goals.clear();
+        self.goals.extend_from_slice(goals);
+        self.goals.sort_unstable();
+        self.goals.dedup();
+        self.begin(terrain);
+    }
+
+    fn begin(&mut self, terrain: &Terrain) {
+        self.rule = terrain.rule();
+        self.size = size(terrain);
+        self.version = terrain.version();
+        self.wave.begin(terrain.grid(), &self.goals);
+        self.find_goal_regions(terrain);
+    }
+
+    fn find_goal_regions(&mut self, terrain: &Terrain) {
+        self.goal_regions.clear();
+        self.goal_regions.extend(self.goals.iter().filter_map(|&goal| terrain.region(goal)));
+        self.goal_regions.sort_unstable();
+        self.goal_regions.dedup();
+    }
+
+    /// The goals, sorted, each once.
+    #[must_use]
+    pub fn goals(&self) -> &[Cell] {
+        &self.goals
+    }
+
+    /// Follows the edits since the last call. Whatever asks the field calls this
+    /// first, so there is no need to, other than to choose the moment.
+    ///
+    /// If there were more than [`CHANGES_MAX`](crate::CHANGES_MAX), the field begins
+    /// anew.
+    ///
+    /// # Panics
+    /// If this is another terrain, of another size or rule.
+    pub fn update(&mut self, terrain: &Terrain) {
+        let is_same = self.size == size(terrain) && self.rule == terrain.rule();
+        assert!(is_same, "a flow field is for one terrain");
+        if self.version == terrain.version() {
+            return;
+        }
+        let Some(changes) = terrain.grid().changes_since(self.version) else {
+            return self.begin(terrain);
+        };
+        self.edited.clear();
+        self.edited.extend(changes.map(|change| change.cell));
+        self.edited.sort_unstable();
+        self.edited.dedup();
+        self.version = terrain.version();
+        self.wave.repair(ground(terrain), &self.goals, &self.edited);
+        self.find_goal_regions(terrain);
+    }
+
+    /// What the best path from a cell to the nearest goal costs, or `None` if there
+    /// is none or the cell is solid or outside.
+    ///
+    /// That there is none is known without running the wave.
+    ///
+    /// # Panics
+    /// As [`FlowField::update`].
+    pub fn distance(&mut self, terrain: &Terrain, cell: Cell) -> Option<Cost> {
+        self.update(terrain);
+        if !self.is_reachable(terrain, cell) {
+            return None;
+        }
+        to_cost(self.wave.settle(ground(terrain), cell))
+    }
+
+    /// The step to take from a cell, or `None` at a goal and where
+    /// [`FlowField::distance`] is `None`.
+    ///
+    /// The step is legal, and the distance after it is less by exactly its cost.
+    ///
+    /// # Panics
+    /// As [`FlowField::update`].
+    pub fn direction(&mut self, terrain: &Terrain, cell: Cell) -> Option<Direction> {
+        self.distance(terrain, cell)?;
+        self.wave.direction(ground(terrain), cell)
+    }
+
+    /// Works out all of the field, for many threads to read.
+    ///
+    /// ```
+    /// use nav::{Cell, FlowField, Grid, MoveRule, Terrain};
+    /// let terrain = Terrain::new(Grid::from_fn(9, 9, |_| true)?, MoveRule::BothFree);
+    /// let mut field = FlowField::new(&terrain, &[Cell::new(4, 4)]);
+    /// let settled = field.settle_all(&terrain);
+    /// std::thread::scope(|scope| {
+    ///     scope.spawn(|| assert!(settled.direction(Cell::new(0, 0)).is_some()));
+    ///     scope.spawn(|| assert!(settled.direction(Cell::new(8, 0)).is_some()));
+    /// });
+    /// # Ok::<(), nav::GridSizeError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// As [`FlowField::update`].
+    pub fn settle_all<'a>(&'a mut self, terrain: &'a Terrain) -> SettledFlow<'a> {
+        self.update(terrain);
+        self.wave.settle_all(ground(terrain));
+        SettledFlow { wave: &self.wave, terrain }
+    }
+
+    /// How many cells the wave has run through since the field was made: a measure
+    /// of the work. A cell counts again when an edit made it be found again.
+    #[must_use]
+    pub const fn expansion_count(&self) -> u64 {
+        self.wave.expansion_count
+    }
+
+    /// How many sectors of 32 x 32 cells the wave has reached.
+    #[must_use]
+    pub fn sector_count(&self) -> usize {
+        self.wave.sector_count()
+    }
+
+    /// Memory held, in bytes.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        self.wave.bytes()
+            + (self.goals.capacity() + self.edited.capacity()) * size_of::<Cell>()
+            + self.goal_regions.capacity() * size_of::<RegionId>()
+    }
+
+    fn is_reachable(&self, terrain: &Terrain, cell: Cell) -> bool {
+        let region = terrain.region(cell);
+        region.is_some_and(|region| self.goal_regions.binary_search(&region).is_ok())
+    }
+}
+
+/// A flow field that is worked out to its end, to be read from many threads.
+///
+/// It comes from [`FlowField::settle_all`], where there is an example.
+#[derive(Clone, Copy, Debug)]
+pub struct SettledFlow<'a> {
+    wave: &'a Wave,
+    terrain: &'a Terrain,
+}
+
+impl SettledFlow<'_> {
+    /// As [`FlowField::distance`].
+    #[must_use]
+    pub fn distance(&self, cell: Cell) -> Option<Cost> {
+        if !self.terrain.is_open(cell) {
+            return None;
+        }
+        to_cost(self.wave.final_cost(cell)?)
+    }
+
+    /// As [`FlowField::direction`].
+    #[must_use]
+    pub fn direction(&self, cell: Cell) -> Option<Direction> {
+        self.distance(cell)?;
+        self.wave.direction(ground(self.terrain), cell)
+    }
+}
+
+const fn ground(terrain: &Terrain) -> Ground<'_> {
+    Ground::new(terrain.grid(), terrain.rule())
+}
+
+fn size(terrain: &Terrain) -> (u16, u16) {
+    (terrain.grid().width(), terrain.grid().height())
+}
+
+fn to_cost(units: u64) -> Option<Cost> {
+    (units != UNREACHED).then_some(Cost::from_units(units))
+}

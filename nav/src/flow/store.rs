@@ -1,0 +1,130 @@
+//! What a flow field knows about each cell, sector by sector.
+
+use crate::cell::Cell;
+use crate::direction::Direction;
+use crate::grid::Grid;
+
+/// Cells along the side of a sector, as a power of two: sectors of 32 x 32.
+const SIDE_BITS: u16 = 5;
+const SIDE_MASK: u16 = (1 << SIDE_BITS) - 1;
+const CELLS_PER_SECTOR: usize = 1 << (2 * SIDE_BITS);
+
+/// The cost of a cell that nothing is known about.
+pub(crate) const UNREACHED: u64 = u64::MAX;
+/// The slot of a sector without any reached cell.
+const NO_SLOT: u32 = u32::MAX;
+
+/// The lowest bits of a mark are a direction; this one says that there is one.
+const HAS_WAY: u8 = 1 << 3;
+const WAY_MASK: u8 = HAS_WAY - 1;
+/// The cell waits in the queue.
+const QUEUED: u8 = 1 << 4;
+
+/// A cost and a mark for each cell, nine bytes, in sectors that take memory from
+/// when the first of their cells is reached.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SectorStore {
+    /// Where the cells of a sector begin, in numbers of sectors.
+    slots: Vec<u32>,
+    sectors_per_row: usize,
+    costs: Vec<u64>,
+    marks: Vec<u8>,
+}
+
+impl SectorStore {
+    /// Forgets everything. Memory is kept.
+    pub(crate) fn begin(&mut self, grid: &Grid) {
+        let sector_count = |side: u16| usize::from(side.div_ceil(1 << SIDE_BITS));
+        self.sectors_per_row = sector_count(grid.width());
+        self.slots.clear();
+        self.slots.resize(self.sectors_per_row * sector_count(grid.height()), NO_SLOT);
+        self.costs.clear();
+        self.marks.clear();
+    }
+
+    /// Sectors that take memory.
+    pub(crate) fn sector_count(&self) -> usize {
+        self.marks.len() / CELLS_PER_SECTOR
+    }
+
+    /// Memory held, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.slots.capacity() * size_of::<u32>()
+            + self.costs.capacity() * size_of::<u64>()
+            + self.marks.capacity()
+    }
+
+    #[inline]
+    fn sector(&self, cell: Cell) -> usize {
+        usize::from(cell.y >> SIDE_BITS) * self.sectors_per_row + usize::from(cell.x >> SIDE_BITS)
+    }
+
+    /// The place of a cell, or `None` if its sector has no memory.
+    #[inline]
+    fn place(&self, cell: Cell) -> Option<usize> {
+        let slot = self.slots[self.sector(cell)];
+        let inside = (cell.y & SIDE_MASK) << SIDE_BITS | (cell.x & SIDE_MASK);
+        (slot != NO_SLOT).then(|| slot as usize * CELLS_PER_SECTOR + usize::from(inside))
+    }
+
+    /// The place of a cell, whose sector has memory from now on.
+    fn claim(&mut self, cell: Cell) -> usize {
+        let sector = self.sector(cell);
+        if self.slots[sector] == NO_SLOT {
+            let count = self.sector_count();
+            self.slots[sector] = u32::try_from(count).expect("grids have fewer than 2^32 cells");
+            let length = (count + 1) * CELLS_PER_SECTOR;
+            self.costs.resize(length, UNREACHED);
+            self.marks.resize(length, 0);
+        }
+        self.place(cell).expect("the sector has memory now")
+    }
+
+    /// The cost of a cell, or [`UNREACHED`].
+    #[inline]
+    pub(crate) fn cost(&self, cell: Cell) -> u64 {
+        self.place(cell).map_or(UNREACHED, |place| self.costs[place])
+    }
+
+    /// The direction in which a cell got its cost, `None` for goals and unreached
+    /// cells.
+    pub(crate) fn way(&self, cell: Cell) -> Option<Direction> {
+        let mark = self.marks[self.place(cell)?];
+        (mark & HAS_WAY != 0).then(|| Direction::ALL[usize::from(mark & WAY_MASK)])
+    }
+
+    /// Gives a cell a cost and marks it as queued. False if it was queued before.
+    #[inline]
+    pub(crate) fn enter(&mut self, cell: Cell, cost: u64, way: Option<Direction>) -> bool {
+        let place = self.claim(cell);
+        let was_queued = self.marks[place] & QUEUED != 0;
+        self.costs[place] = cost;
+        self.marks[place] = QUEUED | way.map_or(0, |way| HAS_WAY | way as u8);
+        !was_queued
+    }
+
+    /// Takes the mark of being queued off a cell, if it has it, at this cost.
+    #[inline]
+    pub(crate) fn take(&mut self, cell: Cell, cost: u64) -> bool {
+        let Some(place) = self.place(cell) else { return false };
+        let is_queued = self.marks[place] & QUEUED != 0 && self.costs[place] == cost;
+        if is_queued {
+            self.marks[place] &= !QUEUED;
+        }
+        is_queued
+    }
+
+    /// Marks a cell that has a cost as queued again.
+    pub(crate) fn put_back(&mut self, cell: Cell) {
+        if let Some(place) = self.place(cell) {
+            self.marks[place] |= QUEUED;
+        }
+    }
+
+    /// Makes a cell unreached. True if it was queued.
+    pub(crate) fn forget(&mut self, cell: Cell) -> bool {
+        let Some(place) = self.place(cell) else { return false };
+        self.costs[place] = UNREACHED;
+        std::mem::take(&mut self.marks[place]) & QUEUED != 0
+    }
+}

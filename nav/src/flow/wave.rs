@@ -1,0 +1,245 @@
+//! The wave that spreads from the goals of a flow field, and its repair.
+//!
+//! E. Dijkstra, "A Note on Two Problems in Connexion with Graphs", 1959, halted
+//! and resumed at will; after edits in the way of G. Ramalingam and T. Reps, "An
+//! Incremental Algorithm for a Generalization of the Shortest-Path Problem", 1996:
+//! what got its cost across an edit is forgotten, and enters the queue again from
+//! what is still known around it.
+//!
+//! Two things hold between calls. The cost of a cell is never less than the true
+//! one: there is a way of that cost or less, along the directions in which costs
+//! came. And where a step from a cell leads to one whose cost could be less, the
+//! former waits in the queue. So a cost is final once nothing in the queue is
+//! cheaper.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::cell::Cell;
+use crate::cost::{DIAGONAL, STRAIGHT};
+use crate::direction::{Direction, MoveRule, members};
+use crate::flow::store::{SectorStore, UNREACHED};
+use crate::grid::Grid;
+
+/// Entries of the queue that may be out of date before it is tidied, beside as
+/// many as are not.
+const STALE_COUNT_MAX: usize = 1024;
+
+/// The ground that a wave runs over.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    grid: &'a Grid,
+    moves: &'static [u8; 256],
+}
+
+impl<'a> Ground<'a> {
+    pub(crate) const fn new(grid: &'a Grid, rule: MoveRule) -> Self {
+        Self { grid, moves: rule.table() }
+    }
+
+    /// The legal directions from a cell on the grid.
+    #[inline]
+    fn moves(self, cell: Cell) -> u8 {
+        self.moves[usize::from(self.grid.ring(cell))]
+    }
+
+    /// The cell one legal step away, and the units of the step.
+    #[inline]
+    fn step(self, cell: Cell, direction: Direction) -> (Cell, u64) {
+        let next = direction.step_inside(cell);
+        let weight = self.grid.weight_inside(cell).max(self.grid.weight_inside(next));
+        let length = if direction.is_diagonal() { DIAGONAL } else { STRAIGHT };
+        (next, u64::from(length) * weight.factor())
+    }
+
+    /// A cell and those around it, as far as they are on the grid: all whose
+    /// steps an edit of the cell can touch.
+    fn around(self, cell: Cell) -> impl Iterator<Item = Cell> + 'a {
+        let ring = Direction::ALL.into_iter().filter_map(move |direction| direction.step(cell));
+        std::iter::once(cell).chain(ring).filter(move |&cell| self.grid.contains(cell))
+    }
+}
+
+/// Costs to the goals, as far as they are known, and the queue.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wave {
+    store: SectorStore,
+    queue: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Entries of the queue that are not out of date.
+    queued_count: usize,
+    /// The cells that a repair has forgotten.
+    lost: Vec<Cell>,
+    pub(crate) expansion_count: u64,
+}
+
+impl Wave {
+    /// Forgets everything and starts at goals, of which only open ones count.
+    pub(crate) fn begin(&mut self, grid: &Grid, goals: &[Cell]) {
+        self.store.begin(grid);
+        self.queue.clear();
+        self.queued_count = 0;
+        for &goal in goals.iter().filter(|&&goal| grid.is_open(goal)) {
+            self.enter(goal, 0, None);
+        }
+    }
+
+    /// Sectors that take memory.
+    pub(crate) fn sector_count(&self) -> usize {
+        self.store.sector_count()
+    }
+
+    /// Memory held, in bytes.
+    pub(crate) fn bytes(&self) -> usize {
+        self.store.bytes()
+            + self.queue.capacity() * size_of::<Reverse<(u64, u32)>>()
+            + self.lost.capacity() * size_of::<Cell>()
+    }
+
+    #[inline]
+    fn enter(&mut self, cell: Cell, cost: u64, way: Option<Direction>) {
+        self.queued_count += usize::from(self.store.enter(cell, cost, way));
+        self.queue.push(Reverse((cost, cell.to_bits())));
+    }
+
+    fn forget(&mut self, cell: Cell) {
+        self.queued_count -= usize::from(self.store.forget(cell));
+        self.lost.push(cell);
+    }
+
+    /// The cost of a cell if it is final, [`UNREACHED`] if no goal can be reached
+    /// from there, and `None` if the wave has to run on to know.
+    pub(crate) fn final_cost(&self, cell: Cell) -> Option<u64> {
+        let cost = self.store.cost(cell);
+        let is_final = self.queue.peek().is_none_or(|&Reverse((least, _))| least >= cost);
+        is_final.then_some(cost)
+    }
+
+    /// Runs on until the cost of a cell is final, and returns it.
+    pub(crate) fn settle(&mut self, ground: Ground<'_>, cell: Cell) -> u64 {
+        loop {
+            if let Some(cost) = self.final_cost(cell) {
+                return cost;
+            }
+            self.advance(ground);
+        }
+    }
+
+    /// Runs on until all costs are final.
+    pub(crate) fn settle_all(&mut self, ground: Ground<'_>) {
+        while self.advance(ground) {}
+    }
+
+    /// Takes the cheapest entry out of the queue. False if there was none.
+    #[inline]
+    fn advance(&mut self, ground: Ground<'_>) -> bool {
+        let Some(Reverse((cost, bits))) = self.queue.pop() else { return false };
+        let cell = Cell::from_bits(bits);
+        // A cell is entered again when a cheaper way turns up, and the older
+        // entry is then passed over here.
+        if self.store.take(cell, cost) {
+            self.queued_count -= 1;
+            self.expansion_count += 1;
+            for direction in members(ground.moves(cell)) {
+                let (next, units) = ground.step(cell, direction);
+                if cost + units < self.store.cost(next) {
+                    self.enter(next, cost + units, Some(direction.opposite()));
+                }
+            }
+        }
+        true
+    }
+
+    /// The first direction, in the order of all, that leads on from an open cell
+    /// at its final cost; `None` at a goal and where there is no way.
+    ///
+    /// Whatever lies ahead on a way of final cost is final as well. What the store
+    /// has as the way would do, but of equals it has the one that came first, which
+    /// depends on what was asked and edited before.
+    pub(crate) fn direction(&self, ground: Ground<'_>, cell: Cell) -> Option<Direction> {
+        let cost = self.store.cost(cell);
+        if cost == UNREACHED {
+            return None;
+        }
+        members(ground.moves(cell)).find(|&direction| {
+            let (next, units) = ground.step(cell, direction);
+            self.store.cost(next).checked_add(units) == Some(cost)
+        })
+    }
+
+    /// Follows edits of some cells on the grid.
+    pub(crate) fn repair(&mut self, ground: Ground<'_>, goals: &[Cell], edited: &[Cell]) {
+        self.lost.clear();
+        for cell in edited.iter().flat_map(|&cell| ground.around(cell)) {
+            if self.store.cost(cell) != UNREACHED && !self.is_supported(ground, cell) {
+                self.forget(cell);
+            }
+        }
+        // What came by way of a lost cell is lost as well.
+        let mut done = 0;
+        while let Some(&cell) = self.lost.get(done) {
+            done += 1;
+            for direction in Direction::ALL {
+                let next = direction.step(cell).filter(|&next| ground.grid.contains(next));
+                let Some(next) = next else { continue };
+                if self.store.way(next) == Some(direction.opposite()) {
+                    self.forget(next);
+                }
+            }
+        }
+        for &cell in edited {
+            let is_goal = ground.grid.is_open(cell) && goals.binary_search(&cell).is_ok();
+            if is_goal && self.store.cost(cell) != 0 {
+                self.enter(cell, 0, None);
+            }
+        }
+        for place in 0..self.lost.len() {
+            self.reenter(ground, self.lost[place]);
+        }
+        for cell in edited.iter().flat_map(|&cell| ground.around(cell)) {
+            self.reenter(ground, cell);
+        }
+        if self.queue.len() > 2 * self.queued_count + STALE_COUNT_MAX {
+            self.tidy();
+        }
+    }
+
+    /// Whether a cell still has a way of its cost or less.
+    fn is_supported(&self, ground: Ground<'_>, cell: Cell) -> bool {
+        if !ground.grid.is_open(cell) {
+            return false;
+        }
+        let Some(way) = self.store.way(cell) else { return true };
+        if ground.moves(cell) & way.bit() == 0 {
+            return false;
+        }
+        let (next, units) = ground.step(cell, way);
+        let cost = self.store.cost(next).checked_add(units);
+        cost.is_some_and(|cost| cost <= self.store.cost(cell))
+    }
+
+    /// Gives a cell the best cost that the cells around it offer.
+    fn reenter(&mut self, ground: Ground<'_>, cell: Cell) {
+        if !ground.grid.is_open(cell) {
+            return;
+        }
+        let offers = members(ground.moves(cell)).filter_map(|direction| {
+            let (next, units) = ground.step(cell, direction);
+            Some((self.store.cost(next).checked_add(units)?, direction))
+        });
+        let best = offers.min_by_key(|&(cost, _)| cost);
+        if let Some((cost, direction)) = best.filter(|&(cost, _)| cost < self.store.cost(cell)) {
+            self.enter(cell, cost, Some(direction));
+        }
+    }
+
+    /// Drops the entries that are out of date. Edits leave some behind, which
+    /// nothing but a wave that runs on would ever take out.
+    fn tidy(&mut self) {
+        let Self { store, queue, .. } = self;
+        // An entry can be there twice: the first takes the mark.
+        queue.retain(|&Reverse((cost, bits))| store.take(Cell::from_bits(bits), cost));
+        for &Reverse((_, bits)) in queue.iter() {
+            store.put_back(Cell::from_bits(bits));
+        }
+    }
+}
