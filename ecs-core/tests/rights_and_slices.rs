@@ -147,3 +147,29 @@ fn a_resource_is_changed_by_who_writes_it_and_not_by_who_could() {
     *world.resource_mut::<u32>().unwrap() = 7;
     assert!(world.resource_version::<u32>() > Some(later));
 }
+
+#[test]
+fn what_is_asked_about_one_entity_is_not_narrowed_to_a_slice() {
+    let mut world = World::new();
+    let all: Vec<_> = (0..10).map(|i| world.spawn(Gold(i))).collect();
+    let mut query = world.query::<&mut Gold>().slice(4, 1);
+    for &entity in &all {
+        assert!(query.get(entity).is_ok() && query.contains(entity));
+    }
+    assert!(query.get_many_mut([all[0], all[3]]).is_ok());
+}
+
+#[test]
+fn versions_of_resources_go_back_with_the_world() {
+    let mut world = World::new();
+    world.insert_resource(5_u32);
+    let saved = world.snapshot().expect("there is nothing that cannot be saved");
+    for _ in 0..50 {
+        *world.resource_mut::<u32>().expect("it is there") += 1;
+    }
+    world.restore(&saved).expect("it is a snapshot of this world");
+    let restored = world.version();
+    assert!(world.resource_version::<u32>() <= Some(restored));
+    *world.resource_mut::<u32>().expect("it is there") += 1;
+    assert!(world.resource_version::<u32>() > Some(restored));
+}

@@ -113,8 +113,9 @@ impl<'pool> Wait<'pool> {
         if shared.slots.get(self.id).note_awaited(self.id) {
             // Pairs with the fence in `Shared::announce_ready`.
             needed_fence("announce_waiter");
+            waiters.wake_watching(&shared.parkers);
             if !self.help_once() {
-                shared.parkers.park(seat.parker(shared));
+                seat.park(shared);
             }
         }
         waiters.remove(Some(self.id), seat.parker(shared));

@@ -130,8 +130,9 @@ impl Queue {
     }
 
     fn is_empty(&self) -> bool {
-        // Relaxed: a thread that goes to sleep has a fence before it looks.
-        self.count.load(Ordering::Relaxed) == 0
+        // Acquire: whoever sees that the others were taken away sees where they are
+        // now, see `take_first`. A thread that goes to sleep also has a fence before.
+        self.count.load(Ordering::Acquire) == 0
     }
 
     fn push(&self, id: JobId, is_ready: impl Fn(JobId) -> bool) {
@@ -152,7 +153,8 @@ impl Queue {
         let list = &mut self.list.lock().list;
         let id = list.pop_front();
         look(list);
-        self.count.store(list.len(), Ordering::Relaxed);
+        // Release: what `look` has moved elsewhere is there before it is gone here.
+        self.count.store(list.len(), Ordering::Release);
         id
     }
 }
@@ -162,6 +164,8 @@ impl Queue {
 pub(crate) struct Waiters {
     /// `list.len()`, readable without the lock.
     count: CachePadded<AtomicUsize>,
+    /// How many of them wait for a condition of their own, readable without the lock.
+    watching_count: CachePadded<AtomicUsize>,
     list: Mutex<Vec<Waiter>>,
 }
 
@@ -175,7 +179,15 @@ struct Waiter {
 impl Waiters {
     fn new() -> Self {
         let list = Mutex::new(Vec::with_capacity(16));
-        Self { count: CachePadded::new(AtomicUsize::new(0)), list }
+        let none = || CachePadded::new(AtomicUsize::new(0));
+        Self { count: none(), watching_count: none(), list }
+    }
+
+    /// Writes down the counts of a list that has changed.
+    fn count(&self, list: &[Waiter]) {
+        self.count.store(list.len(), Ordering::Relaxed);
+        let watching_count = list.iter().filter(|waiter| waiter.job.is_none()).count();
+        self.watching_count.store(watching_count, Ordering::Relaxed);
     }
 
     /// Waiting -> Announced (docs/job-sleep.md, section 7). A fence follows, and
@@ -183,7 +195,7 @@ impl Waiters {
     pub(crate) fn add(&self, job: Option<JobId>, parker: usize) {
         let mut list = self.list.lock();
         list.push(Waiter { job, parker });
-        self.count.store(list.len(), Ordering::Relaxed);
+        self.count(&list);
     }
 
     /// Announced or Asleep -> Waiting.
@@ -192,13 +204,28 @@ impl Waiters {
         let waiter = Waiter { job, parker };
         let place = list.iter().position(|&other| other == waiter);
         list.swap_remove(place.expect("a waiter takes itself off the list, and nobody else does"));
-        self.count.store(list.len(), Ordering::Relaxed);
+        self.count(&list);
     }
 
     /// Wakes those that wait for `job`, which is done.
     pub(crate) fn wake_for(&self, job: JobId, parkers: &Parkers) {
         let list = self.list.lock();
         let those = list.iter().filter(|waiter| waiter.job == Some(job));
+        those.for_each(|waiter| parkers.unpark(waiter.parker));
+    }
+
+    /// Has those look again who wait for a condition of their own: a job has ended,
+    /// which may have made it true. Free of cost where nobody does.
+    ///
+    /// Without a fence between the job and this call it may miss somebody who is
+    /// just going to sleep; so every thread calls it again behind a fence, before
+    /// it sleeps, or before it leaves the pool (docs/job-sleep.md, section 7).
+    pub(crate) fn wake_watching(&self, parkers: &Parkers) {
+        if self.watching_count.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let list = self.list.lock();
+        let those = list.iter().filter(|waiter| waiter.job.is_none());
         those.for_each(|waiter| parkers.unpark(waiter.parker));
     }
 

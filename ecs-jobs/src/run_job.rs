@@ -4,6 +4,7 @@ use crate::panic_slot::{catch, discard};
 use crate::seat::Seat;
 use crate::shared::Shared;
 use crate::slots::{Added, Claimed, Few, JobId, Kind, Slots};
+use crate::sync::needed_fence;
 
 /// Which of the jobs that get ready the thread may run at once, without queuing
 /// them.
@@ -58,6 +59,11 @@ pub(crate) fn run_job<'pool>(
     if queued_count > 0 || is_main_wanted {
         shared.announce_ready(queued_count);
     }
+    if !seat.is_resident() {
+        // This thread may leave the pool: it does not come by another fence for sure.
+        needed_fence("end_watched");
+    }
+    shared.queues.waiters.wake_watching(&shared.parkers);
     kept
 }
 
@@ -65,21 +71,27 @@ pub(crate) fn run_job<'pool>(
 /// Returns whether this one has failed for either reason.
 fn run_closure(shared: &Shared, seat: &Seat, claimed: &mut Claimed<'_>) -> bool {
     let (slots, id) = (&shared.slots, claimed.id());
-    if slots.note_if_failed(claimed) {
-        claimed.with_job(|job| discard(job.take()));
-        return true;
-    }
+    let is_cancelled = slots.note_if_failed(claimed);
     claimed.start();
     let is_guest = seat.is_guest(shared);
     if is_guest {
         claimed.slot().start_as_guest(id);
     }
-    let outcome = claimed.with_job(|job| seat.inside_job(id, || catch(|| job.run())));
+    // Dropping a closure runs the user's code as well as calling it does.
+    let outcome = claimed.with_job(|job| {
+        seat.inside_job(id, || {
+            if is_cancelled {
+                discard(job.take());
+                return Ok(());
+            }
+            catch(|| job.run())
+        })
+    });
     if is_guest {
         claimed.slot().let_guest_out();
     }
     match outcome {
-        Ok(()) => false,
+        Ok(()) => is_cancelled,
         Err(payload) => {
             slots.failures.note_panic(id, payload);
             true

@@ -51,6 +51,13 @@ pub(crate) struct Seat {
     job: Cell<Option<JobId>>,
     /// Whether this thread is running queued jobs for want of workers.
     is_draining: Cell<bool>,
+    /// How often this thread has slept, so that a sleep inside a host's condition,
+    /// which may have used up the wake-up of the outer one, is noticed.
+    park_count: Cell<u32>,
+    /// Whether this thread is on the list of idle workers, in a call of the host's.
+    is_announced: Cell<bool>,
+    /// Whether this is a thread of the pool's own, which never leaves.
+    is_resident: bool,
     below: *const Seat,
 }
 
@@ -62,7 +69,8 @@ impl Seat {
         bench: Bench,
         run: impl FnOnce(&Self) -> R,
     ) -> R {
-        Self::linked(&Self::new(shared, Some(slot), slot, Some(bench)), run)
+        let seat = Self::new(shared, Some(slot), slot, Some(bench));
+        Self::linked(&Self { is_resident: true, ..seat }, run)
     }
 
     /// Finds this thread's seat in the pool, or sits down for this call as a
@@ -143,6 +151,9 @@ impl Seat {
             group: Cell::new(None),
             job: Cell::new(None),
             is_draining: Cell::new(false),
+            park_count: Cell::new(0),
+            is_announced: Cell::new(false),
+            is_resident: false,
             below,
         }
     }
@@ -169,6 +180,41 @@ impl Seat {
             self.parker.set(Some(borrowed));
             borrowed
         })
+    }
+
+    /// Sleeps until somebody unparks this thread.
+    pub(crate) fn park(&self, shared: &Shared) {
+        self.park_count.set(self.park_count.get().wrapping_add(1));
+        shared.parkers.park(self.parker(shared));
+    }
+
+    /// How often this thread has slept, modulo a large number.
+    pub(crate) fn park_count(&self) -> u32 {
+        self.park_count.get()
+    }
+
+    /// Whether this is a thread of the pool's own.
+    pub(crate) fn is_resident(&self) -> bool {
+        self.is_resident
+    }
+
+    /// Notes whether this thread is on the list of idle workers.
+    pub(crate) fn set_announced(&self, is_announced: bool) {
+        self.is_announced.set(is_announced);
+    }
+
+    /// Whether this thread is a worker that is in the middle of nothing, so that it
+    /// may take on whatever there is.
+    pub(crate) fn is_free_worker(&self, shared: &Shared) -> bool {
+        let has_halves = || {
+            let bench = self.bench.as_ref();
+            bench.is_some_and(|bench| !bench.private.borrow().is_empty() || !bench.deque.is_empty())
+        };
+        !self.is_guest(shared)
+            && self.group.get().is_none()
+            && self.job.get().is_none()
+            && !self.is_announced.get()
+            && !has_halves()
     }
 
     /// The group whose job this thread is running.

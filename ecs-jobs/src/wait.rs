@@ -43,8 +43,10 @@ pub(crate) fn wait_until_done(shared: &Shared, seat: &Seat, group: &Group, own: 
         }
         seat.share_all(shared);
         group.announce_wait();
+        // Behind the fence of `announce_wait`, see `wake_watching`.
+        shared.queues.waiters.wake_watching(&shared.parkers);
         if !has_news() {
-            shared.parkers.park(seat.parker(shared));
+            seat.park(shared);
         }
         group.end_wait();
     }

@@ -52,6 +52,8 @@ pub(crate) fn work_once(shared: &Shared, seat: &Seat) -> bool {
 /// Searching -> Announced -> Asleep -> Searching (docs/job-sleep.md, section 2).
 pub(crate) fn sleep_until_news(shared: &Shared, worker: usize) {
     shared.idle.announce(worker);
+    // Behind the fence of `announce`, see `wake_watching`.
+    shared.queues.waiters.wake_watching(&shared.parkers);
     if !shared.has_news() {
         shared.idle.sleep(worker, &shared.parkers);
     } else if !shared.idle.cancel(worker) {

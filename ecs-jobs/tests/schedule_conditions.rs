@@ -388,3 +388,37 @@ fn random_conditions_groups_and_rates_do_what_they_say() {
         }
     }
 }
+
+#[test]
+fn a_restored_world_counts_as_changed_once_and_hides_no_later_change() {
+    struct Map(u32);
+    struct Drawn(u32);
+    fn draw(mut drawn: ResMut<'_, Drawn>) {
+        drawn.0 += 1;
+    }
+    let pool = pool(0);
+    let mut world = World::new();
+    world.insert_resource(Map(1));
+    world.insert_resource(Drawn(0));
+    let draw = draw.run_if(resource_changed::<Map>());
+    let mut schedule = Schedule::builder().add(draw).build(&mut world).expect("one system");
+    let saved = world.snapshot().expect("there is nothing that cannot be saved");
+    let drawn = |world: &World| world.resource::<Drawn>().expect("it is there").0;
+    let run = |times, schedule: &mut Schedule, world: &mut World| {
+        for _ in 0..times {
+            schedule.run(world, &pool);
+        }
+    };
+    run(50, &mut schedule, &mut world);
+    assert_eq!(drawn(&world), 1);
+    world.restore(&saved).expect("it is a snapshot of this world");
+    run(20, &mut schedule, &mut world);
+    assert_eq!(drawn(&world), 2);
+    world.restore(&saved).expect("it is a snapshot of this world");
+    world.insert_resource(Map(7));
+    run(5, &mut schedule, &mut world);
+    assert_eq!(drawn(&world), 3);
+    world.resource_mut::<Map>().expect("it is there").0 = 8;
+    schedule.run(&mut world, &pool);
+    assert_eq!(drawn(&world), 4);
+}

@@ -16,7 +16,7 @@ use super::plan::MatchOf;
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError, QuerySingleError};
 use crate::mask::Rows;
-use crate::storage::{RowAddress, Slice};
+use crate::storage::{Moment, RowAddress, Slice};
 
 /// A query of a world, ready to be walked: by row, by chunk, or entity by entity.
 ///
@@ -378,7 +378,10 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
             .map_err(|_| QueryEntityError::NotMatching(entity))?;
         let RowAddress { chunk, row } = location.address;
         let len = self.source.archetypes[index].chunks.len(chunk);
-        if self.rows_of(&matches[found], chunk).contains(row, len) {
+        // What is asked about one entity is not narrowed to the slice.
+        let moment = Moment { slice: None, ..self.source.moment };
+        let archetype = &self.source.archetypes[index];
+        if rows::<Q, F>(archetype, &matches[found], chunk, moment).contains(row, len) {
             Ok((found, location.address))
         } else {
             Err(QueryEntityError::NotMatching(entity))

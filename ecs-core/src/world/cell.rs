@@ -301,9 +301,27 @@ impl<'w> WorldCell<'w> {
     }
 
     /// The version at which a resource was last changed, see [`World::resource_version`].
+    ///
+    /// # Panics
+    /// Where the cell is [limited](Self::limited_to) to others.
     #[must_use]
     pub fn resource_version<T: Send + Sync + 'static>(self) -> Option<u64> {
+        self.check_resource::<T>(false);
         self.world.resources.version::<T>()
+    }
+
+    /// Whether there is a resource of this type, whoever uses it: resources come and go only while
+    /// nobody has a cell.
+    #[must_use]
+    pub fn has_resource<T: Send + Sync + 'static>(self) -> bool {
+        self.world.resources.version::<T>().is_some()
+    }
+
+    /// A number that is another one each time the world was [restored](World::restore). Versions
+    /// that were seen before say nothing then.
+    #[must_use]
+    pub fn restored(self) -> u64 {
+        self.world.restored
     }
 
     /// A resource, to be written.

@@ -26,6 +26,7 @@ impl World {
         self.entities = entities;
         self.version = version;
         *self.settled.get_mut() = version.min(*self.settled.get_mut());
+        self.resources.bound_versions(version);
         self.forget_archetypes();
         self.restored = self.epoch;
         let mut recycled = Recycled { world: self, pool: old_pool };

@@ -200,6 +200,14 @@ impl Resources {
         self.0.values_mut().for_each(|slot| slot.word = ProtocolU64::new(0));
     }
 
+    /// The world has gone back to this version: nothing was changed later.
+    pub(crate) fn bound_versions(&mut self, version: u64) {
+        for slot in self.0.values_mut() {
+            let changed = slot.changed.get_mut();
+            *changed = version.min(*changed);
+        }
+    }
+
     fn slot<T: 'static>(&self) -> Result<&Slot, ResourceError> {
         let missing = ResourceError::Missing(MissingResource(type_name::<T>()));
         self.0.get(&TypeId::of::<T>()).ok_or(missing)

@@ -19,9 +19,13 @@ impl Pool {
     /// Works for the pool until `condition` holds, and sleeps when there is
     /// nothing to do.
     ///
-    /// The condition is looked at before each job, and whenever this thread is
-    /// about to sleep or wakes up. Whoever makes it true by other means than a job
-    /// of this pool calls [`wake_host_threads`](Self::wake_host_threads) then.
+    /// The condition is looked at before each job, whenever this thread is about to
+    /// sleep or wakes up, and after any job with a handle has ended. Whoever makes it
+    /// true by other means calls [`wake_host_threads`](Self::wake_host_threads) then.
+    /// It is meant as a quick look, and should not wait for anything.
+    ///
+    /// In the middle of a job or of another call of the pool, where this thread cannot
+    /// take on just anything, it runs jobs with handles only.
     ///
     /// The thread that made the pool also runs the jobs that are for it.
     ///

@@ -257,7 +257,7 @@ pub fn resource_exists<T: Send + Sync + 'static>() -> Condition {
 }
 
 /// Whether a resource was put into the world or written since this condition was evaluated last;
-/// the first time, whether it is there. A system that takes a [`ResMut`](super::ResMut) writes once
+/// the first time, whether it is there, and so the first time after the world was restored. A system that takes a [`ResMut`](super::ResMut) writes once
 /// it uses it to change something, not before.
 ///
 /// ```
@@ -292,12 +292,20 @@ struct OfResource<T> {
     /// Whether it depends on what others write, and not only on what is there.
     reads: bool,
     seen: u64,
+    /// After which restoring of the world that was.
+    restored: u64,
     marker: std::marker::PhantomData<fn() -> T>,
 }
 
 impl<T> OfResource<T> {
     fn new() -> Self {
-        Self { ask: |_, _| false, reads: false, seen: 0, marker: std::marker::PhantomData }
+        Self {
+            ask: |_, _| false,
+            reads: false,
+            seen: 0,
+            restored: 0,
+            marker: std::marker::PhantomData,
+        }
     }
 }
 
@@ -311,7 +319,17 @@ impl<T: Send + Sync + 'static> Test for OfResource<T> {
     }
 
     fn holds(&mut self, context: RunContext<'_>) -> bool {
-        let holds = (self.ask)(context.cell.resource_version::<T>(), self.seen);
+        let cell = context.cell;
+        if cell.restored() != self.restored {
+            // Versions have begun anew: all may have changed.
+            (self.seen, self.restored) = (0, cell.restored());
+        }
+        let version = if self.reads {
+            cell.resource_version::<T>()
+        } else {
+            cell.has_resource::<T>().then_some(0)
+        };
+        let holds = (self.ask)(version, self.seen);
         self.seen = context.cell.version();
         holds
     }

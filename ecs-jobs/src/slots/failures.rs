@@ -76,3 +76,11 @@ impl Failures {
         discard(forgotten);
     }
 }
+
+impl Drop for Failures {
+    fn drop(&mut self) {
+        // Payloads are the user's, see `note`.
+        let panics = std::mem::take(&mut self.book.get_mut().panics);
+        panics.into_values().for_each(discard);
+    }
+}
