@@ -200,9 +200,9 @@ impl Archetype {
     /// ```
     /// use ecs_core::prelude::*;
     /// let mut world = World::new();
-    /// world.spawn_batch([(); 3]);
+    /// world.spawn(());
     /// let (rows, capacity) = world.archetypes()[0].chunk_fill(0);
-    /// assert!(rows == 3 && capacity > 3);
+    /// assert!(rows == 1 && capacity > 1);
     /// ```
     ///
     /// # Panics
