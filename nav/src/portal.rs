@@ -90,8 +90,8 @@ const START: u32 = u32::MAX;
 const NEAR: u16 = 2 * SECTOR_SIDE;
 
 impl PortalGraph {
-    /// Works out all sectors of a terrain: some tens of milliseconds for 512 x 512
-    /// cells.
+    /// Works out all sectors of a terrain. Measured on a busy machine, that takes
+    /// 0.1 to 4 seconds for the public maps of 512 x 512 cells and more.
     #[must_use]
     pub fn new(terrain: &Terrain) -> Self {
         let sectors = Sectors::new(terrain.grid());

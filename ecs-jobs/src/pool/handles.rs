@@ -72,6 +72,9 @@ impl Pool {
     /// [`run_main_thread_jobs`](Self::run_main_thread_jobs). If the pool is
     /// dropped on another thread before that, the job is cancelled.
     ///
+    /// It does not run while that thread is in `scope`, `join` or one of the
+    /// `for_each` calls: nothing in there may wait for it.
+    ///
     /// # Panics
     ///
     /// Like [`schedule`](Self::schedule).
