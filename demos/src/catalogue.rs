@@ -1,15 +1,19 @@
-//! Which demos there are, and how a command becomes a simulation.
+//! Which demos there are.
 
 use std::fmt::Write;
 
-use crate::cli::{DemoCommand, RunArguments};
-use crate::failure::Failure;
-use crate::setup::{Demo, Setup};
-use crate::simulation::Simulation;
+use crate::setup::Demo;
 use crate::{dungeon, miners};
 
-/// Every demo, in the order in which `demos list` shows them.
-pub const DEMOS: [&Demo; 2] = [&miners::DEMO, &dungeon::DEMO];
+/// Every demo, in the order in which `demos list` shows them. A line here is all that the shell
+/// has to know about a demo.
+pub const DEMOS: &[&Demo] = &[
+    &miners::DEMO, //
+    &dungeon::DEMO,
+];
+
+/// The demo that runs where nobody has said which.
+pub const FIRST: &Demo = &dungeon::DEMO;
 
 /// What the first run says at its end.
 pub const TRY_NEXT: &str = "\
@@ -29,25 +33,4 @@ pub fn list() -> String {
         debug_assert!(line.is_ok());
     }
     text
-}
-
-/// The demo that a command names, and the arguments it has in common with the
-/// others.
-#[must_use]
-pub fn chosen(command: &DemoCommand) -> (&'static Demo, &RunArguments) {
-    match command {
-        DemoCommand::Miners(run) => (&miners::DEMO, run),
-        DemoCommand::Dungeon(arguments) => (&dungeon::DEMO, &arguments.run),
-    }
-}
-
-/// Builds the world of a command.
-///
-/// # Errors
-/// Whatever the demo finds wrong with its numbers or files.
-pub fn build(command: &DemoCommand, setup: &Setup) -> Result<Box<dyn Simulation>, Failure> {
-    match command {
-        DemoCommand::Miners(_) => miners::simulation(setup),
-        DemoCommand::Dungeon(arguments) => dungeon::simulation(setup, arguments.map.as_deref()),
-    }
 }

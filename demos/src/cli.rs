@@ -3,13 +3,13 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
+use crate::catalogue::DEMOS;
 use crate::failure::Failure;
 use crate::proofs::Proof;
-use crate::setup::Setup;
+use crate::setup::{Demo, Setup};
 use crate::text::grouped;
-use crate::{dungeon, miners};
 
 /// What a command line asks for.
 #[derive(Debug)]
@@ -26,38 +26,34 @@ pub enum Request {
     Proof(Proof),
 }
 
-#[derive(Debug, Parser)]
-#[command(
-    name = "demos",
-    version,
-    about = "Every pattern of Formic as something to run and to look at",
-    after_help = "Without a command the dungeon runs as it comes and leaves a picture.\n\
-                  Exit codes: 0 fine, 1 a check failed, 2 a bad argument or file.",
-    disable_help_subcommand = true
-)]
-struct Root {
-    #[command(subcommand)]
-    command: Option<Command>,
+/// The subcommand of a demo, with its arguments.
+#[derive(Debug)]
+pub struct DemoCommand {
+    /// Which demo.
+    pub demo: &'static Demo,
+    /// The arguments that all demos have.
+    pub run: RunArguments,
+    /// All arguments, for the demo to find its own.
+    pub matches: ArgMatches,
 }
 
-#[derive(Debug, Subcommand)]
-enum Command {
-    /// Show every demo in a line
-    List,
-    #[command(flatten)]
-    Demo(DemoCommand),
-    #[command(flatten)]
-    Proof(Proof),
+/// The whole command line. The subcommands of demos come from the catalogue.
+fn root() -> Command {
+    let root = Command::new("demos")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("Every pattern of Formic as something to run and to look at")
+        .after_help(
+            "Without a command the dungeon runs as it comes and leaves a picture.\n\
+             Exit codes: 0 fine, 1 a check failed, 2 a bad argument or file.",
+        )
+        .disable_help_subcommand(true)
+        .subcommand(Command::new("list").about("Show every demo in a line"))
+        .subcommands(DEMOS.iter().map(|demo| demo_command(demo)));
+    Proof::augment_subcommands(root)
 }
 
-/// The subcommands that run a demo, each with its arguments.
-#[derive(Debug, Subcommand)]
-#[expect(missing_docs, reason = "a doc comment would replace the `about` of the card")]
-pub enum DemoCommand {
-    #[command(about = miners::DEMO.about)]
-    Miners(RunArguments),
-    #[command(about = dungeon::DEMO.about)]
-    Dungeon(DungeonArguments),
+fn demo_command(demo: &Demo) -> Command {
+    (demo.arguments)(RunArguments::augment_args(Command::new(demo.name).about(demo.about)))
 }
 
 /// The arguments of every demo.
@@ -78,20 +74,12 @@ pub struct RunArguments {
     /// Print one JSON object instead of the summary
     #[arg(long)]
     pub json: bool,
+    /// Show no progress; stderr hears of errors only
+    #[arg(long, short)]
+    pub quiet: bool,
     /// Draw the world as it is at the end
     #[arg(long, value_name = "FILE")]
     pub png: Option<PathBuf>,
-}
-
-/// The arguments of the dungeon.
-#[derive(Debug, Clone, Args)]
-pub struct DungeonArguments {
-    /// What all demos share.
-    #[command(flatten)]
-    pub run: RunArguments,
-    /// Live in this MovingAI map instead of our own
-    #[arg(long, value_name = "FILE")]
-    pub map: Option<PathBuf>,
 }
 
 /// Reads a command line; the first argument is the name of the program.
@@ -99,13 +87,38 @@ pub struct DungeonArguments {
 /// # Errors
 /// [`Failure::Usage`] with clap's complaint in one line.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, Failure> {
-    match Root::try_parse_from(arguments) {
-        Ok(Root { command: None }) => Ok(Request::FirstRun),
-        Ok(Root { command: Some(Command::List) }) => Ok(Request::List),
-        Ok(Root { command: Some(Command::Demo(command)) }) => Ok(Request::Demo(command)),
-        Ok(Root { command: Some(Command::Proof(proof)) }) => Ok(Request::Proof(proof)),
+    match root().try_get_matches_from(arguments) {
+        Ok(matches) => request(&matches).map_err(|error| Failure::Usage(one_line(&error))),
         Err(error) if error.use_stderr() => Err(Failure::Usage(one_line(&error))),
         Err(error) => Ok(Request::Text(error.render().to_string())),
+    }
+}
+
+/// The command line of a demo that is given no arguments.
+///
+/// # Errors
+/// Only where the demo cannot do without.
+pub fn as_it_comes(demo: &'static Demo) -> Result<DemoCommand, Failure> {
+    demo_command(demo)
+        .try_get_matches_from([demo.name])
+        .and_then(|matches| DemoCommand::new(demo, matches))
+        .map_err(|error| Failure::Usage(one_line(&error)))
+}
+
+fn request(matches: &ArgMatches) -> Result<Request, clap::Error> {
+    let Some((name, own)) = matches.subcommand() else { return Ok(Request::FirstRun) };
+    if name == "list" {
+        return Ok(Request::List);
+    }
+    match DEMOS.iter().find(|demo| demo.name == name) {
+        Some(demo) => DemoCommand::new(demo, own.clone()).map(Request::Demo),
+        None => Proof::from_arg_matches(matches).map(Request::Proof),
+    }
+}
+
+impl DemoCommand {
+    fn new(demo: &'static Demo, matches: ArgMatches) -> Result<Self, clap::Error> {
+        Ok(Self { demo, run: RunArguments::from_arg_matches(&matches)?, matches })
     }
 }
 
@@ -161,24 +174,19 @@ fn shown<T: TryInto<u64>>(number: T) -> String {
 
 #[cfg(test)]
 mod tests {
-    use clap::CommandFactory;
-
     use super::*;
-    use crate::catalogue;
 
     #[test]
     fn the_command_line_is_well_formed() {
-        Root::command().debug_assert();
+        root().debug_assert();
     }
 
     #[test]
-    fn the_catalogue_and_the_subcommands_are_the_same_set() {
-        let root = Root::command();
-        let is_demo = |name: &&str| !["list", "path", "regions"].contains(name);
-        let commands: Vec<&str> =
-            root.get_subcommands().map(clap::Command::get_name).filter(is_demo).collect();
-        let demos: Vec<&str> = catalogue::DEMOS.iter().map(|demo| demo.name).collect();
-        assert_eq!(commands, demos);
+    fn every_demo_runs_without_arguments() {
+        for demo in DEMOS {
+            let command = as_it_comes(demo).expect("nothing is required");
+            assert_eq!(command.run.seed, Setup::SEED_DEFAULT, "{}", demo.name);
+        }
     }
 
     #[test]

@@ -1,22 +1,21 @@
 //! Every pattern of Formic as something to run and to look at.
 //!
-//! The crate is a shell and the demos it runs. A demo is a folder with two
-//! items: `DEMO`, which describes it ([`setup::Demo`]), and a function
-//! `simulation` that builds it ([`simulation::Simulation`]). The shell does the
-//! rest: the command line, the progress bar, the clock, the JSON, the summary,
-//! the picture and the exit code.
+//! The crate is a shell and the demos it runs. A demo is a folder with one public
+//! item: `DEMO`, its card ([`setup::Demo`]), which describes it and says how it is
+//! built ([`simulation::Simulation`]). The shell does the rest: the command line,
+//! the progress bar, the clock, the JSON, the summary, the picture and the exit
+//! code.
 //!
 //! ```text
-//!   cli ──> plan ──> demo::simulation ──> runner ──> report ──> stdout
-//!                                           └──> raster ──> PNG
+//!   cli ──> plan ──> Demo::build ──> runner ──> report ──> stdout
+//!                                      └──> raster ──> PNG
 //! ```
 //!
 //! Beside the demos there are proofs ([`proofs`]), which solve public problems
 //! and judge the answers.
 //!
-//! To add a demo, write its folder, name it in [`catalogue::DEMOS`], and give
-//! it a variant in [`cli::DemoCommand`]; the compiler names the two matches that
-//! then miss an arm.
+//! To add a demo, write its folder, name it as a module below, and add its card to
+//! [`catalogue::DEMOS`].
 
 #![forbid(unsafe_code)]
 
@@ -84,16 +83,14 @@ pub fn run(
 /// What a stranger sees first: the dungeon as it comes, a picture of it, and
 /// where to go from there.
 fn run_first(out: &mut dyn Write) -> Result<(), Failure> {
-    let mut plan = Plan::first_run(&dungeon::DEMO);
-    let mut simulation = dungeon::simulation(&plan.setup, None)?;
-    plan.png = Some(files::picture_path(dungeon::DEMO.name)?);
-    runner::run(&plan, simulation.as_mut(), out)?;
+    let mut command = cli::as_it_comes(catalogue::FIRST)?;
+    command.run.png = Some(files::picture_path(command.demo.name)?);
+    run_demo(&command, out)?;
     write!(out, "\n{}", catalogue::TRY_NEXT).map_err(Failure::Stdout)
 }
 
 fn run_demo(command: &DemoCommand, out: &mut dyn Write) -> Result<(), Failure> {
-    let (demo, arguments) = catalogue::chosen(command);
-    let plan = Plan::new(demo, arguments);
-    let mut simulation = catalogue::build(command, &plan.setup)?;
+    let plan = Plan::new(command.demo, &command.run);
+    let mut simulation = (plan.demo.build)(&plan.setup, &command.matches)?;
     runner::run(&plan, simulation.as_mut(), out)
 }

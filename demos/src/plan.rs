@@ -6,7 +6,7 @@ use crate::cli::RunArguments;
 use crate::setup::{Demo, Setup};
 
 /// Everything that the runner needs to know about a run.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Plan {
     /// The demo that runs.
     pub demo: &'static Demo,
@@ -14,6 +14,8 @@ pub struct Plan {
     pub setup: Setup,
     /// Results as one JSON object instead of a summary.
     pub json: bool,
+    /// No progress on stderr.
+    pub quiet: bool,
     /// Where the picture goes, if one is wanted.
     pub png: Option<PathBuf>,
 }
@@ -28,18 +30,12 @@ impl Plan {
             seed: arguments.seed,
             threads: arguments.threads.unwrap_or_else(Setup::threads_default),
         };
-        Self { demo, setup, json: arguments.json, png: arguments.png.clone() }
-    }
-
-    /// The plan of a run without any arguments: the demo as it comes.
-    #[must_use]
-    pub fn first_run(demo: &'static Demo) -> Self {
-        let setup = Setup {
-            agents: demo.agents_default,
-            ticks: demo.ticks_default,
-            seed: Setup::SEED_DEFAULT,
-            threads: Setup::threads_default(),
-        };
-        Self { demo, setup, json: false, png: None }
+        Self {
+            demo,
+            setup,
+            json: arguments.json,
+            quiet: arguments.quiet,
+            png: arguments.png.clone(),
+        }
     }
 }

@@ -26,6 +26,12 @@ impl Progress {
         Self { bar, step: (ticks / Self::STEPS_MAX).max(1) }
     }
 
+    /// For a quiet run: a bar that is never drawn.
+    #[must_use]
+    pub fn hidden() -> Self {
+        Self { bar: ProgressBar::hidden(), step: u64::MAX }
+    }
+
     /// Notes that `ticks` ticks are done.
     pub fn at(&self, ticks: u64) {
         if ticks % self.step == 0 {

@@ -39,7 +39,10 @@ pub fn run(
 
 /// Lives all ticks and returns how long they took.
 fn live(plan: &Plan, simulation: &mut dyn Simulation) -> Duration {
-    let progress = Progress::new(plan.demo.name, plan.setup.ticks);
+    let progress = match plan.quiet {
+        true => Progress::hidden(),
+        false => Progress::new(plan.demo.name, plan.setup.ticks),
+    };
     let start = Instant::now();
     for tick in 1..=plan.setup.ticks {
         simulation.tick();

@@ -1,14 +1,16 @@
-//! What a demo is called, and the numbers that a run of it starts from.
+//! What a demo is called and how it is built, and the numbers that a run of it starts from.
 
+use clap::{ArgMatches, Command, FromArgMatches};
 use ecs_jobs::{Pool, Threads};
 
 use crate::failure::Failure;
+use crate::simulation::Simulation;
 
-/// The card of a demo: what `demos list` shows, and its default sizes.
+/// The card of a demo: what `demos list` shows, its default sizes, and how it is built.
 ///
 /// Each demo's folder has one as the constant `DEMO`. The defaults are chosen
 /// so that a release build finishes in seconds on two cores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub struct Demo {
     /// The subcommand.
     pub name: &'static str,
@@ -20,6 +22,26 @@ pub struct Demo {
     pub agents_default: u32,
     /// The number of ticks without `--ticks`.
     pub ticks_default: u64,
+    /// Declares the arguments that only this demo has: [`no_arguments`], or the `augment_args` of
+    /// a type that derives `clap::Args`.
+    pub arguments: fn(Command) -> Command,
+    /// Builds the world. Its own arguments come as clap has read them; [`own_arguments`] makes
+    /// them that type again.
+    pub build: fn(&Setup, &ArgMatches) -> Result<Box<dyn Simulation>, Failure>,
+}
+
+/// For [`Demo::arguments`]: there are none beside those that all demos have.
+#[must_use]
+pub fn no_arguments(command: Command) -> Command {
+    command
+}
+
+/// A demo's own arguments, of the type that [`Demo::arguments`] declared them from.
+///
+/// # Errors
+/// Only where the type declares something else than it reads.
+pub fn own_arguments<T: FromArgMatches>(matches: &ArgMatches) -> Result<T, Failure> {
+    T::from_arg_matches(matches).map_err(|error| Failure::Usage(error.to_string()))
 }
 
 /// The numbers of one run, all of them resolved.

@@ -3,6 +3,8 @@
 use std::fs;
 use std::process::Stdio;
 
+use demos::catalogue;
+
 use crate::support::{demos, refused, run, scratch, text};
 
 #[test]
@@ -11,7 +13,9 @@ fn list_names_every_demo_in_a_line() {
     assert_eq!(output.status.code(), Some(0));
     let lines = text(&output.stdout);
     let names: Vec<&str> = lines.lines().filter_map(|line| line.split(' ').next()).collect();
-    assert_eq!(names, ["miners", "dungeon"]);
+    let demos: Vec<&str> = catalogue::DEMOS.iter().map(|demo| demo.name).collect();
+    assert_eq!(names, demos);
+    assert!(lines.lines().all(|line| (30..100).contains(&line.len())), "{lines}");
     assert_eq!(text(&output.stderr), "");
 }
 

@@ -9,7 +9,7 @@ use demos::failure::Failure;
 use demos::plan::Plan;
 use demos::raster::{Colour, Point, Raster};
 use demos::runner;
-use demos::setup::{Demo, Setup};
+use demos::setup::{Demo, Setup, no_arguments};
 use demos::simulation::{Counter, Simulation, Summary};
 
 use crate::support::{is_picture, scratch, text};
@@ -20,6 +20,8 @@ const DRIFT: Demo = Demo {
     agents_noun: "dots",
     agents_default: 3,
     ticks_default: 4,
+    arguments: no_arguments,
+    build: |_, _| Ok(Box::new(Drift { place: 0, wall: 99 })),
 };
 
 /// A dot that moves to the right, and that is wrong when it gets to `wall`.
@@ -53,7 +55,7 @@ impl Simulation for Drift {
 
 fn plan(json: bool, png: Option<PathBuf>) -> Plan {
     let setup = Setup { agents: 3, ticks: 4, seed: u64::MAX, threads: 2 };
-    Plan { demo: &DRIFT, setup, json, png }
+    Plan { demo: &DRIFT, setup, json, quiet: false, png }
 }
 
 fn run(plan: &Plan, wall: i32) -> (Result<(), Failure>, String) {

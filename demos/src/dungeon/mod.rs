@@ -22,14 +22,15 @@ mod watch;
 mod works;
 mod world;
 
-use std::path::Path;
+use std::path::PathBuf;
 
+use clap::Args;
 use nav::Grid;
 
 use crate::dungeon::world::Dungeon;
 use crate::failure::Failure;
 use crate::files;
-use crate::setup::{Demo, Setup};
+use crate::setup::{Demo, Setup, own_arguments};
 use crate::simulation::Simulation;
 
 /// The card of this demo.
@@ -39,18 +40,25 @@ pub const DEMO: Demo = Demo {
     agents_noun: "imps",
     agents_default: 200,
     ticks_default: 10_000,
+    arguments: Arguments::augment_args,
+    build: |setup, matches| simulation(setup, &own_arguments(matches)?),
 };
+
+/// What only the dungeon has.
+#[derive(Debug, Args)]
+struct Arguments {
+    /// Live in this MovingAI map instead of our own
+    #[arg(long, value_name = "FILE")]
+    map: Option<PathBuf>,
+}
 
 /// The map that is dug in if no other is named.
 const OWN_MAP: &str = include_str!("../../maps/dungeon.map");
 
-/// Builds the dungeon of `map`, or our own if there is none, and its imps.
-///
-/// # Errors
-/// The map cannot be read or is malformed; the text names file and line. Or the
-/// system does not grant the threads.
-pub fn simulation(setup: &Setup, map: Option<&Path>) -> Result<Box<dyn Simulation>, Failure> {
-    let grid = match map {
+/// Builds the dungeon and its imps. A map that cannot be read or is malformed is refused with its
+/// file and line.
+fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation>, Failure> {
+    let grid = match &arguments.map {
         Some(path) => Grid::parse(&path.to_string_lossy(), &files::read(path)?),
         None => Grid::parse("our own map", OWN_MAP.as_bytes()),
     };

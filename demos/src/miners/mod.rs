@@ -20,7 +20,7 @@ use self::components::{
 use self::systems::{Places, TimeStep};
 use crate::failure::Failure;
 use crate::raster::Raster;
-use crate::setup::{Demo, Setup};
+use crate::setup::{Demo, Setup, no_arguments};
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text;
 
@@ -31,6 +31,8 @@ pub const DEMO: Demo = Demo {
     agents_noun: "workers",
     agents_default: 10_000,
     ticks_default: 1_000,
+    arguments: no_arguments,
+    build: |setup, _| simulation(setup),
 };
 
 /// The size of the country, in metres.
@@ -54,10 +56,7 @@ struct Miners {
 }
 
 /// Builds the mines, the castle and the workers.
-///
-/// # Errors
-/// Where the threads cannot be had.
-pub fn simulation(setup: &Setup) -> Result<Box<dyn Simulation>, Failure> {
+fn simulation(setup: &Setup) -> Result<Box<dyn Simulation>, Failure> {
     let pool = setup.pool()?;
     let mut world = World::new();
     world.insert_resource(TimeStep { seconds: TICK_SECONDS });
