@@ -7,6 +7,7 @@
 //!
 //! * [`action`]: action entities, the processors that carry them out, and sequences of them.
 //! * [`bt`]: behaviour trees, shared and flat, looked through every tick.
+//! * [`explain`]: why an agent does what it does, whichever of these has decided.
 //! * [`fsm`]: state machines, flat and hierarchical.
 //! * [`goap`]: plans, the cheapest that lead to a goal.
 //! * [`utility`]: every option gets a score, and the agent does what scores most.
@@ -15,6 +16,7 @@
 
 pub mod action;
 pub mod bt;
+pub mod explain;
 pub mod fsm;
 pub mod goap;
 pub mod utility;

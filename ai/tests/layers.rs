@@ -8,6 +8,12 @@ use std::path::{Path, PathBuf};
 
 /// All modules, lowest first.
 const LAYERS: &[&str] = &[
+    "explain::label",
+    "explain::decision",
+    "explain::sentence",
+    "explain::log",
+    "explain::witness",
+    "explain",
     "action::components",
     "action::processor",
     "action::carry",

@@ -73,7 +73,7 @@ impl<Function: SystemFunction<Marker>, Marker> OneShot<Function, Marker> {
     pub fn run(&mut self, world: &mut World, pool: &Pool) -> Function::Output {
         assert_eq!(self.world, world.id(), "it runs only in the world that it was made for");
         let guard = Abandoned(&mut self.system);
-        let output = guard.0.call(RunContext::new(world.cell(), pool));
+        let output = guard.0.call(RunContext::new(world.cell(), pool, 0));
         let failures = &mut self.failures;
         failures.clear();
         guard.0.visit_recorded(&mut |buffers| {

@@ -23,11 +23,14 @@ pub struct RunContext<'a> {
     /// The part of the entities that a staggered system is about in this tick, if it is one:
     /// those whose index leaves the remainder `.1` when it is divided by `.0`.
     pub slice: Option<(u32, u32)>,
+    /// The number of the run, see [`Schedule::tick`](super::Schedule::tick); 0 for a system that
+    /// runs by itself.
+    pub tick: u64,
 }
 
 impl<'a> RunContext<'a> {
-    pub(super) const fn new(cell: WorldCell<'a>, pool: &'a Pool) -> Self {
-        Self { cell, pool, slice: None }
+    pub(super) const fn new(cell: WorldCell<'a>, pool: &'a Pool, tick: u64) -> Self {
+        Self { cell, pool, slice: None, tick }
     }
 }
 

@@ -238,6 +238,7 @@ impl Schedule {
                 cell: cell.turn(turn).limited_to(&node.rights),
                 pool,
                 slice: node.rate.slice(run.tick),
+                tick: run.tick,
             };
             let slot = node.slot.get_mut();
             let outcome = take_turn(
@@ -265,8 +266,12 @@ impl Schedule {
         let slot = slot.get_mut();
         let before = timeline.now_ns();
         slot.last = Some((run.tick, Outcome::Panicked));
-        let context =
-            RunContext { cell: world.cell().limited_to(rights), pool, slice: rate.slice(run.tick) };
+        let context = RunContext {
+            cell: world.cell().limited_to(rights),
+            pool,
+            slice: rate.slice(run.tick),
+            tick: run.tick,
+        };
         let hindrance = slot.hindrance((wanted, *rate), switches, context, run.tick);
         let outcome = hindrance.unwrap_or(Outcome::Ran);
         if let (Outcome::Ran, Role::Exclusive(_), Some(system)) = (outcome, *role, &mut slot.system)

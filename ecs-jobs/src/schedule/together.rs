@@ -21,7 +21,7 @@ impl Schedule {
             self.waiting_for[node].store(self.plan.stage_waits[node], Ordering::Relaxed);
         }
         self.panicked.store(false, Ordering::Relaxed);
-        let context = RunContext::new(world.cell_with_turns(order.len()), pool);
+        let context = RunContext::new(world.cell_with_turns(order.len()), pool, run.tick);
         let start = |crew: &Crew<'_>| {
             let mut calls = Calls::default();
             let ready = order.iter().filter(|&&node| self.plan.stage_waits[node] == 0);

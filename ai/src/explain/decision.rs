@@ -1,0 +1,326 @@
+//! The record of one decision, whatever has decided.
+
+use ecs_core::Entity;
+
+use super::label::Label;
+
+/// What kind of mind has decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Engine {
+    /// A [`Sequence`](crate::action::Sequence).
+    Sequence,
+    /// A [`Composite`](crate::action::Composite) action.
+    Composite,
+    /// A state machine, see [`fsm`](crate::fsm).
+    Machine,
+    /// A behaviour tree, see [`bt`](crate::bt).
+    Tree,
+    /// Utility, see [`utility`](crate::utility).
+    Utility,
+    /// A planner, see [`goap`](crate::goap).
+    Planner,
+    /// An activity, which sleeps until something happens.
+    Activity,
+    /// The rules of a game of turns.
+    Rules,
+    /// A mind of your own, by its name.
+    Other(&'static str),
+}
+
+/// Why something ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Ending {
+    /// It was done.
+    Success,
+    /// It could not be done.
+    Failed {
+        /// What was in the way, where that is known.
+        error: Option<Label>,
+    },
+    /// Something else was wanted.
+    Interrupted {
+        /// What took its place, or told it to stop, where that is known.
+        by: Option<Label>,
+    },
+    /// The plan that it was a step of was dropped.
+    Replanned {
+        /// What the plan did not know of.
+        why: Label,
+    },
+}
+
+/// Something that an agent did, and why it does it no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stopped {
+    /// What it was.
+    pub what: Label,
+    /// Why it ended.
+    pub why: Ending,
+}
+
+/// What became of a candidate.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Verdict {
+    /// It is done from now on.
+    Chosen,
+    /// Something else was worth more, or was drawn.
+    Beaten,
+    /// Something of a higher rank or priority was to be had.
+    Outranked,
+    /// It was worth nothing.
+    Worthless,
+    /// It was done before, and is not to be had again so soon.
+    Cooling {
+        /// For how many decisions more.
+        decisions: u32,
+    },
+    /// What it waits for has not happened.
+    Waits {
+        /// What that is.
+        on: Label,
+    },
+    /// Something said no.
+    Refused {
+        /// A guard, a condition, a rule.
+        by: Label,
+    },
+    /// There is nothing left to do for it.
+    Holds,
+    /// It cannot be reached.
+    Unreachable,
+    /// The search for it was given up.
+    GaveUp,
+    /// The search for it goes on.
+    Unfinished,
+    /// It was asked, and is done, or holds.
+    Succeeded,
+    /// It was asked, and has failed, or does not hold.
+    Failed,
+    /// It was asked, and goes on.
+    Running,
+}
+
+/// Something that an agent could have done.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Candidate {
+    /// What it is.
+    pub name: Label,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// What it was worth when it was compared with the others, if it is compared by worth.
+    pub score: Option<f32>,
+    /// How much of the score is there because it was being done already: by inertia, momentum and
+    /// commitment.
+    pub bonus: f32,
+    /// Candidates of a higher rank, or priority, go before all others.
+    pub rank: i32,
+}
+
+impl Candidate {
+    /// A candidate that is not compared by worth.
+    pub fn new(name: impl Into<Label>, verdict: Verdict) -> Self {
+        Self { name: name.into(), verdict, score: None, bonus: 0.0, rank: 0 }
+    }
+
+    /// Adds what it was worth.
+    #[must_use]
+    pub const fn score(mut self, score: f32) -> Self {
+        self.score = Some(score);
+        self
+    }
+
+    /// Adds its rank.
+    #[must_use]
+    pub const fn rank(mut self, rank: i32) -> Self {
+        self.rank = rank;
+        self
+    }
+
+    /// Adds how much of the score is there because it was being done already.
+    #[must_use]
+    pub const fn bonus(mut self, bonus: f32) -> Self {
+        self.bonus = bonus;
+        self
+    }
+}
+
+/// One reason for the score of a candidate: an input, and what a curve made of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Factor {
+    /// The candidate, by its place.
+    pub candidate: usize,
+    /// What the input is called.
+    pub name: Label,
+    /// How strong it was.
+    pub input: f32,
+    /// The curve.
+    pub curve: Label,
+    /// How much it counts beside the others.
+    pub weight: f32,
+    /// What the curve gave.
+    pub score: f32,
+}
+
+/// A plan that is carried out from now on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanRecord {
+    /// What is done, first to last.
+    pub steps: Vec<Label>,
+    /// What it costs, in the units of the planner.
+    pub cost: u64,
+    /// How many states were looked at.
+    pub searched: usize,
+}
+
+/// Something that an agent that sleeps is to be woken by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Subscribed {
+    /// Whose doing it is; `None` for anybody's.
+    pub subject: Option<Entity>,
+    /// What kind of event; `None` for all kinds.
+    pub event: Option<Label>,
+}
+
+/// What a rule said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RuleVerdict {
+    /// It has nothing against it.
+    Accepted,
+    /// It forbids it.
+    Rejected,
+    /// It wants this done in its place.
+    Rewritten {
+        /// What is done.
+        to: Label,
+    },
+}
+
+/// A rule that was asked, in the order of asking.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RuleRecord {
+    /// The rule.
+    pub rule: Label,
+    /// What it said.
+    pub verdict: RuleVerdict,
+    /// Whether the rules after it were not asked because of it.
+    pub stops: bool,
+    /// What it has happen besides.
+    pub reactions: Vec<Label>,
+}
+
+/// One decision of one agent, whatever kind of mind has decided: what there was to choose from, what
+/// was chosen and why, and what became of what the agent did before.
+///
+/// Lists that a kind of mind has no use for are empty. As text, see
+/// [`sentence`](Self::sentence).
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Decision {
+    /// When: the number of the [run](ecs_jobs::Schedule::tick) of the schedule, or the turn.
+    pub tick: u64,
+    /// Who.
+    pub agent: Entity,
+    /// By what kind of mind.
+    pub engine: Engine,
+    /// What called for a decision, where it is not made every tick.
+    pub cause: Option<Label>,
+    /// What there was to choose from, in the order in which it was looked at.
+    pub candidates: Vec<Candidate>,
+    /// The reasons for the scores, candidate by candidate.
+    pub factors: Vec<Factor>,
+    /// What stopped since the decision before, or by this one.
+    pub stopped: Vec<Stopped>,
+    /// The plan that was made.
+    pub plan: Option<PlanRecord>,
+    /// What the agent is to be woken by.
+    pub subscriptions: Vec<Subscribed>,
+    /// Since which tick the agent sleeps.
+    pub blocked_since: Option<u64>,
+    /// The rules that were asked.
+    pub rules: Vec<RuleRecord>,
+}
+
+impl Decision {
+    pub(super) const fn new(tick: u64, agent: Entity, engine: Engine) -> Self {
+        Self {
+            tick,
+            agent,
+            engine,
+            cause: None,
+            candidates: Vec::new(),
+            factors: Vec::new(),
+            stopped: Vec::new(),
+            plan: None,
+            subscriptions: Vec::new(),
+            blocked_since: None,
+            rules: Vec::new(),
+        }
+    }
+
+    /// The same memory for another decision.
+    pub(super) fn reset(&mut self, tick: u64, agent: Entity, engine: Engine) {
+        (self.tick, self.agent, self.engine) = (tick, agent, engine);
+        (self.cause, self.plan, self.blocked_since) = (None, None, None);
+        self.candidates.clear();
+        self.factors.clear();
+        self.stopped.clear();
+        self.subscriptions.clear();
+        self.rules.clear();
+    }
+
+    /// What was chosen; `None` where nothing was.
+    pub fn chosen(&self) -> Option<&Candidate> {
+        self.candidates.iter().find(|candidate| candidate.verdict == Verdict::Chosen)
+    }
+
+    /// The best of those that were not chosen, by rank and score.
+    #[must_use]
+    pub fn runner_up(&self) -> Option<&Candidate> {
+        let others = self.candidates.iter().filter(|it| it.verdict != Verdict::Chosen);
+        let key = |it: &Candidate| (it.rank, it.score.unwrap_or(f32::NEG_INFINITY));
+        // Of equals the first, as it is with the minds.
+        others.filter(|it| it.score.is_some_and(|score| score > 0.0)).reduce(|best, it| {
+            let ((rank, score), (best_rank, best_score)) = (key(it), key(best));
+            if (rank, score.total_cmp(&best_score)) > (best_rank, std::cmp::Ordering::Equal) {
+                it
+            } else {
+                best
+            }
+        })
+    }
+
+    /// By how much what was chosen is worth more than the best of the others of its rank; `None`
+    /// where it is not compared by worth, or there was no other.
+    ///
+    /// It is below zero where chance, or the order, went before worth.
+    #[must_use]
+    pub fn margin(&self) -> Option<f32> {
+        let (chosen, other) = (self.chosen()?, self.runner_up()?);
+        (chosen.rank == other.rank).then_some(chosen.score? - other.score?)
+    }
+
+    /// The reasons for the score of a candidate, by its place.
+    pub fn factors_of(&self, candidate: usize) -> impl Iterator<Item = &Factor> {
+        self.factors.iter().filter(move |factor| factor.candidate == candidate)
+    }
+
+    /// The rule that said no.
+    pub fn rejected_by(&self) -> Option<&RuleRecord> {
+        self.rules.iter().find(|rule| rule.verdict == RuleVerdict::Rejected)
+    }
+
+    /// Adds a candidate.
+    pub fn candidate(&mut self, candidate: Candidate) {
+        self.candidates.push(candidate);
+    }
+
+    /// Adds something that stopped.
+    pub fn stop(&mut self, what: impl Into<Label>, why: Ending) {
+        self.stopped.push(Stopped { what: what.into(), why });
+    }
+}

@@ -1,0 +1,242 @@
+//! The records of all agents that are watched.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ecs_core::Entity;
+
+use super::decision::{Decision, Ending, Engine, Stopped};
+use super::label::Label;
+
+/// Which agents are watched, and what they have decided of late: a resource.
+///
+/// Minds write to it as they decide, whichever thread they run on. As long as the world has none, or
+/// nobody is watched, nothing is written and nothing is stored. It lies outside of the entities: an
+/// agent that is watched has no other components than before, lies in the same place, and does the
+/// same.
+///
+/// ```
+/// use ai::explain::DecisionLog;
+/// use ai::prelude::*;
+/// # #[derive(Component, Clone)] struct Walk;
+/// # #[derive(Component, Clone)] struct Rest;
+/// # struct Doing;
+/// # impl Processor for Doing {
+/// #     type Action = Walk;
+/// #     fn start(&self, _: Entity, _: &mut Walk) -> ActionResult { ActionResult::Success }
+/// #     fn update(&self, _: Entity, _: &mut Walk) -> ActionResult { ActionResult::Success }
+/// # }
+/// # fn walk(mut actions: Actions<Walk>) { actions.process(&Doing); }
+/// let mut world = World::new();
+/// let agent = Sequence::new().then(Walk).then(Rest).spawn(&mut world, ())?;
+/// let mut log = DecisionLog::new();
+/// log.watch(agent, "Walker", 16);
+/// world.insert_resource(log);
+/// let mut schedule =
+///     ai::action::sequence(Schedule::builder(), |schedule| schedule.add(walk.in_sequence()))
+///         .build(&mut world)?;
+/// schedule.run(&mut world, &Pool::new(Threads::None)?);
+/// for sentence in world.resource::<DecisionLog>()?.sentences(agent) {
+///     println!("{sentence}");
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct DecisionLog {
+    rings: BTreeMap<Entity, Watched>,
+    /// A bit for each entity index that may be watched: the quick way to say no.
+    marks: Vec<u64>,
+}
+
+#[derive(Debug)]
+struct Watched {
+    kind: Label,
+    decisions_max: usize,
+    /// Locked by the one thread that decides for the agent; there is never a second one at a time.
+    ring: Mutex<Ring>,
+}
+
+#[derive(Debug, Default)]
+struct Ring {
+    decisions: VecDeque<Decision>,
+    /// How many were overwritten.
+    lost: u64,
+    /// What has stopped since the last decision.
+    stopped: Vec<Stopped>,
+}
+
+impl Watched {
+    fn ring(&self) -> MutexGuard<'_, Ring> {
+        // A record is put into the ring when it is complete: a panic leaves the ring in order.
+        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl DecisionLog {
+    /// Nobody is watched.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Watches an agent: its last `decisions_max` decisions are kept, one at least. In sentences it
+    /// is called by its kind and the index of its entity: `Cat#12`.
+    ///
+    /// The records of an agent that is watched already stay, as far as there is room for them.
+    pub fn watch(&mut self, agent: Entity, kind: impl Into<Label>, decisions_max: usize) {
+        let decisions_max = decisions_max.max(1);
+        let (word, bit) = mark(agent);
+        if self.marks.len() <= word {
+            self.marks.resize(word + 1, 0);
+        }
+        self.marks[word] |= bit;
+        let ring = Mutex::new(Ring::default());
+        let watched = self.rings.entry(agent).or_insert(Watched {
+            kind: Label::default(),
+            decisions_max,
+            ring,
+        });
+        (watched.kind, watched.decisions_max) = (kind.into(), decisions_max);
+        let ring = watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let surplus = ring.decisions.len().saturating_sub(decisions_max);
+        ring.decisions.drain(..surplus);
+        ring.lost += surplus as u64;
+    }
+
+    /// Watches an agent no more, and forgets what it has decided. Whether it was watched.
+    pub fn unwatch(&mut self, agent: Entity) -> bool {
+        let was_watched = self.rings.remove(&agent).is_some();
+        // Another generation of the same index may be watched, too.
+        if was_watched && !self.rings.keys().any(|other| other.index() == agent.index()) {
+            let (word, bit) = mark(agent);
+            self.marks[word] &= !bit;
+        }
+        was_watched
+    }
+
+    /// Whether an agent is watched.
+    #[must_use]
+    #[inline]
+    pub fn is_watched(&self, agent: Entity) -> bool {
+        self.may_be_watched(agent) && self.rings.contains_key(&agent)
+    }
+
+    /// No for most of those that are not watched, and yes for all that are.
+    #[inline]
+    pub(super) fn may_be_watched(&self, agent: Entity) -> bool {
+        let (word, bit) = mark(agent);
+        self.marks.get(word).is_some_and(|marks| marks & bit != 0)
+    }
+
+    /// Whether nobody is watched.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rings.is_empty()
+    }
+
+    /// The agents that are watched, by their handles. Those that are gone stay until
+    /// [`unwatch`](Self::unwatch): why they went may be what one wants to know.
+    pub fn agents(&self) -> impl ExactSizeIterator<Item = Entity> {
+        self.rings.keys().copied()
+    }
+
+    /// What an agent has decided of late, the oldest first; nothing if it is not watched.
+    #[must_use]
+    pub fn decisions(&self, agent: Entity) -> Vec<Decision> {
+        let decisions = |watched: &Watched| watched.ring().decisions.iter().cloned().collect();
+        self.rings.get(&agent).map(decisions).unwrap_or_default()
+    }
+
+    /// The last decision of an agent, if it is watched and has decided.
+    #[must_use]
+    pub fn last(&self, agent: Entity) -> Option<Decision> {
+        self.rings.get(&agent)?.ring().decisions.back().cloned()
+    }
+
+    /// The decision that an agent was following in a tick: the last one made in it or before.
+    /// `None` where there is none, or it was overwritten.
+    #[must_use]
+    pub fn at(&self, agent: Entity, tick: u64) -> Option<Decision> {
+        let ring = self.rings.get(&agent)?.ring();
+        ring.decisions.iter().rev().find(|decision| decision.tick <= tick).cloned()
+    }
+
+    /// How many decisions of an agent were overwritten by later ones.
+    #[must_use]
+    pub fn lost(&self, agent: Entity) -> u64 {
+        self.rings.get(&agent).map_or(0, |watched| watched.ring().lost)
+    }
+
+    /// What an agent is called in sentences: `Cat#12`.
+    #[must_use]
+    pub fn name(&self, agent: Entity) -> String {
+        let kind = self.rings.get(&agent).map_or("Entity", |watched| &watched.kind);
+        format!("{kind}#{}", agent.index())
+    }
+
+    /// What an agent has decided of late as [sentences](Decision::sentence), the oldest first.
+    #[must_use]
+    pub fn sentences(&self, agent: Entity) -> Vec<String> {
+        let name = self.name(agent);
+        self.decisions(agent).iter().map(|decision| decision.sentence(&name)).collect()
+    }
+
+    /// Writes a decision down if the agent is watched; `fill` is not called otherwise.
+    ///
+    /// For minds of your own. As the argument of a system, take a [`Witness`](super::Witness)
+    /// instead. The decisions of an agent in one tick lie in the order of their kinds, whichever was
+    /// noted first.
+    pub fn note(&self, agent: Entity, tick: u64, engine: Engine, fill: impl FnOnce(&mut Decision)) {
+        if !self.may_be_watched(agent) {
+            return;
+        }
+        let Some(watched) = self.rings.get(&agent) else { return };
+        let mut ring = watched.ring();
+        let mut decision = None;
+        if ring.decisions.len() >= watched.decisions_max {
+            // Its lists have room already.
+            decision = ring.decisions.pop_front();
+            ring.lost += 1;
+        }
+        let stopped = std::mem::take(&mut ring.stopped);
+        drop(ring);
+        let mut decision = match decision {
+            Some(mut old) => {
+                old.reset(tick, agent, engine);
+                old
+            }
+            None => Decision::new(tick, agent, engine),
+        };
+        decision.stopped.extend(stopped);
+        fill(&mut decision);
+        let mut ring = watched.ring();
+        let key = |it: &Decision| (it.tick, it.engine);
+        let later = ring.decisions.iter().rev().take_while(|it| key(it) > key(&decision)).count();
+        let place = ring.decisions.len() - later;
+        ring.decisions.insert(place, decision);
+    }
+
+    /// Writes down that something ended, for the next decision of the agent to tell, if it is
+    /// watched.
+    pub fn note_end(&self, agent: Entity, what: impl FnOnce() -> Label, why: Ending) {
+        if !self.may_be_watched(agent) {
+            return;
+        }
+        let Some(watched) = self.rings.get(&agent) else { return };
+        let what = what();
+        watched.ring().stopped.push(Stopped { what, why });
+    }
+
+    /// Forgets all decisions. Who is watched stays.
+    pub fn clear(&mut self) {
+        for watched in self.rings.values_mut() {
+            *watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner) = Ring::default();
+        }
+    }
+}
+
+/// The word and the bit of an entity's index.
+fn mark(agent: Entity) -> (usize, u64) {
+    let index = agent.index() as usize;
+    (index / 64, 1 << (index % 64))
+}

@@ -1,0 +1,42 @@
+//! Why an agent does what it does: one record of decisions, whatever kind of mind has decided.
+//!
+//! # Vocabulary
+//!
+//! * A **[`Decision`]** is the record of one: when, who, by what kind of mind ([`Engine`]); the
+//!   **candidates** that there were and what became of each ([`Verdict`]); the **factors** of their
+//!   scores, from input through curve to score; what **stopped**, and why ([`Ending`]); the plan and
+//!   what finding it took; what an agent that sleeps is to be woken by, and since when it sleeps;
+//!   which rules were asked, and which said no.
+//! * The **[`DecisionLog`]** is a resource. It says which agents are **watched**, and has a ring of
+//!   the last decisions of each.
+//! * A **[`Witness`]** is the log as the argument of a system, for minds of your own.
+//!
+//! A decision is written down when something changes: another option is chosen, a state entered, a
+//! plan made, something has ended. While an agent goes on with what it does nothing is written; the
+//! last record is what it follows ([`DecisionLog::at`]).
+//!
+//! # What watching costs
+//!
+//! Without a log, and while nobody is watched, minds ask once per run whether there is one. The log
+//! lies outside of the entities, and what is recorded is worked out from what the mind saw anyway:
+//! an agent does the same whether it is watched or not, and the state of the world has the same hash.
+//!
+//! # When to use it, and when not
+//!
+//! To find out why one agent, or ten thousand, did what they did, in a debugger of your own, in a
+//! test, or in the game. Not to drive anything: what depends on the log depends on who is watched.
+//! For counts over all agents, query their components.
+
+mod decision;
+mod label;
+mod log;
+mod sentence;
+mod witness;
+
+pub use self::decision::{
+    Candidate, Decision, Ending, Engine, Factor, PlanRecord, RuleRecord, RuleVerdict, Stopped,
+    Subscribed, Verdict,
+};
+pub use self::label::Label;
+pub use self::log::DecisionLog;
+pub use self::witness::Witness;

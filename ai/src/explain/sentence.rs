@@ -1,0 +1,195 @@
+//! Records as sentences.
+
+use std::fmt::{self, Write};
+
+use super::decision::{Candidate, Decision, Ending, Engine, RuleVerdict, Stopped, Verdict};
+
+impl Decision {
+    /// The record as a sentence. `who` is the agent, as it is to be called.
+    ///
+    /// ```
+    /// use ai::explain::{Candidate, DecisionLog, Ending, Engine, Verdict};
+    /// use ai::prelude::*;
+    /// let mut world = World::new();
+    /// let cat = world.spawn(());
+    /// let mut log = DecisionLog::new();
+    /// log.watch(cat, "Cat", 16);
+    /// log.note(cat, 40, Engine::Utility, |decision| {
+    ///     decision.candidate(Candidate::new("eat", Verdict::Chosen).score(0.81));
+    ///     decision.candidate(Candidate::new("sleep", Verdict::Beaten).score(0.44));
+    ///     decision.stop("play", Ending::Interrupted { by: Some("eat".into()) });
+    /// });
+    /// assert_eq!(
+    ///     log.sentences(cat),
+    ///     ["Tick 40: Cat#0 chose eat 0.81 over sleep 0.44; play stopped: interrupted by eat."]
+    /// );
+    /// ```
+    #[must_use]
+    pub fn sentence(&self, who: &str) -> String {
+        let mut text = String::new();
+        // Writing into a String cannot fail.
+        if self.write(&mut text, who).is_err() {
+            unreachable!("there is memory for it, or there would be no program");
+        }
+        text
+    }
+
+    fn write(&self, out: &mut String, who: &str) -> fmt::Result {
+        write!(out, "Tick {}: {who} ", self.tick)?;
+        self.write_choice(out)?;
+        if let Some(place) = self.candidates.iter().position(|it| it.verdict == Verdict::Chosen) {
+            for (count, factor) in self.factors_of(place).enumerate() {
+                out.push_str(if count == 0 { ": " } else { ", " });
+                write!(out, "{} {:.2} -> {} -> ", factor.name, factor.input, factor.curve)?;
+                write!(out, "{:.2}", factor.score)?;
+                if factor.weight != 1.0 {
+                    write!(out, " at a weight of {}", factor.weight)?;
+                }
+            }
+            self.write_bonus(out, &self.candidates[place])?;
+        }
+        if let Some(cause) = &self.cause {
+            write!(out, ", because {cause}")?;
+        }
+        if let Some(plan) = &self.plan {
+            let steps: Vec<&str> = plan.steps.iter().map(|step| &**step).collect();
+            write!(out, "; the plan is {} at a cost of {}", list(&steps), plan.cost)?;
+            write!(out, ", found after {} states", plan.searched)?;
+        }
+        self.write_others(out)?;
+        for rule in &self.rules {
+            match &rule.verdict {
+                RuleVerdict::Accepted if rule.reactions.is_empty() && !rule.stops => continue,
+                RuleVerdict::Accepted => write!(out, "; the rule {} said yes", rule.rule)?,
+                RuleVerdict::Rejected => write!(out, "; the rule {} said no", rule.rule)?,
+                RuleVerdict::Rewritten { to } => {
+                    write!(out, "; the rule {} made it {to}", rule.rule)?;
+                }
+            }
+            if !rule.reactions.is_empty() {
+                let reactions: Vec<&str> = rule.reactions.iter().map(|it| &**it).collect();
+                write!(out, " and asked for {}", list(&reactions))?;
+            }
+            if rule.stops {
+                out.push_str(", the last that was asked");
+            }
+        }
+        for Stopped { what, why } in &self.stopped {
+            write!(out, "; {what} {}", Ended(why))?;
+        }
+        self.write_sleep(out)?;
+        out.push('.');
+        Ok(())
+    }
+
+    fn write_choice(&self, out: &mut String) -> fmt::Result {
+        let verb = match self.engine {
+            Engine::Machine => "went to",
+            Engine::Tree | Engine::Activity => "does",
+            Engine::Planner => "pursues",
+            Engine::Sequence | Engine::Composite => "goes on with",
+            Engine::Rules => "wanted to",
+            Engine::Utility | Engine::Other(_) => "chose",
+        };
+        let mut chosen = self.candidates.iter().filter(|it| it.verdict == Verdict::Chosen);
+        match chosen.next() {
+            None if self.blocked_since.is_some() => out.push_str("sleeps"),
+            None if self.engine == Engine::Machine => write!(out, "stayed where it was")?,
+            None => out.push_str("does nothing"),
+            Some(first) => {
+                write!(out, "{verb} {}", Scored(first))?;
+                // A tree can do several things at a time.
+                for other in chosen {
+                    write!(out, " and {}", Scored(other))?;
+                }
+                if let (Some(_), Some(other)) = (first.score, self.runner_up()) {
+                    write!(out, " over {}", Scored(other))?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn write_bonus(&self, out: &mut String, chosen: &Candidate) -> fmt::Result {
+        if chosen.bonus > 0.0 {
+            write!(out, ", {:.2} of it since it was at it already", chosen.bonus)?;
+        }
+        Ok(())
+    }
+
+    /// What is to be said about those that were not chosen, but that they were worth less.
+    fn write_others(&self, out: &mut String) -> fmt::Result {
+        for it in &self.candidates {
+            let name = &it.name;
+            match &it.verdict {
+                Verdict::Cooling { decisions } => {
+                    write!(out, "; {name} is not to be had for {decisions} decisions more")?;
+                }
+                Verdict::Waits { on } => write!(out, "; {name} waits for {on}")?,
+                Verdict::Refused { by } => write!(out, "; {name}: {by} said no")?,
+                Verdict::Holds => write!(out, "; {name} holds already")?,
+                Verdict::Unreachable => write!(out, "; {name} cannot be reached")?,
+                Verdict::GaveUp => write!(out, "; {name} was given up")?,
+                Verdict::Unfinished => write!(out, "; {name} is being thought about")?,
+                Verdict::Succeeded => write!(out, "; {name}: yes")?,
+                Verdict::Failed => write!(out, "; {name}: no")?,
+                Verdict::Running => write!(out, "; {name} goes on")?,
+                Verdict::Chosen | Verdict::Beaten | Verdict::Outranked | Verdict::Worthless => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn write_sleep(&self, out: &mut String) -> fmt::Result {
+        let Some(since) = self.blocked_since else { return Ok(()) };
+        write!(out, "; asleep since tick {since}")?;
+        for (count, wish) in self.subscriptions.iter().enumerate() {
+            out.push_str(if count == 0 { ", waits for " } else { " or " });
+            match &wish.event {
+                Some(event) => write!(out, "{event}")?,
+                None => out.push_str("anything"),
+            }
+            if let Some(subject) = wish.subject {
+                write!(out, " of {subject}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// With its score, if it has one.
+struct Scored<'a>(&'a Candidate);
+
+impl fmt::Display for Scored<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.score {
+            Some(score) => write!(f, "{} {score:.2}", self.0.name),
+            None => self.0.name.fmt(f),
+        }
+    }
+}
+
+struct Ended<'a>(&'a Ending);
+
+impl fmt::Display for Ended<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Ending::Success => f.write_str("is done"),
+            Ending::Failed { error: None } => f.write_str("has failed"),
+            Ending::Failed { error: Some(error) } => write!(f, "has failed: {error}"),
+            Ending::Interrupted { by: None } => f.write_str("stopped: interrupted"),
+            Ending::Interrupted { by: Some(by) } => write!(f, "stopped: interrupted by {by}"),
+            Ending::Replanned { why } => write!(f, "stopped: a new plan, because {why}"),
+        }
+    }
+}
+
+impl fmt::Display for Ending {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Ended(self).fmt(f)
+    }
+}
+
+fn list(names: &[&str]) -> String {
+    if names.is_empty() { "nothing".to_owned() } else { names.join(", ") }
+}

@@ -1,0 +1,110 @@
+//! The log, as the argument of a system.
+
+use std::fmt;
+
+use ecs_core::{Entity, Res, World};
+use ecs_jobs::{RunContext, SystemAccess, SystemParam};
+
+use super::decision::{Decision, Ending, Engine};
+use super::label::Label;
+use super::log::DecisionLog;
+
+/// The [`DecisionLog`] of the world for a system in which agents decide; it does nothing where there
+/// is none. It reads: systems that have one still run at the same time.
+///
+/// A loop over agents asks once for [`log`](Self::log), and has nothing to do where that is `None`.
+///
+/// ```
+/// use ai::explain::{Candidate, DecisionLog, Engine, Verdict, Witness};
+/// use ai::prelude::*;
+/// #[derive(Component)]
+/// struct Mood(i32);
+///
+/// fn think(mut moods: Query<(Entity, &mut Mood)>, witness: Witness) {
+///     let log = witness.log();
+///     moods.par_for_each(|(agent, mood)| {
+///         mood.0 += 1;
+///         if let Some(log) = log.filter(|log| log.is_watched(agent)) {
+///             log.note(agent, witness.tick(), Engine::Other("mood"), |decision| {
+///                 decision.candidate(Candidate::new("be glad", Verdict::Chosen));
+///             });
+///         }
+///     });
+/// }
+///
+/// let mut world = World::new();
+/// let agent = world.spawn(Mood(0));
+/// let mut log = DecisionLog::new();
+/// log.watch(agent, "Poet", 8);
+/// world.insert_resource(log);
+/// let mut schedule = Schedule::builder().add(think).build(&mut world)?;
+/// schedule.run(&mut world, &Pool::new(Threads::None)?);
+/// let log = world.resource::<DecisionLog>()?;
+/// assert_eq!(log.sentences(agent), ["Tick 0: Poet#0 chose be glad."]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Witness<'a> {
+    log: Option<Res<'a, DecisionLog>>,
+    tick: u64,
+}
+
+impl fmt::Debug for Witness<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Witness")
+            .field("is_on", &self.log().is_some())
+            .field("tick", &self.tick)
+            .finish()
+    }
+}
+
+impl SystemParam for Witness<'_> {
+    type State = ();
+    type Item<'a> = Witness<'a>;
+
+    fn init(_world: &mut World, access: &mut SystemAccess) {
+        access.add_resource_read::<DecisionLog>();
+    }
+
+    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<Witness<'a>, String> {
+        let log = if context.cell.has_resource::<DecisionLog>() {
+            Some(context.cell.resource().map_err(|error| error.to_string())?)
+        } else {
+            None
+        };
+        Ok(Witness { log, tick: context.tick })
+    }
+}
+
+impl Witness<'_> {
+    /// The log, if there is one and anybody is watched.
+    #[must_use]
+    pub fn log(&self) -> Option<&DecisionLog> {
+        self.log.as_deref().filter(|log| !log.is_empty())
+    }
+
+    /// The number of the run, see [`Schedule::tick`](ecs_jobs::Schedule::tick).
+    #[must_use]
+    pub const fn tick(&self) -> u64 {
+        self.tick
+    }
+
+    /// Whether an agent is watched.
+    #[must_use]
+    pub fn sees(&self, agent: Entity) -> bool {
+        self.log().is_some_and(|log| log.is_watched(agent))
+    }
+
+    /// Writes a decision down if the agent is watched, see [`DecisionLog::note`].
+    pub fn note(&self, agent: Entity, engine: Engine, fill: impl FnOnce(&mut Decision)) {
+        if let Some(log) = self.log() {
+            log.note(agent, self.tick, engine, fill);
+        }
+    }
+
+    /// Writes down that something ended, see [`DecisionLog::note_end`].
+    pub fn note_end(&self, agent: Entity, what: impl FnOnce() -> Label, why: Ending) {
+        if let Some(log) = self.log() {
+            log.note_end(agent, what, why);
+        }
+    }
+}
