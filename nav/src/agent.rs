@@ -54,6 +54,8 @@ pub struct Speed(pub f32);
 pub struct Tally {
     /// Requests answered by a path.
     pub paths_found: u32,
+    /// Requests answered by a path to the reachable cell nearest to the goal.
+    pub paths_partial: u32,
     /// Requests answered by a reason why there is no path.
     pub paths_unreachable: u32,
     /// Paths that an edit broke ahead of the agent, and that were asked for anew.
@@ -77,6 +79,7 @@ impl Tally {
         let mut sum = TallySum::default();
         for tally in tallies {
             sum.paths_found += u64::from(tally.paths_found);
+            sum.paths_partial += u64::from(tally.paths_partial);
             sum.paths_unreachable += u64::from(tally.paths_unreachable);
             sum.paths_broken += u64::from(tally.paths_broken);
             sum.arrivals += u64::from(tally.arrivals);
@@ -91,6 +94,7 @@ impl Tally {
 #[expect(missing_docs, reason = "they are explained on the fields of the same name")]
 pub struct TallySum {
     pub paths_found: u64,
+    pub paths_partial: u64,
     pub paths_unreachable: u64,
     pub paths_broken: u64,
     pub arrivals: u64,

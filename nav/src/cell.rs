@@ -63,6 +63,13 @@ impl Cell {
         Some(Self { x: whole_part(position.x)?, y: whole_part(position.y)? })
     }
 
+    /// The cell nearest to a position where no cell may be; `None` if it is not a number.
+    #[expect(clippy::cast_possible_truncation, reason = "the conversion saturates")]
+    pub(crate) fn nearest_to(position: Vec2) -> Option<Self> {
+        // Casts take what is too small for zero, and what is too large for the greatest.
+        (!position.is_nan()).then_some(Self { x: position.x as u16, y: position.y as u16 })
+    }
+
     /// Row and column in one word that orders as cells do.
     pub(crate) const fn to_bits(self) -> u32 {
         (self.y as u32) << 16 | self.x as u32

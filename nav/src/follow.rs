@@ -6,8 +6,10 @@ mod walk;
 
 use ecs_core::EnabledMut;
 use ecs_jobs::{Local, Query, Res};
+use glam::Vec2;
 
 use crate::agent::{Facing, Position, Speed, Tally, TimeStep};
+use crate::cell::Cell;
 use crate::follow::push_out::refuge;
 use crate::follow::walk::{is_at_goal, is_on_route, walk};
 use crate::grid::change::GridVersion;
@@ -35,8 +37,32 @@ pub fn push_out(
         let Some(place) = refuge(terrain.grid(), position.0) else { return };
         position.0 = place;
         tally.pushed_out += 1;
-        if request.status() == RequestStatus::Found {
+        if request.status().is_under_way() {
             route.clear();
+            request.reopen();
+        }
+    });
+}
+
+/// Opens those requests again that were refused, or answered by a partial path, and
+/// [keep trying](PathRequest::keep_trying), once an edit has made their goals
+/// reachable.
+///
+/// Ticks without edits cost nothing.
+pub fn retry(
+    mut agents: Query<(&Position, &mut PathRequest)>,
+    terrain: Res<Terrain>,
+    mut seen: Local<Option<GridVersion>>,
+) {
+    if seen.replace(terrain.version()) == Some(terrain.version()) {
+        return;
+    }
+    agents.par_for_each(|(position, request)| {
+        if !request.is_waiting_for_edits() {
+            return;
+        }
+        let ends = position.cell().zip(Cell::containing(request.last_goal()));
+        if ends.is_some_and(|(start, goal)| terrain.reachable(start, goal)) {
             request.reopen();
         }
     });
@@ -65,7 +91,8 @@ type Walkers<'a> = Query<
 pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
     agents.par_for_each(|(position, facing, speed, request, route, tally, mut unanswered)| {
         let Some(goal) = request.goal() else { return };
-        if request.status() == RequestStatus::Found {
+        if request.status().is_under_way() {
+            let goal = end_of_route(request, route, goal);
             if is_usable(route, &terrain, *position) {
                 let walked = walk(position.0, goal, route, speed.0.max(0.0) * step.seconds);
                 position.0 = walked.position;
@@ -86,6 +113,14 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
             unanswered.set(true);
         }
     });
+}
+
+/// Where a route ends: at the goal, or if it is a partial one, in the middle of its last
+/// cell.
+fn end_of_route(request: &PathRequest, route: &Route, goal: Vec2) -> Vec2 {
+    let is_partial = matches!(request.status(), RequestStatus::Partial(_));
+    let last = route.rest().last().filter(|_| is_partial);
+    last.map_or(goal, |cell| cell.centre())
 }
 
 fn arrive(request: &mut PathRequest, route: &mut Route, tally: &mut Tally) {

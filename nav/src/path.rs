@@ -16,9 +16,11 @@ pub(crate) mod trace;
 
 use crate::cell::Cell;
 use crate::cost::Cost;
+use crate::direction::MoveRule;
+use crate::grid::change::GridVersion;
 use crate::path::a_star::{AStar, Query};
 use crate::path::frontier::Frontier;
-use crate::path::jump::{JumpOutcome, JumpSearch};
+use crate::path::jump::{JumpOutcome, JumpProgress, JumpSearch};
 use crate::path::nearest::nearest;
 use crate::path::outcome::{Path, PathOutcome, Unreachable};
 use crate::path::query::{Algorithm, PathQuery};
@@ -30,7 +32,7 @@ use crate::terrain::Terrain;
 /// Keep one per thread: it serves terrains of any size, grows to the largest,
 /// and allocates nothing once it has grown. Where all cells weigh the same it
 /// takes some 50 bytes for each jump point of the longest search, of which there
-/// are few, and nothing for other cells. Over weights it takes 8 bytes a cell and
+/// are few, and nothing for other cells. Over weights it takes 6 bytes a cell and
 /// the open list.
 ///
 /// ```
@@ -57,6 +59,40 @@ pub struct PathScratch {
     a_star: AStar,
     frontier: Frontier,
     expansion_count: u64,
+    /// Cells that the last query looked at to find the nearest one to its goal.
+    looked_at_count: u64,
+    interrupted: Option<Interrupted>,
+}
+
+/// Looking whether a cell is of a region takes so many times less than expanding one.
+const CELLS_PER_EXPANSION: u64 = 16;
+
+/// A search that was given up, and can be gone on with.
+#[derive(Clone, Copy, Debug)]
+struct Interrupted {
+    query: PathQuery,
+    /// Where the search leads, and why not to the goal of the query.
+    target: Target,
+    method: Method,
+    /// What the terrain was.
+    rule: MoveRule,
+    size: (u16, u16),
+    version: GridVersion,
+}
+
+/// The cell that a search leads to.
+#[derive(Clone, Copy, Debug)]
+struct Target {
+    cell: Cell,
+    /// Why it is not the goal, where it is not.
+    reason: Option<Unreachable>,
+}
+
+/// Whose memory holds the search.
+#[derive(Clone, Copy, Debug)]
+enum Method {
+    Jumping(JumpProgress),
+    Stepping,
 }
 
 impl PathScratch {
@@ -122,24 +158,80 @@ impl PathScratch {
     /// # Ok::<(), nav::GridSizeError>(())
     /// ```
     pub fn solve(&mut self, terrain: &Terrain, query: &PathQuery, path: &mut Path) -> PathOutcome {
-        path.clear();
-        self.expansion_count = 0;
-        let Err(reason) = check_ends(terrain, query.start, query.goal) else {
-            let found = self.search(terrain, query, path);
-            return found.map_or(PathOutcome::OutOfBudget, |cost| PathOutcome::Found { cost });
+        self.reset(path);
+        let target = match check_ends(terrain, query.start, query.goal) {
+            Ok(()) => Target { cell: query.goal, reason: None },
+            Err(reason) => {
+                // Solid starts have no region, and no way out.
+                let region = terrain.region(query.start).filter(|_| query.or_nearest);
+                let Some(region) = region else { return PathOutcome::Unreachable(reason) };
+                let (cell, looked_at_count) = nearest(terrain, region, query.goal);
+                self.looked_at_count = looked_at_count;
+                Target { cell, reason: Some(reason) }
+            }
         };
-        // Solid starts have no region, and no way out.
-        let region = terrain.region(query.start).filter(|_| query.or_nearest);
-        let Some(region) = region else { return PathOutcome::Unreachable(reason) };
-        let goal = nearest(terrain, region, query.goal);
-        let found = self.search(terrain, &PathQuery { goal, ..*query }, path);
-        found.map_or(PathOutcome::OutOfBudget, |cost| PathOutcome::Partial { cost, reason })
+        if query.expansion_count_max == 0 {
+            // Nothing is begun, and so there is nothing to go on with: whoever does
+            // begins.
+            self.interrupt(terrain, query, target, None);
+            return PathOutcome::OutOfBudget;
+        }
+        self.run(terrain, query, target, None, path)
     }
 
-    /// How many cells the last search expanded.
+    /// Goes on with the search that was given up last, for as many expansions more.
+    ///
+    /// What comes out, and after how many expansions in all, is the same as without
+    /// the interruptions, so a long search can be spread over many ticks. If the
+    /// terrain was edited in between, the search begins anew. It must be the same
+    /// terrain: of another one the answer is arbitrary.
+    ///
+    /// ```
+    /// use nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathScratch, Terrain};
+    /// let grid = Grid::from_fn(40, 40, |cell| (cell.x * 5 + cell.y * 3) % 7 > 0)?;
+    /// let terrain = Terrain::new(grid, MoveRule::BothFree);
+    /// let (start, goal) = (Cell::new(1, 0), Cell::new(38, 38));
+    /// let (mut scratch, mut path) = (PathScratch::new(), Path::new());
+    ///
+    /// let mut outcome = scratch.find_within(&terrain, start, goal, 10, &mut path);
+    /// let mut ticks = 1;
+    /// while outcome == PathOutcome::OutOfBudget {
+    ///     outcome = scratch.resume(&terrain, 10, &mut path);
+    ///     ticks += 1;
+    /// }
+    /// assert!(ticks > 1);
+    /// assert_eq!(outcome, PathScratch::new().find(&terrain, start, goal, &mut path));
+    /// # Ok::<(), nav::GridSizeError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the last search was not given up.
+    pub fn resume(
+        &mut self,
+        terrain: &Terrain,
+        expansion_count_max: u64,
+        path: &mut Path,
+    ) -> PathOutcome {
+        let interrupted = self.interrupted.expect("there is a search to go on with");
+        let query = PathQuery { expansion_count_max, ..interrupted.query };
+        if !interrupted.is_of(terrain) {
+            return self.solve(terrain, &query, path);
+        }
+        self.reset(path);
+        self.run(terrain, &query, interrupted.target, Some(interrupted.method), path)
+    }
+
+    /// How many cells the last search expanded; where it was
+    /// [resumed](PathScratch::resume), since then.
     #[must_use]
     pub const fn expansion_count(&self) -> u64 {
         self.expansion_count
+    }
+
+    /// What the last search has cost, in expansions: looking for the cell nearest to a
+    /// goal is work, too, at so many cells to an expansion.
+    pub(crate) const fn charge(&self) -> u64 {
+        self.expansion_count + self.looked_at_count / CELLS_PER_EXPANSION
     }
 
     /// Memory held, in bytes.
@@ -148,31 +240,94 @@ impl PathScratch {
         self.a_star.bytes() + self.frontier.bytes()
     }
 
-    /// Searches where a path exists.
-    fn search(&mut self, terrain: &Terrain, query: &PathQuery, path: &mut Path) -> Option<Cost> {
-        let (grid, rule) = (terrain.grid(), terrain.rule());
-        let a_star = Query::new(grid, rule, query.goal);
-        if a_star.is_uniform && query.algorithm != Algorithm::AStar {
-            let mut search = JumpSearch::new(terrain.lanes(), &mut self.frontier, query.goal);
-            let outcome = search.run(rule, query.start, query.expansion_count_max);
+    fn reset(&mut self, path: &mut Path) {
+        path.clear();
+        self.expansion_count = 0;
+        self.looked_at_count = 0;
+        self.interrupted = None;
+    }
+
+    /// Searches where a path exists, from the start or by going on.
+    fn run(
+        &mut self,
+        terrain: &Terrain,
+        query: &PathQuery,
+        target: Target,
+        resumed: Option<Method>,
+        path: &mut Path,
+    ) -> PathOutcome {
+        let a_star = Query::new(terrain.grid(), terrain.rule(), target.cell);
+        let may_jump = a_star.is_uniform && query.algorithm != Algorithm::AStar;
+        let mut resumed = resumed;
+        if may_jump && !matches!(resumed, Some(Method::Stepping)) {
+            let mut search = JumpSearch::new(terrain.lanes(), &mut self.frontier, target.cell);
+            let (rule, max) = (terrain.rule(), query.expansion_count_max);
+            let outcome = match resumed.take() {
+                Some(Method::Jumping(progress)) => search.resume(rule, progress, max),
+                _ => search.run(rule, query.start, max),
+            };
             self.expansion_count = search.expansion_count;
+            let progress = search.progress;
             match outcome {
                 JumpOutcome::Found(number) => {
                     let units = u64::from(self.frontier.node(number).cost) * a_star.weight_min;
                     let cost = Cost::from_units(units);
                     let corners = trace_back(&self.frontier, rule, number);
                     path.set_corners_reversed(cost, terrain.version(), corners);
-                    return Some(cost);
+                    return target.outcome(cost);
                 }
-                JumpOutcome::OutOfBudget => return None,
+                JumpOutcome::OutOfBudget => {
+                    self.interrupt(terrain, query, target, Some(Method::Jumping(progress)));
+                    return PathOutcome::OutOfBudget;
+                }
                 JumpOutcome::TooLong => {}
             }
         }
-        let cost = self.a_star.run(&a_star, query.start, query.expansion_count_max);
-        self.expansion_count = self.a_star.expansion_count;
-        let cells = self.a_star.trace_back(grid, query.goal);
-        path.set_reversed(cost?, terrain.version(), cells);
-        cost
+        let left = query.expansion_count_max - self.expansion_count;
+        let cost = match resumed {
+            Some(_) => self.a_star.resume(&a_star, query.start, left),
+            None => self.a_star.run(&a_star, query.start, left),
+        };
+        self.expansion_count += self.a_star.expansion_count;
+        let Some(cost) = cost else {
+            self.interrupt(terrain, query, target, Some(Method::Stepping));
+            return PathOutcome::OutOfBudget;
+        };
+        let cells = self.a_star.trace_back(terrain.grid(), target.cell);
+        path.set_reversed(cost, terrain.version(), cells);
+        target.outcome(cost)
+    }
+
+    /// Remembers a search that is given up; without a method it has not begun.
+    fn interrupt(
+        &mut self,
+        terrain: &Terrain,
+        query: &PathQuery,
+        target: Target,
+        method: Option<Method>,
+    ) {
+        // No edit has this version, so what has not begun will begin.
+        let version = if method.is_some() { terrain.version() } else { GridVersion::NEVER };
+        let (rule, size) = (terrain.rule(), (terrain.grid().width(), terrain.grid().height()));
+        let method = method.unwrap_or(Method::Stepping);
+        self.interrupted = Some(Interrupted { query: *query, target, method, rule, size, version });
+    }
+}
+
+impl Interrupted {
+    /// Whether the terrain is still what it was.
+    fn is_of(&self, terrain: &Terrain) -> bool {
+        let size = (terrain.grid().width(), terrain.grid().height());
+        (self.rule, self.size, self.version) == (terrain.rule(), size, terrain.version())
+    }
+}
+
+impl Target {
+    const fn outcome(self, cost: Cost) -> PathOutcome {
+        match self.reason {
+            None => PathOutcome::Found { cost },
+            Some(reason) => PathOutcome::Partial { cost, reason },
+        }
     }
 }
 

@@ -2,15 +2,22 @@
 //!
 //! ```text
 //!           ask                  search                  follow
-//!   Idle ────────> Pending ────────────────> Found ────────────────> Arrived
-//!                   ^    └──> Unreachable      │
-//!                   └──────────────────────────┘
-//!                     an edit broke the path
+//!   Idle ────────> Pending ──┬─────────────> Found ────────────────> Arrived
+//!                   ^  ^     ├─────────────> Partial ──────────────> Nearby
+//!                   │  │     └─> Unreachable   │                       │
+//!                   │  │              │        │                       │
+//!                   │  └──────────────┼────────┘                       │
+//!                   │  an edit broke  │                                │
+//!                   │  the path       │                                │
+//!                   └─────────────────┴────────────────────────────────┘
+//!                     an edit made the goal reachable, and the request keeps trying
 //! ```
 //!
 //! Every answer is final: a request that is found unreachable is not looked at
 //! again until somebody asks anew, and since regions are exact, asking in vain
-//! costs a few array reads and no search.
+//! costs a few array reads and no search. One that
+//! [keeps trying](PathRequest::keep_trying) is searched for again in the tick in
+//! which an edit joins the regions of the agent and of its goal, and not before.
 
 use bytemuck::NoUninit;
 use ecs_core::Component;
@@ -40,8 +47,16 @@ pub struct PathRequest {
     number: u32,
     waited_ticks: u16,
     state: State,
-    _padding: u8,
+    wishes: u8,
 }
+
+/// The path may lead to the nearest reachable cell.
+const OR_NEAREST: u8 = 1;
+/// The request is opened again once the goal can be reached.
+const KEEPS_TRYING: u8 = 2;
+/// The wishes of [`PathRequest`] take the lower bits of their byte; the upper ones say
+/// why the goal itself cannot be reached.
+const REASON_SHIFT: u32 = 4;
 
 /// The status in one byte, so that requests are plain bytes to hashes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, NoUninit)]
@@ -52,12 +67,19 @@ enum State {
     Pending,
     Found,
     Arrived,
-    StartOutside,
-    StartBlocked,
-    GoalOutside,
-    GoalBlocked,
-    Apart,
+    Partial,
+    Nearby,
+    Unreachable,
 }
+
+/// The reasons in the order of the numbers that stand for them.
+const REASONS: [Unreachable; 5] = [
+    Unreachable::StartOutside,
+    Unreachable::StartBlocked,
+    Unreachable::GoalOutside,
+    Unreachable::GoalBlocked,
+    Unreachable::Apart,
+];
 
 /// How a request stands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -70,8 +92,16 @@ pub enum RequestStatus {
     Found,
     /// The agent has come to its goal.
     Arrived,
+    /// The goal cannot be reached, for this reason, but there is a path to the
+    /// reachable cell that is nearest to it, and the agent is on it.
+    Partial(Unreachable),
+    /// The agent has come to the end of a partial path. Nothing more happens until
+    /// somebody asks again, or the goal can be reached and the request
+    /// [keeps trying](PathRequest::keep_trying).
+    Nearby(Unreachable),
     /// There is no path, for this reason. Nothing more happens until somebody
-    /// asks again.
+    /// asks again, or the goal can be reached and the request
+    /// [keeps trying](PathRequest::keep_trying).
     Unreachable(Unreachable),
 }
 
@@ -79,7 +109,14 @@ impl RequestStatus {
     /// Whether nothing is under way: the behaviour may choose what comes next.
     #[must_use]
     pub const fn is_at_rest(self) -> bool {
-        matches!(self, Self::Idle | Self::Arrived | Self::Unreachable(_))
+        matches!(self, Self::Idle | Self::Arrived | Self::Nearby(_) | Self::Unreachable(_))
+    }
+
+    /// Whether there is a path and the agent is on it, be it to the goal or as near
+    /// as it gets.
+    #[must_use]
+    pub const fn is_under_way(self) -> bool {
+        matches!(self, Self::Found | Self::Partial(_))
     }
 }
 
@@ -97,10 +134,37 @@ impl PathRequest {
     /// The path is found in the same tick if this is called before
     /// [`systems::search`](crate::systems::search) runs, and the first motion is
     /// in the tick after, or later if the search budget is spent.
-    pub fn ask(&mut self, goal: Vec2) {
+    pub fn ask(&mut self, goal: Vec2) -> &mut Self {
         self.goal = goal;
         self.number = self.number.wrapping_add(1);
+        self.wishes = 0;
         self.reopen();
+        self
+    }
+
+    /// Where the goal cannot be reached, makes do with a path to the reachable cell
+    /// that is nearest to it, as by [`PathQuery::or_nearest`]. Holds until the next
+    /// [`PathRequest::ask`].
+    ///
+    /// ```
+    /// use glam::Vec2;
+    /// use nav::PathRequest;
+    /// let mut request = PathRequest::default();
+    /// request.ask(Vec2::new(3.5, 0.5)).or_nearest().keep_trying();
+    /// ```
+    ///
+    /// [`PathQuery::or_nearest`]: crate::PathQuery::or_nearest
+    pub fn or_nearest(&mut self) -> &mut Self {
+        self.wishes |= OR_NEAREST;
+        self
+    }
+
+    /// Where the goal cannot be reached, searches again by itself in the tick in which
+    /// an edit makes it reachable from where the agent is. Until then no search is run
+    /// for it. Holds until the next [`PathRequest::ask`].
+    pub fn keep_trying(&mut self) -> &mut Self {
+        self.wishes |= KEEPS_TRYING;
+        self
     }
 
     /// Takes the request back: the agent stops where it is.
@@ -111,7 +175,8 @@ impl PathRequest {
     /// Where the agent is to go, as long as it still is to.
     #[must_use]
     pub fn goal(&self) -> Option<Vec2> {
-        matches!(self.state, State::Pending | State::Found).then_some(self.goal)
+        let is_open = matches!(self.state, State::Pending | State::Found | State::Partial);
+        is_open.then_some(self.goal)
     }
 
     /// How the request stands.
@@ -122,12 +187,20 @@ impl PathRequest {
             State::Pending => RequestStatus::Pending,
             State::Found => RequestStatus::Found,
             State::Arrived => RequestStatus::Arrived,
-            State::StartOutside => RequestStatus::Unreachable(Unreachable::StartOutside),
-            State::StartBlocked => RequestStatus::Unreachable(Unreachable::StartBlocked),
-            State::GoalOutside => RequestStatus::Unreachable(Unreachable::GoalOutside),
-            State::GoalBlocked => RequestStatus::Unreachable(Unreachable::GoalBlocked),
-            State::Apart => RequestStatus::Unreachable(Unreachable::Apart),
+            State::Partial => RequestStatus::Partial(self.reason()),
+            State::Nearby => RequestStatus::Nearby(self.reason()),
+            State::Unreachable => RequestStatus::Unreachable(self.reason()),
         }
+    }
+
+    const fn reason(&self) -> Unreachable {
+        REASONS[(self.wishes >> REASON_SHIFT) as usize]
+    }
+
+    fn set_reason(&mut self, reason: Unreachable) {
+        let number = REASONS.iter().position(|&other| other == reason).unwrap_or_default();
+        let wishes = self.wishes & (OR_NEAREST | KEEPS_TRYING);
+        self.wishes = wishes | u8::try_from(number).unwrap_or_default() << REASON_SHIFT;
     }
 
     /// How often this agent has asked: tells the answer to one request from the
@@ -158,22 +231,34 @@ impl PathRequest {
         self.waited_ticks = self.waited_ticks.saturating_add(1);
     }
 
+    /// Whether a path to the nearest reachable cell will do.
+    pub(crate) const fn is_content_with_nearest(&self) -> bool {
+        self.wishes & OR_NEAREST != 0
+    }
+
+    /// Whether it was answered by a reason, and waits for the goal to be reachable.
+    pub(crate) const fn is_waiting_for_edits(&self) -> bool {
+        let is_refused = matches!(self.state, State::Partial | State::Nearby | State::Unreachable);
+        is_refused && self.wishes & KEEPS_TRYING != 0
+    }
+
     pub(crate) fn found(&mut self) {
         self.state = State::Found;
     }
 
+    pub(crate) fn found_partly(&mut self, reason: Unreachable) {
+        self.set_reason(reason);
+        self.state = State::Partial;
+    }
+
+    /// The agent has come to the end of its path.
     pub(crate) fn arrived(&mut self) {
-        self.state = State::Arrived;
+        self.state = if self.state == State::Partial { State::Nearby } else { State::Arrived };
     }
 
     pub(crate) fn unreachable(&mut self, reason: Unreachable) {
-        self.state = match reason {
-            Unreachable::StartOutside => State::StartOutside,
-            Unreachable::StartBlocked => State::StartBlocked,
-            Unreachable::GoalOutside => State::GoalOutside,
-            Unreachable::GoalBlocked => State::GoalBlocked,
-            Unreachable::Apart => State::Apart,
-        };
+        self.set_reason(reason);
+        self.state = State::Unreachable;
     }
 }
 

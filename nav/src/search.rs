@@ -5,6 +5,14 @@
 //! the searches of a batch run on all threads, each with its own scratch, and
 //! the answers are handed out in order. What a batch holds depends on what the
 //! batches before have cost and never on threads, and so does everything else.
+//!
+//! The budget is exact. Each search of a batch may expand so many cells, all of them
+//! together no more than the tick has left. The first one, which gets what the others
+//! leave, is interrupted where that is not enough, and goes on in the next batch or
+//! tick. Others that have too little begin anew when they are first. Where an edit
+//! overtakes an interrupted search, it begins anew as well, and is brought to its end
+//! in one go, or a map that is edited all the time would never see it end; what that
+//! takes beyond the budget is taken off the budgets of the ticks that follow.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 mod batch;
@@ -16,9 +24,10 @@ use ecs_jobs::{Local, Pool, Query, Res, ResMut};
 
 use crate::agent::{Position, Tally};
 use crate::cell::Cell;
+use crate::grid::change::GridVersion;
 use crate::path::outcome::{PathOutcome, Unreachable};
 use crate::request::{PathRequest, RequestStatus, Route, Unanswered};
-use crate::search::batch::{Estimate, Job, Searchers};
+use crate::search::batch::{Estimate, Job, Question, Searchers};
 use crate::terrain::Terrain;
 
 /// The most requests in a batch. A constant, because the results depend on it
@@ -26,13 +35,14 @@ use crate::terrain::Terrain;
 const BATCH_LEN_MAX: usize = 64;
 
 /// How much searching a tick may do. A resource.
+///
+/// Where all cells weigh the same an expansion is a jump point, elsewhere a cell. Ticks
+/// spend no more than this, with one exception that is paid back: see
+/// [`SearchReport::debt`]. Requests that this passes over wait, and those that have
+/// waited longest are answered first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SearchBudget {
-    /// Cells to expand per tick, in all searches together.
-    ///
-    /// A search that has begun is brought to its end, so a tick may go over this
-    /// by as much as its last batch was underestimated. At least one request is
-    /// answered in every tick, so each is answered in the end.
+    /// Expansions per tick, in all searches together. Zero pauses the search.
     pub expansions: u64,
 }
 
@@ -48,12 +58,20 @@ impl Default for SearchBudget {
 pub struct SearchReport {
     /// Requests answered, with a path or a reason.
     pub answers: u64,
-    /// Cells expanded.
+    /// Expansions. Looking for the reachable cell nearest to a goal counts as well, a
+    /// sixteenth for each cell.
     pub expansions: u64,
     /// Requests that the budget passed over in the last tick.
     pub waiting: u64,
-    /// The most cells expanded in one tick.
+    /// The most expansions in one tick.
     pub expansions_max: u64,
+    /// What was spent beyond the budgets so far and will be taken off the next ones.
+    ///
+    /// A search that an edit has overtaken between two ticks is brought to its end in
+    /// one go. At any time `expansions` is at most the sum of all budgets plus this.
+    pub debt: u64,
+    /// How often a search was interrupted, to go on in a later tick.
+    pub interruptions: u64,
 }
 
 /// What the search keeps from tick to tick.
@@ -62,15 +80,24 @@ pub struct SearchState {
     tickets: Vec<Ticket>,
     searchers: Searchers,
     estimate: Estimate,
+    unfinished: Option<Unfinished>,
 }
 
 /// A request in the queue.
 #[derive(Debug)]
 struct Ticket {
     waited_ticks: u16,
-    entity: Entity,
-    start: Option<Cell>,
-    goal: Option<Cell>,
+    question: Question,
+    is_answered: bool,
+}
+
+/// The search that was interrupted.
+#[derive(Clone, Copy, Debug)]
+struct Unfinished {
+    question: Question,
+    version: GridVersion,
+    /// What it has cost so far.
+    charge: u64,
 }
 
 /// The requests that wait, and where their answers go.
@@ -96,30 +123,29 @@ pub fn search(
     mut state: Local<SearchState>,
     pool: &Pool,
 ) {
-    let SearchState { tickets, searchers, estimate } = &mut *state;
-    queue(&mut requests, tickets);
+    queue(&mut requests, &mut state.tickets);
+    state.resume_first();
+    let mut left = budget.expansions.saturating_sub(report.debt);
+    report.debt = report.debt.saturating_sub(budget.expansions);
     let mut spent = 0;
     let mut answered = 0;
-    while answered < tickets.len() && (answered == 0 || spent < budget.expansions) {
-        let left = budget.expansions.saturating_sub(spent);
-        let batch = batch_of(&tickets[answered..], estimate, left);
-        let jobs = searchers.solve(pool, &terrain, batch.iter().map(Ticket::job));
-        for job in jobs {
-            spent += job.expansions;
-            estimate.learn(job.distance(), job.expansions);
-            deliver(&mut requests, job);
-        }
-        answered += batch.len();
+    while answered < state.tickets.len() && left > 0 {
+        let (charge, count) = state.batch(answered, left, &mut requests, &terrain, pool);
+        spent += charge;
+        report.debt += charge.saturating_sub(left);
+        left = left.saturating_sub(charge);
+        answered += count;
     }
-    for ticket in &tickets[answered..] {
-        if let Ok((_, _, request, ..)) = requests.get(ticket.entity) {
+    for ticket in &state.tickets[answered..] {
+        if let Ok((_, _, request, ..)) = requests.get(ticket.question.entity) {
             request.pass_over();
         }
     }
     report.answers += answered as u64;
     report.expansions += spent;
     report.expansions_max = report.expansions_max.max(spent);
-    report.waiting = (tickets.len() - answered) as u64;
+    report.waiting = (state.tickets.len() - answered) as u64;
+    report.interruptions += u64::from(state.unfinished.is_some());
 }
 
 /// Lists the requests that wait, in the order in which they will be answered.
@@ -131,29 +157,104 @@ fn queue(requests: &mut Requests, tickets: &mut Vec<Ticket>) {
             unanswered.set(false);
             return;
         }
-        let goal = Cell::containing(request.last_goal());
+        let (goal, or_nearest) = (request.last_goal(), request.is_content_with_nearest());
+        let inside = Cell::containing(goal);
+        let question = Question {
+            entity,
+            number: request.number(),
+            start: position.cell(),
+            goal: inside.or(if or_nearest { Cell::nearest_to(goal) } else { None }),
+            is_beyond: inside.is_none(),
+            or_nearest,
+        };
         let waited_ticks = request.waited_ticks();
-        tickets.push(Ticket { waited_ticks, entity, start: position.cell(), goal });
+        tickets.push(Ticket { waited_ticks, question, is_answered: false });
     });
-    tickets.sort_unstable_by_key(|ticket| (Reverse(ticket.waited_ticks), ticket.entity.to_bits()));
+    let rank = |ticket: &Ticket| (Reverse(ticket.waited_ticks), ticket.question.entity.to_bits());
+    tickets.sort_unstable_by_key(rank);
 }
 
-/// The first of these tickets, as many as are likely to stay within the budget,
-/// and at least one.
-fn batch_of<'a>(tickets: &'a [Ticket], estimate: &Estimate, budget: u64) -> &'a [Ticket] {
-    let mut sum = 0;
+impl SearchState {
+    /// Lets the interrupted search be the first, or forgets it if nobody asks for it
+    /// any longer.
+    fn resume_first(&mut self) {
+        let Some(unfinished) = self.unfinished else { return };
+        let is_same = |ticket: &Ticket| ticket.question == unfinished.question;
+        match self.tickets.iter().position(is_same) {
+            Some(place) => self.tickets[..=place].rotate_right(1),
+            None => self.unfinished = None,
+        }
+    }
+
+    /// Runs the searches of the first tickets from `first` on, within what is `left`
+    /// of the budget. Returns what they have cost and how many were answered; the
+    /// others of the batch stand behind these.
+    fn batch(
+        &mut self,
+        first: usize,
+        left: u64,
+        requests: &mut Requests,
+        terrain: &Terrain,
+        pool: &Pool,
+    ) -> (u64, usize) {
+        let Self { tickets, searchers, estimate, unfinished } = self;
+        let batch = batch_of(&mut tickets[first..], estimate, left);
+        let resumed = unfinished.take();
+        let is_overtaken = resumed.is_some_and(|search| search.version != terrain.version());
+        let allotment = |ticket: &Ticket| estimate.expansions(ticket.question.distance()) * 2;
+        let of_others: u64 = batch[1..].iter().map(allotment).sum();
+        let of_first = if is_overtaken { u64::MAX } else { left - of_others };
+        searchers.set(batch.iter().enumerate().map(|(place, ticket)| match place {
+            0 => Job::new(ticket.question, of_first, resumed.is_some()),
+            _ => Job::new(ticket.question, allotment(ticket), false),
+        }));
+        let mut charge = 0;
+        let mut earlier = resumed.map_or(0, |search| search.charge);
+        for (place, job) in searchers.solve(pool, terrain).enumerate() {
+            charge += job.charge;
+            // Of an interrupted search, what all of its pieces have cost.
+            let in_all = std::mem::take(&mut earlier) + job.charge;
+            let question = batch[place].question;
+            let is_answered = job.outcome != PathOutcome::OutOfBudget;
+            batch[place].is_answered = is_answered;
+            if place == 0 && !is_answered {
+                let version = terrain.version();
+                *unfinished = Some(Unfinished { question, version, charge: in_all });
+                continue;
+            }
+            estimate.learn(question.distance(), in_all);
+            if is_answered {
+                deliver(requests, job);
+            }
+        }
+        (charge, answered_first(batch))
+    }
+}
+
+/// The first of these tickets, as many as are likely to stay within the budget when all
+/// but the first may take twice of what they are likely to, and at least one.
+fn batch_of<'a>(tickets: &'a mut [Ticket], estimate: &Estimate, budget: u64) -> &'a mut [Ticket] {
+    let likely = |ticket: &Ticket| estimate.expansions(ticket.question.distance());
+    let mut sum = tickets.first().map_or(0, likely);
     let fits = |ticket: &&Ticket| {
-        sum += estimate.expansions(ticket.job().distance());
+        sum = sum.saturating_add(likely(ticket).saturating_mul(2));
         sum <= budget
     };
-    let count = tickets.iter().take(BATCH_LEN_MAX).take_while(fits).count();
-    &tickets[..count.max(1)]
+    let count = 1 + tickets[1..].iter().take(BATCH_LEN_MAX - 1).take_while(fits).count();
+    &mut tickets[..count]
 }
 
-impl Ticket {
-    fn job(&self) -> Job {
-        Job::new(self.entity, self.start, self.goal)
+/// Moves the tickets that were not answered behind the others, in their order, and
+/// returns how many others there are.
+fn answered_first(tickets: &mut [Ticket]) -> usize {
+    let mut answered = tickets.len();
+    for place in (0..tickets.len()).rev() {
+        if !tickets[place].is_answered {
+            answered -= 1;
+            tickets.swap(place, answered);
+        }
     }
+    answered
 }
 
 /// Hands an answer to the agent that asked. The path that it had goes into the
@@ -161,7 +262,8 @@ impl Ticket {
 fn deliver(requests: &mut Requests, job: &mut Job) {
     // The entity was in the query when the queue was made, and nothing else has
     // touched it since.
-    let Ok((_, _, request, route, tally, mut unanswered)) = requests.get(job.entity) else {
+    let entity = job.question.entity;
+    let Ok((_, _, request, route, tally, mut unanswered)) = requests.get(entity) else {
         return;
     };
     unanswered.set(false);
@@ -171,9 +273,13 @@ fn deliver(requests: &mut Requests, job: &mut Job) {
             request.found();
             tally.paths_found += 1;
         }
+        PathOutcome::Partial { reason, .. } => {
+            route.begin(&mut job.path);
+            request.found_partly(reason);
+            tally.paths_partial += 1;
+        }
         PathOutcome::Unreachable(reason) => refuse(request, tally, reason),
-        PathOutcome::Partial { .. } => unreachable!("searches are for the goal itself"),
-        PathOutcome::OutOfBudget => unreachable!("searches run to their end"),
+        PathOutcome::OutOfBudget => unreachable!("answers only are delivered"),
     }
 }
 

@@ -3,6 +3,7 @@
 //! ```text
 //!   edits of the terrain          yours: whatever has a `ResMut<Terrain>`
 //!     └─> push_out                out of cells that are solid now
+//!           └─> retry             goals that can be reached now
 //!           └─> wander            and other behaviours: choose goals
 //!                 └─> follow      walk, heed broken paths, arrive
 //!                       └─> search    answer requests
@@ -21,7 +22,7 @@ use crate::request::{PathRequest, Route, Unanswered};
 use crate::search::{SearchBudget, SearchReport};
 use crate::terrain::Terrain;
 
-pub use crate::follow::{follow, push_out};
+pub use crate::follow::{follow, push_out, retry};
 pub use crate::search::{SearchState, search};
 pub use crate::wander::wander;
 
@@ -58,7 +59,8 @@ pub use crate::wander::wander;
 pub fn add(schedule: ScheduleBuilder) -> ScheduleBuilder {
     schedule
         .add(push_out)
-        .add(wander.after(push_out))
+        .add(retry.after(push_out))
+        .add(wander.after(retry))
         .add(follow.after(wander))
         .add(search.after(follow))
 }

@@ -16,6 +16,9 @@ impl GridVersion {
     /// The version of a grid that has seen no changes.
     pub const ZERO: Self = Self(0);
 
+    /// A version that no grid ever has.
+    pub(crate) const NEVER: Self = Self(u64::MAX);
+
     /// The version as a number.
     #[must_use]
     pub const fn get(self) -> u64 {

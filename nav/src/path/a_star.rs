@@ -14,14 +14,29 @@ use crate::grid::Grid;
 use crate::path::nodes::NodeTable;
 use crate::path::open_list::OpenList;
 
-/// The memory of A*.
+/// The memory of A*, and how far a search has come.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AStar {
     nodes: NodeTable,
     open: OpenList,
+    /// Cells that the last run expanded.
     pub(crate) expansion_count: u64,
+    /// What the best way to the goal so far costs, `u64::MAX` as long as there is none.
+    best: u64,
+    /// Whether costs take more than 32 bits.
+    is_wide: bool,
     /// Whether some cell was left out because its cost takes more than 32 bits.
     is_too_long: bool,
+}
+
+/// How a run of the search ended.
+enum RunEnd {
+    /// The best way costs this.
+    Found(Cost),
+    /// The budget is spent.
+    Interrupted,
+    /// Nothing is left, for costs do not fit 32 bits.
+    TooLong,
 }
 
 impl AStar {
@@ -38,31 +53,50 @@ impl AStar {
         start: Cell,
         expansion_count_max: u64,
     ) -> Option<Cost> {
-        self.expansion_count = 0;
+        self.is_wide = false;
         self.is_too_long = false;
-        let found = if query.is_uniform {
-            self.search::<false, false>(query, start, expansion_count_max)
-        } else {
-            self.search::<true, false>(query, start, expansion_count_max)
-        };
-        if found.is_some() || !self.is_too_long || self.expansion_count == expansion_count_max {
-            return found;
+        self.begin::<false>(query, start);
+        self.resume(query, start, expansion_count_max)
+    }
+
+    /// Goes on with the same query where the budget of the last run was spent.
+    pub(crate) fn resume(
+        &mut self,
+        query: &Query<'_>,
+        start: Cell,
+        expansion_count_max: u64,
+    ) -> Option<Cost> {
+        self.expansion_count = 0;
+        if !self.is_wide {
+            let end = if query.is_uniform {
+                self.search::<false, false>(query, expansion_count_max)
+            } else {
+                self.search::<true, false>(query, expansion_count_max)
+            };
+            match end {
+                RunEnd::Found(cost) => return Some(cost),
+                RunEnd::Interrupted => return None,
+                RunEnd::TooLong => {}
+            }
+            // The way is so long, or so heavy, that costs need more than 32 bits.
+            self.is_wide = true;
+            self.begin::<true>(query, start);
         }
-        // The way is so long, or so heavy, that costs need more than 32 bits.
-        self.search::<true, true>(query, start, expansion_count_max)
+        match self.search::<true, true>(query, expansion_count_max) {
+            RunEnd::Found(cost) => Some(cost),
+            RunEnd::Interrupted => None,
+            RunEnd::TooLong => unreachable!("64 bits hold the cost of any way"),
+        }
     }
 
     /// Runs until no cell is left that could lead to a better path.
     fn search<const WEIGHTED: bool, const WIDE: bool>(
         &mut self,
         query: &Query<'_>,
-        start: Cell,
         expansion_count_max: u64,
-    ) -> Option<Cost> {
-        self.begin::<WIDE>(query, start);
+    ) -> RunEnd {
         let goal = query.grid.index_inside(query.goal);
-        let mut best = if start == query.goal { 0 } else { u64::MAX };
-        while let Some(cell) = self.open.pop(best) {
+        while let Some(cell) = self.open.pop(self.best) {
             let index = query.grid.index_inside(cell);
             // A cell is pushed again when a cheaper way to it turns up, and the
             // older entry is then passed over here.
@@ -70,23 +104,28 @@ impl AStar {
                 continue;
             }
             if cell == query.goal {
-                best = self.nodes.cost::<WIDE>(goal);
+                self.best = self.nodes.cost::<WIDE>(goal);
                 continue;
             }
             if self.expansion_count == expansion_count_max {
-                return None;
+                self.nodes.put_back(index);
+                self.open.put_back(cell);
+                return RunEnd::Interrupted;
             }
             self.expansion_count += 1;
             self.expand::<WEIGHTED, WIDE>(query, cell, index);
         }
-        let is_found = best < u64::MAX;
-        assert!(is_found || self.is_too_long, "start and goal are of one region, but no path");
-        is_found.then_some(Cost::from_units(best))
+        if self.best < u64::MAX {
+            return RunEnd::Found(Cost::from_units(self.best));
+        }
+        assert!(self.is_too_long, "start and goal are of one region, but no path");
+        RunEnd::TooLong
     }
 
     fn begin<const WIDE: bool>(&mut self, query: &Query<'_>, start: Cell) {
         self.nodes.begin::<WIDE>(query.grid.cell_count());
         self.nodes.start::<WIDE>(query.grid.index_inside(start));
+        self.best = if start == query.goal { 0 } else { u64::MAX };
         let estimate = query.rest(start);
         // A step away from the goal adds its cost and a step more to go.
         let rise = u64::from(DIAGONAL) * (query.weight_max + query.weight_min);

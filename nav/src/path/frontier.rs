@@ -168,6 +168,15 @@ impl Frontier {
         }
     }
 
+    /// Puts the node back that was closed last: it will be the next again. `rest` is
+    /// its estimate of what comes behind.
+    pub(crate) fn put_back(&mut self, number: u32, rest: u32) {
+        let node = &mut self.nodes[number as usize];
+        node.tag &= !CLOSED;
+        let estimate = u64::from(node.cost + rest);
+        self.push(estimate << 32 | u64::from(!number));
+    }
+
     /// Adds a node, which a slot that is free leads to from now on.
     fn add(&mut self, node: JumpNode, slot: usize) -> u32 {
         let number = count_u32(self.nodes.len());

@@ -27,16 +27,23 @@ pub(crate) enum JumpOutcome {
     TooLong,
 }
 
-/// A search that runs.
-pub(crate) struct JumpSearch<'a> {
-    pub(crate) lanes: &'a LanePair,
-    pub(crate) frontier: &'a mut Frontier,
-    pub(crate) expansion_count: u64,
-    goal: Place,
+/// What a search has to remember while it is interrupted, beside its frontier.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct JumpProgress {
     /// The estimate of the start.
     first_estimate: u32,
     /// Whether some cell was left out because its estimate takes more than 32 bits.
     is_too_long: bool,
+}
+
+/// A search that runs.
+pub(crate) struct JumpSearch<'a> {
+    pub(crate) lanes: &'a LanePair,
+    pub(crate) frontier: &'a mut Frontier,
+    /// Nodes that were expanded by this run.
+    pub(crate) expansion_count: u64,
+    pub(crate) progress: JumpProgress,
+    goal: Place,
 }
 
 const ORTHOGONAL: u8 = MoveRule::Orthogonal as u8;
@@ -47,8 +54,8 @@ const ALWAYS: u8 = MoveRule::Always as u8;
 impl<'a> JumpSearch<'a> {
     /// A search along lanes of the same rule.
     pub(crate) fn new(lanes: &'a LanePair, frontier: &'a mut Frontier, goal: Cell) -> Self {
-        let goal = Place::of(goal);
-        Self { lanes, frontier, expansion_count: 0, goal, first_estimate: 0, is_too_long: false }
+        let (goal, progress) = (Place::of(goal), JumpProgress::default());
+        Self { lanes, frontier, expansion_count: 0, progress, goal }
     }
 
     /// Runs until the goal is reached, which must be possible.
@@ -58,27 +65,46 @@ impl<'a> JumpSearch<'a> {
         start: Cell,
         expansion_count_max: u64,
     ) -> JumpOutcome {
+        self.dispatch(rule, Some(Place::of(start)), expansion_count_max)
+    }
+
+    /// Goes on where a run to the same goal has spent its budget.
+    pub(crate) fn resume(
+        &mut self,
+        rule: MoveRule,
+        progress: JumpProgress,
+        expansion_count_max: u64,
+    ) -> JumpOutcome {
+        self.progress = progress;
+        self.dispatch(rule, None, expansion_count_max)
+    }
+
+    fn dispatch(&mut self, rule: MoveRule, start: Option<Place>, max: u64) -> JumpOutcome {
         match rule {
-            MoveRule::Orthogonal => self.search::<ORTHOGONAL>(rule, start, expansion_count_max),
-            MoveRule::BothFree => self.search::<BOTH_FREE>(rule, start, expansion_count_max),
-            MoveRule::OneFree => self.search::<ONE_FREE>(rule, start, expansion_count_max),
-            MoveRule::Always => self.search::<ALWAYS>(rule, start, expansion_count_max),
+            MoveRule::Orthogonal => self.search::<ORTHOGONAL>(rule, start, max),
+            MoveRule::BothFree => self.search::<BOTH_FREE>(rule, start, max),
+            MoveRule::OneFree => self.search::<ONE_FREE>(rule, start, max),
+            MoveRule::Always => self.search::<ALWAYS>(rule, start, max),
         }
     }
 
+    /// Begins at `start`, or else goes on with what the frontier holds.
     fn search<const RULE: u8>(
         &mut self,
         rule: MoveRule,
-        start: Cell,
+        start: Option<Place>,
         expansion_count_max: u64,
     ) -> JumpOutcome {
-        self.frontier.begin();
-        self.first_estimate = self.rest::<RULE>(Place::of(start));
-        self.reach::<RULE>(Place::of(start), 0, 0, None);
-        if RULE == BOTH_FREE && expansion_count_max > 0 && self.sees_goal(Place::of(start)) {
-            // Most of the short ways of a game end here.
-            self.expansion_count = 1;
-            return JumpOutcome::Found(self.frontier.finish(self.goal, self.first_estimate, 0));
+        if let Some(start) = start {
+            self.frontier.begin();
+            self.progress.first_estimate = self.rest::<RULE>(start);
+            self.reach::<RULE>(start, 0, 0, None);
+            if RULE == BOTH_FREE && self.sees_goal(start) {
+                // Most of the short ways of a game end here.
+                self.expansion_count = 1;
+                let cost = self.progress.first_estimate;
+                return JumpOutcome::Found(self.frontier.finish(self.goal, cost, 0));
+            }
         }
         let table = prune::table(rule);
         while let Some(number) = self.frontier.close_next() {
@@ -88,6 +114,7 @@ impl<'a> JumpSearch<'a> {
                 return JumpOutcome::Found(number);
             }
             if self.expansion_count == expansion_count_max {
+                self.frontier.put_back(number, self.rest::<RULE>(place));
                 return JumpOutcome::OutOfBudget;
             }
             self.expansion_count += 1;
@@ -100,7 +127,8 @@ impl<'a> JumpSearch<'a> {
                 self.look::<RULE>(number, &node, direction);
             }
         }
-        assert!(self.is_too_long, "start and goal are of one region, but no path joins them");
+        let is_too_long = self.progress.is_too_long;
+        assert!(is_too_long, "start and goal are of one region, but no path joins them");
         JumpOutcome::TooLong
     }
 
@@ -208,7 +236,7 @@ impl<'a> JumpSearch<'a> {
             self.vertical::<RULE, false>(parent, place, cost);
             self.vertical::<RULE, true>(parent, place, cost);
         }
-        self.is_too_long = true;
+        self.progress.is_too_long = true;
     }
 
     /// Goes along a diagonal and scans ahead in both directions at each step.
@@ -222,12 +250,12 @@ impl<'a> JumpSearch<'a> {
         // Estimates grow until they are the cost of the path. A search that has
         // made a detour will make more of it, by some part of what it has.
         let estimate = u64::from(cost) + u64::from(self.rest::<RULE>(from));
-        let likely = estimate + (estimate - u64::from(self.first_estimate)) / 8;
+        let likely = estimate + (estimate - u64::from(self.progress.first_estimate)) / 8;
         let (mut place, mut cost) = (from, cost);
         while self.may_pass::<RULE, EAST, SOUTH>(place) {
             place = beyond::<EAST, SOUTH>(place);
             let Some(next) = cost.checked_add(DIAGONAL) else {
-                self.is_too_long = true;
+                self.progress.is_too_long = true;
                 return;
             };
             cost = next;
@@ -314,7 +342,7 @@ impl<'a> JumpSearch<'a> {
     ) {
         match cost.checked_add(length * STRAIGHT) {
             Some(cost) => self.reach::<RULE>(place, cost, parent, Some(arrival)),
-            None => self.is_too_long = true,
+            None => self.progress.is_too_long = true,
         }
     }
 
@@ -339,7 +367,7 @@ impl<'a> JumpSearch<'a> {
     ) {
         let rest = self.rest::<RULE>(place);
         if cost.checked_add(rest).is_none() {
-            self.is_too_long = true;
+            self.progress.is_too_long = true;
             return;
         }
         self.frontier.reach(JumpNode::new(place, cost, parent, arrival), rest);

@@ -1,8 +1,8 @@
 //! The cell of a region that is nearest to a goal outside of it.
 
 use crate::cell::Cell;
-use crate::cost::STRAIGHT;
-use crate::cost::distance_units;
+use crate::cost::{DIAGONAL, STRAIGHT};
+use crate::direction::MoveRule;
 use crate::region::event::RegionId;
 use crate::terrain::Terrain;
 
@@ -11,36 +11,48 @@ use crate::terrain::Terrain;
 ///
 /// Squares around the goal are looked at, each larger by one. Once that has been
 /// more work than going through the region, the rest is done by going through it:
-/// either way no more than twice the cells of the region are touched.
-pub(crate) fn nearest(terrain: &Terrain, region: RegionId, goal: Cell) -> Cell {
+/// either way no more than twice the cells of the region are touched. How many were is
+/// returned as well.
+pub(crate) fn nearest(terrain: &Terrain, region: RegionId, goal: Cell) -> (Cell, u64) {
     let cells = terrain.regions().cells(region);
     let mut best = Nearest { terrain, goal, found: None };
     let mut left = cells.len();
     let mut radius = Square::distance(terrain, goal);
-    while best
-        .found
-        .is_none_or(|(units, _)| u64::from(units) >= u64::from(radius) * u64::from(STRAIGHT))
-    {
+    while best.found.is_none_or(|(units, _)| units >= u64::from(radius) * u64::from(STRAIGHT)) {
         for cell in Square::new(terrain, goal, radius).cells() {
             if left == 0 {
                 cells.iter().for_each(|&cell| best.meet(cell));
-                return best.cell();
+                return (best.cell(), 2 * cells.len() as u64);
             }
             left -= 1;
             if terrain.region(cell) == Some(region) {
                 best.meet(cell);
             }
         }
-        radius += 1;
+        let Some(next) = radius.checked_add(1) else { break };
+        radius = next;
     }
-    best.cell()
+    if best.found.is_none() {
+        // Coordinates end before the region begins.
+        cells.iter().for_each(|&cell| best.meet(cell));
+    }
+    (best.cell(), (cells.len() - left) as u64)
+}
+
+/// The least units between two cells, of which one may lie far outside of any grid.
+fn distance_units(rule: MoveRule, from: Cell, to: Cell) -> u64 {
+    let (dx, dy) = (u64::from(from.x.abs_diff(to.x)), u64::from(from.y.abs_diff(to.y)));
+    match rule {
+        MoveRule::Orthogonal => u64::from(STRAIGHT) * (dx + dy),
+        _ => u64::from(STRAIGHT) * dx.max(dy) + u64::from(DIAGONAL - STRAIGHT) * dx.min(dy),
+    }
 }
 
 /// The best cell so far.
 struct Nearest<'a> {
     terrain: &'a Terrain,
     goal: Cell,
-    found: Option<(u32, Cell)>,
+    found: Option<(u64, Cell)>,
 }
 
 impl Nearest<'_> {

@@ -2,28 +2,42 @@
 
 use crate::direction::Direction;
 
-/// Eight bytes a cell.
+/// Six bytes a cell; the cost is in halves, or it would take eight.
 ///
 /// ```text
-///   cost, lower half | generation (27 bits) . is queued (1 bit) . arrival (4 bits)
+///   cost, lower 32 bits | generation (11 bits) . is queued (1 bit) . arrival (4 bits)
 /// ```
 #[derive(Clone, Copy, Debug)]
 struct Node {
-    cost: u32,
-    mark: u32,
+    cost: [u16; 2],
+    mark: u16,
+}
+
+impl Node {
+    #[inline]
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves are taken apart")]
+    const fn new(cost: u32, mark: u16) -> Self {
+        Self { cost: [cost as u16, (cost >> 16) as u16], mark }
+    }
+
+    #[inline]
+    fn cost(self) -> u32 {
+        u32::from(self.cost[0]) | u32::from(self.cost[1]) << 16
+    }
 }
 
 /// Marks of no search yet.
-const UNSEEN: Node = Node { cost: 0, mark: 0 };
+const UNSEEN: Node = Node::new(0, 0);
 /// The arrival of the cell where a search starts; the others are directions.
-const START: u32 = 8;
-const ARRIVAL_MASK: u32 = 15;
-const QUEUED: u32 = 16;
+const START: u16 = 8;
+const ARRIVAL_MASK: u16 = 15;
+const QUEUED: u16 = 16;
 const STATE_BITS: u32 = 5;
-const GENERATION_MAX: u32 = u32::MAX >> STATE_BITS;
+/// Once in so many searches the marks of all cells are cleared.
+const GENERATION_MAX: u16 = u16::MAX >> STATE_BITS;
 
 /// The nodes of all cells, stamped with the generation of the search that wrote
-/// them: beginning a search forgets them all in O(1).
+/// them: beginning a search forgets them all in O(1), but for one in two thousand.
 ///
 /// Costs are `WIDE` or not. Where they are not, they fit 32 bits, which is so on
 /// all but the longest and heaviest of ways; where they are, their upper halves
@@ -32,7 +46,7 @@ const GENERATION_MAX: u32 = u32::MAX >> STATE_BITS;
 pub(crate) struct NodeTable {
     nodes: Vec<Node>,
     high: Vec<u32>,
-    generation: u32,
+    generation: u16,
 }
 
 impl NodeTable {
@@ -56,7 +70,7 @@ impl NodeTable {
 
     /// Writes the cell that the search starts from.
     pub(crate) fn start<const WIDE: bool>(&mut self, index: usize) {
-        self.nodes[index] = Node { cost: 0, mark: self.generation << STATE_BITS | QUEUED | START };
+        self.nodes[index] = Node::new(0, self.generation << STATE_BITS | QUEUED | START);
         if WIDE {
             self.high[index] = 0;
         }
@@ -71,14 +85,14 @@ impl NodeTable {
     #[inline]
     pub(crate) fn cost<const WIDE: bool>(&self, index: usize) -> u64 {
         let high = if WIDE { self.high[index] } else { 0 };
-        u64::from(high) << 32 | u64::from(self.nodes[index].cost)
+        u64::from(high) << 32 | u64::from(self.nodes[index].cost())
     }
 
     /// The direction in which this search entered a cell, `None` at the start.
     #[inline]
     pub(crate) fn arrival(&self, index: usize) -> Option<Direction> {
         let arrival = self.nodes[index].mark & ARRIVAL_MASK;
-        Direction::ALL.get(arrival as usize).copied()
+        Direction::ALL.get(usize::from(arrival)).copied()
     }
 
     /// Takes a cell out of the queue. False if it is not in there any longer.
@@ -88,6 +102,11 @@ impl NodeTable {
         let is_queued = *mark & QUEUED != 0;
         *mark &= !QUEUED;
         is_queued
+    }
+
+    /// Puts a cell back that was just taken out of the queue.
+    pub(crate) fn put_back(&mut self, index: usize) {
+        self.nodes[index].mark |= QUEUED;
     }
 
     /// Enters a cell at a cost and queues it, if it was not entered at that cost
@@ -103,8 +122,8 @@ impl NodeTable {
         if self.is_reached(index) && self.cost::<WIDE>(index) <= cost {
             return false;
         }
-        let mark = self.generation << STATE_BITS | QUEUED | direction as u32;
-        self.nodes[index] = Node { cost: cost as u32, mark };
+        let mark = self.generation << STATE_BITS | QUEUED | direction as u16;
+        self.nodes[index] = Node::new(cost as u32, mark);
         if WIDE {
             self.high[index] = (cost >> 32) as u32;
         }

@@ -11,42 +11,76 @@ use ecs_jobs::Pool;
 use crate::cell::Cell;
 use crate::path::PathScratch;
 use crate::path::outcome::{Path, PathOutcome, Unreachable};
+use crate::path::query::PathQuery;
 use crate::terrain::Terrain;
 
-/// One search: the question, and then the answer.
-#[derive(Debug)]
-pub(crate) struct Job {
+/// What is asked of a search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Question {
     pub(crate) entity: Entity,
-    start: Option<Cell>,
-    goal: Option<Cell>,
-    pub(crate) outcome: PathOutcome,
-    pub(crate) path: Path,
-    pub(crate) expansions: u64,
+    /// The number of the request, which tells it from later ones of the same agent.
+    pub(crate) number: u32,
+    /// A place where no cell can be is none.
+    pub(crate) start: Option<Cell>,
+    pub(crate) goal: Option<Cell>,
+    /// Whether the goal is beyond where cells can be, and this is the nearest one.
+    pub(crate) is_beyond: bool,
+    /// Whether a path to the nearest reachable cell will do.
+    pub(crate) or_nearest: bool,
 }
 
-impl Job {
-    /// A job to be done; a place where no cell can be is none.
-    pub(crate) fn new(entity: Entity, start: Option<Cell>, goal: Option<Cell>) -> Self {
-        let outcome = PathOutcome::OutOfBudget;
-        Self { entity, start, goal, outcome, path: Path::new(), expansions: 0 }
-    }
-
+impl Question {
     /// The least number of steps between start and goal.
     pub(crate) fn distance(&self) -> u64 {
         let Some((start, goal)) = self.start.zip(self.goal) else { return 0 };
         u64::from(start.x.abs_diff(goal.x).max(start.y.abs_diff(goal.y)))
     }
+}
+
+/// One search: the question, and then the answer.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) question: Question,
+    /// The most that it may expand.
+    allotment: u64,
+    /// Whether it goes on with the search that the long scratch holds.
+    is_resumed: bool,
+    pub(crate) outcome: PathOutcome,
+    pub(crate) path: Path,
+    /// What it has cost, in expansions.
+    pub(crate) charge: u64,
+}
+
+impl Job {
+    /// A job to be done.
+    pub(crate) fn new(question: Question, allotment: u64, is_resumed: bool) -> Self {
+        let outcome = PathOutcome::OutOfBudget;
+        Self { question, allotment, is_resumed, outcome, path: Path::new(), charge: 0 }
+    }
 
     fn solve(&mut self, terrain: &Terrain, scratch: &mut PathScratch) {
-        self.outcome = match (self.start, self.goal) {
-            (None, _) => PathOutcome::Unreachable(Unreachable::StartOutside),
-            (_, None) => PathOutcome::Unreachable(Unreachable::GoalOutside),
-            (Some(start), Some(goal)) => {
-                let outcome = scratch.find(terrain, start, goal, &mut self.path);
-                self.expansions = scratch.expansion_count();
-                outcome
-            }
+        let Question { start, goal, is_beyond, or_nearest, .. } = self.question;
+        let Some(start) = start else {
+            self.outcome = PathOutcome::Unreachable(Unreachable::StartOutside);
+            return;
         };
+        let Some(goal) = goal else {
+            self.outcome = PathOutcome::Unreachable(Unreachable::GoalOutside);
+            return;
+        };
+        let outcome = if self.is_resumed {
+            scratch.resume(terrain, self.allotment, &mut self.path)
+        } else {
+            let query = PathQuery { or_nearest, ..PathQuery::new(start, goal) };
+            scratch.solve(terrain, &query.within(self.allotment), &mut self.path)
+        };
+        self.outcome = match outcome {
+            PathOutcome::Found { cost } | PathOutcome::Partial { cost, .. } if is_beyond => {
+                PathOutcome::Partial { cost, reason: Unreachable::GoalOutside }
+            }
+            outcome => outcome,
+        };
+        self.charge = scratch.charge();
     }
 }
 
@@ -57,27 +91,37 @@ impl Job {
 /// has its slot.
 #[derive(Debug, Default)]
 pub(crate) struct Searchers {
+    /// Of these only the first `job_count` are of now.
     jobs: Vec<Mutex<Job>>,
+    job_count: usize,
     scratches: Vec<Mutex<PathScratch>>,
+    /// The scratch of the first job of each batch, whichever thread has it: a search
+    /// that is interrupted there can be gone on with.
+    long: Mutex<PathScratch>,
 }
 
 impl Searchers {
-    /// Solves jobs on all threads of a pool, and returns them in order.
+    /// Solves the jobs that were set on all threads of a pool, and returns them in
+    /// order.
     pub(crate) fn solve(
         &mut self,
         pool: &Pool,
         terrain: &Terrain,
-        questions: impl Iterator<Item = Job>,
     ) -> impl Iterator<Item = &mut Job> {
-        let count = self.set(questions);
+        let count = self.job_count;
         if self.scratches.len() < pool.parallelism() {
             self.scratches.resize_with(pool.parallelism(), Mutex::default);
         }
-        let (jobs, scratches) = (&self.jobs[..count], &self.scratches[..]);
+        let (jobs, scratches, long) = (&self.jobs[..count], &self.scratches[..], &self.long);
         pool.for_each_range_with_slot(count, |slot, range| {
             let mut scratch = open(&scratches[slot]);
-            for job in &jobs[range] {
-                open(job).solve(terrain, &mut scratch);
+            for index in range {
+                let mut job = open(&jobs[index]);
+                if index == 0 {
+                    job.solve(terrain, &mut open(long));
+                } else {
+                    job.solve(terrain, &mut scratch);
+                }
             }
         });
         self.jobs[..count]
@@ -85,8 +129,8 @@ impl Searchers {
             .map(|job| job.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Puts questions into the first jobs, whose paths keep their memory.
-    fn set(&mut self, questions: impl Iterator<Item = Job>) -> usize {
+    /// Sets the jobs to be done. Paths keep their memory.
+    pub(crate) fn set(&mut self, questions: impl Iterator<Item = Job>) {
         let mut count = 0;
         for question in questions {
             match self.jobs.get_mut(count) {
@@ -99,7 +143,7 @@ impl Searchers {
             }
             count += 1;
         }
-        count
+        self.job_count = count;
     }
 }
 
@@ -130,10 +174,10 @@ impl Estimate {
     const DISTANCE_MAX: u64 = 1 << 16;
 
     /// The expansions that a search over `distance` steps will probably take: at
-    /// least one for each.
+    /// least one.
     pub(crate) fn expansions(&self, distance: u64) -> u64 {
         let usual = distance.saturating_mul(self.expansions) / self.distance.max(1);
-        usual.max(distance)
+        usual.max(1)
     }
 
     pub(crate) fn learn(&mut self, distance: u64, expansions: u64) {
