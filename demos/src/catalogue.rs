@@ -3,14 +3,11 @@
 use std::fmt::Write;
 
 use crate::setup::Demo;
-use crate::{dungeon, miners};
+use crate::{cats, dungeon, miners};
 
 /// Every demo, in the order in which `demos list` shows them. A line here is all that the shell
 /// has to know about a demo.
-pub const DEMOS: &[&Demo] = &[
-    &miners::DEMO, //
-    &dungeon::DEMO,
-];
+pub const DEMOS: &[&Demo] = &[&miners::DEMO, &cats::DEMO, &dungeon::DEMO];
 
 /// The demo that runs where nobody has said which.
 pub const FIRST: &Demo = &dungeon::DEMO;

@@ -20,8 +20,10 @@
 #![forbid(unsafe_code)]
 
 pub mod catalogue;
+pub mod cats;
 pub mod cli;
 pub mod dungeon;
+pub mod engine;
 pub mod failure;
 pub mod files;
 pub mod miners;
@@ -33,6 +35,7 @@ pub mod report;
 pub mod runner;
 pub mod setup;
 pub mod simulation;
+pub mod svg;
 pub mod text;
 
 use std::ffi::OsString;

@@ -32,6 +32,9 @@ pub fn run(
     if let Some(path) = &plan.png {
         files::write(path, &simulation.raster().png())?;
     }
+    for (path, content) in simulation.files() {
+        files::write(&path, &content)?;
+    }
     let reported = Report::new(plan, simulation, elapsed, checked.clone()).write(out);
     checked.map_err(Failure::Check)?;
     reported

@@ -1,5 +1,7 @@
 //! The border between the shell and the demos: what a demo has to answer.
 
+use std::path::PathBuf;
+
 use crate::raster::Raster;
 
 /// A world that lives tick by tick and can be asked about itself.
@@ -28,6 +30,12 @@ pub trait Simulation {
 
     /// The world as a picture.
     fn raster(&self) -> Raster;
+
+    /// The files that the demo's own arguments ask for beside the picture: where, and what is in
+    /// them. None where nothing is said.
+    fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        Vec::new()
+    }
 
     /// What happened, for a person to read.
     fn summary(&self) -> Summary;

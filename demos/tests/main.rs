@@ -1,6 +1,7 @@
 //! The binary and the shell from outside. One test binary for all files here;
 //! a new file needs its line below.
 
+mod cats;
 mod command_line;
 mod dungeon;
 mod layers;

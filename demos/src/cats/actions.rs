@@ -1,0 +1,86 @@
+//! What cats do: one component and one system for each of it.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
+
+use ai::prelude::*;
+use bytemuck::NoUninit;
+
+use super::needs::{Hunger, Liveliness, TimeSpent, Tiredness};
+
+/// How much time a tick is, in seconds.
+pub(super) struct TimeStep {
+    pub(super) seconds: f32,
+}
+
+/// Action: become less hungry.
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[repr(C)]
+pub(super) struct Eat {
+    /// In points per second.
+    pub(super) hunger_relief: f32,
+}
+
+/// Action: become less tired.
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[repr(C)]
+pub(super) struct Sleep {
+    /// In points per second.
+    pub(super) tiredness_relief: f32,
+}
+
+/// Action: become hungry and tired.
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[repr(C)]
+pub(super) struct Play {
+    /// In points per second.
+    pub(super) hunger_cost: f32,
+    /// In points per second.
+    pub(super) tiredness_cost: f32,
+}
+
+type Needs =
+    (&'static mut Hunger, &'static mut Tiredness, &'static mut TimeSpent, &'static Liveliness);
+
+/// A cat does whatever it does until its mind wants something else, so none of these actions ends
+/// by itself.
+struct Living<'a, A> {
+    cats: Claims<'a, Needs>,
+    seconds: f32,
+    /// The place of the option, for the books.
+    option: usize,
+    /// What the action adds to hunger and to tiredness per second.
+    rates: fn(&A) -> [f32; 2],
+}
+
+impl<A: Component> Processor for Living<'_, A> {
+    type Action = A;
+
+    fn start(&self, _cat: Entity, _action: &mut A) -> ActionResult {
+        ActionResult::Running
+    }
+
+    fn update(&self, cat: Entity, action: &mut A) -> ActionResult {
+        let Ok(mut claim) = self.cats.claim(cat) else { return ActionResult::Failed };
+        let (hunger, tiredness, spent, liveliness) = claim.get_mut();
+        let [hungrier, more_tired] = (self.rates)(action);
+        let time = self.seconds * liveliness.0;
+        hunger.0 = (hunger.0 + hungrier * time).clamp(0.0, 100.0);
+        tiredness.0 = (tiredness.0 + more_tired * time).clamp(0.0, 100.0);
+        spent.ticks[self.option] += 1;
+        ActionResult::Running
+    }
+}
+
+pub(super) fn eat(mut actions: Actions<Eat>, cats: Claims<Needs>, time: Res<TimeStep>) {
+    let rates = |eat: &Eat| [-eat.hunger_relief, 0.0];
+    actions.process(&Living { cats, seconds: time.seconds, option: 0, rates });
+}
+
+pub(super) fn sleep(mut actions: Actions<Sleep>, cats: Claims<Needs>, time: Res<TimeStep>) {
+    let rates = |sleep: &Sleep| [0.0, -sleep.tiredness_relief];
+    actions.process(&Living { cats, seconds: time.seconds, option: 1, rates });
+}
+
+pub(super) fn play(mut actions: Actions<Play>, cats: Claims<Needs>, time: Res<TimeStep>) {
+    let rates = |play: &Play| [play.hunger_cost, play.tiredness_cost];
+    actions.process(&Living { cats, seconds: time.seconds, option: 2, rates });
+}

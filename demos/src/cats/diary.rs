@@ -1,0 +1,114 @@
+//! What one cat felt and did.
+
+use ai::prelude::*;
+use ai::utility::UtilityAgent;
+
+use super::mind::{Cats, OPTIONS, inputs};
+use super::needs::{Hunger, Tiredness};
+
+/// How one cat was at one moment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Entry {
+    pub(super) seconds: f32,
+    pub(super) hunger: f32,
+    pub(super) tiredness: f32,
+    /// What its options scored, as if none of them ran.
+    pub(super) scores: [f32; 3],
+    pub(super) choice: Option<usize>,
+}
+
+/// Something that a cat did for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stay {
+    pub(super) choice: Option<usize>,
+    pub(super) ticks: u32,
+}
+
+/// Keeps an eye on one cat. However long it lives, its diary has no more than
+/// [`Diary::ENTRIES_MAX`] entries, which then are further apart.
+#[derive(Debug)]
+pub(super) struct Diary {
+    cat: Entity,
+    tick_seconds: f32,
+    ticks: u64,
+    ticks_per_entry: u64,
+    entries: Vec<Entry>,
+    stays: Vec<Stay>,
+}
+
+impl Diary {
+    const ENTRIES_MAX: usize = 2_400;
+    const STAYS_MAX: usize = 100;
+
+    pub(super) fn new(cat: Entity, tick_seconds: f32) -> Self {
+        Self {
+            cat,
+            tick_seconds,
+            ticks: 0,
+            ticks_per_entry: 1,
+            entries: Vec::new(),
+            stays: Vec::new(),
+        }
+    }
+
+    pub(super) fn ticks(&self) -> u64 {
+        self.ticks
+    }
+
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The first things that it did, one after the other.
+    pub(super) fn stays(&self) -> &[Stay] {
+        &self.stays
+    }
+
+    /// What it did first, in words.
+    pub(super) fn beginning(&self) -> String {
+        let words = self.stays().iter().take(8).map(|stay| {
+            let name = stay.choice.map_or("nothing", |option| OPTIONS[option]);
+            format!("{name} {:.1} s", stay.ticks as f32 * self.tick_seconds)
+        });
+        words.collect::<Vec<_>>().join(", ")
+    }
+
+    fn note(&mut self, mut entry: Entry) {
+        self.ticks += 1;
+        if self.stays.len() < Self::STAYS_MAX {
+            match self.stays.last_mut() {
+                Some(last) if last.choice == entry.choice => last.ticks += 1,
+                _ => self.stays.push(Stay { choice: entry.choice, ticks: 1 }),
+            }
+        }
+        if self.ticks % self.ticks_per_entry == 0 {
+            entry.seconds = self.ticks as f32 * self.tick_seconds;
+            self.entries.push(entry);
+        }
+        if self.entries.len() > Self::ENTRIES_MAX {
+            self.ticks_per_entry *= 2;
+            let mut place = 0;
+            self.entries.retain(|_| {
+                place += 1;
+                place % 2 == 0
+            });
+        }
+    }
+}
+
+/// Writes down how the cat of the diary is.
+pub(super) fn keep_diary(
+    mut diary: ResMut<'_, Diary>,
+    lookup: Lookup<'_, (&'static Hunger, &'static Tiredness, &'static UtilityAgent)>,
+    cats: Res<'_, Cats>,
+) {
+    let Ok((hunger, tiredness, agent)) = lookup.get(diary.cat) else { return };
+    let scores = cats.0.scores(&inputs(hunger.0, tiredness.0));
+    diary.note(Entry {
+        seconds: 0.0,
+        hunger: hunger.0,
+        tiredness: tiredness.0,
+        scores: std::array::from_fn(|option| scores[option]),
+        choice: agent.current(),
+    });
+}

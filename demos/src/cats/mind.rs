@@ -1,0 +1,66 @@
+//! What cats can do, and what it is worth to them.
+
+use ai::prelude::*;
+use ai::utility::{Curve, Input, Minds, Reasoner, Utility};
+
+use super::actions::{Eat, Play, Sleep};
+use super::needs::{Hunger, Tiredness};
+
+/// What there is to choose from, in the order of the plan and of the reasoner.
+pub(super) const OPTIONS: [&str; 3] = ["eat", "sleep", "play"];
+
+const HUNGER: Input = Input(0);
+const TIREDNESS: Input = Input(1);
+/// Being tired spoils the fun more than being hungry does: it is a lazy cat.
+pub(super) const PLAY_WEIGHTS: [f32; 2] = [0.4, 0.6];
+
+/// The actions of a cat, with what they do to its needs per second.
+pub(super) fn plan() -> Plan {
+    Plan::new()
+        .action("eat", Eat { hunger_relief: 5.0 })
+        .action("sleep", Sleep { tiredness_relief: 3.0 })
+        .action("play", Play { hunger_cost: 2.0, tiredness_cost: 4.0 })
+}
+
+/// How much hunger matters: little at first, and then more and more.
+pub(super) fn hunger_curve() -> Curve {
+    Curve::exponential(2.0)
+}
+
+/// How much tiredness matters: much from the start.
+pub(super) fn tiredness_curve() -> Curve {
+    Curve::fast_then_slow(4.0)
+}
+
+/// Once it eats it eats its fill, and once it sleeps it sleeps until it is rested. It plays when it
+/// is neither hungry nor tired.
+pub(super) fn reasoner() -> Reasoner {
+    let [hunger_weight, tiredness_weight] = PLAY_WEIGHTS;
+    let play = Utility::sum().weighted(hunger_weight, HUNGER, hunger_curve().inverted()).weighted(
+        tiredness_weight,
+        TIREDNESS,
+        tiredness_curve().inverted(),
+    );
+    Reasoner::new()
+        .option("eat", Utility::of(HUNGER, hunger_curve()).until(HUNGER, 0.0))
+        .option("sleep", Utility::of(TIREDNESS, tiredness_curve()).until(TIREDNESS, 0.0))
+        .option("play", play)
+        .bind(&plan())
+        .expect("every option is an action of the plan")
+}
+
+/// The inputs of the reasoner for a cat, from 0 to 1.
+pub(super) fn inputs(hunger: f32, tiredness: f32) -> [f32; 2] {
+    [hunger / 100.0, tiredness / 100.0]
+}
+
+/// The mind that all cats share.
+pub(super) struct Cats(pub(super) Reasoner);
+
+/// Has every cat choose.
+pub(super) fn think(
+    mut minds: Minds<'_, (&'static Hunger, &'static Tiredness)>,
+    cats: Res<'_, Cats>,
+) {
+    minds.decide(&cats.0, |(hunger, tiredness)| inputs(hunger.0, tiredness.0));
+}

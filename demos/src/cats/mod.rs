@@ -1,0 +1,226 @@
+//! Cats that eat, sleep or play, whichever scores most: utility over action entities.
+//!
+//! The cat is that of seed 002, an article on game minds in an ECS: it plays, then it naps, again
+//! and again, and when it is more hungry than tired it eats. It sleeps more than it eats.
+//!
+//! ```text
+//!   think (scores) ──> identify ──> eat, sleep, play ──> keep_diary
+//! ```
+//!
+//! * `needs`: what a cat is made of;
+//! * `mind`: what it can do, and what that is worth to it;
+//! * `actions`: how it does it;
+//! * `diary`: what one of them did, for the plot;
+//! * `plot`: the diary beside the curves, as SVG;
+//! * `picture`: all of them, by their needs.
+
+mod actions;
+mod diary;
+mod mind;
+mod needs;
+mod picture;
+mod plot;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+
+use ai::action::{self, ActionSystem};
+use ai::prelude::*;
+use ai::utility::{Reasoner, UtilityAgent};
+use clap::Args;
+
+use self::actions::TimeStep;
+use self::diary::Diary;
+use self::mind::{Cats, OPTIONS};
+use self::needs::{Hunger, Liveliness, TimeSpent, Tiredness};
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::files;
+use crate::raster::Raster;
+use crate::setup::{Demo, Setup, own_arguments};
+use crate::simulation::{Counter, Simulation, Summary};
+use crate::text::grouped;
+
+/// The card of this demo.
+pub const DEMO: Demo = Demo {
+    name: "cats",
+    about: "Cats eat, sleep or play, whichever scores most; --plot shows one of them and its curves",
+    agents_noun: "cats",
+    agents_default: 10_000,
+    ticks_default: 2_400,
+    arguments: Arguments::augment_args,
+    build: |setup, matches| simulation(setup, own_arguments(matches)?),
+};
+
+/// What only the cats have.
+#[derive(Debug, Args)]
+struct Arguments {
+    /// Plot the needs and choices of the first cat over time, beside its curves, as SVG
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+}
+
+const TICK_SECONDS: f32 = 0.1;
+
+struct CatWorld {
+    engine: Engine,
+    plot: Option<PathBuf>,
+}
+
+fn simulation(setup: &Setup, arguments: Arguments) -> Result<Box<dyn Simulation>, Failure> {
+    if let Some(path) = &arguments.plot {
+        files::prove_writable(path)?;
+    }
+    Ok(Box::new(CatWorld::new(setup, arguments.plot)?))
+}
+
+impl CatWorld {
+    fn new(setup: &Setup, plot: Option<PathBuf>) -> Result<Self, Failure> {
+        let mut world = World::new();
+        let (plan, reasoner) = (mind::plan(), mind::reasoner());
+        let first = spawn_cats(&mut world, setup, &plan, &reasoner);
+        world.insert_resource(TimeStep { seconds: TICK_SECONDS });
+        world.insert_resource(Diary::new(first, TICK_SECONDS));
+        world.insert_resource(Cats(reasoner));
+        let systems = action::phases(
+            Schedule::builder(),
+            |minds| minds.add(mind::think),
+            |actions| {
+                actions
+                    .add(actions::eat.in_sequence())
+                    .add(actions::sleep.in_sequence())
+                    .add(actions::play.in_sequence())
+            },
+        )
+        .add(diary::keep_diary.after(action::advance));
+        Ok(Self { engine: Engine::new(setup, world, systems)?, plot })
+    }
+
+    fn diary(&self) -> &Diary {
+        self.engine.world.resource().expect("inserted at the start, and nobody takes it out")
+    }
+
+    fn reasoner(&self) -> &Reasoner {
+        let cats: &Cats =
+            self.engine.world.resource().expect("inserted at the start, and nobody takes it out");
+        &cats.0
+    }
+
+    /// For how many ticks all cats together did each of their options.
+    fn time_spent(&self) -> [u64; 3] {
+        let mut sums = [0; 3];
+        for spent in self.engine.world.query_ref::<&TimeSpent>() {
+            sums.iter_mut().zip(spent.ticks).for_each(|(sum, ticks)| *sum += u64::from(ticks));
+        }
+        sums
+    }
+
+    /// How many cats are at each of their options.
+    fn at_it(&self) -> [u64; 3] {
+        let mut counts = [0; 3];
+        for agent in self.engine.world.query_ref::<&UtilityAgent>() {
+            agent.current().into_iter().for_each(|option| counts[option] += 1);
+        }
+        counts
+    }
+
+    fn switches(&self) -> u64 {
+        let agents = self.engine.world.query_ref::<&UtilityAgent>();
+        agents.into_iter().map(|agent| u64::from(agent.switches())).sum()
+    }
+}
+
+/// Spawns the cats, none of them very hungry or tired; returns the first.
+fn spawn_cats(world: &mut World, setup: &Setup, plan: &Plan, reasoner: &Reasoner) -> Entity {
+    let seed = RandomStream::new(setup.seed);
+    let cats = world.spawn_batch((0..setup.agents).map(|cat| {
+        let mut random = seed.fork(cat.into());
+        (
+            Hunger(random.between(0.0, 10.0)),
+            Tiredness(random.between(0.0, 10.0)),
+            Liveliness(random.between(0.8, 1.25)),
+            TimeSpent::default(),
+        )
+    }));
+    let cats: Vec<Entity> = cats.into_iter().collect();
+    for (cat, number) in cats.iter().zip(0..) {
+        plan.attach(world, *cat).expect("the plan has three actions, and the cat had none");
+        UtilityAgent::drive(world, *cat, reasoner, number).expect("the cat was just given a body");
+    }
+    cats[0]
+}
+
+impl Simulation for CatWorld {
+    fn tick(&mut self) {
+        self.engine.tick();
+    }
+
+    fn state_hash(&self) -> u64 {
+        self.engine.world.state_hash()
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        let ([eaten, slept, played], [eating, sleeping, playing]) =
+            (self.time_spent(), self.at_it());
+        [
+            ("eat_ticks", eaten),
+            ("sleep_ticks", slept),
+            ("play_ticks", played),
+            ("eating", eating),
+            ("sleeping", sleeping),
+            ("playing", playing),
+            ("switches", self.switches()),
+        ]
+        .map(|(name, value)| Counter::new(name, value))
+        .into()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.engine.check()?;
+        let ticks = self.diary().ticks();
+        let world = &self.engine.world;
+        for (cat, Hunger(hunger), Tiredness(tiredness), spent) in
+            world.query_ref::<(Entity, &Hunger, &Tiredness, &TimeSpent)>()
+        {
+            let needs = 0.0..=100.0;
+            if !needs.contains(hunger) || !needs.contains(tiredness) {
+                return Err(format!("cat {cat} has hunger {hunger} and tiredness {tiredness}"));
+            }
+            // In every tick a cat does one thing, and not two.
+            let busy: u64 = spent.ticks.iter().map(|&ticks| u64::from(ticks)).sum();
+            if busy != ticks {
+                return Err(format!("cat {cat} was busy for {busy} of {ticks} ticks"));
+            }
+        }
+        Ok(())
+    }
+
+    fn raster(&self) -> Raster {
+        picture::draw(&self.engine.world, self.reasoner())
+    }
+
+    fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let plot = |path: &PathBuf| (path.clone(), plot::draw(self.diary(), self.reasoner()));
+        self.plot.iter().map(plot).collect()
+    }
+
+    fn summary(&self) -> Summary {
+        let listed = |counts: [u64; 3], unit: &str| {
+            let parts = OPTIONS.iter().zip(counts);
+            let parts = parts.map(|(name, count)| format!("{} {name}{unit}", grouped(count)));
+            parts.collect::<Vec<_>>().join(", ")
+        };
+        let all: u64 = self.time_spent().iter().sum::<u64>().max(1);
+        let percent = self.time_spent().map(|ticks| ticks * 100 / all);
+        let summary = Summary::new()
+            .line("time", listed(percent, " %"))
+            .line("now", listed(self.at_it(), ""))
+            .line("minds", format!("changed {} times", grouped(self.switches())))
+            .line("first cat", self.diary().beginning());
+        match &self.plot {
+            Some(path) => summary.line("plot", path.display().to_string()),
+            None => summary,
+        }
+    }
+}

@@ -1,0 +1,26 @@
+//! What a cat is made of.
+
+use bytemuck::NoUninit;
+use ecs_core::Component;
+
+/// From 0, not hungry, to 100, hungry to death.
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[repr(transparent)]
+pub(super) struct Hunger(pub(super) f32);
+
+/// From 0, not tired, to 100, tired to death.
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[repr(transparent)]
+pub(super) struct Tiredness(pub(super) f32);
+
+/// How fast needs come and go, as a factor: so that cats differ.
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[repr(transparent)]
+pub(super) struct Liveliness(pub(super) f32);
+
+/// For how many ticks a cat did each of its options, in their order.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
+#[repr(transparent)]
+pub(super) struct TimeSpent {
+    pub(super) ticks: [u32; 3],
+}

@@ -1,0 +1,137 @@
+//! The diary of a cat beside the curves that it decides by.
+//!
+//! ```text
+//!   +-- needs over time, what it does as coloured bands --+-- eat ---+
+//!   |                                                      +-- sleep -+
+//!   +-- scores over time ----------------------------------+-- play --+
+//! ```
+
+use ai::utility::{Curve, Reasoner};
+
+use super::diary::Diary;
+use super::mind::{OPTIONS, PLAY_WEIGHTS, hunger_curve, tiredness_curve};
+use super::picture::COLOURS;
+use crate::raster::Colour;
+use crate::svg::{Anchor, Svg};
+
+const WIDTH: f32 = 1200.0;
+const HEIGHT: f32 = 640.0;
+const AXIS: Colour = Colour([150, 150, 150]);
+const GRID: Colour = Colour([228, 228, 228]);
+const HUNGER: Colour = Colour([213, 94, 0]);
+const TIREDNESS: Colour = Colour([86, 110, 200]);
+
+pub(super) fn draw(diary: &Diary, reasoner: &Reasoner) -> Vec<u8> {
+    let mut svg = Svg::new(WIDTH, HEIGHT, "A cat: its needs, its scores and its choices");
+    let seconds = diary.entries().last().map_or(1.0, |entry| entry.seconds);
+    let needs = Chart::new((60.0, 50.0), (740.0, 240.0), seconds, 100.0);
+    let scores = Chart::new((60.0, 370.0), (740.0, 200.0), seconds, 1.0);
+    needs.frame(&mut svg, "Needs of the first cat, and what it does", "seconds");
+    needs.bands(&mut svg, diary);
+    needs.line(&mut svg, HUNGER, diary.entries().iter().map(|it| (it.seconds, it.hunger)));
+    needs.line(&mut svg, TIREDNESS, diary.entries().iter().map(|it| (it.seconds, it.tiredness)));
+    needs.legend(&mut svg, [("hunger", HUNGER), ("tiredness", TIREDNESS)]);
+    scores.frame(&mut svg, "What each option scores before commitment", "seconds");
+    for (option, colour) in COLOURS.into_iter().enumerate() {
+        let points = diary.entries().iter().map(|it| (it.seconds, it.scores[option]));
+        scores.line(&mut svg, colour, points);
+    }
+    scores.legend(&mut svg, std::array::from_fn::<_, 3, _>(|it| (OPTIONS[it], COLOURS[it])));
+    draw_curves(&mut svg, reasoner);
+    svg.bytes()
+}
+
+/// The curves of one need each, and what playing scores along both.
+fn draw_curves(svg: &mut Svg, reasoner: &Reasoner) {
+    let chart = |row: f32| Chart::new((880.0, 50.0 + row * 190.0), (280.0, 130.0), 100.0, 1.0);
+    let along = |curve: Curve| (0..=50).map(move |it| (it, curve.at(it as f32 / 50.0)));
+    let plain = |(it, score): (u8, f32)| (f32::from(it) * 2.0, score);
+    let (eat, sleep, play) = (chart(0.0), chart(1.0), chart(2.0));
+    eat.frame(svg, "Eat: hunger, squared", "hunger");
+    eat.line(svg, COLOURS[0], along(hunger_curve()).map(plain));
+    sleep.frame(svg, "Sleep: tiredness, fast and then slow", "tiredness");
+    sleep.line(svg, COLOURS[1], along(tiredness_curve()).map(plain));
+    let [hunger, tiredness] = PLAY_WEIGHTS;
+    let title = format!("Play: {hunger} for not hungry, {tiredness} for not tired");
+    play.frame(svg, &title, "one need, while the other is 0");
+    let of_hunger = (0..=50_u8).map(|it| (it, reasoner.scores(&[f32::from(it) / 50.0, 0.0])[2]));
+    play.line(svg, HUNGER, of_hunger.map(plain));
+    let of_tiredness = (0..=50_u8).map(|it| (it, reasoner.scores(&[0.0, f32::from(it) / 50.0])[2]));
+    play.line(svg, TIREDNESS, of_tiredness.map(plain));
+    play.legend(svg, [("hunger", HUNGER), ("tiredness", TIREDNESS)]);
+}
+
+/// A rectangle with two axes, both from 0.
+struct Chart {
+    corner: (f32, f32),
+    size: (f32, f32),
+    x_max: f32,
+    y_max: f32,
+}
+
+impl Chart {
+    fn new(corner: (f32, f32), size: (f32, f32), x_max: f32, y_max: f32) -> Self {
+        Self { corner, size, x_max, y_max }
+    }
+
+    fn x(&self, value: f32) -> f32 {
+        self.corner.0 + value / self.x_max * self.size.0
+    }
+
+    fn y(&self, value: f32) -> f32 {
+        self.corner.1 + self.size.1 - value / self.y_max * self.size.1
+    }
+
+    fn frame(&self, svg: &mut Svg, title: &str, x_label: &str) {
+        let (left, bottom) = (self.x(0.0), self.y(0.0));
+        let middle = self.x(self.x_max / 2.0);
+        svg.text((left, self.corner.1 - 12.0), 14.0, Anchor::Start, title);
+        svg.text((middle, bottom + 32.0), 11.0, Anchor::Middle, x_label);
+        for part in [0.0, 0.25, 0.5, 0.75, 1.0] {
+            let (x, y) = (self.x(part * self.x_max), self.y(part * self.y_max));
+            svg.polyline([(left, y), (self.x(self.x_max), y)], GRID, 1.0);
+            svg.text((left - 6.0, y + 4.0), 11.0, Anchor::End, &number(part * self.y_max));
+            svg.text((x, bottom + 16.0), 11.0, Anchor::Middle, &number(part * self.x_max));
+        }
+        let corner = [(left, self.y(self.y_max)), (left, bottom), (self.x(self.x_max), bottom)];
+        svg.polyline(corner, AXIS, 1.0);
+    }
+
+    fn line(&self, svg: &mut Svg, colour: Colour, points: impl Iterator<Item = (f32, f32)>) {
+        svg.polyline(points.map(|(x, y)| (self.x(x), self.y(y))), colour, 1.8);
+    }
+
+    /// What the cat does, as colours behind the lines and as words where there is room.
+    fn bands(&self, svg: &mut Svg, diary: &Diary) {
+        let entries = diary.entries();
+        let mut from = 0.0;
+        for stay in entries.chunk_by(|a, b| a.choice == b.choice) {
+            let to = stay[stay.len() - 1].seconds;
+            if let Some(option) = stay[0].choice {
+                let (left, right) = (self.x(from), self.x(to));
+                let size = (right - left, self.size.1);
+                svg.rectangle((left, self.corner.1), size, COLOURS[option], 0.22);
+                if right - left > 24.0 {
+                    let at = ((left + right) / 2.0, self.corner.1 + 14.0);
+                    svg.text(at, 10.0, Anchor::Middle, OPTIONS[option]);
+                }
+            }
+            from = to;
+        }
+    }
+
+    /// Names on the right above the chart, in their colours.
+    fn legend<const N: usize>(&self, svg: &mut Svg, names: [(&str, Colour); N]) {
+        for (place, (name, colour)) in names.into_iter().rev().enumerate() {
+            let right = self.x(self.x_max) - place as f32 * 72.0;
+            let y = self.y(0.0) + 32.0;
+            svg.polyline([(right - 70.0, y - 4.0), (right - 56.0, y - 4.0)], colour, 3.0);
+            svg.text((right - 52.0, y), 11.0, Anchor::Start, name);
+        }
+    }
+}
+
+/// With as many decimals as it needs.
+fn number(value: f32) -> String {
+    if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.2}") }
+}

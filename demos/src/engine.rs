@@ -1,0 +1,49 @@
+//! What runs a demo: a world, the systems over it, and the threads that they run on.
+
+use ecs_core::World;
+use ecs_jobs::{Pool, Schedule, ScheduleBuilder};
+
+use crate::failure::Failure;
+use crate::setup::Setup;
+
+/// A world that lives by a schedule, on as many threads as the setup says.
+#[derive(Debug)]
+pub struct Engine {
+    /// Everything there is.
+    pub world: World,
+    schedule: Schedule,
+    pool: Pool,
+    failed_commands: usize,
+}
+
+impl Engine {
+    /// Puts a world and its systems together.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] where the system refuses a thread, [`Failure::Check`] where the systems
+    /// have no order.
+    pub fn new(setup: &Setup, mut world: World, systems: ScheduleBuilder) -> Result<Self, Failure> {
+        let pool = setup.pool()?;
+        let schedule =
+            systems.build(&mut world).map_err(|error| Failure::Check(error.to_string()))?;
+        Ok(Self { world, schedule, pool, failed_commands: 0 })
+    }
+
+    /// Runs every system that is due, once.
+    pub fn tick(&mut self) {
+        self.failed_commands += self.schedule.run(&mut self.world, &self.pool).failures.len();
+    }
+
+    /// Looks for what must not be in any demo: a store that is not sound, a command that did not
+    /// apply.
+    ///
+    /// # Errors
+    /// Says in one line what is wrong.
+    pub fn check(&self) -> Result<(), String> {
+        self.world.check().map_err(|error| error.to_string())?;
+        match self.failed_commands {
+            0 => Ok(()),
+            some => Err(format!("{some} commands did not apply")),
+        }
+    }
+}
