@@ -26,6 +26,8 @@ pub mod dungeon;
 pub mod engine;
 pub mod failure;
 pub mod files;
+#[cfg(doctest)]
+mod guide;
 pub mod miners;
 pub mod plan;
 pub mod progress;

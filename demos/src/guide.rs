@@ -1,0 +1,21 @@
+//! The guide under `docs/guide` and the README, compiled and run as tests.
+
+/// The chapters in their order; `docs/guide/src/SUMMARY.md` names the same ones.
+macro_rules! chapters {
+    ($($name:ident = $file:literal),* $(,)?) => {
+        $(#[doc = include_str!(concat!("../../docs/guide/src/", $file))] mod $name {})*
+    };
+}
+
+chapters! {
+    world = "01_world.md",
+    queries = "02_queries.md",
+    chunks = "03_chunks.md",
+    enableable = "04_enableable.md",
+    commands = "05_commands.md",
+    systems = "06_systems.md",
+    threads = "07_threads.md",
+    minds = "08_minds.md",
+    ways = "09_ways.md",
+    swarm = "10_swarm.md",
+}
