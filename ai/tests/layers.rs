@@ -48,6 +48,23 @@ const LAYERS: &[&str] = &[
     "fsm::machine",
     "fsm::agent",
     "fsm",
+    "turn::error",
+    "turn::schedule",
+    "turn::journal",
+    "turn::action",
+    "turn::cells",
+    "turn::situation",
+    "turn::draft",
+    "turn::rule",
+    "turn::rule_book",
+    "turn::log",
+    "turn::trace",
+    "turn::real_time",
+    "turn::turns",
+    "turn::judge",
+    "turn::resolve",
+    "turn::history",
+    "turn",
 ];
 
 /// Every name in `text`, the source of `module`, that stands no lower.
