@@ -25,8 +25,8 @@ pub(super) fn draw(world: &World) -> Raster {
     for (position, inventory, animator) in world.query_ref::<(&Position, &Inventory, &Animator)>() {
         let colour = match (animator.clip, inventory.count(Item::GOLD)) {
             (Clip::Mine, _) => AT_WORK,
-            (Clip::None, 0) => EMPTY_HANDED,
-            (Clip::None, _) => LADEN,
+            (_, 0) => EMPTY_HANDED,
+            (_, _) => LADEN,
         };
         raster.disc(point(position.0), 1, colour);
     }
