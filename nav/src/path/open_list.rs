@@ -84,10 +84,11 @@ impl OpenList {
         self.count += 1;
     }
 
-    /// Makes room for an eighth more entries: memory counts more here than a few copies.
+    /// Makes room for a few entries more: what is held counts for more than copies that are
+    /// made until the list is warm.
     #[cold]
     fn grow(&mut self) {
-        self.entries.reserve_exact(self.entries.len() / 8 + 64);
+        self.entries.reserve_exact(self.entries.len() / 32 + 64);
     }
 
     /// Takes a cell of the lowest bucket out, unless all that are left have
