@@ -124,7 +124,7 @@ pub use random::RandomStream;
 pub use relation::{ChildOf, OnTargetDespawn, Related, Relation, Sources, Targets, Unrelated};
 pub use snapshot::Snapshot;
 pub use world::{
-    Add, ArchetypeStats, Bulk, Despawn, Event, EventKind, EventType, HooksOf, Insert,
+    Add, ArchetypeStats, Bulk, Despawn, EntityPlace, Event, EventKind, EventType, HooksOf, Insert,
     MissingResource, NotInserted, ObserverId, Remove, Replace, Res, ResMut, ResourceError, Rights,
     World, WorldCell, WorldStats,
 };

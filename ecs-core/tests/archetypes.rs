@@ -210,3 +210,23 @@ fn ten_thousand_archetypes_of_one_entity_take_less_than_64_mib() {
     assert_eq!(found, (0..COUNT as u64).sum());
     world.check().expect("consistent");
 }
+
+#[test]
+fn the_place_of_an_entity_is_the_row_that_lists_it() {
+    let mut world = World::new();
+    let mut all = world.spawn_batch((0..700).map(A));
+    all.extend(world.spawn_batch((0..300).map(|i| (A(i), B(i)))));
+    // Holes are filled by the last row, which moves.
+    for &entity in all.iter().step_by(3) {
+        world.despawn(entity).expect("it lives");
+        assert_eq!(world.place_of(entity), Err(ecs_core::NoSuchEntity(entity)));
+    }
+    let mut found = 0;
+    for entity in world.entities() {
+        let place = world.place_of(entity).expect("it lives");
+        let archetype = &world.archetypes()[place.archetype.index()];
+        assert_eq!(archetype.entities(place.chunk)[place.row], entity);
+        found += 1;
+    }
+    assert_eq!(found, world.len());
+}

@@ -5,7 +5,9 @@ use core::fmt;
 
 use super::World;
 use crate::archetype::{Archetype, ArchetypeId, Column};
+use crate::entities::Location;
 use crate::entity::Entity;
+use crate::error::NoSuchEntity;
 use crate::name::Name;
 
 /// What a world's entities take, at one moment. Made by [`World::stats`].
@@ -75,6 +77,26 @@ pub struct ArchetypeStats {
     pub block_bytes: usize,
     /// What is known about the archetype and its chunks outside of these.
     pub metadata_bytes: usize,
+}
+
+/// Where the row of an entity is, at one moment. Made by [`World::place_of`].
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// let mut world = World::new();
+/// let all = world.spawn_batch([(); 2]);
+/// assert_eq!(world.place_of(all[1])?.row, 1);
+/// # Ok::<(), ecs_core::NoSuchEntity>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct EntityPlace {
+    /// Which archetype it is in.
+    pub archetype: ArchetypeId,
+    /// The place of the chunk in the archetype.
+    pub chunk: usize,
+    /// The row in the chunk.
+    pub row: usize,
 }
 
 impl ArchetypeStats {
@@ -221,5 +243,30 @@ impl World {
             pool_bytes: self.blocks.spare_bytes(),
             archetypes: self.archetypes().iter().map(ArchetypeStats::new).collect(),
         }
+    }
+
+    /// Where the row of an entity is.
+    ///
+    /// It stays there until the entity, or another one of its archetype, comes, goes or changes its
+    /// set of components.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let imps = world.spawn_batch((0..3).map(Gold));
+    /// let place = world.place_of(imps[2])?;
+    /// assert_eq!((place.chunk, place.row), (0, 2));
+    /// let archetype = &world.archetypes()[place.archetype.index()];
+    /// assert_eq!(archetype.entities(place.chunk)[place.row], imps[2]);
+    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the entity is not in the world.
+    pub fn place_of(&self, entity: Entity) -> Result<EntityPlace, NoSuchEntity> {
+        let Location { archetype, address, .. } =
+            self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        Ok(EntityPlace { archetype, chunk: address.chunk, row: address.row })
     }
 }
