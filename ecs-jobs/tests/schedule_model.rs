@@ -361,6 +361,35 @@ fn random_schedules_of_everything_give_the_same_world_on_any_number_of_threads()
     }
 }
 
+#[test]
+fn stepping_through_runs_gives_the_world_that_running_them_gives() {
+    let pool = pool(0);
+    for seed in 0..SEEDS {
+        let live = |stepped: bool| {
+            let mut world = world(seed);
+            let mut schedule = schedule_of_everything(seed, Sharing::Never, &mut world);
+            let mut failures = 0;
+            for tick in 0..6_u64 {
+                // Every second run is begun by steps and ended in one go.
+                let steps = if tick % 2 == 0 { usize::MAX } else { 3 };
+                let ended = (0..steps).take_while(|_| stepped).find_map(|_| {
+                    let next = schedule.next_step();
+                    let report = schedule.step(&mut world, &pool);
+                    assert_eq!(next, Some(report.step), "seed {seed}");
+                    assert_eq!(schedule.is_stepping(), report.ended.is_none());
+                    report.ended
+                });
+                let report = ended.unwrap_or_else(|| schedule.run(&mut world, &pool));
+                failures += report.failures.len();
+                assert_eq!(schedule.tick(), tick + 1);
+            }
+            world.check().unwrap();
+            (state(&world), failures, schedule.explain_all())
+        };
+        assert_eq!(live(true), live(false), "seed {seed}");
+    }
+}
+
 type Declare = fn(&mut World, &mut SystemAccess);
 
 /// A system of its own type for each place, that only declares.

@@ -300,3 +300,29 @@ fn a_panic_in_a_nested_run_goes_through_both() {
         assert_eq!(runs(&world), 2);
     }
 }
+
+#[test]
+fn a_panic_ends_the_run_that_is_stepped_through() {
+    fn record(mut commands: Commands, dropped: Res<Dropped>) {
+        commands.spawn(Payload(dropped.0.clone()));
+    }
+    fn count_more(runs: Res<Runs>) {
+        count(runs);
+    }
+    let (mut world, pool) = (world(), pool(0));
+    // Nothing is ordered after `record`, so its commands wait for the end.
+    let builder = Schedule::builder().add(record).add((count, blow, count_more).chain());
+    let mut schedule = builder.build(&mut world).unwrap();
+    schedule.step(&mut world, &pool);
+    assert!(schedule.explain(blow).to_string().ends_with("in tick 0: its turn is still to come"));
+    schedule.step(&mut world, &pool);
+    let step = || schedule.step(&mut world, &pool);
+    catch_unwind(AssertUnwindSafe(step)).expect_err("the third step is to panic");
+    assert!(!schedule.is_stepping());
+    let dropped = world.resource::<Dropped>().unwrap().0.load(Ordering::SeqCst);
+    assert_eq!(dropped, 1, "what was recorded is dropped");
+    assert!(schedule.explain(blow).to_string().ends_with("panicked in tick 0"));
+    mend(&world);
+    schedule.run(&mut world, &pool);
+    assert_eq!(runs(&world), 1 + 2, "the next run is a whole one");
+}

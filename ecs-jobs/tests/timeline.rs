@@ -97,3 +97,65 @@ fn names_are_quoted() {
     schedule.run(&mut world, &pool(0));
     assert_eq!(events(&schedule)[0]["name"], "a \"quoted\" \\ name\n\u{1}");
 }
+
+#[test]
+fn every_span_of_the_last_run_names_what_it_waited_for() {
+    use ecs_jobs::Delay;
+    fn exclusive(_world: &mut World) {}
+    let mut world = World::new();
+    let builder = Schedule::builder()
+        .sharing(ecs_jobs::Sharing::Never)
+        .add(work::<0>)
+        .add(work::<1>)
+        .add(work::<2>.after(work::<0>))
+        .add(record)
+        .add(seldom.after(record))
+        .add(exclusive)
+        .add(work::<3>);
+    let mut schedule = builder.build(&mut world).expect("there is no circle");
+    let pool = pool(0);
+    // The first run has the seldom one as well; only the last one is told of.
+    schedule.run(&mut world, &pool);
+    schedule.run(&mut world, &pool);
+    let place = |name: &str| {
+        let names = schedule.system_names();
+        names.iter().position(|it| it.ends_with(name)).expect("it was added")
+    };
+    let spans = schedule.last_run();
+    let delay_of = |name: &str| {
+        let span = spans.iter().find(|span| span.system == Some(place(name)));
+        span.expect("it ran").delay
+    };
+    assert_eq!(delay_of("work<0>"), Delay::Nothing);
+    assert_eq!(delay_of("seldom"), Delay::SyncPoint);
+    assert_eq!(delay_of("exclusive"), Delay::Order(place("seldom")));
+    assert_eq!(delay_of("work<3>"), Delay::Order(place("exclusive")));
+    let sync = spans.iter().find(|span| span.system.is_none()).expect("something is recorded");
+    assert!(matches!(sync.delay, Delay::Stage(_)), "{sync:?}");
+    let in_a_row = ["work<1>", "work<2>", "record"].map(delay_of);
+    for delay in in_a_row {
+        assert!(matches!(delay, Delay::Thread(_) | Delay::Order(_)), "{delay:?}");
+    }
+    assert!(spans.windows(2).all(|pair| pair[0].from_ns <= pair[1].from_ns));
+    assert!(spans.iter().all(|span| span.from_ns <= span.to_ns && span.thread == 0));
+}
+
+#[test]
+fn a_span_on_another_thread_waits_for_the_order_alone() {
+    use ecs_jobs::Delay;
+    let mut world = World::new();
+    let builder = Schedule::builder()
+        .sharing(ecs_jobs::Sharing::Always)
+        .add((work::<0>, work::<1>))
+        .add(work::<2>.after(work::<0>).after(work::<1>));
+    let mut schedule = builder.build(&mut world).expect("there is no circle");
+    let pool = pool(2);
+    for _ in 0..20 {
+        schedule.run(&mut world, &pool);
+        let spans = schedule.last_run();
+        assert_eq!(spans.len(), 3);
+        let last = spans[2];
+        let latest = if spans[0].to_ns > spans[1].to_ns { spans[0] } else { spans[1] };
+        assert_eq!(last.delay, Delay::Order(latest.system.expect("it is a system")));
+    }
+}

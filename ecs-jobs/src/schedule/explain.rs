@@ -49,6 +49,8 @@ pub enum Reason {
         /// The systems that panicked.
         panicked: Vec<String>,
     },
+    /// The run is being stepped through, and has not come to it.
+    NotYet,
     /// The schedule has not run yet.
     NeverRun,
 }
@@ -87,6 +89,9 @@ impl fmt::Display for Explanation {
                     "{system} did not run{tick}: its turn did not come, because {who} panicked"
                 )
             }
+            Reason::NotYet => {
+                write!(f, "{system} has not run{tick}: its turn is still to come")
+            }
             Reason::NeverRun => write!(f, "{system} has not run: the schedule has not"),
         }
     }
@@ -117,6 +122,7 @@ impl Schedule {
         let node = &self.nodes[number];
         let reason = match self.last_outcome(number) {
             None if self.tick == 0 => Reason::NeverRun,
+            None if self.begun.is_some() => Reason::NotYet,
             None => Reason::NotReached { panicked: self.panicked_names() },
             Some(Outcome::Ran) => Reason::Ran,
             Some(Outcome::Panicked) => Reason::Panicked,

@@ -65,7 +65,10 @@ mod query;
 mod rate;
 mod run;
 mod sink;
+#[cfg(feature = "timeline")]
+mod span;
 mod stages;
+mod step;
 mod system;
 mod timeline;
 mod together;
@@ -104,4 +107,7 @@ pub use self::query::Query;
 pub use self::query::QueryState;
 pub use self::run::{RunReport, Schedule};
 pub use self::sink::ParallelSink;
+#[cfg(feature = "timeline")]
+pub use self::span::{Delay, Span};
+pub use self::step::{Step, StepReport};
 pub use self::system::System;

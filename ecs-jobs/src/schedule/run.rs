@@ -12,6 +12,7 @@ use super::node::{Built, Node, Outcome, Plan, Role, Slot, Switch};
 use super::order::Target;
 use super::param::RunContext;
 use super::stages::Part;
+use super::step::Begun;
 use super::timeline::Timeline;
 use crate::numbered::NumberQueue;
 use crate::pool::Pool;
@@ -44,6 +45,8 @@ pub struct Schedule {
     /// Whether a system has panicked in this stage.
     pub(super) panicked: AtomicBool,
     pub(super) timeline: Timeline,
+    /// The run that is being stepped through.
+    pub(super) begun: Option<Begun>,
 }
 
 impl fmt::Debug for Schedule {
@@ -61,7 +64,7 @@ pub struct RunReport {
 }
 
 /// What the nodes of one run have in common.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Run {
     pub(super) tick: u64,
     /// Whether to take the time of each node.
@@ -94,6 +97,7 @@ impl Schedule {
             aging,
             tick: 0,
             measure_next: false,
+            begun: None,
         }
     }
 
@@ -167,6 +171,8 @@ impl Schedule {
     /// Where all that could be won is less than waking another thread costs, everything runs on the
     /// calling thread. Once warm, a run allocates nothing but what systems allocate.
     ///
+    /// A run that [`step`](Self::step) has begun is brought to its end, and no other is begun.
+    ///
     /// # Panics
     /// Where the schedule was built for another world. Where a system or a condition panics: the
     /// first panic goes on here when all systems that had started have ended; those that had not are
@@ -178,17 +184,31 @@ impl Schedule {
             world.id(),
             "a schedule runs only in the world that it was built for"
         );
+        if self.begun.is_some() {
+            return self.finish_steps(world, pool);
+        }
+        let run = self.begin_run(pool);
+        let guard = Abandoned(self);
+        let report = guard.0.run_parts(run, world, pool);
+        std::mem::forget(guard);
+        self.age_events(world);
+        report
+    }
+
+    /// Gives the next run its number.
+    pub(super) fn begin_run(&mut self, pool: &Pool) -> Run {
         let run = Run { tick: self.tick, measure: self.measure_next || measures(self.tick) };
         self.tick += 1;
         self.measure_next = false;
         self.timeline.begin_run(pool);
-        let guard = Abandoned(self);
-        let report = guard.0.run_parts(run, world, pool);
-        std::mem::forget(guard);
+        run
+    }
+
+    /// What comes at the end of a run.
+    pub(super) fn age_events(&self, world: &mut World) {
         for aging in &self.aging {
             (aging.age)(world, aging.writes);
         }
-        report
     }
 
     fn run_parts(&mut self, run: Run, world: &mut World, pool: &Pool) -> RunReport {
@@ -260,7 +280,13 @@ impl Schedule {
         }
     }
 
-    fn run_exclusive(&mut self, number: usize, run: Run, world: &mut World, pool: &Pool) {
+    pub(super) fn run_exclusive(
+        &mut self,
+        number: usize,
+        run: Run,
+        world: &mut World,
+        pool: &Pool,
+    ) {
         let Self { nodes, switches, timeline, .. } = self;
         let Node { slot, rights, role, switches: wanted, rate, .. } = &mut nodes[number];
         let slot = slot.get_mut();
@@ -284,7 +310,7 @@ impl Schedule {
     }
 
     /// A sync point: plays back what the systems before it recorded, in the order of adding.
-    fn sync(
+    pub(super) fn sync(
         &mut self,
         part: usize,
         run: Run,
@@ -336,7 +362,7 @@ pub(super) fn take_turn(
 }
 
 /// Drops the commands of a run that a panic ended, in a system or in playback.
-struct Abandoned<'a>(&'a mut Schedule);
+pub(super) struct Abandoned<'a>(pub(super) &'a mut Schedule);
 
 impl Drop for Abandoned<'_> {
     fn drop(&mut self) {

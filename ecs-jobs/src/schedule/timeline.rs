@@ -9,7 +9,7 @@ use crate::pool::Pool;
 use crate::sync::Stopwatch;
 
 #[cfg(feature = "timeline")]
-pub(super) use self::kept::Lanes;
+pub(super) use self::kept::{Lanes, Record};
 
 /// The clock of a schedule and, if they are kept, its records.
 #[derive(Debug)]
@@ -17,6 +17,9 @@ pub(super) struct Timeline {
     watch: Stopwatch,
     #[cfg(feature = "timeline")]
     pub(super) lanes: Lanes,
+    /// When the last run began.
+    #[cfg(feature = "timeline")]
+    pub(super) began_ns: u64,
 }
 
 impl Timeline {
@@ -28,6 +31,8 @@ impl Timeline {
             watch: Stopwatch::start(),
             #[cfg(feature = "timeline")]
             lanes: Lanes::default(),
+            #[cfg(feature = "timeline")]
+            began_ns: 0,
         }
     }
 
@@ -42,7 +47,10 @@ impl Timeline {
     )]
     pub(super) fn begin_run(&mut self, pool: &Pool) {
         #[cfg(feature = "timeline")]
-        self.lanes.prepare(pool.parallelism());
+        {
+            self.lanes.prepare(pool.parallelism());
+            self.began_ns = self.now_ns();
+        }
         _ = pool;
     }
 

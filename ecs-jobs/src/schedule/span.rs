@@ -1,0 +1,151 @@
+//! The last run as spans of time, with what each of them waited for.
+
+use super::run::Schedule;
+use super::stages::Part;
+use super::timeline::Record;
+
+/// What one thread did for some time in the last run. Made by [`Schedule::last_run`].
+///
+/// ```
+/// use ecs_jobs::prelude::*;
+/// fn think() {}
+/// let mut world = World::new();
+/// let mut schedule = Schedule::builder().add(think).build(&mut world)?;
+/// schedule.run(&mut world, &Pool::new(Threads::None)?);
+/// let span = schedule.last_run()[0];
+/// assert_eq!((span.system, span.thread), (Some(0), 0));
+/// assert!(span.from_ns <= span.to_ns);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Span {
+    /// The system, by its place in [`Schedule::system_names`]; `None` for a sync point.
+    pub system: Option<usize>,
+    /// The number of the thread: the caller of `run` comes after the threads of the pool.
+    pub thread: usize,
+    /// When it began, in nanoseconds since the run did.
+    pub from_ns: u64,
+    /// When it ended, in the same count.
+    pub to_ns: u64,
+    /// What it could not begin before.
+    pub delay: Delay,
+}
+
+/// What a system waited for last before it began.
+///
+/// ```
+/// use ecs_jobs::prelude::*;
+/// use ecs_jobs::Delay;
+/// fn think() {}
+/// fn act() {}
+/// let mut world = World::new();
+/// let mut schedule = Schedule::builder().add((think, act).chain()).build(&mut world)?;
+/// schedule.run(&mut world, &Pool::new(Threads::None)?);
+/// let delays: Vec<_> = schedule.last_run().iter().map(|span| span.delay).collect();
+/// assert_eq!(delays, [Delay::Nothing, Delay::Order(0)]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Delay {
+    /// It was the first of its thread, and nothing had to come before it.
+    Nothing,
+    /// This system, which comes before it because that was declared or because both touch the same
+    /// data.
+    Order(usize),
+    /// The stage before, whose last system was this one. It is what a sync point waits for.
+    Stage(usize),
+    /// A sync point.
+    SyncPoint,
+    /// Its thread, which was busy with this system.
+    Thread(usize),
+}
+
+impl Schedule {
+    /// What ran in the last run, where and when, in the order in which it began. Systems that did not
+    /// run have no span; [`explain_all`](Self::explain_all) says why.
+    ///
+    /// It is there with the feature `timeline`, for runs of up to 4096 systems and sync points a
+    /// thread.
+    ///
+    /// ```
+    /// use ecs_jobs::prelude::*;
+    /// fn think() {}
+    /// let mut world = World::new();
+    /// let mut schedule = Schedule::builder().add(think).build(&mut world)?;
+    /// let pool = Pool::new(Threads::None)?;
+    /// schedule.run(&mut world, &pool);
+    /// schedule.run(&mut world, &pool);
+    /// assert_eq!(schedule.last_run().len(), 1, "of the last one alone");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn last_run(&self) -> Vec<Span> {
+        let began = self.timeline.began_ns;
+        let mut records = Vec::new();
+        self.timeline.lanes.for_each(|thread, record| {
+            if record.from_ns >= began {
+                records.push((thread, record));
+            }
+        });
+        // Stable: what began in the same nanosecond of one thread stays in order.
+        records.sort_by_key(|&(_, record)| record.from_ns);
+        let parts = self.part_numbers();
+        let span = |place: usize| {
+            let (thread, Record { node, from_ns, to_ns }) = records[place];
+            let delay = self.delay(&records, place, &parts);
+            Span { system: node, thread, from_ns: from_ns - began, to_ns: to_ns - began, delay }
+        };
+        (0..records.len()).map(span).collect()
+    }
+
+    /// What ended last of all that a record had to wait for. Where several ended at once, order says
+    /// more than a stage, and that says more than the thread.
+    fn delay(&self, records: &[(usize, Record)], place: usize, parts: &[usize]) -> Delay {
+        let (thread, record) = records[place];
+        let mut latest = (0, 0, Delay::Nothing);
+        for &(other_thread, other) in &records[..place] {
+            let Some((rank, delay)) = self.reason((thread, record), (other_thread, other), parts)
+            else {
+                continue;
+            };
+            if (other.to_ns, rank) >= (latest.0, latest.1) {
+                latest = (other.to_ns, rank, delay);
+            }
+        }
+        latest.2
+    }
+
+    /// Why one record could not begin before another had ended, if so; and how much that says.
+    fn reason(
+        &self,
+        (thread, record): (usize, Record),
+        (other_thread, other): (usize, Record),
+        parts: &[usize],
+    ) -> Option<(u8, Delay)> {
+        let Some(before) = other.node else { return Some((2, Delay::SyncPoint)) };
+        let waits = |node: usize| self.plan.successors[before].contains(&node);
+        let is_earlier_part = record.node.is_none_or(|node| parts[before] < parts[node]);
+        if record.node.is_some_and(waits) {
+            Some((3, Delay::Order(before)))
+        } else if is_earlier_part {
+            Some((2, Delay::Stage(before)))
+        } else {
+            (thread == other_thread).then_some((1, Delay::Thread(before)))
+        }
+    }
+
+    /// For each node, the number of its part.
+    fn part_numbers(&self) -> Vec<usize> {
+        let mut numbers = vec![0; self.nodes.len()];
+        for (number, part) in self.plan.parts.iter().enumerate() {
+            match part {
+                Part::Stage(nodes) => nodes.iter().for_each(|&node| numbers[node] = number),
+                Part::Exclusive(node) => numbers[*node] = number,
+                Part::Sync(_) => {}
+            }
+        }
+        numbers
+    }
+}
