@@ -8,6 +8,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 use crate::catalogue::DEMOS;
 use crate::failure::Failure;
 use crate::proofs::Proof;
+use crate::serve::ServeArguments;
 use crate::setup::{Demo, Setup};
 use crate::text::grouped;
 
@@ -24,6 +25,8 @@ pub enum Request {
     Demo(DemoCommand),
     /// One proof.
     Proof(Proof),
+    /// The page where demos run live.
+    Serve(ServeArguments),
 }
 
 /// The subcommand of a demo, with its arguments.
@@ -48,7 +51,10 @@ fn root() -> Command {
         )
         .disable_help_subcommand(true)
         .subcommand(Command::new("list").about("Show every demo in a line"))
-        .subcommands(DEMOS.iter().map(|demo| demo_command(demo)));
+        .subcommands(DEMOS.iter().map(|demo| demo_command(demo)))
+        .subcommand(ServeArguments::augment_args(
+            Command::new("serve").about("Run any demo live, as a web page on this machine"),
+        ));
     Proof::augment_subcommands(root)
 }
 
@@ -109,6 +115,9 @@ fn request(matches: &ArgMatches) -> Result<Request, clap::Error> {
     let Some((name, own)) = matches.subcommand() else { return Ok(Request::FirstRun) };
     if name == "list" {
         return Ok(Request::List);
+    }
+    if name == "serve" {
+        return ServeArguments::from_arg_matches(own).map(Request::Serve);
     }
     match DEMOS.iter().find(|demo| demo.name == name) {
         Some(demo) => DemoCommand::new(demo, own.clone()).map(Request::Demo),

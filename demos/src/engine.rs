@@ -1,9 +1,7 @@
 //! What runs a demo: a world, the systems over it, and the threads that they run on.
 
-use std::sync::Arc;
-
 use ecs_core::World;
-use ecs_jobs::{Pool, Schedule, ScheduleBuilder};
+use ecs_jobs::{Pool, Schedule, ScheduleBuilder, Step};
 
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -14,29 +12,18 @@ pub struct Engine {
     /// Everything there is.
     pub world: World,
     schedule: Schedule,
-    pool: Arc<Pool>,
+    pool: Pool,
     failed_commands: usize,
 }
 
 impl Engine {
-    /// Puts a world and its systems together, on threads of its own.
+    /// Puts a world and its systems together.
     ///
     /// # Errors
     /// [`Failure::Usage`] where the system refuses a thread, [`Failure::Check`] where the systems
     /// have no order.
-    pub fn new(setup: &Setup, world: World, systems: ScheduleBuilder) -> Result<Self, Failure> {
-        Self::on(Arc::new(setup.pool()?), world, systems)
-    }
-
-    /// Puts a world and its systems together, on threads that others use as well.
-    ///
-    /// # Errors
-    /// [`Failure::Check`] where the systems have no order.
-    pub fn on(
-        pool: Arc<Pool>,
-        mut world: World,
-        systems: ScheduleBuilder,
-    ) -> Result<Self, Failure> {
+    pub fn new(setup: &Setup, mut world: World, systems: ScheduleBuilder) -> Result<Self, Failure> {
+        let pool = setup.pool()?;
         let schedule =
             systems.build(&mut world).map_err(|error| Failure::Check(error.to_string()))?;
         Ok(Self { world, schedule, pool, failed_commands: 0 })
@@ -45,6 +32,20 @@ impl Engine {
     /// Runs every system that is due, once.
     pub fn tick(&mut self) {
         self.failed_commands += self.schedule.run(&mut self.world, &self.pool).failures.len();
+    }
+
+    /// Takes one step of a tick: the turn of a system, or a sync point. What it begins is ended by
+    /// further steps or by [`tick`](Self::tick).
+    pub fn step(&mut self) -> Step {
+        let report = self.schedule.step(&mut self.world, &self.pool);
+        self.failed_commands += report.ended.map_or(0, |run| run.failures.len());
+        report.step
+    }
+
+    /// The systems and their order, to be asked what they did.
+    #[must_use]
+    pub fn schedule(&self) -> &Schedule {
+        &self.schedule
     }
 
     /// Looks for what must not be in any demo: a store that is not sound, a command that did not

@@ -28,7 +28,6 @@ pub mod failure;
 pub mod files;
 #[cfg(doctest)]
 mod guide;
-pub mod minds;
 pub mod miners;
 pub mod plan;
 pub mod progress;
@@ -36,10 +35,13 @@ pub mod proofs;
 pub mod raster;
 pub mod report;
 pub mod runner;
+pub mod serve;
+pub mod session;
 pub mod setup;
 pub mod simulation;
 pub mod svg;
 pub mod text;
+pub mod view;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
@@ -81,6 +83,7 @@ pub fn run(
         Request::FirstRun => run_first(out),
         Request::Demo(command) => run_demo(&command, out),
         Request::Proof(proof) => proofs::run(&proof, out),
+        Request::Serve(arguments) => serve::run(&arguments, catalogue::DEMOS, out),
     };
     // The failure of the run says more than that of the flush.
     done.and(out.flush().map_err(Failure::Stdout))

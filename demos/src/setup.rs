@@ -30,6 +30,18 @@ pub struct Demo {
     pub build: fn(&Setup, &ArgMatches) -> Result<Box<dyn Simulation>, Failure>,
 }
 
+impl Demo {
+    /// Builds the world as it is where none of the demo's own arguments were given.
+    ///
+    /// # Errors
+    /// Whatever the demo finds wrong with its numbers, or that it needs an argument.
+    pub fn open(&self, setup: &Setup) -> Result<Box<dyn Simulation>, Failure> {
+        let matches = (self.arguments)(Command::new(self.name)).try_get_matches_from([self.name]);
+        let matches = matches.map_err(|error| Failure::Usage(error.to_string()))?;
+        (self.build)(setup, &matches)
+    }
+}
+
 /// For [`Demo::arguments`]: there are none beside those that all demos have.
 #[must_use]
 pub fn no_arguments(command: Command) -> Command {

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::raster::Raster;
+use crate::view::View;
 
 /// A world that lives tick by tick and can be asked about itself.
 ///
@@ -39,6 +40,16 @@ pub trait Simulation {
 
     /// What happened, for a person to read.
     fn summary(&self) -> Summary;
+
+    /// The world as something to be watched live, if the demo can show it so.
+    fn view(&self) -> Option<&dyn View> {
+        None
+    }
+
+    /// The same, to be stepped through and cheated in.
+    fn view_mut(&mut self) -> Option<&mut dyn View> {
+        None
+    }
 }
 
 /// One figure of a demo: a key of the JSON object and its value.

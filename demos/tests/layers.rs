@@ -5,8 +5,20 @@ use std::path::Path;
 
 /// From the bottom to the top, as ARCHITECTURE.md lists them. The demos lie between `BELOW` and
 /// `ABOVE` and do not name each other. `lib` is above all and not listed.
-const BELOW: [&str; 9] =
-    ["failure", "text", "files", "raster", "svg", "simulation", "setup", "engine", "progress"];
+const BELOW: [&str; 12] = [
+    "failure",
+    "text",
+    "files",
+    "raster",
+    "svg",
+    "view",
+    "simulation",
+    "setup",
+    "engine",
+    "progress",
+    "session",
+    "serve",
+];
 const ABOVE: [&str; 6] = ["proofs", "catalogue", "cli", "plan", "report", "runner"];
 
 #[test]

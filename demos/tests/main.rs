@@ -1,12 +1,13 @@
 //! The binary and the shell from outside. One test binary for all files here;
 //! a new file needs its line below.
 
+mod browser;
 mod cats;
 mod command_line;
 mod dungeon;
 mod layers;
-mod minds;
 mod miners;
 mod proofs;
+mod serve;
 mod shell;
 mod support;

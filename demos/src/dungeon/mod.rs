@@ -18,6 +18,7 @@
 
 mod digest;
 mod picture;
+mod view;
 mod watch;
 mod works;
 mod world;

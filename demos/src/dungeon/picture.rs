@@ -41,7 +41,7 @@ impl Canvas {
         let mut raster = Raster::new(pixels(grid.width()), pixels(grid.height()), Colour::ROCK);
         for cell in grid.cells() {
             if terrain.is_open(cell) {
-                raster.fill(self.square(cell), floor_colour(terrain, cell));
+                raster.fill(self.square(cell), cell_colour(terrain, cell));
             }
             self.draw_edge(&mut raster, terrain, cell);
         }
@@ -72,7 +72,7 @@ impl Canvas {
         let mut points = vec![self.point(position.0)];
         points.extend(cells.1.iter().map(|cell| self.point(cell.centre())));
         points.push(self.point(goal));
-        let colour = mix(floor_colour(terrain, *cells.0), Colour::WHITE, 110);
+        let colour = mix(cell_colour(terrain, *cells.0), Colour::WHITE, 110);
         // On large cells a line of one pixel would get lost.
         let width = if self.cell_pixels >= 8 { 2 } else { 1 };
         for offset in 0..width {
@@ -106,13 +106,17 @@ impl Canvas {
 }
 
 /// The side of rock that is turned towards us.
-const FACE: Colour = Colour([66, 60, 70]);
+pub(super) const FACE: Colour = Colour([66, 60, 70]);
 
-/// The colour of a region, subdued, so that imps and paths stand out from it.
-fn floor_colour(terrain: &Terrain, cell: Cell) -> Colour {
+/// The colour of a floor, that of its region subdued, so that imps and paths stand out from it.
+pub(super) fn floor_colour(region: Colour) -> Colour {
+    mix(region, Colour::ROCK, 90)
+}
+
+fn cell_colour(terrain: &Terrain, cell: Cell) -> Colour {
     let Some(region) = terrain.region(cell) else { return Colour::ROCK };
     let index = u32::try_from(region.slot()).unwrap_or(u32::MAX);
-    mix(region_colour(index), Colour::ROCK, 90)
+    floor_colour(region_colour(index))
 }
 
 /// `part` of 256 of the second colour, the rest of the first.

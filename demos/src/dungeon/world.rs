@@ -15,6 +15,7 @@ use crate::raster::Raster;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
+use crate::view::View;
 
 /// The slowest and the fastest imp, in cells per second; at twenty ticks a second
 /// none walks half a cell in a tick, which `watch` relies on.
@@ -27,9 +28,9 @@ const IMPS_STREAM: u64 = 2;
 
 /// A world of imps, and what runs it.
 pub(super) struct Dungeon {
-    world: World,
-    schedule: Schedule,
-    pool: Pool,
+    pub(super) world: World,
+    pub(super) schedule: Schedule,
+    pub(super) pool: Pool,
     open_count_at_start: usize,
 }
 
@@ -49,7 +50,7 @@ impl Dungeon {
         Ok(Self { world, schedule, pool: pool(setup.threads)?, open_count_at_start })
     }
 
-    fn terrain(&self) -> &Terrain {
+    pub(super) fn terrain(&self) -> &Terrain {
         self.world.resource().expect("inserted at the start, and nobody takes it out")
     }
 
@@ -138,6 +139,14 @@ impl Simulation for Dungeon {
         self.check_imps()?;
         self.terrain().check().map_err(|fault| fault.to_string())?;
         self.world.check().map_err(|broken| broken.to_string())
+    }
+
+    fn view(&self) -> Option<&dyn View> {
+        Some(self)
+    }
+
+    fn view_mut(&mut self) -> Option<&mut dyn View> {
+        Some(self)
     }
 
     fn raster(&self) -> Raster {

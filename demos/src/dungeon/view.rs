@@ -1,0 +1,184 @@
+//! The dungeon as it is shown live.
+
+use ecs_core::{Entity, World};
+use ecs_jobs::{Schedule, Step};
+use glam::Vec2;
+use nav::{
+    Cell, Facing, PathRequest, Position, RequestStatus, Route, Speed, Tally, Unanswered, Wander,
+};
+
+use crate::dungeon::picture::{FACE, floor_colour};
+use crate::dungeon::watch::Watch;
+use crate::dungeon::world::Dungeon;
+use crate::raster::{Colour, region_colour};
+use crate::view::{Cheat, Ground, Inspector, Kind, Mark, Scene, View};
+
+/// Rock and its face come before the regions in the palette.
+const ROCK_TILE: u8 = 0;
+const FACE_TILE: u8 = 1;
+const FIRST_REGION_TILE: u8 = 2;
+/// Regions that are so many numbers apart look the same.
+const REGION_TILES: u8 = 250;
+
+const RESTS: u8 = 0;
+const WALKS: u8 = 1;
+const WAITS: u8 = 2;
+const STUCK: u8 = 3;
+
+impl View for Dungeon {
+    fn world(&self) -> &World {
+        &self.world
+    }
+
+    fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    fn step(&mut self) -> Step {
+        self.schedule.step(&mut self.world, &self.pool).step
+    }
+
+    fn scene(&self) -> Scene {
+        let grid = self.terrain().grid();
+        Scene {
+            size: Vec2::new(grid.width().into(), grid.height().into()),
+            unit: "cell",
+            ticks_per_second: 20.0,
+            mark_radius: 0.3,
+            kinds: vec![
+                Kind { name: "rests", colour: Colour([150, 160, 180]) },
+                Kind { name: "walks", colour: Colour::WHITE },
+                Kind { name: "waits for a path", colour: Colour([255, 214, 90]) },
+                Kind { name: "found no way", colour: Colour([255, 98, 98]) },
+            ],
+        }
+    }
+
+    fn ground_version(&self) -> u64 {
+        self.terrain().version().get()
+    }
+
+    fn ground(&self) -> Ground {
+        let terrain = self.terrain();
+        let grid = terrain.grid();
+        let regions = (0..u32::from(REGION_TILES)).map(|slot| floor_colour(region_colour(slot)));
+        let tiles = grid.cells().map(|cell| self.tile(cell)).collect();
+        Ground {
+            columns: grid.width(),
+            rows: grid.height(),
+            palette: [Colour::ROCK, FACE].into_iter().chain(regions).collect(),
+            tiles,
+            landmarks: Vec::new(),
+        }
+    }
+
+    fn marks(&self, marks: &mut Vec<Mark>) {
+        let imps = self.world.query_ref::<(Entity, &Position, &PathRequest)>();
+        imps.for_each(|(entity, position, request)| {
+            let kind = match request.status() {
+                RequestStatus::Idle | RequestStatus::Arrived | RequestStatus::Nearby(_) => RESTS,
+                RequestStatus::Found | RequestStatus::Partial(_) => WALKS,
+                RequestStatus::Pending => WAITS,
+                RequestStatus::Unreachable(_) => STUCK,
+            };
+            marks.push(Mark { entity, at: position.0, kind });
+        });
+    }
+
+    fn path(&self, agent: Entity) -> Vec<Vec2> {
+        let world = &self.world;
+        let (Ok(position), Ok(request), Ok(route)) = (
+            world.get::<Position>(agent),
+            world.get::<PathRequest>(agent),
+            world.get::<Route>(agent),
+        ) else {
+            return Vec::new();
+        };
+        let Some((goal, (_, between))) = request.goal().zip(route.rest().split_last()) else {
+            return Vec::new();
+        };
+        let middles = between.iter().map(|cell| cell.centre());
+        std::iter::once(position.0).chain(middles).chain([goal]).collect()
+    }
+
+    fn inspector(&self) -> Inspector {
+        Inspector::new()
+            .show::<Position>()
+            .show::<Facing>()
+            .show::<Speed>()
+            .show::<PathRequest>()
+            .show::<Wander>()
+            .show::<Tally>()
+            .show::<Watch>()
+            .show::<Route>()
+            .show::<Unanswered>()
+    }
+
+    fn why(&self, agent: Entity) -> Vec<String> {
+        let world = &self.world;
+        let Ok(request) = world.get::<PathRequest>(agent) else { return Vec::new() };
+        let mut lines = vec![self.doing(agent, request)];
+        if let Ok(tally) = world.get::<Tally>(agent) {
+            lines.push(format!(
+                "So far it arrived {} times; {} paths were broken by an edit on the way, {} goals \
+                 could not be reached, and walls put it aside {} times.",
+                tally.arrivals, tally.paths_broken, tally.paths_unreachable, tally.pushed_out
+            ));
+        }
+        lines
+    }
+
+    fn cheats(&self) -> &'static [Cheat] {
+        &[]
+    }
+}
+
+impl Dungeon {
+    fn tile(&self, cell: Cell) -> u8 {
+        let terrain = self.terrain();
+        if let Some(region) = terrain.region(cell) {
+            let slot = region.slot() % usize::from(REGION_TILES);
+            return FIRST_REGION_TILE + u8::try_from(slot).unwrap_or_default();
+        }
+        let below = cell.y.checked_add(1).map(|y| Cell::new(cell.x, y));
+        if below.is_some_and(|cell| terrain.is_open(cell)) { FACE_TILE } else { ROCK_TILE }
+    }
+
+    /// What an imp does, and what for.
+    fn doing(&self, agent: Entity, request: &PathRequest) -> String {
+        let rest_seconds = self.world.get::<Wander>(agent).map_or(0.0, Wander::rest_seconds);
+        let cells_ahead = self.world.get::<Route>(agent).map_or(0, |route| route.rest().len());
+        let goal = request.goal().map_or(String::new(), |goal| {
+            format!(" ({:.0}, {:.0})", goal.x.floor(), goal.y.floor())
+        });
+        match request.status() {
+            RequestStatus::Idle => {
+                format!(
+                    "It rests for {rest_seconds:.1} s more, because it has not been anywhere yet, \
+                     and then chooses where to go."
+                )
+            }
+            RequestStatus::Arrived => format!(
+                "It rests for {rest_seconds:.1} s more, because it has come to its goal{goal}."
+            ),
+            RequestStatus::Pending => format!(
+                "It stands still, because the search has not answered its request for a path to\
+                 {goal} yet: the budget of a tick goes to those who asked before."
+            ),
+            RequestStatus::Found => format!(
+                "It walks to{goal}, {cells_ahead} cells ahead, because it chose that place of its \
+                 region when its last rest was over."
+            ),
+            RequestStatus::Partial(reason) => format!(
+                "It walks as near to{goal} as there is a way, {cells_ahead} cells ahead, because it \
+                 cannot get there: {reason}."
+            ),
+            RequestStatus::Nearby(reason) => format!(
+                "It rests for {rest_seconds:.1} s more, as near to{goal} as it could get: {reason}."
+            ),
+            RequestStatus::Unreachable(reason) => format!(
+                "It rests for {rest_seconds:.1} s more, because it cannot get to{goal}: {reason}."
+            ),
+        }
+    }
+}

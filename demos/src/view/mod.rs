@@ -1,0 +1,77 @@
+//! What a demo has to answer to be shown live: its map, its agents, and what is known of each.
+//!
+//! A demo that implements [`View`] and says so in `Simulation::view` is shown by `demos serve` with
+//! everything that the page has. One that does not is shown as its picture.
+
+mod inspect;
+mod scene;
+
+use ecs_core::{Entity, World};
+use ecs_jobs::{Schedule, Step};
+use glam::Vec2;
+
+pub use crate::view::inspect::{Field, Inspector};
+pub use crate::view::scene::{Cheat, Ground, Kind, Landmark, Mark, Scene, short_name};
+
+/// A world that can be looked at while it lives.
+///
+/// Places are in the units of the scene, with the origin in the upper left corner. Nothing here may
+/// change what the world does next, but for [`step`](View::step) and [`cheat`](View::cheat).
+pub trait View {
+    /// The world itself, for its archetypes, chunks and components.
+    fn world(&self) -> &World;
+
+    /// What runs it, for the timeline and for why something did not run.
+    fn schedule(&self) -> &Schedule;
+
+    /// Takes one step of a tick; the tick that it begins is ended by further steps, or by the next
+    /// `Simulation::tick`.
+    fn step(&mut self) -> Step;
+
+    /// How large the world is, and what the marks in it mean.
+    fn scene(&self) -> Scene;
+
+    /// A number that is another one whenever [`ground`](View::ground) is.
+    fn ground_version(&self) -> u64;
+
+    /// What agents stand on.
+    fn ground(&self) -> Ground;
+
+    /// Adds a mark for each agent, in an order that stays the same from tick to tick where it can.
+    fn marks(&self, marks: &mut Vec<Mark>);
+
+    /// What an agent has ahead of it, beginning where it is; empty if it has no way to go.
+    fn path(&self, agent: Entity) -> Vec<Vec2> {
+        _ = agent;
+        Vec::new()
+    }
+
+    /// What can be said of the components in it.
+    fn inspector(&self) -> Inspector;
+
+    /// Why an agent does what it does, in whole sentences.
+    fn why(&self, agent: Entity) -> Vec<String> {
+        _ = agent;
+        Vec::new()
+    }
+
+    /// Entities that belong to an agent: its actions, what it carries.
+    fn companions(&self, agent: Entity) -> Vec<Entity> {
+        _ = agent;
+        Vec::new()
+    }
+
+    /// What whoever looks on may do to the world.
+    fn cheats(&self) -> &'static [Cheat] {
+        &[]
+    }
+
+    /// Does what the cheat of this name does, at a place, and says what came of it.
+    ///
+    /// # Errors
+    /// Says why it cannot be done there.
+    fn cheat(&mut self, name: &str, at: Vec2) -> Result<String, String> {
+        _ = at;
+        Err(format!("there is no cheat {name} here"))
+    }
+}

@@ -1,0 +1,114 @@
+//! The parts of a picture that moves: ground, landmarks, marks, and what they mean.
+
+use ecs_core::Entity;
+use glam::Vec2;
+
+use crate::raster::Colour;
+
+/// What does not change while a world lives.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scene {
+    /// Width and height of the world, in its own units.
+    pub size: Vec2,
+    /// What one unit is called: "cell", "metre".
+    pub unit: &'static str,
+    /// How many ticks a second of the world has.
+    pub ticks_per_second: f32,
+    /// How large a mark is, in units.
+    pub mark_radius: f32,
+    /// What the numbers of marks mean.
+    pub kinds: Vec<Kind>,
+}
+
+/// One kind of agent, or one thing that agents do: a line of the legend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// What it is called, in a word or two.
+    pub name: &'static str,
+    /// What it looks like.
+    pub colour: Colour,
+}
+
+/// Where an agent is, and of what kind.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Mark {
+    /// The agent.
+    pub entity: Entity,
+    /// Its place.
+    pub at: Vec2,
+    /// Its place in [`Scene::kinds`].
+    pub kind: u8,
+}
+
+/// What agents stand on: tiles, landmarks, or both.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Ground {
+    /// The number of tiles in a row; 0 where there are none.
+    pub columns: u16,
+    /// The number of rows.
+    pub rows: u16,
+    /// Colours of tiles; the first one is that of the background.
+    pub palette: Vec<Colour>,
+    /// For each tile, row by row from the top left, its place in the palette.
+    pub tiles: Vec<u8>,
+    /// What stands out.
+    pub landmarks: Vec<Landmark>,
+}
+
+/// A disc with a name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Landmark {
+    /// Its middle.
+    pub at: Vec2,
+    /// Half its width, in units.
+    pub radius: f32,
+    /// Its colour.
+    pub colour: Colour,
+    /// What is written there.
+    pub label: String,
+}
+
+/// Something that whoever looks on may do to the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cheat {
+    /// What it is called in requests: one word.
+    pub name: &'static str,
+    /// What the button says.
+    pub label: &'static str,
+    /// The key that does it.
+    pub key: char,
+    /// Whether it goes on while the mouse is dragged, as digging does.
+    pub is_brush: bool,
+}
+
+/// The last part of a type's path, that of each parameter too: `action::Queue<world::Imp>` is
+/// `Queue<Imp>`.
+#[must_use]
+pub fn short_name(path: &str) -> String {
+    let mut short = String::new();
+    // A turbofish is no part of a path.
+    let path = path.replace("::<", "<");
+    for part in path.split_inclusive(['<', '>', ',', ' ', '(', ')', '&']) {
+        short.push_str(part.rsplit("::").next().unwrap_or(part));
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_names_keep_parameters_and_lose_paths() {
+        for (path, short) in [
+            ("nav::agent::Position", "Position"),
+            ("Plain", "Plain"),
+            ("a::Queue<b::c::Imp, d::Gold>", "Queue<Imp, Gold>"),
+            ("ecs_jobs::any<(a::A, &b::B)>", "any<(A, &B)>"),
+            ("ecs_jobs::resource_exists::<a::Time>", "resource_exists<Time>"),
+            ("", ""),
+        ] {
+            assert_eq!(short_name(path), short, "{path}");
+        }
+    }
+}

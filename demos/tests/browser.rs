@@ -1,0 +1,307 @@
+//! The page in a real browser: what it says, what it draws, and what a click does. A headless
+//! Chromium is driven through chromedriver, by plain HTTP (<https://www.w3.org/TR/webdriver2/>).
+//! Where either is missing the test says so and passes.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::serve::{Running, read_answer, serve};
+use crate::support::{is_picture, scratch, text};
+
+/// What the protocol calls an element in JSON.
+const ELEMENT: &str = "element-6066-11e4-a52e-4f735466cecf";
+
+/// A browser with one window, and its driver.
+struct Browser {
+    driver: Child,
+    address: String,
+    session: String,
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        if !self.session.is_empty() {
+            // It takes the browser along.
+            drop(self.call("DELETE", "", &Value::Null));
+        }
+        drop(self.driver.kill());
+        drop(self.driver.wait());
+    }
+}
+
+/// A program of one of these names that is on the path.
+fn program(names: &[&str]) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    let mut folders = std::env::split_paths(&path);
+    folders.find_map(|folder| names.iter().map(|name| folder.join(name)).find(|it| it.is_file()))
+}
+
+impl Browser {
+    /// Starts a browser, or says why there is none.
+    fn start() -> Result<Self, String> {
+        let driver = program(&["chromedriver"]).ok_or("there is no chromedriver")?;
+        let names = ["chromium", "chromium-browser", "google-chrome"];
+        let browser = program(&names).ok_or("there is no Chromium")?;
+        let mut driver = Command::new(driver)
+            .arg("--port=0")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("chromedriver does not start: {error}"))?;
+        let out = BufReader::new(driver.stdout.take().expect("it is piped"));
+        let mut browser_session = Self { driver, address: String::new(), session: String::new() };
+        for line in out.lines().map_while(Result::ok) {
+            // "ChromeDriver was started successfully on port 12345."
+            if let Some((_, port)) =
+                line.split_once("on port ").filter(|_| line.contains("success"))
+            {
+                browser_session.address = format!("127.0.0.1:{}", port.trim_end_matches('.'));
+                break;
+            }
+        }
+        if browser_session.address.is_empty() {
+            return Err("chromedriver names no port".to_owned());
+        }
+        browser_session.open(&browser)?;
+        Ok(browser_session)
+    }
+
+    fn open(&mut self, browser: &Path) -> Result<(), String> {
+        let profile = scratch("browser-profile");
+        drop(fs::remove_dir_all(&profile));
+        let arguments = [
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-quic",
+            "--no-first-run",
+            "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-sync",
+            "--disable-dev-shm-usage",
+            "--window-size=1400,860",
+            &format!("--user-data-dir={}", profile.display()),
+        ];
+        let wishes = json!({ "capabilities": { "alwaysMatch": {
+            "browserName": "chrome",
+            "goog:loggingPrefs": { "browser": "ALL" },
+            "goog:chromeOptions": { "binary": browser, "args": arguments },
+        } } });
+        let (status, answer) = self.request("POST", "/session", &wishes)?;
+        if status != 200 {
+            return Err(format!("the browser does not start: {answer}"));
+        }
+        let session = answer["value"]["sessionId"].as_str();
+        session.ok_or("the driver names no session")?.clone_into(&mut self.session);
+        Ok(())
+    }
+
+    /// A request to the driver; the connection is used once.
+    fn request(&self, method: &str, path: &str, body: &Value) -> Result<(u16, Value), String> {
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let mut request = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
+        write!(request, "Connection: close\r\nContent-Length: {}\r\n\r\n{body}", body.len())
+            .expect("a string takes it");
+        let connected = TcpStream::connect(&self.address).map_err(|error| error.to_string());
+        let mut stream = connected?;
+        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a time that is allowed");
+        stream.write_all(request.as_bytes()).map_err(|error| error.to_string())?;
+        let (status, body) = read_answer(&mut stream).ok_or("the driver does not answer")?;
+        Ok((status, serde_json::from_slice(&body).unwrap_or(Value::Null)))
+    }
+
+    fn call(&self, method: &str, path: &str, body: &Value) -> Value {
+        let path = format!("/session/{}{path}", self.session);
+        let (status, answer) = self.request(method, &path, body).expect("the driver answers");
+        assert_eq!(status, 200, "{method} {path} {body}: {answer}");
+        answer["value"].clone()
+    }
+
+    /// What a script returns.
+    fn script(&self, script: &str) -> Value {
+        self.call("POST", "/execute/sync", &json!({ "script": script, "args": [] }))
+    }
+
+    /// Waits until an expression holds in the page.
+    fn wait_until(&self, what: &str) {
+        let deadline = Instant::now() + Duration::from_secs(30);
+        while self.script(&format!("return Boolean({what});")) != true {
+            let note = self.script("return document.getElementById('note').textContent;");
+            assert!(Instant::now() < deadline, "{what} does not come true; the page says {note}");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    fn click(&self, selector: &str) {
+        let found =
+            self.call("POST", "/element", &json!({ "using": "css selector", "value": selector }));
+        let element = found[ELEMENT].as_str().expect("an element");
+        self.call("POST", &format!("/element/{element}/click"), &json!({}));
+    }
+
+    /// Moves the mouse to a place in the window and clicks there.
+    fn click_at(&self, x: i64, y: i64) {
+        let actions = json!([
+            { "type": "pointerMove", "duration": 0, "x": x, "y": y },
+            { "type": "pointerDown", "button": 0 },
+            { "type": "pointerUp", "button": 0 },
+        ]);
+        let mouse =
+            json!({ "actions": [{ "type": "pointer", "id": "mouse", "actions": actions }] });
+        self.call("POST", "/actions", &mouse);
+    }
+
+    fn press(&self, key: &str) {
+        let actions =
+            json!([{ "type": "keyDown", "value": key }, { "type": "keyUp", "value": key }]);
+        let keys = json!({ "actions": [{ "type": "key", "id": "keys", "actions": actions }] });
+        self.call("POST", "/actions", &keys);
+    }
+
+    /// Keeps a picture of the window, for whoever wants to look at it.
+    fn screenshot(&self, name: &str) {
+        let picture = self.call("GET", "/screenshot", &Value::Null);
+        let bytes = from_base64(picture.as_str().expect("a text"));
+        is_picture(&bytes);
+        fs::write(scratch(name), bytes).expect("the target folder can be written");
+    }
+
+    fn text_of(&self, id: &str) -> String {
+        let text = self.script(&format!("return document.getElementById('{id}').innerText;"));
+        text.as_str().expect("a text").to_owned()
+    }
+}
+
+/// The bytes of a text in base64 (RFC 4648).
+fn from_base64(text: &str) -> Vec<u8> {
+    let value = |byte: u8| match byte {
+        b'A'..=b'Z' => byte - b'A',
+        b'a'..=b'z' => byte - b'a' + 26,
+        b'0'..=b'9' => byte - b'0' + 52,
+        b'+' => 62,
+        b'/' => 63,
+        other => panic!("{other} is no base64"),
+    };
+    let digits: Vec<u8> = text.bytes().filter(|&byte| byte != b'=').map(value).collect();
+    let mut bytes = Vec::new();
+    for four in digits.chunks(4) {
+        let sum = four.iter().fold(0_u32, |sum, &digit| sum << 6 | u32::from(digit));
+        let all = (sum << (6 * (4 - four.len()))).to_be_bytes();
+        bytes.extend_from_slice(&all[1..four.len()]);
+    }
+    bytes
+}
+
+/// How many colours are in a part of the map, by reading its pixels back.
+const COLOURS: &str = "
+    const map = document.getElementById('map');
+    const data = map.getContext('2d').getImageData(0, 0, map.width, map.height).data;
+    const seen = new Set();
+    for (let i = 0; i < data.length; i += 4) seen.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
+    return seen.size;";
+
+/// Where the first agent is in the window.
+const FIRST_AGENT: &str = "
+    const map = document.getElementById('map').getBoundingClientRect();
+    const ratio = document.getElementById('map').width / map.width;
+    const x = marks.x[0] / 65535 * head.width * camera.scale + camera.x;
+    const y = marks.y[0] / 65535 * head.height * camera.scale + camera.y;
+    return [Math.round(x / ratio + map.left), Math.round(y / ratio + map.top)];";
+
+#[test]
+fn the_page_shows_a_world_and_does_what_it_is_told() {
+    let browser = match Browser::start() {
+        Ok(browser) => browser,
+        Err(why) => {
+            eprintln!("SKIPPED the page in a browser: {why}");
+            return;
+        }
+    };
+    let server = serve("dungeon", 120);
+    browser.call("POST", "/url", &json!({ "url": format!("http://{}/", server.address) }));
+    browser.wait_until("document.title === 'Formic: dungeon' && marks.count === 120");
+    what_it_says_and_draws(&browser);
+    what_a_click_does(&browser, &server);
+    what_the_panels_say(&browser);
+    another_demo(&browser);
+    let log = browser.call("POST", "/se/log", &json!({ "type": "browser" }));
+    assert_eq!(log, json!([]), "the page has nothing to complain about");
+}
+
+fn what_it_says_and_draws(browser: &Browser) {
+    assert_eq!(browser.text_of("tick"), "0");
+    browser.wait_until("document.getElementById('legend').innerText.includes('walks')");
+    let options = browser.script("return document.getElementById('demo').options.length;");
+    assert_eq!(options.as_u64(), u64::try_from(demos::catalogue::DEMOS.len()).ok());
+    let colours = browser.script(COLOURS).as_u64().expect("a number");
+    assert!(colours > 10, "rock, regions and imps: {colours} colours");
+}
+
+fn what_a_click_does(browser: &Browser, server: &Running) {
+    browser.click("#step-tick");
+    browser.wait_until("head.tick === 1");
+    let place = browser.script(FIRST_AGENT);
+    let [x, y] = [0, 1].map(|axis| place[axis].as_i64().expect("a number"));
+    browser.click_at(x, y);
+    browser.wait_until("document.getElementById('agent').innerText.includes('Position')");
+    let panel = browser.text_of("agent");
+    for part in ["Entity ", "archetype", "chunk, ", "row", "because", "Unanswered"] {
+        assert!(panel.contains(part), "{part} in {panel}");
+    }
+    let (_, state) = server.post("/api/run", &json!({}));
+    assert!(state["selected"].is_string(), "{state}");
+    // The ring around the selected imp.
+    browser.wait_until("selected !== null");
+    browser.click("#play");
+    browser.wait_until("head.running && head.tick > 15");
+    browser.wait_until("document.getElementById('play').textContent === 'Pause'");
+    browser.screenshot("page-agent.png");
+    browser.press(" ");
+    browser.wait_until("!head.running");
+    browser.press(",");
+    browser.wait_until("document.getElementById('systems').innerText.includes('Stepping')");
+}
+
+fn what_the_panels_say(browser: &Browser) {
+    browser.click("nav [data-tab=systems]");
+    browser.wait_until("document.querySelectorAll('.lane span').length > 0");
+    let systems = browser.text_of("systems");
+    for part in ["push_out", "follow", "search", "has not run", "thread "] {
+        assert!(systems.contains(part), "{part} in {systems}");
+    }
+    browser.screenshot("page-systems.png");
+    browser.click("nav [data-tab=archetypes]");
+    browser.wait_until("document.querySelectorAll('.archetype').length > 0");
+    let archetypes = browser.text_of("archetypes");
+    assert!(archetypes.contains("Wander") && archetypes.contains("120"), "{archetypes}");
+    browser.click("nav [data-tab=world]");
+    browser.wait_until("document.getElementById('world').innerText.includes('paths found')");
+}
+
+fn another_demo(browser: &Browser) {
+    browser.script(
+        "const demo = document.getElementById('demo');
+         demo.value = 'miners';
+         demo.dispatchEvent(new Event('change'));",
+    );
+    browser.wait_until("document.title === 'Formic: miners' && marks.count > 1000");
+    browser.wait_until("head.running && head.tick > 3");
+    browser.wait_until("document.getElementById('legend').innerText.includes('laden')");
+    browser.screenshot("page-miners.png");
+}
+
+#[test]
+fn base64_is_read_by_the_examples_of_its_standard() {
+    for (encoded, plain) in
+        [("", ""), ("Zg==", "f"), ("Zm8=", "fo"), ("Zm9v", "foo"), ("Zm9vYmFy", "foobar")]
+    {
+        assert_eq!(text(&from_base64(encoded)), plain);
+    }
+}
