@@ -10,6 +10,7 @@
 //! * [`explain`]: why an agent does what it does, whichever of these has decided.
 //! * [`fsm`]: state machines, flat and hierarchical.
 //! * [`goap`]: plans, the cheapest that lead to a goal.
+//! * [`turn`]: turns with actions and rules, for games in which little happens by itself.
 //! * [`utility`]: every option gets a score, and the agent does what scores most.
 
 #![forbid(unsafe_code)]
@@ -19,6 +20,7 @@ pub mod bt;
 pub mod explain;
 pub mod fsm;
 pub mod goap;
+pub mod turn;
 pub mod utility;
 
 /// The names that most users need, those of [`ecs_jobs::prelude`] included.

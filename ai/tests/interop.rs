@@ -5,6 +5,7 @@
 
 use ai::action::Ended;
 use ai::bt::{Library, Tree, TreeAgent, Trees};
+use ai::explain::DecisionLog;
 use ai::fsm::{FsmAgent, Machine, MachineBuilder, Machines, State, Transition};
 use ai::goap::{Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Replan, Sensors};
 use ai::prelude::*;
@@ -189,7 +190,11 @@ struct Layout {
     workers: usize,
     backwards: bool,
     scattered: bool,
+    /// Whether somebody asks why the agents do what they do: the first few of them, or all.
+    watched: u64,
 }
+
+const PLAIN: Layout = Layout { workers: 0, backwards: false, scattered: false, watched: 0 };
 
 struct Stage {
     world: World,
@@ -230,6 +235,13 @@ impl Stage {
         );
         let schedule = schedule.build(&mut world).unwrap();
         let pool = Pool::new(Threads::Own(layout.workers)).unwrap();
+        if layout.watched > 0 {
+            let mut log = DecisionLog::new();
+            for (_, &agent) in agents.range(..layout.watched) {
+                log.watch(agent, "Agent", 200);
+            }
+            world.insert_resource(log);
+        }
         Self { world, schedule, pool, agents, logs: BTreeMap::new() }
     }
 
@@ -285,6 +297,15 @@ fn check_action(log: &[(usize, char)], action: usize) -> (u32, bool) {
 /// Random agents change their minds at random times, and some go. Their logs, and the hash of the
 /// world at the end.
 fn play(seed: u64, layout: Layout) -> (BTreeMap<u64, Vec<(usize, char)>>, u64) {
+    let (logs, hash, _) = play_and_tell(seed, layout);
+    (logs, hash)
+}
+
+/// The same, and what the watched agents have to say.
+fn play_and_tell(
+    seed: u64,
+    layout: Layout,
+) -> (BTreeMap<u64, Vec<(usize, char)>>, u64, Vec<String>) {
     let mut random = RandomStream::new(seed);
     let count = if seed % 4 == 0 { 300 } else { 12 };
     let mut stage = Stage::new(count, layout);
@@ -342,13 +363,15 @@ fn play(seed: u64, layout: Layout) -> (BTreeMap<u64, Vec<(usize, char)>>, u64) {
         stage.world.despawn(agent).unwrap();
     }
     assert!(stage.world.is_empty());
-    (logs, hash)
+    let log = stage.world.remove_resource::<DecisionLog>().unwrap_or_default();
+    let sentences = log.agents().flat_map(|agent| log.sentences(agent)).collect();
+    (logs, hash, sentences)
 }
 
 #[test]
 fn minds_may_be_exchanged_at_any_time_and_actions_begin_and_end_as_they_should() {
     for seed in 0..12 {
-        let (logs, _) = play(seed, Layout { workers: 0, backwards: false, scattered: false });
+        let (logs, _) = play(seed, PLAIN);
         let count = |what| logs.values().flatten().filter(|it| it.1 == what).count();
         assert!(count('e') > 50 && count('i') > 50, "seed {seed}: a lot has happened");
     }
@@ -357,16 +380,33 @@ fn minds_may_be_exchanged_at_any_time_and_actions_begin_and_end_as_they_should()
 #[test]
 fn what_agents_do_depends_neither_on_threads_nor_on_where_they_lie() {
     for seed in [4, 5, 8] {
-        let straight = Layout { workers: 0, backwards: false, scattered: false };
-        let (logs, hash) = play(seed, straight);
+        let (logs, hash) = play(seed, PLAIN);
         for workers in [1, 3] {
-            let (same, same_hash) = play(seed, Layout { workers, ..straight });
+            let (same, same_hash) = play(seed, Layout { workers, ..PLAIN });
             assert!(same == logs, "seed {seed}, {workers} workers");
             assert_eq!(same_hash, hash, "seed {seed}, {workers} workers");
         }
         for (backwards, scattered) in [(true, false), (false, true), (true, true)] {
-            let (same, _) = play(seed, Layout { workers: 2, backwards, scattered });
+            let (same, _) = play(seed, Layout { workers: 2, backwards, scattered, ..PLAIN });
             assert!(same == logs, "seed {seed}, backwards {backwards}, scattered {scattered}");
+        }
+    }
+}
+
+#[test]
+fn agents_do_the_same_whether_they_are_watched_or_not() {
+    for seed in [4, 5, 8] {
+        let (logs, hash) = play(seed, PLAIN);
+        let (_, _, sentences) = play_and_tell(seed, Layout { watched: 1000, ..PLAIN });
+        for watched in [2, 1000] {
+            for workers in [0, 3] {
+                let layout = Layout { watched, workers, ..PLAIN };
+                let (same, same_hash, said) = play_and_tell(seed, layout);
+                assert!(same == logs, "seed {seed}, {layout:?}");
+                assert_eq!(same_hash, hash, "seed {seed}, {layout:?}");
+                assert!(!said.is_empty());
+                assert!(watched < 1000 || said == sentences, "seed {seed}, {layout:?}");
+            }
         }
     }
 }

@@ -3,11 +3,17 @@
 use std::fmt::Write;
 
 use crate::setup::Demo;
-use crate::{cats, dungeon, miners};
+use crate::{cats, dungeon, minds, miners};
 
 /// Every demo, in the order in which `demos list` shows them. A line here is all that the shell
 /// has to know about a demo.
-pub const DEMOS: &[&Demo] = &[&miners::DEMO, &cats::DEMO, &dungeon::DEMO];
+#[rustfmt::skip] // A line each, so that two new demos do not meet in one.
+pub const DEMOS: &[&Demo] = &[
+    &miners::DEMO,
+    &cats::DEMO,
+    &minds::DEMO,
+    &dungeon::DEMO,
+];
 
 /// The demo that runs where nobody has said which.
 pub const FIRST: &Demo = &dungeon::DEMO;

@@ -1,5 +1,7 @@
 //! What runs a demo: a world, the systems over it, and the threads that they run on.
 
+use std::sync::Arc;
+
 use ecs_core::World;
 use ecs_jobs::{Pool, Schedule, ScheduleBuilder, Step};
 
@@ -12,18 +14,29 @@ pub struct Engine {
     /// Everything there is.
     pub world: World,
     schedule: Schedule,
-    pool: Pool,
+    pool: Arc<Pool>,
     failed_commands: usize,
 }
 
 impl Engine {
-    /// Puts a world and its systems together.
+    /// Puts a world and its systems together, on threads of its own.
     ///
     /// # Errors
     /// [`Failure::Usage`] where the system refuses a thread, [`Failure::Check`] where the systems
     /// have no order.
-    pub fn new(setup: &Setup, mut world: World, systems: ScheduleBuilder) -> Result<Self, Failure> {
-        let pool = setup.pool()?;
+    pub fn new(setup: &Setup, world: World, systems: ScheduleBuilder) -> Result<Self, Failure> {
+        Self::on(Arc::new(setup.pool()?), world, systems)
+    }
+
+    /// Puts a world and its systems together, on threads that others use as well.
+    ///
+    /// # Errors
+    /// [`Failure::Check`] where the systems have no order.
+    pub fn on(
+        pool: Arc<Pool>,
+        mut world: World,
+        systems: ScheduleBuilder,
+    ) -> Result<Self, Failure> {
         let schedule =
             systems.build(&mut world).map_err(|error| Failure::Check(error.to_string()))?;
         Ok(Self { world, schedule, pool, failed_commands: 0 })

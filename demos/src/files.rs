@@ -27,6 +27,18 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
+/// The whole content of a text file.
+///
+/// # Errors
+/// The file cannot be read, is larger than [`BYTES_MAX`], or is no UTF-8.
+pub fn read_text(path: &Path) -> Result<String, Failure> {
+    String::from_utf8(read(path)?).map_err(|error| {
+        let before = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count();
+        Failure::Usage(format!("{}:{line}: this is not UTF-8 text", path.display()))
+    })
+}
+
 /// Writes a whole file.
 ///
 /// # Errors

@@ -28,6 +28,7 @@ pub mod failure;
 pub mod files;
 #[cfg(doctest)]
 mod guide;
+pub mod minds;
 pub mod miners;
 pub mod plan;
 pub mod progress;

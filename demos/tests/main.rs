@@ -6,6 +6,7 @@ mod cats;
 mod command_line;
 mod dungeon;
 mod layers;
+mod minds;
 mod miners;
 mod proofs;
 mod serve;

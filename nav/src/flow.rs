@@ -188,6 +188,31 @@ impl FlowField {
         self.wave.direction(ground(terrain), cell)
     }
 
+    /// What is known of a cell without working anything out.
+    pub(crate) fn known(&self, terrain: &Terrain, cell: Cell) -> Known {
+        if self.version != terrain.version() {
+            return Known::NotYet;
+        }
+        if !self.is_reachable(terrain, cell) {
+            return Known::Unreachable;
+        }
+        match self.wave.final_cost(cell) {
+            None => Known::NotYet,
+            Some(_) => match self.wave.direction(ground(terrain), cell) {
+                Some(direction) => Known::Step(direction),
+                None => Known::Goal,
+            },
+        }
+    }
+
+    /// Works the field out as far as a cell that [`FlowField::known`] does not know, or
+    /// until so many cells more are expanded. Returns how many were.
+    pub(crate) fn settle_within(&mut self, terrain: &Terrain, cell: Cell, count_max: u64) -> u64 {
+        let before = self.wave.expansion_count;
+        self.wave.settle_within(ground(terrain), cell, count_max);
+        self.wave.expansion_count - before
+    }
+
     /// Works out all of the field, for many threads to read.
     ///
     /// ```
@@ -235,6 +260,19 @@ impl FlowField {
         let region = terrain.region(cell);
         region.is_some_and(|region| self.goal_regions.binary_search(&region).is_ok())
     }
+}
+
+/// What a field knows of a cell.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Known {
+    /// Nothing that is final.
+    NotYet,
+    /// That there is no way from there.
+    Unreachable,
+    /// That it is a goal.
+    Goal,
+    /// The step to take.
+    Step(Direction),
 }
 
 /// A flow field that is worked out to its end, to be read from many threads.

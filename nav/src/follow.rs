@@ -2,15 +2,18 @@
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 mod push_out;
-mod walk;
+pub(crate) mod steer;
+pub(crate) mod walk;
 
 use ecs_core::EnabledMut;
 use ecs_jobs::{Local, Query, Res};
 use glam::Vec2;
 
 use crate::agent::{Facing, Position, Speed, Tally, TimeStep};
+use crate::avoid::body::Avoid;
 use crate::cell::Cell;
 use crate::follow::push_out::refuge;
+use crate::follow::steer::{Steering, steer, velocity_to};
 use crate::follow::walk::{is_at_goal, is_on_route, walk};
 use crate::grid::change::GridVersion;
 use crate::request::{PathRequest, RequestStatus, Route, Unanswered};
@@ -23,7 +26,12 @@ use crate::terrain::Terrain;
 /// at all, agents stay in the rock and their requests are unreachable. Ticks
 /// without edits cost nothing, so agents have to be spawned on open cells.
 pub fn push_out(
-    mut agents: Query<(&mut Position, &mut PathRequest, &mut Route, &mut Tally)>,
+    mut agents: Query<(
+        &mut Position,
+        Option<&mut PathRequest>,
+        Option<&mut Route>,
+        Option<&mut Tally>,
+    )>,
     terrain: Res<Terrain>,
     mut seen: Local<Option<GridVersion>>,
 ) {
@@ -36,10 +44,14 @@ pub fn push_out(
         }
         let Some(place) = refuge(terrain.grid(), position.0) else { return };
         position.0 = place;
-        tally.pushed_out += 1;
-        if request.status().is_under_way() {
-            route.clear();
-            request.reopen();
+        if let Some(tally) = tally {
+            tally.pushed_out += 1;
+        }
+        if let Some((request, route)) = request.zip(route) {
+            if request.status().is_under_way() {
+                route.clear();
+                request.reopen();
+            }
         }
     });
 }
@@ -79,40 +91,106 @@ type Walkers<'a> = Query<
         &'static mut Route,
         &'static mut Tally,
         EnabledMut<Unanswered>,
+        Option<&'static mut Avoid>,
     ),
 >;
 
-/// Walks every agent that has a path, as far as its speed takes it in one tick.
+/// Walks every agent that has a path, as far as its speed takes it in one tick. Those
+/// that give way to others ([`Avoid`]) are told where to go, and
+/// [`avoid`](crate::systems::avoid) moves them.
 ///
 /// A path that an edit has broken ahead of the agent is dropped and asked for
 /// anew before the agent takes another step on it, so no agent ever enters a
 /// solid cell, nor cuts a corner that the rule protects. (Under the rules that do
 /// let agents cut corners, straight lines between positions may graze them.)
 pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
-    agents.par_for_each(|(position, facing, speed, request, route, tally, mut unanswered)| {
-        let Some(goal) = request.goal() else { return };
-        if request.status().is_under_way() {
-            let goal = end_of_route(request, route, goal);
-            if is_usable(route, &terrain, *position) {
-                let walked = walk(position.0, goal, route, speed.0.max(0.0) * step.seconds);
-                position.0 = walked.position;
-                facing.0 = walked.facing.unwrap_or(facing.0);
-                if walked.arrived {
-                    arrive(request, route, tally);
+    let seconds = step.seconds;
+    agents.par_for_each(
+        |(position, facing, speed, request, route, tally, mut unanswered, body)| {
+            let Some(goal) = request.goal() else {
+                if let Some(body) = body {
+                    stand(request, body);
                 }
                 return;
+            };
+            if request.status().is_under_way() {
+                let goal = end_of_route(request, route, goal);
+                let done = match body {
+                    Some(body) => direct(*position, goal, *speed, route, body, &terrain, seconds),
+                    None if is_usable(route, &terrain, *position) => {
+                        let walked = walk(position.0, goal, route, speed.0.max(0.0) * seconds);
+                        position.0 = walked.position;
+                        facing.0 = walked.facing.unwrap_or(facing.0);
+                        if walked.arrived { Done::Arrived } else { Done::OnTheWay }
+                    }
+                    None => Done::Broken,
+                };
+                match done {
+                    Done::OnTheWay => return,
+                    Done::Arrived => return arrive(request, route, tally),
+                    Done::Broken => tally.paths_broken += 1,
+                    Done::Strayed => {}
+                }
+                request.reopen();
+            } else if let Some(body) = body {
+                body.pause();
             }
-            tally.paths_broken += 1;
-            request.reopen();
+            // A new goal makes the old path useless as well.
+            route.clear();
+            if is_at_goal(position.0, goal) {
+                arrive(request, route, tally);
+            } else {
+                unanswered.set(true);
+            }
+        },
+    );
+}
+
+/// What became of a path in a tick.
+enum Done {
+    OnTheWay,
+    Arrived,
+    /// An edit has broken it.
+    Broken,
+    /// Others have pushed the agent off it.
+    Strayed,
+}
+
+/// Tells an agent that gives way to others where to go.
+fn direct(
+    position: Position,
+    goal: Vec2,
+    speed: Speed,
+    route: &mut Route,
+    body: &mut Avoid,
+    terrain: &Terrain,
+    seconds: f32,
+) -> Done {
+    let from = route.next().saturating_sub(1);
+    let is_legal = route.path_mut().revalidate(terrain, from).is_ok();
+    let done = match steer(position.0, goal, route, terrain) {
+        _ if !is_legal => Done::Broken,
+        Steering::Strayed => Done::Strayed,
+        Steering::Arrived => Done::Arrived,
+        Steering::Go { .. } if body.is_crowded_out() => Done::Arrived,
+        Steering::Go { offset, is_last } => {
+            body.go(velocity_to(offset, is_last, speed.0, seconds), goal);
+            return Done::OnTheWay;
         }
-        // A new goal makes the old path useless as well.
-        route.clear();
-        if is_at_goal(position.0, goal) {
-            arrive(request, route, tally);
-        } else {
-            unanswered.set(true);
-        }
-    });
+    };
+    match done {
+        Done::Arrived => body.rest(),
+        _ => body.pause(),
+    }
+    done
+}
+
+/// Lets an agent stand that has nowhere to go.
+fn stand(request: &PathRequest, body: &mut Avoid) {
+    match request.status() {
+        RequestStatus::Arrived | RequestStatus::Nearby(_) => body.rest(),
+        _ => body.pause(),
+    }
 }
 
 /// Where a route ends: at the goal, or if it is a partial one, in the middle of its last

@@ -31,14 +31,16 @@
 //!
 //! A [`FlowField`] knows the distance and the next step from any cell to the
 //! nearest of some goals, exactly. It is worked out as far as somebody asks, and an
-//! edit makes only those cells be worked out again whose way it touches.
+//! edit makes only those cells be worked out again whose way it touches. As agents in a
+//! world, a crowd follows one as [`FlowFollower`]s.
 //!
 //! # Agents
 //!
 //! The other half of the crate lives in an [`ecs_core::World`]: agents with a
 //! [`Position`] and a [`PathRequest`], which is asked to go somewhere and has its
 //! outcome read off again, and [`systems`] that search, walk, and heed edits. A
-//! [`Wander`]er chooses its goals by itself.
+//! [`Wander`]er chooses its goals by itself. Agents that have [`Avoid`] give way to each
+//! other.
 //!
 //! Coordinates: `x` grows to the east and `y` to the south, a cell is one unit
 //! wide, and agents stand on the centres of cells, at +0.5. Nothing here reads a
@@ -48,11 +50,13 @@
 #![forbid(unsafe_code)]
 
 mod agent;
+mod avoid;
 mod cell;
 mod check;
 mod cost;
 mod direction;
 mod flow;
+mod flow_agent;
 mod follow;
 pub mod generate;
 mod grid;
@@ -72,11 +76,14 @@ mod terrain;
 mod wander;
 
 pub use agent::{Facing, Position, Speed, Tally, TallySum, TimeStep};
+pub use avoid::body::Avoid;
 pub use cell::Cell;
 pub use check::{PathFault, path_cost};
 pub use cost::{Cost, DIAGONAL, STRAIGHT, Weight};
 pub use direction::{Connectivity, Direction, MoveRule};
 pub use flow::{FlowField, SettledFlow};
+pub use flow_agent::fields::{FlowFields, FlowId};
+pub use flow_agent::{FlowFollower, FlowStatus};
 pub use grid::change::{CHANGES_MAX, Change, ChangeKind, GridVersion};
 pub use grid::{CELL_COUNT_MAX, Grid, GridSizeError, SIDE_MAX};
 pub use load::{LoadError, LoadReason};
@@ -96,10 +103,13 @@ pub use wander::Wander;
 /// The names that most code needs.
 pub mod prelude {
     pub use crate::agent::{Facing, Position, Speed, TimeStep};
+    pub use crate::avoid::body::Avoid;
     pub use crate::cell::Cell;
     pub use crate::cost::{Cost, Weight};
     pub use crate::direction::MoveRule;
     pub use crate::flow::FlowField;
+    pub use crate::flow_agent::fields::{FlowFields, FlowId};
+    pub use crate::flow_agent::{FlowFollower, FlowStatus};
     pub use crate::grid::Grid;
     pub use crate::path::PathScratch;
     pub use crate::path::outcome::{Path, PathOutcome, Unreachable};

@@ -1,27 +1,48 @@
 //! The systems of this crate, and the order they belong in.
 //!
 //! ```text
-//!   edits of the terrain          yours: whatever has a `ResMut<Terrain>`
-//!     └─> push_out                out of cells that are solid now
-//!           └─> retry             goals that can be reached now
-//!           └─> wander            and other behaviours: choose goals
-//!                 └─> follow      walk, heed broken paths, arrive
-//!                       └─> search    answer requests
+//!   edits of the terrain                yours: whatever has a `ResMut<Terrain>`
+//!     └─> push_out                      out of cells that are solid now
+//!           └─> retry                   goals that can be reached now
+//!                 └─> wander            and other behaviours: choose goals
+//!                       └─> settle_flows      fields follow the edits
+//!                             └─> follow, follow_flow    walk, heed edits, arrive
+//!                                   └─> avoid            give way to others
+//!                                         └─> search     answer requests
 //! ```
 //!
 //! A goal that is chosen in one tick has its path at the end of it, unless the
 //! budget is spent; the first motion is in the tick after. An edit is heeded in
-//! its own tick.
+//! its own tick, by paths and by fields.
+//!
+//! | system | reads | writes |
+//! |---|---|---|
+//! | `push_out` | `Terrain` | `Position`, `PathRequest`, `Route`, `Tally` |
+//! | `retry` | `Terrain`, `Position` | `PathRequest` |
+//! | `wander` | `Terrain`, `TimeStep`, `Position` | `Wander`, `PathRequest` |
+//! | `settle_flows` | `Terrain`, `Position`, `FlowFollower` | `FlowFields` |
+//! | `follow` | `Terrain`, `TimeStep`, `Speed` | `Position`, `Facing`, `PathRequest`, `Route`, `Tally`, `Unanswered`, `Avoid` |
+//! | `follow_flow` | `Terrain`, `TimeStep`, `FlowFields`, `Speed` | `Position`, `Facing`, `FlowFollower`, `Avoid` |
+//! | `avoid` | `Terrain`, `TimeStep`, `Speed` | `Position`, `Facing`, `Avoid` |
+//! | `search` | `Terrain`, `SearchBudget`, `Position` | `SearchReport`, `PathRequest`, `Route`, `Tally`, `Unanswered` |
+//!
+//! Each cares only for agents with the components that it names, so an agent that
+//! follows a field has no request, and one without [`Avoid`](crate::Avoid) walks through
+//! others. Systems without agents cost next to nothing.
 
 use ecs_core::{Bundle, World};
 use ecs_jobs::{IntoSystem, ScheduleBuilder};
 use glam::Vec2;
 
 use crate::agent::{Facing, Position, Speed, Tally, TimeStep};
+use crate::flow_agent::FlowFollower;
+use crate::flow_agent::fields::{FlowFields, FlowId};
 use crate::request::{PathRequest, Route, Unanswered};
 use crate::search::{SearchBudget, SearchReport};
 use crate::terrain::Terrain;
 
+pub use crate::avoid::{AvoidState, avoid};
+pub use crate::flow_agent::{follow_flow, settle_flows};
 pub use crate::follow::{follow, push_out, retry};
 pub use crate::search::{SearchState, search};
 pub use crate::wander::wander;
@@ -61,17 +82,29 @@ pub fn add(schedule: ScheduleBuilder) -> ScheduleBuilder {
         .add(push_out)
         .add(retry.after(push_out))
         .add(wander.after(retry))
-        .add(follow.after(wander))
-        .add(search.after(follow))
+        .add(settle_flows.after(wander))
+        .add(follow.after(settle_flows))
+        .add(follow_flow.after(follow))
+        .add(avoid.after(follow_flow))
+        .add(search.after(avoid))
 }
 
-/// Puts the resources into a world that the systems need: the terrain, and the
-/// defaults of [`TimeStep`] and [`SearchBudget`].
+/// Puts the resources into a world that the systems need: the terrain, no flow fields,
+/// and the defaults of [`TimeStep`] and [`SearchBudget`].
 pub fn insert_resources(world: &mut World, terrain: Terrain) {
     world.insert_resource(terrain);
     world.insert_resource(TimeStep::default());
     world.insert_resource(SearchBudget::default());
     world.insert_resource(SearchReport::default());
+    world.insert_resource(FlowFields::default());
+}
+
+/// Everything that an agent needs to follow a flow field.
+///
+/// There is an example at [`FlowFollower`].
+#[must_use]
+pub fn flow_agent(position: Vec2, cells_per_second: f32, field: FlowId) -> impl Bundle {
+    (Position(position), Facing::default(), Speed(cells_per_second), FlowFollower::new(field))
 }
 
 /// Everything that an agent needs to walk; what makes it choose goals, as

@@ -227,6 +227,14 @@ impl DecisionLog {
         watched.ring().stopped.push(Stopped { what, why });
     }
 
+    /// Whether something of an agent [has ended](Self::note_end) that no decision has told yet: a
+    /// mind that has nothing new to do should say so.
+    #[must_use]
+    pub fn owes(&self, agent: Entity) -> bool {
+        let owes = |watched: &Watched| !watched.ring().stopped.is_empty();
+        self.may_be_watched(agent) && self.rings.get(&agent).is_some_and(owes)
+    }
+
     /// Forgets all decisions. Who is watched stays.
     pub fn clear(&mut self) {
         for watched in self.rings.values_mut() {

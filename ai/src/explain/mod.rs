@@ -21,6 +21,47 @@
 //! lies outside of the entities, and what is recorded is worked out from what the mind saw anyway:
 //! an agent does the same whether it is watched or not, and the state of the world has the same hash.
 //!
+//! ```
+//! use ai::explain::DecisionLog;
+//! use ai::prelude::*;
+//! use ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
+//! # #[derive(Component, Clone)] struct Eat;
+//! # #[derive(Component, Clone)] struct Sleep;
+//! #[derive(Component)]
+//! struct Needs { hunger: f32, tiredness: f32 }
+//! struct Cats(Reasoner);
+//!
+//! fn think(mut minds: Minds<&'static Needs>, cats: Res<Cats>) {
+//!     minds.decide(&cats.0, |needs| [needs.hunger / 100.0, needs.tiredness / 100.0]);
+//! }
+//!
+//! let plan = Plan::new().action("eat", Eat).action("sleep", Sleep);
+//! let cats = Reasoner::new()
+//!     .option("eat", Utility::of(Input(0), Curve::exponential(2.0)))
+//!     .option("sleep", Utility::of(Input(1), Curve::linear(1.0, 0.0)))
+//!     .input("hunger", Input(0))
+//!     .input("tiredness", Input(1))
+//!     .bind(&plan)?;
+//! let mut world = World::new();
+//! let cat = plan.spawn(&mut world, Needs { hunger: 90.0, tiredness: 44.0 })?;
+//! UtilityAgent::drive(&mut world, cat, &cats, 1)?;
+//! world.insert_resource(Cats(cats));
+//! let mut log = DecisionLog::new();
+//! log.watch(cat, "Cat", 16);
+//! world.insert_resource(log);
+//! let mut schedule =
+//!     ai::action::phases(Schedule::builder(), |minds| minds.add(think), |actions| actions)
+//!         .build(&mut world)?;
+//! schedule.run(&mut world, &Pool::new(Threads::None)?);
+//! let log = world.resource::<DecisionLog>()?;
+//! let name = log.name(cat);
+//! assert_eq!(
+//!     log.sentences(cat),
+//!     [format!("Tick 0: {name} chose eat 0.81 over sleep 0.44: hunger 0.90 -> exponential 2 -> 0.81.")]
+//! );
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # When to use it, and when not
 //!
 //! To find out why one agent, or ten thousand, did what they did, in a debugger of your own, in a

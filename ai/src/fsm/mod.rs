@@ -65,7 +65,18 @@
 //! tree; where the situation is a matter of degree, utility.
 
 mod agent;
+mod builder;
 mod machine;
+mod machines;
+mod record;
+mod situation;
+mod state;
+mod transition;
+mod update;
 
-pub use self::agent::{FsmAgent, Machines, StateChanged, StateMemory};
-pub use self::machine::{History, Machine, MachineBuilder, MachineError, State, Transition};
+pub use self::agent::{FsmAgent, StateChanged, StateMemory};
+pub use self::builder::{MachineBuilder, MachineError};
+pub use self::machine::Machine;
+pub use self::machines::Machines;
+pub use self::state::{History, State};
+pub use self::transition::Transition;

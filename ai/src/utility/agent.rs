@@ -1,16 +1,10 @@
-//! The mind of an agent, and the system argument that has all of them decide.
+//! The mind of one agent.
 
-use std::fmt;
+use bytemuck::{NoUninit, TransparentWrapper};
+use ecs_core::{Buffer, Component, ComponentError, Entity, RandomStream, World};
 
-use bytemuck::NoUninit;
-use ecs_core::{
-    Buffer, Component, ComponentError, EnabledBitMut, EnabledMut, Entity, ParallelScratch,
-    QueryData, RandomStream, With, World,
-};
-use ecs_jobs::{Pool, Query, RunContext, SystemAccess, SystemParam};
-
-use super::reasoner::{BATCH, Reasoner, SCORES_MAX, Select};
-use crate::action::{Body, Reported, Switching, link_mind};
+use super::reasoner::{Reasoner, SCORES_MAX, Select};
+use crate::action::{ActionResult, Body, Reported, Switching, link_mind};
 
 /// On an agent that does whatever scores most: which option runs, and its random numbers.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
@@ -20,16 +14,16 @@ pub struct UtilityAgent {
     /// The state of a [`RandomStream`].
     random: u64,
     /// `NONE` where none runs.
-    current: u32,
+    pub(super) current: u32,
     /// How many decisions led to another option.
     switches: u32,
 }
 
-const NONE: u32 = u32::MAX;
+pub(super) const NONE: u32 = u32::MAX;
 
 /// How many decisions an option of an agent is not to be had for. An agent has a
 /// `Buffer<Cooldown>`, one for each option, if its reasoner [asks for it](Reasoner::has_cooldowns).
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit, TransparentWrapper)]
 #[component(buffer = 6)]
 #[repr(transparent)]
 pub struct Cooldown(pub u32);
@@ -82,7 +76,7 @@ impl UtilityAgent {
 
     /// Decides: the option to go on with or to begin, by its place.
     ///
-    /// This is the rule itself, without an agent's body: [`Minds`] does the rest.
+    /// This is the rule itself, without an agent's body: [`Minds`](super::Minds) does the rest.
     #[must_use]
     #[inline]
     pub fn choose(
@@ -243,183 +237,24 @@ fn is_cooling(cooldowns: &[Cooldown], option: usize) -> bool {
     cooldowns.get(option).is_some_and(|cooldown| cooldown.0 > 0)
 }
 
-type Row<Q> = (
-    &'static mut UtilityAgent,
-    &'static mut Body,
-    Option<&'static mut Buffer<Cooldown>>,
-    EnabledMut<Switching>,
-    Q,
-);
-/// Those whose actions have ended. They are few, and found by their bits: to ask every agent would
-/// take as long as half of its decision.
-type Ended<'a> = Query<'a, (Entity, EnabledMut<Reported>), (With<Reported>, With<UtilityAgent>)>;
-type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>);
-
-type RowItem<'a, Q> = (
-    &'a mut UtilityAgent,
-    &'a mut Body,
-    Option<&'a mut Buffer<Cooldown>>,
-    EnabledBitMut<'a>,
-    <Q as QueryData>::Item<'a>,
-);
-
-/// The agents that decide by utility and have what `Q` asks for: the argument of the system that
-/// has them decide.
-///
-/// ```
-/// use ai::prelude::*;
-/// use ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
-/// #[derive(Component)]
-/// struct Hunger(f32);
-/// # #[derive(Component, Clone)] struct Eat;
-/// struct Cats(Reasoner);
-///
-/// fn think(mut minds: Minds<&'static Hunger>, cats: Res<Cats>) {
-///     minds.decide(&cats.0, |hunger| [hunger.0 / 100.0]);
-/// }
-///
-/// let plan = Plan::new().action("eat", Eat);
-/// let eat = Utility::of(Input(0), Curve::step(0.5));
-/// let cats = Cats(Reasoner::new().option("eat", eat).bind(&plan)?);
-/// let mut world = World::new();
-/// let cat = plan.spawn(&mut world, Hunger(80.0))?;
-/// UtilityAgent::drive(&mut world, cat, &cats.0, 1)?;
-/// world.insert_resource(cats);
-/// let mut schedule = ai::action::phases(
-///     Schedule::builder(),
-///     |minds| minds.add(think),
-///     |actions| actions,
-/// )
-/// .build(&mut world)?;
-/// schedule.run(&mut world, &Pool::new(Threads::None)?);
-/// assert_eq!(world.get::<UtilityAgent>(cat)?.current(), Some(0));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub struct Minds<'a, Q: QueryData + 'static> {
-    parts: Parts<'a, Q>,
-    scratch: &'a mut ParallelScratch,
-    pool: &'a Pool,
-}
-
-impl<Q: QueryData> fmt::Debug for Minds<'_, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Minds").field("query", &self.parts.0).finish_non_exhaustive()
-    }
-}
-
-impl<Q: QueryData + 'static> SystemParam for Minds<'_, Q> {
-    type State = (<Parts<'static, Q> as SystemParam>::State, ParallelScratch);
-    type Item<'a> = Minds<'a, Q>;
-
-    fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
-        let state = <Parts<'static, Q> as SystemParam>::init(world, access);
-        (state, ParallelScratch::default())
-    }
-
-    fn fetch<'a>(
-        (state, scratch): &'a mut Self::State,
-        context: RunContext<'a>,
-    ) -> Result<Minds<'a, Q>, String> {
-        let parts = <Parts<'static, Q> as SystemParam>::fetch(state, context)?;
-        Ok(Minds { parts, scratch, pool: context.pool })
-    }
-}
-
-impl<Q: QueryData + 'static> Minds<'_, Q> {
-    /// Has all of these agents decide, on all threads of the pool. `inputs` gives the inputs of an
-    /// agent, in the order of their [`Input`](super::Input)s.
-    ///
-    /// An option whose action has ended is over, and takes part in the choice like the others. Where
-    /// another option is chosen the action that runs is halted and the other one begins.
-    ///
-    /// # Panics
-    /// Where there are fewer inputs than the reasoner asks for.
-    pub fn decide<const N: usize>(
+impl UtilityAgent {
+    /// The option is over if its action is: which one, and how it ended.
+    pub(super) fn take_end(
         &mut self,
         reasoner: &Reasoner,
-        inputs: impl Fn(Q::Item<'_>) -> [f32; N] + Sync,
-    ) {
-        assert!(
-            N >= reasoner.input_count(),
-            "the reasoner asks for {} inputs, and is given {N}",
-            reasoner.input_count()
-        );
-        let is_in_batches =
-            reasoner.select == Select::Highest && reasoner.scores_all && !reasoner.has_cooldowns();
-        let (all, ended) = &mut self.parts;
-        ended.for_each(|(entity, mut reported)| {
-            if let Ok((agent, body, cooldowns, ..)) = all.get(entity) {
-                reported.set(false);
-                let cooldowns = cooldowns.map_or(&mut [][..], |buffer| &mut buffer[..]);
-                agent.take_end(reasoner, body, cooldowns);
-            }
-        });
-        let mut query = all.query();
-        let chunks = query.parallel(self.scratch);
-        self.pool.for_each_range(chunks.len(), |range| {
-            let mut held = Vec::with_capacity(BATCH);
-            for chunk in range.filter_map(|index| chunks.take(index)) {
-                let mut rows = chunk.into_iter();
-                if !is_in_batches {
-                    rows.for_each(|row| decide_one(reasoner, row, &inputs));
-                    continue;
-                }
-                let mut senses = [[0.0; BATCH]; N];
-                let mut current = [NONE; BATCH];
-                loop {
-                    for (agent, body, _, switching, data) in rows.by_ref().take(BATCH) {
-                        let place = held.len();
-                        let values = inputs(data);
-                        senses.iter_mut().zip(values).for_each(|(all, value)| all[place] = value);
-                        current[place] = agent.current;
-                        held.push((agent, body, switching));
-                    }
-                    if held.is_empty() {
-                        break;
-                    }
-                    let choices = reasoner.highest_each(&senses, &current, NONE);
-                    for ((agent, body, mut switching), choice) in held.drain(..).zip(choices) {
-                        if choice != agent.current {
-                            let choice = (choice != NONE).then_some(choice as usize);
-                            agent.switch(choice, reasoner, body, &mut []);
-                            switching.set(true);
-                        }
-                    }
-                }
-            }
-        });
-    }
-}
-
-/// One agent decides by itself.
-fn decide_one<Q: QueryData, const N: usize>(
-    reasoner: &Reasoner,
-    (agent, body, cooldowns, mut switching, data): RowItem<'_, Q>,
-    inputs: &(impl Fn(Q::Item<'_>) -> [f32; N] + Sync),
-) {
-    let inputs = inputs(data);
-    let cooldowns = cooldowns.map_or(&mut [][..], |buffer| &mut buffer[..]);
-    cooldowns.iter_mut().for_each(|it| it.0 = it.0.saturating_sub(1));
-    let choice = agent.choose(reasoner, &inputs, cooldowns);
-    if choice != agent.current() {
-        agent.switch(choice, reasoner, body, cooldowns);
-        switching.set(true);
-    }
-}
-
-impl UtilityAgent {
-    /// The option is over if its action is.
-    fn take_end(&mut self, reasoner: &Reasoner, body: &mut Body, cooldowns: &mut [Cooldown]) {
-        let Some(running) = self.current() else { return };
-        if body.take_ended(reasoner.options[running].action).is_some() {
-            cool(reasoner, cooldowns, running);
-            // The decision that is to come now is none of those that it is not to be had for.
-            cooldowns.iter_mut().skip(running).take(1).for_each(|it| it.0 = it.0.saturating_add(1));
-            self.current = NONE;
-        }
+        body: &mut Body,
+        cooldowns: &mut [Cooldown],
+    ) -> Option<(usize, ActionResult)> {
+        let running = self.current()?;
+        let ended = body.take_ended(reasoner.options[running].action)?;
+        cool(reasoner, cooldowns, running);
+        // The decision that is to come now is none of those that it is not to be had for.
+        cooldowns.iter_mut().skip(running).take(1).for_each(|it| it.0 = it.0.saturating_add(1));
+        self.current = NONE;
+        Some((running, ended))
     }
 
-    fn switch(
+    pub(super) fn switch(
         &mut self,
         choice: Option<usize>,
         reasoner: &Reasoner,

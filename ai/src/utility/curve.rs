@@ -1,6 +1,7 @@
 //! Response curves: from how strong an input is to how much it matters.
 
 use std::f32::consts::TAU;
+use std::fmt;
 
 /// Turns an input into a score, both from 0 to 1.
 ///
@@ -76,6 +77,28 @@ enum Shape {
 pub(super) fn unit(value: f32) -> f32 {
     // Comparisons with what is not a number are false.
     if value > 0.0 { value.min(1.0) } else { 0.0 }
+}
+
+/// By its name and its first number, as in [records](crate::explain): `exponential 2`.
+impl fmt::Display for Curve {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.shape {
+            Shape::Linear { slope, .. } => write!(f, "linear {slope}"),
+            Shape::Power { exponent } => write!(f, "exponential {exponent}"),
+            Shape::PowerReal { exponent } => write!(f, "exponential {exponent}"),
+            Shape::FastThenSlow { exponent } => write!(f, "fast then slow {exponent}"),
+            Shape::FastThenSlowReal { exponent } => write!(f, "fast then slow {exponent}"),
+            Shape::Polynomial { exponent, .. } => write!(f, "polynomial {exponent}"),
+            Shape::Growth { rate, .. } => write!(f, "growth {rate}"),
+            Shape::Logistic { steepness, .. } => write!(f, "logistic {steepness}"),
+            Shape::Logit { scale, .. } => write!(f, "logit {scale}"),
+            Shape::Normal { mean, .. } => write!(f, "normal {mean}"),
+            Shape::Sine { cycles, .. } => write!(f, "sine {cycles}"),
+            Shape::Step { threshold } => write!(f, "step {threshold}"),
+            Shape::Piecewise(points) => write!(f, "piecewise {}", points.len()),
+        }?;
+        f.write_str(if self.inverted { ", inverted" } else { "" })
+    }
 }
 
 #[inline]

@@ -57,8 +57,13 @@
 
 mod agent;
 mod curve;
+mod minds;
 mod reasoner;
+mod record;
+mod worth;
 
-pub use self::agent::{Cooldown, Minds, UtilityAgent};
+pub use self::agent::{Cooldown, UtilityAgent};
 pub use self::curve::Curve;
-pub use self::reasoner::{Combine, Input, Reasoner, ReasonerError, Select, Utility};
+pub use self::minds::Minds;
+pub use self::reasoner::{Reasoner, ReasonerError, Select};
+pub use self::worth::{Combine, Input, Utility};

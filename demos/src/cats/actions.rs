@@ -4,7 +4,7 @@
 use ai::prelude::*;
 use bytemuck::NoUninit;
 
-use super::needs::{Hunger, Liveliness, TimeSpent, Tiredness};
+use super::needs::{Hunger, Temper, TimeSpent, Tiredness};
 
 /// How much time a tick is, in seconds.
 pub(super) struct TimeStep {
@@ -37,8 +37,7 @@ pub(super) struct Play {
     pub(super) tiredness_cost: f32,
 }
 
-type Needs =
-    (&'static mut Hunger, &'static mut Tiredness, &'static mut TimeSpent, &'static Liveliness);
+type Needs = (&'static mut Hunger, &'static mut Tiredness, &'static mut TimeSpent, &'static Temper);
 
 /// A cat does whatever it does until its mind wants something else, so none of these actions ends
 /// by itself.
@@ -60,11 +59,12 @@ impl<A: Component> Processor for Living<'_, A> {
 
     fn update(&self, cat: Entity, action: &mut A) -> ActionResult {
         let Ok(mut claim) = self.cats.claim(cat) else { return ActionResult::Failed };
-        let (hunger, tiredness, spent, liveliness) = claim.get_mut();
+        let (hunger, tiredness, spent, temper) = claim.get_mut();
         let [hungrier, more_tired] = (self.rates)(action);
-        let time = self.seconds * liveliness.0;
-        hunger.0 = (hunger.0 + hungrier * time).clamp(0.0, 100.0);
-        tiredness.0 = (tiredness.0 + more_tired * time).clamp(0.0, 100.0);
+        let hungrier = hungrier * temper.appetite * self.seconds;
+        let more_tired = more_tired * temper.drowsiness * self.seconds;
+        hunger.0 = (hunger.0 + hungrier).clamp(0.0, 100.0);
+        tiredness.0 = (tiredness.0 + more_tired).clamp(0.0, 100.0);
         spent.ticks[self.option] += 1;
         ActionResult::Running
     }

@@ -33,7 +33,7 @@ use clap::Args;
 use self::actions::TimeStep;
 use self::diary::Diary;
 use self::mind::{Cats, OPTIONS};
-use self::needs::{Hunger, Liveliness, TimeSpent, Tiredness};
+use self::needs::{Hunger, Temper, TimeSpent, Tiredness};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::files;
@@ -139,7 +139,7 @@ fn spawn_cats(world: &mut World, setup: &Setup, plan: &Plan, reasoner: &Reasoner
         (
             Hunger(random.between(0.0, 10.0)),
             Tiredness(random.between(0.0, 10.0)),
-            Liveliness(random.between(0.8, 1.25)),
+            Temper { appetite: random.between(0.8, 1.25), drowsiness: random.between(0.8, 1.25) },
             TimeSpent::default(),
         )
     }));
@@ -206,16 +206,11 @@ impl Simulation for CatWorld {
     }
 
     fn summary(&self) -> Summary {
-        let listed = |counts: [u64; 3], unit: &str| {
-            let parts = OPTIONS.iter().zip(counts);
-            let parts = parts.map(|(name, count)| format!("{} {name}{unit}", grouped(count)));
-            parts.collect::<Vec<_>>().join(", ")
-        };
         let all: u64 = self.time_spent().iter().sum::<u64>().max(1);
-        let percent = self.time_spent().map(|ticks| ticks * 100 / all);
+        let percent = self.time_spent().map(|ticks| format!("{} %", ticks * 100 / all));
         let summary = Summary::new()
-            .line("time", listed(percent, " %"))
-            .line("now", listed(self.at_it(), ""))
+            .line("time", listed(percent))
+            .line("now", listed(self.at_it().map(grouped)))
             .line("minds", format!("changed {} times", grouped(self.switches())))
             .line("first cat", self.diary().beginning());
         match &self.plot {
@@ -223,4 +218,10 @@ impl Simulation for CatWorld {
             None => summary,
         }
     }
+}
+
+/// `eat 12 %, sleep 49 %, play 39 %`
+fn listed(values: [String; 3]) -> String {
+    let parts = OPTIONS.iter().zip(values);
+    parts.map(|(name, value)| format!("{name} {value}")).collect::<Vec<_>>().join(", ")
 }

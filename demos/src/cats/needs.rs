@@ -13,10 +13,13 @@ pub(super) struct Hunger(pub(super) f32);
 #[repr(transparent)]
 pub(super) struct Tiredness(pub(super) f32);
 
-/// How fast needs come and go, as a factor: so that cats differ.
+/// How fast needs come and go, as factors: so that cats differ.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
-#[repr(transparent)]
-pub(super) struct Liveliness(pub(super) f32);
+#[repr(C)]
+pub(super) struct Temper {
+    pub(super) appetite: f32,
+    pub(super) drowsiness: f32,
+}
 
 /// For how many ticks a cat did each of its options, in their order.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]

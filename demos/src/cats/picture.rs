@@ -1,4 +1,4 @@
-//! All cats by their needs: hunger to the right, tiredness upwards. The ground has the colour of
+//! All cats by their needs: hunger to the right, tiredness upwards, up to where cats never come. The ground has the colour of
 //! what scores most there, a cat that of what it does.
 
 use ai::prelude::*;
@@ -8,24 +8,27 @@ use super::mind::inputs;
 use super::needs::{Hunger, Tiredness};
 use crate::raster::{Colour, Point, Raster};
 
-const SIDE: u32 = 600;
+const WIDTH: u32 = 800;
+const HEIGHT: u32 = 480;
+/// In points of need.
+const HUNGER_MAX: f32 = 100.0;
+const TIREDNESS_MAX: f32 = 40.0;
 /// Of eating, sleeping and playing: colours that the colour-blind can tell apart.
 pub(super) const COLOURS: [Colour; 3] =
     [Colour([230, 159, 0]), Colour([0, 114, 178]), Colour([0, 158, 115])];
 
 pub(super) fn draw(world: &World, reasoner: &Reasoner) -> Raster {
-    let mut raster = Raster::new(SIDE, SIDE, Colour::BLACK);
-    let side = SIDE as f32 / 100.0;
-    for (x, y) in (0..SIDE).flat_map(|y| (0..SIDE).map(move |x| (x, y))) {
-        let needs = inputs(x as f32 / side, (SIDE - 1 - y) as f32 / side);
-        let scores = reasoner.scores(&needs);
+    let mut raster = Raster::new(WIDTH, HEIGHT, Colour::BLACK);
+    let (right, up) = (WIDTH as f32 / HUNGER_MAX, HEIGHT as f32 / TIREDNESS_MAX);
+    for (x, y) in (0..HEIGHT).flat_map(|y| (0..WIDTH).map(move |x| (x, y))) {
+        let scores = reasoner.scores(&inputs(x as f32 / right, (HEIGHT - y) as f32 / up));
         let best = (0..COLOURS.len()).max_by(|&a, &b| scores[a].total_cmp(&scores[b]));
         let at = point(x as f32, y as f32);
         raster.set(at.x, at.y, darker(COLOURS[best.unwrap_or_default()]));
     }
     for (hunger, tiredness, agent) in world.query_ref::<(&Hunger, &Tiredness, &UtilityAgent)>() {
         let colour = agent.current().map_or(Colour::WHITE, |option| lighter(COLOURS[option]));
-        raster.disc(point(hunger.0 * side, (100.0 - tiredness.0) * side), 1, colour);
+        raster.disc(point(hunger.0 * right, (TIREDNESS_MAX - tiredness.0) * up), 1, colour);
     }
     raster
 }

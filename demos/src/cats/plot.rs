@@ -30,20 +30,22 @@ pub(super) fn draw(diary: &Diary, reasoner: &Reasoner) -> Vec<u8> {
     needs.bands(&mut svg, diary);
     needs.line(&mut svg, HUNGER, diary.entries().iter().map(|it| (it.seconds, it.hunger)));
     needs.line(&mut svg, TIREDNESS, diary.entries().iter().map(|it| (it.seconds, it.tiredness)));
-    needs.legend(&mut svg, [("hunger", HUNGER), ("tiredness", TIREDNESS)]);
+    let [eat, sleep, play] = std::array::from_fn(|it| (OPTIONS[it], COLOURS[it]));
+    let of_needs = [("hunger", HUNGER), ("tiredness", TIREDNESS)];
+    needs.legend(&mut svg, [of_needs[0], of_needs[1], eat, sleep, play]);
     scores.frame(&mut svg, "What each option scores before commitment", "seconds");
     for (option, colour) in COLOURS.into_iter().enumerate() {
         let points = diary.entries().iter().map(|it| (it.seconds, it.scores[option]));
         scores.line(&mut svg, colour, points);
     }
-    scores.legend(&mut svg, std::array::from_fn::<_, 3, _>(|it| (OPTIONS[it], COLOURS[it])));
+    scores.legend(&mut svg, [eat, sleep, play]);
     draw_curves(&mut svg, reasoner);
     svg.bytes()
 }
 
 /// The curves of one need each, and what playing scores along both.
 fn draw_curves(svg: &mut Svg, reasoner: &Reasoner) {
-    let chart = |row: f32| Chart::new((880.0, 50.0 + row * 190.0), (280.0, 130.0), 100.0, 1.0);
+    let chart = |row: f32| Chart::new((880.0, 50.0 + row * 195.0), (280.0, 130.0), 100.0, 1.0);
     let along = |curve: Curve| (0..=50).map(move |it| (it, curve.at(it as f32 / 50.0)));
     let plain = |(it, score): (u8, f32)| (f32::from(it) * 2.0, score);
     let (eat, sleep, play) = (chart(0.0), chart(1.0), chart(2.0));
@@ -52,8 +54,8 @@ fn draw_curves(svg: &mut Svg, reasoner: &Reasoner) {
     sleep.frame(svg, "Sleep: tiredness, fast and then slow", "tiredness");
     sleep.line(svg, COLOURS[1], along(tiredness_curve()).map(plain));
     let [hunger, tiredness] = PLAY_WEIGHTS;
-    let title = format!("Play: {hunger} for not hungry, {tiredness} for not tired");
-    play.frame(svg, &title, "one need, while the other is 0");
+    let title = format!("Play: {hunger} and {tiredness}");
+    play.frame(svg, &title, "one need, the other at 0");
     let of_hunger = (0..=50_u8).map(|it| (it, reasoner.scores(&[f32::from(it) / 50.0, 0.0])[2]));
     play.line(svg, HUNGER, of_hunger.map(plain));
     let of_tiredness = (0..=50_u8).map(|it| (it, reasoner.scores(&[0.0, f32::from(it) / 50.0])[2]));
@@ -110,7 +112,7 @@ impl Chart {
             if let Some(option) = stay[0].choice {
                 let (left, right) = (self.x(from), self.x(to));
                 let size = (right - left, self.size.1);
-                svg.rectangle((left, self.corner.1), size, COLOURS[option], 0.22);
+                svg.rectangle((left, self.corner.1), size, COLOURS[option], 0.3);
                 if right - left > 24.0 {
                     let at = ((left + right) / 2.0, self.corner.1 + 14.0);
                     svg.text(at, 10.0, Anchor::Middle, OPTIONS[option]);
@@ -120,11 +122,11 @@ impl Chart {
         }
     }
 
-    /// Names on the right above the chart, in their colours.
+    /// Names at the right end of the title, in their colours.
     fn legend<const N: usize>(&self, svg: &mut Svg, names: [(&str, Colour); N]) {
         for (place, (name, colour)) in names.into_iter().rev().enumerate() {
             let right = self.x(self.x_max) - place as f32 * 72.0;
-            let y = self.y(0.0) + 32.0;
+            let y = self.corner.1 - 12.0;
             svg.polyline([(right - 70.0, y - 4.0), (right - 56.0, y - 4.0)], colour, 3.0);
             svg.text((right - 52.0, y), 11.0, Anchor::Start, name);
         }

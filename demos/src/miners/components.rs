@@ -3,6 +3,7 @@
 use bytemuck::{NoUninit, Pod, Zeroable};
 use ecs_core::Component;
 use glam::Vec2;
+use serde::Deserialize;
 
 /// Where an entity is, in metres.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
@@ -19,19 +20,38 @@ pub(super) struct Speed(pub(super) f32);
 #[repr(transparent)]
 pub(super) struct Standing(pub(super) Vec2);
 
+/// Which mine the worker digs in, by its number.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[repr(transparent)]
+pub(super) struct Workplace(pub(super) u32);
+
 /// A kind of thing that can be carried, by its number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable, Deserialize)]
+#[serde(from = "Goods")]
 #[repr(transparent)]
 pub(super) struct Item(u32);
 
-impl Item {
-    /// In place of a kind: the stack is empty.
-    const NOTHING: Self = Self(0);
-    /// What the miners are after.
-    pub(super) const GOLD: Self = Self(1);
+/// The kinds as plan files name them.
+#[derive(Clone, Copy, Deserialize)]
+enum Goods {
+    Gold,
+    Silver,
+    Iron,
+    Coal,
 }
 
-/// Some things of a kind.
+impl From<Goods> for Item {
+    fn from(goods: Goods) -> Self {
+        Self(goods as u32)
+    }
+}
+
+impl Item {
+    /// What the miners are after.
+    pub(super) const GOLD: Self = Self(Goods::Gold as u32);
+}
+
+/// Some things of a kind; what kind does not matter where there are none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 struct Stack {
@@ -45,31 +65,28 @@ struct Stack {
 pub(super) struct Inventory([Stack; 4]);
 
 impl Inventory {
-    pub(super) const EMPTY: Self = Self([Stack { item: Item::NOTHING, count: 0 }; 4]);
+    pub(super) const EMPTY: Self = Self([Stack { item: Item::GOLD, count: 0 }; 4]);
 
     /// How many of these are carried.
     pub(super) fn count(&self, item: Item) -> u32 {
-        self.0.iter().find(|stack| stack.item == item).map_or(0, |stack| stack.count)
+        self.0.iter().filter(|stack| stack.item == item).map(|stack| stack.count).sum()
     }
 
     /// Puts things in; whether there was room.
     pub(super) fn add(&mut self, item: Item, count: u32) -> bool {
-        let place = self
-            .0
-            .iter()
-            .position(|stack| stack.item == item)
-            .or_else(|| self.0.iter().position(|stack| stack.item == Item::NOTHING));
+        let same = |stack: &Stack| stack.count > 0 && stack.item == item;
+        let place = self.0.iter().position(same);
+        let place = place.or_else(|| self.0.iter().position(|stack| stack.count == 0));
         let Some(stack) = place.map(|place| &mut self.0[place]) else { return false };
         let Some(sum) = stack.count.checked_add(count) else { return false };
-        *stack = Stack { item, count: sum };
+        *stack = if sum == 0 { Self::EMPTY.0[0] } else { Stack { item, count: sum } };
         true
     }
 
     /// Takes things out: all of these or none. Whether they were there.
     pub(super) fn remove(&mut self, item: Item, count: u32) -> bool {
-        let Some(stack) = self.0.iter_mut().find(|stack| stack.item == item) else {
-            return count == 0;
-        };
+        let same = |stack: &&mut Stack| stack.count > 0 && stack.item == item;
+        let Some(stack) = self.0.iter_mut().find(same) else { return count == 0 };
         let Some(rest) = stack.count.checked_sub(count) else { return false };
         *stack = if rest == 0 { Self::EMPTY.0[0] } else { Stack { item, count: rest } };
         true
@@ -81,19 +98,22 @@ impl Inventory {
 #[repr(C)]
 pub(super) struct Books {
     /// Gold taken out of a mine.
-    pub(super) mined: u32,
+    pub(super) mined: u64,
     /// Gold left at the castle.
-    pub(super) delivered: u32,
+    pub(super) delivered: u64,
 }
 
 /// An animation clip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, Deserialize)]
 #[repr(u32)]
 pub(super) enum Clip {
     /// Standing or walking.
+    #[serde(skip)]
     None,
     /// Swinging a pickaxe.
     Mine,
+    /// Sitting down for a while.
+    Rest,
 }
 
 impl Clip {
@@ -102,6 +122,7 @@ impl Clip {
         match self {
             Self::None => 0.0,
             Self::Mine => 2.0,
+            Self::Rest => 5.0,
         }
     }
 }
@@ -151,35 +172,45 @@ impl Animator {
 #[component(enableable)]
 pub(super) struct Playing;
 
-/// Action: walk to a place.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+/// Where one can go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, Deserialize)]
+#[repr(u32)]
+pub(super) enum Place {
+    Castle,
+    /// The worker's own.
+    Mine,
+}
+
+/// Action: walk to a place. A plan file says where; the rest is found out on the way.
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[repr(C)]
 pub(super) struct MoveTo {
-    /// Which place, by its number.
-    pub(super) place: u32,
+    pub(super) place: Place,
+    #[serde(skip)]
     pub(super) seconds: f32,
+    #[serde(skip)]
     pub(super) seconds_total: f32,
+    #[serde(skip)]
     pub(super) from: Vec2,
+    #[serde(skip)]
     pub(super) to: Vec2,
 }
 
-impl MoveTo {
-    pub(super) fn place(place: u32) -> Self {
-        Self { place, seconds: 0.0, seconds_total: 0.0, from: Vec2::ZERO, to: Vec2::ZERO }
-    }
-}
-
 /// Action: play a clip to its end.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[repr(C)]
 pub(super) struct PlayAnimation {
     pub(super) clip: Clip,
     /// The number under which the animator plays it.
+    #[serde(skip)]
     pub(super) request: u32,
 }
 
 /// Action: put things into the inventory.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[repr(C)]
 pub(super) struct AddItem {
     pub(super) item: Item,
@@ -187,7 +218,8 @@ pub(super) struct AddItem {
 }
 
 /// Action: take things out of the inventory.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, Deserialize)]
+#[serde(deny_unknown_fields)]
 #[repr(C)]
 pub(super) struct RemoveItem {
     pub(super) item: Item,
@@ -207,6 +239,20 @@ mod tests {
         assert!(!inventory.remove(Item::GOLD, 8), "all or nothing");
         assert!(inventory.remove(Item::GOLD, 7));
         assert_eq!(inventory, Inventory::EMPTY);
+    }
+
+    #[test]
+    fn an_inventory_has_room_for_four_kinds_and_each_is_counted_apart() {
+        let mut inventory = Inventory::EMPTY;
+        let [gold, silver, iron, coal] =
+            [Goods::Gold, Goods::Silver, Goods::Iron, Goods::Coal].map(Item::from);
+        for (item, count) in [(gold, 1), (silver, 2), (iron, 3), (coal, 4)] {
+            assert!(inventory.add(item, count));
+        }
+        assert!(!inventory.add(gold, u32::MAX), "there is no such number");
+        assert_eq!([gold, coal].map(|item| inventory.count(item)), [1, 4]);
+        assert!(inventory.remove(silver, 2));
+        assert_eq!(inventory.count(silver), 0);
     }
 
     #[test]

@@ -2,30 +2,33 @@
 //!
 //! Each worker has five actions, which are entities of their own: walk to a mine, play an
 //! animation there, take five gold, walk to the castle, leave five gold; and then from the first
-//! again. At any time one of the five is executing and the others are asleep.
+//! again. At any time one of the five is executing and the others are asleep. The five are not
+//! written here: they stand in a data file, `plans/miner.ron`, and `--plan` takes another one.
 
 mod components;
 mod picture;
 mod systems;
-mod view;
 
-use ai::action::{self, ActionSystem};
+use std::path::{Path, PathBuf};
+
+use ai::action::{self, ActionSystem, LoadError};
 use ai::prelude::*;
+use clap::Args;
 use ecs_core::Bundle;
-use ecs_jobs::RunReport;
 use glam::Vec2;
 
 use self::components::{
-    AddItem, Animator, Books, Clip, Inventory, Item, MoveTo, PlayAnimation, Playing, Position,
-    RemoveItem, Speed, Standing,
+    AddItem, Animator, Books, Inventory, Item, MoveTo, PlayAnimation, Playing, Position,
+    RemoveItem, Speed, Standing, Workplace,
 };
 use self::systems::{Places, TimeStep};
+use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::files;
 use crate::raster::Raster;
-use crate::setup::{Demo, Setup, no_arguments};
+use crate::setup::{Demo, Setup, own_arguments};
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text;
-use crate::view::View;
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -34,62 +37,87 @@ pub const DEMO: Demo = Demo {
     agents_noun: "workers",
     agents_default: 10_000,
     ticks_default: 1_000,
-    arguments: no_arguments,
-    build: |setup, _| simulation(setup),
+    arguments: Arguments::augment_args,
+    build: |setup, matches| simulation(setup, &own_arguments(matches)?),
 };
 
 /// The size of the country, in metres.
 const SIZE: Vec2 = Vec2::new(96.0, 64.0);
-/// By its number, zero.
 const CASTLE: Vec2 = Vec2::new(18.0, 32.0);
-/// By their numbers, from one on.
 const MINES: [Vec2; 3] = [Vec2::new(80.0, 12.0), Vec2::new(86.0, 34.0), Vec2::new(70.0, 54.0)];
 /// How far from the middle of a place a worker may stand, in metres.
 const CROWD_RADIUS: f32 = 5.0;
-/// How much gold a worker takes in one go.
-const LOAD: u32 = 5;
 const TICK_SECONDS: f32 = 0.1;
 
+/// What only the miners have.
+#[derive(Debug, Args)]
+struct Arguments {
+    /// Work by this plan, a RON file, instead of our own (demos/plans/miner.ron)
+    #[arg(long, value_name = "FILE")]
+    plan: Option<PathBuf>,
+}
+
+/// The plan that is worked by if no other is named.
+const OWN_PLAN: &str = include_str!("../../plans/miner.ron");
+
 struct Miners {
-    world: World,
-    schedule: Schedule,
-    pool: Pool,
-    failed_commands: usize,
+    engine: Engine,
     ticks: u64,
 }
 
 /// Builds the mines, the castle and the workers.
-fn simulation(setup: &Setup) -> Result<Box<dyn Simulation>, Failure> {
-    let pool = setup.pool()?;
+fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation>, Failure> {
+    let work = work_plan(arguments.plan.as_deref())?;
     let mut world = World::new();
     world.insert_resource(TimeStep { seconds: TICK_SECONDS });
-    world.insert_resource(Places(std::iter::once(CASTLE).chain(MINES).collect()));
-    spawn_workers(&mut world, setup);
-    let schedule = action::sequence(Schedule::builder(), |schedule| {
+    world.insert_resource(Places { castle: CASTLE, mines: MINES.into() });
+    spawn_workers(&mut world, setup, &work);
+    let systems = action::sequence(Schedule::builder(), |schedule| {
         schedule
             .add(systems::move_to.in_sequence())
             .add(systems::play_animation.in_sequence())
             .add(systems::add_item.in_sequence())
             .add(systems::remove_item.in_sequence())
     })
-    .add(systems::animate.after(systems::play_animation))
-    .build(&mut world)
-    .map_err(|error| Failure::Check(error.to_string()))?;
-    Ok(Box::new(Miners { world, schedule, pool, failed_commands: 0, ticks: 0 }))
+    .add(systems::animate.after(systems::play_animation));
+    Ok(Box::new(Miners { engine: Engine::new(setup, world, systems)?, ticks: 0 }))
 }
 
-/// One plan for each mine; workers are dealt out to the mines in turn.
-fn spawn_workers(world: &mut World, setup: &Setup) {
-    let plans: Vec<Sequence> = (1..).take(MINES.len()).map(plan).collect();
+/// Reads the plan; what is wrong with one is said with file, line, column and field.
+fn work_plan(path: Option<&Path>) -> Result<Sequence, Failure> {
+    let kinds = Kinds::new()
+        .kind::<MoveTo>("MoveTo")
+        .kind::<PlayAnimation>("PlayAnimation")
+        .kind::<AddItem>("AddItem")
+        .kind::<RemoveItem>("RemoveItem");
+    let (name, text) = match path {
+        Some(path) => (path.display().to_string(), files::read_text(path)?),
+        None => ("our own plan".into(), OWN_PLAN.into()),
+    };
+    Sequence::parse(&text, &kinds).map_err(|error| {
+        Failure::Usage(match error {
+            LoadError::Text { line, column, problem, .. } => {
+                format!("{name}:{line}:{column}: {problem}")
+            }
+            other => format!("{name}: {other}"),
+        })
+    })
+}
+
+/// Workers are dealt out to the mines in turn.
+fn spawn_workers(world: &mut World, setup: &Setup, work: &Sequence) {
     let seed = RandomStream::new(setup.seed);
-    let workers = world.spawn_batch((0..setup.agents).map(|worker| body(seed.fork(worker.into()))));
-    for (worker, plan) in workers.into_iter().zip(plans.iter().cycle()) {
+    let workers = world.spawn_batch((0..setup.agents).map(|worker| {
+        let mine = worker % u32::try_from(MINES.len()).unwrap_or(1);
+        body(seed.fork(worker.into()), mine)
+    }));
+    for worker in workers {
         world.set_enabled::<Playing>(worker, false).expect("the worker was just spawned");
-        plan.attach(world, worker).expect("the plan has five actions, and the worker had none");
+        work.attach(world, worker).expect("the plan was checked, and the worker had none");
     }
 }
 
-fn body(mut random: RandomStream) -> impl Bundle {
+fn body(mut random: RandomStream, mine: u32) -> impl Bundle {
     let angle = random.between(0.0, std::f32::consts::TAU);
     // The square root spreads them evenly over the disc.
     let standing = Vec2::from_angle(angle) * CROWD_RADIUS * random.next_f32().sqrt();
@@ -97,20 +125,12 @@ fn body(mut random: RandomStream) -> impl Bundle {
         Position(CASTLE + standing),
         Speed(random.between(5.0, 10.0)),
         Standing(standing),
+        Workplace(mine),
         Inventory::EMPTY,
         Books { mined: 0, delivered: 0 },
         Animator::IDLE,
         Playing,
     )
-}
-
-fn plan(mine: u32) -> Sequence {
-    Sequence::new()
-        .then(MoveTo::place(mine))
-        .then(PlayAnimation { clip: Clip::Mine, request: 0 })
-        .then(AddItem { item: Item::GOLD, count: LOAD })
-        .then(MoveTo::place(0))
-        .then(RemoveItem { item: Item::GOLD, count: LOAD })
 }
 
 /// What all workers together have done.
@@ -122,29 +142,31 @@ struct Totals {
 }
 
 impl Miners {
-    /// Notes what a whole tick had to tell.
-    fn count(&mut self, report: &RunReport) {
-        self.failed_commands += report.failures.len();
-        self.ticks += 1;
-    }
-
     fn totals(&self) -> Totals {
         let mut totals = Totals::default();
-        self.world.query_ref::<(&Inventory, &Books)>().for_each(|(inventory, books)| {
-            totals.mined += u64::from(books.mined);
+        self.engine.world.query_ref::<(&Inventory, &Books)>().for_each(|(inventory, books)| {
+            totals.mined += books.mined;
             totals.carried += u64::from(inventory.count(Item::GOLD));
-            totals.delivered += u64::from(books.delivered);
+            totals.delivered += books.delivered;
         });
         totals
     }
 
     fn executing(&self) -> usize {
-        self.world.query_ref_filtered::<Entity, With<Executing>>().count()
+        self.engine.world.query_ref_filtered::<Entity, With<Executing>>().count()
+    }
+
+    /// How many actions execute that are no parts of other actions.
+    fn executing_alone(&self) -> usize {
+        let executing = self.engine.world.query_ref_filtered::<&Action, With<Executing>>();
+        executing.into_iter().filter(|action| action.owner() == action.agent()).count()
     }
 
     fn check_gold(&self) -> Result<(), String> {
-        for (worker, inventory, books) in self.world.query_ref::<(Entity, &Inventory, &Books)>() {
-            let carried = inventory.count(Item::GOLD);
+        for (worker, inventory, books) in
+            self.engine.world.query_ref::<(Entity, &Inventory, &Books)>()
+        {
+            let carried = u64::from(inventory.count(Item::GOLD));
             if books.mined != books.delivered + carried {
                 let Books { mined, delivered } = books;
                 return Err(format!(
@@ -158,20 +180,12 @@ impl Miners {
 
 impl Simulation for Miners {
     fn tick(&mut self) {
-        let report = self.schedule.run(&mut self.world, &self.pool);
-        self.count(&report);
-    }
-
-    fn view(&self) -> Option<&dyn View> {
-        Some(self)
-    }
-
-    fn view_mut(&mut self) -> Option<&mut dyn View> {
-        Some(self)
+        self.engine.tick();
+        self.ticks += 1;
     }
 
     fn state_hash(&self) -> u64 {
-        self.world.state_hash()
+        self.engine.world.state_hash()
     }
 
     fn counters(&self) -> Vec<Counter> {
@@ -180,33 +194,30 @@ impl Simulation for Miners {
             Counter::new("gold_delivered", delivered),
             Counter::new("gold_mined", mined),
             Counter::new("gold_carried", carried),
-            Counter::new("actions", self.world.query_ref::<&Action>().count() as u64),
+            Counter::new("actions", self.engine.world.query_ref::<&Action>().count() as u64),
             Counter::new("actions_executing", self.executing() as u64),
         ]
     }
 
     fn check(&self) -> Result<(), String> {
-        self.world.check().map_err(|error| error.to_string())?;
+        self.engine.check()?;
         self.check_gold()?;
-        let workers = self.world.query_ref::<&SequenceAgent>().count();
+        let workers = self.engine.world.query_ref::<&SequenceAgent>().count();
         // What has ended sleeps until its worker moves on, in the next tick.
         let most = if self.ticks == 0 { 0 } else { workers };
-        if self.executing() > most {
-            return Err(format!("{} actions of {workers} workers are executing", self.executing()));
-        }
-        if self.failed_commands > 0 {
-            return Err(format!("{} commands did not apply", self.failed_commands));
+        if self.executing_alone() > most {
+            return Err(format!("{workers} workers do {} things at once", self.executing_alone()));
         }
         Ok(())
     }
 
     fn raster(&self) -> Raster {
-        picture::draw(&self.world)
+        picture::draw(&self.engine.world)
     }
 
     fn summary(&self) -> Summary {
         let Totals { mined, carried, delivered } = self.totals();
-        let actions = self.world.query_ref::<&Action>().count();
+        let actions = self.engine.world.query_ref::<&Action>().count();
         Summary::new()
             .line(
                 "gold",

@@ -8,12 +8,12 @@ use super::{CASTLE, CROWD_RADIUS, MINES, SIZE};
 use crate::raster::{Colour, Point, Raster};
 
 const PIXELS_PER_METRE: f32 = 12.0;
-pub(super) const MEADOW: Colour = Colour([32, 44, 36]);
-pub(super) const STONE: Colour = Colour([92, 88, 84]);
-pub(super) const TOWER: Colour = Colour([62, 78, 116]);
-pub(super) const EMPTY_HANDED: Colour = Colour([130, 200, 230]);
-pub(super) const LADEN: Colour = Colour([250, 200, 60]);
-pub(super) const AT_WORK: Colour = Colour([240, 110, 80]);
+const MEADOW: Colour = Colour([32, 44, 36]);
+const STONE: Colour = Colour([92, 88, 84]);
+const TOWER: Colour = Colour([62, 78, 116]);
+const EMPTY_HANDED: Colour = Colour([130, 200, 230]);
+const LADEN: Colour = Colour([250, 200, 60]);
+const AT_WORK: Colour = Colour([240, 110, 80]);
 
 pub(super) fn draw(world: &World) -> Raster {
     let size = point(SIZE);
@@ -25,8 +25,8 @@ pub(super) fn draw(world: &World) -> Raster {
     for (position, inventory, animator) in world.query_ref::<(&Position, &Inventory, &Animator)>() {
         let colour = match (animator.clip, inventory.count(Item::GOLD)) {
             (Clip::Mine, _) => AT_WORK,
-            (Clip::None, 0) => EMPTY_HANDED,
-            (Clip::None, _) => LADEN,
+            (_, 0) => EMPTY_HANDED,
+            (_, _) => LADEN,
         };
         raster.disc(point(position.0), 1, colour);
     }

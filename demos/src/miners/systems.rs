@@ -5,8 +5,8 @@ use ai::prelude::*;
 use glam::Vec2;
 
 use super::components::{
-    AddItem, Animator, Books, Inventory, Item, MoveTo, PlayAnimation, Playing, Position,
-    RemoveItem, Speed, Standing,
+    AddItem, Animator, Books, Inventory, Item, MoveTo, Place, PlayAnimation, Playing, Position,
+    RemoveItem, Speed, Standing, Workplace,
 };
 
 /// How much time a tick is, in seconds.
@@ -14,13 +14,19 @@ pub(super) struct TimeStep {
     pub(super) seconds: f32,
 }
 
-/// Where the places are, by their numbers.
-pub(super) struct Places(pub(super) Vec<Vec2>);
+/// Where the places are.
+pub(super) struct Places {
+    pub(super) castle: Vec2,
+    /// By their numbers.
+    pub(super) mines: Vec<Vec2>,
+}
+
+type Walker = (&'static Speed, &'static Standing, &'static Workplace);
 
 /// Walks along a straight line, at the speed that the agent had when it set out.
 struct Walking<'a> {
     positions: Claims<'a, &'static mut Position>,
-    walkers: Lookup<'a, (&'static Speed, &'static Standing)>,
+    walkers: Lookup<'a, Walker>,
     places: Res<'a, Places>,
     seconds: f32,
 }
@@ -29,13 +35,16 @@ impl Processor for Walking<'_> {
     type Action = MoveTo;
 
     fn start(&self, agent: Entity, action: &mut MoveTo) -> ActionResult {
-        let Ok((speed, standing)) = self.walkers.get(agent) else { return ActionResult::Failed };
-        let Ok(mut position) = self.positions.claim(agent) else { return ActionResult::Failed };
-        let Some(place) = self.places.0.get(action.place as usize) else {
+        let Ok((speed, standing, workplace)) = self.walkers.get(agent) else {
             return ActionResult::Failed;
         };
+        let Ok(mut position) = self.positions.claim(agent) else { return ActionResult::Failed };
+        let place = match action.place {
+            Place::Castle => self.places.castle,
+            Place::Mine => self.places.mines[workplace.0 as usize],
+        };
         action.from = position.get_mut().0;
-        action.to = *place + standing.0;
+        action.to = place + standing.0;
         if action.from == action.to {
             return ActionResult::Success;
         }
@@ -64,7 +73,7 @@ impl Processor for Walking<'_> {
 pub(super) fn move_to(
     mut actions: Actions<MoveTo>,
     positions: Claims<&'static mut Position>,
-    walkers: Lookup<(&'static Speed, &'static Standing)>,
+    walkers: Lookup<Walker>,
     places: Res<Places>,
     time: Res<TimeStep>,
 ) {
@@ -122,7 +131,7 @@ impl Processor for Adding<'_> {
             return ActionResult::Failed;
         }
         if action.item == Item::GOLD {
-            books.mined += action.count;
+            books.mined += u64::from(action.count);
         }
         ActionResult::Success
     }
@@ -149,7 +158,7 @@ impl Processor for Removing<'_> {
             return ActionResult::Failed;
         }
         if action.item == Item::GOLD {
-            books.delivered += action.count;
+            books.delivered += u64::from(action.count);
         }
         ActionResult::Success
     }

@@ -124,6 +124,14 @@ impl Wave {
         }
     }
 
+    /// Runs on until the cost of a cell is final, or so many cells are expanded.
+    pub(crate) fn settle_within(&mut self, ground: Ground<'_>, cell: Cell, count_max: u64) {
+        let end = self.expansion_count.saturating_add(count_max);
+        while self.expansion_count < end && self.final_cost(cell).is_none() {
+            self.advance(ground);
+        }
+    }
+
     /// Runs on until all costs are final.
     pub(crate) fn settle_all(&mut self, ground: Ground<'_>) {
         while self.advance(ground) {}

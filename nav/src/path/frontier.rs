@@ -181,6 +181,10 @@ impl Frontier {
     fn add(&mut self, node: JumpNode, slot: usize) -> u32 {
         let number = count_u32(self.nodes.len());
         self.slots[slot] = number;
+        if self.nodes.len() == self.nodes.capacity() {
+            // By a quarter: memory counts more here than a few copies.
+            self.nodes.reserve_exact(self.nodes.len() / 4 + 256);
+        }
         self.nodes.push(JumpNode { tag: node.tag | count_u32(slot) << SLOT_SHIFT, ..node });
         if self.nodes.len() * 2 > self.slots.len() {
             self.set_slot_bits(self.slot_bits + 2);

@@ -9,17 +9,11 @@ const BUCKET_BITS: u32 = 12;
 /// The end of a chain.
 const NONE: u32 = u32::MAX;
 
-/// Cells in a block.
-const BLOCK_LEN: usize = 14;
-
-/// Some cells of a bucket: a cache line. Lists of single cells would take twice the
-/// memory.
+/// A cell in a bucket.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Block {
-    cells: [u32; BLOCK_LEN],
-    len: u32,
-    /// The block that was there before this one; all but the first are full.
+struct Entry {
+    cell: u32,
+    /// The entry that came into the bucket before this one.
     next: u32,
 }
 
@@ -32,14 +26,13 @@ struct Block {
 /// as good, and depends on nothing but what was put in.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenList {
-    /// The first block of each bucket, which has room or is full, but is not empty.
     heads: Vec<u32>,
-    blocks: Vec<Block>,
-    /// Blocks that have been emptied, chained.
+    entries: Vec<Entry>,
+    /// Entries that have been taken out, chained.
     free: u32,
     /// The number of the bucket that is being emptied, not wrapped.
     bucket: u64,
-    /// Cells in all buckets.
+    /// Entries in all buckets.
     count: usize,
 }
 
@@ -51,7 +44,7 @@ impl OpenList {
         let bucket_count = usize::try_from(bucket_count).expect("weights are at most 255");
         self.heads.clear();
         self.heads.resize(bucket_count, NONE);
-        self.blocks.clear();
+        self.entries.clear();
         self.free = NONE;
         self.bucket = estimate >> BUCKET_BITS;
         self.count = 0;
@@ -59,7 +52,7 @@ impl OpenList {
 
     /// Memory held, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.blocks.capacity() * size_of::<Block>() + self.heads.capacity() * size_of::<u32>()
+        self.entries.capacity() * size_of::<Entry>() + self.heads.capacity() * size_of::<u32>()
     }
 
     #[inline]
@@ -75,34 +68,27 @@ impl OpenList {
     #[inline]
     fn push_into(&mut self, bucket: u64, cell: Cell) {
         let place = self.place(bucket);
-        let head = self.heads[place];
-        let has_room = |block: &&mut Block| (block.len as usize) < BLOCK_LEN;
-        let number = match self.blocks.get_mut(head as usize).filter(has_room) {
-            Some(_) => head,
-            None => self.add_block(place, head),
+        let entry = Entry { cell: cell.to_bits(), next: self.heads[place] };
+        self.heads[place] = if let Some(free) = self.entries.get_mut(self.free as usize) {
+            let number = self.free;
+            self.free = free.next;
+            *free = entry;
+            number
+        } else {
+            if self.entries.len() == self.entries.capacity() {
+                self.grow();
+            }
+            self.entries.push(entry);
+            u32::try_from(self.entries.len() - 1).expect("grids have fewer than 2^32 cells")
         };
-        let block = &mut self.blocks[number as usize];
-        block.cells[block.len as usize] = cell.to_bits();
-        block.len += 1;
         self.count += 1;
     }
 
-    /// Puts an empty block before the others of a bucket, and returns its number.
-    #[inline(never)]
-    fn add_block(&mut self, place: usize, next: u32) -> u32 {
-        let empty = Block { cells: [0; BLOCK_LEN], len: 0, next };
-        let number = if let Some(free) = self.blocks.get_mut(self.free as usize) {
-            std::mem::replace(&mut self.free, std::mem::replace(free, empty).next)
-        } else {
-            if self.blocks.len() == self.blocks.capacity() {
-                // By a quarter: memory counts more here than a few copies.
-                self.blocks.reserve_exact(self.blocks.len() / 4 + 16);
-            }
-            self.blocks.push(empty);
-            u32::try_from(self.blocks.len() - 1).expect("grids have fewer than 2^32 cells")
-        };
-        self.heads[place] = number;
-        number
+    /// Makes room for a few entries more: what is held counts for more than copies that are
+    /// made until the list is warm.
+    #[cold]
+    fn grow(&mut self) {
+        self.entries.reserve_exact(self.entries.len() / 32 + 64);
     }
 
     /// Takes a cell of the lowest bucket out, unless all that are left have
@@ -119,13 +105,11 @@ impl OpenList {
             let place = self.place(self.bucket);
             let number = self.heads[place];
             if number != NONE {
-                let block = &mut self.blocks[number as usize];
-                block.len -= 1;
-                let cell = Cell::from_bits(block.cells[block.len as usize]);
-                if block.len == 0 {
-                    self.heads[place] = std::mem::replace(&mut block.next, self.free);
-                    self.free = number;
-                }
+                let entry = &mut self.entries[number as usize];
+                let cell = Cell::from_bits(entry.cell);
+                self.heads[place] = entry.next;
+                entry.next = self.free;
+                self.free = number;
                 self.count -= 1;
                 return Some(cell);
             }

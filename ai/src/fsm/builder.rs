@@ -1,0 +1,224 @@
+//! Machines in the making, and what can be wrong with them.
+
+use std::fmt;
+
+use ecs_core::QueryData;
+
+use super::machine::{FlatState, FlatTransition, Machine, NO_GUARD, NONE};
+use super::state::{History, State};
+use super::transition::{Goes, Transition};
+use crate::action::Plan;
+use crate::explain::Label;
+
+/// Why states do not make a [`Machine`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MachineError {
+    /// There are no states, or more than 4,096.
+    StateCount(usize),
+    /// Two states have the same name.
+    DefinedTwice(String),
+    /// There is no state of this name.
+    UnknownState(String),
+    /// No action of the plan has this name.
+    UnknownAction(String),
+    /// A state lies inside itself.
+    InsideItself(String),
+    /// The initial state of a state does not lie directly inside it.
+    NotInside {
+        /// The initial state.
+        child: String,
+        /// The state that it was said to be the initial one of.
+        parent: String,
+    },
+    /// Two states that can be active at a time have the same action.
+    SharedAction(String),
+}
+
+impl fmt::Display for MachineError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::StateCount(count) => {
+                write!(f, "a machine has from 1 to 4096 states, and not {count}")
+            }
+            Self::DefinedTwice(name) => write!(f, "the state {name:?} is defined twice"),
+            Self::UnknownState(name) => write!(f, "there is no state {name:?}"),
+            Self::UnknownAction(name) => write!(f, "there is no action {name:?}"),
+            Self::InsideItself(name) => write!(f, "the state {name:?} lies inside itself"),
+            Self::NotInside { child, parent } => {
+                write!(f, "the state {child:?} does not lie directly inside {parent:?}")
+            }
+            Self::SharedAction(name) => {
+                write!(f, "a state and one inside it have the same action {name:?}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for MachineError {}
+
+/// A [`Machine`] in the making.
+#[derive(Debug)]
+pub struct MachineBuilder<Q: QueryData> {
+    states: Vec<State<Q>>,
+    transitions: Vec<Transition<Q>>,
+}
+
+impl<Q: QueryData> Default for MachineBuilder<Q> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<Q: QueryData> MachineBuilder<Q> {
+    /// Neither states nor transitions yet.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { states: Vec::new(), transitions: Vec::new() }
+    }
+
+    /// Adds a state. The first of those that lie in no other is the initial one.
+    #[must_use]
+    pub fn state(mut self, state: State<Q>) -> Self {
+        self.states.push(state);
+        self
+    }
+
+    /// Adds a transition.
+    #[must_use]
+    pub fn transition(mut self, transition: Transition<Q>) -> Self {
+        self.transitions.push(transition);
+        self
+    }
+
+    fn find(&self, name: &str) -> Result<u16, MachineError> {
+        let place = self.states.iter().position(|state| state.name == name);
+        let place = place.and_then(|place| u16::try_from(place).ok());
+        place.ok_or_else(|| MachineError::UnknownState(name.into()))
+    }
+
+    /// Checks everything and finds the actions of the states in a plan.
+    ///
+    /// # Errors
+    /// See [`MachineError`].
+    #[expect(clippy::missing_panics_doc, reason = "so many transitions do not fit into memory")]
+    pub fn build(mut self, plan: &Plan) -> Result<Machine<Q>, MachineError> {
+        let count = self.states.len();
+        if !(1..=4096).contains(&count) {
+            return Err(MachineError::StateCount(count));
+        }
+        let parents = self.parents()?;
+        let initials = self.initials(&parents)?;
+        let outer = |&at: &u16| Some(parents[usize::from(at)]).filter(|&outer| outer != NONE);
+        let way = |state: u16| std::iter::successors(Some(state), outer);
+        let mut flat: Vec<(u16, i32, FlatTransition, Option<Label>)> = Vec::new();
+        let mut guards = Vec::new();
+        for transition in std::mem::take(&mut self.transitions) {
+            let from = transition.from.as_deref().map(|name| self.find(name)).transpose()?;
+            let to = match &transition.to {
+                Goes::To(name) => Goes::To(self.find(name)?),
+                Goes::Push(name) => Goes::Push(self.find(name)?),
+                Goes::Back => Goes::Back,
+            };
+            let guard = transition.guard.map_or(NO_GUARD, |guard| {
+                guards.push(guard);
+                u32::try_from(guards.len() - 1).unwrap_or(NO_GUARD)
+            });
+            let entry = FlatTransition { from: 0, to, trigger: transition.trigger, guard };
+            for leaf in (0..).take(count).filter(|&state| initials[usize::from(state)] == NONE) {
+                let applies = match (from, to) {
+                    (Some(from), _) => way(leaf).any(|state| state == from),
+                    (None, Goes::To(to) | Goes::Push(to)) => way(leaf).all(|state| state != to),
+                    (None, Goes::Back) => true,
+                };
+                if applies {
+                    let entry = FlatTransition { from: from.unwrap_or(leaf), ..entry };
+                    flat.push((leaf, transition.priority, entry, transition.name.clone()));
+                }
+            }
+        }
+        // Stable: equals stay in the order of adding.
+        flat.sort_by_key(|it| (it.0, std::cmp::Reverse(it.1)));
+        let place = |at: usize| u32::try_from(at).expect("fewer transitions than 2^32");
+        let mut states = Vec::with_capacity(count);
+        for (number, state) in (0..).zip(std::mem::take(&mut self.states)) {
+            let first = flat.partition_point(|it| it.0 < number);
+            let end = flat.partition_point(|it| it.0 <= number);
+            let action = match &state.action {
+                None => None,
+                Some(name) => {
+                    let found = plan.find(name).and_then(|action| u8::try_from(action).ok());
+                    Some(found.ok_or_else(|| MachineError::UnknownAction(name.clone()))?)
+                }
+            };
+            states.push(FlatState {
+                parent: parents[usize::from(number)],
+                depth: u16::try_from(way(number).count() - 1).unwrap_or(NONE),
+                initial: initials[usize::from(number)],
+                action,
+                name: state.name.into(),
+                history: state.history,
+                enter: state.enter,
+                exit: state.exit,
+                transitions: place(first)..place(end),
+            });
+        }
+        for (number, state) in (0..).zip(&states) {
+            let mut outer = way(number).skip(1).map(|outer| &states[usize::from(outer)]);
+            if state.action.is_some() && outer.any(|outer| outer.action == state.action) {
+                return Err(MachineError::SharedAction(state.name.to_string()));
+            }
+        }
+        let initial = (0..).zip(&parents).find(|&(_, &parent)| parent == NONE).map_or(0, |it| it.0);
+        let has_history = states.iter().any(|state| state.history != History::None);
+        let (transitions, names) = flat.into_iter().map(|it| (it.2, it.3)).unzip();
+        Ok(Machine { states, transitions, guards, names, initial, has_history })
+    }
+
+    /// For each state the one that it lies in.
+    fn parents(&self) -> Result<Vec<u16>, MachineError> {
+        let mut parents = Vec::with_capacity(self.states.len());
+        for (place, state) in self.states.iter().enumerate() {
+            if self.states[..place].iter().any(|other| other.name == state.name) {
+                return Err(MachineError::DefinedTwice(state.name.clone()));
+            }
+            parents.push(match &state.inside {
+                Some(parent) => self.find(parent)?,
+                None => NONE,
+            });
+        }
+        for (start, state) in self.states.iter().enumerate() {
+            let mut at = parents[start];
+            for _ in 0..=self.states.len() {
+                if at == NONE {
+                    break;
+                }
+                at = parents[usize::from(at)];
+            }
+            if at != NONE {
+                return Err(MachineError::InsideItself(state.name.clone()));
+            }
+        }
+        Ok(parents)
+    }
+
+    /// For each state the one inside it that is entered with it.
+    fn initials(&self, parents: &[u16]) -> Result<Vec<u16>, MachineError> {
+        let mut initials = vec![NONE; self.states.len()];
+        for (child, &parent) in (0..).zip(parents) {
+            if parent != NONE && initials[usize::from(parent)] == NONE {
+                initials[usize::from(parent)] = child;
+            }
+        }
+        for (number, state) in (0..).zip(&self.states) {
+            let Some(name) = &state.initial else { continue };
+            let child = self.find(name)?;
+            if parents[usize::from(child)] != number {
+                let parent = state.name.clone();
+                return Err(MachineError::NotInside { child: name.clone(), parent });
+            }
+            initials[usize::from(number)] = child;
+        }
+        Ok(initials)
+    }
+}

@@ -1,0 +1,126 @@
+//! All agents that follow machines, as the argument of a system.
+
+use std::fmt;
+
+use ecs_core::{Buffer, EnabledMut, Entity, Present, QueryData, With, World};
+use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
+
+use super::agent::{FsmAgent, StateChanged, StateMemory};
+use super::machine::Machine;
+use super::record::Watch;
+use super::update::Update;
+use crate::action::{Body, Reported, Switching};
+use crate::explain::Witness;
+
+type Row<Q> = (
+    Entity,
+    &'static mut FsmAgent,
+    &'static mut Body,
+    &'static mut Buffer<StateMemory>,
+    EnabledMut<StateChanged>,
+    Present<&'static mut StateChanged>,
+    EnabledMut<Switching>,
+    Q,
+);
+/// Those whose actions have ended: the machine finds out by itself, and takes the note away.
+type Ended<'a> = Query<'a, EnabledMut<Reported>, (With<Reported>, With<FsmAgent>)>;
+/// Those that have changed state in the update before.
+type Changed<'a> = Query<'a, EnabledMut<StateChanged>, (With<StateChanged>, With<FsmAgent>)>;
+type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>, Changed<'a>, Witness<'a>);
+
+/// The agents that follow machines and have what `Q` asks for: the argument of the system that
+/// updates their machines.
+///
+/// ```
+/// use ai::fsm::{FsmAgent, Machine, MachineBuilder, Machines, State, Transition};
+/// use ai::prelude::*;
+/// # #[derive(Component, Clone)] struct Patrol;
+/// # #[derive(Component, Clone)] struct Chase;
+/// #[derive(Component)]
+/// struct Enemy { distance: f32 }
+/// struct Guards(Machine<&'static Enemy>);
+///
+/// fn think(mut machines: Machines<&'static Enemy>, guards: Res<Guards>) {
+///     machines.update(&guards.0);
+/// }
+///
+/// let plan = Plan::new().action("patrol", Patrol).action("chase", Chase);
+/// let near = |enemy: &&Enemy| enemy.distance < 5.0;
+/// let machine = MachineBuilder::new()
+///     .state(State::new("patrolling").action("patrol"))
+///     .state(State::new("chasing").action("chase"))
+///     .transition(Transition::new("patrolling", "chasing").when(near))
+///     .build(&plan)?;
+/// let mut world = World::new();
+/// let guard = plan.spawn(&mut world, Enemy { distance: 50.0 })?;
+/// FsmAgent::drive(&mut world, guard, &machine)?;
+/// world.insert_resource(Guards(machine));
+/// let mut schedule = ai::action::phases(
+///     Schedule::builder(),
+///     |minds| minds.add(think),
+///     |actions| actions,
+/// )
+/// .build(&mut world)?;
+/// let pool = Pool::new(Threads::None)?;
+/// schedule.run(&mut world, &pool);
+/// assert!(world.get::<Body>(guard)?.is_running(0));
+/// world.get_mut::<Enemy>(guard)?.distance = 1.0;
+/// schedule.run(&mut world, &pool);
+/// assert_eq!(world.get::<FsmAgent>(guard)?.state(), Some(1));
+/// assert!(world.get::<Body>(guard)?.is_running(1));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Machines<'a, Q: QueryData + 'static> {
+    parts: Parts<'a, Q>,
+}
+
+impl<Q: QueryData> fmt::Debug for Machines<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Machines").field("query", &self.parts.0).finish()
+    }
+}
+
+impl<Q: QueryData + 'static> SystemParam for Machines<'_, Q> {
+    type State = <Parts<'static, Q> as SystemParam>::State;
+    type Item<'a> = Machines<'a, Q>;
+
+    fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
+        <Parts<'static, Q> as SystemParam>::init(world, access)
+    }
+
+    fn fetch<'a>(
+        state: &'a mut Self::State,
+        context: RunContext<'a>,
+    ) -> Result<Machines<'a, Q>, String> {
+        Ok(Machines { parts: <Parts<'static, Q> as SystemParam>::fetch(state, context)? })
+    }
+}
+
+impl<Q: QueryData + 'static> Machines<'_, Q> {
+    /// Updates the machine once for each of these agents, on all threads of the pool: takes the most
+    /// important transition that can be taken, if there is one.
+    ///
+    /// # Panics
+    /// Where an agent was driven by another machine, with fewer states.
+    pub fn update(&mut self, machine: &Machine<Q>) {
+        let (query, ended, changed, witness) = &mut self.parts;
+        let (log, tick) = (witness.log(), witness.tick());
+        ended.par_for_each(|mut reported| _ = reported.set(false));
+        changed.par_for_each(|mut is_changed| _ = is_changed.set(false));
+        query.par_for_each(
+            |(entity, agent, body, memory, mut is_changed, changed, mut switching, mut item)| {
+                let before = agent.state;
+                let mut update = Update { machine, agent, body, memory, item: &mut item };
+                let watch = log.map(|log| Watch { log, tick, agent: entity });
+                if !update.run(watch) {
+                    return;
+                }
+                *changed = StateChanged { from: before, to: agent.state };
+                is_changed.set(true);
+                if body.is_switching() {
+                    switching.set(true);
+                }
+            },
+        );
+    }
+}

@@ -1,0 +1,144 @@
+//! What a machine leaves in the log.
+
+use ecs_core::{Entity, QueryData};
+
+use super::agent::FsmAgent;
+use super::machine::{Machine, NO_GUARD, NONE};
+use super::situation::Situation;
+use super::transition::{Goes, Trigger};
+use crate::explain::{Candidate, DecisionLog, Ending, Engine, Label, Stopped, Verdict};
+
+/// Where an update is written down if its agent is watched.
+#[derive(Clone, Copy)]
+pub(super) struct Watch<'a> {
+    pub(super) log: &'a DecisionLog,
+    pub(super) tick: u64,
+    pub(super) agent: Entity,
+}
+
+/// What led to a transition, as it was before that was taken.
+pub(super) struct Sight {
+    candidates: Vec<Candidate>,
+    cause: Label,
+    stopped: Stopped,
+}
+
+impl Watch<'_> {
+    pub(super) fn is_wanted(&self) -> bool {
+        self.log.is_watched(self.agent)
+    }
+
+    #[cold]
+    pub(super) fn note_beginning<Q: QueryData>(self, machine: &Machine<Q>, agent: &FsmAgent) {
+        self.log.note(self.agent, self.tick, Engine::Machine, |decision| {
+            let state = machine.described(agent.state);
+            decision.candidate(Candidate::new(state, Verdict::Chosen));
+            decision.cause = Some(Label::plain("it begins"));
+        });
+    }
+
+    #[cold]
+    pub(super) fn note<Q: QueryData>(self, machine: &Machine<Q>, agent: &FsmAgent, sight: Sight) {
+        let Sight { candidates, cause, stopped } = sight;
+        self.log.note(self.agent, self.tick, Engine::Machine, |decision| {
+            decision.candidates.extend(candidates);
+            // Which state inside was entered is known only now.
+            let state = machine.described(agent.state);
+            decision.candidate(Candidate::new(state, Verdict::Chosen));
+            decision.cause = Some(cause);
+            decision.stopped.push(stopped);
+        });
+    }
+}
+
+impl Sight {
+    /// What an agent sees that will take the transition at this place.
+    #[cold]
+    pub(super) fn of<Q: QueryData>(situation: &Situation<'_, Q>, chosen: usize) -> Self {
+        let machine = situation.machine;
+        let first = machine.states[usize::from(situation.agent.state)].transitions.start as usize;
+        let candidates = (first..chosen).map(|place| {
+            let transition = &machine.transitions[place];
+            let verdict = if !situation.is_triggered(transition) {
+                Verdict::Waits { on: machine.awaited(place) }
+            } else if !situation.is_possible(transition) {
+                Verdict::Refused { by: Label::plain("the stack of interruptions") }
+            } else {
+                // It was asked before, and is not asked again.
+                let name = machine.names[place].clone();
+                Verdict::Refused { by: name.unwrap_or(Label::plain("its condition")) }
+            };
+            Candidate::new(situation.target(place), verdict)
+        });
+        let why = match machine.transitions[chosen].trigger {
+            Trigger::Done => Ending::Success,
+            Trigger::Failed => Ending::Failed { error: None },
+            _ => Ending::Interrupted { by: Some(situation.target(chosen)) },
+        };
+        let what = machine.states[usize::from(situation.agent.state)].name.clone();
+        Self {
+            candidates: candidates.collect(),
+            cause: machine.cause(chosen),
+            stopped: Stopped { what, why },
+        }
+    }
+}
+
+impl<Q: QueryData> Situation<'_, Q> {
+    /// The name of the state that a transition leads to.
+    fn target(&self, transition: usize) -> Label {
+        let state = match self.machine.transitions[transition].to {
+            Goes::To(to) | Goes::Push(to) => to,
+            Goes::Back if self.interruptions() == 0 => return Label::plain("what was interrupted"),
+            Goes::Back => self.memory[self.memory.len() - 1].0,
+        };
+        self.machine.states[usize::from(state)].name.clone()
+    }
+}
+
+impl<Q: QueryData> Machine<Q> {
+    /// A state and those that it lies in.
+    fn described(&self, state: u16) -> Label {
+        let name = |state: u16| &self.states[usize::from(state)].name;
+        if self.states[usize::from(state)].parent == NONE {
+            return name(state).clone();
+        }
+        let names: Vec<&str> = self.way(state).map(|state| &**name(state)).collect();
+        names.join(" in ").into()
+    }
+
+    /// What a transition waits for.
+    fn awaited(&self, place: usize) -> Label {
+        let transition = &self.transitions[place];
+        let from = &self.states[usize::from(transition.from)].name;
+        match transition.trigger {
+            Trigger::Always => Label::plain("nothing"),
+            Trigger::Event(event) => format!("event {event}").into(),
+            Trigger::After(updates) => format!("the end of {updates} updates").into(),
+            Trigger::Done => format!("the success of {from}").into(),
+            Trigger::Failed => format!("the failure of {from}").into(),
+        }
+    }
+
+    /// Why a transition is taken.
+    fn cause(&self, place: usize) -> Label {
+        let transition = &self.transitions[place];
+        let condition = match &self.names[place] {
+            Some(name) => Some(name.clone()),
+            None if transition.guard == NO_GUARD => None,
+            None => Some(Label::plain("its condition holds")),
+        };
+        let from = &self.states[usize::from(transition.from)].name;
+        let trigger = match transition.trigger {
+            Trigger::Always => return condition.unwrap_or(Label::plain("nothing holds it back")),
+            Trigger::Event(event) => format!("event {event} came"),
+            Trigger::After(updates) => format!("{updates} updates have passed"),
+            Trigger::Done => format!("{from} is done"),
+            Trigger::Failed => format!("{from} has failed"),
+        };
+        match condition {
+            Some(condition) => format!("{trigger} and {condition}").into(),
+            None => trigger.into(),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! States, in the making.
+
+use std::fmt;
+
+use ecs_core::QueryData;
+
+pub(super) type Do<Q> = Box<dyn for<'a> Fn(&mut <Q as QueryData>::Item<'a>) + Send + Sync>;
+
+/// What a state with states inside goes back to when it is entered again.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum History {
+    /// Its initial state.
+    #[default]
+    None,
+    /// The state inside it that was left last, and the initial one inside that.
+    Shallow,
+    /// The states inside it that were left last, all the way down.
+    Deep,
+}
+
+/// A state of a [`Machine`], in the making.
+pub struct State<Q: QueryData> {
+    pub(super) name: String,
+    pub(super) inside: Option<String>,
+    pub(super) initial: Option<String>,
+    pub(super) action: Option<String>,
+    pub(super) history: History,
+    pub(super) enter: Option<Do<Q>>,
+    pub(super) exit: Option<Do<Q>>,
+}
+
+impl<Q: QueryData> fmt::Debug for State<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("State").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl<Q: QueryData> State<Q> {
+    /// A state in which nothing is done.
+    pub fn new(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            inside: None,
+            initial: None,
+            action: None,
+            history: History::None,
+            enter: None,
+            exit: None,
+        }
+    }
+
+    /// Puts it inside another state.
+    #[must_use]
+    pub fn inside(mut self, parent: impl Into<String>) -> Self {
+        self.inside = Some(parent.into());
+        self
+    }
+
+    /// Which of the states inside it is entered with it; the first where nothing is said.
+    #[must_use]
+    pub fn initial(mut self, child: impl Into<String>) -> Self {
+        self.initial = Some(child.into());
+        self
+    }
+
+    /// The action of the agent's body that is carried out while the state is active.
+    #[must_use]
+    pub fn action(mut self, name: impl Into<String>) -> Self {
+        self.action = Some(name.into());
+        self
+    }
+
+    /// What it goes back to when it is entered again.
+    #[must_use]
+    pub const fn history(mut self, history: History) -> Self {
+        self.history = history;
+        self
+    }
+
+    /// What is done to the agent's components when the state is entered.
+    #[must_use]
+    pub fn on_enter(
+        mut self,
+        act: impl for<'a> Fn(&mut Q::Item<'a>) + Send + Sync + 'static,
+    ) -> Self {
+        self.enter = Some(Box::new(act));
+        self
+    }
+
+    /// What is done to the agent's components when the state is left.
+    #[must_use]
+    pub fn on_exit(
+        mut self,
+        act: impl for<'a> Fn(&mut Q::Item<'a>) + Send + Sync + 'static,
+    ) -> Self {
+        self.exit = Some(Box::new(act));
+        self
+    }
+}

@@ -1,0 +1,146 @@
+//! One update of a machine for one agent.
+
+use ecs_core::{Buffer, QueryData};
+
+use super::agent::{FsmAgent, StateMemory};
+use super::machine::{FlatTransition, Machine, NO_GUARD, NONE};
+use super::record::{Sight, Watch};
+use super::situation::Situation;
+use super::state::History;
+use super::transition::Goes;
+use crate::action::Body;
+
+/// What an update reads and writes.
+pub(super) struct Update<'u, 'i, Q: QueryData> {
+    pub(super) machine: &'u Machine<Q>,
+    pub(super) agent: &'u mut FsmAgent,
+    pub(super) body: &'u mut Body,
+    pub(super) memory: &'u mut Buffer<StateMemory>,
+    pub(super) item: &'u mut Q::Item<'i>,
+}
+
+impl<Q: QueryData> Update<'_, '_, Q> {
+    /// Whether a state was entered.
+    #[inline]
+    pub(super) fn run(&mut self, watch: Option<Watch<'_>>) -> bool {
+        if self.agent.state == NONE {
+            self.enter(NONE, self.machine.initial);
+            if let Some(watch) = watch {
+                watch.note_beginning(self.machine, self.agent);
+            }
+            return true;
+        }
+        self.agent.updates = self.agent.updates.saturating_add(1);
+        let Some(chosen) = self.choose() else {
+            self.agent.events = 0;
+            return false;
+        };
+        // What is seen now is gone when the transition has been taken.
+        let sight = watch
+            .filter(Watch::is_wanted)
+            .map(|watch| (watch, Sight::of(&self.situation(), chosen)));
+        self.agent.events = 0;
+        self.take(self.machine.transitions[chosen]);
+        if let Some((watch, sight)) = sight {
+            watch.note(self.machine, self.agent, sight);
+        }
+        true
+    }
+
+    /// The first transition that can be taken, by its place.
+    #[inline]
+    fn choose(&self) -> Option<usize> {
+        let range = self.machine.states[usize::from(self.agent.state)].transitions.clone();
+        let range = range.start as usize..range.end as usize;
+        let situation = self.situation();
+        let place = self.machine.transitions[range.clone()].iter().position(|transition| {
+            situation.is_triggered(transition)
+                && situation.is_possible(transition)
+                && (transition.guard == NO_GUARD
+                    || (self.machine.guards[transition.guard as usize])(self.item))
+        })?;
+        Some(range.start + place)
+    }
+
+    /// How things stand.
+    #[inline]
+    fn situation(&self) -> Situation<'_, Q> {
+        let Self { machine, agent, body, memory, .. } = self;
+        Situation { machine, agent, body, memory }
+    }
+
+    fn take(&mut self, transition: FlatTransition) {
+        let from = self.agent.state;
+        let to = match transition.to {
+            Goes::To(to) => to,
+            Goes::Push(to) => {
+                self.memory.push(StateMemory(from));
+                to
+            }
+            Goes::Back => match self.memory.pop() {
+                Some(interrupted) => interrupted.0,
+                None => return,
+            },
+        };
+        let common = self.machine.common(from, to);
+        let mut state = from;
+        while state != common {
+            state = self.exit(state);
+        }
+        self.enter(common, to);
+    }
+
+    /// Leaves a state; returns the one that it lies in.
+    fn exit(&mut self, number: u16) -> u16 {
+        let state = &self.machine.states[usize::from(number)];
+        if let Some(action) = state.action {
+            self.body.halt(usize::from(action));
+        }
+        if let Some(exit) = &state.exit {
+            exit(self.item);
+        }
+        if self.machine.has_history && state.parent != NONE {
+            self.memory[usize::from(state.parent)].0 = number;
+        }
+        state.parent
+    }
+
+    /// Enters what lies between a state that is active and another one, that one, and what is
+    /// entered with it.
+    fn enter(&mut self, common: u16, to: u16) {
+        // From the outside: there are few, and asking for each level anew needs no memory.
+        let mut depth = if common == NONE { 0 } else { self.depth(common) + 1 };
+        while depth <= self.depth(to) {
+            let at = self.machine.way(to).find(|&at| self.depth(at) == depth);
+            self.enter_one(at.unwrap_or(to));
+            depth += 1;
+        }
+        let (mut at, mut is_deep) = (to, false);
+        loop {
+            let state = &self.machine.states[usize::from(at)];
+            if state.initial == NONE {
+                break;
+            }
+            is_deep |= state.history == History::Deep;
+            let is_kept = is_deep || state.history == History::Shallow;
+            let last = if is_kept { self.memory[usize::from(at)].0 } else { NONE };
+            at = if last == NONE { state.initial } else { last };
+            self.enter_one(at);
+        }
+        (self.agent.state, self.agent.updates) = (at, 0);
+    }
+
+    fn depth(&self, state: u16) -> u16 {
+        self.machine.states[usize::from(state)].depth
+    }
+
+    fn enter_one(&mut self, number: u16) {
+        let state = &self.machine.states[usize::from(number)];
+        if let Some(action) = state.action {
+            self.body.begin(usize::from(action));
+        }
+        if let Some(enter) = &state.enter {
+            enter(self.item);
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Turn actions: changes of the world as data.
+
+use std::any::{Any, TypeId};
+use std::fmt;
+
+use ecs_core::{Component, Entity, World};
+
+use super::journal::Journal;
+
+/// The tag of entities that wait to be brought into the world by [`Draft::spawn`](super::Draft::spawn).
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Vacant;
+
+/// The tag of entities that were taken out of the world by [`Draft::despawn`](super::Draft::despawn).
+///
+/// Such an entity has none of the components that the turns know. Its handle is not used again, so
+/// that whoever still has it finds out, and so that the turn can be undone.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Gone;
+
+/// Changes of the world as data: which entities get which components, and which lose some.
+///
+/// A flag is a component without fields. Where an action both removes and inserts a component of
+/// one entity, it inserts it, in whichever order that was said: removals come first.
+///
+/// One is filled in by a [`Draft`](super::Draft), or by hand to ask what
+/// [would be](super::Situation::after).
+///
+/// ```
+/// use ai::turn::TurnAction;
+/// use ecs_core::prelude::*;
+/// #[derive(Component, Clone, Debug, PartialEq)]
+/// struct Gold(u32);
+/// # let mut world = World::new();
+/// # let (imp, rat) = (world.spawn(()), world.spawn(()));
+/// let mut action = TurnAction::new();
+/// action.insert(rat, Gold(7));
+/// action.remove::<Gold>(imp);
+/// assert!(action.inserted::<Gold>().eq([(rat, &Gold(7))]));
+/// assert!(action.removed::<Gold>().eq([imp]));
+/// assert_eq!(action.len(), 2);
+/// ```
+#[derive(Default)]
+pub struct TurnAction {
+    columns: Vec<(TypeId, Box<dyn AnyColumn>)>,
+    /// How many vacant entities it takes.
+    pub(super) spawned: usize,
+    /// Who gets a turn, and how long after the present one.
+    pub(super) scheduled: Vec<(Entity, u64)>,
+}
+
+/// The changes of one component, in the order of entities: a value to insert, or none to remove.
+struct Column<T> {
+    changes: Vec<(Entity, Option<T>)>,
+}
+
+/// The changes of a component whose type is not known here.
+pub(super) trait AnyColumn: Send + Sync {
+    fn name(&self) -> &'static str;
+    fn len(&self) -> usize;
+    /// Whose the change of this number is.
+    fn entity(&self, index: usize) -> Entity;
+    fn inserts(&self, index: usize) -> bool;
+    fn clear(&mut self);
+    fn remove_from(&self, world: &mut World, journal: &mut Journal);
+    fn insert_into(&mut self, world: &mut World, journal: &mut Journal);
+    fn as_any(&self) -> &dyn Any;
+    fn as_any_mut(&mut self) -> &mut dyn Any;
+}
+
+impl<T> Column<T> {
+    fn find(&self, entity: Entity) -> Result<usize, usize> {
+        match self.changes.last() {
+            Some((last, _)) if *last >= entity => {
+                self.changes.binary_search_by_key(&entity, |&(changed, _)| changed)
+            }
+            _ => Err(self.changes.len()),
+        }
+    }
+}
+
+impl<T: Component + Clone> AnyColumn for Column<T> {
+    fn name(&self) -> &'static str {
+        T::name()
+    }
+
+    fn len(&self) -> usize {
+        self.changes.len()
+    }
+
+    fn entity(&self, index: usize) -> Entity {
+        self.changes[index].0
+    }
+
+    fn inserts(&self, index: usize) -> bool {
+        self.changes[index].1.is_some()
+    }
+
+    fn clear(&mut self) {
+        self.changes.clear();
+    }
+
+    fn remove_from(&self, world: &mut World, journal: &mut Journal) {
+        for (entity, value) in &self.changes {
+            if value.is_none() && world.has::<T>(*entity) {
+                journal.save::<T>(world, *entity);
+                drop(world.remove::<T>(*entity));
+            }
+        }
+    }
+
+    fn insert_into(&mut self, world: &mut World, journal: &mut Journal) {
+        for (entity, value) in self.changes.drain(..) {
+            let Some(value) = value else { continue };
+            journal.save::<T>(world, entity);
+            // A watcher of an earlier change may have despawned the entity: then it gets nothing.
+            drop(world.insert(entity, value));
+        }
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+
+    fn as_any_mut(&mut self) -> &mut dyn Any {
+        self
+    }
+}
+
+impl TurnAction {
+    /// An action that changes nothing.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Gives an entity a component, or another value of it.
+    pub fn insert<T: Component + Clone>(&mut self, entity: Entity, value: T) {
+        let column = self.column_mut::<T>();
+        match column.find(entity) {
+            Ok(index) => column.changes[index].1 = Some(value),
+            Err(index) => column.changes.insert(index, (entity, Some(value))),
+        }
+    }
+
+    /// Takes a component from an entity, unless the action also inserts it.
+    pub fn remove<T: Component + Clone>(&mut self, entity: Entity) {
+        let column = self.column_mut::<T>();
+        if let Err(index) = column.find(entity) {
+            column.changes.insert(index, (entity, None));
+        }
+    }
+
+    /// What the action makes of a component of an entity: nothing, or a value, or its absence.
+    #[must_use]
+    pub fn change<T: Component + Clone>(&self, entity: Entity) -> Option<Option<&T>> {
+        self.change_of(entity)
+    }
+
+    pub(super) fn change_of<T: Component>(&self, entity: Entity) -> Option<Option<&T>> {
+        let column = self.typed::<T>()?;
+        column.find(entity).ok().map(|index| column.changes[index].1.as_ref())
+    }
+
+    /// The components of this type that are inserted, in the order of entities.
+    pub fn inserted<T: Component + Clone>(&self) -> impl Iterator<Item = (Entity, &T)> {
+        let changes = self.typed::<T>().map_or(&[][..], |column| &column.changes);
+        changes.iter().filter_map(|(entity, value)| Some((*entity, value.as_ref()?)))
+    }
+
+    /// The entities that lose a component of this type, in their order.
+    pub fn removed<T: Component + Clone>(&self) -> impl Iterator<Item = Entity> {
+        let changes = self.typed::<T>().map_or(&[][..], |column| &column.changes);
+        changes.iter().filter_map(|(entity, value)| value.is_none().then_some(*entity))
+    }
+
+    /// How many components are inserted or removed.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.columns.iter().map(|(_, column)| column.len()).sum()
+    }
+
+    /// Whether nothing changes.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0 && self.scheduled.is_empty()
+    }
+
+    /// Makes it an action that changes nothing. Its memory is kept.
+    pub fn clear(&mut self) {
+        self.spawned = 0;
+        self.scheduled.clear();
+        for (_, column) in &mut self.columns {
+            column.clear();
+        }
+    }
+
+    /// The changes of each component that has any.
+    pub(super) fn columns(&self) -> impl Iterator<Item = (TypeId, &dyn AnyColumn)> {
+        let columns = self.columns.iter().map(|(id, column)| (*id, &**column));
+        columns.filter(|(_, column)| column.len() > 0)
+    }
+
+    pub(super) fn column(&self, component: TypeId) -> Option<&dyn AnyColumn> {
+        self.columns().find(|&(id, _)| id == component).map(|(_, column)| column)
+    }
+
+    /// Makes the changes and is empty afterwards. All removals come before all insertions.
+    pub(super) fn apply(&mut self, world: &mut World, journal: &mut Journal) {
+        for (_, column) in &self.columns {
+            column.remove_from(world, journal);
+        }
+        for (_, column) in &mut self.columns {
+            column.insert_into(world, journal);
+        }
+    }
+
+    fn typed<T: Component>(&self) -> Option<&Column<T>> {
+        let id = TypeId::of::<T>();
+        let column = &self.columns.iter().find(|&&(known, _)| known == id)?.1;
+        column.as_any().downcast_ref()
+    }
+
+    fn column_mut<T: Component + Clone>(&mut self) -> &mut Column<T> {
+        let id = TypeId::of::<T>();
+        let index = self.columns.iter().position(|&(known, _)| known == id);
+        let index = index.unwrap_or_else(|| {
+            self.columns.push((id, Box::new(Column::<T> { changes: Vec::new() })));
+            self.columns.len() - 1
+        });
+        let column = self.columns[index].1.as_any_mut().downcast_mut();
+        column.expect("columns are found by the type of their component")
+    }
+}
+
+/// Entities and names of components, by component.
+impl fmt::Debug for TurnAction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut list = f.debug_list();
+        for (_, column) in self.columns() {
+            for index in 0..column.len() {
+                let sign = if column.inserts(index) { '+' } else { '-' };
+                list.entry(&format_args!("{} {sign}{}", column.entity(index), column.name()));
+            }
+        }
+        list.finish()
+    }
+}

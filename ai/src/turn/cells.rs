@@ -1,0 +1,324 @@
+//! The spatial hash: who is in which cell, and what there is of some components.
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::fmt::{self, Debug};
+use std::hash::{BuildHasherDefault, Hash, Hasher};
+
+use ecs_core::{Component, Entity, Present, StateHasher, World};
+
+use super::action::TurnAction;
+
+/// What can name a cell: two numbers, say. All types that can be copied, compared and hashed do.
+pub trait CellName: Copy + Ord + Hash + Debug + Send + Sync + 'static {}
+
+impl<T: Copy + Ord + Hash + Debug + Send + Sync + 'static> CellName for T {}
+
+/// The component that says in which cell an entity is.
+///
+/// ```
+/// use ai::turn::CellPosition;
+/// use ecs_core::prelude::*;
+/// #[derive(Component, Clone, PartialEq)]
+/// struct Position { x: i32, y: i32 }
+/// impl CellPosition for Position {
+///     type Cell = (i32, i32);
+///     fn cell(&self) -> (i32, i32) {
+///         (self.x, self.y)
+///     }
+/// }
+/// assert_eq!(Position { x: 2, y: 3 }.cell(), (2, 3));
+/// ```
+pub trait CellPosition: Component + Clone {
+    /// The name of a cell.
+    type Cell: CellName;
+
+    /// The cell that this position is in.
+    fn cell(&self) -> Self::Cell;
+}
+
+/// For keys of a few numbers.
+#[derive(Clone, Copy, Default)]
+pub(super) struct KeyHasher(StateHasher);
+
+impl Hasher for KeyHasher {
+    fn finish(&self) -> u64 {
+        self.0.finish()
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.write(bytes);
+    }
+
+    fn write_u32(&mut self, number: u32) {
+        self.0.write_u64(u64::from(number));
+    }
+
+    fn write_u64(&mut self, number: u64) {
+        self.0.write_u64(number);
+    }
+
+    fn write_usize(&mut self, number: usize) {
+        self.0.write_u64(number as u64);
+    }
+}
+
+type KeyMap<K, V> = HashMap<K, V, BuildHasherDefault<KeyHasher>>;
+
+/// How positions are read, whatever their type.
+struct Position<C> {
+    component: TypeId,
+    in_world: fn(&World, Entity) -> Option<C>,
+    in_action: fn(&TurnAction, Entity) -> Option<Option<C>>,
+    all: fn(&World) -> Vec<Entity>,
+}
+
+/// A component that cells know how many of they have, or which entities have it.
+struct Aggregate {
+    component: TypeId,
+    has: fn(&World, Entity) -> bool,
+    keeps_ids: bool,
+}
+
+/// Where an entity is, and which of the aggregated components it has, a bit for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Placed<C> {
+    cell: C,
+    bits: u64,
+}
+
+/// What is in a cell.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct CellContent {
+    pub(super) entities: Vec<Entity>,
+    /// One for each aggregate.
+    counts: Vec<u32>,
+    /// One for each aggregate; those that are only counts have none.
+    ids: Vec<Vec<Entity>>,
+}
+
+/// The most components that cells can aggregate.
+pub(super) const AGGREGATE_COUNT_MAX: usize = 64;
+
+/// The spatial hash of a world: for each cell the entities in it, how many of them have certain
+/// components, and which ones these are.
+///
+/// The turns keep it up to date with every commit; it is asked through a
+/// [`Situation`](super::Situation).
+pub struct Cells<C> {
+    position: Option<Position<C>>,
+    aggregates: Vec<Aggregate>,
+    contents: KeyMap<C, CellContent>,
+    placed: KeyMap<Entity, Placed<C>>,
+    /// How many cells have a content without entities.
+    empty_count: usize,
+}
+
+impl<C: CellName> Cells<C> {
+    pub(super) fn new() -> Self {
+        Self {
+            position: None,
+            aggregates: Vec::new(),
+            contents: KeyMap::default(),
+            placed: KeyMap::default(),
+            empty_count: 0,
+        }
+    }
+
+    pub(super) fn set_position<P: CellPosition<Cell = C>>(&mut self) {
+        self.position = Some(Position {
+            component: TypeId::of::<P>(),
+            in_world: |world, entity| world.get::<P>(entity).ok().map(CellPosition::cell),
+            in_action: |action, entity| {
+                action.change::<P>(entity).map(|change| change.map(CellPosition::cell))
+            },
+            all: |world| world.query_ref_filtered::<Entity, Present<P>>().into_iter().collect(),
+        });
+    }
+
+    /// Adds a component that cells count, or of which they keep the entities.
+    pub(super) fn add_aggregate<T: Component>(&mut self, keeps_ids: bool) {
+        let component = TypeId::of::<T>();
+        if let Some(index) = self.aggregate(component) {
+            self.aggregates[index].keeps_ids |= keeps_ids;
+            return;
+        }
+        assert!(
+            self.aggregates.len() < AGGREGATE_COUNT_MAX,
+            "cells aggregate 64 components at most"
+        );
+        self.aggregates.push(Aggregate { component, has: World::has::<T>, keeps_ids });
+    }
+
+    pub(super) fn aggregate(&self, component: TypeId) -> Option<usize> {
+        self.aggregates.iter().position(|aggregate| aggregate.component == component)
+    }
+
+    pub(super) fn position_type(&self) -> Option<TypeId> {
+        self.position.as_ref().map(|position| position.component)
+    }
+
+    /// Whether a change of this component changes what is known of a cell.
+    pub(super) fn depends_on(&self, component: TypeId) -> bool {
+        self.position_type() == Some(component) || self.aggregate(component).is_some()
+    }
+
+    pub(super) fn content(&self, cell: C) -> Option<&CellContent> {
+        self.contents.get(&cell)
+    }
+
+    pub(super) fn cell_of(&self, entity: Entity) -> Option<C> {
+        self.placed.get(&entity).map(|placed| placed.cell)
+    }
+
+    /// Where an entity would be after an action.
+    pub(super) fn cell_after(&self, action: &TurnAction, entity: Entity) -> Option<C> {
+        let changed = self.position.as_ref().and_then(|it| (it.in_action)(action, entity));
+        changed.unwrap_or_else(|| self.cell_of(entity))
+    }
+
+    /// How many entities in a cell have the aggregate of this number.
+    pub(super) fn count(&self, cell: C, aggregate: usize) -> usize {
+        let content = self.contents.get(&cell);
+        content.map_or(0, |content| content.counts[aggregate] as usize)
+    }
+
+    /// The entities in a cell that have the aggregate of this number, where they are kept.
+    pub(super) fn ids(&self, cell: C, aggregate: usize) -> Option<&[Entity]> {
+        let content = self.contents.get(&cell).map_or(&[][..], |content| &content.ids[aggregate]);
+        self.aggregates[aggregate].keeps_ids.then_some(content)
+    }
+
+    /// Brings what is known of an entity up to date.
+    pub(super) fn refresh(&mut self, world: &World, entity: Entity) {
+        let Some(position) = &self.position else { return };
+        let now = (position.in_world)(world, entity).map(|cell| {
+            let has = self.aggregates.iter().map(|aggregate| (aggregate.has)(world, entity));
+            let bits = has.enumerate().fold(0, |bits, (bit, has)| bits | (u64::from(has) << bit));
+            Placed { cell, bits }
+        });
+        let before = self.placed.get(&entity).copied();
+        if before == now {
+            return;
+        }
+        if let Some(placed) = before {
+            self.take_out(entity, placed);
+        }
+        match now {
+            Some(placed) => {
+                self.put_in(entity, placed);
+                self.placed.insert(entity, placed);
+            }
+            None => {
+                self.placed.remove(&entity);
+            }
+        }
+        self.sweep();
+    }
+
+    fn put_in(&mut self, entity: Entity, placed: Placed<C>) {
+        let aggregates = &self.aggregates;
+        let content = self.contents.entry(placed.cell).or_insert_with(|| {
+            self.empty_count += 1;
+            CellContent {
+                entities: Vec::new(),
+                counts: vec![0; aggregates.len()],
+                ids: vec![Vec::new(); aggregates.len()],
+            }
+        });
+        self.empty_count -= usize::from(content.entities.is_empty());
+        insert_sorted(&mut content.entities, entity);
+        for index in bits_of(placed.bits) {
+            content.counts[index] += 1;
+            if aggregates[index].keeps_ids {
+                insert_sorted(&mut content.ids[index], entity);
+            }
+        }
+    }
+
+    fn take_out(&mut self, entity: Entity, placed: Placed<C>) {
+        let Some(content) = self.contents.get_mut(&placed.cell) else { return };
+        remove_sorted(&mut content.entities, entity);
+        for index in bits_of(placed.bits) {
+            content.counts[index] -= 1;
+            remove_sorted(&mut content.ids[index], entity);
+        }
+        self.empty_count += usize::from(content.entities.is_empty());
+    }
+
+    /// Forgets empty cells once they are many. Some are kept: who walks in circles finds them again.
+    fn sweep(&mut self) {
+        if self.empty_count > 64 + 2 * (self.contents.len() - self.empty_count) {
+            self.contents.retain(|_, content| !content.entities.is_empty());
+            self.empty_count = 0;
+        }
+    }
+
+    /// Works everything out anew.
+    pub(super) fn rebuild(&mut self, world: &World) {
+        self.contents.clear();
+        self.placed.clear();
+        self.empty_count = 0;
+        let entities = self.position.as_ref().map(|position| (position.all)(world));
+        for entity in entities.into_iter().flatten() {
+            self.refresh(world, entity);
+        }
+    }
+
+    /// Compares what is known with the world.
+    ///
+    /// # Errors
+    /// Says in one line which cell or entity is wrong.
+    pub fn check(&self, world: &World) -> Result<(), String> {
+        let aggregates = self.aggregates.iter().map(|&Aggregate { component, has, keeps_ids }| {
+            Aggregate { component, has, keeps_ids }
+        });
+        let mut fresh = Self { aggregates: aggregates.collect(), ..Self::new() };
+        if let Some(Position { component, in_world, in_action, all }) = self.position {
+            fresh.position = Some(Position { component, in_world, in_action, all });
+        }
+        fresh.rebuild(world);
+        let known = self.contents.iter().filter(|(_, content)| !content.entities.is_empty());
+        let wrong = known
+            .filter(|(cell, content)| fresh.contents.get(cell) != Some(content))
+            .map(|(&cell, _)| cell)
+            .min();
+        if let Some(cell) = wrong {
+            let here = self.contents.get(&cell);
+            return Err(format!("{cell:?} has {here:?}, not {:?}", fresh.contents.get(&cell)));
+        }
+        if self.placed != fresh.placed {
+            return Err(String::from("an entity is not where its position says"));
+        }
+        Ok(())
+    }
+}
+
+impl<C: CellName> Debug for Cells<C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut occupied: Vec<_> =
+            self.contents.iter().filter(|(_, it)| !it.entities.is_empty()).collect();
+        occupied.sort_by_key(|&(cell, _)| *cell);
+        f.debug_map().entries(occupied.into_iter().map(|(cell, it)| (cell, &it.entities))).finish()
+    }
+}
+
+fn bits_of(mut bits: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let index = bits.trailing_zeros() as usize;
+        bits &= bits.wrapping_sub(1);
+        (index < 64).then_some(index)
+    })
+}
+
+fn insert_sorted(ids: &mut Vec<Entity>, entity: Entity) {
+    if let Err(place) = ids.binary_search(&entity) {
+        ids.insert(place, entity);
+    }
+}
+
+fn remove_sorted(ids: &mut Vec<Entity>, entity: Entity) {
+    if let Ok(place) = ids.binary_search(&entity) {
+        ids.remove(place);
+    }
+}

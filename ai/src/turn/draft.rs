@@ -1,0 +1,153 @@
+//! How a kind of turn action becomes changes, once its turn has come.
+
+use std::any::TypeId;
+use std::fmt;
+
+use ecs_core::{Component, ComponentError, Entity, World};
+
+use super::action::{Gone, TurnAction, Vacant};
+use super::cells::CellName;
+use super::error::Refusal;
+use super::situation::Situation;
+
+/// What can be done in a game: a small enum with the arguments of each kind.
+///
+/// Such a value is what minds decide, what rules answer with, what scripts and logs consist of. It
+/// is *bound late*: which components it changes is worked out when its turn has come, from the
+/// world as it is then.
+///
+/// ```
+/// use ai::turn::{CellPosition, Draft, Refusal, TurnActionKind};
+/// use ecs_core::prelude::*;
+///
+/// #[derive(Component, Clone, PartialEq)]
+/// struct Position(i32);
+/// # impl CellPosition for Position { type Cell = i32; fn cell(&self) -> i32 { self.0 } }
+///
+/// #[derive(Clone, Debug)]
+/// enum Deed {
+///     Walk { who: Entity, by: i32 },
+///     Vanish(Entity),
+/// }
+///
+/// impl TurnActionKind for Deed {
+///     type Cell = i32;
+///
+///     fn bind(&self, draft: &mut Draft<'_, i32>) -> Result<(), Refusal> {
+///         match *self {
+///             Deed::Walk { who, by } => {
+///                 let Position(at) = *draft.get(who)?;
+///                 draft.insert(who, Position(at + by));
+///             }
+///             Deed::Vanish(who) => draft.despawn(who),
+///         }
+///         Ok(())
+///     }
+/// }
+/// ```
+pub trait TurnActionKind: Clone + fmt::Debug + Send + Sync + 'static {
+    /// The name of a cell. A game without cells says `()`.
+    type Cell: CellName;
+
+    /// Writes down what this kind changes in the world as it is.
+    ///
+    /// # Errors
+    /// Where it makes no sense here. Nothing has happened then.
+    fn bind(&self, draft: &mut Draft<'_, Self::Cell>) -> Result<(), Refusal>;
+
+    /// How long until its actor's next turn, in units that the game chooses.
+    fn duration(&self) -> u64 {
+        1
+    }
+}
+
+/// A component that an entity loses when it is despawned by a turn.
+#[derive(Clone, Copy)]
+pub(super) struct Known {
+    pub(super) component: TypeId,
+    pub(super) remove: fn(&World, Entity, &mut TurnAction),
+}
+
+impl Known {
+    pub(super) fn of<T: Component + Clone>() -> Self {
+        Self {
+            component: TypeId::of::<T>(),
+            remove: |world, entity, action| {
+                if world.has::<T>(entity) {
+                    action.remove::<T>(entity);
+                }
+            },
+        }
+    }
+}
+
+/// A turn action that is being filled in.
+#[derive(Debug)]
+pub struct Draft<'a, C> {
+    pub(super) now: Situation<'a, C>,
+    pub(super) action: &'a mut TurnAction,
+    pub(super) known: &'a [Known],
+    pub(super) vacant: &'a [Entity],
+}
+
+impl fmt::Debug for Known {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Known").field(&self.component).finish()
+    }
+}
+
+impl<'a, C: CellName> Draft<'a, C> {
+    /// The world as it is.
+    #[must_use]
+    pub fn now(&self) -> Situation<'a, C> {
+        self.now
+    }
+
+    /// A component of an entity, as it is.
+    ///
+    /// # Errors
+    /// [`Refusal::Dead`] where the entity is gone, [`Refusal::Malformed`] where it lacks the
+    /// component.
+    pub fn get<T: Component>(&self, entity: Entity) -> Result<&'a T, Refusal> {
+        self.now.get(entity).map_err(|error| match error {
+            _ if !self.now.is_alive(entity) => Refusal::Dead(entity),
+            ComponentError::Missing(missing) => Refusal::Malformed(missing.to_string()),
+            other => Refusal::Malformed(other.to_string()),
+        })
+    }
+
+    /// See [`TurnAction::insert`].
+    pub fn insert<T: Component + Clone>(&mut self, entity: Entity, value: T) {
+        self.action.insert(entity, value);
+    }
+
+    /// See [`TurnAction::remove`].
+    pub fn remove<T: Component + Clone>(&mut self, entity: Entity) {
+        self.action.remove::<T>(entity);
+    }
+
+    /// Brings an entity into the world: one that waited as [`Vacant`]. It is to be given components.
+    ///
+    /// # Errors
+    /// Where none is vacant any more, see [`Turns::reserve`](super::Turns::reserve).
+    pub fn spawn(&mut self) -> Result<Entity, Refusal> {
+        let entity = *self.vacant.get(self.action.spawned).ok_or(Refusal::NoVacancy)?;
+        self.action.spawned += 1;
+        self.action.remove::<Vacant>(entity);
+        Ok(entity)
+    }
+
+    /// Takes an entity out of the world: it loses all components that the turns know, and is
+    /// [`Gone`]. Its turns are struck out.
+    pub fn despawn(&mut self, entity: Entity) {
+        for known in self.known {
+            (known.remove)(self.now.world(), entity, self.action);
+        }
+        self.action.insert(entity, Gone);
+    }
+
+    /// Gives an entity a turn of its own, so long after the present one.
+    pub fn schedule(&mut self, entity: Entity, delay: u64) {
+        self.action.scheduled.push((entity, delay));
+    }
+}

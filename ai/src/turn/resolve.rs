@@ -1,0 +1,411 @@
+//! The resolution of a turn: an action, all that follows from it, and what moves in real time.
+
+use std::fmt;
+use std::ops::ControlFlow;
+
+use ecs_core::{Entity, World};
+
+use super::draft::TurnActionKind;
+use super::journal::Step;
+use super::judge::Decision;
+use super::log::LoggedTurn;
+use super::real_time::{Motion, Point};
+use super::schedule::Ticket;
+use super::situation::Situation;
+use super::trace::{Cause, TracedPoint};
+use super::turns::{Record, Turns};
+
+/// Whose turn is next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Next {
+    /// Somebody whose mind can be asked at once.
+    Ready(Entity),
+    /// The player's turn: nothing happens until there is a decision from outside. This is a state
+    /// and takes no time of the processor.
+    Waiting(Entity),
+    /// Nobody has a turn.
+    Nobody,
+}
+
+impl Next {
+    /// Whose turn it is, if anybody's.
+    #[must_use]
+    pub const fn entity(self) -> Option<Entity> {
+        match self {
+            Self::Ready(entity) | Self::Waiting(entity) => Some(entity),
+            Self::Nobody => None,
+        }
+    }
+}
+
+/// What there is to draw: the world right after a commit that can be seen.
+#[derive(Debug)]
+pub struct Frame<'a, C> {
+    /// The world.
+    pub now: Situation<'a, C>,
+    /// When it is, counted from the beginning of the turn, in the units of
+    /// [`TurnsBuilder::step`](super::TurnsBuilder::step).
+    pub time: u64,
+}
+
+/// Draws nothing, and lets the turn go on: for [`Turns::take_turn`] where nobody looks.
+pub fn unseen<C>(_: &Frame<'_, C>) -> ControlFlow<()> {
+    ControlFlow::Continue(())
+}
+
+/// Why a turn ended before everything that followed from it was done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Stopped {
+    /// There were too many actions: most likely a chain of reactions without end.
+    TooManyActions {
+        /// How many there may be in a turn.
+        limit: usize,
+        /// How many were waiting, and never happened.
+        dropped: usize,
+    },
+    /// There were too many points in real time: something moves without end.
+    TooManyPoints {
+        /// How many there may be in a turn.
+        limit: usize,
+        /// How many actions were waiting, and never happened.
+        dropped: usize,
+    },
+    /// Whoever draws did not want to go on.
+    Interrupted {
+        /// How many actions were waiting, and never happened.
+        dropped: usize,
+    },
+}
+
+/// How a turn went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TurnEnd {
+    /// What became of the action that was decided; the trace has all others.
+    pub decision: Decision,
+    /// Whether it cost the turn. A player's turn in which nothing was done does not: the player is
+    /// asked again. That of others does.
+    pub spent: bool,
+    /// How many actions were done.
+    pub commits: usize,
+    /// How many were rejected or refused.
+    pub rejections: usize,
+    /// How many times there was something new to draw.
+    pub frames: usize,
+    /// How long it took, in the units of [`TurnsBuilder::step`](super::TurnsBuilder::step).
+    pub time: u64,
+    /// Whether something was cut off. What had been done until then stays done.
+    pub stopped: Option<Stopped>,
+}
+
+/// It is somebody else's turn: the one who decided was interrupted meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NotTheirTurn {
+    /// Who decided.
+    pub actor: Entity,
+    /// Whose turn it is.
+    pub next: Option<Entity>,
+}
+
+impl fmt::Display for NotTheirTurn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "it is not the turn of {}", self.actor)?;
+        self.next.map_or(Ok(()), |next| write!(f, " but of {next}"))
+    }
+}
+
+impl std::error::Error for NotTheirTurn {}
+
+/// What was counted within a turn.
+#[derive(Default)]
+struct Counted {
+    commits: usize,
+    rejections: usize,
+    frames: usize,
+    points: usize,
+}
+
+impl<K: TurnActionKind> Turns<K> {
+    /// Whose turn is next. The turns of those who are gone are struck out on the way.
+    pub fn next(&mut self, world: &mut World) -> Next {
+        self.tidy(world);
+        while let Some((ticket, entity)) = self.schedule.first() {
+            if !self.now(world).is_alive(entity) {
+                self.cancel(ticket);
+            } else if (self.is_player)(world, entity) {
+                return Next::Waiting(entity);
+            } else {
+                return Next::Ready(entity);
+            }
+        }
+        Next::Nobody
+    }
+
+    /// Takes the next turn: `actor` has decided on this. `draw` sees the world after each commit that
+    /// can be seen; a `Break` drops what would still have followed in this turn.
+    ///
+    /// Afterwards the actor has its next turn, [`duration`](TurnActionKind::duration) later, and the
+    /// turn is in the log; but see [`TurnEnd::spent`].
+    ///
+    /// # Errors
+    /// Where it is not that actor's turn: it died, say, while somebody was thinking. Nothing happens.
+    ///
+    /// # Panics
+    /// Where a rule, a hook or a watcher does. The whole turn is then taken back by the next call
+    /// of any method that takes the world.
+    pub fn take_turn(
+        &mut self,
+        world: &mut World,
+        actor: Entity,
+        kind: K,
+        draw: impl FnMut(&Frame<'_, K::Cell>) -> ControlFlow<()>,
+    ) -> Result<TurnEnd, NotTheirTurn> {
+        let next = self.next(world);
+        match self.schedule.first() {
+            Some((ticket, entity)) if entity == actor => {
+                let waits = matches!(next, Next::Waiting(_));
+                Ok(self.whole_turn(world, Some((ticket, actor)), waits, kind, draw))
+            }
+            other => Err(NotTheirTurn { actor, next: other.map(|(_, entity)| entity) }),
+        }
+    }
+
+    /// Does something out of turn, for nobody in particular: a lever that a script pulls. It goes
+    /// through the rules and into the log like any other turn, if anything is done.
+    ///
+    /// # Panics
+    /// As [`take_turn`](Self::take_turn).
+    pub fn act(
+        &mut self,
+        world: &mut World,
+        kind: K,
+        draw: impl FnMut(&Frame<'_, K::Cell>) -> ControlFlow<()>,
+    ) -> TurnEnd {
+        self.tidy(world);
+        self.whole_turn(world, None, true, kind, draw)
+    }
+
+    /// Lets everybody take turns until the player has to decide, nobody is left, or so many turns
+    /// are over; who comes next. `decide` is the minds.
+    ///
+    /// # Panics
+    /// As [`take_turn`](Self::take_turn).
+    pub fn run(
+        &mut self,
+        world: &mut World,
+        turn_count_max: usize,
+        mut decide: impl FnMut(&mut Self, &mut World, Entity) -> K,
+        mut draw: impl FnMut(&Frame<'_, K::Cell>) -> ControlFlow<()>,
+    ) -> Next {
+        for _ in 0..turn_count_max {
+            let Next::Ready(actor) = self.next(world) else { break };
+            let kind = decide(self, world, actor);
+            // Whoever decides may have ended the turn of the one who decides: on to the next.
+            drop(self.take_turn(world, actor, kind, &mut draw));
+        }
+        self.next(world)
+    }
+
+    fn whole_turn(
+        &mut self,
+        world: &mut World,
+        turn: Option<(Ticket, Entity)>,
+        is_free_if_rejected: bool,
+        kind: K,
+        draw: impl FnMut(&Frame<'_, K::Cell>) -> ControlFlow<()>,
+    ) -> TurnEnd {
+        let record = Record {
+            journal_start: self.journal.end(),
+            clock: self.clock,
+            sequence: self.schedule.sequence,
+        };
+        self.open = Some(record);
+        self.trace.clear();
+        if let Some((ticket, _)) = turn {
+            self.clock = ticket.time();
+        }
+        let actor = turn.map(|(_, actor)| actor);
+        let mut end = self.resolve(world, kind.clone(), actor, draw);
+        let is_done = end.commits > 0 || self.journal.end() > record.journal_start;
+        end.spent = is_done || !is_free_if_rejected;
+        if end.spent {
+            if let Some((ticket, actor)) = turn {
+                self.cancel(ticket);
+                if self.now(world).is_alive(actor) {
+                    // Nobody fails again and again in no time at all.
+                    let least = u64::from(!is_done);
+                    self.schedule(actor, kind.duration().max(least));
+                }
+            }
+            self.write_down(world, record, actor, kind);
+        } else {
+            self.clock = record.clock;
+        }
+        self.open = None;
+        end
+    }
+
+    fn write_down(&mut self, world: &World, record: Record, actor: Option<Entity>, kind: K) {
+        let every = self.limits.hash_every;
+        let is_due = every > 0 && (self.log.turns.len() + 1) % every == 0;
+        let hash = is_due.then(|| self.state_hash(world));
+        self.log.turns.push(LoggedTurn { actor, kind, hash });
+        self.records.push_back(record);
+        if self.records.len() > self.limits.undo {
+            self.records.pop_front();
+            let start = self.records.front().map(|record| record.journal_start);
+            self.journal.forget_before(start.unwrap_or(self.journal.end()));
+        }
+    }
+
+    /// Does an action and all that follows from it.
+    fn resolve(
+        &mut self,
+        world: &mut World,
+        kind: K,
+        actor: Option<Entity>,
+        mut draw: impl FnMut(&Frame<'_, K::Cell>) -> ControlFlow<()>,
+    ) -> TurnEnd {
+        let mut counted = Counted::default();
+        let mut decision = None;
+        let mut stopped = None;
+        let mut time = 0;
+        let mut next_point = self.limits.step;
+        self.enqueue(kind, 0, Cause::Decision(actor));
+        while stopped.is_none() {
+            // Actions that are due come before the hooks of the same moment.
+            let due = self.pending.peek().map(|pending| pending.time);
+            if let Some(due) = due.filter(|&due| self.hooks.is_empty() || due <= next_point) {
+                time = due;
+                stopped = self.one_action(world, &mut counted, &mut decision, &mut draw);
+            } else if self.hooks.is_empty() {
+                break;
+            } else {
+                time = next_point;
+                next_point = next_point.saturating_add(self.limits.step);
+                let (motion, flow) = self.one_point(world, time, &mut counted, &mut draw);
+                let dropped = self.pending.len();
+                let limit = self.limits.points;
+                if flow.is_break() {
+                    stopped = Some(Stopped::Interrupted { dropped });
+                } else if motion == Motion::Still && self.pending.is_empty() {
+                    break;
+                } else if counted.points >= limit {
+                    stopped = Some(Stopped::TooManyPoints { limit, dropped });
+                }
+            }
+        }
+        self.abandon();
+        TurnEnd {
+            decision: decision.unwrap_or(Decision::Accepted),
+            spent: false,
+            commits: counted.commits,
+            rejections: counted.rejections,
+            frames: counted.frames,
+            time,
+            stopped,
+        }
+    }
+
+    /// Does the action that comes next.
+    fn one_action(
+        &mut self,
+        world: &mut World,
+        counted: &mut Counted,
+        decision: &mut Option<Decision>,
+        draw: &mut impl FnMut(&Frame<'_, K::Cell>) -> ControlFlow<()>,
+    ) -> Option<Stopped> {
+        let limit = self.limits.actions;
+        if counted.commits + counted.rejections >= limit {
+            return Some(Stopped::TooManyActions { limit, dropped: self.pending.len() });
+        }
+        let pending = self.pending.pop()?;
+        let time = pending.time;
+        let processed = self.process(world, pending.kind, pending.cause, time);
+        match processed.decision {
+            Decision::Accepted => counted.commits += 1,
+            Decision::Rejected(_) | Decision::Refused(_) => counted.rejections += 1,
+        }
+        decision.get_or_insert(processed.decision);
+        if processed.is_seen {
+            counted.frames += 1;
+            if draw(&Frame { now: self.now(world), time }).is_break() {
+                return Some(Stopped::Interrupted { dropped: self.pending.len() });
+            }
+        }
+        None
+    }
+
+    /// Runs all hooks.
+    fn one_point(
+        &mut self,
+        world: &mut World,
+        time: u64,
+        counted: &mut Counted,
+        draw: &mut impl FnMut(&Frame<'_, K::Cell>) -> ControlFlow<()>,
+    ) -> (Motion, ControlFlow<()>) {
+        counted.points += 1;
+        let mut motion = Motion::Still;
+        let mut is_changed = false;
+        for hook in 0..self.hooks.len() {
+            let Self { hooks, cells, requests, journal, touched, .. } = self;
+            let mut point = Point { world: &mut *world, cells, requests, time };
+            if hooks[hook].run(&mut point, journal, touched) == Motion::Moving {
+                motion = Motion::Moving;
+            }
+            let (changes, requests) = (self.touched.len(), self.requests.len());
+            if changes + requests > 0 {
+                self.trace.point(TracedPoint { hook, time, changes, requests });
+            }
+            is_changed |= changes > 0;
+            self.refresh_touched(world);
+            debug_assert_eq!(
+                self.cells.check(world),
+                Ok(()),
+                "the hook {:?} wrote what it had not declared",
+                self.hooks[hook].name()
+            );
+            let mut requests = std::mem::take(&mut self.requests);
+            for (delay, kind) in requests.drain(..) {
+                self.enqueue(kind, time.saturating_add(delay), Cause::RealTime { hook });
+            }
+            self.requests = requests;
+        }
+        if !is_changed {
+            return (motion, ControlFlow::Continue(()));
+        }
+        counted.frames += 1;
+        (motion, draw(&Frame { now: self.now(world), time }))
+    }
+
+    /// Takes back what a panic left half done, if there was one.
+    pub(super) fn tidy(&mut self, world: &mut World) {
+        let Some(record) = self.open else { return };
+        for hook in 0..self.hooks.len() {
+            let Self { hooks, journal, touched, .. } = self;
+            hooks[hook].finish(world, journal, touched);
+        }
+        self.abandon();
+        self.roll_back(world, record);
+        self.cells.rebuild(world);
+        self.open = None;
+    }
+
+    /// Takes back everything since the beginning of a turn, the last first.
+    pub(super) fn roll_back(&mut self, world: &mut World, record: Record) {
+        while let Some(step) = self.journal.pop_after(record.journal_start) {
+            match step {
+                Step::Component(column) => {
+                    if let Some(entity) = self.journal.restore(column, world) {
+                        self.cells.refresh(world, entity);
+                    }
+                }
+                Step::Took(count) => self.vacant_used -= count,
+                Step::Scheduled(ticket) => drop(self.schedule.cancel(ticket)),
+                Step::Unscheduled(ticket, entity) => self.schedule.restore(ticket, entity),
+            }
+        }
+        self.clock = record.clock;
+        self.schedule.sequence = record.sequence;
+    }
+}

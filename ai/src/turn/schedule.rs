@@ -1,0 +1,99 @@
+//! Whose turn it is: by time, and among equals by who was scheduled first.
+
+use std::collections::BTreeMap;
+
+use ecs_core::{Entity, StateHasher};
+
+/// A place in a [`TurnSchedule`]: the time of a turn and a number that no other ticket has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket {
+    time: u64,
+    sequence: u64,
+}
+
+impl Ticket {
+    /// When the turn is, in the units of [`TurnActionKind::duration`](super::TurnActionKind::duration).
+    #[must_use]
+    pub const fn time(self) -> u64 {
+        self.time
+    }
+}
+
+/// Turns in the order of their time; those of one time in the order in which they were scheduled.
+///
+/// ```
+/// use ai::turn::TurnSchedule;
+/// # let mut world = ecs_core::World::new();
+/// let (imp, rat, cat) = (world.spawn(()), world.spawn(()), world.spawn(()));
+/// let mut schedule = TurnSchedule::new();
+/// let cancelled = schedule.insert(imp, 10);
+/// schedule.insert(rat, 20);
+/// schedule.insert(cat, 10);
+/// assert_eq!(schedule.cancel(cancelled), Some(imp));
+/// assert_eq!(schedule.cancel(cancelled), None, "a ticket is good for one turn");
+/// assert!(schedule.iter().map(|(_, entity)| entity).eq([cat, rat]));
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct TurnSchedule {
+    turns: BTreeMap<Ticket, Entity>,
+    pub(super) sequence: u64,
+}
+
+impl TurnSchedule {
+    /// A schedule without turns.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Schedules a turn. The ticket is for [`cancel`](Self::cancel).
+    pub fn insert(&mut self, entity: Entity, time: u64) -> Ticket {
+        let ticket = Ticket { time, sequence: self.sequence };
+        self.sequence += 1;
+        self.turns.insert(ticket, entity);
+        ticket
+    }
+
+    /// Strikes a turn out, and says whose it was; `None` where there is no such turn any more.
+    pub fn cancel(&mut self, ticket: Ticket) -> Option<Entity> {
+        self.turns.remove(&ticket)
+    }
+
+    /// Puts a turn back that was struck out.
+    pub(super) fn restore(&mut self, ticket: Ticket, entity: Entity) {
+        self.turns.insert(ticket, entity);
+    }
+
+    /// The next turn, and whose it is.
+    #[must_use]
+    pub fn first(&self) -> Option<(Ticket, Entity)> {
+        self.turns.first_key_value().map(|(&ticket, &entity)| (ticket, entity))
+    }
+
+    /// All turns in their order.
+    pub fn iter(&self) -> impl Iterator<Item = (Ticket, Entity)> + '_ {
+        self.turns.iter().map(|(&ticket, &entity)| (ticket, entity))
+    }
+
+    /// How many turns there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.turns.len()
+    }
+
+    /// Whether nobody has a turn.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.turns.is_empty()
+    }
+
+    pub(super) fn hash(&self, hasher: &mut StateHasher) {
+        hasher.write_u64(self.sequence);
+        hasher.write_u64(self.turns.len() as u64);
+        for (ticket, entity) in &self.turns {
+            hasher.write_u64(ticket.time);
+            hasher.write_u64(ticket.sequence);
+            hasher.write_u64(entity.to_bits());
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! What happened in a turn, and why: actions, rules, verdicts and reactions as a tree.
+
+use std::fmt;
+use std::ops::Range;
+use std::sync::Arc;
+
+use ecs_core::Entity;
+
+use super::error::Refusal;
+use super::rule::Checking;
+
+/// Why an action came before the rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Cause {
+    /// Somebody decided it, or nobody in particular.
+    Decision(Option<Entity>),
+    /// A rule answered with it.
+    Reaction {
+        /// The number of the action that the rule looked at, in the trace.
+        to: usize,
+        /// The number of the rule.
+        rule: usize,
+    },
+    /// A rule put it in the place of another.
+    Rewrite {
+        /// The number of the other action in the trace.
+        of: usize,
+        /// The number of the rule.
+        rule: usize,
+    },
+    /// A real-time hook asked for it.
+    RealTime {
+        /// The number of the hook.
+        hook: usize,
+    },
+}
+
+/// What became of an action.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Fate {
+    /// It happened, and changed so many components.
+    Committed {
+        /// How many components were inserted or removed.
+        changes: usize,
+    },
+    /// Some rule rejected it.
+    Rejected {
+        /// The number of the first rule that did.
+        rule: usize,
+    },
+    /// A rule put another in its place, which is among those below it.
+    Rewritten,
+    /// It never came before the rules.
+    Refused(Refusal),
+    /// The panic of a rule or of a watcher ended the turn.
+    Unfinished,
+}
+
+/// What a rule said of an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TracedRuling {
+    /// The number of the rule.
+    pub rule: usize,
+    /// What it said.
+    pub said: Said,
+    /// Whether other rules were asked.
+    pub checking: Checking,
+    /// How many reactions it added.
+    pub reactions: usize,
+}
+
+/// A verdict, without what an action was rewritten to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Said {
+    /// Nothing spoke against it.
+    Accept,
+    /// It was not to happen.
+    Reject,
+    /// Something else was to happen.
+    Rewrite,
+}
+
+/// An action of a [`Trace`].
+#[derive(Clone, Debug)]
+pub struct TracedAction<K> {
+    /// What was to be done.
+    pub kind: K,
+    /// Why.
+    pub cause: Cause,
+    /// When, counted from the beginning of the turn.
+    pub time: u64,
+    /// What became of it.
+    pub fate: Fate,
+    rulings: Range<usize>,
+}
+
+/// What a real-time hook did at one point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TracedPoint {
+    /// The number of the hook.
+    pub hook: usize,
+    /// When, counted from the beginning of the turn.
+    pub time: u64,
+    /// How many components it changed itself.
+    pub changes: usize,
+    /// How many turn actions it asked for.
+    pub requests: usize,
+}
+
+/// What happened in a turn, and why.
+///
+/// Printing it gives the tree: below each action the rules that were asked, with their verdicts,
+/// and the actions that followed; from the 20th level on nothing is indented further. It has an upper bound; what is beyond that is only counted.
+/// Actions, rules and hooks have numbers, by which they refer to each other.
+#[derive(Clone, Debug)]
+pub struct Trace<K> {
+    actions: Vec<TracedAction<K>>,
+    rulings: Vec<TracedRuling>,
+    points: Vec<TracedPoint>,
+    rules: Arc<[Arc<str>]>,
+    hooks: Arc<[Arc<str>]>,
+    pub(super) limit: usize,
+    left_out: usize,
+}
+
+/// How far a printed trace is indented, in levels.
+const DEPTH_MAX: usize = 20;
+
+impl<K> Trace<K> {
+    pub(super) fn new(rules: &[Arc<str>], hooks: Vec<Arc<str>>, limit: usize) -> Self {
+        Self {
+            actions: Vec::new(),
+            rulings: Vec::new(),
+            points: Vec::new(),
+            rules: rules.into(),
+            hooks: hooks.into(),
+            limit,
+            left_out: 0,
+        }
+    }
+
+    /// All actions, in the order in which they came before the rules.
+    #[must_use]
+    pub fn actions(&self) -> &[TracedAction<K>] {
+        &self.actions
+    }
+
+    /// What the rules said of the action of this number, in the order in which they were asked.
+    #[must_use]
+    pub fn rulings(&self, action: usize) -> &[TracedRuling] {
+        self.actions.get(action).map_or(&[], |action| &self.rulings[action.rulings.clone()])
+    }
+
+    /// What real-time hooks did, but for points at which one did nothing.
+    #[must_use]
+    pub fn points(&self) -> &[TracedPoint] {
+        &self.points
+    }
+
+    /// The name of the rule of this number.
+    #[must_use]
+    pub fn rule_name(&self, rule: usize) -> &str {
+        self.rules.get(rule).map_or("", |name| name)
+    }
+
+    /// The name of the real-time hook of this number.
+    #[must_use]
+    pub fn hook_name(&self, hook: usize) -> &str {
+        self.hooks.get(hook).map_or("", |name| name)
+    }
+
+    /// The actions that followed from the one of this number, rewritten ones included.
+    pub fn children(&self, action: usize) -> impl Iterator<Item = usize> + '_ {
+        self.actions.iter().enumerate().filter_map(move |(number, it)| match it.cause {
+            Cause::Reaction { to: parent, .. } | Cause::Rewrite { of: parent, .. } => {
+                (parent == action).then_some(number)
+            }
+            _ => None,
+        })
+    }
+
+    /// How many actions and points there were beyond the limit.
+    #[must_use]
+    pub fn left_out(&self) -> usize {
+        self.left_out
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.actions.clear();
+        self.rulings.clear();
+        self.points.clear();
+        self.left_out = 0;
+    }
+
+    /// Begins with an action; its number, which may be beyond those that are kept.
+    pub(super) fn begin(&mut self, kind: &K, cause: Cause, time: u64) -> usize
+    where
+        K: Clone,
+    {
+        let number = self.actions.len();
+        if number >= self.limit {
+            self.left_out += 1;
+            return usize::MAX;
+        }
+        let start = self.rulings.len();
+        let kind = kind.clone();
+        let rulings = start..start;
+        self.actions.push(TracedAction { kind, cause, time, fate: Fate::Unfinished, rulings });
+        number
+    }
+
+    pub(super) fn ruling(&mut self, action: usize, ruling: TracedRuling) {
+        if let Some(action) = self.actions.get_mut(action) {
+            self.rulings.push(ruling);
+            action.rulings.end = self.rulings.len();
+        }
+    }
+
+    pub(super) fn end(&mut self, action: usize, fate: Fate) {
+        if let Some(action) = self.actions.get_mut(action) {
+            action.fate = fate;
+        }
+    }
+
+    pub(super) fn point(&mut self, point: TracedPoint) {
+        if self.points.len() < self.limit {
+            self.points.push(point);
+        } else {
+            self.left_out += 1;
+        }
+    }
+}
+
+impl<K: fmt::Debug> Trace<K> {
+    /// Writes an action and all that followed from it. The way down is a list of what is still to
+    /// be written, not recursion: a chain of reactions can be long.
+    fn write_tree(&self, f: &mut fmt::Formatter<'_>, root: usize) -> fmt::Result {
+        let mut children = vec![Vec::new(); self.actions.len()];
+        for (number, action) in self.actions.iter().enumerate().rev() {
+            if let Cause::Reaction { to: parent, .. } | Cause::Rewrite { of: parent, .. } =
+                action.cause
+            {
+                if let Some(list) = children.get_mut(parent) {
+                    list.push(number);
+                }
+            }
+        }
+        let mut open = vec![(root, 0)];
+        while let Some((number, depth)) = open.pop() {
+            self.write_action(f, number, depth)?;
+            open.extend(children[number].iter().map(|&child| (child, depth + 1)));
+        }
+        Ok(())
+    }
+
+    fn write_action(&self, f: &mut fmt::Formatter<'_>, number: usize, depth: usize) -> fmt::Result {
+        let action = &self.actions[number];
+        let depth = depth.min(DEPTH_MAX);
+        write!(f, "{:indent$}", "", indent = 4 * depth)?;
+        match action.cause {
+            Cause::Reaction { rule, .. } => write!(f, "{} -> ", self.rule_name(rule))?,
+            Cause::Rewrite { rule, .. } => write!(f, "{} => ", self.rule_name(rule))?,
+            Cause::RealTime { hook } => write!(f, "{} -> ", self.hook_name(hook))?,
+            Cause::Decision(_) => {}
+        }
+        write!(f, "{:?}", action.kind)?;
+        if action.time > 0 {
+            write!(f, " at {}", action.time)?;
+        }
+        match &action.fate {
+            Fate::Committed { changes } => writeln!(f, ": committed, {changes} changes")?,
+            Fate::Rejected { rule } => writeln!(f, ": rejected by {}", self.rule_name(*rule))?,
+            Fate::Rewritten => writeln!(f, ": rewritten")?,
+            Fate::Refused(why) => writeln!(f, ": refused, {why}")?,
+            Fate::Unfinished => writeln!(f, ": unfinished")?,
+        }
+        for ruling in self.rulings(number) {
+            let name = self.rule_name(ruling.rule);
+            write!(f, "{:indent$}| {name}: ", "", indent = 4 * depth + 2)?;
+            f.write_str(match ruling.said {
+                Said::Accept => "accept",
+                Said::Reject => "reject",
+                Said::Rewrite => "rewrite",
+            })?;
+            if ruling.checking == Checking::StopChecking {
+                f.write_str(", stop checking")?;
+            }
+            match ruling.reactions {
+                0 => writeln!(f)?,
+                1 => writeln!(f, ", 1 reaction")?,
+                count => writeln!(f, ", {count} reactions")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<K: fmt::Debug> fmt::Display for Trace<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, action) in self.actions.iter().enumerate() {
+            if let Cause::Decision(_) | Cause::RealTime { .. } = action.cause {
+                self.write_tree(f, number)?;
+            }
+        }
+        for point in &self.points {
+            let TracedPoint { time, changes, requests, .. } = point;
+            let hook = self.hook_name(point.hook);
+            writeln!(f, "{hook} at {time}: {changes} changes, {requests} requests")?;
+        }
+        match self.left_out {
+            0 => Ok(()),
+            count => writeln!(f, "and {count} more"),
+        }
+    }
+}

@@ -1,0 +1,494 @@
+//! The turns of a game: everything that lasts from one to the next.
+
+use std::any::TypeId;
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, VecDeque};
+use std::fmt;
+use std::sync::Arc;
+
+use ecs_core::{Component, Entity, StateHasher, World};
+
+use super::action::{Gone, TurnAction, Vacant};
+use super::cells::{CellPosition, Cells};
+use super::draft::{Draft, Known, TurnActionKind};
+use super::error::{Refusal, RuleError};
+use super::journal::{Journal, Step};
+use super::log::TurnLog;
+use super::real_time::RealTime;
+use super::rule::{Reactions, Rule};
+use super::rule_book::RuleBook;
+use super::schedule::{Ticket, TurnSchedule};
+use super::situation::Situation;
+use super::trace::{Cause, Trace};
+
+/// What is to be done within a turn, and when.
+#[derive(Debug)]
+pub(super) struct Pending<K> {
+    pub(super) time: u64,
+    sequence: u64,
+    pub(super) kind: K,
+    pub(super) cause: Cause,
+}
+
+impl<K> PartialEq for Pending<K> {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl<K> Eq for Pending<K> {}
+
+impl<K> PartialOrd for Pending<K> {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The greatest is the one that comes first, as a heap wants it.
+impl<K> Ord for Pending<K> {
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.time, other.sequence).cmp(&(self.time, self.sequence))
+    }
+}
+
+/// What there was before a turn, beside the components.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Record {
+    pub(super) journal_start: u64,
+    pub(super) clock: u64,
+    pub(super) sequence: u64,
+}
+
+/// The bounds of a turn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    pub(super) actions: usize,
+    pub(super) rewrites: u32,
+    pub(super) points: usize,
+    pub(super) undo: usize,
+    pub(super) hash_every: usize,
+    pub(super) step: u64,
+}
+
+type Seen<C> = Box<dyn Fn(&Situation<'_, C>, &Situation<'_, C>, &TurnAction) -> bool + Send + Sync>;
+
+/// The turns of a game: the rules, whose turn it is, the cells, and the log.
+///
+/// It stands beside the world. Between turns the world may be read by anybody; the components that
+/// the turns know are written by turns alone, or else [`rebuild`](Self::rebuild) is told.
+///
+/// See the [module](super) for an example.
+pub struct Turns<K: TurnActionKind> {
+    pub(super) cells: Cells<K::Cell>,
+    pub(super) rules: RuleBook<K>,
+    pub(super) known: Vec<Known>,
+    pub(super) hooks: Vec<RealTime<K>>,
+    pub(super) visible: Vec<TypeId>,
+    pub(super) seen: Option<Seen<K::Cell>>,
+    pub(super) is_player: fn(&World, Entity) -> bool,
+    pub(super) limits: Limits,
+
+    pub(super) schedule: TurnSchedule,
+    pub(super) clock: u64,
+    pub(super) vacant: Vec<Entity>,
+    pub(super) vacant_used: usize,
+
+    pub(super) action: TurnAction,
+    pub(super) reactions: Reactions<K>,
+    pub(super) pending: BinaryHeap<Pending<K>>,
+    pub(super) pending_sequence: u64,
+    pub(super) requests: Vec<(u64, K)>,
+    pub(super) touched: Vec<Entity>,
+
+    pub(super) journal: Journal,
+    pub(super) records: VecDeque<Record>,
+    pub(super) log: TurnLog<K>,
+    pub(super) trace: Trace<K>,
+    /// The turn that was begun and not ended: its end never came, if somebody panicked.
+    pub(super) open: Option<Record>,
+}
+
+impl<K: TurnActionKind> fmt::Debug for Turns<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Turns")
+            .field("clock", &self.clock)
+            .field("schedule", &self.schedule)
+            .field("log", &self.log.turns.len())
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K: TurnActionKind> Turns<K> {
+    /// Turns of a game with these actions, to be told its rules.
+    #[must_use]
+    pub fn builder() -> TurnsBuilder<K> {
+        TurnsBuilder {
+            cells: Cells::new(),
+            rules: Vec::new(),
+            known: Vec::new(),
+            hooks: Vec::new(),
+            visible: Vec::new(),
+            seen: None,
+            is_player: |_, _| false,
+            limits: Limits {
+                actions: 1000,
+                rewrites: 16,
+                points: 10_000,
+                undo: 1000,
+                hash_every: 0,
+                step: 10,
+            },
+            trace_limit: 1000,
+            vacancies: 0,
+        }
+    }
+
+    /// The world as it is, with its cells.
+    #[must_use]
+    pub fn now<'a>(&'a self, world: &'a World) -> Situation<'a, K::Cell> {
+        Situation::now(world, &self.cells)
+    }
+
+    /// The spatial hash.
+    #[must_use]
+    pub fn cells(&self) -> &Cells<K::Cell> {
+        &self.cells
+    }
+
+    /// What a kind of action would change in the world as it is, written into `action`: to look at
+    /// the world [after](Situation::after) it.
+    ///
+    /// # Errors
+    /// Where it makes no sense here, or is about somebody who is gone. No rule was asked.
+    pub fn bind(&self, world: &World, kind: &K, action: &mut TurnAction) -> Result<(), Refusal> {
+        let now = Situation::now(world, &self.cells);
+        bind(kind, now, &self.known, &self.vacant[self.vacant_used..], action)
+    }
+
+    /// Gives an entity its next turn, so long after the present one.
+    pub fn schedule(&mut self, entity: Entity, delay: u64) -> Ticket {
+        let ticket = self.schedule.insert(entity, self.clock.saturating_add(delay));
+        self.journal.push(Step::Scheduled(ticket));
+        ticket
+    }
+
+    /// Strikes a turn out, also one that somebody is waiting for; says whose it was.
+    pub fn cancel(&mut self, ticket: Ticket) -> Option<Entity> {
+        let entity = self.schedule.cancel(ticket)?;
+        self.journal.push(Step::Unscheduled(ticket, entity));
+        Some(entity)
+    }
+
+    /// The turns to come.
+    #[must_use]
+    pub fn upcoming(&self) -> &TurnSchedule {
+        &self.schedule
+    }
+
+    /// The time of the last turn.
+    #[must_use]
+    pub fn clock(&self) -> u64 {
+        self.clock
+    }
+
+    /// Makes room for so many more entities that actions can [bring](Draft::spawn).
+    ///
+    /// They are in the world from now on, as [`Vacant`]. This is no part of a turn and is not undone;
+    /// a replay has to do the same.
+    pub fn reserve(&mut self, world: &mut World, count: usize) {
+        self.vacant.extend(world.spawn_batch(std::iter::repeat_n(Vacant, count)));
+    }
+
+    /// How many entities can still be brought.
+    #[must_use]
+    pub fn vacancies(&self) -> usize {
+        self.vacant.len() - self.vacant_used
+    }
+
+    /// Why everything happened in the turn that was taken last.
+    #[must_use]
+    pub fn trace(&self) -> &Trace<K> {
+        &self.trace
+    }
+
+    /// All turns that cost something so far, but for those that were undone.
+    #[must_use]
+    pub fn log(&self) -> &TurnLog<K> {
+        &self.log
+    }
+
+    /// One number for all that decides what comes next: the entities of the world, the schedule, the
+    /// clock, and which entities are vacant.
+    #[must_use]
+    pub fn state_hash(&self, world: &World) -> u64 {
+        let mut hasher = StateHasher::new();
+        hasher.write_u64(world.state_hash());
+        hasher.write_u64(self.clock);
+        self.schedule.hash(&mut hasher);
+        hasher.write_u64(self.vacancies() as u64);
+        hasher.finish()
+    }
+
+    /// Works the cells out anew, after the world was changed by something else than turns: it was
+    /// restored, say. What was there before can no longer be undone.
+    pub fn rebuild(&mut self, world: &World) {
+        self.abandon();
+        self.open = None;
+        self.records.clear();
+        self.journal.forget_before(self.journal.end());
+        self.cells.rebuild(world);
+    }
+
+    /// Drops whatever is half done.
+    pub(super) fn abandon(&mut self) {
+        self.pending.clear();
+        self.pending_sequence = 0;
+        self.reactions.clear();
+        self.requests.clear();
+        self.touched.clear();
+        self.action.clear();
+    }
+
+    pub(super) fn enqueue(&mut self, kind: K, time: u64, cause: Cause) {
+        let sequence = self.pending_sequence;
+        self.pending_sequence += 1;
+        self.pending.push(Pending { time, sequence, kind, cause });
+    }
+}
+
+/// Fills an action in, and looks whether all whom it is about are alive.
+pub(super) fn bind<K: TurnActionKind>(
+    kind: &K,
+    now: Situation<'_, K::Cell>,
+    known: &[Known],
+    vacant: &[Entity],
+    action: &mut TurnAction,
+) -> Result<(), Refusal> {
+    action.clear();
+    let bound = kind.bind(&mut Draft { now, action: &mut *action, known, vacant });
+    let alive = bound.and_then(|()| {
+        let mut last = None;
+        for (_, column) in action.columns() {
+            for entity in (0..column.len()).map(|index| column.entity(index)) {
+                let brought = action.change_of::<Vacant>(entity) == Some(None);
+                if last != Some(entity) && !brought && !now.is_alive(entity) {
+                    return Err(Refusal::Dead(entity));
+                }
+                last = Some(entity);
+            }
+        }
+        Ok(())
+    });
+    if alive.is_err() {
+        action.clear();
+    }
+    alive
+}
+
+/// What [`Turns`] are to be told before the game begins.
+pub struct TurnsBuilder<K: TurnActionKind> {
+    cells: Cells<K::Cell>,
+    rules: Vec<Rule<K>>,
+    known: Vec<Known>,
+    hooks: Vec<RealTime<K>>,
+    visible: Vec<TypeId>,
+    seen: Option<Seen<K::Cell>>,
+    is_player: fn(&World, Entity) -> bool,
+    limits: Limits,
+    trace_limit: usize,
+    vacancies: usize,
+}
+
+impl<K: TurnActionKind> fmt::Debug for TurnsBuilder<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rules, hooks, limits, .. } = self;
+        f.debug_struct("TurnsBuilder")
+            .field("rules", rules)
+            .field("hooks", hooks)
+            .field("limits", limits)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<K: TurnActionKind> TurnsBuilder<K> {
+    /// A component that turns may change: who is despawned loses it.
+    #[must_use]
+    pub fn component<T: Component + Clone>(mut self) -> Self {
+        let known = Known::of::<T>();
+        if self.known.iter().all(|other| other.component != known.component) {
+            self.known.push(known);
+        }
+        self
+    }
+
+    /// The component that says in which cell an entity is. There is one of these.
+    #[must_use]
+    pub fn position<P: CellPosition<Cell = K::Cell>>(mut self) -> Self {
+        self.cells.set_position::<P>();
+        self.component::<P>()
+    }
+
+    /// A component that is counted in each cell.
+    ///
+    /// # Panics
+    /// Beyond 64 components that are counted or kept.
+    #[must_use]
+    pub fn count<T: Component + Clone>(mut self) -> Self {
+        self.cells.add_aggregate::<T>(false);
+        self.component::<T>()
+    }
+
+    /// A component of which each cell keeps a list of who has it, in the order of entities.
+    ///
+    /// # Panics
+    /// Beyond 64 components that are counted or kept.
+    #[must_use]
+    pub fn set<T: Component + Clone>(mut self) -> Self {
+        self.cells.add_aggregate::<T>(true);
+        self.component::<T>()
+    }
+
+    /// A rule, to be asked after those that were added before.
+    #[must_use]
+    pub fn rule(mut self, rule: Rule<K>) -> Self {
+        self.rules.push(rule);
+        self
+    }
+
+    /// A hook that runs at every point inside a turn, after those that were added before.
+    #[must_use]
+    pub fn real_time(mut self, hook: RealTime<K>) -> Self {
+        self.hooks.push(hook);
+        self
+    }
+
+    /// How far apart two points inside a turn are, in units that the game chooses; the delays of
+    /// reactions are in the same. 10 unless said otherwise.
+    ///
+    /// # Panics
+    /// Where it is 0.
+    #[must_use]
+    pub fn step(mut self, step: u64) -> Self {
+        assert!(step > 0, "time must pass between two points");
+        self.limits.step = step;
+        self
+    }
+
+    /// Whose turn waits for a decision from outside: who has this component.
+    #[must_use]
+    pub fn player<T: Component>(mut self) -> Self {
+        self.is_player = World::has::<T>;
+        self
+    }
+
+    /// A component whose changes can be seen. Where none is named, all changes can.
+    #[must_use]
+    pub fn visible<T: Component>(mut self) -> Self {
+        self.visible.push(TypeId::of::<T>());
+        self
+    }
+
+    /// Which commits can be seen, of those that change something visible: it gets the world before
+    /// and after, and what changes.
+    #[must_use]
+    pub fn seen(
+        mut self,
+        seen: impl Fn(&Situation<'_, K::Cell>, &Situation<'_, K::Cell>, &TurnAction) -> bool
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.seen = Some(Box::new(seen));
+        self
+    }
+
+    /// How many actions there may be in a turn, reactions included; 1,000 unless said otherwise.
+    #[must_use]
+    pub fn actions_max(mut self, count: usize) -> Self {
+        self.limits.actions = count;
+        self
+    }
+
+    /// How many times an action may be rewritten; 16 unless said otherwise.
+    #[must_use]
+    pub fn rewrites_max(mut self, count: u32) -> Self {
+        self.limits.rewrites = count;
+        self
+    }
+
+    /// How many points there may be in the real time of a turn; 10,000 unless said otherwise.
+    #[must_use]
+    pub fn points_max(mut self, count: usize) -> Self {
+        self.limits.points = count;
+        self
+    }
+
+    /// How many turns can be undone; 1,000 unless said otherwise.
+    #[must_use]
+    pub fn undo_max(mut self, count: usize) -> Self {
+        self.limits.undo = count;
+        self
+    }
+
+    /// How many actions a trace keeps; 1,000 unless said otherwise, 0 for none.
+    #[must_use]
+    pub fn trace_max(mut self, count: usize) -> Self {
+        self.trace_limit = count;
+        self
+    }
+
+    /// Takes the state hash after every so many turns and puts it into the log; never unless said.
+    /// It takes time by the size of the world.
+    #[must_use]
+    pub fn hash_every(mut self, turns: usize) -> Self {
+        self.limits.hash_every = turns;
+        self
+    }
+
+    /// Room for so many entities that actions can bring, see [`Turns::reserve`].
+    #[must_use]
+    pub fn vacancies(mut self, count: usize) -> Self {
+        self.vacancies = count;
+        self
+    }
+
+    /// Puts the rules in order, looks at the world, and is ready for the first turn.
+    ///
+    /// # Errors
+    /// Where two rules have one name, one names a rule that there is not, or rules precede each
+    /// other in a circle. The world is as it was.
+    pub fn build(self, world: &mut World) -> Result<Turns<K>, RuleError> {
+        let rules = RuleBook::new(self.rules)?;
+        world.register::<Vacant>();
+        world.register::<Gone>();
+        let hook_names: Vec<Arc<str>> = self.hooks.iter().map(RealTime::shared_name).collect();
+        let mut turns = Turns {
+            trace: Trace::new(rules.names(), hook_names, self.trace_limit),
+            cells: self.cells,
+            rules,
+            known: self.known,
+            hooks: self.hooks,
+            visible: self.visible,
+            seen: self.seen,
+            is_player: self.is_player,
+            limits: self.limits,
+            schedule: TurnSchedule::new(),
+            clock: 0,
+            vacant: Vec::new(),
+            vacant_used: 0,
+            action: TurnAction::new(),
+            reactions: Reactions::default(),
+            pending: BinaryHeap::new(),
+            pending_sequence: 0,
+            requests: Vec::new(),
+            touched: Vec::new(),
+            journal: Journal::default(),
+            records: VecDeque::new(),
+            log: TurnLog::default(),
+            open: None,
+        };
+        turns.reserve(world, self.vacancies);
+        turns.cells.rebuild(world);
+        Ok(turns)
+    }
+}

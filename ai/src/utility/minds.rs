@@ -1,0 +1,226 @@
+//! All agents that decide by utility, as the argument of a system.
+
+use std::fmt;
+
+use bytemuck::TransparentWrapper;
+use ecs_core::{
+    Buffer, EnabledBitMut, EnabledMut, Entity, ParallelScratch, QueryData, With, World,
+};
+use ecs_jobs::{Pool, Query, RunContext, SystemAccess, SystemParam};
+
+use super::agent::{Cooldown, NONE, UtilityAgent};
+use super::reasoner::{Reasoner, Select};
+use super::record::Choice;
+use super::worth::BATCH;
+use crate::action::{ActionResult, Body, Reported, Switching};
+use crate::explain::{DecisionLog, Ending, Witness};
+
+type Row<Q> = (
+    Entity,
+    &'static mut UtilityAgent,
+    &'static mut Body,
+    Option<&'static mut Buffer<Cooldown>>,
+    EnabledMut<Switching>,
+    Q,
+);
+/// Those whose actions have ended. They are few, and found by their bits: to ask every agent would
+/// take as long as half of its decision.
+type Ended<'a> = Query<'a, (Entity, EnabledMut<Reported>), (With<Reported>, With<UtilityAgent>)>;
+type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>, Witness<'a>);
+
+type RowItem<'a, Q> = (
+    Entity,
+    &'a mut UtilityAgent,
+    &'a mut Body,
+    Option<&'a mut Buffer<Cooldown>>,
+    EnabledBitMut<'a>,
+    <Q as QueryData>::Item<'a>,
+);
+
+/// The agents that decide by utility and have what `Q` asks for: the argument of the system that
+/// has them decide.
+///
+/// ```
+/// use ai::prelude::*;
+/// use ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
+/// #[derive(Component)]
+/// struct Hunger(f32);
+/// # #[derive(Component, Clone)] struct Eat;
+/// struct Cats(Reasoner);
+///
+/// fn think(mut minds: Minds<&'static Hunger>, cats: Res<Cats>) {
+///     minds.decide(&cats.0, |hunger| [hunger.0 / 100.0]);
+/// }
+///
+/// let plan = Plan::new().action("eat", Eat);
+/// let eat = Utility::of(Input(0), Curve::step(0.5));
+/// let cats = Cats(Reasoner::new().option("eat", eat).bind(&plan)?);
+/// let mut world = World::new();
+/// let cat = plan.spawn(&mut world, Hunger(80.0))?;
+/// UtilityAgent::drive(&mut world, cat, &cats.0, 1)?;
+/// world.insert_resource(cats);
+/// let mut schedule = ai::action::phases(
+///     Schedule::builder(),
+///     |minds| minds.add(think),
+///     |actions| actions,
+/// )
+/// .build(&mut world)?;
+/// schedule.run(&mut world, &Pool::new(Threads::None)?);
+/// assert_eq!(world.get::<UtilityAgent>(cat)?.current(), Some(0));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Minds<'a, Q: QueryData + 'static> {
+    parts: Parts<'a, Q>,
+    scratch: &'a mut ParallelScratch,
+    pool: &'a Pool,
+}
+
+impl<Q: QueryData> fmt::Debug for Minds<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Minds").field("query", &self.parts.0).finish_non_exhaustive()
+    }
+}
+
+impl<Q: QueryData + 'static> SystemParam for Minds<'_, Q> {
+    type State = (<Parts<'static, Q> as SystemParam>::State, ParallelScratch);
+    type Item<'a> = Minds<'a, Q>;
+
+    fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
+        let state = <Parts<'static, Q> as SystemParam>::init(world, access);
+        (state, ParallelScratch::default())
+    }
+
+    fn fetch<'a>(
+        (state, scratch): &'a mut Self::State,
+        context: RunContext<'a>,
+    ) -> Result<Minds<'a, Q>, String> {
+        let parts = <Parts<'static, Q> as SystemParam>::fetch(state, context)?;
+        Ok(Minds { parts, scratch, pool: context.pool })
+    }
+}
+
+impl<Q: QueryData + 'static> Minds<'_, Q> {
+    /// Has all of these agents decide, on all threads of the pool. `inputs` gives the inputs of an
+    /// agent, in the order of their [`Input`](super::Input)s.
+    ///
+    /// An option whose action has ended is over, and takes part in the choice like the others. Where
+    /// another option is chosen the action that runs is halted and the other one begins.
+    ///
+    /// # Panics
+    /// Where there are fewer inputs than the reasoner asks for.
+    pub fn decide<const N: usize>(
+        &mut self,
+        reasoner: &Reasoner,
+        inputs: impl Fn(Q::Item<'_>) -> [f32; N] + Sync,
+    ) {
+        assert!(
+            N >= reasoner.input_count(),
+            "the reasoner asks for {} inputs, and is given {N}",
+            reasoner.input_count()
+        );
+        let is_in_batches =
+            reasoner.select == Select::Highest && reasoner.scores_all && !reasoner.has_cooldowns();
+        let (all, ended, witness) = &mut self.parts;
+        let (log, tick) = (witness.log(), witness.tick());
+        ended.for_each(|(entity, mut reported)| {
+            if let Ok((_, agent, body, cooldowns, ..)) = all.get(entity) {
+                reported.set(false);
+                let cooldowns = cooldowns.map_or(&mut [][..], |buffer| &mut buffer[..]);
+                let ended = agent.take_end(reasoner, body, cooldowns);
+                if let (Some(log), Some((option, result))) = (log, ended) {
+                    log.note_end(entity, || reasoner.options[option].name.clone(), ending(result));
+                }
+            }
+        });
+        let mut query = all.query();
+        let chunks = query.parallel(self.scratch);
+        self.pool.for_each_range(chunks.len(), |range| {
+            let mut held = Vec::with_capacity(BATCH);
+            for chunk in range.filter_map(|index| chunks.take(index)) {
+                let mut rows = chunk.into_iter();
+                if !is_in_batches {
+                    rows.for_each(|row| decide_one(reasoner, row, &inputs, log, tick));
+                    continue;
+                }
+                let mut senses = [[0.0; BATCH]; N];
+                let mut current = [NONE; BATCH];
+                loop {
+                    for (entity, agent, body, _, switching, data) in rows.by_ref().take(BATCH) {
+                        let place = held.len();
+                        let values = inputs(data);
+                        senses.iter_mut().zip(values).for_each(|(all, value)| all[place] = value);
+                        current[place] = agent.current;
+                        held.push((entity, agent, body, switching));
+                    }
+                    if held.is_empty() {
+                        break;
+                    }
+                    let choices = reasoner.highest_each(&senses, &current, NONE);
+                    for (place, (entity, agent, body, mut switching)) in held.drain(..).enumerate()
+                    {
+                        let choice = choices[place];
+                        if choice == agent.current && (choice != NONE || log.is_none()) {
+                            continue;
+                        }
+                        let chosen = (choice != NONE).then_some(choice as usize);
+                        if let Some(log) = log {
+                            let inputs = senses.map(|all| all[place]);
+                            note_choice(reasoner, log, tick, entity, agent, chosen, &inputs, &[]);
+                        }
+                        if choice != agent.current {
+                            agent.switch(chosen, reasoner, body, &mut []);
+                            switching.set(true);
+                        }
+                    }
+                }
+            }
+        });
+    }
+}
+
+/// One agent decides by itself.
+fn decide_one<Q: QueryData, const N: usize>(
+    reasoner: &Reasoner,
+    (entity, agent, body, cooldowns, mut switching, data): RowItem<'_, Q>,
+    inputs: &(impl Fn(Q::Item<'_>) -> [f32; N] + Sync),
+    log: Option<&DecisionLog>,
+    tick: u64,
+) {
+    let inputs = inputs(data);
+    let cooldowns = cooldowns.map_or(&mut [][..], |buffer| &mut buffer[..]);
+    cooldowns.iter_mut().for_each(|it| it.0 = it.0.saturating_sub(1));
+    let choice = agent.choose(reasoner, &inputs, cooldowns);
+    if let Some(log) = log {
+        note_choice(reasoner, log, tick, entity, agent, choice, &inputs, cooldowns);
+    }
+    if choice != agent.current() {
+        agent.switch(choice, reasoner, body, cooldowns);
+        switching.set(true);
+    }
+}
+
+/// Writes down what an agent that is watched will do, if it is something new.
+#[inline(never)]
+fn note_choice(
+    reasoner: &Reasoner,
+    log: &DecisionLog,
+    tick: u64,
+    entity: Entity,
+    agent: &UtilityAgent,
+    chosen: Option<usize>,
+    inputs: &[f32],
+    cooldowns: &[Cooldown],
+) {
+    if agent.current() != chosen || log.owes(entity) {
+        let cooldowns: &[u32] = Cooldown::peel_slice(cooldowns);
+        let choice = Choice { before: agent.current(), chosen, inputs, cooldowns };
+        reasoner.note(log, tick, entity, &choice);
+    }
+}
+
+const fn ending(result: ActionResult) -> Ending {
+    match result {
+        ActionResult::Success | ActionResult::Running => Ending::Success,
+        ActionResult::Failed => Ending::Failed { error: None },
+    }
+}

@@ -1,0 +1,377 @@
+//! What an option is worth.
+
+use super::curve::{Curve, unit};
+use crate::explain::{Decision, Factor, Label};
+
+/// So many agents are scored at a time.
+pub(super) const BATCH: usize = 64;
+
+/// An input of considerations, by its place in the list that the system fills for each agent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Input(pub usize);
+
+/// How the considerations of an option make one score.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Combine {
+    /// Their product: all of them must be there. More considerations make it smaller, which
+    /// [`Utility::compensated`] makes good for.
+    Product,
+    /// Their mean by weight: one may stand in for another.
+    WeightedSum,
+    /// The smallest of them.
+    Minimum,
+    /// The largest of them.
+    Maximum,
+}
+
+/// What an option is worth: its considerations and how they are weighed.
+///
+/// ```
+/// use ai::utility::{Curve, Input, Utility};
+/// const HUNGER: Input = Input(0);
+/// const TIREDNESS: Input = Input(1);
+/// let play = Utility::sum()
+///     .weighted(0.4, HUNGER, Curve::exponential(2.0).inverted())
+///     .weighted(0.6, TIREDNESS, Curve::fast_then_slow(4.0).inverted());
+/// assert_eq!(play.score(&[0.0, 0.0]), 1.0);
+/// assert_eq!(play.score(&[0.0, 1.0]), 0.4);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Utility {
+    considerations: Vec<Consideration>,
+    combine: Combine,
+    compensated: bool,
+    weight: f32,
+    rank: i32,
+    inertia: f32,
+    momentum: f32,
+    cooldown: u32,
+    committed: Commitment,
+    /// The sum of the weights, or the compensation `1 - 1/n`; worked out once.
+    factor: f32,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Consideration {
+    input: usize,
+    weight: f32,
+    curve: Curve,
+    /// What the input is called in records, and the curve.
+    name: Label,
+    curve_name: Label,
+}
+
+/// As long as it runs and the input is above, it scores as much as it can. No input is above
+/// infinity: it stands for none.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Commitment {
+    input: usize,
+    above: f32,
+}
+
+impl Commitment {
+    const NONE: Self = Self { input: 0, above: f32::INFINITY };
+}
+
+impl Utility {
+    fn new(combine: Combine) -> Self {
+        Self {
+            considerations: Vec::new(),
+            combine,
+            compensated: false,
+            weight: 1.0,
+            rank: 0,
+            inertia: 0.0,
+            momentum: 1.0,
+            cooldown: 0,
+            committed: Commitment::NONE,
+            factor: 0.0,
+        }
+    }
+
+    /// One consideration; [`and`](Self::and) multiplies others to it.
+    #[must_use]
+    pub fn of(input: Input, curve: Curve) -> Self {
+        Self::new(Combine::Product).and(input, curve)
+    }
+
+    /// The mean of considerations, to be added with [`weighted`](Self::weighted).
+    #[must_use]
+    pub fn sum() -> Self {
+        Self::new(Combine::WeightedSum)
+    }
+
+    /// The smallest of considerations.
+    #[must_use]
+    pub fn minimum() -> Self {
+        Self::new(Combine::Minimum)
+    }
+
+    /// The largest of considerations.
+    #[must_use]
+    pub fn maximum() -> Self {
+        Self::new(Combine::Maximum)
+    }
+
+    /// Adds a consideration of weight 1.
+    #[must_use]
+    pub fn and(self, input: Input, curve: Curve) -> Self {
+        self.weighted(1.0, input, curve)
+    }
+
+    /// Adds a consideration. The weight counts in a [`Combine::WeightedSum`] alone.
+    #[must_use]
+    pub fn weighted(mut self, weight: f32, input: Input, curve: Curve) -> Self {
+        let curve_name = curve.to_string().into();
+        let name = Label::default();
+        self.considerations.push(Consideration { input: input.0, weight, curve, name, curve_name });
+        self.factor = self.new_factor();
+        self
+    }
+
+    fn new_factor(&self) -> f32 {
+        let weights: f32 = self.considerations.iter().map(|it| it.weight).sum();
+        match self.combine {
+            Combine::WeightedSum => weights,
+            #[expect(clippy::cast_precision_loss, reason = "a handful")]
+            _ => 1.0 - 1.0 / self.considerations.len().max(1) as f32,
+        }
+    }
+
+    /// Makes good for the number of factors of a product, so that options with many considerations
+    /// can keep up with those that have few: `s + (1 - s) * (1 - 1/n) * s` (Dave Mark's
+    /// compensation factor).
+    #[must_use]
+    pub fn compensated(mut self) -> Self {
+        self.compensated = true;
+        self
+    }
+
+    /// Multiplies the score; from 0 to 1, and 1 where nothing is said.
+    #[must_use]
+    pub fn weight(mut self, weight: f32) -> Self {
+        self.weight = weight;
+        self
+    }
+
+    /// An option that scores above 0 beats all options of a lower rank; 0 where nothing is said
+    /// (Kevin Dill's dual utility).
+    #[must_use]
+    pub fn rank(mut self, rank: i32) -> Self {
+        self.rank = rank;
+        self
+    }
+
+    /// What is added to the score while the option runs: a rival of the same rank must be better by
+    /// more than this.
+    #[must_use]
+    pub fn inertia(mut self, bonus: f32) -> Self {
+        self.inertia = bonus;
+        self
+    }
+
+    /// What the score is multiplied by while the option runs, before the inertia is added; 1 where
+    /// nothing is said.
+    #[must_use]
+    pub fn momentum(mut self, factor: f32) -> Self {
+        self.momentum = factor;
+        self
+    }
+
+    /// How many decisions the option is not to be had for after it was left or has ended.
+    #[must_use]
+    pub fn cooldown(mut self, decisions: u32) -> Self {
+        self.cooldown = decisions;
+        self
+    }
+
+    /// While the option runs and the input is above this, it scores 1 (times its weight): once
+    /// begun it is carried through, unless something of a higher rank, or a higher score by
+    /// weight and inertia, comes up.
+    #[must_use]
+    pub fn until(mut self, input: Input, at_most: f32) -> Self {
+        self.committed = Commitment { input: input.0, above: at_most };
+        self
+    }
+
+    pub(super) fn cooldown_decisions(&self) -> u32 {
+        self.cooldown
+    }
+
+    #[inline]
+    pub(super) fn rank_value(&self) -> i32 {
+        self.rank
+    }
+
+    /// The score for these inputs where the option does not run, from 0 to 1.
+    ///
+    /// # Panics
+    /// Where there are fewer inputs than considerations ask for, as with all methods that take
+    /// inputs.
+    #[must_use]
+    #[inline]
+    pub fn score(&self, inputs: &[f32]) -> f32 {
+        let scores =
+            self.considerations.iter().map(|it| (it.weight, it.curve.at(inputs[it.input])));
+        let combined = match self.combine {
+            Combine::Product => {
+                return self.finished(scores.fold(1.0, |product, (_, score)| product * score));
+            }
+            Combine::WeightedSum => {
+                scores.fold(0.0, |sum, (weight, score)| sum + weight * score) / self.factor
+            }
+            Combine::Minimum => scores.map(|(_, score)| score).fold(1.0, f32::min),
+            Combine::Maximum => scores.map(|(_, score)| score).fold(0.0, f32::max),
+        };
+        unit(unit(combined) * self.weight)
+    }
+
+    /// The score, or anything below `floor` where it is sure to be below.
+    fn score_above(&self, inputs: &[f32], floor: f32) -> f32 {
+        match self.combine {
+            Combine::Product => self.product_above(inputs, floor),
+            _ => self.score(inputs),
+        }
+    }
+
+    fn product_above(&self, inputs: &[f32], floor: f32) -> f32 {
+        let mut product = 1.0;
+        for consideration in &self.considerations {
+            product *= consideration.curve.at(inputs[consideration.input]);
+            // What is left can only make it smaller.
+            if product == 0.0 || self.finished(product) < floor {
+                break;
+            }
+        }
+        self.finished(product)
+    }
+
+    #[inline]
+    fn finished(&self, product: f32) -> f32 {
+        let whole = if self.compensated {
+            product + (1.0 - product) * self.factor * product
+        } else {
+            product
+        };
+        unit(whole * self.weight)
+    }
+
+    /// The score where the option runs: it may be above 1.
+    pub(super) fn score_running(&self, inputs: &[f32]) -> f32 {
+        self.running(self.score(inputs), inputs)
+    }
+
+    /// [`score`](Self::score) for each agent of a batch, to the bit.
+    pub(super) fn score_each(&self, inputs: &[[f32; BATCH]], scores: &mut [f32; BATCH]) {
+        let mut one = [0.0; BATCH];
+        scores.fill(match self.combine {
+            Combine::Product | Combine::Minimum => 1.0,
+            Combine::WeightedSum | Combine::Maximum => 0.0,
+        });
+        for it in &self.considerations {
+            it.curve.at_each(&inputs[it.input], &mut one);
+            let both = scores.iter_mut().zip(&one);
+            match self.combine {
+                Combine::Product => both.for_each(|(score, one)| *score *= one),
+                Combine::WeightedSum => both.for_each(|(score, one)| *score += it.weight * one),
+                Combine::Minimum => both.for_each(|(score, one)| *score = score.min(*one)),
+                Combine::Maximum => both.for_each(|(score, one)| *score = score.max(*one)),
+            }
+        }
+        match self.combine {
+            Combine::Product => {
+                scores.iter_mut().for_each(|score| *score = self.finished(*score));
+            }
+            Combine::WeightedSum => {
+                let finish = |score: f32| unit(unit(score / self.factor) * self.weight);
+                scores.iter_mut().for_each(|score| *score = finish(*score));
+            }
+            Combine::Minimum | Combine::Maximum => {
+                scores.iter_mut().for_each(|score| *score = unit(unit(*score) * self.weight));
+            }
+        }
+    }
+
+    /// [`running`](Self::running) for those agents of a batch that this option runs for.
+    pub(super) fn run_each(
+        &self,
+        option: u32,
+        inputs: &[[f32; BATCH]],
+        current: &[u32; BATCH],
+        scores: &mut [f32; BATCH],
+    ) {
+        let committed = inputs.get(self.committed.input).unwrap_or(&[0.0; BATCH]);
+        for ((score, &current), &input) in scores.iter_mut().zip(current).zip(committed) {
+            let base = if input > self.committed.above { unit(self.weight) } else { *score };
+            let running = if base > 0.0 { base * self.momentum + self.inertia } else { 0.0 };
+            *score = if current == option { running } else { *score };
+        }
+    }
+
+    /// What becomes of the score where the option runs.
+    #[inline]
+    pub(super) fn running(&self, score: f32, inputs: &[f32]) -> f32 {
+        let is_committed =
+            inputs.get(self.committed.input).is_some_and(|&it| it > self.committed.above);
+        let score = if is_committed { unit(self.weight) } else { score };
+        if score > 0.0 { score * self.momentum + self.inertia } else { 0.0 }
+    }
+
+    /// The score where the option does not run, or anything below `best` where it is sure to be
+    /// below.
+    #[inline]
+    pub(super) fn score_against(&self, inputs: &[f32], best: f32) -> f32 {
+        // The margin is wider than any error of rounding, so that giving up early never changes who
+        // wins.
+        self.score_above(inputs, best - best * 1e-4)
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.considerations.is_empty()
+    }
+
+    /// Has records call the inputs by these names.
+    pub(super) fn name_inputs(&mut self, names: &[Option<Label>]) {
+        for it in &mut self.considerations {
+            let name = names.get(it.input).and_then(Option::clone);
+            it.name = name.unwrap_or_else(|| Label::from(format!("input {}", it.input)));
+        }
+    }
+
+    /// Writes down what the score of a candidate is made of.
+    pub(super) fn record_factors(&self, candidate: usize, inputs: &[f32], decision: &mut Decision) {
+        decision.factors.extend(self.considerations.iter().map(|it| Factor {
+            candidate,
+            name: it.name.clone(),
+            input: inputs[it.input],
+            curve: it.curve_name.clone(),
+            weight: it.weight,
+            score: it.curve.at(inputs[it.input]),
+        }));
+    }
+
+    pub(super) fn inputs_wanted(&self) -> usize {
+        let considered = self.considerations.iter().map(|it| it.input);
+        let is_committed = self.committed != Commitment::NONE;
+        let all = considered.chain(is_committed.then_some(self.committed.input));
+        all.map(|input| input + 1).max().unwrap_or(0)
+    }
+
+    pub(super) fn is_cheap(&self) -> bool {
+        self.considerations.iter().all(|it| it.curve.is_cheap())
+    }
+
+    pub(super) fn is_sound(&self) -> bool {
+        let numbers = [self.weight, self.inertia, self.momentum];
+        let are_numbers = numbers.iter().all(|number| number.is_finite() && *number >= 0.0);
+        let is_committed_soundly = !self.committed.above.is_nan();
+        let weights = self.considerations.iter().map(|it| it.weight);
+        let are_weights = weights.clone().all(|weight| weight.is_finite() && weight >= 0.0)
+            && (self.combine != Combine::WeightedSum || weights.sum::<f32>() > 0.0);
+        are_numbers
+            && is_committed_soundly
+            && are_weights
+            && self.considerations.iter().all(|it| it.curve.is_sound())
+    }
+}

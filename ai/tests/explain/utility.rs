@@ -1,0 +1,137 @@
+//! Decisions by utility, in words.
+
+use ai::explain::Verdict;
+use ai::prelude::*;
+use ai::utility::{Curve, Input, Minds, Reasoner, Select, Utility, UtilityAgent};
+
+use crate::stage::{Senses, Stage, plan};
+
+struct Cats(Reasoner);
+
+fn think(mut minds: Minds<&'static Senses>, cats: Res<Cats>) {
+    minds.decide(&cats.0, |senses| senses.inputs);
+}
+
+fn stage(reasoner: Reasoner) -> Stage {
+    let reasoner = reasoner.input("hunger", Input(0)).bind(&plan()).unwrap();
+    let drive = |world: &mut World, agent| {
+        UtilityAgent::drive(world, agent, &reasoner, 1).unwrap();
+        world.insert_resource(Cats(reasoner));
+    };
+    Stage::new(drive, |minds| minds.add(think))
+}
+
+fn plain(input: usize) -> Utility {
+    Utility::of(Input(input), Curve::linear(1.0, 0.0))
+}
+
+fn cats() -> Reasoner {
+    Reasoner::new()
+        .option("eat", Utility::of(Input(0), Curve::exponential(2.0)))
+        .option("sleep", plain(1).inertia(0.25))
+        .option("play", Utility::sum().weighted(0.5, Input(1), Curve::linear(1.0, 0.0).inverted()))
+}
+
+#[test]
+fn a_choice_is_told_when_it_changes_with_what_it_was_made_of() {
+    let mut stage = stage(cats());
+    stage.sense([0.9, 0.44, 0.0]);
+    stage.ticks(3);
+    assert_eq!(
+        stage.sentences(),
+        ["Tick 0: Cat chose eat 0.81 over play 0.56: hunger 0.90 -> exponential 2 -> 0.81."]
+    );
+    stage.sense([0.5, 0.6, 0.0]);
+    stage.ticks(2);
+    assert_eq!(
+        stage.sentences(),
+        ["Tick 3: Cat chose sleep 0.60 over play 0.40: input 1 0.60 -> linear 1 -> 0.60; eat \
+          stopped: interrupted by sleep."]
+    );
+    // By inertia it stays until the other one is better by more than that.
+    stage.sense([0.9, 0.6, 0.0]);
+    stage.ticks(1);
+    assert_eq!(stage.decisions(), []);
+    stage.sense([0.95, 0.6, 0.0]);
+    stage.ticks(1);
+    let decisions = stage.decisions();
+    let sleep = &decisions[0].candidates[1];
+    assert_eq!((sleep.score, sleep.bonus), (Some(0.85), 0.25));
+    assert_eq!(decisions[0].chosen().unwrap().name, "eat");
+    assert!((decisions[0].margin().unwrap() - (0.95 * 0.95 - 0.85)).abs() < 1e-6);
+}
+
+#[test]
+fn how_the_last_option_ended_is_told_with_the_next() {
+    let mut stage = stage(cats());
+    stage.sense([0.9, 0.6, 0.0]);
+    stage.end(ActionResult::Failed);
+    stage.ticks(2);
+    let sentences = stage.sentences();
+    assert_eq!(sentences.len(), 2);
+    assert!(sentences[1].ends_with("eat has failed."), "{sentences:?}");
+    assert!(
+        sentences[1].starts_with("Tick 1: Cat chose eat 0.81 over sleep 0.60"),
+        "{sentences:?}"
+    );
+}
+
+#[test]
+fn an_agent_that_has_nothing_left_to_do_says_so() {
+    let reasoner = Reasoner::new().option("eat", plain(0));
+    let mut stage = stage(reasoner);
+    stage.sense([1.0; 3]);
+    stage.end(ActionResult::Success);
+    stage.ticks(1);
+    stage.sense([0.0; 3]);
+    stage.ticks(3);
+    let sentences = stage.sentences();
+    assert_eq!(sentences[1..], ["Tick 1: Cat does nothing; eat is done."]);
+}
+
+#[test]
+fn ranks_and_cooldowns_are_told() {
+    let reasoner = Reasoner::new()
+        .option("eat", plain(0).cooldown(5))
+        .option("sleep", plain(1).rank(1))
+        .option("play", plain(2));
+    let mut stage = stage(reasoner);
+    stage.sense([1.0, 0.0, 0.5]);
+    stage.end(ActionResult::Success);
+    stage.ticks(2);
+    let decisions = stage.decisions();
+    let verdicts: Vec<_> = decisions[1].candidates.iter().map(|it| it.verdict.clone()).collect();
+    assert_eq!(verdicts, [Verdict::Cooling { decisions: 5 }, Verdict::Worthless, Verdict::Chosen]);
+    stage.sense([1.0, 0.1, 0.5]);
+    stage.ticks(1);
+    let decision = stage.decisions().remove(0);
+    assert_eq!(decision.candidates[2].verdict, Verdict::Outranked);
+    assert_eq!((decision.chosen().unwrap().rank, decision.margin()), (1, None));
+}
+
+#[test]
+fn the_record_says_what_was_chosen_however_it_is_selected() {
+    for select in [Select::Highest, Select::FirstAbove(0.2), Select::WeightedRandom] {
+        let curve = Curve::logistic(10.0, 0.5);
+        let dear = |input| Utility::of(Input(input), curve.clone());
+        let options =
+            Reasoner::new().option("eat", dear(0)).option("sleep", dear(1)).select(select);
+        let mut stage = stage(options);
+        let mut random = RandomStream::new(3);
+        for _ in 0..200 {
+            stage.sense([random.next_f32(), random.next_f32(), 0.0]);
+            if random.below(4) == 0 {
+                stage.end(ActionResult::Success);
+            }
+            let before = stage.world.get::<UtilityAgent>(stage.agent).unwrap().current();
+            stage.ticks(1);
+            let now = stage.world.get::<UtilityAgent>(stage.agent).unwrap().current();
+            let decisions = stage.decisions();
+            assert!(before == now || decisions.len() == 1, "{select:?}");
+            for decision in decisions {
+                let chosen = decision.chosen().map(|chosen| chosen.name.to_string());
+                assert_eq!(chosen.as_deref(), now.map(|now| ["eat", "sleep"][now]), "{select:?}");
+            }
+        }
+    }
+}

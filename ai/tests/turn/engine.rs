@@ -1,0 +1,286 @@
+//! The schedule, waiting for the player, drawing, dead subjects, panics.
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ai::turn::{
+    Change, Decision, Gone, Next, NotTheirTurn, Refusal, Rule, Ruling, Stopped, Turns, unseen,
+};
+use ecs_core::prelude::*;
+
+use crate::game::{Deed, Health, Lit, Player, Position, Solid, bare, collision};
+
+fn walkers(world: &mut World, count: i32) -> Vec<Entity> {
+    (0..count).map(|y| world.spawn((Position { x: 0, y }, Solid, Health(3)))).collect()
+}
+
+#[test]
+fn turns_come_by_time_and_then_by_when_they_were_scheduled() {
+    let mut world = World::new();
+    let all = walkers(&mut world, 3);
+    let mut turns = bare().build(&mut world).unwrap();
+    turns.schedule(all[0], 1);
+    turns.schedule(all[1], 0);
+    turns.schedule(all[2], 1);
+    let mut order = Vec::new();
+    let wait = |_: &mut Turns<Deed>, _: &mut World, who| {
+        order.push(who);
+        Deed::Wait
+    };
+    turns.run(&mut world, 6, wait, unseen);
+    assert_eq!(order, [all[1], all[0], all[2], all[1], all[0], all[2]]);
+    assert_eq!(turns.clock(), 4);
+}
+
+#[test]
+fn a_cancelled_ticket_gives_no_turn() {
+    let mut world = World::new();
+    let all = walkers(&mut world, 2);
+    let mut turns = bare().build(&mut world).unwrap();
+    let ticket = turns.schedule(all[0], 0);
+    turns.schedule(all[1], 0);
+    assert_eq!(turns.cancel(ticket), Some(all[0]));
+    assert_eq!(turns.cancel(ticket), None);
+    assert_eq!(turns.next(&mut world), Next::Ready(all[1]));
+}
+
+#[test]
+fn the_players_turn_waits_until_there_is_a_decision() {
+    let mut world = World::new();
+    let hero = world.spawn((Position { x: 0, y: 0 }, Player));
+    let rat = world.spawn(Position { x: 1, y: 0 });
+    let mut turns = bare().build(&mut world).unwrap();
+    turns.schedule(rat, 0);
+    turns.schedule(hero, 1);
+    let mut asked = 0;
+    let mut wait = |_: &mut Turns<Deed>, _: &mut World, _| {
+        asked += 1;
+        Deed::Wait
+    };
+    assert_eq!(turns.run(&mut world, 100, &mut wait, unseen), Next::Waiting(hero));
+    let state = turns.state_hash(&world);
+    for _ in 0..5 {
+        assert_eq!(turns.run(&mut world, 100, &mut wait, unseen), Next::Waiting(hero));
+    }
+    assert_eq!(turns.state_hash(&world), state, "waiting changes nothing");
+    turns.take_turn(&mut world, hero, Deed::Wait, unseen).unwrap();
+    assert_eq!(turns.next(&mut world), Next::Ready(rat));
+    assert_eq!(asked, 1);
+}
+
+#[test]
+fn a_players_turn_in_which_nothing_is_done_is_not_spent_and_that_of_others_is() {
+    let mut world = World::new();
+    let wall = world.spawn((Position { x: 1, y: 0 }, Solid));
+    let hero = world.spawn((Position { x: 0, y: 0 }, Solid, Player));
+    let rat = world.spawn((Position { x: 2, y: 0 }, Solid));
+    let mut turns = bare().rule(collision()).build(&mut world).unwrap();
+    turns.schedule(hero, 0);
+    turns.schedule(rat, 0);
+    let end = turns.take_turn(&mut world, hero, Deed::Walk(hero, 1, 0), unseen).unwrap();
+    assert!(!end.spent);
+    assert_eq!(turns.next(&mut world), Next::Waiting(hero));
+    assert!(turns.log().turns.is_empty());
+    // To wait is to do something.
+    assert!(turns.take_turn(&mut world, hero, Deed::Echo(0), unseen).unwrap().spent);
+    let end = turns.take_turn(&mut world, rat, Deed::Walk(rat, -1, 0), unseen).unwrap();
+    assert!(end.spent && matches!(end.decision, Decision::Rejected(_)));
+    assert_eq!(turns.next(&mut world), Next::Waiting(hero));
+    assert!(world.contains(wall));
+}
+
+#[test]
+fn who_decides_after_their_turn_was_taken_away_is_told_so() {
+    let mut world = World::new();
+    let hero = world.spawn((Position { x: 0, y: 0 }, Player));
+    let rat = world.spawn(Position { x: 1, y: 0 });
+    let mut turns = bare().build(&mut world).unwrap();
+    let ticket = turns.schedule(hero, 0);
+    turns.schedule(rat, 5);
+    assert_eq!(turns.next(&mut world), Next::Waiting(hero));
+    turns.cancel(ticket);
+    let error = turns.take_turn(&mut world, hero, Deed::Walk(hero, 1, 0), unseen).unwrap_err();
+    assert_eq!(error, NotTheirTurn { actor: hero, next: Some(rat) });
+    turns.schedule(hero, 0);
+    assert_eq!(turns.next(&mut world), Next::Waiting(hero));
+    turns.act(&mut world, Deed::Die(hero), unseen);
+    let error = turns.take_turn(&mut world, hero, Deed::Wait, unseen).unwrap_err();
+    assert_eq!(error.next, Some(rat));
+}
+
+#[test]
+fn the_dead_have_no_turns_and_nothing_can_be_done_to_them() {
+    let mut world = World::new();
+    let all = walkers(&mut world, 2);
+    let mut turns = bare().build(&mut world).unwrap();
+    for &who in &all {
+        turns.schedule(who, 0);
+    }
+    turns.act(&mut world, Deed::Die(all[0]), unseen);
+    assert!(world.has::<Gone>(all[0]));
+    assert!(!world.has::<Position>(all[0]) && !world.has::<Health>(all[0]));
+    assert_eq!(turns.next(&mut world), Next::Ready(all[1]));
+    let state = turns.state_hash(&world);
+    for deed in [Deed::Walk(all[0], 1, 0), Deed::Open(all[0]), Deed::Die(all[0])] {
+        let end = turns.act(&mut world, deed, unseen);
+        assert_eq!(end.decision, Decision::Refused(Refusal::Dead(all[0])));
+    }
+    let stranger = World::new().spawn_batch([(); 200].map(|()| Solid))[199];
+    let end = turns.act(&mut world, Deed::Open(stranger), unseen);
+    assert_eq!(end.decision, Decision::Refused(Refusal::Dead(stranger)));
+    assert_eq!(turns.state_hash(&world), state);
+}
+
+#[test]
+fn who_dies_in_their_own_turn_has_no_other() {
+    let mut world = World::new();
+    let all = walkers(&mut world, 1);
+    let mut turns = bare().build(&mut world).unwrap();
+    turns.schedule(all[0], 0);
+    assert!(turns.take_turn(&mut world, all[0], Deed::Die(all[0]), unseen).unwrap().spent);
+    assert!(turns.upcoming().is_empty());
+    assert_eq!(turns.next(&mut world), Next::Nobody);
+}
+
+#[test]
+fn malformed_actions_are_refused_with_a_reason() {
+    let mut world = World::new();
+    let rock = world.spawn(Solid);
+    let mut turns = bare().build(&mut world).unwrap();
+    let end = turns.act(&mut world, Deed::Echo(2_000_000), unseen);
+    let why = Refusal::Malformed("2000000 is too loud".into());
+    assert_eq!(end.decision, Decision::Refused(why));
+    let end = turns.act(&mut world, Deed::Walk(rock, 1, 0), unseen);
+    let Decision::Refused(Refusal::Malformed(why)) = end.decision else { panic!() };
+    assert!(why.contains("Position"), "{why}");
+    assert!(turns.trace().to_string().contains(": refused, "));
+}
+
+#[test]
+fn entities_are_brought_until_none_is_vacant() {
+    let mut world = World::new();
+    let mut turns = bare().vacancies(2).build(&mut world).unwrap();
+    assert!(turns.act(&mut world, Deed::Bring(0, 0), unseen).spent);
+    assert!(turns.act(&mut world, Deed::Bring(0, 0), unseen).spent);
+    let end = turns.act(&mut world, Deed::Bring(0, 0), unseen);
+    assert_eq!(end.decision, Decision::Refused(Refusal::NoVacancy));
+    turns.reserve(&mut world, 1);
+    assert!(turns.act(&mut world, Deed::Bring(0, 0), unseen).spent);
+    assert_eq!(turns.now(&world).cell((0, 0)).count::<Health>(), 3);
+    assert_eq!(turns.upcoming().len(), 3, "each was given a turn");
+}
+
+#[test]
+fn drawing_happens_only_after_a_commit_that_can_be_seen() {
+    let mut world = World::new();
+    let seen = world.spawn((Position { x: 0, y: 0 }, Health(9), Lit));
+    let hidden = world.spawn((Position { x: 5, y: 0 }, Health(9)));
+    let mut turns =
+        bare()
+            .rule(Rule::on("walls", |_, moved: Change<'_, Position>, _| {
+                if moved.value.x < 0 { Ruling::reject() } else { Ruling::pass() }
+            }))
+            .visible::<Position>()
+            .seen(|now, after, action| {
+                let mut moved = action.inserted::<Position>();
+                moved.any(|(who, _)| now.has::<Lit>(who) || after.has::<Lit>(who))
+            })
+            .build(&mut world)
+            .unwrap();
+    let mut frames = |deed, expected: usize| {
+        let mut drawn = Vec::new();
+        let end = turns.act(&mut world, deed, |frame| {
+            drawn.push(frame.now.get::<Position>(seen).unwrap().x);
+            ControlFlow::Continue(())
+        });
+        assert_eq!((end.frames, drawn.len()), (expected, expected), "{deed:?}");
+        drawn
+    };
+    assert_eq!(frames(Deed::Walk(seen, 1, 0), 1), [1], "the frame is of the time after it");
+    frames(Deed::Walk(seen, -5, 0), 0);
+    frames(Deed::Walk(hidden, 1, 0), 0);
+    frames(Deed::Hurt(seen, 1), 0);
+    frames(Deed::Wait, 0);
+}
+
+#[test]
+fn who_draws_can_interrupt_what_would_still_follow() {
+    let mut world = World::new();
+    let who = world.spawn(Position { x: 0, y: 0 });
+    let march = Rule::on("march", |case, moved: Change<'_, Position>, reactions| {
+        reactions.push_after(5, *case.kind);
+        let _ = moved;
+        Ruling::pass()
+    });
+    let mut turns = bare().rule(march).build(&mut world).unwrap();
+    let before = turns.state_hash(&world);
+    let end = turns.act(&mut world, Deed::Walk(who, 1, 0), |frame| {
+        if frame.time < 20 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    assert_eq!(end.stopped, Some(Stopped::Interrupted { dropped: 1 }));
+    assert_eq!(world.get(who), Ok(&Position { x: 5, y: 0 }));
+    assert_eq!(turns.cells().check(&world), Ok(()));
+    turns.undo(&mut world).unwrap();
+    assert_eq!(turns.state_hash(&world), before);
+}
+
+#[test]
+fn a_turn_in_which_a_rule_panics_is_taken_back() {
+    let mut world = World::new();
+    let who = world.spawn((Position { x: 0, y: 0 }, Health(9)));
+    let mut turns = bare()
+        .rule(Rule::on("march", move |_, _: Change<'_, Position>, reactions| {
+            reactions.push(Deed::Hurt(who, 1));
+            Ruling::pass()
+        }))
+        .rule(Rule::on("burst", |_, hurt: Change<'_, Health>, _| {
+            assert!(hurt.value.0 != 8, "boom");
+            Ruling::pass()
+        }))
+        .build(&mut world)
+        .unwrap();
+    turns.schedule(who, 0);
+    let before = turns.state_hash(&world);
+    let turn = || turns.take_turn(&mut world, who, Deed::Walk(who, 1, 0), unseen);
+    assert!(catch_unwind(AssertUnwindSafe(turn)).is_err());
+    assert_eq!(turns.next(&mut world), Next::Ready(who));
+    assert_eq!(turns.state_hash(&world), before);
+    assert_eq!(turns.cells().check(&world), Ok(()));
+    let end = turns.take_turn(&mut world, who, Deed::Hurt(who, 2), unseen).unwrap();
+    assert_eq!((end.commits, end.decision), (1, Decision::Accepted));
+}
+
+#[test]
+fn a_turn_in_which_a_watcher_panics_is_taken_back() {
+    let mut world = World::new();
+    let all = walkers(&mut world, 3);
+    let last = all[2];
+    world.hooks::<Lit>().on_insert(move |_, event| assert!(event.entity != last, "boom"));
+    let light = move |who: Entity| {
+        Rule::on(format!("light {who}"), move |_, hurt: Change<'_, Health>, reactions| {
+            if hurt.entity == who {
+                reactions.push(Deed::Anything(0));
+            }
+            Ruling::pass()
+        })
+    };
+    let mut turns = bare().rule(light(all[0])).build(&mut world).unwrap();
+    let before = turns.state_hash(&world);
+    // Some seed gives the last one light, among other things.
+    let mut panics = 0;
+    for seed in 0..if cfg!(miri) { 5 } else { 200 } {
+        let act = || turns.act(&mut world, Deed::Anything(seed), unseen).spent;
+        match catch_unwind(AssertUnwindSafe(act)) {
+            Err(_) => {
+                panics += 1;
+                assert_eq!(turns.next(&mut world), Next::Nobody);
+            }
+            Ok(true) => drop(turns.undo(&mut world).unwrap()),
+            Ok(false) => {}
+        }
+        assert_eq!(turns.state_hash(&world), before, "seed {seed}");
+        assert_eq!(turns.cells().check(&world), Ok(()));
+    }
+    assert!(panics > 0 || cfg!(miri));
+    world.check().unwrap();
+}

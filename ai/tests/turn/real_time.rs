@@ -1,0 +1,161 @@
+//! Hooks that run at every point inside a turn.
+
+use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ai::turn::{Cause, Motion, Point, RealTime, Stopped, Turns, unseen};
+use ecs_core::prelude::*;
+use ecs_jobs::prelude::{Pool, Query, RunSystem, Threads};
+
+use crate::game::{Deed, Health, Lit, Position, Solid, Velocity, bare};
+
+/// Everything with a velocity moves; what runs into something solid stops and hurts it.
+fn fly(point: &mut Point<'_, Deed>) -> Motion {
+    let pool = Pool::new(Threads::None).unwrap();
+    point.world().run_system(&pool, |mut moving: Query<'_, (&mut Position, &Velocity)>| {
+        for (position, velocity) in &mut moving {
+            position.x += velocity.x;
+            position.y += velocity.y;
+        }
+    });
+    let moving: Vec<(Entity, Position)> = point
+        .world()
+        .query_ref::<(Entity, &Position, &Velocity)>()
+        .map(|(entity, position, _)| (entity, *position))
+        .collect();
+    for &(arrow, at) in &moving {
+        let hit = point.now().cell((at.x, at.y)).first::<Solid>();
+        if let Some(hit) = hit {
+            point.request(Deed::Hurt(hit, 2));
+            point.request(Deed::Die(arrow));
+        }
+    }
+    if moving.is_empty() { Motion::Still } else { Motion::Moving }
+}
+
+fn range() -> (World, Turns<Deed>, Entity, Entity) {
+    let mut world = World::new();
+    let target = world.spawn((Position { x: 4, y: 0 }, Solid, Health(9)));
+    let who = world.spawn((Position { x: -1, y: 0 }, Health(9)));
+    world.spawn((Position { x: 0, y: 0 }, Velocity { x: 1, y: 0 }));
+    let hook = RealTime::new("fly", fly).writes::<Position>();
+    let turns = bare().real_time(hook).build(&mut world).unwrap();
+    (world, turns, target, who)
+}
+
+#[test]
+fn what_flies_moves_at_every_point_until_it_hits() {
+    let (mut world, mut turns, target, who) = range();
+    let mut frames = Vec::new();
+    let end = turns.act(&mut world, Deed::Hurt(who, 1), |frame| {
+        let arrows = frame.now.world().query_ref::<(&Position, &Velocity)>();
+        frames.push((frame.time, arrows.map(|(position, _)| position.x).next()));
+        ControlFlow::Continue(())
+    });
+    let flight = [(0, Some(0)), (10, Some(1)), (20, Some(2)), (30, Some(3)), (40, Some(4))];
+    assert_eq!(frames, [&flight[..], &[(40, Some(4)), (40, None)]].concat());
+    assert_eq!((end.time, end.stopped, end.commits), (50, None, 3));
+    assert_eq!(world.get(target), Ok(&Health(7)));
+    assert_eq!(turns.cells().check(&world), Ok(()));
+}
+
+#[test]
+fn the_trace_shows_what_a_hook_did_and_asked_for() {
+    let (mut world, mut turns, ..) = range();
+    turns.act(&mut world, Deed::Wait, unseen);
+    let trace = turns.trace();
+    assert_eq!(trace.actions()[1].cause, Cause::RealTime { hook: 0 });
+    let points: Vec<_> =
+        trace.points().iter().map(|it| (it.time, it.changes, it.requests)).collect();
+    assert_eq!(points, [(10, 1, 0), (20, 1, 0), (30, 1, 0), (40, 1, 2)]);
+    let text = trace.to_string();
+    assert!(text.contains("fly -> Hurt("), "{text}");
+    assert!(text.ends_with("fly at 40: 1 changes, 2 requests\n"), "{text}");
+}
+
+#[test]
+fn what_a_hook_did_is_undone_with_the_turn_and_logged_with_it() {
+    let (mut world, mut turns, ..) = range();
+    let before = turns.state_hash(&world);
+    turns.act(&mut world, Deed::Wait, unseen);
+    let after = turns.state_hash(&world);
+    assert_ne!(before, after);
+    let log = turns.log().clone();
+    turns.undo(&mut world).unwrap();
+    assert_eq!(turns.state_hash(&world), before);
+    assert_eq!(turns.cells().check(&world), Ok(()));
+    turns.replay(&mut world, &log).unwrap();
+    assert_eq!(turns.state_hash(&world), after);
+}
+
+#[test]
+fn something_that_flies_for_ever_is_cut_off() {
+    let (mut world, mut turns, target, _) = range();
+    turns.act(&mut world, Deed::Die(target), unseen);
+    turns.undo(&mut world).unwrap();
+    let hook = RealTime::new("fly", fly).writes::<Position>();
+    let mut turns = bare().real_time(hook).points_max(25).build(&mut world).unwrap();
+    let end = turns.act(&mut world, Deed::Die(target), unseen);
+    assert_eq!(end.stopped, Some(Stopped::TooManyPoints { limit: 25, dropped: 0 }));
+    assert_eq!(end.time, 250);
+}
+
+#[test]
+fn hooks_may_give_take_and_switch_components_that_they_declare() {
+    let mut world = World::new();
+    let all: Vec<Entity> =
+        (0..4).map(|x| world.spawn((Position { x, y: 0 }, Lit, Health(1)))).collect();
+    world.remove::<Lit>(all[3]).unwrap();
+    let others = all.clone();
+    let hook = RealTime::<Deed>::new("switch", move |point| {
+        if point.time() == 10 {
+            point.world().set_enabled::<Lit>(others[0], false).unwrap();
+            point.world().remove::<Lit>(others[1]).unwrap();
+            point.world().insert(others[3], Lit).unwrap();
+        }
+        Motion::Still
+    })
+    .writes::<Lit>();
+    let mut turns = bare().real_time(hook).build(&mut world).unwrap();
+    let before = turns.state_hash(&world);
+    assert_eq!(turns.act(&mut world, Deed::Wait, unseen).frames, 1);
+    let lit = |world: &World, who| world.has::<Lit>(who) && world.is_enabled::<Lit>(who).unwrap();
+    assert_eq!(
+        all.iter().map(|&who| lit(&world, who)).collect::<Vec<_>>(),
+        [false, false, true, true]
+    );
+    assert_eq!(turns.trace().points()[0].changes, 3);
+    turns.undo(&mut world).unwrap();
+    assert_eq!(turns.state_hash(&world), before);
+}
+
+#[test]
+fn a_turn_in_which_a_hook_panics_is_taken_back() {
+    let mut world = World::new();
+    let arrow = world.spawn((Position { x: 0, y: 0 }, Velocity { x: 1, y: 0 }));
+    let hook = RealTime::<Deed>::new("fly", move |point| {
+        let position = point.world().get_mut::<Position>(arrow).unwrap();
+        position.x += 1;
+        assert!(position.x < 3, "boom");
+        Motion::Moving
+    })
+    .writes::<Position>();
+    let mut turns = bare().real_time(hook).build(&mut world).unwrap();
+    let before = turns.state_hash(&world);
+    let act = || turns.act(&mut world, Deed::Wait, unseen);
+    assert!(catch_unwind(AssertUnwindSafe(act)).is_err());
+    turns.next(&mut world);
+    assert_eq!(turns.state_hash(&world), before);
+    assert_eq!(turns.cells().check(&world), Ok(()));
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn a_hook_that_writes_what_it_did_not_declare_is_found_out_in_debug_builds() {
+    let (mut world, ..) = range();
+    let mut turns = bare().real_time(RealTime::new("fly", fly)).build(&mut world).unwrap();
+    let act = || turns.act(&mut world, Deed::Wait, unseen);
+    let panic = catch_unwind(AssertUnwindSafe(act)).unwrap_err();
+    let message = panic.downcast_ref::<String>().unwrap();
+    assert!(message.contains("the hook \"fly\" wrote what it had not declared"), "{message}");
+}

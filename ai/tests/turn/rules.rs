@@ -1,0 +1,314 @@
+//! Rules: their order, what they say, and what follows from it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use ai::turn::{
+    Cause, Change, Checking, Decision, Fate, Refusal, Rule, RuleError, Ruling, Said, Stopped,
+    Turns, unseen,
+};
+use ecs_core::prelude::*;
+
+use crate::game::{
+    Deed, Door, Health, OpensDoors, Position, Solid, Velocity, bare, bump_opens_doors, collision,
+};
+
+fn pass(name: &str) -> Rule<Deed> {
+    Rule::always(name, |_, _| Ruling::pass())
+}
+
+/// The names of the rules in the order in which they are asked.
+fn order(rules: Vec<Rule<Deed>>) -> Result<Vec<String>, RuleError> {
+    let mut world = World::new();
+    let builder = rules.into_iter().fold(bare(), |builder, rule| builder.rule(rule));
+    let mut turns = builder.build(&mut world)?;
+    turns.act(&mut world, Deed::Wait, unseen);
+    let trace = turns.trace();
+    Ok(trace.rulings(0).iter().map(|it| trace.rule_name(it.rule).to_owned()).collect())
+}
+
+#[test]
+fn rules_are_asked_as_they_were_added_unless_one_must_precede_another() {
+    assert_eq!(order(vec![pass("a"), pass("b"), pass("c")]).unwrap(), ["a", "b", "c"]);
+    let rules = vec![pass("a"), pass("b").behind("d"), pass("c").before("a"), pass("d")];
+    assert_eq!(order(rules).unwrap(), ["c", "a", "d", "b"]);
+}
+
+#[test]
+fn rules_in_a_circle_are_an_error_with_their_names() {
+    let rules = vec![
+        pass("free"),
+        pass("a").before("b"),
+        pass("b").before("c"),
+        pass("c").before("a"),
+        pass("tail").behind("a"),
+    ];
+    let error = order(rules).unwrap_err();
+    let RuleError::Circle(names) = &error else { panic!("{error}") };
+    assert_eq!(names.len(), 3);
+    for (name, next) in names.iter().zip(names.iter().cycle().skip(1)) {
+        assert!([("a", "b"), ("b", "c"), ("c", "a")].contains(&(name.as_str(), next.as_str())));
+    }
+    assert!(error.to_string().ends_with(" again"), "{error}");
+    assert_eq!(order(vec![pass("a").before("a")]), Err(RuleError::Circle(vec!["a".into()])));
+}
+
+#[test]
+fn a_rule_that_names_no_rule_and_two_of_one_name_are_errors() {
+    let unknown = RuleError::Unknown { rule: "a".into(), names: "b".into() };
+    assert_eq!(order(vec![pass("a").before("b")]), Err(unknown));
+    assert_eq!(order(vec![pass("a"), pass("a")]), Err(RuleError::Duplicate("a".into())));
+}
+
+#[test]
+fn a_rule_is_asked_only_about_the_component_it_looks_at() {
+    let asked = Arc::new([const { AtomicU32::new(0) }; 3]);
+    let count = |index: usize| {
+        let asked = Arc::clone(&asked);
+        move || asked[index].fetch_add(1, Ordering::Relaxed)
+    };
+    let (moves, wounds, losses) = (count(0), count(1), count(2));
+    let mut world = World::new();
+    let who = world.spawn((Position { x: 0, y: 0 }, Health(3), Solid));
+    let mut turns = bare()
+        .rule(Rule::on("moves", move |_, _: Change<'_, Position>, _| {
+            moves();
+            Ruling::pass()
+        }))
+        .rule(Rule::on("wounds", move |_, _: Change<'_, Health>, _| {
+            wounds();
+            Ruling::pass()
+        }))
+        .rule(Rule::on_removal::<Solid>("losses", move |_, _, _| {
+            losses();
+            Ruling::pass()
+        }))
+        .build(&mut world)
+        .unwrap();
+    let asked = || asked.iter().map(|it| it.load(Ordering::Relaxed)).collect::<Vec<_>>();
+    turns.act(&mut world, Deed::Walk(who, 1, 0), unseen);
+    assert_eq!(asked(), [1, 0, 0]);
+    assert_eq!(turns.trace().rulings(0).len(), 1);
+    turns.act(&mut world, Deed::Hurt(who, 1), unseen);
+    assert_eq!(asked(), [1, 1, 0]);
+    turns.act(&mut world, Deed::Open(who), unseen);
+    assert_eq!(asked(), [1, 1, 1]);
+}
+
+/// A door to the right of somebody who can open doors.
+fn door_game(is_locked: bool) -> (World, Turns<Deed>, Entity, Entity) {
+    let mut world = World::new();
+    let who = world.spawn((Position { x: 0, y: 0 }, Solid, OpensDoors));
+    let door = world.spawn((Position { x: 1, y: 0 }, Solid, Door(0)));
+    let mut builder = bare().rule(collision()).rule(bump_opens_doors());
+    if is_locked {
+        builder = builder.rule(Rule::on("locked", |_, _: Change<'_, Door>, _| Ruling::reject()));
+    }
+    let turns = builder.build(&mut world).unwrap();
+    (world, turns, who, door)
+}
+
+#[test]
+fn who_bumps_into_a_door_opens_it_and_walks_through_the_next_time() {
+    let (mut world, mut turns, who, door) = door_game(false);
+    let end = turns.act(&mut world, Deed::Walk(who, 1, 0), unseen);
+    assert_eq!((end.commits, end.rejections, end.spent), (1, 1, true));
+    let Decision::Rejected(rule) = end.decision else { panic!("{end:?}") };
+    assert_eq!(turns.trace().rule_name(rule), "bump opens doors");
+    assert_eq!(world.get(door), Ok(&Door(1)));
+    let end = turns.act(&mut world, Deed::Walk(who, 1, 0), unseen);
+    assert_eq!(end.decision, Decision::Accepted);
+    assert_eq!(world.get(who), Ok(&Position { x: 1, y: 0 }));
+}
+
+#[test]
+fn a_reaction_goes_through_the_same_rules() {
+    let (mut world, mut turns, who, door) = door_game(true);
+    let end = turns.act(&mut world, Deed::Walk(who, 1, 0), unseen);
+    assert_eq!((end.commits, end.rejections, end.spent), (0, 2, false));
+    assert_eq!(world.get(door), Ok(&Door(0)));
+}
+
+#[test]
+fn the_trace_shows_the_tree_of_actions_rules_verdicts_and_reactions() {
+    let (mut world, mut turns, who, door) = door_game(true);
+    turns.act(&mut world, Deed::Walk(who, 1, 0), unseen);
+    let trace = turns.trace();
+    assert_eq!(trace.children(0).collect::<Vec<_>>(), [1]);
+    let bump = trace.rulings(0)[0];
+    assert_eq!((bump.said, bump.checking), (Said::Reject, Checking::StopChecking));
+    assert_eq!(bump.reactions, 1);
+    assert_eq!(trace.actions()[1].cause, Cause::Reaction { to: 0, rule: bump.rule });
+    let expected = format!(
+        "Walk({who:?}, 1, 0): rejected by bump opens doors\n\
+         \x20 | bump opens doors: reject, stop checking, 1 reaction\n\
+         \x20   bump opens doors -> Open({door:?}): rejected by locked\n\
+         \x20     | locked: reject, stop checking\n"
+    );
+    assert_eq!(trace.to_string(), expected);
+}
+
+#[test]
+fn things_may_change_places_and_stay_where_they_are_without_colliding() {
+    let mut world = World::new();
+    let one = world.spawn((Position { x: 0, y: 0 }, Solid));
+    let other = world.spawn((Position { x: 1, y: 0 }, Solid));
+    let mut turns = bare().rule(collision()).build(&mut world).unwrap();
+    let mut verdict = |deed| turns.judge(&mut world, deed) == Decision::Accepted;
+    assert!(verdict(Deed::Swap(one, other)));
+    assert!(verdict(Deed::Walk(one, 0, 0)));
+    assert!(!verdict(Deed::Walk(one, 1, 0)));
+}
+
+/// What each rule reacts with happens by its own verdict and that of the whole.
+#[test]
+fn reactions_happen_if_their_verdict_is_the_final_one_and_leak_into_no_other_action() {
+    let mut world = World::new();
+    let (glad, sad) = (world.spawn(Health(100)), world.spawn(Health(100)));
+    let mut turns = bare()
+        .rule(Rule::always("glad", move |case, reactions| {
+            if matches!(case.kind, Deed::Echo(_)) {
+                reactions.push(Deed::Hurt(glad, 1));
+            }
+            Ruling::pass()
+        }))
+        .rule(Rule::always("sad", move |case, reactions| match case.kind {
+            Deed::Echo(0) => {
+                reactions.push(Deed::Hurt(sad, 1));
+                Ruling::reject()
+            }
+            _ => Ruling::pass(),
+        }))
+        .build(&mut world)
+        .unwrap();
+    turns.act(&mut world, Deed::Echo(0), unseen);
+    assert_eq!((world.get(glad), world.get(sad)), (Ok(&Health(100)), Ok(&Health(99))));
+    turns.act(&mut world, Deed::Wait, unseen);
+    assert_eq!((world.get(glad), world.get(sad)), (Ok(&Health(100)), Ok(&Health(99))));
+    turns.act(&mut world, Deed::Echo(1), unseen);
+    assert_eq!((world.get(glad), world.get(sad)), (Ok(&Health(99)), Ok(&Health(99))));
+}
+
+#[test]
+fn reactions_come_in_the_order_of_their_delay_and_then_of_their_pushing() {
+    let mut world = World::new();
+    let who = world.spawn(Position { x: 0, y: 0 });
+    let mut turns = bare()
+        .rule(Rule::always("chain", move |case, reactions| {
+            if *case.kind == Deed::Echo(0) {
+                reactions.push_after(20, Deed::Walk(who, 0, 1));
+                reactions.push_after(5, Deed::Walk(who, 0, 2));
+                reactions.push(Deed::Walk(who, 0, 3));
+                reactions.push_after(5, Deed::Walk(who, 0, 4));
+            }
+            Ruling::pass()
+        }))
+        .build(&mut world)
+        .unwrap();
+    let end = turns.act(&mut world, Deed::Echo(0), unseen);
+    assert_eq!(end.time, 20);
+    let steps: Vec<_> = turns.trace().actions()[1..].iter().map(|it| (it.kind, it.time)).collect();
+    let step = |time, y| (Deed::Walk(who, 0, y), time);
+    assert_eq!(steps, [step(0, 3), step(5, 2), step(5, 4), step(20, 1)]);
+}
+
+#[test]
+fn what_a_rule_rewrites_is_judged_from_the_first_rule_on() {
+    let mut world = World::new();
+    let who = world.spawn((Position { x: 0, y: 0 }, Solid));
+    let wall = world.spawn((Position { x: 2, y: 0 }, Solid));
+    let ice = Rule::on("ice", move |case, _: Change<'_, Position>, _| match *case.kind {
+        Deed::Walk(who, 1, 0) => Ruling::rewrite(Deed::Walk(who, 2, 0)),
+        _ => Ruling::pass(),
+    });
+    let mut turns = bare().rule(collision()).rule(ice).build(&mut world).unwrap();
+    let end = turns.act(&mut world, Deed::Walk(who, 1, 0), unseen);
+    assert!(matches!(end.decision, Decision::Rejected(_)), "{end:?}");
+    assert_eq!(turns.trace().actions()[0].fate, Fate::Rewritten);
+    turns.act(&mut world, Deed::Walk(wall, 0, 1), unseen);
+    assert!(turns.act(&mut world, Deed::Walk(who, 1, 0), unseen).spent);
+    assert_eq!(world.get(who), Ok(&Position { x: 2, y: 0 }));
+}
+
+#[test]
+fn what_is_rewritten_without_further_checks_happens() {
+    let mut world = World::new();
+    let who = world.spawn(Position { x: 0, y: 0 });
+    let rewrite = Rule::always("instead", move |case, _| match case.kind {
+        Deed::Wait => Ruling::rewrite(Deed::Walk(who, 1, 0)).stop_checking(),
+        _ => Ruling::reject(),
+    });
+    let mut turns = bare().rule(rewrite).build(&mut world).unwrap();
+    assert_eq!(turns.act(&mut world, Deed::Wait, unseen).decision, Decision::Accepted);
+    assert_eq!(world.get(who), Ok(&Position { x: 1, y: 0 }));
+}
+
+#[test]
+fn rules_that_rewrite_each_other_for_ever_are_refused() {
+    let mut world = World::new();
+    let turn_on = Rule::always("louder", |case, reactions| match *case.kind {
+        Deed::Echo(number) => {
+            reactions.push(Deed::Wait);
+            Ruling::rewrite(Deed::Echo(number + 1))
+        }
+        _ => Ruling::pass(),
+    });
+    let mut turns = bare().rule(turn_on).rewrites_max(3).build(&mut world).unwrap();
+    let end = turns.act(&mut world, Deed::Echo(0), unseen);
+    assert_eq!(end.decision, Decision::Refused(Refusal::RewrittenTooOften { limit: 3 }));
+    assert_eq!((end.commits, end.rejections), (0, 1));
+}
+
+#[test]
+fn a_chain_of_reactions_without_end_is_cut_off() {
+    let mut world = World::new();
+    let echo = Rule::always("echo", |case, reactions| {
+        if let Deed::Echo(number) = *case.kind {
+            reactions.push(Deed::Echo(number + 1));
+            reactions.push(Deed::Wait);
+        }
+        Ruling::pass()
+    });
+    let mut turns = bare().rule(echo).actions_max(50).trace_max(10).build(&mut world).unwrap();
+    let end = turns.act(&mut world, Deed::Echo(0), unseen);
+    let Some(Stopped::TooManyActions { limit: 50, dropped }) = end.stopped else { panic!() };
+    assert!(dropped > 0);
+    assert_eq!(end.commits, 50);
+    assert_eq!((turns.trace().actions().len(), turns.trace().left_out()), (10, 40));
+    assert!(turns.trace().to_string().ends_with("and 40 more\n"));
+    // What was dropped does not come back with the next turn.
+    assert_eq!(turns.act(&mut world, Deed::Wait, unseen).commits, 1);
+}
+
+#[test]
+fn an_endless_chain_of_the_longest_kind_can_be_printed() {
+    let mut world = World::new();
+    let echo = Rule::always("echo", |case, reactions| {
+        if let Deed::Echo(number) = *case.kind {
+            reactions.push(Deed::Echo(number + 1));
+        }
+        Ruling::pass()
+    });
+    let count = if cfg!(miri) { 50 } else { 5000 };
+    let builder = bare().rule(echo).actions_max(count).trace_max(count);
+    let mut turns = builder.build(&mut world).unwrap();
+    turns.act(&mut world, Deed::Echo(0), unseen);
+    assert_eq!(turns.trace().to_string().lines().count(), 2 * count);
+}
+
+#[test]
+fn more_than_64_rules_are_asked_in_order() {
+    let rules: Vec<_> = (0..150).map(|number| pass(&number.to_string())).collect();
+    let expected: Vec<_> = (0..150).map(|number| number.to_string()).collect();
+    assert_eq!(order(rules).unwrap(), expected);
+}
+
+#[test]
+fn a_component_that_cells_do_not_know_is_looked_for_in_them() {
+    let mut world = World::new();
+    let arrow = world.spawn((Position { x: 1, y: 1 }, Velocity { x: 1, y: 0 }));
+    let turns = bare().build(&mut world).unwrap();
+    let cell = turns.now(&world).cell((1, 1));
+    assert_eq!((cell.count::<Velocity>(), cell.first::<Velocity>()), (1, Some(arrow)));
+    assert!(cell.any::<Velocity>() && !cell.any::<Health>());
+}

@@ -1,0 +1,173 @@
+//! The four things to do, each an action entity with a system of its own. They do not know who
+//! decides.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
+
+use ai::action::{ActionSystem, Ended};
+use ai::prelude::*;
+use bytemuck::NoUninit;
+use ecs_jobs::ScheduleBuilder;
+
+use super::forager::{Basket, Books, EAT, GATHER, HIDE, Needs, SLEEP, Shelter, TICK_SECONDS, Wolf};
+
+pub(super) const GATHER_SECONDS: f32 = 2.0;
+pub(super) const EAT_SECONDS: f32 = 1.0;
+
+/// Action: look for a berry until one is found.
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[repr(transparent)]
+pub(super) struct Gather {
+    seconds_left: f32,
+}
+
+/// Action: eat a berry; it fails without one.
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[repr(transparent)]
+pub(super) struct Eat {
+    seconds_left: f32,
+}
+
+/// Action: sleep until rested.
+#[derive(Component, Clone, Copy, Debug)]
+pub(super) struct Sleep;
+
+/// Action: stay in the shelter until the wolf is gone.
+#[derive(Component, Clone, Copy, Debug)]
+pub(super) struct Hide;
+
+/// What a forager can do, by the places that [`GATHER`] and the others name.
+pub(super) fn plan() -> Plan {
+    Plan::new()
+        .action("gather", Gather { seconds_left: 0.0 })
+        .action("eat", Eat { seconds_left: 0.0 })
+        .action("sleep", Sleep)
+        .action("hide", Hide)
+}
+
+pub(super) fn add(schedule: ScheduleBuilder) -> ScheduleBuilder {
+    schedule
+        .add(gather.in_sequence())
+        .add(eat.in_sequence())
+        .add(sleep.in_sequence())
+        .add(hide.in_sequence())
+}
+
+type Gatherer = (&'static mut Basket, &'static mut Books);
+struct Gathering<'a>(Claims<'a, Gatherer>);
+
+impl Processor for Gathering<'_> {
+    type Action = Gather;
+
+    fn start(&self, _: Entity, gather: &mut Gather) -> ActionResult {
+        gather.seconds_left = GATHER_SECONDS;
+        ActionResult::Running
+    }
+
+    fn update(&self, agent: Entity, gather: &mut Gather) -> ActionResult {
+        let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
+        let (basket, books) = claim.get_mut();
+        books.ticks[GATHER] += 1;
+        gather.seconds_left -= TICK_SECONDS;
+        if gather.seconds_left > 0.0 {
+            return ActionResult::Running;
+        }
+        if basket.0 == Basket::FULL {
+            return ActionResult::Failed;
+        }
+        basket.0 += 1;
+        books.gathered += 1;
+        ActionResult::Success
+    }
+}
+
+fn gather(mut actions: Actions<Gather>, foragers: Claims<Gatherer>) {
+    actions.process(&Gathering(foragers));
+}
+
+type Eater = (&'static mut Needs, &'static mut Basket, &'static mut Books);
+struct Eating<'a>(Claims<'a, Eater>);
+
+impl Processor for Eating<'_> {
+    type Action = Eat;
+
+    fn start(&self, agent: Entity, eat: &mut Eat) -> ActionResult {
+        let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
+        let (_, basket, _) = claim.get_mut();
+        if basket.0 == 0 {
+            return ActionResult::Failed;
+        }
+        eat.seconds_left = EAT_SECONDS;
+        ActionResult::Running
+    }
+
+    fn update(&self, agent: Entity, eat: &mut Eat) -> ActionResult {
+        let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
+        let (needs, basket, books) = claim.get_mut();
+        books.ticks[EAT] += 1;
+        eat.seconds_left -= TICK_SECONDS;
+        if eat.seconds_left > 0.0 {
+            return ActionResult::Running;
+        }
+        basket.0 -= 1;
+        books.meals += 1;
+        needs.eat();
+        ActionResult::Success
+    }
+}
+
+fn eat(mut actions: Actions<Eat>, foragers: Claims<Eater>) {
+    actions.process(&Eating(foragers));
+}
+
+type Sleeper = (&'static mut Needs, &'static mut Books);
+struct Sleeping<'a>(Claims<'a, Sleeper>);
+
+impl Processor for Sleeping<'_> {
+    type Action = Sleep;
+
+    fn start(&self, _: Entity, _: &mut Sleep) -> ActionResult {
+        ActionResult::Running
+    }
+
+    fn update(&self, agent: Entity, _: &mut Sleep) -> ActionResult {
+        let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
+        let (needs, books) = claim.get_mut();
+        books.ticks[SLEEP] += 1;
+        if needs.sleep() { ActionResult::Success } else { ActionResult::Running }
+    }
+}
+
+fn sleep(mut actions: Actions<Sleep>, foragers: Claims<Sleeper>) {
+    actions.process(&Sleeping(foragers));
+}
+
+type Hider = (&'static Wolf, &'static mut Shelter, &'static mut Books);
+struct Hiding<'a>(Claims<'a, Hider>);
+
+impl Processor for Hiding<'_> {
+    type Action = Hide;
+
+    fn start(&self, agent: Entity, _: &mut Hide) -> ActionResult {
+        let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
+        let (_, shelter, _) = claim.get_mut();
+        shelter.0 = 1;
+        ActionResult::Running
+    }
+
+    fn update(&self, agent: Entity, _: &mut Hide) -> ActionResult {
+        let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
+        let (wolf, _, books) = claim.get_mut();
+        books.ticks[HIDE] += 1;
+        if wolf.is_near() { ActionResult::Running } else { ActionResult::Success }
+    }
+
+    /// However it ends, it leaves the shelter.
+    fn cleanup(&self, agent: Entity, _: &mut Hide, _: Ended) {
+        if let Ok(mut claim) = self.0.claim(agent) {
+            claim.get_mut().1.0 = 0;
+        }
+    }
+}
+
+fn hide(mut actions: Actions<Hide>, foragers: Claims<Hider>) {
+    actions.process(&Hiding(foragers));
+}

@@ -1,0 +1,52 @@
+//! A state machine: three states inside one called safe, and one for the wolf.
+
+use ai::fsm::{FsmAgent, History, Machine, MachineBuilder, Machines, State, Transition};
+use ai::prelude::*;
+
+use super::actions;
+use super::crowd::{self, Mind};
+use super::forager::{Senses, has_berries, is_hungry, is_tired, is_wolf_near};
+
+pub(super) const MIND: Mind = Mind {
+    name: "machine",
+    keys: crowd::keys!("machine"),
+    drive: |world, crowd| {
+        let plan = actions::plan();
+        let machine = machine(&plan);
+        for &forager in crowd {
+            plan.attach(world, forager).expect("the plan has four actions");
+            FsmAgent::drive(world, forager, &machine).expect("the forager was just given a body");
+        }
+        world.insert_resource(Foragers(machine));
+    },
+    systems: |schedule| crowd::with_mind(schedule, think),
+};
+
+struct Foragers(Machine<Senses>);
+
+fn machine(plan: &Plan) -> Machine<Senses> {
+    let go = Transition::<Senses>::new;
+    MachineBuilder::new()
+        .state(State::new("safe").history(History::Shallow))
+        .state(State::new("gathering").inside("safe").action("gather"))
+        .state(State::new("eating").inside("safe").action("eat"))
+        .state(State::new("sleeping").inside("safe").action("sleep"))
+        .state(State::new("hiding").action("hide"))
+        .transition(go("safe", "hiding").when(is_wolf_near).priority(2))
+        .transition(go("hiding", "safe").when_done())
+        .transition(
+            go("gathering", "eating").when(|it| is_hungry(it) && has_berries(it)).priority(1),
+        )
+        .transition(go("gathering", "sleeping").when(is_tired))
+        .transition(go("gathering", "gathering").when_done())
+        .transition(go("gathering", "gathering").when_failed())
+        .transition(go("eating", "gathering").when_done())
+        .transition(go("eating", "gathering").when_failed())
+        .transition(go("sleeping", "gathering").when_done())
+        .build(plan)
+        .expect("every state and action that is named is there")
+}
+
+fn think(mut machines: Machines<'_, Senses>, foragers: Res<'_, Foragers>) {
+    machines.update(&foragers.0);
+}

@@ -1,0 +1,100 @@
+//! One crowd under six minds: what each costs, and how each behaves.
+//!
+//! Foragers gather berries, eat them, sleep, and hide while the wolf is there. Six crowds begin
+//! alike. In the first an `if` decides and a `match` acts; in the others these four things are
+//! action entities, the same in all of them, and five minds take turns at deciding which of them
+//! run.
+//!
+//! ```text
+//!   live ──> think (one of five) ──> identify ──> gather, eat, sleep, hide ──> bite
+//!   live ──> decide and act (if and match) ──────────────────────────────────> bite
+//! ```
+//!
+//! * `forager`: what everybody is made of, and how time and the wolf pass;
+//! * `actions`: the four things to do;
+//! * `if_else`, `sequence`, `machine`, `tree`, `utility`, `planner`: the minds, a file for each;
+//! * `crowd`: a world with one of them, and its books;
+//! * `picture`: what the crowds did over time.
+
+mod actions;
+mod crowd;
+mod forager;
+mod if_else;
+mod machine;
+mod picture;
+mod planner;
+mod sequence;
+#[cfg(test)]
+mod tests;
+mod tree;
+mod utility;
+
+use std::sync::Arc;
+
+use ecs_core::StateHasher;
+
+use self::crowd::{Crowd, Mind, Tally};
+use crate::failure::Failure;
+use crate::raster::Raster;
+use crate::setup::{Demo, Setup, no_arguments};
+use crate::simulation::{Counter, Simulation, Summary};
+
+/// The card of this demo.
+pub const DEMO: Demo = Demo {
+    name: "minds",
+    about: "One crowd under an if, a sequence, a state machine, a tree, utility and a planner",
+    agents_noun: "foragers",
+    agents_default: 12_000,
+    ticks_default: 3_000,
+    arguments: no_arguments,
+    build: |setup, _| simulation(setup),
+};
+
+/// From the plainest to the one that thinks most.
+const MINDS: [&Mind; 6] =
+    [&if_else::MIND, &sequence::MIND, &machine::MIND, &tree::MIND, &utility::MIND, &planner::MIND];
+
+struct Minds {
+    crowds: Vec<Crowd>,
+}
+
+/// Deals the agents out to the minds; each has one at least.
+fn simulation(setup: &Setup) -> Result<Box<dyn Simulation>, Failure> {
+    let pool = Arc::new(setup.pool()?);
+    let count = u32::try_from(MINDS.len()).expect("there are six");
+    let crowd = |(mind, number): (&&'static Mind, u32)| {
+        let size = (setup.agents / count + u32::from(number < setup.agents % count)).max(1);
+        Crowd::new(mind, size, setup, Arc::clone(&pool))
+    };
+    let crowds = MINDS.iter().zip(0..).map(crowd).collect::<Result<_, _>>()?;
+    Ok(Box::new(Minds { crowds }))
+}
+
+impl Simulation for Minds {
+    fn tick(&mut self) {
+        self.crowds.iter_mut().for_each(Crowd::tick);
+    }
+
+    fn state_hash(&self) -> u64 {
+        let mut hasher = StateHasher::new();
+        self.crowds.iter().for_each(|crowd| hasher.write_u64(crowd.state_hash()));
+        hasher.finish()
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        self.crowds.iter().flat_map(Crowd::counters).collect()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.crowds.iter().try_for_each(Crowd::check)
+    }
+
+    fn raster(&self) -> Raster {
+        picture::draw(&self.crowds)
+    }
+
+    fn summary(&self) -> Summary {
+        let head = Summary::new().line("mind", Tally::HEAD);
+        self.crowds.iter().fold(head, |table, crowd| table.line(crowd.name(), crowd.row()))
+    }
+}

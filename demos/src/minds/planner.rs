@@ -1,0 +1,66 @@
+//! A planner: it is told what it wants and what each thing to do needs and gives, and finds out by
+//! itself what to do first.
+
+use ai::goap::{Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Replan, Sensors};
+use ai::prelude::*;
+
+use super::actions;
+use super::crowd::{self, Mind};
+use super::forager::{Basket, Sensed, Senses, Wolf, is_hungry, is_tired, is_wolf_near};
+
+pub(super) const MIND: Mind = Mind {
+    name: "planner",
+    keys: crowd::keys!("planner"),
+    drive: |world, crowd| {
+        let plan = actions::plan();
+        for &forager in crowd {
+            plan.attach(world, forager).expect("the plan has four actions");
+            GoapAgent::drive(world, forager).expect("the forager was just given a body");
+        }
+        world.insert_resource(Foragers(sensors(&plan)));
+    },
+    systems: |schedule| crowd::with_mind(schedule.add(howl.before(think)), think),
+};
+
+struct Foragers(Sensors<Senses>);
+
+/// So many states it may look at in a tick, for each forager; its plans take less.
+const STATES_MAX: usize = 200;
+
+fn sensors(plan: &Plan) -> Sensors<Senses> {
+    let mut facts = Facts::new();
+    let hungry = facts.flag("hungry");
+    let tired = facts.flag("tired");
+    let wolf_near = facts.flag("wolf near");
+    let berries = facts.number("berries", Basket::FULL);
+    let planner = PlannerBuilder::new(facts)
+        .operator(Operator::new("gather").then(berries.add(1)).cost(2))
+        .operator(Operator::new("eat").then(berries.subtract(1)).then(hungry.becomes(false)))
+        .operator(Operator::new("sleep").then(tired.becomes(false)).cost(8))
+        .operator(Operator::new("hide").then(wolf_near.becomes(false)).cost(4))
+        .goal(Goal::new("stay alive").when(wolf_near.is(false)).priority(3))
+        .goal(Goal::new("be fed").when(hungry.is(false)).priority(2))
+        .goal(Goal::new("be rested").when(tired.is(false)).priority(1))
+        .goal(Goal::new("have a stock").when(berries.at_least(Basket::FULL)))
+        .build()
+        .expect("every fact that is named is there");
+    Sensors::new(planner, plan)
+        .expect("every operator is an action of the plan")
+        .fact(hungry, |it| u32::from(is_hungry(it)))
+        .fact(tired, |it| u32::from(is_tired(it)))
+        .fact(wolf_near, |it| u32::from(is_wolf_near(it)))
+        .fact(berries, |(_, basket, _): &Sensed<'_>| basket.0)
+}
+
+/// A plan does not look around while it is carried out: whoever hears the wolf plans anew.
+fn howl(mut foragers: Query<'_, (&Wolf, EnabledMut<Replan>)>) {
+    foragers.par_for_each(|(wolf, mut replan)| {
+        if wolf.ticks == 0 {
+            replan.set(true);
+        }
+    });
+}
+
+fn think(mut planners: Planners<'_, Senses>, foragers: Res<'_, Foragers>) {
+    planners.think(&foragers.0, STATES_MAX);
+}

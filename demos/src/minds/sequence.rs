@@ -1,0 +1,33 @@
+//! One thing after the other, come what may: gather, eat, sleep, hide, and again. It costs next to
+//! nothing, and does not see the wolf.
+
+use ai::action;
+use ai::prelude::*;
+use ecs_jobs::ScheduleBuilder;
+
+use super::crowd::{Mind, thinking_starts, thinking_stops};
+use super::forager::{bite, live};
+use super::{actions, crowd};
+
+pub(super) const MIND: Mind = Mind {
+    name: "sequence",
+    keys: crowd::keys!("sequence"),
+    drive: |world, crowd| {
+        let plan = actions::plan();
+        for &forager in crowd {
+            plan.attach(world, forager).expect("the plan has four actions");
+            // Without a berry there is no meal, and it goes on.
+            SequenceAgent::drive(world, forager, OnFailure::Advance)
+                .expect("the forager was just given a body");
+        }
+    },
+    systems,
+};
+
+/// The mind is `advance`, which comes with the phases.
+fn systems(schedule: ScheduleBuilder) -> ScheduleBuilder {
+    action::sequence(schedule.add(live.before(action::identify)), actions::add)
+        .add(thinking_starts.after(action::identify).before(action::advance))
+        .add(thinking_stops.after(action::advance))
+        .add(bite.after(action::advance))
+}

@@ -1,0 +1,43 @@
+//! That the minds behave as they are known for.
+
+use super::*;
+
+fn crowds(ticks: u64) -> Vec<Crowd> {
+    let setup = Setup { agents: 60, ticks, seed: 3, threads: 1 };
+    let pool = Arc::new(setup.pool().expect("no threads are needed"));
+    let crowd = |mind: &&'static Mind| {
+        let mut crowd =
+            Crowd::new(mind, 60, &setup, Arc::clone(&pool)).expect("the systems have an order");
+        (0..ticks).for_each(|_| crowd.tick());
+        crowd.check().expect("nothing is wrong");
+        crowd
+    };
+    MINDS.iter().map(crowd).collect()
+}
+
+#[test]
+fn every_mind_feeds_its_crowd_and_only_the_sequence_is_bitten_for_long() {
+    for crowd in crowds(3_000) {
+        let tally = crowd.tally();
+        assert!(tally.meals > 60 * 3, "{}: {tally:?}", crowd.name());
+        assert!(tally.ticks.iter().all(|&ticks| ticks > 0), "{}: {tally:?}", crowd.name());
+        let wolf_ticks = 60 * 3_000 * 40 / 300;
+        match crowd.name() {
+            "sequence" => assert!(tally.bitten > wolf_ticks / 3, "{tally:?}"),
+            name => assert!(tally.bitten < wolf_ticks / 20, "{name}: {tally:?}"),
+        }
+    }
+}
+
+#[test]
+fn minds_with_the_same_rules_do_the_same() {
+    let crowds = crowds(1_200);
+    let tally = |name: &str| {
+        let crowd = crowds.iter().find(|crowd| crowd.name() == name);
+        crowd.expect("there is such a mind").tally()
+    };
+    let (plain, tree) = (tally("if, else"), tally("tree"));
+    for (a, b) in plain.ticks.into_iter().zip(tree.ticks) {
+        assert!(a.abs_diff(b) <= 60 * 1_200 / 20, "{plain:?} and {tree:?}");
+    }
+}

@@ -1,0 +1,49 @@
+//! A behaviour tree: the same wishes as those of the `if`, in an order that can be read.
+
+use ai::bt::{Library, Tree, TreeAgent, Trees};
+use ai::prelude::*;
+
+use super::actions;
+use super::crowd::{self, Mind};
+use super::forager::{Senses, has_berries, is_hungry, is_tired, is_wolf_near};
+
+pub(super) const MIND: Mind = Mind {
+    name: "tree",
+    keys: crowd::keys!("tree"),
+    drive: |world, crowd| {
+        let plan = actions::plan();
+        let tree = tree(&plan);
+        for (&forager, seed) in crowd.iter().zip(0..) {
+            plan.attach(world, forager).expect("the plan has four actions");
+            TreeAgent::drive(world, forager, &tree, seed)
+                .expect("the forager was just given a body");
+        }
+        world.insert_resource(Foragers(tree));
+    },
+    systems: |schedule| crowd::with_mind(schedule, think),
+};
+
+struct Foragers(Tree<Senses>);
+
+const TREE: &str = "
+    selector {
+        sequence { wolf_near? hide }
+        sequence { hungry? selector { sequence { has_berries? eat } gather } }
+        # Who has gone to sleep sleeps on, unless the wolf comes.
+        sequence { tired? stay_until(wolf_near?) sleep }
+        gather
+    }
+";
+
+fn tree(plan: &Plan) -> Tree<Senses> {
+    let library = Library::<Senses>::new(plan)
+        .condition("wolf_near", is_wolf_near)
+        .condition("hungry", is_hungry)
+        .condition("has_berries", has_berries)
+        .condition("tired", is_tired);
+    Tree::parse(TREE, &library).expect("every name in the tree is in the library")
+}
+
+fn think(mut trees: Trees<'_, Senses>, foragers: Res<'_, Foragers>) {
+    trees.tick(&foragers.0);
+}

@@ -1,0 +1,57 @@
+//! Utility: what scores most. The wolf outranks everything; the rest is a matter of degree.
+
+use ai::prelude::*;
+use ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
+
+use super::actions;
+use super::crowd::{self, Mind};
+use super::forager::{Basket, Senses};
+
+pub(super) const MIND: Mind = Mind {
+    name: "utility",
+    keys: crowd::keys!("utility"),
+    drive: |world, crowd| {
+        let plan = actions::plan();
+        let reasoner = reasoner(&plan);
+        for (&forager, seed) in crowd.iter().zip(0..) {
+            plan.attach(world, forager).expect("the plan has four actions");
+            UtilityAgent::drive(world, forager, &reasoner, seed)
+                .expect("the forager was just given a body");
+        }
+        world.insert_resource(Foragers(reasoner));
+    },
+    systems: |schedule| crowd::with_mind(schedule, think),
+};
+
+struct Foragers(Reasoner);
+
+const HUNGER: Input = Input(0);
+const TIREDNESS: Input = Input(1);
+const WOLF: Input = Input(2);
+const BERRIES: Input = Input(3);
+
+fn reasoner(plan: &Plan) -> Reasoner {
+    let hide = Utility::of(WOLF, Curve::step(0.5)).rank(1);
+    let eat = Utility::of(HUNGER, Curve::linear(1.5, 0.0)).and(BERRIES, Curve::step(0.1));
+    let sleep = Utility::of(TIREDNESS, Curve::exponential(2.0)).until(TIREDNESS, 0.0);
+    // The emptier the basket, the more it is worth; a full one is no reason to go on.
+    let gather = Utility::of(BERRIES, Curve::linear(-0.5, 0.5));
+    Reasoner::new()
+        .option("gather", gather.inertia(0.05))
+        .option("eat", eat.inertia(0.2))
+        .option("sleep", sleep)
+        .option("hide", hide)
+        .bind(plan)
+        .expect("every option is an action of the plan")
+}
+
+fn think(mut minds: Minds<'_, Senses>, foragers: Res<'_, Foragers>) {
+    minds.decide(&foragers.0, |(needs, basket, wolf)| {
+        [
+            needs.hunger / 100.0,
+            needs.tiredness / 100.0,
+            f32::from(u8::from(wolf.is_near())),
+            basket.0 as f32 / Basket::FULL as f32,
+        ]
+    });
+}

@@ -1,0 +1,169 @@
+//! The body of an agent that gives way to others.
+
+use bytemuck::{Pod, Zeroable};
+use ecs_core::Component;
+use glam::Vec2;
+
+/// Stands for "no goal": a place where no cell can be.
+pub(crate) const NOWHERE: Vec2 = Vec2::splat(-1.0);
+
+/// Makes an agent give way to others that have this component as well.
+///
+/// Without it agents walk through each other, along the very line of their paths. With
+/// it [`follow`](crate::systems::follow) and
+/// [`follow_flow`](crate::systems::follow_flow) only say where an agent would like to
+/// go, and [`avoid`](crate::systems::avoid) moves it: as near to that as the others
+/// let it, and never through solid cells.
+///
+/// ```
+/// use ecs_core::World;
+/// use nav::{Avoid, systems};
+/// let mut world = World::new();
+/// world.spawn((systems::agent((2.5, 3.5).into(), 2.0), Avoid::new(0.3)));
+/// ```
+#[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub struct Avoid {
+    radius: f32,
+    velocity: Vec2,
+    /// The velocity that it would like to have in this tick.
+    wish: Vec2,
+    /// Where it goes, or came to last.
+    goal: Vec2,
+    blocked_seconds: f32,
+    /// A [`Crowding`] as a number, for the sake of plain bytes.
+    crowding: u32,
+}
+
+/// How an agent stands to those who rest at its goal, or in its place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Crowding {
+    /// It touches none of them.
+    None,
+    /// It touches one, farther away from the goal than they all need to be.
+    Outside,
+    /// It touches one, and there is hardly room any nearer, or that one is in its place.
+    Within,
+}
+
+impl Avoid {
+    /// The greatest radius: two fit side by side into a corridor of one cell.
+    pub const RADIUS_MAX: f32 = 0.45;
+
+    /// A body of `radius` cells, between a twentieth of a cell and
+    /// [`Avoid::RADIUS_MAX`]; other values are taken for the nearest of these.
+    #[must_use]
+    pub const fn new(radius: f32) -> Self {
+        let radius = if radius >= Self::RADIUS_MAX {
+            Self::RADIUS_MAX
+        } else if radius >= 0.05 {
+            radius
+        } else {
+            // What is not a number as well.
+            0.05
+        };
+        let (velocity, wish) = (Vec2::ZERO, Vec2::ZERO);
+        Self { radius, velocity, wish, goal: NOWHERE, blocked_seconds: 0.0, crowding: 0 }
+    }
+
+    /// The radius of the body, in cells.
+    #[must_use]
+    pub const fn radius(&self) -> f32 {
+        self.radius
+    }
+
+    /// The velocity of the last tick, in cells per second.
+    #[must_use]
+    pub const fn velocity(&self) -> Vec2 {
+        self.velocity
+    }
+
+    /// For how long the agent has hardly come nearer to where it wants to go, in
+    /// seconds.
+    #[must_use]
+    pub const fn blocked_seconds(&self) -> f32 {
+        self.blocked_seconds
+    }
+
+    pub(crate) const fn wish(&self) -> Vec2 {
+        self.wish
+    }
+
+    pub(crate) const fn goal(&self) -> Vec2 {
+        self.goal
+    }
+
+    /// Wishes for a velocity on the way to a goal.
+    pub(crate) fn go(&mut self, velocity: Vec2, goal: Vec2) {
+        self.wish = velocity;
+        self.goal = goal;
+    }
+
+    /// Stands where it wants to be.
+    pub(crate) fn rest(&mut self) {
+        self.wish = Vec2::ZERO;
+        self.blocked_seconds = 0.0;
+    }
+
+    /// Stands where it is because nobody has said where to go.
+    pub(crate) fn pause(&mut self) {
+        self.rest();
+        self.goal = NOWHERE;
+    }
+
+    /// Whether there is no getting any nearer to the goal, since others rest there.
+    pub(crate) fn is_crowded_out(&self) -> bool {
+        let patience = match self.crowding {
+            WITHIN => CROWDED_OUT_SECONDS,
+            OUTSIDE => SQUEEZE_SECONDS,
+            _ => return false,
+        };
+        self.blocked_seconds > patience
+    }
+
+    /// Whether it has been blocked for so long that it squeezes past the others, if it is
+    /// where they cannot make room.
+    pub(crate) fn is_out_of_patience(&self) -> bool {
+        self.blocked_seconds > SQUEEZE_SECONDS
+    }
+
+    /// What came of the wish in a tick of `seconds`.
+    pub(crate) fn moved(&mut self, velocity: Vec2, crowding: Crowding, seconds: f32) {
+        let wished = self.wish.length_squared();
+        let progress = velocity.dot(self.wish);
+        if wished == 0.0 || (progress > wished * PROGRESS_MIN && !self.is_out_of_patience()) {
+            self.blocked_seconds = 0.0;
+        } else if progress > wished * PROGRESS_MIN {
+            // Squeezing is over only after a while, or it would end between the two.
+            self.blocked_seconds += seconds;
+            if self.blocked_seconds > SQUEEZE_SECONDS + SQUEEZE_LASTS_SECONDS {
+                self.blocked_seconds = 0.0;
+            }
+        } else {
+            self.blocked_seconds =
+                (self.blocked_seconds + seconds).min(SQUEEZE_SECONDS + SQUEEZE_LASTS_SECONDS / 2.0);
+        }
+        self.velocity = velocity;
+        self.crowding = crowding as u32;
+    }
+}
+
+impl Default for Avoid {
+    /// Three tenths of a cell.
+    fn default() -> Self {
+        Self::new(0.3)
+    }
+}
+
+const OUTSIDE: u32 = Crowding::Outside as u32;
+const WITHIN: u32 = Crowding::Within as u32;
+
+/// Less than this part of the wished speed in the wished direction is no progress.
+const PROGRESS_MIN: f32 = 0.1;
+/// How long one goes on trying that has come to the others around its goal.
+const CROWDED_OUT_SECONDS: f32 = 0.5;
+/// How long an agent is blocked before it squeezes past the others: in a corridor where
+/// two meet who are both too wide, neither would ever go on.
+const SQUEEZE_SECONDS: f32 = 3.0;
+/// How long squeezing lasts once it gets on.
+const SQUEEZE_LASTS_SECONDS: f32 = 1.0;

@@ -1,0 +1,115 @@
+//! Solid cells around a body: what it may not choose, and where it is stopped.
+
+use glam::Vec2;
+
+use crate::avoid::half_plane::HalfPlane;
+use crate::cell::Cell;
+use crate::direction::{Direction, MoveRule};
+use crate::grid::Grid;
+
+/// A motion is looked at in pieces of at most so many cells.
+const PIECE_MAX: f32 = 0.5;
+/// The most pieces of a motion; what is farther is not walked in one tick.
+const PIECE_COUNT_MAX: u16 = 64;
+
+/// The half-planes of velocities that keep a body of `radius` out of the solid cells
+/// around it for the next `seconds`. Those of walls out of reach are left out.
+pub(crate) fn half_planes(
+    grid: &Grid,
+    position: Vec2,
+    radius: f32,
+    seconds: f32,
+    speed_max: f32,
+    mut add: impl FnMut(HalfPlane),
+) {
+    let Some(cell) = Cell::containing(position).filter(|&cell| grid.contains(cell)) else { return };
+    let ring = grid.ring(cell);
+    let is_open = |direction: Direction| ring & direction.bit() != 0;
+    let corner = Vec2::new(f32::from(cell.x), f32::from(cell.y));
+    let inside = position - corner;
+    for direction in Direction::ALL {
+        if is_open(direction) {
+            continue;
+        }
+        let (dx, dy) = direction.offset();
+        let away = Vec2::new(-f32::from(dx), -f32::from(dy));
+        let (normal, distance) = if direction.is_diagonal() {
+            let is_corner_free = Direction::ALL.into_iter().all(|side| {
+                let (sx, sy) = side.offset();
+                let is_beside = (sx, sy) == (dx, 0) || (sx, sy) == (0, dy);
+                !is_beside || is_open(side)
+            });
+            // Behind a wall its corner does not matter.
+            if !is_corner_free {
+                continue;
+            }
+            let point = Vec2::new(if dx > 0 { 1.0 } else { 0.0 }, if dy > 0 { 1.0 } else { 0.0 });
+            let from = inside - point;
+            let Some(normal) = from.try_normalize() else { continue };
+            (normal, from.length())
+        } else {
+            let gap = |d: i16, at: f32| if d > 0 { 1.0 - at } else { at };
+            (away, if dx != 0 { gap(dx, inside.x) } else { gap(dy, inside.y) })
+        };
+        // Who is too near already may stay so, or there might be no way out of a corner.
+        let least = ((radius - distance) / seconds).min(0.0);
+        if least > -speed_max {
+            add(HalfPlane::beyond(normal, least));
+        }
+    }
+}
+
+/// Where a motion ends that solid cells stop: it goes on along the wall.
+///
+/// Whoever is in an open cell stays in open cells, whatever the motion.
+pub(crate) fn slide(grid: &Grid, rule: MoveRule, from: Vec2, motion: Vec2) -> Vec2 {
+    if !motion.is_finite() {
+        return from;
+    }
+    let length = motion.length();
+    let count = (1..PIECE_COUNT_MAX).find(|&count| length <= f32::from(count) * PIECE_MAX);
+    let count = f32::from(count.unwrap_or(PIECE_COUNT_MAX));
+    let piece = (motion / count).clamp_length_max(PIECE_MAX);
+    let mut position = from;
+    let mut left = count;
+    while left > 0.0 {
+        let next = slide_piece(grid, rule, position, piece);
+        if next == position {
+            break;
+        }
+        position = next;
+        left -= 1.0;
+    }
+    position
+}
+
+fn slide_piece(grid: &Grid, rule: MoveRule, from: Vec2, motion: Vec2) -> Vec2 {
+    let along_x = Vec2::new(motion.x, 0.0);
+    let along_y = Vec2::new(0.0, motion.y);
+    let (longer, shorter) =
+        if motion.x.abs() >= motion.y.abs() { (along_x, along_y) } else { (along_y, along_x) };
+    let tries = [motion, longer, shorter].map(|motion| from + motion);
+    tries.into_iter().find(|&to| may_go(grid, rule, from, to)).unwrap_or(from)
+}
+
+/// Whether the straight way between two places less than a cell apart is free.
+fn may_go(grid: &Grid, rule: MoveRule, from: Vec2, to: Vec2) -> bool {
+    let cells = Cell::containing(from).zip(Cell::containing(to));
+    let Some((start, end)) = cells else { return false };
+    if !grid.is_open(end) {
+        return false;
+    }
+    if start == end || start.x == end.x || start.y == end.y {
+        return true;
+    }
+    // Through a corner, or through one of the cells beside it, whichever.
+    let free_count = [Cell::new(start.x, end.y), Cell::new(end.x, start.y)]
+        .into_iter()
+        .filter(|&cell| grid.is_open(cell))
+        .count();
+    match rule {
+        MoveRule::Orthogonal | MoveRule::BothFree => free_count == 2,
+        MoveRule::OneFree => free_count >= 1,
+        MoveRule::Always => true,
+    }
+}

@@ -1,0 +1,250 @@
+//! Agents that follow flow fields: many with one goal.
+//!
+//! Two systems. [`settle_flows`] lets the fields follow the edits of the terrain, and
+//! works them out as far as agents stand, within a budget. [`follow_flow`] asks, on all
+//! threads, the field of each agent for the step from its cell, and walks. An agent has
+//! no path and no plan: it can be pushed anywhere and goes on from there, and a wall
+//! that rises in front of it is known to the field before it takes another step.
+#![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
+
+pub(crate) mod fields;
+
+use bytemuck::NoUninit;
+use ecs_core::Component;
+use ecs_jobs::{Query, Res, ResMut};
+use glam::Vec2;
+
+use crate::agent::{Facing, Position, Speed, TimeStep};
+use crate::avoid::body::Avoid;
+use crate::cell::Cell;
+use crate::flow::{FlowField, Known};
+use crate::flow_agent::fields::{FlowFields, FlowId};
+use crate::follow::steer::velocity_to;
+use crate::terrain::Terrain;
+
+/// How near to the middle of a goal an agent among others is there, in cells.
+const ARRIVAL_DISTANCE: f32 = 0.1;
+
+/// Makes an agent follow a flow field.
+///
+/// ```
+/// use ecs_core::World;
+/// use ecs_jobs::{Pool, Schedule, Threads};
+/// use glam::Vec2;
+/// use nav::{Cell, FlowFields, FlowFollower, FlowStatus, Grid, MoveRule, Terrain, systems};
+///
+/// let terrain = Terrain::new(Grid::from_fn(20, 20, |_| true)?, MoveRule::default());
+/// let mut fields = FlowFields::default();
+/// let camp = fields.add(&terrain, &[Cell::new(10, 10)]);
+/// let mut world = World::new();
+/// systems::insert_resources(&mut world, terrain);
+/// world.insert_resource(fields);
+/// let agents: Vec<_> = (0..20_u8)
+///     .map(|x| world.spawn(systems::flow_agent(Vec2::new(f32::from(x) + 0.5, 0.5), 4.0, camp)))
+///     .collect();
+///
+/// let pool = Pool::new(Threads::None)?;
+/// let mut schedule = systems::add(Schedule::builder()).build(&mut world)?;
+/// for _ in 0..100 {
+///     schedule.run(&mut world, &pool);
+/// }
+/// for agent in agents {
+///     assert_eq!(world.get::<FlowFollower>(agent)?.status(), FlowStatus::Arrived);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Component, Clone, Copy, PartialEq, Eq, Debug, NoUninit)]
+#[repr(C)]
+pub struct FlowFollower {
+    field: FlowId,
+    status: FlowStatus,
+}
+
+/// How it goes for an agent that follows a flow field.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, NoUninit)]
+#[repr(u32)]
+pub enum FlowStatus {
+    /// The field is not worked out yet where the agent stands.
+    Waiting,
+    /// It is on its way.
+    Going,
+    /// It has come to a goal, or, giving way to others, to those who rest there. It goes
+    /// on if the field is given other goals.
+    Arrived,
+    /// No goal can be reached from where it stands. It goes on once an edit changes that.
+    Unreachable,
+    /// The field was removed.
+    NoField,
+}
+
+impl FlowFollower {
+    /// Follows this field.
+    #[must_use]
+    pub const fn new(field: FlowId) -> Self {
+        Self { field, status: FlowStatus::Waiting }
+    }
+
+    /// The field that it follows.
+    #[must_use]
+    pub const fn field(&self) -> FlowId {
+        self.field
+    }
+
+    /// How it goes.
+    #[must_use]
+    pub const fn status(&self) -> FlowStatus {
+        self.status
+    }
+}
+
+/// Lets the flow fields follow the edits of the terrain, by work on what they touch, and
+/// works them out as far as their agents need it, within
+/// [`expansions_per_tick`](FlowFields::expansions_per_tick).
+pub fn settle_flows(
+    mut agents: Query<(&Position, &FlowFollower)>,
+    mut fields: ResMut<FlowFields>,
+    terrain: Res<Terrain>,
+) {
+    fields.update(&terrain);
+    agents.for_each(|(position, follower)| {
+        let Some((cell, field)) = position.cell().zip(fields.get(follower.field)) else { return };
+        if field.known(&terrain, cell) == Known::NotYet {
+            fields.want(follower.field, cell);
+        }
+    });
+    fields.serve(&terrain);
+}
+
+/// The agents, and everything that following changes on them.
+type Followers<'a> = Query<
+    'a,
+    (
+        &'static mut Position,
+        &'static mut Facing,
+        &'static Speed,
+        &'static mut FlowFollower,
+        Option<&'static mut Avoid>,
+    ),
+>;
+
+/// Walks every agent that follows a flow field, as far as its speed takes it in one tick,
+/// over as many cells as that takes. Those that give way to others ([`Avoid`]) are told
+/// where to go, and [`avoid`](crate::systems::avoid) moves them.
+pub fn follow_flow(
+    mut agents: Followers,
+    fields: Res<FlowFields>,
+    terrain: Res<Terrain>,
+    step: Res<TimeStep>,
+) {
+    let (terrain, seconds) = (&*terrain, step.seconds);
+    agents.par_for_each(|(position, facing, speed, follower, body)| {
+        let Some(field) = fields.get(follower.field) else {
+            follower.status = FlowStatus::NoField;
+            body.into_iter().for_each(Avoid::pause);
+            return;
+        };
+        follower.status = match body {
+            Some(body) => direct(*position, *speed, follower.status, field, terrain, body, seconds),
+            None => {
+                let walker = Walker { position, facing, field, terrain };
+                walker.walk(speed.0.max(0.0) * seconds)
+            }
+        };
+    });
+}
+
+/// Where a field leads from a position.
+enum Lead {
+    /// Nowhere, for this reason.
+    Stay(FlowStatus),
+    /// To a place in the next cell.
+    On(Vec2),
+    /// To the middle of the goal, which it is in.
+    Home(Vec2),
+}
+
+fn lead(field: &FlowField, terrain: &Terrain, position: Vec2) -> Lead {
+    let Some(cell) = Cell::containing(position) else { return Lead::Stay(FlowStatus::Unreachable) };
+    match field.known(terrain, cell) {
+        Known::NotYet => Lead::Stay(FlowStatus::Waiting),
+        Known::Unreachable => Lead::Stay(FlowStatus::Unreachable),
+        Known::Goal => Lead::Home(cell.centre()),
+        Known::Step(direction) => Lead::On(direction.step_inside(cell).centre()),
+    }
+}
+
+/// An agent that walks alone.
+struct Walker<'a> {
+    position: &'a mut Position,
+    facing: &'a mut Facing,
+    field: &'a FlowField,
+    terrain: &'a Terrain,
+}
+
+impl Walker<'_> {
+    /// Walks `reach` cells, from the middle of one to the middle of the next: a straight
+    /// line from any point of a cell to there touches no cells but those that the step
+    /// needs open.
+    fn walk(self, mut reach: f32) -> FlowStatus {
+        let Self { position, facing, field, terrain } = self;
+        // Whatever is no number is no reach.
+        while reach > 0.0 {
+            let (target, is_home) = match lead(field, terrain, position.0) {
+                Lead::Stay(status) => return status,
+                Lead::On(target) => (target, false),
+                Lead::Home(target) => (target, true),
+            };
+            let offset = target - position.0;
+            let distance = offset.length();
+            if distance > 0.0 {
+                facing.0 = offset / distance;
+            }
+            if reach < distance {
+                position.0 += offset * (reach / distance);
+                break;
+            }
+            position.0 = target;
+            reach -= distance;
+            if is_home {
+                return FlowStatus::Arrived;
+            }
+        }
+        match lead(field, terrain, position.0) {
+            Lead::Stay(status) => status,
+            Lead::Home(target) if target == position.0 => FlowStatus::Arrived,
+            Lead::On(_) | Lead::Home(_) => FlowStatus::Going,
+        }
+    }
+}
+
+/// Tells an agent that gives way to others where to go.
+fn direct(
+    position: Position,
+    speed: Speed,
+    status: FlowStatus,
+    field: &FlowField,
+    terrain: &Terrain,
+    body: &mut Avoid,
+    seconds: f32,
+) -> FlowStatus {
+    // All of one field have one goal, whichever of its cells they come to.
+    let goal = field.goals().first().map_or(body.goal(), |goal| goal.centre());
+    let (target, is_home) = match lead(field, terrain, position.0) {
+        Lead::Stay(status) => {
+            body.pause();
+            return status;
+        }
+        Lead::On(target) => (target, false),
+        Lead::Home(target) => (target, true),
+    };
+    let offset = target - position.0;
+    let is_there = is_home && offset.length() < ARRIVAL_DISTANCE;
+    // Whoever has arrived stays so, even if others push it aside.
+    let was_there = status == FlowStatus::Arrived && body.goal() == goal;
+    if is_there || was_there || body.is_crowded_out() {
+        body.rest();
+        return FlowStatus::Arrived;
+    }
+    body.go(velocity_to(offset, is_home, speed.0, seconds), goal);
+    FlowStatus::Going
+}

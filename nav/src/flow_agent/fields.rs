@@ -1,0 +1,140 @@
+//! All flow fields of a world, each by its number.
+
+use std::num::NonZeroU32;
+
+use bytemuck::NoUninit;
+
+use crate::cell::Cell;
+use crate::flow::FlowField;
+use crate::terrain::Terrain;
+
+/// A flow field of [`FlowFields`].
+///
+/// Slots are used again, generations make the difference: the id of a field that was
+/// removed names nothing ever after.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, NoUninit)]
+#[repr(C)]
+pub struct FlowId {
+    slot: u32,
+    generation: u32,
+}
+
+/// The flow fields that agents follow, and how much work a tick may put into them. A
+/// resource.
+///
+/// ```
+/// use nav::{Cell, FlowFields, Grid, MoveRule, Terrain};
+/// let terrain = Terrain::new(Grid::from_fn(9, 9, |_| true)?, MoveRule::default());
+/// let mut fields = FlowFields::default();
+/// let camp = fields.add(&terrain, &[Cell::new(4, 4)]);
+/// assert_eq!(fields.get(camp).unwrap().goals(), [Cell::new(4, 4)]);
+/// assert!(fields.remove(camp));
+/// assert!(fields.get(camp).is_none());
+/// # Ok::<(), nav::GridSizeError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct FlowFields {
+    slots: Vec<Slot>,
+    /// Free slots, the one freed last on top.
+    free: Vec<u32>,
+    /// Cells that may be worked out in a tick, in all fields together.
+    ///
+    /// Agents whose way is not known yet wait. Fields are served in the order of their
+    /// slots, each as far as its agents need it.
+    pub expansions_per_tick: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Slot {
+    generation: NonZeroU32,
+    /// `None` if the slot is free.
+    field: Option<FlowField>,
+    /// Cells of agents that have to wait.
+    wanted: Vec<Cell>,
+}
+
+impl Default for FlowFields {
+    /// No fields, and some three milliseconds of work a tick on one thread.
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: Vec::new(), expansions_per_tick: 20_000 }
+    }
+}
+
+impl FlowFields {
+    /// Adds a field to the nearest of some goals, as by [`FlowField::new`]. Nothing of it
+    /// is worked out before agents need it.
+    ///
+    /// # Panics
+    /// If there are 2^32 fields already.
+    pub fn add(&mut self, terrain: &Terrain, goals: &[Cell]) -> FlowId {
+        let field = FlowField::new(terrain, goals);
+        if let Some(number) = self.free.pop() {
+            let slot = &mut self.slots[number as usize];
+            slot.field = Some(field);
+            return FlowId { slot: number, generation: slot.generation.get() };
+        }
+        let number = u32::try_from(self.slots.len()).expect("fewer than 2^32 fields");
+        let generation = NonZeroU32::MIN;
+        self.slots.push(Slot { generation, field: Some(field), wanted: Vec::new() });
+        FlowId { slot: number, generation: generation.get() }
+    }
+
+    /// Removes a field. False if it is no more. Its agents stand still.
+    pub fn remove(&mut self, id: FlowId) -> bool {
+        if self.get(id).is_none() {
+            return false;
+        }
+        let slot = &mut self.slots[id.slot as usize];
+        slot.field = None;
+        // A slot whose generations are used up is retired, never wrapped.
+        if let Some(generation) = slot.generation.checked_add(1) {
+            slot.generation = generation;
+            self.free.push(id.slot);
+        }
+        true
+    }
+
+    /// A field, or `None` if it is no more.
+    #[must_use]
+    pub fn get(&self, id: FlowId) -> Option<&FlowField> {
+        let slot = self.slots.get(id.slot as usize)?;
+        slot.field.as_ref().filter(|_| slot.generation.get() == id.generation)
+    }
+
+    /// A field to change, or `None` if it is no more: [`FlowField::restart`] gives it
+    /// other goals.
+    pub fn get_mut(&mut self, id: FlowId) -> Option<&mut FlowField> {
+        let slot = self.slots.get_mut(id.slot as usize)?;
+        slot.field.as_mut().filter(|_| slot.generation.get() == id.generation)
+    }
+
+    /// Lets all fields follow the edits of the terrain.
+    pub(crate) fn update(&mut self, terrain: &Terrain) {
+        for slot in &mut self.slots {
+            slot.wanted.clear();
+            if let Some(field) = &mut slot.field {
+                field.update(terrain);
+            }
+        }
+    }
+
+    /// Notes that an agent waits in a cell.
+    pub(crate) fn want(&mut self, id: FlowId, cell: Cell) {
+        if let Some(slot) = self.slots.get_mut(id.slot as usize) {
+            slot.wanted.push(cell);
+        }
+    }
+
+    /// Works the fields out as far as agents want it, within the budget.
+    pub(crate) fn serve(&mut self, terrain: &Terrain) {
+        let mut left = self.expansions_per_tick;
+        for slot in &mut self.slots {
+            let Some(field) = &mut slot.field else { continue };
+            // A wave is the same in whatever order its cells are asked for, be it
+            // halted or not: it goes on until the last of them is final.
+            for &cell in &slot.wanted {
+                left -= field.settle_within(terrain, cell, left);
+            }
+        }
+    }
+}

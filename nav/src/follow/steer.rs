@@ -1,0 +1,67 @@
+//! One agent, one tick, one path, among others: saying where to go instead of going.
+
+use glam::Vec2;
+
+use crate::cell::Cell;
+use crate::direction::Direction;
+use crate::request::Route;
+use crate::terrain::Terrain;
+
+/// How near to its goal an agent among others is there, in cells.
+const ARRIVAL_DISTANCE: f32 = 0.1;
+/// How many steps ahead an agent may be pushed and still know where it is.
+const AHEAD_MAX: usize = 4;
+
+/// What a path says to an agent that others push about.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(crate) enum Steering {
+    /// It is at the end.
+    Arrived,
+    /// Go there, which is that many cells away.
+    Go {
+        /// The offset to the next place to go to.
+        offset: Vec2,
+        /// Whether that is the end of the path.
+        is_last: bool,
+    },
+    /// It has been pushed off the path.
+    Strayed,
+}
+
+/// Moves the route on to where the agent is, and says where to go from there.
+pub(crate) fn steer(position: Vec2, goal: Vec2, route: &mut Route, terrain: &Terrain) -> Steering {
+    let Some(at) = Cell::containing(position) else { return Steering::Strayed };
+    let count = route.path().cells().len();
+    let window = route.next()..count.min(route.next() + AHEAD_MAX);
+    let passed = window.rev().find(|&place| route.path().cells()[place] == at);
+    if let Some(place) = passed {
+        route.set_next((place + 1).min(count - 1));
+    }
+    let next = route.next();
+    let Some(&to) = route.path().cells().get(next) else { return Steering::Strayed };
+    if to != at && !may_step(terrain, at, to) {
+        return Steering::Strayed;
+    }
+    let is_last = next + 1 == count;
+    let target = if is_last { goal } else { to.centre() };
+    let offset = target - position;
+    if is_last && offset.length() < ARRIVAL_DISTANCE {
+        return Steering::Arrived;
+    }
+    Steering::Go { offset, is_last }
+}
+
+fn may_step(terrain: &Terrain, from: Cell, to: Cell) -> bool {
+    let direction = Direction::between(from, to);
+    let mut legal = terrain.grid().neighbours(from, terrain.rule());
+    direction.is_some() && legal.any(|cell| cell == to)
+}
+
+/// The velocity of an agent that would like to be `offset` away: at its speed, or slower
+/// if it is to stop there.
+pub(crate) fn velocity_to(offset: Vec2, is_last: bool, speed: f32, seconds: f32) -> Vec2 {
+    let speed = speed.max(0.0);
+    let distance = offset.length();
+    let Some(direction) = offset.try_normalize() else { return Vec2::ZERO };
+    if is_last && distance < speed * seconds { offset / seconds } else { direction * speed }
+}

@@ -1,0 +1,197 @@
+//! Agents that follow flow fields.
+
+use ecs_core::Entity;
+use ecs_jobs::Threads;
+use glam::Vec2;
+use nav::{
+    Avoid, Cell, FlowFields, FlowFollower, FlowId, FlowStatus, Grid, MoveRule, Position, Tally,
+    Weight, systems,
+};
+
+use crate::cells::any_cell;
+use crate::dijkstra;
+use crate::noise::noise;
+use crate::rng::Rng;
+use crate::scenes::{TOLERANCE, least_gap, open};
+use crate::sim::Sim;
+
+fn add_field(sim: &mut Sim, goals: &[Cell]) -> FlowId {
+    let terrain = sim.terrain().clone();
+    sim.world.resource_mut::<FlowFields>().unwrap().add(&terrain, goals)
+}
+
+fn status(sim: &Sim, agent: Entity) -> FlowStatus {
+    sim.world.get::<FlowFollower>(agent).unwrap().status()
+}
+
+fn fields(sim: &mut Sim) -> &mut FlowFields {
+    sim.world.resource_mut().unwrap()
+}
+
+#[test]
+fn a_flow_agent_walks_the_shortest_way_and_arrives() {
+    let mut sim = Sim::of(&[".....", ".@@@.", "....."]);
+    let field = add_field(&mut sim, &[Cell::new(4, 1)]);
+    let agent = sim.world.spawn(systems::flow_agent(Vec2::new(0.5, 1.5), 2.0, field));
+    // Six steps around the block at two cells and twenty ticks a second, corners cut a little.
+    sim.ticks(45);
+    assert_eq!(status(&sim, agent), FlowStatus::Going);
+    sim.ticks(10);
+    assert_eq!(
+        (status(&sim, agent), sim.position(agent)),
+        (FlowStatus::Arrived, (4.5, 1.5).into())
+    );
+}
+
+#[test]
+fn several_cells_in_one_tick_are_no_problem() {
+    let mut sim = open(40, 40);
+    let field = add_field(&mut sim, &[Cell::new(0, 0)]);
+    let agent = sim.world.spawn(systems::flow_agent(Vec2::new(39.5, 20.5), 1_000.0, field));
+    sim.tick();
+    assert_eq!(
+        (status(&sim, agent), sim.position(agent)),
+        (FlowStatus::Arrived, (0.5, 0.5).into())
+    );
+}
+
+#[test]
+fn who_cannot_reach_a_goal_stands_until_an_edit_lets_it() {
+    let mut sim = Sim::of(&["..@.."]);
+    let field = add_field(&mut sim, &[Cell::new(4, 0)]);
+    let agent = sim.world.spawn(systems::flow_agent(Vec2::new(0.5, 0.5), 4.0, field));
+    sim.ticks(5);
+    assert_eq!((status(&sim, agent), sim.position(agent).x), (FlowStatus::Unreachable, 0.5));
+    sim.terrain_mut().dig(Cell::new(2, 0));
+    sim.ticks(40);
+    assert_eq!(status(&sim, agent), FlowStatus::Arrived);
+}
+
+#[test]
+fn other_goals_set_those_off_again_who_have_arrived() {
+    let mut sim = open(12, 3);
+    let field = add_field(&mut sim, &[Cell::new(0, 1)]);
+    let plain = sim.world.spawn(systems::flow_agent(Vec2::new(2.5, 0.5), 4.0, field));
+    let polite =
+        sim.world.spawn((systems::flow_agent(Vec2::new(2.5, 2.5), 4.0, field), Avoid::default()));
+    sim.ticks(60);
+    let terrain = sim.terrain().clone();
+    fields(&mut sim).get_mut(field).unwrap().restart(&terrain, &[Cell::new(11, 1)]);
+    for agent in [plain, polite] {
+        assert_eq!(status(&sim, agent), FlowStatus::Arrived);
+    }
+    sim.ticks(120);
+    for agent in [plain, polite] {
+        assert_eq!(status(&sim, agent), FlowStatus::Arrived);
+        assert!(sim.position(agent).x > 10.0, "{}", sim.position(agent));
+    }
+}
+
+#[test]
+fn agents_of_a_field_that_is_removed_stand_still_and_its_slot_is_used_again() {
+    let mut sim = open(12, 3);
+    let field = add_field(&mut sim, &[Cell::new(0, 1)]);
+    let agent = sim.world.spawn(systems::flow_agent(Vec2::new(9.5, 1.5), 2.0, field));
+    sim.ticks(5);
+    let place = sim.position(agent);
+    assert!(fields(&mut sim).remove(field) && !fields(&mut sim).remove(field));
+    let other = add_field(&mut sim, &[Cell::new(11, 1)]);
+    assert_ne!(field, other);
+    sim.ticks(5);
+    assert_eq!((status(&sim, agent), sim.position(agent)), (FlowStatus::NoField, place));
+    assert!(fields(&mut sim).get(field).is_none() && fields(&mut sim).get(other).is_some());
+}
+
+#[test]
+fn a_field_is_worked_out_within_the_budget_of_each_tick() {
+    let mut sim = open(64, 64);
+    let field = add_field(&mut sim, &[Cell::new(0, 0)]);
+    fields(&mut sim).expansions_per_tick = 100;
+    let near = sim.world.spawn(systems::flow_agent(Vec2::new(5.5, 5.5), 2.0, field));
+    let far = sim.world.spawn(systems::flow_agent(Vec2::new(63.5, 63.5), 2.0, field));
+    for tick in 1..=50_u64 {
+        sim.tick();
+        let count = fields(&mut sim).get(field).unwrap().expansion_count();
+        assert!(count <= 100 * tick, "{count} in {tick} ticks");
+        let waits = |agent| status(&sim, agent) == FlowStatus::Waiting;
+        assert!(!waits(near) || tick <= 2, "the near one waits for {tick} ticks");
+        assert!(waits(far) == (tick <= 40), "the far one after {tick} ticks");
+    }
+    assert!(sim.position(far).x < 63.5);
+}
+
+#[test]
+fn after_random_edits_every_step_comes_nearer_by_its_cost() {
+    for (seed, rule) in (30..).zip(MoveRule::ALL) {
+        let mut rng = Rng::new(seed);
+        let mut sim = Sim::on(noise(&mut rng, 40, 36, 70), rule, Threads::None);
+        let grid = sim.terrain().grid().clone();
+        let goal = any_cell(&mut rng, &grid);
+        sim.terrain_mut().dig(goal);
+        let field = add_field(&mut sim, &[goal]);
+        let agents: Vec<Entity> = (0..60)
+            .map(|_| {
+                let cell = any_cell(&mut rng, &grid);
+                sim.terrain_mut().dig(cell);
+                let bundle = systems::flow_agent(cell.centre(), 5.0, field);
+                sim.world.spawn((bundle, Tally::default()))
+            })
+            .collect();
+        // A tick in which nobody gets farther than to the next cell, or past a corner.
+        sim.set_time_step(0.05);
+        for _ in 0..60 {
+            for _ in 0..1 + rng.below(4) {
+                let cell = any_cell(&mut rng, &grid);
+                if cell == goal {
+                    continue;
+                }
+                match rng.below(3) {
+                    0 => drop(sim.terrain_mut().dig(cell)),
+                    1 => drop(sim.terrain_mut().fill(cell)),
+                    _ => {
+                        let weight = Weight::new(u8::try_from(1 + rng.below(5)).unwrap());
+                        sim.terrain_mut().set_weight(cell, weight.unwrap());
+                    }
+                }
+            }
+            sim.tick();
+            let terrain = sim.terrain().clone();
+            let distances = dijkstra::distances(terrain.grid(), rule, goal);
+            for &agent in &agents {
+                let cell = sim.world.get::<Position>(agent).unwrap().cell().unwrap();
+                let truth = distances[terrain.grid().index(cell).unwrap()];
+                let fields = sim.world.resource_mut::<FlowFields>().unwrap();
+                let field = fields.get_mut(field).unwrap();
+                assert_eq!(field.distance(&terrain, cell).map(|cost| cost.units()), truth);
+                let expected = match truth {
+                    None => FlowStatus::Unreachable,
+                    Some(0) => continue,
+                    Some(_) => FlowStatus::Going,
+                };
+                assert_eq!(status(&sim, agent), expected, "at {cell}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_crowd_at_one_goal_does_not_pile_up() {
+    let mut sim = Sim::new(Grid::from_fn(40, 40, |cell| cell.x != 20 || cell.y > 30).unwrap());
+    let field = add_field(&mut sim, &[Cell::new(32, 8)]);
+    let mut agents = Vec::new();
+    for number in 0..60_u8 {
+        let place = Vec2::new(f32::from(number % 10) + 3.5, f32::from(number / 10) + 20.5);
+        agents.push(sim.world.spawn((systems::flow_agent(place, 3.0, field), Avoid::new(0.3))));
+    }
+    for _ in 0..1_500 {
+        sim.tick();
+        let gap = least_gap(&sim, &agents);
+        assert!(gap > -TOLERANCE, "bodies overlap by {}", -gap);
+    }
+    let goal = Vec2::new(32.5, 8.5);
+    for &agent in &agents {
+        let place = sim.position(agent);
+        assert_eq!(status(&sim, agent), FlowStatus::Arrived, "at {place}");
+        assert!(place.distance(goal) < 7.5, "{place}");
+    }
+}
