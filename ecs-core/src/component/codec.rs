@@ -236,6 +236,55 @@ impl<T> Codec<T> {
         )
     }
 
+    /// Whether values are saved at all. The codec of a generic component asks it of those of its
+    /// parts.
+    ///
+    /// ```
+    /// use ecs_core::Codec;
+    /// assert!(Codec::<u32>::plain().is_saved());
+    /// assert!(!Codec::<String>::UNSAVED.is_saved());
+    /// ```
+    #[must_use]
+    pub const fn is_saved(&self) -> bool {
+        !matches!(self.0, Way::Unsaved)
+    }
+
+    /// Writes one value at the end of the bytes, for the codec of what the value is a part of.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::Codec;
+    /// struct Twice<T>(T, T);
+    /// trait Part: Send + Sync + Sized + 'static {
+    ///     const CODEC: Codec<Self>;
+    /// }
+    /// impl Part for u16 {
+    ///     const CODEC: Codec<u16> = Codec::plain();
+    /// }
+    /// impl<T: Part> Component for Twice<T> {
+    ///     const CODEC: Codec<Self> = Codec::custom(
+    ///         |twice, bytes| {
+    ///             T::CODEC.write(&twice.0, bytes)?;
+    ///             T::CODEC.write(&twice.1, bytes)
+    ///         },
+    ///         |bytes| Ok(Twice(T::CODEC.read(bytes)?, T::CODEC.read(bytes)?)),
+    ///     );
+    /// }
+    /// let mut world = World::new();
+    /// let pair = world.spawn(Twice(3_u16, 4));
+    /// let saved = world.snapshot()?;
+    /// world.clear();
+    /// world.restore(&saved)?;
+    /// assert_eq!(world.get::<Twice<u16>>(pair)?.1, 4);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where values are not saved, or the function for it fails.
+    pub fn write(&self, value: &T, out: &mut Vec<u8>) -> Result<(), CodecError> {
+        self.write_all(core::slice::from_ref(value), out)
+    }
+
     pub(crate) const fn kind(&self) -> CodecKind {
         match self.0 {
             Way::Unsaved => CodecKind::Unsaved,
@@ -256,8 +305,11 @@ impl<T> Codec<T> {
         }
     }
 
-    /// Reads one value.
-    pub(super) fn read(&self, source: &mut &[u8]) -> Result<T, CodecError> {
+    /// Reads one value and takes what it read off the bytes.
+    ///
+    /// # Errors
+    /// Where values are not saved, or the bytes are not those of a value.
+    pub fn read(&self, source: &mut &[u8]) -> Result<T, CodecError> {
         match self.0 {
             Way::Unsaved => Err(CodecError),
             Way::Plain { read, .. } => {
