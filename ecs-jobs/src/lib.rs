@@ -87,8 +87,8 @@ pub mod prelude {
     pub use crate::handle::JobHandle;
     pub use crate::pool::{Pool, Threads};
     pub use crate::schedule::{
-        Claims, Commands, EventReader, EventWriter, Events, FixedStep, Group, IntoCondition,
-        IntoSystem, Local, Lookup, Query, Res, ResMut, RunSystem, Schedule, Toggles, any, not,
-        on_event, resource_changed, resource_exists,
+        Claims, Commands, EventReader, EventWriter, Events, FixedStep, Gather, Group,
+        IntoCondition, IntoSystem, Local, Lookup, Query, Res, ResMut, RunSystem, Schedule, Toggles,
+        any, not, on_event, resource_changed, resource_exists,
     };
 }

@@ -238,8 +238,8 @@ fn a_system_that_panics_has_written_nothing() {
 }
 
 #[test]
-fn one_system_cannot_read_what_it_writes() {
-    fn echo(_reader: EventReader<Ping>, _writer: EventWriter<Ping>) {}
+fn one_system_cannot_write_events_while_it_holds_them() {
+    fn echo(_events: ResMut<Events<Ping>>, _writer: EventWriter<Ping>) {}
     let result = Schedule::builder().add(echo).build(&mut World::new());
     let Err(ScheduleError::Contradiction { wanted, .. }) = result else { panic!("{result:?}") };
     assert!(wanted[0].contains("Ping"), "{wanted:?}");
@@ -351,4 +351,73 @@ fn random_readers_hear_everything_once_and_in_order() {
             }
         }
     }
+}
+
+#[test]
+fn a_system_that_answers_events_with_events_of_the_same_type_reads_its_own_in_the_next_run() {
+    let echo = |mut read: EventReader<Ping>, mut write: EventWriter<Ping>| {
+        read.read().for_each(|ping| write.send(Ping(ping.0 + 1)));
+    };
+    for pool in pools() {
+        let mut world = world();
+        let mut schedule = Schedule::builder().add(echo).add(hear).build(&mut world).unwrap();
+        world.resource_mut::<Events<Ping>>().unwrap().send(Ping(0));
+        schedule.run(&mut world, &pool);
+        assert_eq!(heard(&mut world), [0, 1]);
+        for answer in 2..9 {
+            schedule.run(&mut world, &pool);
+            assert_eq!(heard(&mut world), [answer]);
+        }
+    }
+}
+
+#[test]
+fn what_is_gathered_lies_in_the_order_of_the_rows_and_is_gone_in_the_next_run() {
+    let gather = |mut all: Query<&Number>, mut found: Gather<u64>, mut heard: ResMut<Heard>| {
+        assert!(found.as_slice().is_empty());
+        found.push(1_000_000);
+        all.par_for_each_with(&mut found, |number, found| {
+            if number.0 % 3 != 0 {
+                found.push(number.0);
+                found.push(number.0 + 1);
+            }
+        });
+        found.push(2_000_000);
+        // What is not taken out does not come back either.
+        heard.0 = found.as_slice().to_vec();
+        drop(found.drain().take(5));
+    };
+    let numbers = (0..20_000).filter(|number| number % 3 != 0);
+    let mut expected = vec![1_000_000];
+    expected.extend(numbers.flat_map(|number| [number, number + 1]));
+    expected.push(2_000_000);
+    for pool in pools() {
+        let mut world = world();
+        world.spawn_batch((0..20_000).map(Number));
+        let mut schedule = Schedule::builder().add(gather).build(&mut world).unwrap();
+        for _ in 0..3 {
+            schedule.run(&mut world, &pool);
+            assert_eq!(heard(&mut world), expected);
+        }
+    }
+}
+
+#[test]
+fn what_was_gathered_before_a_panic_is_forgotten() {
+    let gather = |mut all: Query<&Number>, mut found: Gather<u64>, mut runs: Local<u32>| {
+        *runs += 1;
+        let panics = *runs == 1;
+        all.par_for_each_with(&mut found, |number, found| {
+            found.push(number.0);
+            assert!(!panics || number.0 < 50, "on purpose");
+        });
+        assert_eq!(found.as_slice().len(), 100);
+    };
+    let mut world = world();
+    world.spawn_batch((0..100).map(Number));
+    let mut schedule = Schedule::builder().add(gather).build(&mut world).unwrap();
+    let pool = pool(2);
+    let first = catch_unwind(AssertUnwindSafe(|| schedule.run(&mut world, &pool)));
+    assert!(first.is_err());
+    schedule.run(&mut world, &pool);
 }

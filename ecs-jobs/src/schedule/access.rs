@@ -96,7 +96,10 @@ impl SystemAccess {
         let mut known = false;
         for resource in self.resources.iter().filter(|resource| resource.id == id) {
             known |= resource.how == how;
-            if resource.how.conflicts(how) {
+            // What a system adds to a resource is added when it has read what it wants.
+            let is_in_turn =
+                matches!((resource.how, how), (How::Read, How::Append) | (How::Append, How::Read));
+            if resource.how.conflicts(how) && !is_in_turn {
                 self.clashes.push(name.into());
             }
         }

@@ -196,7 +196,8 @@ fn declare<T: Send + Sync + 'static>(access: &mut SystemAccess, writes: bool) {
 ///
 /// Systems that only write do not wait for each other; those that read wait for those that write, or
 /// the other way round, by the order of the schedule. What was written is there for others when the
-/// system has ended; where it panics, it is dropped.
+/// system has ended; where it panics, it is dropped. A system may read events and write others of the
+/// same type: it reads its own in its next run.
 ///
 /// In a parallel loop it is the output of
 /// [`Query::par_for_each_with`](super::Query::par_for_each_with).

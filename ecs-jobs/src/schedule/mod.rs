@@ -54,6 +54,7 @@ mod exclusive;
 mod explain;
 mod fixed_step;
 mod function;
+mod gather;
 mod graph;
 mod group;
 mod name;
@@ -99,6 +100,9 @@ pub use self::exclusive::{ExclusiveFunction, ExclusiveParam, ExclusiveSystem};
 pub use self::explain::{Explanation, Explanations, Reason, SyncPoint, SyncReason};
 pub use self::fixed_step::FixedStep;
 pub use self::function::{FunctionSystem, SystemFunction};
+#[doc(hidden)]
+pub use self::gather::GatherState;
+pub use self::gather::{Gather, GatherSlot};
 pub use self::group::{Group, GroupConfig};
 pub use self::oneshot::{OneShot, RunSystem};
 pub use self::param::{Claims, Local, Lookup, RunContext, SystemParam, Toggles};
