@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 pub mod action;
+pub mod activity;
 pub mod bt;
 pub mod explain;
 pub mod fsm;

@@ -75,6 +75,17 @@ const LAYERS: &[&str] = &[
     "turn::resolve",
     "turn::history",
     "turn",
+    "activity::event",
+    "activity::setting",
+    "activity::subscription",
+    "activity::table",
+    "activity::tick",
+    "activity::behaviour",
+    "activity::current",
+    "activity::doing",
+    "activity::deliver",
+    "activity::param",
+    "activity",
 ];
 
 /// Every name in `text`, the source of `module`, that stands no lower.

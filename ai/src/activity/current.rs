@@ -1,0 +1,156 @@
+//! The sub-activity that an activity is at.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use ecs_core::Entity;
+
+use super::behaviour::{Activity, EventOf, Failure, WorldOf};
+use super::event::Notice;
+use super::setting::{Ending, Response, Status};
+use super::tick::{Effects, Tick};
+
+/// Holds the sub-activity that an activity is at, if it is at one, and sees to it that it is
+/// finished once: its subscriptions end, then its `on_finish` is called.
+///
+/// The activity passes its ticks, events and interruptions on. All subscriptions of the task are
+/// the sub-activity's, while there is one: what the activity subscribed to by itself ends with it.
+///
+/// ```
+/// # use std::borrow::Cow;
+/// # use ai::activity::{Event, EventKinds, Setting};
+/// use ai::activity::{Activity, Current, Effects, Ending, Notice, Response, Status, Tick};
+/// use ecs_core::Entity;
+/// # struct Nothing;
+/// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
+/// # enum Village {}
+/// # impl Setting for Village {
+/// #     type World<'w> = ();
+/// #     type Event = Nothing;
+/// #     type Failure = &'static str;
+/// # }
+/// # struct Nap;
+/// # impl Activity for Nap {
+/// #     type Setting = Village;
+/// #     fn name(&self) -> Cow<'_, str> { "napping".into() }
+/// #     fn on_tick(&mut self, _: &mut Tick<'_, Village>, (): &()) -> Status<&'static str> {
+/// #         Status::Finished(Ending::Success)
+/// #     }
+/// # }
+/// struct NapTwice { now: Current<Nap>, naps: u32 }
+///
+/// impl Activity for NapTwice {
+///     type Setting = Village;
+///     fn name(&self) -> Cow<'_, str> { "napping twice".into() }
+///     fn step(&self) -> Option<Cow<'_, str>> { self.now.name() }
+///     fn on_tick(&mut self, tick: &mut Tick<'_, Village>, world: &()) -> Status<&'static str> {
+///         loop {
+///             match self.now.on_tick(tick, world) {
+///                 None | Some(Status::Finished(Ending::Success)) if self.naps < 2 => {
+///                     self.naps += 1;
+///                     self.now.begin(Nap);
+///                 }
+///                 Some(status) => return status,
+///                 None => return Status::Finished(Ending::Success),
+///             }
+///         }
+///     }
+///     fn on_event(&mut self, notice: Notice<'_, Nothing>, subject: Entity) -> Response {
+///         self.now.on_event(notice, subject)
+///     }
+///     fn on_finish(
+///         self,
+///         _: &Ending<&'static str>,
+///         effects: &mut Effects<'_, Village>,
+///         world: &(),
+///     ) {
+///         self.now.finish(effects, world);
+///     }
+/// }
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Current<S>(Option<S>);
+
+impl<S> Default for Current<S> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
+impl<S: Activity> fmt::Debug for Current<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Current").field(&self.name()).finish()
+    }
+}
+
+impl<S: Activity> Current<S> {
+    /// At this sub-activity.
+    #[must_use]
+    pub const fn new(sub: S) -> Self {
+        Self(Some(sub))
+    }
+
+    /// The sub-activity, if there is one.
+    #[must_use]
+    pub const fn get(&self) -> Option<&S> {
+        self.0.as_ref()
+    }
+
+    /// Its name, and its own step if it has one.
+    #[must_use]
+    pub fn name(&self) -> Option<Cow<'_, str>> {
+        let sub = self.0.as_ref()?;
+        Some(match sub.step() {
+            Some(step) => format!("{}: {step}", sub.name()).into(),
+            None => sub.name(),
+        })
+    }
+
+    /// Begins a sub-activity.
+    ///
+    /// # Panics
+    /// Where there is one that has not come to its end; [`interrupt`](Self::interrupt) it first.
+    pub fn begin(&mut self, sub: S) {
+        assert!(self.0.is_none(), "a sub-activity is begun when the one before has ended");
+        self.0 = Some(sub);
+    }
+
+    /// A tick of the sub-activity, if there is one. One that says that it has finished has been:
+    /// there is none any more.
+    pub fn on_tick(
+        &mut self,
+        tick: &mut Tick<'_, S::Setting>,
+        world: &WorldOf<'_, S>,
+    ) -> Option<Status<Failure<S>>> {
+        let status = self.0.as_mut()?.on_tick(tick, world);
+        if let Status::Finished(ending) = &status {
+            let sub = self.0.take();
+            tick.unsubscribe_all();
+            if let Some(sub) = sub {
+                sub.on_finish(ending, tick, world);
+            }
+        }
+        Some(status)
+    }
+
+    /// Passes an event on to the sub-activity; without one, wakes the activity.
+    pub fn on_event(&mut self, notice: Notice<'_, EventOf<S>>, subject: Entity) -> Response {
+        self.0.as_mut().map_or(Response::WAKE, |sub| sub.on_event(notice, subject))
+    }
+
+    /// Ends the sub-activity in the midst of a tick, if there is one, as interrupted.
+    pub fn interrupt(&mut self, tick: &mut Tick<'_, S::Setting>, world: &WorldOf<'_, S>) {
+        if let Some(sub) = self.0.take() {
+            tick.unsubscribe_all();
+            sub.on_finish(&Ending::Interrupted, tick, world);
+        }
+    }
+
+    /// Ends the sub-activity because the activity ends, if there is one: however that ended, the
+    /// sub-activity has not come to its end, and is interrupted.
+    pub fn finish(self, effects: &mut Effects<'_, S::Setting>, world: &WorldOf<'_, S>) {
+        if let Some(sub) = self.0 {
+            sub.on_finish(&Ending::Interrupted, effects, world);
+        }
+    }
+}

@@ -1,0 +1,315 @@
+//! Telling activities what they wait for.
+
+use std::fmt;
+
+use ecs_core::{
+    Access, Despawn, Despawned, EnabledMut, Entity, QueryPlan, Remove, View, ViewPlan, With, World,
+    WorldCell,
+};
+use ecs_jobs::{EventReader, Events, RunContext, SystemAccess, SystemParam};
+
+use super::behaviour::{Activity, EventOf};
+use super::doing::{Blocking, Doing, State};
+use super::event::{Notice, Posted};
+use super::setting::Drops;
+use super::subscription::Subscription;
+use super::table::{Subscriptions, Watched};
+
+type Told<A> = (&'static mut Doing<A>, EnabledMut<Blocking>);
+type Tasks<A> = (Entity, &'static Doing<A>);
+
+/// What telling keeps from run to run.
+pub struct DeliveryState<A: Activity> {
+    told: ViewPlan<Told<A>>,
+    tasks: QueryPlan<Tasks<A>, ()>,
+    /// Has the events grow older; which were read is kept with the subscriptions, for several
+    /// systems tell them.
+    reader: <EventReader<'static, Posted<EventOf<A>>> as SystemParam>::State,
+    matches: Vec<(Entity, Subscription)>,
+}
+
+impl<A: Activity> fmt::Debug for DeliveryState<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DeliveryState").finish_non_exhaustive()
+    }
+}
+
+/// How much was told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Delivered {
+    pub(super) told: usize,
+    pub(super) dropped: usize,
+}
+
+/// Makes sure that a world has the table, and that it is told who goes.
+fn install<A: Activity>(world: &mut World) {
+    if world.resource::<Subscriptions<A>>().is_ok() {
+        return;
+    }
+    world.insert_resource(Subscriptions::<A>::default());
+    world.observe::<Remove, Doing<A>>(|world, event| {
+        if let Ok(subscriptions) = world.resource_mut::<Subscriptions<A>>() {
+            subscriptions.departed.push(event.entity);
+        }
+    });
+    world.observe::<Despawn, Watched>(|world, event| {
+        if let Ok(subscriptions) = world.resource_mut::<Subscriptions<A>>() {
+            subscriptions.note_death(event.entity);
+        }
+    });
+}
+
+impl<A: Activity> DeliveryState<A> {
+    /// Gets ready for a world; adds to `components` what will be touched.
+    pub(super) fn new(
+        world: &mut World,
+        access: &mut SystemAccess,
+        components: &mut Access,
+    ) -> Self {
+        install::<A>(world);
+        access.add_resource_write::<Subscriptions<A>>();
+        let reader = EventReader::<Posted<EventOf<A>>>::init(world, access);
+        let (told, tasks) = (world.view_plan(), world.plan());
+        components.merge(told.access());
+        components.merge(tasks.access());
+        Self { told, tasks, reader, matches: Vec::new() }
+    }
+
+    /// Tells of events and deaths, and of the timers that are due by now.
+    pub(super) fn deliver(
+        &mut self,
+        context: RunContext<'_>,
+        table: &mut Subscriptions<A>,
+        now: Option<u64>,
+    ) -> Result<Delivered, String> {
+        // It has nothing to do but to be there.
+        <EventReader<'_, Posted<EventOf<A>>>>::fetch(&mut self.reader, context)?.clear();
+        let cell = context.cell;
+        self.rebuild_if_restored(cell, table)?;
+        for task in std::mem::take(&mut table.departed) {
+            table.unlink_all(task);
+        }
+        let view = cell.view(&mut self.told).map_err(|error| error.to_string())?;
+        let mut teller = Teller { view, table, delivered: Delivered::default() };
+        let matches = &mut self.matches;
+        teller.tell_posted(cell, matches)?;
+        teller.tell_deaths(matches);
+        if let Some(now) = now {
+            teller.table.now = now;
+            while let Some(timer) = teller.table.pop_timer(now) {
+                teller.tell(timer.task(), timer.number(), Notice::Time, timer.task());
+            }
+        }
+        Ok(teller.delivered)
+    }
+
+    fn rebuild_if_restored(
+        &mut self,
+        cell: WorldCell<'_>,
+        table: &mut Subscriptions<A>,
+    ) -> Result<(), String> {
+        let restored = Some(cell.restored());
+        if table.restored == restored {
+            return Ok(());
+        }
+        table.clear();
+        // They were about the world as it was before.
+        table.deaths.clear();
+        table.departed.clear();
+        let mut tasks = cell.query(&mut self.tasks).map_err(|error| error.to_string())?;
+        for (task, doing) in tasks.query() {
+            for &subscription in doing.subscriptions() {
+                table.link(task, subscription);
+                if !cell.contains(subscription.subject()) {
+                    table.deaths.push(subscription.subject());
+                }
+            }
+        }
+        table.restored = restored;
+        Ok(())
+    }
+}
+
+struct Teller<'t, 'v, A: Activity> {
+    view: View<'v, Told<A>>,
+    table: &'t mut Subscriptions<A>,
+    delivered: Delivered,
+}
+
+impl<A: Activity> Teller<'_, '_, A> {
+    fn tell_posted(
+        &mut self,
+        cell: WorldCell<'_>,
+        matches: &mut Vec<(Entity, Subscription)>,
+    ) -> Result<(), String> {
+        let events = cell.resource::<Events<Posted<EventOf<A>>>>();
+        let events = events.map_err(|error| error.to_string())?;
+        let mut cursor = std::mem::take(&mut self.table.cursor);
+        for post in cursor.read(&events) {
+            let kind = super::event::Event::kind(&post.event);
+            matches.clear();
+            matches.extend(self.table.of_subject(post.subject).filter(|(task, subscription)| {
+                let is_answer = post.answers.is_none_or(|token| subscription.token(*task) == token);
+                subscription.kinds().intersects(kind) && is_answer
+            }));
+            self.delivered.dropped += usize::from(matches.is_empty());
+            // The newest comes first in the list.
+            for (task, subscription) in matches.drain(..).rev() {
+                let number = subscription.token(task).number();
+                self.tell(task, number, Notice::Event(&post.event), post.subject);
+            }
+        }
+        self.table.cursor = cursor;
+        Ok(())
+    }
+
+    fn tell_deaths(&mut self, matches: &mut Vec<(Entity, Subscription)>) {
+        matches.clear();
+        for subject in std::mem::take(&mut self.table.deaths) {
+            matches.extend(self.table.of_subject(subject));
+        }
+        // In which order subjects became known as dead, may have to do with other agents.
+        matches.sort_unstable_by_key(|(task, it)| (*task, it.token(*task).number()));
+        for (task, subscription) in matches.drain(..) {
+            let number = subscription.token(task).number();
+            self.tell(task, number, Notice::Died, subscription.subject());
+        }
+    }
+
+    /// Tells one activity, if it still waits for this.
+    fn tell(&mut self, task: Entity, number: u32, notice: Notice<'_, EventOf<A>>, subject: Entity) {
+        let Ok((doing, mut blocking)) = self.view.get_mut(task) else {
+            // It is despawned, and waits to be finished.
+            return;
+        };
+        let is_it = |it: &Subscription| it.token(task).number() == number;
+        let Some(place) = doing.subscriptions.iter().position(is_it) else { return };
+        let is_over = !matches!(notice, Notice::Event(_));
+        if is_over {
+            let subscription = doing.subscriptions.remove(place);
+            self.table.unlink(subscription.token(task));
+        }
+        let Some(activity) = &mut doing.activity else { return };
+        self.delivered.told += 1;
+        let response = activity.on_event(notice, subject);
+        match response.drops {
+            Drops::This if !is_over => {
+                let subscription = doing.subscriptions.remove(place);
+                self.table.unlink(subscription.token(task));
+            }
+            Drops::All => {
+                doing.subscriptions.clear();
+                self.table.unlink_all(task);
+            }
+            Drops::None | Drops::This => {}
+        }
+        let has_to = matches!(notice, Notice::Died) || doing.subscriptions.is_empty();
+        if doing.state == State::Blocked && (response.wakes || has_to) {
+            doing.state = State::Active;
+            doing.since = self.table.now;
+            blocking.set(false);
+        }
+    }
+}
+
+/// Tells activities of type `A` of all events that are on their way, and wakes them, as a system.
+///
+/// [`Activities::run`](super::Activities::run) begins with the same. At the end of a tick it makes
+/// sure that nothing is on its way *between* ticks, where a snapshot would not have it.
+///
+/// ```
+/// # use std::borrow::Cow;
+/// # use ai::activity::{Activity, Event, EventKinds, Setting, Status, Tick};
+/// use ai::activity::{self, Activities};
+/// use ai::prelude::*;
+/// # struct Nothing;
+/// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
+/// # enum Village {}
+/// # impl Setting for Village {
+/// #     type World<'w> = ();
+/// #     type Event = Nothing;
+/// #     type Failure = ();
+/// # }
+/// # struct Eat;
+/// # impl Activity for Eat {
+/// #     type Setting = Village;
+/// #     fn name(&self) -> Cow<'_, str> { "eating".into() }
+/// #     fn on_tick(&mut self, _: &mut Tick<'_, Village>, (): &()) -> Status<()> { Status::Ongoing }
+/// # }
+/// # fn think() {}
+/// # fn walk() {}
+/// fn live(activities: Activities<'_, Eat>) {
+///     activities.run(0, &());
+/// }
+/// let mut world = World::new();
+/// let schedule =
+///     Schedule::builder().add((think, live, walk, activity::deliver::<Eat>)).build(&mut world)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Panics
+/// Where an activity does.
+pub fn deliver<A: Activity>(deliveries: Deliveries<'_, A>) {
+    let Deliveries { state, context } = deliveries;
+    let delivered = context.cell.resource_mut().map_err(|error| error.to_string());
+    let delivered = delivered.and_then(|mut table| state.deliver(context, &mut table, None));
+    if let Err(why) = delivered {
+        panic!("activities cannot be told: {why}");
+    }
+}
+
+/// Looks whether the subscriptions that are known are those of the tasks, each of them and no others:
+/// for tests. After a world was restored that is so after the first run.
+///
+/// # Errors
+/// Says what is wrong.
+pub fn check<A: Activity>(world: &World) -> Result<(), BrokenSubscriptions> {
+    let Ok(table) = world.resource::<Subscriptions<A>>() else { return Ok(()) };
+    let alive = world.query_ref::<Tasks<A>>().into_iter();
+    let orphaned = world.query_ref_filtered::<Tasks<A>, With<Despawned>>().into_iter();
+    let tasks = alive.chain(orphaned).map(|(task, doing)| (task, doing.subscriptions()));
+    table.check(tasks).map_err(BrokenSubscriptions)
+}
+
+/// The subscriptions that are known are not those of the tasks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokenSubscriptions(String);
+
+impl fmt::Display for BrokenSubscriptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for BrokenSubscriptions {}
+
+/// The argument of [`deliver`].
+pub struct Deliveries<'a, A: Activity> {
+    state: &'a mut DeliveryState<A>,
+    context: RunContext<'a>,
+}
+
+impl<A: Activity> fmt::Debug for Deliveries<'_, A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deliveries").finish_non_exhaustive()
+    }
+}
+
+impl<A: Activity> SystemParam for Deliveries<'_, A> {
+    type State = DeliveryState<A>;
+    type Item<'a> = Deliveries<'a, A>;
+
+    fn init(world: &mut World, access: &mut SystemAccess) -> DeliveryState<A> {
+        let mut components = Access::default();
+        let state = DeliveryState::new(world, access, &mut components);
+        access.add_components(&components, world);
+        state
+    }
+
+    fn fetch<'a>(
+        state: &'a mut DeliveryState<A>,
+        context: RunContext<'a>,
+    ) -> Result<Deliveries<'a, A>, String> {
+        Ok(Deliveries { state, context })
+    }
+}

@@ -1,0 +1,401 @@
+//! The component that says what an agent is doing.
+
+use std::fmt;
+
+use ecs_core::{
+    Buffer, Bundle, Codec, CodecError, Component, ComponentError, EnabledBitMut, Entity, HashFn,
+    MapEntities, MapEntitiesFn, StateHasher, World,
+};
+
+use super::behaviour::Activity;
+use super::setting::Ended;
+use super::subscription::{Subscription, take};
+
+/// On whoever has a [`Doing`]: switched on while there is nothing to do about it in a tick, because
+/// its activity is blocked or it has none.
+#[derive(Component, Clone, Copy, Debug)]
+#[component(enableable)]
+pub struct Blocking;
+
+/// On an agent, or a [lane](super::lane) of one: the activity that it is at, or none.
+///
+/// Minds [propose](Self::propose) activities. The one that is under way is interrupted by a
+/// proposal of a higher priority, in the next [`Activities::run`](super::Activities::run).
+///
+/// It outlives the despawning of its entity until its activity has been finished, in the next run.
+/// It cannot be instantiated.
+///
+/// ```
+/// # use std::borrow::Cow;
+/// # use ai::activity::{Activity, Event, EventKinds, Setting, Status, Tick};
+/// use ai::activity::{self, Blocking, Doing};
+/// use ai::prelude::*;
+/// # struct Nothing;
+/// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
+/// # enum Village {}
+/// # impl Setting for Village {
+/// #     type World<'w> = ();
+/// #     type Event = Nothing;
+/// #     type Failure = ();
+/// # }
+/// struct Eat;
+/// # impl Activity for Eat {
+/// #     type Setting = Village;
+/// #     fn name(&self) -> Cow<'_, str> { "eating".into() }
+/// #     fn on_tick(&mut self, _: &mut Tick<'_, Village>, (): &()) -> Status<()> { Status::Ongoing }
+/// # }
+/// #[derive(Component)]
+/// struct Hunger(u32);
+/// const EMERGENCY: u32 = 100;
+///
+/// fn think(mut minds: Query<'_, (&Hunger, &mut Doing<Eat>, EnabledMut<Blocking>)>) {
+///     minds.par_for_each(|(hunger, doing, mut blocking)| {
+///         if hunger.0 > 5 && doing.takes(EMERGENCY) {
+///             _ = doing.propose(EMERGENCY, Eat, &mut blocking);
+///         }
+///     });
+/// }
+///
+/// let mut world = World::new();
+/// let agent = world.spawn((Hunger(9), activity::idle::<Eat>()));
+/// let mut schedule = Schedule::builder()
+///     .add(think.every(10).staggered())
+///     .add(|mut activities: activity::Activities<'_, Eat>| _ = activities.run(0, &()))
+///     .build(&mut world)?;
+/// let pool = Pool::new(Threads::None)?;
+/// (0..10).for_each(|_| _ = schedule.run(&mut world, &pool));
+/// assert_eq!(world.get::<Doing<Eat>>(agent)?.to_string(), "eating");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Doing<A> {
+    pub(super) activity: Option<A>,
+    pub(super) next: Option<Box<Next<A>>>,
+    pub(super) subscriptions: Buffer<Subscription>,
+    /// Whose lane it is, if it is one.
+    agent: Option<Entity>,
+    /// The tick in which the activity began, blocked, or woke last, or the last one ended.
+    pub(super) since: u64,
+    /// The number of the newest subscription.
+    pub(super) newest: u32,
+    pub(super) priority: u32,
+    pub(super) state: State,
+    pub(super) ended: Option<Ended>,
+}
+
+/// How an agent stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum State {
+    /// It has no activity.
+    Idle = 0,
+    /// Its activity is ticked.
+    Active = 1,
+    /// Its activity sleeps.
+    Blocked = 2,
+}
+
+/// What comes next, or that the present activity is to stop.
+pub(super) struct Next<A> {
+    pub(super) activity: Option<A>,
+    pub(super) priority: u32,
+}
+
+impl<A: Activity> Default for Doing<A> {
+    fn default() -> Self {
+        Self {
+            activity: None,
+            next: None,
+            subscriptions: Buffer::new(),
+            agent: None,
+            since: 0,
+            newest: 0,
+            priority: 0,
+            state: State::Idle,
+            ended: None,
+        }
+    }
+}
+
+/// What an agent is made of that has no activity yet.
+pub fn idle<A: Activity>() -> impl Bundle {
+    (Doing::<A>::default(), Blocking)
+}
+
+/// What an entity is made of that carries out activities for an agent, beside its own: haul with
+/// the hands while the feet go somewhere. It is a task of its own, with its own subscriptions and
+/// ending; spawn it as a [child](ecs_core::ChildOf) of the agent, so that it goes when the agent
+/// does.
+///
+/// ```
+/// # use std::borrow::Cow;
+/// # use ai::activity::{Activity, Event, EventKinds, Setting, Status, Tick};
+/// use ai::activity::{self, Doing};
+/// use ai::prelude::*;
+/// use ecs_core::ChildOf;
+/// # struct Nothing;
+/// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
+/// # enum Village {}
+/// # impl Setting for Village {
+/// #     type World<'w> = ();
+/// #     type Event = Nothing;
+/// #     type Failure = ();
+/// # }
+/// # struct Eat;
+/// # impl Activity for Eat {
+/// #     type Setting = Village;
+/// #     fn name(&self) -> Cow<'_, str> { "eating".into() }
+/// #     fn on_tick(&mut self, _: &mut Tick<'_, Village>, (): &()) -> Status<()> { Status::Ongoing }
+/// # }
+/// let mut world = World::new();
+/// let agent = world.spawn(activity::idle::<Eat>());
+/// let hands = world.spawn(activity::lane::<Eat>(agent));
+/// world.relate::<ChildOf>(hands, agent)?;
+/// assert_eq!(world.get::<Doing<Eat>>(hands)?.agent(hands), agent);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn lane<A: Activity>(agent: Entity) -> impl Bundle {
+    (Doing::<A> { agent: Some(agent), ..Doing::default() }, Blocking)
+}
+
+/// Has an agent begin this activity in the next run, whatever it is at; that is interrupted.
+///
+/// # Errors
+/// Where the agent is not in the world, or does not have what [`idle`] gives.
+pub fn order<A: Activity>(
+    world: &mut World,
+    agent: Entity,
+    priority: u32,
+    activity: A,
+) -> Result<(), ComponentError> {
+    let doing = world.get_mut::<Doing<A>>(agent)?;
+    doing.set_next(Some(activity), priority);
+    world.set_enabled::<Blocking>(agent, false)?;
+    Ok(())
+}
+
+/// Has an agent stop what it is at in the next run, as interrupted.
+///
+/// # Errors
+/// Where the agent is not in the world, or does not have what [`idle`] gives.
+pub fn stop<A: Activity>(world: &mut World, agent: Entity) -> Result<(), ComponentError> {
+    let doing = world.get_mut::<Doing<A>>(agent)?;
+    doing.set_next(None, 0);
+    world.set_enabled::<Blocking>(agent, false)?;
+    Ok(())
+}
+
+impl<A: Activity> Doing<A> {
+    /// The activity, if there is one.
+    #[must_use]
+    pub const fn activity(&self) -> Option<&A> {
+        self.activity.as_ref()
+    }
+
+    /// Who acts, of the entity that this is a component of: the entity itself, or the one whose
+    /// [`lane`] it is.
+    #[must_use]
+    pub fn agent(&self, entity: Entity) -> Entity {
+        self.agent.unwrap_or(entity)
+    }
+
+    /// Whether the activity is ticked, sleeps, or is not there.
+    #[must_use]
+    pub const fn state(&self) -> State {
+        self.state
+    }
+
+    /// The tick in which it came to that state, or the activity began.
+    #[must_use]
+    pub const fn since(&self) -> u64 {
+        self.since
+    }
+
+    /// How important the activity is; 0 without one.
+    #[must_use]
+    pub const fn priority(&self) -> u32 {
+        self.priority
+    }
+
+    /// How the last one ended, if one did.
+    #[must_use]
+    pub const fn ended(&self) -> Option<Ended> {
+        self.ended
+    }
+
+    /// What it waits for, in the order of subscribing.
+    #[must_use]
+    pub fn subscriptions(&self) -> &[Subscription] {
+        &self.subscriptions
+    }
+
+    /// Whether an activity of this priority would be begun: there is none, and none is proposed, of
+    /// the same or a higher one.
+    #[must_use]
+    pub fn takes(&self, priority: u32) -> bool {
+        match &self.next {
+            Some(next) if next.activity.is_some() => priority > next.priority,
+            Some(_) => true,
+            None => self.activity.is_none() || priority > self.priority,
+        }
+    }
+
+    /// Has it begin this activity in the next run, if [it takes](Self::takes) one of this priority.
+    /// `blocking` is the agent's bit of [`Blocking`], which is switched off.
+    ///
+    /// # Errors
+    /// Where it does not; the activity comes back.
+    pub fn propose(
+        &mut self,
+        priority: u32,
+        activity: A,
+        blocking: &mut EnabledBitMut<'_>,
+    ) -> Result<(), A> {
+        if !self.takes(priority) {
+            return Err(activity);
+        }
+        self.set_next(Some(activity), priority);
+        blocking.set(false);
+        Ok(())
+    }
+
+    /// Has it stop what it is at in the next run, as interrupted, and forget what was proposed.
+    /// `blocking` is the agent's bit of [`Blocking`], which is switched off.
+    pub fn stop(&mut self, blocking: &mut EnabledBitMut<'_>) {
+        self.set_next(None, 0);
+        blocking.set(false);
+    }
+
+    fn set_next(&mut self, activity: Option<A>, priority: u32) {
+        let before = self.next.replace(Box::new(Next { activity, priority }));
+        // What is dropped may look: the books are in order by now.
+        drop(before);
+    }
+}
+
+impl<A: Activity> fmt::Debug for Doing<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Doing")
+            .field("activity", &self.to_string())
+            .field("state", &self.state)
+            .field("since", &self.since)
+            .field("priority", &self.priority)
+            .field("subscriptions", &self.subscriptions)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The activity and its step: `hauling wood: going to (3, 4)`.
+impl<A: Activity> fmt::Display for Doing<A> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(activity) = &self.activity else { return f.write_str("idle") };
+        f.write_str(&activity.name())?;
+        match activity.step() {
+            Some(step) => write!(f, ": {step}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<A: Activity> Component for Doing<A> {
+    const CLEANUP: bool = true;
+    const HASH: Option<HashFn<Self>> = Some(hash);
+    const MAP_ENTITIES: Option<MapEntitiesFn<Self>> =
+        Some(|doing, map| doing.agent.map_entities(map));
+    const CODEC: Codec<Self> =
+        if A::CODEC.is_saved() { Codec::custom(write, read) } else { Codec::UNSAVED };
+}
+
+fn hash<A: Activity>(doing: &Doing<A>, hasher: &mut StateHasher) {
+    let mut bytes = Vec::new();
+    let mut one = |activity: &A, hasher: &mut StateHasher| match A::HASH {
+        Some(hash) => hash(activity, hasher),
+        None if A::CODEC.is_saved() => {
+            bytes.clear();
+            // A value that cannot be written shows when somebody takes a snapshot.
+            _ = A::CODEC.write(activity, &mut bytes);
+            hasher.write(&bytes);
+        }
+        None => {}
+    };
+    let flags = [
+        doing.state as u8,
+        doing.ended.map_or(0, |ended| ended as u8),
+        doing.activity.is_some().into(),
+        doing.next.as_ref().map_or(0, |next| 1 + u8::from(next.activity.is_some())),
+    ];
+    hasher.write_u64(u32::from_le_bytes(flags).into());
+    hasher.write_u64(doing.agent.map_or(0, Entity::to_bits));
+    hasher.write_u64(doing.since);
+    hasher.write_u64(u64::from(doing.newest) << 32 | u64::from(doing.priority));
+    hasher.write_u64(doing.subscriptions.len() as u64);
+    doing.subscriptions.iter().for_each(|subscription| subscription.hash(hasher));
+    doing.activity.iter().for_each(|activity| one(activity, hasher));
+    if let Some(next) = &doing.next {
+        hasher.write_u64(next.priority.into());
+        next.activity.iter().for_each(|activity| one(activity, hasher));
+    }
+}
+
+fn write<A: Activity>(doing: &Doing<A>, bytes: &mut Vec<u8>) -> Result<(), CodecError> {
+    let next = doing.next.as_ref().map_or(0, |next| 1 + u8::from(next.activity.is_some()));
+    let ended = doing.ended.map_or(0, |ended| ended as u8);
+    bytes.extend([doing.state as u8, ended, doing.activity.is_some().into(), next]);
+    bytes.extend(doing.agent.map_or(0, Entity::to_bits).to_le_bytes());
+    bytes.extend(doing.since.to_le_bytes());
+    bytes.extend(doing.newest.to_le_bytes());
+    bytes.extend(doing.priority.to_le_bytes());
+    let count = u32::try_from(doing.subscriptions.len()).map_err(|_| CodecError)?;
+    bytes.extend(count.to_le_bytes());
+    doing.subscriptions.iter().for_each(|subscription| subscription.write(bytes));
+    doing.activity.iter().try_for_each(|activity| A::CODEC.write(activity, bytes))?;
+    let Some(next) = &doing.next else { return Ok(()) };
+    bytes.extend(next.priority.to_le_bytes());
+    next.activity.iter().try_for_each(|activity| A::CODEC.write(activity, bytes))
+}
+
+fn read<A: Activity>(bytes: &mut &[u8]) -> Result<Doing<A>, CodecError> {
+    let [state, ended, has_activity, next] = take(bytes)?;
+    let agent = u64::from_le_bytes(take(bytes)?);
+    let mut doing = Doing {
+        agent: if agent == 0 { None } else { Some(Entity::from_bits(agent).ok_or(CodecError)?) },
+        since: u64::from_le_bytes(take(bytes)?),
+        newest: u32::from_le_bytes(take(bytes)?),
+        priority: u32::from_le_bytes(take(bytes)?),
+        state: match state {
+            0 => State::Idle,
+            1 => State::Active,
+            2 => State::Blocked,
+            _ => return Err(CodecError),
+        },
+        ended: match ended {
+            0 => None,
+            1 => Some(Ended::Success),
+            2 => Some(Ended::Failure),
+            3 => Some(Ended::Interrupted),
+            _ => return Err(CodecError),
+        },
+        ..Doing::default()
+    };
+    // Element by element: the count is not to be trusted with memory.
+    for _ in 0..u32::from_le_bytes(take(bytes)?) {
+        doing.subscriptions.push(Subscription::read(bytes)?);
+    }
+    doing.activity = match has_activity {
+        0 => None,
+        1 => Some(A::CODEC.read(bytes)?),
+        _ => return Err(CodecError),
+    };
+    if doing.activity.is_some() == (doing.state == State::Idle) {
+        return Err(CodecError);
+    }
+    if next > 0 {
+        let priority = u32::from_le_bytes(take(bytes)?);
+        let activity = match next {
+            1 => None,
+            2 => Some(A::CODEC.read(bytes)?),
+            _ => return Err(CodecError),
+        };
+        doing.next = Some(Box::new(Next { activity, priority }));
+    }
+    Ok(doing)
+}

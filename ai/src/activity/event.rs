@@ -1,0 +1,195 @@
+//! Events as activities see them: of what kind, about whom, and in answer to what.
+
+use std::fmt;
+use std::ops::{BitOr, BitOrAssign};
+
+use bytemuck::{Pod, Zeroable};
+use ecs_core::Entity;
+
+/// A type of events that activities sleep for: an enum of the game's, say.
+///
+/// ```
+/// use ai::activity::{Event, EventKinds};
+///
+/// enum Happening {
+///     Arrived { lost: bool },
+///     Eaten,
+/// }
+/// const ARRIVED: EventKinds = EventKinds::one(0);
+/// const EATEN: EventKinds = EventKinds::one(1);
+///
+/// impl Event for Happening {
+///     fn kind(&self) -> EventKinds {
+///         match self {
+///             Self::Arrived { .. } => ARRIVED,
+///             Self::Eaten => EATEN,
+///         }
+///     }
+/// }
+/// assert!((ARRIVED | EATEN).contains(Happening::Eaten.kind()));
+/// assert!(!ARRIVED.contains(Happening::Eaten.kind()));
+/// ```
+pub trait Event: Send + Sync + 'static {
+    /// Of which kind it is: one, as [`EventKinds::one`] gives it.
+    fn kind(&self) -> EventKinds;
+}
+
+/// A set of kinds of events, of which there are 64.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct EventKinds(u64);
+
+impl EventKinds {
+    /// No kind: a subscription to it hears of its subject's death alone.
+    pub const NONE: Self = Self(0);
+    /// Every kind.
+    pub const ALL: Self = Self(u64::MAX);
+
+    /// The kind of this number.
+    ///
+    /// # Panics
+    /// Where it is above 63.
+    #[must_use]
+    pub const fn one(number: u32) -> Self {
+        assert!(number < 64, "there are 64 kinds of events");
+        Self(1 << number)
+    }
+
+    /// Whether all kinds of the other set are in this one.
+    #[must_use]
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether there is a kind that is in both.
+    #[must_use]
+    pub const fn intersects(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(super) const fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    pub(super) const fn from_bits(bits: u64) -> Self {
+        Self(bits)
+    }
+}
+
+impl BitOr for EventKinds {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for EventKinds {
+    fn bitor_assign(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+impl fmt::Debug for EventKinds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers = (0..64).filter(|&number| self.0 >> number & 1 == 1);
+        f.write_str("EventKinds")?;
+        f.debug_set().entries(numbers).finish()
+    }
+}
+
+/// Names one subscription or timer: the proof that an answer is about the request that it went out
+/// with, and not about an older one.
+///
+/// It goes into the request (a component, say), and comes back with
+/// [`Posted::answering`]. No two subscriptions of a world have the same one before somebody has made
+/// 2^32 of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Token {
+    pub(super) task: Entity,
+    pub(super) number: u32,
+}
+
+impl Token {
+    /// Whose subscription it is: the entity that has the [`Doing`](super::Doing).
+    #[must_use]
+    pub const fn task(self) -> Entity {
+        self.task
+    }
+
+    /// Which of the task's it is.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        self.number
+    }
+
+    /// The token of this number, for systems that keep requests as plain numbers.
+    #[must_use]
+    pub const fn new(task: Entity, number: u32) -> Self {
+        Self { task, number }
+    }
+}
+
+/// An event on its way: what systems send with an [`EventWriter`](ecs_jobs::EventWriter), from as
+/// many threads as they like, and activities are woken by.
+///
+/// ```
+/// use ai::activity::Posted;
+/// # use ai::activity::{Event, EventKinds};
+/// # struct Arrived;
+/// # impl Event for Arrived { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
+/// use ai::prelude::*;
+/// # #[derive(Component)] struct Walk { left: u32 }
+/// fn walk(mut walkers: Query<'_, (Entity, &mut Walk)>, mut posts: EventWriter<'_, Posted<Arrived>>) {
+///     walkers.par_for_each_with(&mut posts, |(walker, walk), posts| {
+///         walk.left -= 1;
+///         if walk.left == 0 {
+///             posts.send(Posted::about(walker, Arrived));
+///         }
+///     });
+/// }
+/// # let mut world = World::new();
+/// # Schedule::builder().add(walk).build(&mut world).unwrap();
+/// ```
+#[derive(Clone, Debug)]
+pub struct Posted<E> {
+    /// Who it is about.
+    pub subject: Entity,
+    /// What happened.
+    pub event: E,
+    /// Whose request it answers; `None` for everybody who has subscribed.
+    pub answers: Option<Token>,
+}
+
+impl<E> Posted<E> {
+    /// An event about somebody, for everybody who has subscribed.
+    #[must_use]
+    pub const fn about(subject: Entity, event: E) -> Self {
+        Self { subject, event, answers: None }
+    }
+
+    /// Has it go to this subscription alone. If that has been given up meanwhile, nobody gets it.
+    #[must_use]
+    pub fn answering(self, token: Token) -> Self {
+        Self { answers: Some(token), ..self }
+    }
+}
+
+/// What an activity is told in [`on_event`](super::Activity::on_event).
+#[derive(Debug)]
+pub enum Notice<'e, E> {
+    /// An event about the subject.
+    Event(&'e E),
+    /// The subject was despawned. The subscription has ended, and the activity wakes in any case.
+    Died,
+    /// The timer has run out; the subject is the task itself.
+    Time,
+}
+
+impl<E> Clone for Notice<'_, E> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<E> Copy for Notice<'_, E> {}

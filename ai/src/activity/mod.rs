@@ -1,0 +1,160 @@
+//! Activities: what agents do, asleep until the world calls.
+//!
+//! # Vocabulary
+//!
+//! * An **[`Activity`]** is what an agent is at: fetch that thing, eat, run away. An agent has one at
+//!   a time, in its [`Doing`]. It mostly delegates to **sub-activities** (go to, pick up), which are
+//!   activities as well, one at a time in a [`Current`]. Both have names that a person can read.
+//! * It is **active**, and ticked in every tick, or **blocked**: then the agent's enableable
+//!   component [`Blocking`] is on, and the tick does not come near it.
+//! * An **event** is about a **subject**, an entity, and of a kind. Systems post it with an
+//!   [`EventWriter`](ecs_jobs::EventWriter) of [`Posted`]. A **[`Subscription`]** is to kinds of
+//!   events about one subject; its death is always told. A **timer** is a subscription to a tick.
+//! * A **[`Token`]** names a subscription, so that the answer to an old request is not taken for
+//!   that to the present one.
+//! * A **[`Setting`]** is what the activities of a game have in common: what they read, what wakes
+//!   them, how they fail.
+//! * A **[`lane`]** is an entity that is at an activity for an agent beside the agent's own.
+//!
+//! ```
+//! use ai::activity::{self, Activities, Activity, Doing, Ending, Event, EventKinds};
+//! use ai::activity::{Posted, Setting, Status, Tick};
+//! use ai::prelude::*;
+//! # use std::borrow::Cow;
+//!
+//! struct Arrived;
+//! impl Event for Arrived {
+//!     fn kind(&self) -> EventKinds { EventKinds::one(0) }
+//! }
+//! enum Village {}
+//! impl Setting for Village {
+//!     type World<'w> = Lookup<'w, &'static Position>;
+//!     type Event = Arrived;
+//!     type Failure = ();
+//! }
+//! #[derive(Component)]
+//! struct Position(i32);
+//! #[derive(Component)]
+//! struct Walk { to: i32 }
+//!
+//! struct GoTo(i32);
+//! impl Activity for GoTo {
+//!     type Setting = Village;
+//!     fn name(&self) -> Cow<'_, str> { format!("going to {}", self.0).into() }
+//!     fn on_tick(&mut self, tick: &mut Tick<'_, Village>, world: &Lookup<'_, &'static Position>) -> Status<()> {
+//!         let agent = tick.agent();
+//!         if world.get(agent).is_ok_and(|position| position.0 == self.0) {
+//!             return Status::Finished(Ending::Success);
+//!         }
+//!         tick.subscribe(agent, EventKinds::one(0)); // first this, then the request
+//!         tick.commands().insert(agent, Walk { to: self.0 });
+//!         Status::Blocked
+//!     }
+//! }
+//!
+//! fn live(activities: Activities<'_, GoTo>, positions: Lookup<'_, &'static Position>) {
+//!     activities.run(0, &positions);
+//! }
+//! fn walk(mut all: Query<'_, (Entity, &Walk, &mut Position)>, mut posts: EventWriter<'_, Posted<Arrived>>) {
+//!     all.par_for_each_with(&mut posts, |(walker, walk, position), posts| {
+//!         position.0 += (walk.to - position.0).signum();
+//!         if position.0 == walk.to {
+//!             posts.send(Posted::about(walker, Arrived));
+//!         }
+//!     });
+//! }
+//!
+//! let mut world = World::new();
+//! let agent = world.spawn((Position(0), activity::idle::<GoTo>()));
+//! activity::order(&mut world, agent, 1, GoTo(3))?;
+//! let mut schedule = Schedule::builder().add((live, walk)).build(&mut world)?;
+//! let pool = Pool::new(Threads::None)?;
+//! schedule.run(&mut world, &pool);
+//! assert!(world.is_enabled::<activity::Blocking>(agent)?, "it sleeps until it has arrived");
+//! (0..5).for_each(|_| _ = schedule.run(&mut world, &pool));
+//! assert_eq!(world.get::<Doing<GoTo>>(agent)?.ended(), Some(activity::Ended::Success));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # A tick
+//!
+//! Minds run when they are due: a system of [`every(10).staggered()`](ecs_jobs::IntoSystem::every)
+//! proposes activities with a priority ([`Doing::propose`]). Then [`Activities::run`], in this order:
+//!
+//! 1. The events that were posted since the last run, in the order of the systems that posted them
+//!    and of their rows, whatever the number of threads. Each goes to those who have subscribed to
+//!    its subject and kind, and to nobody else: one that nobody wants costs a look.
+//! 2. The deaths of subjects, to each agent in the order of its subscribing.
+//! 3. The timers that are due, the earliest first, then by the order of subscribing.
+//! 4. Activities whose agents were despawned are finished, as interrupted.
+//! 5. All agents that are awake, in parallel: one that is to begin something else has what it is at
+//!    finished as interrupted, and begins; then its activity is ticked.
+//! 6. What came of these ticks: subscriptions first, in the order of rows, then the events that they
+//!    posted are handed on. Queued updates are made at the next sync point.
+//!
+//! An activity that is woken in 1 to 3 is ticked in the same run. Of one event, subscriptions of
+//! different agents are told in no particular order, which nobody can see, since
+//! [`on_event`](Activity::on_event) has no access to the world. An agent with several subscriptions
+//! that match is told once for each, in the order of subscribing.
+//!
+//! # No lost wake-up
+//!
+//! Who subscribes, then requests, gets the answer: the subscription is in force before a queued
+//! update can be seen by anybody, and what others have posted meanwhile is looked at after that. What
+//! is true already posts nothing: look first, as the example does. An event that comes while the
+//! activity is active is told as well, before the next tick. With a token in the request, the answer
+//! to an older one, given up since, goes to nobody.
+//!
+//! # When things go wrong
+//!
+//! | | |
+//! |---|---|
+//! | the subject is dead by the time of subscribing | its death is told in the next run |
+//! | the subject dies | told as [`Notice::Died`]; the subscription ends; the activity wakes |
+//! | an interruption while blocked | `on_finish` in the same run, without a tick before it |
+//! | an event after unsubscribing | is not told, also if it had been posted before |
+//! | blocked without waiting for anything | goes on being ticked, and is [counted](ActivityReport::waiting_for_nothing) |
+//! | nothing left to wait for after an event | wakes, whatever it answered |
+//! | the agent is despawned | `on_finish` in the next run; the entity is gone after it |
+//! | somebody removes [`Doing`] | the subscriptions end; there is nothing to finish any more |
+//! | an activity panics | the panic goes to the caller of the schedule; nobody is finished twice |
+//! | a snapshot | has activities with a [`CODEC`](Activity::CODEC), with their subscriptions and timers; others are a [`SnapshotError`](ecs_core::SnapshotError) |
+//! | a snapshot while events are on their way | they are not in it: end the tick with [`deliver`] |
+//!
+//! # When to use it, and when not
+//!
+//! Where what agents do takes long and consists of waiting, and there are many of them: of a million
+//! blocked agents, the tick visits those that something happened to. An activity is also the place
+//! to tidy up, whatever happens. Where everybody has something to compute in each tick (steering,
+//! physics) there is nothing to sleep for; write a system. Where a designer is to put actions
+//! together, the action entities of [`action`](crate::action) take less code per action.
+//!
+//! The pattern is Dom Williams's (*Activities*, 2021). Different from there: tokens against stale
+//! answers, the deaths of subjects, subscriptions that end in the time of one's own, timers, and
+//! parallel ticks with the same result for any number of threads.
+
+mod behaviour;
+mod current;
+mod deliver;
+mod doing;
+mod event;
+mod param;
+mod setting;
+mod subscription;
+mod table;
+mod tick;
+
+pub use self::behaviour::{Activity, EventOf, Failure, WorldOf};
+pub use self::current::Current;
+#[doc(hidden)]
+pub use self::deliver::DeliveryState;
+pub use self::deliver::{BrokenSubscriptions, Deliveries, check, deliver};
+pub use self::doing::{Blocking, Doing, State, idle, lane, order, stop};
+pub use self::event::{Event, EventKinds, Notice, Posted, Token};
+#[doc(hidden)]
+pub use self::param::ActivitiesState;
+pub use self::param::{Activities, ActivityReport};
+pub use self::setting::{Ended, Ending, Response, Setting, Status};
+pub use self::subscription::Subscription;
+pub use self::table::Subscriptions;
+pub use self::tick::{Effects, Finished, Tick};

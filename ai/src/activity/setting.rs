@@ -1,0 +1,133 @@
+//! What all activities of a game have in common, and how they end.
+
+use std::fmt;
+
+use super::event::Event;
+
+/// What the activities of a game have in common: what they read, what wakes them, and how they fail.
+///
+/// An activity and its sub-activities share one. It is a type without values.
+///
+/// ```
+/// use ai::activity::{Event, EventKinds, Setting};
+/// use ai::prelude::*;
+/// # #[derive(Component)] struct Position(i32);
+/// enum Happening { Arrived }
+/// impl Event for Happening {
+///     fn kind(&self) -> EventKinds { EventKinds::one(0) }
+/// }
+/// #[derive(Debug)]
+/// enum Trouble { NoWay }
+///
+/// enum Village {}
+/// impl Setting for Village {
+///     type World<'w> = Lookup<'w, &'static Position>;
+///     type Event = Happening;
+///     type Failure = Trouble;
+/// }
+/// ```
+pub trait Setting: Sized + 'static {
+    /// What activities can read of the world: a struct of [`Lookup`](ecs_jobs::Lookup)s and
+    /// [`Res`](ecs_jobs::Res)ources, say. They get it by a shared reference, many of them at once.
+    type World<'w>: Sync;
+    /// What wakes them.
+    type Event: Event;
+    /// Why they can fail.
+    type Failure: fmt::Debug + Send + Sync + 'static;
+}
+
+/// What an activity says at the end of a tick of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status<F> {
+    /// Tick it again in the next tick.
+    Ongoing,
+    /// It sleeps until an event, a death or a timer that it has subscribed to wakes it.
+    ///
+    /// One that waits for nothing at all would sleep until somebody interrupts it. It is taken for
+    /// [`Ongoing`](Self::Ongoing), which costs time and does not hang, and is
+    /// [counted](super::ActivityReport::waiting_for_nothing). Who means to sleep until interrupted
+    /// subscribes to its own agent with [`EventKinds::NONE`](super::EventKinds::NONE).
+    Blocked,
+    /// It has come to its end.
+    Finished(Ending<F>),
+}
+
+/// How an activity came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending<F> {
+    /// It is done.
+    Success,
+    /// It could not be done.
+    Failure(F),
+    /// Something else came first: another activity, an order to stop, or the end of the agent. An
+    /// activity that gives up by itself may say so as well.
+    Interrupted,
+}
+
+impl<F> Ending<F> {
+    /// The same without the reason.
+    #[must_use]
+    pub const fn how(&self) -> Ended {
+        match self {
+            Self::Success => Ended::Success,
+            Self::Failure(_) => Ended::Failure,
+            Self::Interrupted => Ended::Interrupted,
+        }
+    }
+}
+
+/// How the last activity of an agent ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Ended {
+    /// It was done.
+    Success = 1,
+    /// It could not be done.
+    Failure = 2,
+    /// Something else came first.
+    Interrupted = 3,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Success => "done",
+            Self::Failure => "failed",
+            Self::Interrupted => "interrupted",
+        })
+    }
+}
+
+/// What an activity makes of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use]
+pub struct Response {
+    pub(super) wakes: bool,
+    pub(super) drops: Drops,
+}
+
+/// Which subscriptions end with a response.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Drops {
+    None,
+    This,
+    All,
+}
+
+impl Response {
+    /// Ticks the activity again. Its subscriptions stay.
+    pub const WAKE: Self = Self { wakes: true, drops: Drops::None };
+    /// Lets it sleep on.
+    pub const SLEEP: Self = Self { wakes: false, drops: Drops::None };
+
+    /// Ends the subscription that the event came by.
+    pub const fn unsubscribe(self) -> Self {
+        Self { drops: Drops::This, ..self }
+    }
+
+    /// Ends all subscriptions and timers of the activity. One that sleeps on and waits for nothing
+    /// any more is woken all the same.
+    pub const fn unsubscribe_all(self) -> Self {
+        Self { drops: Drops::All, ..self }
+    }
+}

@@ -1,0 +1,89 @@
+//! What an activity waits for.
+
+use ecs_core::{BufferElement, CodecError, Entity, StateHasher};
+
+use super::event::{EventKinds, Token};
+
+/// One thing that a task waits for: events of some kinds about a subject, or a point in time.
+///
+/// They are kept with the task, so that a snapshot has them; how to find them by their subject is
+/// worked out from that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subscription {
+    subject: Entity,
+    /// The kinds, as bits, or when the timer runs out.
+    what: u64,
+    number: u32,
+    is_timer: bool,
+}
+
+// A third one takes all of them to the heap.
+impl BufferElement for Subscription {
+    type Inline = [Self; 2];
+}
+
+impl Subscription {
+    pub(super) fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.extend(self.subject.to_bits().to_le_bytes());
+        bytes.extend(self.what.to_le_bytes());
+        bytes.extend(self.number.to_le_bytes());
+        bytes.push(self.is_timer.into());
+    }
+
+    pub(super) fn read(bytes: &mut &[u8]) -> Result<Self, CodecError> {
+        let subject = Entity::from_bits(u64::from_le_bytes(take(bytes)?)).ok_or(CodecError)?;
+        let what = u64::from_le_bytes(take(bytes)?);
+        let number = u32::from_le_bytes(take(bytes)?);
+        let is_timer = match take(bytes)? {
+            [0] => false,
+            [1] => true,
+            _ => return Err(CodecError),
+        };
+        Ok(Self { subject, what, number, is_timer })
+    }
+
+    pub(super) fn hash(&self, hasher: &mut StateHasher) {
+        hasher.write_u64(self.subject.to_bits());
+        hasher.write_u64(self.what);
+        hasher.write_u64(u64::from(self.number) << 1 | u64::from(self.is_timer));
+    }
+
+    pub(super) const fn to(subject: Entity, kinds: EventKinds, number: u32) -> Self {
+        Self { subject, what: kinds.to_bits(), number, is_timer: false }
+    }
+
+    pub(super) const fn timer(task: Entity, due: u64, number: u32) -> Self {
+        Self { subject: task, what: due, number, is_timer: true }
+    }
+
+    /// Who it is about; of a timer, the task itself.
+    #[must_use]
+    pub const fn subject(&self) -> Entity {
+        self.subject
+    }
+
+    /// Which kinds of events; none for a timer.
+    #[must_use]
+    pub const fn kinds(&self) -> EventKinds {
+        if self.is_timer { EventKinds::NONE } else { EventKinds::from_bits(self.what) }
+    }
+
+    /// In which tick the timer runs out, if it is one.
+    #[must_use]
+    pub const fn due(&self) -> Option<u64> {
+        if self.is_timer { Some(self.what) } else { None }
+    }
+
+    /// Its name, for the task that it is of.
+    #[must_use]
+    pub const fn token(&self, task: Entity) -> Token {
+        Token { task, number: self.number }
+    }
+}
+
+/// The first bytes, which it takes off.
+pub(super) fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], CodecError> {
+    let (first, rest) = bytes.split_first_chunk().ok_or(CodecError)?;
+    *bytes = rest;
+    Ok(*first)
+}

@@ -1,0 +1,52 @@
+//! What an agent does beside its activity.
+
+use ai::activity::{self, EventKinds, Status};
+use ecs_core::ChildOf;
+
+use crate::puppet::{Puppet, Stage, done};
+
+fn wait_for(
+    kind: u32,
+) -> impl FnMut(&mut activity::Tick<'_, crate::puppet::Theatre>) -> crate::puppet::Verdict {
+    move |tick| {
+        tick.subscribe(tick.agent(), EventKinds::one(kind));
+        Status::Blocked
+    }
+}
+
+#[test]
+fn an_agent_hauls_while_it_goes_somewhere() {
+    let mut stage = Stage::new();
+    let feet = stage.puppet("feet").act(wait_for(0)).act(|_| done());
+    let agent = stage.agent(feet);
+    let hands = stage.world.spawn(activity::lane::<Puppet>(agent));
+    stage.world.relate::<ChildOf>(hands, agent).unwrap();
+    let haul = stage.puppet("hands").act(wait_for(1)).act(|_| done());
+    activity::order(&mut stage.world, hands, 1, haul).unwrap();
+    stage.tick();
+    assert!(stage.is_blocked(agent) && stage.is_blocked(hands));
+    // Both go by the agent, and each wakes for its own.
+    stage.post(agent, 1, 1);
+    let heard = format!("hands hears 1 of {agent}");
+    assert_eq!(stage.tick(), [heard, "hands ticks".into(), "hands done".into()]);
+    assert!(stage.is_blocked(agent));
+    stage.post(agent, 0, 2);
+    assert_eq!(stage.tick().last().unwrap(), "feet done");
+}
+
+#[test]
+fn a_lane_goes_with_its_agent_and_is_finished() {
+    let mut stage = Stage::new();
+    let feet = stage.puppet("feet").act(wait_for(0));
+    let agent = stage.agent(feet);
+    let hands = stage.world.spawn(activity::lane::<Puppet>(agent));
+    stage.world.relate::<ChildOf>(hands, agent).unwrap();
+    let haul = stage.puppet("hands").act(wait_for(1));
+    activity::order(&mut stage.world, hands, 1, haul).unwrap();
+    stage.tick();
+    stage.world.despawn(agent).unwrap();
+    let mut log = stage.tick();
+    log.sort();
+    assert_eq!(log, ["feet interrupted", "hands interrupted"]);
+    assert!(!stage.world.contains(hands) && !stage.world.contains(agent));
+}

@@ -1,0 +1,12 @@
+//! Activities: that they sleep and wake, that nothing is lost, and that each is finished once.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
+
+mod endings;
+mod events;
+mod lanes;
+mod model;
+mod puppet;
+mod rovers;
+mod snapshots;
+mod threads;
+mod timers;

@@ -1,0 +1,200 @@
+//! An activity that does as it is told, and tells what is done with it; and a stage for it.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+
+use ai::activity::{
+    self, Activities, Activity, ActivityReport, Blocking, Doing, Effects, Ended, Ending, Event,
+    EventKinds, Finished, Notice, Posted, Response, Setting, State, Status, Tick, Token,
+};
+use ai::prelude::*;
+
+/// A happening of a kind, with a number that it can be told by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ping {
+    pub(crate) kind: u32,
+    pub(crate) number: u32,
+}
+
+impl Event for Ping {
+    fn kind(&self) -> EventKinds {
+        EventKinds::one(self.kind)
+    }
+}
+
+pub(crate) enum Theatre {}
+
+impl Setting for Theatre {
+    type World<'w> = ();
+    type Event = Ping;
+    type Failure = &'static str;
+}
+
+pub(crate) type Log = Arc<Mutex<Vec<String>>>;
+pub(crate) type Verdict = Status<&'static str>;
+
+/// What a puppet does in one tick.
+pub(crate) type Act = Box<dyn FnMut(&mut Tick<'_, Theatre>) -> Verdict + Send + Sync>;
+
+/// Does one act after the other, and the last one again and again.
+pub(crate) struct Puppet {
+    name: &'static str,
+    acts: VecDeque<Act>,
+    response: Response,
+    log: Log,
+}
+
+impl Puppet {
+    pub(crate) fn new(name: &'static str, log: &Log) -> Self {
+        Self { name, acts: VecDeque::new(), response: Response::WAKE, log: log.clone() }
+    }
+
+    pub(crate) fn act(
+        mut self,
+        act: impl FnMut(&mut Tick<'_, Theatre>) -> Verdict + Send + Sync + 'static,
+    ) -> Self {
+        self.acts.push_back(Box::new(act));
+        self
+    }
+
+    /// The same answer to all events.
+    pub(crate) fn answering(mut self, response: Response) -> Self {
+        self.response = response;
+        self
+    }
+
+    fn note(&self, what: &str) {
+        self.log.lock().unwrap().push(format!("{} {what}", self.name));
+    }
+}
+
+impl Activity for Puppet {
+    type Setting = Theatre;
+
+    fn name(&self) -> Cow<'_, str> {
+        self.name.into()
+    }
+
+    fn on_tick(&mut self, tick: &mut Tick<'_, Theatre>, (): &()) -> Verdict {
+        self.note("ticks");
+        let verdict = (self.acts[0])(tick);
+        if self.acts.len() > 1 {
+            self.acts.pop_front();
+        }
+        verdict
+    }
+
+    fn on_event(&mut self, notice: Notice<'_, Ping>, subject: Entity) -> Response {
+        match notice {
+            Notice::Event(ping) => self.note(&format!("hears {} of {subject}", ping.number)),
+            Notice::Died => self.note(&format!("hears that {subject} died")),
+            Notice::Time => self.note("hears the clock"),
+        }
+        self.response
+    }
+
+    fn on_finish(self, ending: &Ending<&'static str>, effects: &mut Effects<'_, Theatre>, (): &()) {
+        match ending {
+            Ending::Failure(why) => self.note(&format!("fails: {why}")),
+            other => self.note(&other.how().to_string()),
+        }
+        effects.post(Posted::about(effects.agent(), Ping { kind: 63, number: 0 }));
+    }
+}
+
+pub(crate) fn done() -> Verdict {
+    Status::Finished(Ending::Success)
+}
+
+/// A tick of a game, and what the last run said.
+#[derive(Default)]
+struct Now(u64, ActivityReport);
+
+fn live(activities: Activities<Puppet>, mut now: ResMut<Now>) {
+    now.0 += 1;
+    now.1 = activities.run(now.0, &());
+}
+
+/// A world of puppets.
+pub(crate) struct Stage {
+    pub(crate) world: World,
+    pub(crate) log: Log,
+    schedule: Schedule,
+    pool: Pool,
+}
+
+impl Stage {
+    pub(crate) fn new() -> Self {
+        let mut world = World::new();
+        world.insert_resource(Now::default());
+        world.insert_resource(Events::<Posted<Ping>>::default());
+        let schedule = Schedule::builder().add(live).build(&mut world).unwrap();
+        Self { world, log: Log::default(), schedule, pool: Pool::new(Threads::None).unwrap() }
+    }
+
+    pub(crate) fn puppet(&self, name: &'static str) -> Puppet {
+        Puppet::new(name, &self.log)
+    }
+
+    /// An agent that begins this in the next tick.
+    pub(crate) fn agent(&mut self, puppet: Puppet) -> Entity {
+        let agent = self.world.spawn(activity::idle::<Puppet>());
+        activity::order(&mut self.world, agent, 1, puppet).unwrap();
+        agent
+    }
+
+    pub(crate) fn post(&mut self, subject: Entity, kind: u32, number: u32) {
+        self.send(Posted::about(subject, Ping { kind, number }));
+    }
+
+    pub(crate) fn answer(&mut self, token: Token, kind: u32, number: u32) {
+        self.send(Posted::about(token.task(), Ping { kind, number }).answering(token));
+    }
+
+    pub(crate) fn send(&mut self, posted: Posted<Ping>) {
+        self.world.resource_mut::<Events<Posted<Ping>>>().unwrap().send(posted);
+    }
+
+    /// One tick; what the puppets did.
+    pub(crate) fn tick(&mut self) -> Vec<String> {
+        let run = self.schedule.run(&mut self.world, &self.pool);
+        assert!(run.failures.is_empty(), "{:?}", run.failures);
+        self.check();
+        std::mem::take(&mut *self.log.lock().unwrap())
+    }
+
+    pub(crate) fn ticks(&mut self, count: usize) -> Vec<String> {
+        (0..count).flat_map(|_| self.tick()).collect()
+    }
+
+    pub(crate) fn check(&self) {
+        self.world.check().unwrap();
+        activity::check::<Puppet>(&self.world).unwrap();
+    }
+
+    pub(crate) fn report(&self) -> ActivityReport {
+        self.world.resource::<Now>().unwrap().1
+    }
+
+    pub(crate) fn doing(&self, agent: Entity) -> &Doing<Puppet> {
+        self.world.get(agent).unwrap()
+    }
+
+    pub(crate) fn is_blocked(&self, agent: Entity) -> bool {
+        let is_marked = self.world.is_enabled::<Blocking>(agent).unwrap();
+        let state = self.doing(agent).state();
+        assert_eq!(is_marked, state != State::Active);
+        state == State::Blocked
+    }
+
+    pub(crate) fn ended(&self, agent: Entity) -> Option<Ended> {
+        self.doing(agent).ended()
+    }
+
+    /// How the activities that have ended did so, and why.
+    pub(crate) fn endings(&self) -> Vec<Ending<&'static str>> {
+        let finished = self.world.resource::<Events<Finished<&'static str>>>().unwrap();
+        finished.iter().map(|finished| finished.ending).collect()
+    }
+}
