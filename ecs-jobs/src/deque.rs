@@ -47,6 +47,7 @@ mod real {
             self.0.pop()
         }
 
+        #[inline]
         pub(crate) fn is_empty(&self) -> bool {
             self.0.is_empty()
         }

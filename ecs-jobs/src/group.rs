@@ -51,6 +51,7 @@ pub(crate) struct Group {
 
 impl Group {
     /// A group of `count` unfinished jobs, whose owner sleeps on `owner`.
+    #[inline]
     pub(crate) fn new(count: usize, owner: usize) -> Self {
         Self {
             state: AtomicUsize::new(count * ONE),
@@ -69,6 +70,7 @@ impl Group {
     /// `parent` is the group whose job the calling thread is running, as owner
     /// or as one that is counted, and that job does not end before this group is
     /// done, off the list, and no longer used (J-3).
+    #[inline]
     pub(crate) unsafe fn set_parent(&self, parent: Option<NonNull<Self>>) {
         let parent = parent.map_or(ptr::null_mut(), NonNull::as_ptr);
         // Relaxed: the list's lock or the deque publishes the group.
@@ -76,11 +78,10 @@ impl Group {
     }
 
     /// Notes in which job this group is opened, before other threads know of it.
+    #[inline]
     pub(crate) fn set_job(&self, job: Option<JobId>) {
-        if let Some(job) = job {
-            // Relaxed: as for the parent.
-            self.job.store(job.to_bits(), Ordering::Relaxed);
-        }
+        // Relaxed: as for the parent.
+        self.job.store(job.map_or(0, JobId::to_bits), Ordering::Relaxed);
     }
 
     /// The job with a handle that this group is part of, if it is.
@@ -144,6 +145,7 @@ impl Group {
     }
 
     /// Whether all jobs have finished and all visitors have left.
+    #[inline]
     pub(crate) fn is_done(&self) -> bool {
         self.state.load(Ordering::Acquire) < ONE
     }

@@ -24,11 +24,19 @@ impl JobRef {
     /// - `run` may be called with `job`, once, on any thread.
     /// - The caller does not leave the frame of `job` before the reference is
     ///   used up and, if it was run, `run` has used `job` for the last time (J-4).
+    #[inline]
     pub(crate) unsafe fn new(job: NonNull<()>, run: unsafe fn(NonNull<()>)) -> Self {
         Self { job, run }
     }
 
+    /// A reference for tests, to a job that does not use what it is given.
+    #[cfg(all(test, not(loom)))]
+    pub(crate) fn of_nothing(job: NonNull<()>, run: fn(NonNull<()>)) -> Self {
+        Self { job, run }
+    }
+
     /// Whether this refers to `job`.
+    #[inline]
     pub(crate) fn is_for(&self, job: NonNull<()>) -> bool {
         self.job == job
     }

@@ -5,9 +5,10 @@ use crate::group::Group;
 use crate::job::JobRef;
 use crate::panic_slot::{Payload, catch, discard, never_unwinding};
 use crate::seat::Seat;
-use crate::shared::Shared;
+use crate::shared::{Bench, Shared};
 use crate::sync::UnsafeCell;
 use crate::wait::wait_until_done;
+use std::mem::ManuallyDrop;
 use std::panic::resume_unwind;
 use std::ptr::NonNull;
 
@@ -88,51 +89,85 @@ where
     RA: Send,
     RB: Send,
 {
-    Seat::with(shared, |seat| {
-        if seat.has_bench() {
-            join_shared(shared, seat, first, second)
-        } else {
-            // Nobody steals from a thread without a bench.
-            conclude(catch(first), second, catch)
-        }
+    // Nobody steals in a pool without workers, nor from a thread without a bench.
+    if shared.worker_count == 0 {
+        return conclude(catch(first), second, catch);
+    }
+    Seat::with_any(shared, |seat| match seat {
+        Some(seat) => join_seated(shared, seat, first, second),
+        None => join_from_outside(shared, first, second),
     })
 }
 
-fn join_shared<A, B, RA, RB>(shared: &Shared, seat: &Seat, first: A, second: B) -> (RA, RB)
+/// Apart, so that what it needs is not made ready for each of the joins inside.
+#[cold]
+fn join_from_outside<A, B, RA, RB>(shared: &Shared, first: A, second: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
     B: FnOnce() -> RB + Send,
     RA: Send,
     RB: Send,
 {
-    let half = Half {
+    Seat::with_guest(shared, |seat| join_seated(shared, seat, first, second))
+}
+
+#[inline(always)]
+fn join_seated<A, B, RA, RB>(shared: &Shared, seat: &Seat, first: A, second: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    match seat.bench() {
+        Some(bench) => join_shared(shared, (seat, bench), first, second),
+        None => conclude(catch(first), second, catch),
+    }
+}
+
+#[inline(always)]
+fn join_shared<A, B, RA, RB>(
+    shared: &Shared,
+    (seat, bench): (&Seat, &Bench),
+    first: A,
+    second: B,
+) -> (RA, RB)
+where
+    A: FnOnce() -> RA + Send,
+    B: FnOnce() -> RB + Send,
+    RA: Send,
+    RB: Send,
+{
+    // All that is in it is taken out before this function ends, so there is nothing to drop.
+    let half = ManuallyDrop::new(Half {
         shared,
         group: Group::new(1, seat.parker(shared)),
         body: UnsafeCell::new(Some(second)),
         result: UnsafeCell::new(None),
-    };
+    });
     // SAFETY: this thread runs that job, which ends after this function does,
     // and then the half is done (J-3).
     unsafe { half.group.set_parent(seat.group()) };
     half.group.set_job(seat.job());
     let (first, stolen) = never_unwinding(|| {
-        seat.push(shared, half.job_ref());
+        let place = bench.push(shared, half.job_ref());
         let first = catch(first);
-        // What `first` pushed it has taken back, so the newest is this half,
-        // unless a thief took it, and then all older ones are gone as well.
-        let taken_back = seat.pop(shared);
-        let is_half = |own: &JobRef| own.is_for(NonNull::from(&half).cast());
-        assert!(taken_back.as_ref().is_none_or(is_half), "joins end in order");
-        if taken_back.is_none() {
+        let is_own = bench.take_back(shared, place, NonNull::from(&*half).cast());
+        if !is_own {
             wait_until_done(shared, seat, &half.group, None);
         }
-        (first, taken_back.is_none())
+        (first, !is_own)
     });
-    if stolen {
-        conclude(first, half.take_outcome(), |outcome| outcome)
-    } else {
-        conclude(first, half.take_body(), catch)
-    }
+    if stolen { conclude_stolen(first, &half) } else { conclude(first, half.take_body(), catch) }
+}
+
+#[cold]
+fn conclude_stolen<RA, F, RB>(first: Result<RA, Payload>, half: &Half<'_, F, RB>) -> (RA, RB)
+where
+    F: FnOnce() -> RB + Send,
+    RB: Send,
+{
+    conclude(first, half.take_outcome(), |outcome| outcome)
 }
 
 /// Both results, or the panic to resume: the first half's, else the second's.
@@ -140,23 +175,24 @@ where
 /// `second` is whatever there is of the second half, its closure or its outcome,
 /// and `run` makes an outcome of it. What nobody gets because of a panic is
 /// dropped before that is resumed, lest a second panic in the drop abort.
+#[inline(always)]
 fn conclude<RA, RB, S>(
     first: Result<RA, Payload>,
     second: S,
     run: impl FnOnce(S) -> Result<RB, Payload>,
 ) -> (RA, RB) {
-    let payload = match first {
+    match first {
         Ok(first) => match run(second) {
-            Ok(second) => return (first, second),
-            Err(payload) => {
-                discard(first);
-                payload
-            }
+            Ok(second) => (first, second),
+            Err(payload) => resume_without(payload, first),
         },
-        Err(payload) => {
-            discard(second);
-            payload
-        }
-    };
+        Err(payload) => resume_without(payload, second),
+    }
+}
+
+/// Drops what nobody gets, then resumes the panic on whose account that is.
+#[cold]
+fn resume_without<T>(payload: Payload, nobodys: T) -> ! {
+    discard(nobodys);
     resume_unwind(payload)
 }

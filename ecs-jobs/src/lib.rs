@@ -51,9 +51,11 @@ mod deque;
 mod event_count;
 mod flat_loop;
 mod group;
+mod halves;
 mod handle;
 mod host;
 mod job;
+mod job_graph;
 mod job_queues;
 mod join;
 mod numbered;
@@ -65,6 +67,7 @@ mod scope;
 mod seat;
 mod shared;
 mod slots;
+mod static_graph;
 mod stored_job;
 mod sync;
 mod thread_number;
@@ -76,15 +79,18 @@ mod worker;
 mod loom_models;
 
 pub use crate::handle::{JobError, JobHandle, JobPanic};
+pub use crate::job_graph::{GraphError, GraphJob, JobGraph, JobGraphBuilder};
 pub use crate::pool::{Pool, PoolBuilder, PoolError, Threads};
 pub use crate::schedule::*;
 pub use crate::scope::Scope;
+pub use crate::static_graph::Sharing;
 
 /// The names that most users need, those of [`ecs_core::prelude`] included.
 pub mod prelude {
     pub use ecs_core::prelude::*;
 
     pub use crate::handle::JobHandle;
+    pub use crate::job_graph::{GraphError, GraphJob, JobGraph, JobGraphBuilder};
     pub use crate::pool::{Pool, Threads};
     pub use crate::schedule::{
         Claims, Commands, EventReader, EventWriter, Events, FixedStep, Gather, Group,

@@ -11,6 +11,7 @@ pub(crate) type Payload = Box<dyn Any + Send>;
 pub(crate) struct PanicSlot(Mutex<Option<Payload>>);
 
 impl PanicSlot {
+    #[inline]
     pub(crate) fn new() -> Self {
         Self(Mutex::new(None))
     }
@@ -66,6 +67,7 @@ pub(crate) fn discard<T>(value: T) {
 
 /// Runs `job`. The pool does not look at what a panicking job may have left
 /// half done, it hands the panic on, and so unwind safety is the waiter's.
+#[inline]
 pub(crate) fn catch<R>(job: impl FnOnce() -> R) -> Result<R, Payload> {
     catch_unwind(AssertUnwindSafe(job))
 }
@@ -74,6 +76,7 @@ pub(crate) fn catch<R>(job: impl FnOnce() -> R) -> Result<R, Payload> {
 ///
 /// Around code whose unwinding would free a stack frame that other threads
 /// still use. Nothing in there panics; if a bug makes it, it stays a crash.
+#[inline(always)]
 pub(crate) fn never_unwinding<R>(steps: impl FnOnce() -> R) -> R {
     struct Abort;
 

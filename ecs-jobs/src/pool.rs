@@ -11,11 +11,12 @@ pub use self::builder::{PoolBuilder, PoolError, Threads};
 use crate::complete::wait_for_all;
 use crate::flat_loop;
 use crate::join;
-use crate::numbered::{self, Crew, NumberQueue};
+use crate::panic_slot::Payload;
 use crate::run_job::Main;
 use crate::scope::{self, Scope};
 use crate::seat::Seat;
 use crate::shared::Shared;
+use crate::static_graph::StaticGraph;
 use crate::sync::{Arc, thread};
 use std::fmt;
 use std::ops::Range;
@@ -234,15 +235,14 @@ impl Pool {
         flat_loop::for_each_range_with_slot(&self.shared, len, &body);
     }
 
-    /// Runs `body(slot, number, crew)` for every number that `start` and then the jobs themselves
-    /// add; see [`numbered`](crate::numbered).
-    pub(crate) fn run_numbered(
+    /// Runs nodes of a graph on all threads; see [`StaticGraph::run_together`].
+    pub(crate) fn run_static_graph(
         &self,
-        queue: &NumberQueue,
-        start: impl FnOnce(&Crew<'_>),
-        body: impl Fn(usize, usize, &Crew<'_>) + Sync,
+        graph: &StaticGraph,
+        nodes: &[usize],
+        body: impl Fn(usize, usize) -> Result<(), Payload> + Sync,
     ) {
-        numbered::run_numbered(&self.shared, queue, start, body);
+        graph.run_together(&self.shared, nodes, body);
     }
 }
 

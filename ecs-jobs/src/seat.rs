@@ -13,7 +13,6 @@
 
 use crate::deque::Worker;
 use crate::group::{Group, Visit};
-use crate::job::JobRef;
 use crate::shared::{Bench, Shared};
 use crate::slots::JobId;
 use crate::sync::thread_local;
@@ -99,6 +98,7 @@ impl Seat {
     }
 
     /// Finds this thread's seat in the pool, or sits down for this call.
+    #[inline]
     pub(crate) fn with<R>(shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
         Self::with_any(shared, |seat| match seat {
             Some(seat) => run(seat),
@@ -107,6 +107,7 @@ impl Seat {
     }
 
     /// Finds this thread's seat in the pool, if it has one.
+    #[inline]
     pub(crate) fn with_any<R>(shared: &Shared, run: impl FnOnce(Option<&Self>) -> R) -> R {
         let mut next = NEWEST.with(Cell::get);
         // SAFETY: what `NEWEST` leads to is alive, and stays so during this
@@ -120,7 +121,8 @@ impl Seat {
         run(None)
     }
 
-    fn with_guest<R>(shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
+    /// Sits this thread down for this call; it has no seat in the pool yet.
+    pub(crate) fn with_guest<R>(shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
         struct Guest<'a>(&'a Shared, Seat);
 
         impl Drop for Guest<'_> {
@@ -174,12 +176,16 @@ impl Seat {
     }
 
     /// The number of the parker that this thread sleeps on in this pool.
+    #[inline]
     pub(crate) fn parker(&self, shared: &Shared) -> usize {
-        self.parker.get().unwrap_or_else(|| {
-            let borrowed = shared.parkers.borrow_number();
-            self.parker.set(Some(borrowed));
-            borrowed
-        })
+        self.parker.get().unwrap_or_else(|| self.borrow_parker(shared))
+    }
+
+    #[cold]
+    fn borrow_parker(&self, shared: &Shared) -> usize {
+        let borrowed = shared.parkers.borrow_number();
+        self.parker.set(Some(borrowed));
+        borrowed
     }
 
     /// Sleeps until somebody unparks this thread.
@@ -208,7 +214,7 @@ impl Seat {
     pub(crate) fn is_free_worker(&self, shared: &Shared) -> bool {
         let has_halves = || {
             let bench = self.bench.as_ref();
-            bench.is_some_and(|bench| !bench.private.borrow().is_empty() || !bench.deque.is_empty())
+            bench.is_some_and(|bench| !bench.private.is_empty() || !bench.deque.is_empty())
         };
         !self.is_guest(shared)
             && self.group.get().is_none()
@@ -218,6 +224,7 @@ impl Seat {
     }
 
     /// The group whose job this thread is running.
+    #[inline]
     pub(crate) fn group(&self) -> Option<NonNull<Group>> {
         self.group.get()
     }
@@ -245,6 +252,7 @@ impl Seat {
     }
 
     /// The job with a handle that this thread is running, or helping with.
+    #[inline]
     pub(crate) fn job(&self) -> Option<JobId> {
         self.job.get()
     }
@@ -266,27 +274,10 @@ impl Seat {
         self.inside(work.group(), || work.help(self.slot));
     }
 
-    /// Whether this thread has a bench, which a shared join needs.
-    pub(crate) fn has_bench(&self) -> bool {
-        self.bench.is_some()
-    }
-
-    /// Puts a half of a join on the bench, and feeds the thieves.
-    pub(crate) fn push(&self, shared: &Shared, half: JobRef) {
-        let bench = self.bench.as_ref().expect("only threads with a bench push");
-        bench.private.borrow_mut().push_back(half);
-        bench.feed_thieves(shared);
-    }
-
-    /// Takes the newest half back, unless it was stolen, and feeds the thieves:
-    /// what comes now, the half that was taken back, may take long.
-    pub(crate) fn pop(&self, shared: &Shared) -> Option<JobRef> {
-        let bench = self.bench.as_ref().expect("only threads with a bench pop");
-        let Some(newest) = bench.private.borrow_mut().pop_back() else {
-            return bench.deque.pop();
-        };
-        bench.feed_thieves(shared);
-        Some(newest)
+    /// Where this thread's joins can be stolen from, if anywhere.
+    #[inline]
+    pub(crate) fn bench(&self) -> Option<&Bench> {
+        self.bench.as_ref()
     }
 
     /// The deque of jobs of this thread, if it has one: a guest has none, because
@@ -320,8 +311,7 @@ impl Seat {
     /// Opens all halves to thieves, for the time that this thread sleeps.
     pub(crate) fn share_all(&self, shared: &Shared) {
         if let Some(bench) = &self.bench {
-            let private_count = bench.private.borrow().len();
-            bench.share_oldest(shared, private_count);
+            bench.share_oldest(shared, bench.private.len());
         }
     }
 }

@@ -5,13 +5,13 @@ use crate::clock::Clock;
 use crate::deque::{Stealer, Worker};
 use crate::event_count::{EventCount, Parkers};
 use crate::group::{Group, OpenGroups, Reach, Visit};
+use crate::halves::{Halves, Place};
 use crate::job::JobRef;
 use crate::job_queues::JobQueues;
 use crate::slots::{JobId, Slots};
 use crate::sync::{AtomicBool, Mutex, Ordering, unique_number};
 use crate::thread_number::thread_id;
-use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::ptr::NonNull;
 
 /// The halves of joins that a thread has not started yet, oldest first.
 ///
@@ -29,18 +29,14 @@ use std::collections::VecDeque;
 #[derive(Debug)]
 pub(crate) struct Bench {
     pub(crate) deque: Worker<JobRef>,
-    pub(crate) private: RefCell<VecDeque<JobRef>>,
+    pub(crate) private: Halves,
     /// Jobs with handles that this thread has made ready, open to thieves.
     pub(crate) jobs: Worker<JobId>,
 }
 
 impl Bench {
     pub(crate) fn new() -> Self {
-        Self {
-            deque: Worker::new(),
-            private: RefCell::new(VecDeque::with_capacity(64)),
-            jobs: Worker::new(),
-        }
+        Self { deque: Worker::new(), private: Halves::new(), jobs: Worker::new() }
     }
 
     /// Opens the older half of the private part to thieves if they have nothing
@@ -49,17 +45,55 @@ impl Bench {
     /// Not just the oldest: if the pieces do not divide any further, one at a
     /// time would feed one thief only for as long as the owner is busy. Each
     /// round but the first needs a theft before, so it is paid for.
+    #[inline]
     pub(crate) fn feed_thieves(&self, shared: &Shared) {
-        let private_count = self.private.borrow().len();
-        if private_count > 0 && self.deque.is_empty() {
-            self.share_oldest(shared, private_count.div_ceil(2));
+        if !self.private.is_empty() && self.deque.is_empty() {
+            self.share_oldest(shared, self.private.len().div_ceil(2));
         }
     }
 
+    /// Puts a half of a join into the private part, and feeds the thieves.
+    #[inline]
+    pub(crate) fn push(&self, shared: &Shared, half: JobRef) -> Place {
+        if self.private.is_full() {
+            self.share_oldest(shared, self.private.len().div_ceil(2));
+        }
+        let place = self.private.push(half);
+        if self.deque.is_empty() {
+            self.share_oldest(shared, self.private.len().div_ceil(2));
+        }
+        place
+    }
+
+    /// Takes back the newest half, `half` from `place`, unless it was stolen, and
+    /// feeds the thieves: what comes now, the half that was taken back, may take
+    /// long.
+    ///
+    /// What was pushed later has been taken back, or stolen, and then all that is
+    /// older was stolen as well.
+    #[inline]
+    pub(crate) fn take_back(&self, shared: &Shared, place: Place, half: NonNull<()>) -> bool {
+        let is_private = self.private.take_back(place);
+        if is_private {
+            self.feed_thieves(shared);
+        }
+        is_private || self.take_back_shared(half)
+    }
+
+    #[cold]
+    fn take_back_shared(&self, half: NonNull<()>) -> bool {
+        let newest = self.deque.pop();
+        let is_half = |own: &JobRef| own.is_for(half);
+        assert!(newest.as_ref().is_none_or(is_half), "joins end in order");
+        newest.is_some()
+    }
+
     /// Moves the `count` oldest of the private part into the deque.
+    #[cold]
     pub(crate) fn share_oldest(&self, shared: &Shared, count: usize) {
+        let oldest = (0..count).filter_map(|_| self.private.pop_oldest());
+        oldest.for_each(|half| self.deque.push(half));
         if count > 0 {
-            self.private.borrow_mut().drain(..count).for_each(|half| self.deque.push(half));
             shared.announce_jobs(count);
         }
     }
@@ -224,7 +258,7 @@ impl Shared {
     }
 
     pub(crate) fn give_back_spare_bench(&self, slot: usize, bench: Bench) {
-        debug_assert!(bench.private.borrow().is_empty(), "a host leaves no halves behind");
+        debug_assert!(bench.private.is_empty(), "a host leaves no halves behind");
         self.spare_benches.lock().push((slot, bench));
     }
 
@@ -234,7 +268,7 @@ impl Shared {
     }
 
     pub(crate) fn give_back_guest_bench(&self, bench: Bench) {
-        debug_assert!(bench.private.borrow().is_empty(), "a guest leaves nothing behind");
+        debug_assert!(bench.private.is_empty(), "a guest leaves nothing behind");
         *self.guest_bench.lock() = Some(bench);
     }
 }

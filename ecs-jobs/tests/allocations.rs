@@ -1,10 +1,10 @@
-//! Once warm, loops, joins and jobs with handles allocate nothing.
+//! Once warm, loops, joins, jobs with handles and graphs of jobs allocate nothing.
 
 #[path = "../../ecs-core/tests/support/allocator.rs"]
 mod allocator;
 
 use allocator::Watched;
-use ecs_jobs::{Pool, Threads};
+use ecs_jobs::{JobGraph, Pool, Sharing, Threads};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -51,16 +51,31 @@ fn use_handles(pool: &Pool) {
     pool.complete(shown);
 }
 
+/// A graph of jobs that all threads are called for.
+fn graph() -> JobGraph<'static> {
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    let mut builder = JobGraph::builder().sharing(Sharing::Always);
+    let mut layer = Vec::new();
+    for _ in 0..3 {
+        let add = |_: &Pool| _ = COUNT.fetch_add(1, Ordering::Relaxed);
+        layer = (0..30).map(|_| builder.add("add", &layer, add)).collect();
+    }
+    builder.build().expect("there is no circle")
+}
+
 // The only test of this file: others would allocate meanwhile.
 #[test]
 fn warm_loops_joins_and_jobs_do_not_allocate() {
     let pool = Pool::new(Threads::Own(2)).expect("two threads are granted");
+    let mut graph = graph();
     for _ in 0..40 {
         use_the_pool(&pool);
+        graph.run(&pool);
     }
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     for _ in 0..20 {
         use_the_pool(&pool);
+        graph.run(&pool);
     }
     assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
 }

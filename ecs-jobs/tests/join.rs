@@ -151,3 +151,19 @@ fn halves_are_shared_while_their_owner_helps_in_a_scope() {
         pool.join(|| pool.join(first, || newest_ended.store(true, Ordering::SeqCst)), older);
     });
 }
+
+#[test]
+fn joins_nest_deeper_than_a_thread_has_room_for_halves() {
+    fn descend(pool: &Pool, depth: usize) -> usize {
+        if depth == 0 {
+            return 0;
+        }
+        let (below, own) = pool.join(|| descend(pool, depth - 1), || 1);
+        below + own
+    }
+    for pool in pools() {
+        for depth in [63, 64, 65, 500] {
+            assert_eq!(descend(&pool, depth), depth);
+        }
+    }
+}

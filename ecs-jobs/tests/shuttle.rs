@@ -14,7 +14,7 @@
 
 use ecs_core::prelude::*;
 use ecs_jobs::prelude::*;
-use ecs_jobs::{JobHandle, Pool, Threads};
+use ecs_jobs::{JobGraph, JobHandle, Pool, Sharing, Threads};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner, thread};
 use std::collections::HashSet;
@@ -54,6 +54,43 @@ fn run(
 
 fn pool(worker_count: usize) -> Pool {
     Pool::new(Threads::Own(worker_count)).expect("shuttle grants any thread")
+}
+
+/// Three layers of jobs, each after two of the layer above; the order is looked at by shuttle's
+/// schedules, the counts by us.
+#[test]
+fn graphs_of_jobs_run_again_and_again_and_after_a_panic() {
+    explore("a graph of 12 jobs on 6 threads, three times", || {
+        let pool = pool(5);
+        let (ended, is_bad) =
+            (Arc::new(Mutex::new(HashSet::new())), Arc::new(AtomicBool::new(false)));
+        let mut builder = JobGraph::builder().sharing(Sharing::Always);
+        let mut jobs = Vec::new();
+        for job in 0..12 {
+            let before =
+                if job < 4 { vec![] } else { vec![job - 4, (job + 1) % 4 + job / 4 * 4 - 4] };
+            let after: Vec<_> = before.iter().map(|&other: &usize| jobs[other]).collect();
+            let (ended, is_bad) = (Arc::clone(&ended), Arc::clone(&is_bad));
+            jobs.push(builder.add(job.to_string(), &after, move |_| {
+                shuttle::thread::yield_now();
+                let mut ended = ended.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                assert!(before.iter().all(|other| ended.contains(other)), "job {job} is too early");
+                if job == 5 && is_bad.load(Ordering::Relaxed) {
+                    drop(ended);
+                    resume_unwind(Box::new("on purpose"));
+                }
+                assert!(ended.insert(job), "job {job} runs twice");
+            }));
+        }
+        let mut graph = builder.build().expect("there is no circle");
+        for bad in [false, true, false] {
+            is_bad.store(bad, Ordering::Relaxed);
+            let outcome = catch_unwind(AssertUnwindSafe(|| graph.run(&pool)));
+            assert_eq!(outcome.is_err(), bad);
+            let ended = std::mem::take(&mut *ended.lock().unwrap());
+            assert!(if bad { ended.len() < 12 } else { ended.len() == 12 });
+        }
+    });
 }
 
 /// Counts without a place to switch: it belongs to the test, not to the model.

@@ -11,6 +11,9 @@ pub(crate) enum Kind {
     OutsideJoin { n: u32 },
     /// The graph of empty jobs, by handles where the library has such.
     Graph,
+    /// The same, where the library can build a graph once: by what it makes of it, or on all threads
+    /// whatever its jobs cost.
+    GraphPrebuilt { shared: bool },
     /// The graph of empty jobs, spawned into one scope as they become ready.
     GraphScope,
     /// A scope of so many empty jobs.
@@ -141,12 +144,30 @@ fn calls(threads: usize) -> Vec<Row> {
         .target(Times(0.45, "rayon"))
         .stretch(Times(0.35, "rayon"));
     let graph_allocations = graph.allocations().target(AtMost(0.0));
+    let prebuilt = Kind::GraphPrebuilt { shared: false };
+    let prebuilt = Row::new(prebuilt, "graph_1000_prebuilt", threads, jobs, 20)
+        .target(Times(0.45, "rayon"))
+        .stretch(Times(0.35, "rayon"));
+    let prebuilt_allocations = prebuilt.allocations().target(AtMost(0.0));
+    let shared = Kind::GraphPrebuilt { shared: true };
+    let shared = Row::new(shared, "graph_1000_shared", threads, jobs, 20);
+    let shared_allocations = shared.allocations().target(AtMost(0.0));
     let graph_scope = Row::new(Kind::GraphScope, "graph_1000_scope", threads, jobs, 20);
     let scope = Row::new(Kind::Scope { jobs }, "scope_1000_empty", threads, jobs, 20);
     let scope_allocations = scope.allocations();
     let one = Row::new(Kind::Scope { jobs: 1 }, "scope_1_outside", threads, 1, 200)
         .judged_by(Metric::Wall, "ns a call");
-    vec![join, outside, graph, graph_allocations, graph_scope, scope, scope_allocations, one]
+    let graphs = vec![
+        graph,
+        graph_allocations,
+        prebuilt,
+        prebuilt_allocations,
+        shared,
+        shared_allocations,
+        graph_scope,
+    ];
+    let scopes = vec![scope, scope_allocations, one];
+    vec![join, outside].into_iter().chain(graphs).chain(scopes).collect()
 }
 
 /// Flat loops.

@@ -1,12 +1,15 @@
 //! Whole calls of the pool, with one worker thread: the code that ships, from
 //! the first push to the joined thread.
 
+use super::handles::Deed;
 use super::{explore, explore_within};
 use crate::flat_loop;
 use crate::join::join;
 use crate::scope::scope;
+use crate::seat::Seat;
 use crate::shared::Shared;
-use crate::worker::run_worker;
+use crate::static_graph::{Sharing, StaticGraph};
+use crate::worker::{run_worker, work_once};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
@@ -79,5 +82,63 @@ fn a_loop_runs_each_index_once_and_ends_after_its_visitor_has_left() {
 fn a_join_gets_both_results_whether_the_half_is_stolen_or_not() {
     explore("join with a thief", || {
         with_worker(|shared| assert_eq!(join(shared, || 1, || 2), (1, 2)));
+    });
+}
+
+/// Runs `call` in a pool whose only worker comes by once, and leaves when it finds nothing to do:
+/// what goes on inside of a call needs no sleep.
+fn with_visitor(call: impl FnOnce(&Shared)) {
+    let (shared, mut benches) = Shared::new(1);
+    let shared = Arc::new(shared);
+    let visitor = thread::spawn({
+        let (shared, bench) = (Arc::clone(&shared), benches.remove(0));
+        move || Seat::with_worker(&shared, 0, bench, |seat| _ = work_once(&shared, seat))
+    });
+    call(&shared);
+    visitor.join().unwrap();
+}
+
+/// A node that two others come before.
+fn two_before_one() -> StaticGraph {
+    StaticGraph::new(&[vec![2], vec![2], vec![]], Sharing::Always)
+}
+
+#[test]
+fn one_of_two_nodes_that_end_runs_the_one_behind_both_and_sees_what_they_did() {
+    explore("graph: countdown to ready", || {
+        with_visitor(|shared| {
+            let deeds = [Deed::new(), Deed::new(), Deed::new()];
+            two_before_one().run_together(shared, &[0, 1, 2], |_slot, node| {
+                if node == 2 {
+                    deeds[..2].iter().for_each(Deed::see);
+                }
+                deeds[node].act();
+                Ok(())
+            });
+            deeds.iter().for_each(Deed::see);
+        });
+    });
+}
+
+#[test]
+fn a_node_that_panics_keeps_the_one_behind_it_from_running_and_the_graph_runs_again() {
+    explore("graph: a node that panics", || {
+        with_visitor(|shared| {
+            let graph = two_before_one();
+            let last = AtomicUsize::new(0);
+            let run = |bad: usize| {
+                graph.run_together(shared, &[0, 1, 2], |_slot, node| {
+                    if node == 2 {
+                        last.fetch_add(1, Ordering::Relaxed);
+                    }
+                    if node == bad { Err(Box::new("the node's own")) } else { Ok(()) }
+                });
+            };
+            let payload = catch_unwind(AssertUnwindSafe(|| run(0))).expect_err("it goes on");
+            assert_eq!(payload.downcast_ref::<&str>(), Some(&"the node's own"));
+            assert_eq!(last.load(Ordering::Relaxed), 0);
+            run(usize::MAX);
+            assert_eq!(last.load(Ordering::Relaxed), 1);
+        });
     });
 }

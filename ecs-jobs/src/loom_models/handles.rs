@@ -19,21 +19,23 @@ use loom::thread;
 
 /// What a job did: a write that must come before each read.
 #[derive(Clone)]
-struct Deed(Arc<UnsafeCell<()>>);
+pub(super) struct Deed(Arc<UnsafeCell<()>>);
 
 // SAFETY: loom sees each access to the cell, and whether another one overlaps.
 unsafe impl Send for Deed {}
+// SAFETY: as above.
+unsafe impl Sync for Deed {}
 
 impl Deed {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self(Arc::new(UnsafeCell::new(())))
     }
 
-    fn act(&self) {
+    pub(super) fn act(&self) {
         self.0.with_mut(|_| ());
     }
 
-    fn see(&self) {
+    pub(super) fn see(&self) {
         self.0.with(|_| ());
     }
 }

@@ -98,6 +98,12 @@ fn a_countdown_to_ready_needs_its_order() {
 }
 
 #[test]
+fn a_countdown_in_a_graph_needs_its_order() {
+    let model = "calls::one_of_two_nodes_that_end_runs_the_one_behind_both_and_sees_what_they_did";
+    must_fail_without("graph_countdown", model, "Causality violation");
+}
+
+#[test]
 fn the_end_of_a_job_needs_its_order() {
     let model = "handles::who_sees_that_a_job_is_done_sees_what_it_did";
     must_fail_without("end", model, "Causality violation");

@@ -1,14 +1,15 @@
 //! Numbered jobs, which only a pool with threads can show.
 
 use super::{Pool, Threads};
-use crate::numbered::NumberQueue;
+use crate::numbered::{NumberQueue, run_numbered};
 use crate::panic_slot::catch;
 use crate::sync::{AtomicUsize, Ordering};
 
 fn run(pool: &Pool, queue: &NumberQueue, limit: usize, bad: usize) -> (usize, bool) {
     let count = AtomicUsize::new(0);
     let ended = catch(|| {
-        pool.run_numbered(
+        run_numbered(
+            &pool.shared,
             queue,
             |crew| crew.add(1),
             |slot, number, crew| {

@@ -6,7 +6,6 @@ use ecs_core::{Component, World};
 
 use super::access::SystemAccess;
 use super::config::{IntoSystem, SystemConfig};
-use super::cost::Sharing;
 use super::draft::Draft;
 use super::error::ScheduleError;
 use super::graph::{self, Input};
@@ -14,6 +13,7 @@ use super::group::{Group, GroupConfig};
 use super::node::{Built, Plan};
 use super::run::Schedule;
 use super::stages::{self, Traits};
+use crate::static_graph::Sharing;
 
 /// A schedule in the making.
 #[derive(Debug, Default)]
@@ -141,7 +141,7 @@ impl ScheduleBuilder {
         }
         let traits: Vec<_> = built.accesses.iter().map(traits_of).collect();
         let parts = stages::cut(&graph, &traits, post_count);
-        Ok(Schedule::new(world.id(), built, Plan::new(graph, parts), self.sharing))
+        Ok(Schedule::new(world.id(), built, Plan::new(graph, parts, self.sharing)))
     }
 }
 

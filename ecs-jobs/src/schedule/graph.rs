@@ -1,10 +1,10 @@
 //! From systems and their order to a graph without circles.
 
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 use super::error::{Ambiguity, ScheduleError};
 use super::order::Step;
+use crate::static_graph::in_a_row;
 
 /// What is compiled: *nodes* (systems, and conditions of groups) in the order of adding, and after
 /// them *posts*, two for each group, which stand for its beginning and its end and do nothing.
@@ -152,25 +152,6 @@ fn reduced(input: &Input<'_>, steps: &[(usize, usize, Step)], reach: &Reach) -> 
         found
     };
     (0..input.node_count).map(from_node).collect()
-}
-
-/// Puts the nodes in a row. There are no circles.
-pub(super) fn in_a_row(successors: &[Vec<usize>]) -> Vec<usize> {
-    let mut waiting_for = vec![0; successors.len()];
-    successors.iter().flatten().for_each(|&to| waiting_for[to] += 1);
-    let is_free = |(node, &count): (usize, &usize)| (count == 0).then_some(Reverse(node));
-    let mut free: BinaryHeap<_> = waiting_for.iter().enumerate().filter_map(is_free).collect();
-    let mut row = Vec::with_capacity(successors.len());
-    while let Some(Reverse(node)) = free.pop() {
-        row.push(node);
-        for &successor in &successors[node] {
-            waiting_for[successor] -= 1;
-            if waiting_for[successor] == 0 {
-                free.push(Reverse(successor));
-            }
-        }
-    }
-    row
 }
 
 /// Names the members of a circle that the step from `before` to `after` closes.

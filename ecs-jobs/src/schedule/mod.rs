@@ -46,7 +46,6 @@ mod builder;
 mod commands;
 mod condition;
 mod config;
-mod cost;
 mod draft;
 mod error;
 mod events;
@@ -89,7 +88,6 @@ pub use self::condition::{Condition, IntoCondition, any, not, resource_changed, 
 pub use self::config::{IntoSystem, SystemConfig};
 #[doc(hidden)]
 pub use self::config::{IsConfig, IsExclusive, IsFunction};
-pub use self::cost::Sharing;
 pub use self::error::{Ambiguity, ScheduleError};
 #[doc(hidden)]
 pub use self::events::EventWriterState;

@@ -14,7 +14,8 @@ use super::param::RunContext;
 use super::rate::Rate;
 use super::stages::Part;
 use super::system::System;
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering};
+use crate::static_graph::{Sharing, StaticGraph};
+use crate::sync::{AtomicBool, Mutex, Ordering};
 
 /// A system, or the condition of a switch.
 pub(super) struct Node {
@@ -25,8 +26,6 @@ pub(super) struct Node {
     pub(super) rate: Rate,
     pub(super) rights: Rights,
     pub(super) groups: Vec<Group>,
-    /// How long it takes, in nanoseconds; see `cost.rs`.
-    pub(super) cost_ns: AtomicUsize,
     /// Locked by whoever runs it, which the graph lets only one do.
     pub(super) slot: Mutex<Slot>,
 }
@@ -169,7 +168,6 @@ impl Built {
                         rate: member.rate,
                         rights: Rights::default(),
                         groups: member_groups[number].clone(),
-                        cost_ns: AtomicUsize::new(0),
                         slot: Mutex::new(slot),
                     };
                     built.push(node, access, world)?;
@@ -185,7 +183,6 @@ impl Built {
                         rate: Rate::default(),
                         rights: Rights::default(),
                         groups: Vec::new(),
-                        cost_ns: AtomicUsize::new(0),
                         slot: Mutex::new(Slot { system: None, conditions, last: None }),
                     };
                     built.push(node, SystemAccess::default(), world)?;
@@ -241,16 +238,14 @@ pub(super) struct Plan {
     /// For each node, those that wait for it.
     pub(super) successors: Vec<Vec<usize>>,
     /// The same, of one stage.
-    pub(super) stage_successors: Vec<Vec<usize>>,
-    /// For each node, how many of its stage it waits for.
-    pub(super) stage_waits: Vec<usize>,
+    pub(super) within_stages: StaticGraph,
     /// For each node, its turn in its stage.
     pub(super) turns: Vec<usize>,
     pub(super) ambiguities: Vec<Ambiguity>,
 }
 
 impl Plan {
-    pub(super) fn new(graph: Graph, parts: Vec<Part>) -> Self {
+    pub(super) fn new(graph: Graph, parts: Vec<Part>, sharing: Sharing) -> Self {
         let count = graph.successors.len();
         let (mut stage_of, mut turns) = (vec![0; count], vec![0; count]);
         for (number, part) in parts.iter().enumerate() {
@@ -263,17 +258,14 @@ impl Plan {
                 (stage_of[node], turns[node]) = (number, turn);
             }
         }
-        let mut stage_waits = vec![0; count];
-        let mut stage_successors = graph.successors.clone();
-        for (node, successors) in stage_successors.iter_mut().enumerate() {
+        let mut within_stages = graph.successors.clone();
+        for (node, successors) in within_stages.iter_mut().enumerate() {
             successors.retain(|&successor| stage_of[successor] == stage_of[node]);
-            successors.iter().for_each(|&successor| stage_waits[successor] += 1);
         }
         Self {
             parts,
             successors: graph.successors,
-            stage_successors,
-            stage_waits,
+            within_stages: StaticGraph::new(&within_stages, sharing),
             turns,
             ambiguities: graph.ambiguities,
         }

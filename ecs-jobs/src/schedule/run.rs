@@ -5,7 +5,6 @@ use std::fmt;
 use ecs_core::{CommandBuffer, CommandFailure, World};
 
 use super::access::EventAging;
-use super::cost::{Sharing, StageCost, measures};
 use super::error::Ambiguity;
 use super::explain::Explanations;
 use super::node::{Built, Node, Outcome, Plan, Role, Slot, Switch};
@@ -14,9 +13,9 @@ use super::param::RunContext;
 use super::stages::Part;
 use super::step::Begun;
 use super::timeline::Timeline;
-use crate::numbered::NumberQueue;
 use crate::pool::Pool;
-use crate::sync::{AtomicBool, AtomicUsize, Ordering};
+use crate::static_graph::measures;
+use crate::sync::Ordering;
 
 /// Systems in an order that is settled, made by a [`ScheduleBuilder`](super::ScheduleBuilder).
 ///
@@ -31,19 +30,10 @@ pub struct Schedule {
     aging: Vec<EventAging>,
     /// The number of the next run.
     pub(super) tick: u64,
-    pub(super) sharing: Sharing,
     /// For each part of the plan whether it is worth several threads. At first nobody knows, and
     /// others are asked to help.
     shared: Vec<bool>,
-    /// Scratch for the decision.
-    ends: Vec<usize>,
     measure_next: bool,
-    /// Nodes that are ready to run on any thread.
-    pub(super) queue: NumberQueue,
-    /// For each node, how many it still waits for in this stage.
-    pub(super) waiting_for: Vec<AtomicUsize>,
-    /// Whether a system has panicked in this stage.
-    pub(super) panicked: AtomicBool,
     pub(super) timeline: Timeline,
     /// The run that is being stepped through.
     pub(super) begun: Option<Begun>,
@@ -78,18 +68,12 @@ impl Schedule {
         super::ScheduleBuilder::default()
     }
 
-    pub(super) fn new(world: u64, built: Built, plan: Plan, sharing: Sharing) -> Self {
+    pub(super) fn new(world: u64, built: Built, plan: Plan) -> Self {
         let Built { nodes, switches, aging, .. } = built;
-        let count = nodes.len();
         Self {
             world,
             names: nodes.iter().map(|node| node.name.clone()).collect(),
-            sharing,
-            shared: vec![sharing != Sharing::Never; plan.parts.len()],
-            ends: vec![0; count],
-            queue: NumberQueue::with_capacity(count),
-            waiting_for: (0..count).map(|_| AtomicUsize::new(0)).collect(),
-            panicked: AtomicBool::new(false),
+            shared: vec![plan.within_stages.is_worth_a_try(); plan.parts.len()],
             timeline: Timeline::new(),
             nodes,
             switches,
@@ -231,17 +215,12 @@ impl Schedule {
             self.run_in_a_row(part, run, world, pool);
         }
         let took = self.timeline.now_ns() - start;
-        let Part::Stage(order) = &self.plan.parts[part] else { return };
+        let Plan { parts, within_stages, .. } = &mut self.plan;
+        let Part::Stage(order) = &parts[part] else { return };
         if run.measure {
-            let cost = StageCost::of(order, &self.nodes, &self.plan, &mut self.ends);
-            self.shared[part] = cost.is_worth(pool.parallelism(), self.sharing);
-        } else if !self.shared[part]
-            && self.sharing != Sharing::Never
-            && took > super::cost::WORTH_NS as u64
-        {
-            // It has become worth a look, if it did not take as long before.
-            let known: usize = order.iter().map(|&node| self.nodes[node].cost_ns()).sum();
-            self.measure_next |= took / 2 > known as u64;
+            self.shared[part] = within_stages.is_worth(order, pool.parallelism());
+        } else if !self.shared[part] {
+            self.measure_next |= within_stages.is_worth_a_look(order, took);
         }
     }
 
@@ -273,7 +252,7 @@ impl Schedule {
                 let now = timeline.now_ns();
                 timeline.note_node(lane, number, outcome, before, now);
                 if run.measure {
-                    nodes[number].took(now - before, outcome);
+                    plan.within_stages.took(number, now - before, outcome == Outcome::Ran);
                 }
                 before = now;
             }

@@ -1,7 +1,8 @@
 //! From a graph to stages: what can run at the same time, and what needs the world to itself.
 
-use super::graph::{Graph, in_a_row};
+use super::graph::Graph;
 use super::order::Step;
+use crate::static_graph::in_a_row;
 
 /// What is known of a node.
 #[derive(Clone, Copy, Debug, Default)]

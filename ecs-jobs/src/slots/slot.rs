@@ -38,6 +38,7 @@ impl JobId {
         halves(self.to_bits()).0
     }
 
+    #[inline]
     pub(crate) fn to_bits(self) -> u64 {
         self.0.get()
     }

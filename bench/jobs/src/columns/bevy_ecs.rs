@@ -43,7 +43,7 @@ pub(crate) fn single_threaded(row: &Row) -> Option<Cell> {
 
 fn of(kind: Kind, executor: Executor) -> Option<Cell> {
     match kind {
-        Kind::Graph => Some(graph(executor)),
+        Kind::Graph | Kind::GraphPrebuilt { .. } => Some(graph(executor)),
         Kind::Systems { count } => Some(empty(count, executor)),
         Kind::Mixed => Some(mixed(executor)),
         _ => None,

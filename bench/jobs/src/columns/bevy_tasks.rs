@@ -25,7 +25,7 @@ fn pool(threads: usize) -> TaskPool {
 pub(crate) fn cell(row: &Row) -> Option<Cell> {
     let pool = pool((row.threads - 1).max(1));
     Some(match row.kind {
-        Kind::Graph | Kind::GraphScope => graph(pool),
+        Kind::Graph | Kind::GraphPrebuilt { .. } | Kind::GraphScope => graph(pool),
         Kind::Scope { jobs } => scope(pool, jobs),
         Kind::For { batch } => Cell::new(
             (pool, model::items()),

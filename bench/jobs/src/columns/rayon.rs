@@ -27,7 +27,7 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
             move |(pool, result)| *result = pool.install(|| fib(std::hint::black_box(n))),
             |(_, result)| *result,
         ),
-        Kind::Graph | Kind::GraphScope => graph(pool),
+        Kind::Graph | Kind::GraphPrebuilt { .. } | Kind::GraphScope => graph(pool),
         Kind::Scope { jobs } => scope(pool, jobs),
         Kind::For { batch } => flat_loop(pool, batch),
         Kind::Imbalanced => Cell::new(

@@ -16,7 +16,7 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
         Kind::Join { n } | Kind::OutsideJoin { n } => {
             Cell::new(0, move |result| *result = fib(std::hint::black_box(n)), |result| *result)
         }
-        Kind::Graph | Kind::GraphScope => graph(),
+        Kind::Graph | Kind::GraphPrebuilt { .. } | Kind::GraphScope => graph(),
         Kind::For { batch } => {
             let batch = batch.unwrap_or(model::ITEMS);
             Cell::new(

@@ -1,17 +1,18 @@
-//! What systems cost, and whether that is worth other threads.
+//! What nodes cost, and whether that is worth other threads.
 //!
 //! To wake a thread takes some ten microseconds, and so does what it does first. Most systems of
-//! most programs take less. So each node has a moving average of its time, and a stage is given to
+//! most programs take less. So each node has a moving average of its time, and a graph is given to
 //! several threads only where the time that they save is worth waking them. Nothing but speed
-//! depends on it: in both ways nodes in conflict run in the same order.
+//! depends on it: in both ways a node runs behind those that it waits for.
 
-use super::node::{Node, Outcome, Plan};
+use super::StaticGraph;
 use crate::sync::Ordering;
 
 /// What has to be saved, or to be done, for a thread to be woken: about two wake-ups.
-pub(super) const WORTH_NS: usize = 20_000;
+const WORTH_NS: usize = 20_000;
 
-/// Whether the systems of a stage are given to several threads.
+/// Whether the systems of a [`Schedule`](crate::Schedule), or the jobs of a
+/// [`JobGraph`](crate::JobGraph), are given to several threads.
 ///
 /// ```
 /// use ecs_jobs::{Sharing, prelude::*};
@@ -21,76 +22,100 @@ pub(super) const WORTH_NS: usize = 20_000;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Sharing {
-    /// Where the time that they save is worth waking them, by what the systems have taken before.
+    /// Where the time that they save is worth waking them, by what systems or jobs have taken before.
     #[default]
     WhereWorthIt,
     /// Always, to look for mistakes.
     Always,
-    /// Never: each run goes through the systems in the same order, which is easier to step through.
+    /// Never: each run goes through all of them in the same order, which is easier to step through.
     /// Parallel loops use all threads all the same.
     Never,
 }
 
 /// Whether a run takes the time of each node. A clock costs more than an empty system, so later on
 /// only a few do.
-pub(super) fn measures(run: u64) -> bool {
+pub(crate) fn measures(run: u64) -> bool {
     run < 4 || run % 16 == 0
 }
 
-impl Node {
-    /// How long it takes. What has not had a turn yet may take long.
-    pub(super) fn cost_ns(&self) -> usize {
+impl StaticGraph {
+    /// How long a node takes. What has not had a turn yet may take long.
+    pub(super) fn cost_ns(&self, node: usize) -> usize {
         // Relaxed: a hint.
-        match self.cost_ns.load(Ordering::Relaxed) {
+        match self.costs_ns[node].load(Ordering::Relaxed) {
             0 => WORTH_NS,
             known => known,
         }
     }
 
-    /// Takes in how long it took this time: a quarter of the new average.
-    pub(super) fn took(&self, ns: u64, outcome: Outcome) {
+    /// Takes in how long a node took this time: a quarter of the new average. A turn in which it
+    /// `has_run` not says nothing of what a run takes, but for the first.
+    pub(crate) fn took(&self, node: usize, ns: u64, has_run: bool) {
         let new = usize::try_from(ns).unwrap_or(usize::MAX / 2).max(4);
         // Relaxed: only who runs the node writes.
-        let updated = match self.cost_ns.load(Ordering::Relaxed) {
+        let updated = match self.costs_ns[node].load(Ordering::Relaxed) {
             0 => new,
-            // It says nothing of what a run takes.
-            known if outcome != Outcome::Ran => known,
+            known if !has_run => known,
             known => known - known / 4 + new / 4,
         };
-        self.cost_ns.store(updated, Ordering::Relaxed);
+        self.costs_ns[node].store(updated, Ordering::Relaxed);
     }
-}
 
-/// What running a stage would take.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct StageCost {
-    /// On one thread.
-    pub(super) sum_ns: usize,
-    /// On any number of threads: the longest way through it.
-    pub(super) longest_ns: usize,
-}
+    /// Whether `nodes`, of which nobody knows anything yet, are given to several threads.
+    pub(crate) fn is_worth_a_try(&self) -> bool {
+        self.sharing != Sharing::Never
+    }
 
-impl StageCost {
-    /// Of these nodes, which are in an order that keeps all waits. `ends` is scratch: for each node
-    /// of the schedule, when it could end.
-    pub(super) fn of(order: &[usize], nodes: &[Node], plan: &Plan, ends: &mut [usize]) -> Self {
-        let mut cost = Self::default();
-        order.iter().for_each(|&node| ends[node] = 0);
-        for &node in order {
-            // `ends` is when it can begin, up to here.
-            let own = nodes[node].cost_ns();
-            let end = ends[node].saturating_add(own);
+    /// After a run of `nodes`, which are in an order that keeps all waits: whether to give them to
+    /// so many threads the next time, where this run took the time of each.
+    pub(crate) fn is_worth(&mut self, nodes: &[usize], threads: usize) -> bool {
+        let mut ends_ns = std::mem::take(&mut self.ends_ns);
+        let cost = self.cost_of(nodes, &mut ends_ns);
+        self.ends_ns = ends_ns;
+        cost.is_worth(threads, self.sharing)
+    }
+
+    /// Whether `nodes`, which were run on one thread and took so long, have become worth a look:
+    /// they took twice as long as before.
+    pub(crate) fn is_worth_a_look(&self, nodes: &[usize], took_ns: u64) -> bool {
+        if self.sharing == Sharing::Never || took_ns <= WORTH_NS as u64 {
+            return false;
+        }
+        let known: usize = nodes.iter().map(|&node| self.cost_ns(node)).sum();
+        took_ns / 2 > known as u64
+    }
+
+    /// What running `nodes` would take. `ends_ns` is scratch.
+    fn cost_of(&self, nodes: &[usize], ends_ns: &mut [usize]) -> GraphCost {
+        let mut cost = GraphCost::default();
+        nodes.iter().for_each(|&node| ends_ns[node] = 0);
+        for &node in nodes {
+            // `ends_ns` is when it can begin, up to here.
+            let own = self.cost_ns(node);
+            let end = ends_ns[node].saturating_add(own);
             cost.sum_ns = cost.sum_ns.saturating_add(own);
             cost.longest_ns = cost.longest_ns.max(end);
-            for &successor in &plan.stage_successors[node] {
-                ends[successor] = ends[successor].max(end);
+            for &successor in self.successors(node) {
+                let begin = &mut ends_ns[successor as usize];
+                *begin = (*begin).max(end);
             }
         }
         cost
     }
+}
 
+/// What running some nodes would take.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct GraphCost {
+    /// On one thread.
+    sum_ns: usize,
+    /// On any number of threads: the longest way through them.
+    longest_ns: usize,
+}
+
+impl GraphCost {
     /// Whether so many threads save enough.
-    pub(super) fn is_worth(self, threads: usize, sharing: Sharing) -> bool {
+    fn is_worth(self, threads: usize, sharing: Sharing) -> bool {
         match sharing {
             Sharing::WhereWorthIt => {}
             Sharing::Always => return true,
@@ -104,17 +129,24 @@ impl StageCost {
 /// How many threads to wake for nodes that wait for one, given what each costs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Calls {
+    count: usize,
     heavy: usize,
     light_ns: usize,
 }
 
 impl Calls {
     pub(super) fn add(&mut self, cost_ns: usize) {
+        self.count += 1;
         if cost_ns >= WORTH_NS {
             self.heavy += 1;
         } else {
             self.light_ns += cost_ns;
         }
+    }
+
+    /// How many nodes these are.
+    pub(super) fn count(self) -> usize {
+        self.count
     }
 
     /// One for each that takes long, and for the small ones as many as have enough to do.
@@ -129,7 +161,7 @@ mod tests {
 
     #[test]
     fn a_stage_is_shared_where_that_saves_more_than_it_costs() {
-        let cost = |sum_us: usize, longest_us: usize| StageCost {
+        let cost = |sum_us: usize, longest_us: usize| GraphCost {
             sum_ns: sum_us * 1000,
             longest_ns: longest_us * 1000,
         };

@@ -1,4 +1,5 @@
-//! Random graphs of ten thousand jobs with handles against a sequential oracle.
+//! Random graphs of ten thousand jobs with handles against a sequential oracle; and, in
+//! `prebuilt.rs`, graphs that are built once and run often.
 //!
 //! ```text
 //! GRAPH_SECONDS=600 cargo test -p ecs-jobs --release --test random_graphs -- --nocapture
@@ -8,6 +9,8 @@
 //! each that is tried is printed. The pool decides when and where a job runs, and
 //! everything else follows from the seed.
 
+mod prebuilt;
+#[path = "../support/mod.rs"]
 mod support;
 
 use ecs_jobs::{JobHandle, Pool};

@@ -1,0 +1,128 @@
+//! The halves of joins that their owner has to itself.
+
+use crate::job::JobRef;
+use std::cell::Cell;
+use std::fmt;
+
+/// How many a ring has room for. A power of two, so that places wrap by a mask.
+const ROOM: usize = if cfg!(loom) { 4 } else { 64 };
+
+/// Where a half lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place(usize);
+
+/// A ring of job references, oldest first, for one thread.
+///
+/// Joins push and pop here, a few nanoseconds apart, so there is nothing in it but what that needs:
+/// it does not grow, and where it is full the oldest have to go elsewhere.
+pub(crate) struct Halves {
+    /// In a box: a bench is moved around.
+    places: Box<[Cell<Option<JobRef>>; ROOM]>,
+    /// Where the oldest is, and where the next one goes, both modulo [`ROOM`].
+    oldest: Cell<usize>,
+    end: Cell<usize>,
+}
+
+impl fmt::Debug for Halves {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Halves").field("len", &self.len()).finish_non_exhaustive()
+    }
+}
+
+impl Halves {
+    pub(crate) fn new() -> Self {
+        Self {
+            places: Box::new([const { Cell::new(None) }; ROOM]),
+            oldest: Cell::new(0),
+            end: Cell::new(0),
+        }
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.end.get().wrapping_sub(self.oldest.get())
+    }
+
+    #[inline]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.end.get() == self.oldest.get()
+    }
+
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.len() == ROOM
+    }
+
+    /// Adds the newest, where there is room, and returns the place for
+    /// [`take_back`](Self::take_back).
+    #[inline]
+    pub(crate) fn push(&self, half: JobRef) -> Place {
+        debug_assert!(!self.is_full(), "the caller makes room");
+        let end = self.end.get();
+        self.places[end % ROOM].set(Some(half));
+        self.end.set(end.wrapping_add(1));
+        Place(end)
+    }
+
+    /// Takes the newest back, which was pushed to `place`; false if it is not here any more.
+    ///
+    /// Nothing is read of the ring for that: what was written a moment ago would keep the processor
+    /// waiting. What stays in the place is never looked at again.
+    #[inline]
+    pub(crate) fn take_back(&self, place: Place) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        assert!(self.end.get() == place.0.wrapping_add(1), "joins end in order");
+        self.end.set(place.0);
+        true
+    }
+
+    /// Takes the oldest.
+    pub(crate) fn pop_oldest(&self) -> Option<JobRef> {
+        if self.is_empty() {
+            return None;
+        }
+        let first = self.oldest.get();
+        self.oldest.set(first.wrapping_add(1));
+        self.places[first % ROOM].take()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::ptr::NonNull;
+
+    /// References to jobs that are told apart by where they lie.
+    fn half(places: &[u8], which: usize) -> JobRef {
+        fn nothing(_: NonNull<()>) {}
+        JobRef::of_nothing(NonNull::from(&places[which]).cast(), nothing)
+    }
+
+    #[test]
+    fn the_newest_is_taken_back_and_the_oldest_goes_first() {
+        let jobs = [0; 4];
+        let halves = Halves::new();
+        let places = [0, 1, 2].map(|which| halves.push(half(&jobs, which)));
+        assert!(halves.take_back(places[2]));
+        let oldest = halves.pop_oldest().expect("there are two");
+        assert!(oldest.is_for(NonNull::from(&jobs[0]).cast()));
+        assert!(halves.take_back(places[1]));
+        assert!(!halves.take_back(places[0]) && halves.pop_oldest().is_none());
+    }
+
+    #[test]
+    fn a_full_ring_wraps_around() {
+        let jobs = [0; ROOM + 10];
+        let halves = Halves::new();
+        for which in 0..ROOM + 10 {
+            if halves.is_full() {
+                let oldest = halves.pop_oldest().expect("it is full");
+                assert!(oldest.is_for(NonNull::from(&jobs[which - ROOM]).cast()));
+            }
+            halves.push(half(&jobs, which));
+        }
+        assert_eq!(halves.len(), ROOM);
+    }
+}

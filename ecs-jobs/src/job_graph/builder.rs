@@ -1,0 +1,157 @@
+//! Putting a graph of jobs together.
+
+use super::{Body, JobGraph};
+use crate::pool::Pool;
+use crate::static_graph::{Sharing, StaticGraph, circle, in_a_row};
+use crate::sync::unique_number;
+use std::error::Error;
+use std::fmt;
+
+/// A graph of jobs in the making; see [`JobGraph`].
+///
+/// ```
+/// use ecs_jobs::{JobGraph, Pool, Threads};
+/// use std::sync::Mutex;
+///
+/// let said = Mutex::new(String::new());
+/// let say = |letter| { let said = &said; move |_: &Pool| said.lock().unwrap().push(letter) };
+/// let mut graph = JobGraph::builder();
+/// let first = graph.add("first", &[], say('a'));
+/// let last = graph.add("last", &[], say('c'));
+/// let between = graph.add("between", &[first], say('b'));
+/// graph.order(between, last);
+/// graph.build()?.run(&Pool::new(Threads::Own(2))?);
+/// assert_eq!(*said.lock().unwrap(), "abc");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct JobGraphBuilder<'env> {
+    /// Which builder this is, among all of the process.
+    number: u64,
+    names: Vec<String>,
+    bodies: Vec<Body<'env>>,
+    successors: Vec<Vec<usize>>,
+    sharing: Sharing,
+}
+
+impl fmt::Debug for JobGraphBuilder<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JobGraphBuilder").field("jobs", &self.names).finish_non_exhaustive()
+    }
+}
+
+/// A job of a graph in the making, given by [`JobGraphBuilder::add`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct GraphJob {
+    builder: u64,
+    place: usize,
+}
+
+/// Why a graph of jobs cannot be built.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum GraphError {
+    /// Jobs wait for each other in a circle.
+    Circle {
+        /// Their names: each job comes before the next, and the last one is the first, named
+        /// again.
+        jobs: Vec<String>,
+    },
+}
+
+impl fmt::Display for GraphError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Circle { jobs } => {
+                write!(f, "these jobs would wait for each other: {}", jobs.join(" -> "))
+            }
+        }
+    }
+}
+
+impl Error for GraphError {}
+
+impl<'env> JobGraphBuilder<'env> {
+    pub(super) fn new() -> Self {
+        Self {
+            number: unique_number(),
+            names: Vec::new(),
+            bodies: Vec::new(),
+            successors: Vec::new(),
+            sharing: Sharing::default(),
+        }
+    }
+
+    /// Adds a job that comes after all of `after`. The name is for messages, and need not be unique.
+    ///
+    /// # Panics
+    ///
+    /// If one of `after` is of another graph.
+    pub fn add(
+        &mut self,
+        name: impl Into<String>,
+        after: &[GraphJob],
+        job: impl FnMut(&Pool) + Send + 'env,
+    ) -> GraphJob {
+        let place = self.bodies.len();
+        let before: Vec<usize> = after.iter().map(|&job| self.place_of(job)).collect();
+        self.names.push(name.into());
+        self.bodies.push(Box::new(job));
+        self.successors.push(Vec::new());
+        before.into_iter().for_each(|before| self.successors[before].push(place));
+        GraphJob { builder: self.number, place }
+    }
+
+    /// Has `first` end before `second` starts. It does not matter how often that is said.
+    ///
+    /// # Panics
+    ///
+    /// If one of them is of another graph.
+    pub fn order(&mut self, first: GraphJob, second: GraphJob) {
+        let (first, second) = (self.place_of(first), self.place_of(second));
+        self.successors[first].push(second);
+    }
+
+    /// Sets whether jobs are given to several threads; see [`Sharing`]. Nothing but speed depends on
+    /// it.
+    #[must_use]
+    pub fn sharing(mut self, sharing: Sharing) -> Self {
+        self.sharing = sharing;
+        self
+    }
+
+    /// Builds the graph.
+    ///
+    /// # Errors
+    ///
+    /// [`GraphError::Circle`] if jobs wait for each other.
+    ///
+    /// ```
+    /// # use ecs_jobs::{GraphError, JobGraph};
+    /// let mut graph = JobGraph::builder();
+    /// let hen = graph.add("hen", &[], |_| ());
+    /// let egg = graph.add("egg", &[hen], |_| ());
+    /// graph.order(egg, hen);
+    /// let Err(GraphError::Circle { jobs }) = graph.build() else { panic!() };
+    /// assert_eq!(jobs, ["hen", "egg", "hen"]);
+    /// ```
+    pub fn build(mut self) -> Result<JobGraph<'env>, GraphError> {
+        for successors in &mut self.successors {
+            successors.sort_unstable();
+            successors.dedup();
+        }
+        let row = in_a_row(&self.successors);
+        if row.len() < self.bodies.len() {
+            let mut circle = circle(&self.successors, &row);
+            circle.extend_from_within(..1);
+            let jobs = circle.into_iter().map(|job| self.names[job].clone()).collect();
+            return Err(GraphError::Circle { jobs });
+        }
+        let graph = StaticGraph::new(&self.successors, self.sharing);
+        Ok(JobGraph::new(self.names, self.bodies, graph, row))
+    }
+
+    fn place_of(&self, job: GraphJob) -> usize {
+        assert_eq!(job.builder, self.number, "a job is of another graph");
+        job.place
+    }
+}
