@@ -69,6 +69,7 @@ const LAYERS: &[&str] = &[
     "turn::rule_book",
     "turn::log",
     "turn::trace",
+    "turn::explain",
     "turn::real_time",
     "turn::turns",
     "turn::judge",

@@ -23,7 +23,8 @@
 //!   systems.
 //! * The **[`TurnSchedule`]** says whose turn it is, by time and then by who was first. A **[`Ticket`]**
 //!   is a place in it.
-//! * The **[`Trace`]** of a turn says why everything happened.
+//! * The **[`Trace`]** of a turn says why everything happened; [`Trace::note`] puts it beside the
+//!   decisions of other minds.
 //!
 //! # A bump opens a door
 //!
@@ -109,6 +110,7 @@ mod action;
 mod cells;
 mod draft;
 mod error;
+mod explain;
 mod history;
 mod journal;
 mod judge;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use ai::explain::{DecisionLog, RuleVerdict};
 use ai::turn::{
     Cause, Change, Checking, Decision, Fate, Refusal, Rule, RuleError, Ruling, Said, Stopped,
     Turns, unseen,
@@ -146,6 +147,37 @@ fn the_trace_shows_the_tree_of_actions_rules_verdicts_and_reactions() {
          \x20     | locked: reject, stop checking\n"
     );
     assert_eq!(trace.to_string(), expected);
+}
+
+#[test]
+fn the_log_of_decisions_has_what_the_rules_said_of_those_who_are_watched() {
+    let mut world = World::new();
+    let who = world.spawn((Position { x: 0, y: 0 }, Solid, OpensDoors));
+    let door = world.spawn((Position { x: 1, y: 0 }, Solid, Door(0)));
+    let other = world.spawn(Position { x: 0, y: 3 });
+    let ice = Rule::on("ice", |case, _: Change<'_, Position>, _| match *case.kind {
+        Deed::Walk(who, 2, 0) => Ruling::rewrite(Deed::Walk(who, 1, 0)),
+        _ => Ruling::pass(),
+    });
+    let builder = bare().rule(ice).rule(bump_opens_doors()).rule(collision());
+    let mut turns = builder.build(&mut world).unwrap();
+    let mut log = DecisionLog::new();
+    log.watch(who, "walker", 4);
+    for (actor, x) in [(who, 2), (other, 1), (who, 1)] {
+        turns.schedule(actor, 0);
+        turns.take_turn(&mut world, actor, Deed::Walk(actor, x, 0), unseen).unwrap();
+        turns.trace().note(&log, turns.clock());
+    }
+    assert!(log.last(other).is_none());
+    let decisions = log.decisions(who);
+    let to = format!("{:?}", Deed::Walk(who, 1, 0)).into();
+    assert_eq!(decisions[0].rules[0].verdict, RuleVerdict::Rewritten { to });
+    assert_eq!(decisions.len(), 2);
+
+    // The door is open by now; that it was bumped into is in the reactions of the rewritten action.
+    assert_eq!(world.get(door), Ok(&Door(1)));
+    assert!(decisions[1].rejected_by().is_none());
+    assert_eq!(decisions[1].rules.len(), 3);
 }
 
 #[test]

@@ -1,0 +1,79 @@
+//! Turns in the log of decisions, beside those of all other minds.
+
+use std::fmt::Debug;
+
+use crate::explain::{Candidate, DecisionLog, Engine, Label, RuleRecord, RuleVerdict, Verdict};
+
+use super::rule::Checking;
+use super::trace::{Cause, Fate, Said, Trace, TracedRuling};
+
+impl<K: Debug> Trace<K> {
+    /// Notes what the actors of this turn wanted to do, and what each rule said of it. Nothing is
+    /// written for actors that are not watched.
+    ///
+    /// To be called after a turn, with its number.
+    ///
+    /// ```
+    /// # use ai::turn::{Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
+    /// # use ecs_core::prelude::*;
+    /// use ai::explain::DecisionLog;
+    /// # #[derive(Clone, Debug)] struct Walk;
+    /// # impl TurnActionKind for Walk {
+    /// #     type Cell = ();
+    /// #     fn bind(&self, _: &mut Draft<'_, ()>) -> Result<(), Refusal> { Ok(()) }
+    /// # }
+    /// # let mut world = World::new();
+    /// let hero = world.spawn(());
+    /// let rule = Rule::always("webs hold fast", |_, _| Ruling::reject());
+    /// let mut turns = Turns::<Walk>::builder().rule(rule).build(&mut world)?;
+    /// turns.schedule(hero, 0);
+    /// let mut log = DecisionLog::new();
+    /// log.watch(hero, "hero", 10);
+    ///
+    /// turns.take_turn(&mut world, hero, Walk, unseen)?;
+    /// turns.trace().note(&log, turns.clock());
+    /// let decision = log.last(hero).expect("it is watched");
+    /// assert_eq!(decision.rejected_by().expect("a rule said no").rule, *"webs hold fast");
+    /// assert!(log.sentences(hero)[0].contains("webs hold fast"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn note(&self, log: &DecisionLog, turn: u64) {
+        for (number, action) in self.actions().iter().enumerate() {
+            let Cause::Decision(Some(actor)) = action.cause else { continue };
+            log.note(actor, turn, Engine::Rules, |decision| {
+                let kind = format!("{:?}", action.kind);
+                decision.candidate(Candidate::new(kind, Verdict::Chosen));
+                if let Fate::Refused(why) = &action.fate {
+                    decision.cause = Some(why.to_string().into());
+                }
+                let rulings = self.rulings(number).iter();
+                decision.rules.extend(rulings.map(|ruling| self.rule_record(number, ruling)));
+            });
+        }
+    }
+
+    fn rule_record(&self, action: usize, ruling: &TracedRuling) -> RuleRecord {
+        let label = |number: usize| Label::from(format!("{:?}", self.actions()[number].kind));
+        let rewritten = || {
+            let mut children = self.children(action);
+            children.find(|&it| matches!(self.actions()[it].cause, Cause::Rewrite { .. }))
+        };
+        let verdict = match ruling.said {
+            Said::Accept => RuleVerdict::Accepted,
+            Said::Reject => RuleVerdict::Rejected,
+            Said::Rewrite => {
+                RuleVerdict::Rewritten { to: rewritten().map_or(Label::default(), label) }
+            }
+        };
+        let follows = |it: &usize| match self.actions()[*it].cause {
+            Cause::Reaction { rule, .. } => rule == ruling.rule,
+            _ => false,
+        };
+        RuleRecord {
+            rule: self.rule_name(ruling.rule).to_owned().into(),
+            verdict,
+            stops: ruling.checking == Checking::StopChecking,
+            reactions: self.children(action).filter(follows).map(label).collect(),
+        }
+    }
+}
