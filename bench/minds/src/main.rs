@@ -10,6 +10,7 @@ mod deciders;
 mod domain;
 mod harness;
 mod plans;
+mod turns;
 
 use std::process::ExitCode;
 
@@ -18,8 +19,10 @@ use harness::{Options, Row};
 fn main() -> ExitCode {
     match Options::parse(std::env::args().skip(1)) {
         Ok(options) => {
-            let rows: Vec<Row> =
-                actions::rows().into_iter().chain(deciders::rows()).chain(plans::rows()).collect();
+            let rows: Vec<Row> = [actions::rows, deciders::rows, plans::rows, turns::rows]
+                .into_iter()
+                .flat_map(|rows| rows())
+                .collect();
             harness::run(rows, &options)
         }
         Err(message) => {
