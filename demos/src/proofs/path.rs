@@ -2,9 +2,12 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
+use ecs_core::StateHasher;
+use ecs_jobs::Pool;
 use nav::{
     Algorithm, MoveRule, Path, PathOutcome, PathQuery, PathScratch, Scenario, Terrain, path_cost,
 };
@@ -14,6 +17,7 @@ use crate::failure::Failure;
 use crate::files;
 use crate::progress::Progress;
 use crate::proofs::{Times, load_grid, rounded, write_json, write_lines};
+use crate::setup::Setup;
 use crate::text::grouped;
 
 /// The arguments of `path`.
@@ -31,10 +35,22 @@ pub struct PathArguments {
     /// Solve at most so many scenarios, spread evenly over the file
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub limit: Option<u32>,
+    /// How many threads solve scenarios side by side
+    #[arg(long, value_name = "T", default_value_t = 1, value_parser = threads)]
+    pub threads: usize,
     /// Print one JSON object instead of the summary
     #[arg(long)]
     pub json: bool,
 }
+
+fn threads(text: &str) -> Result<usize, String> {
+    let most = Setup::THREADS_MAX;
+    let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+    number.ok_or(format!("expected a whole number from 1 to {most}"))
+}
+
+/// Scenarios that are handed out to the threads in one go.
+const SLAB_LEN: usize = 1_024;
 
 /// The algorithms to choose from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -75,14 +91,28 @@ struct Results {
     mean_us: f64,
     p99_us: f64,
     expansions: u64,
+    threads: usize,
+    /// Of all paths, cell by cell: the same for any number of threads.
+    paths_hash: String,
 }
 
 /// How one scenario ended.
+#[derive(Debug, Clone, Copy, Default)]
 enum Verdict {
     Optimal,
     Suboptimal,
     Illegal,
+    #[default]
     Unsolved,
+}
+
+/// What came of one scenario.
+#[derive(Debug, Clone, Copy, Default)]
+struct Answer {
+    verdict: Verdict,
+    time: Duration,
+    expansions: u64,
+    path_hash: u64,
 }
 
 /// Solves the scenarios that `arguments` name.
@@ -92,7 +122,7 @@ enum Verdict {
 pub fn run(arguments: &PathArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let terrain = Terrain::new(load_grid(&arguments.map)?, MoveRule::BothFree);
     let scenarios = load_scenarios(arguments, &terrain)?;
-    let results = solve(arguments, &terrain, &scenarios);
+    let results = solve(arguments, &terrain, &scenarios)?;
     if arguments.json {
         write_json(out, &results)?;
     } else {
@@ -113,34 +143,103 @@ fn load_scenarios(arguments: &PathArguments, terrain: &Terrain) -> Result<Vec<Sc
     Ok((0..count).map(|i| all[i * all.len() / count].clone()).collect())
 }
 
-fn solve(arguments: &PathArguments, terrain: &Terrain, scenarios: &[Scenario]) -> Results {
+fn solve(
+    arguments: &PathArguments,
+    terrain: &Terrain,
+    scenarios: &[Scenario],
+) -> Result<Results, Failure> {
     let mut results = Results {
         map: arguments.map.display().to_string(),
         algo: arguments.algo.name(),
         scenarios: scenarios.len(),
+        threads: arguments.threads,
         ..Results::default()
     };
-    let (mut scratch, mut path) = (PathScratch::new(), Path::new());
+    let mut solvers = Solvers::new(arguments)?;
     let mut times = Times::default();
+    let mut hasher = StateHasher::new();
     let progress = Progress::new("path", scenarios.len() as u64);
-    for (done, scenario) in (1..).zip(scenarios) {
-        let query = PathQuery::new(scenario.start, scenario.goal).by(arguments.algo.algorithm());
-        let start = Instant::now();
-        let outcome = scratch.solve(terrain, &query, &mut path);
-        times.push(start.elapsed());
-        results.expansions += scratch.expansion_count();
-        match judge(terrain, scenario, outcome, &path) {
-            Verdict::Optimal => results.optimal += 1,
-            Verdict::Suboptimal => results.suboptimal += 1,
-            Verdict::Illegal => results.illegal += 1,
-            Verdict::Unsolved => results.unsolved += 1,
+    let mut done = 0;
+    for slab in scenarios.chunks(SLAB_LEN) {
+        for answer in solvers.solve(terrain, slab) {
+            times.push(answer.time);
+            hasher.write_u64(answer.path_hash);
+            results.expansions += answer.expansions;
+            match answer.verdict {
+                Verdict::Optimal => results.optimal += 1,
+                Verdict::Suboptimal => results.suboptimal += 1,
+                Verdict::Illegal => results.illegal += 1,
+                Verdict::Unsolved => results.unsolved += 1,
+            }
+            done += 1;
+            progress.at(done);
         }
-        progress.at(done);
     }
     progress.finish();
     results.mean_us = rounded(times.mean_ns() / 1e3);
     results.p99_us = rounded(times.p99_ns() / 1e3);
-    results
+    results.paths_hash = format!("{:016x}", hasher.finish());
+    Ok(results)
+}
+
+/// Threads that solve scenarios, each with its own scratch.
+struct Solvers {
+    pool: Pool,
+    algorithm: Algorithm,
+    /// One for each thread; nobody ever waits for another.
+    memory: Vec<Mutex<(PathScratch, Path)>>,
+    answers: Vec<Mutex<Answer>>,
+}
+
+impl Solvers {
+    fn new(arguments: &PathArguments) -> Result<Self, Failure> {
+        let setup = Setup { agents: 1, ticks: 0, seed: 0, threads: arguments.threads };
+        let pool = setup.pool()?;
+        let mut memory = Vec::new();
+        memory.resize_with(pool.parallelism(), Mutex::default);
+        let algorithm = arguments.algo.algorithm();
+        Ok(Self { pool, algorithm, memory, answers: Vec::new() })
+    }
+
+    /// The answers to at most [`SLAB_LEN`] scenarios, in their order.
+    fn solve(&mut self, terrain: &Terrain, scenarios: &[Scenario]) -> impl Iterator<Item = Answer> {
+        let Self { pool, algorithm, memory, answers } = self;
+        answers.resize_with(scenarios.len(), Mutex::default);
+        pool.for_each_range_with_slot(scenarios.len(), |slot, range| {
+            let mut memory = open(&memory[slot]);
+            for place in range {
+                *open(&answers[place]) =
+                    answer(terrain, &scenarios[place], *algorithm, &mut memory);
+            }
+        });
+        answers.iter().map(|answer| *open(answer))
+    }
+}
+
+fn open<T>(lock: &Mutex<T>) -> MutexGuard<'_, T> {
+    lock.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn answer(
+    terrain: &Terrain,
+    scenario: &Scenario,
+    algorithm: Algorithm,
+    (scratch, path): &mut (PathScratch, Path),
+) -> Answer {
+    let query = PathQuery::new(scenario.start, scenario.goal).by(algorithm);
+    let start = Instant::now();
+    let outcome = scratch.solve(terrain, &query, path);
+    let time = start.elapsed();
+    let mut hasher = StateHasher::new();
+    for cell in path.cells() {
+        hasher.write_u64(u64::from(cell.y) << 16 | u64::from(cell.x));
+    }
+    Answer {
+        verdict: judge(terrain, scenario, outcome, path),
+        time,
+        expansions: scratch.expansion_count(),
+        path_hash: hasher.finish(),
+    }
 }
 
 /// Judges an answer by its path alone: what it claims to cost is not asked.
@@ -170,6 +269,7 @@ impl Results {
             ("unsolved", grouped(self.unsolved as u64)),
             ("time", format!("{:.2} us a path, 99 in 100 below {:.2}", self.mean_us, self.p99_us)),
             ("expansions", grouped(self.expansions)),
+            ("paths", format!("{} in all their cells", self.paths_hash)),
         ];
         write_lines(out, &headline, &lines)
     }
