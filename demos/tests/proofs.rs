@@ -108,3 +108,23 @@ fn both_say_in_words_what_they_found() {
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stdout).contains("mismatches  0 in "), "{}", text(&output.stdout));
 }
+
+#[test]
+fn paths_are_the_same_for_any_number_of_threads() {
+    let map = file("threads.map", MAP);
+    let cells = (0..6).flat_map(|x| [(x, 0), (x, 3)]);
+    let lines: String = cells.map(|(x, y)| format!("0 x.map 6 4 0 0 {x} {y} 1\n")).collect();
+    let scen = file("threads.scen", &format!("version 1\n{lines}"));
+    let hash = |threads: &str| {
+        // What the file says of lengths is wrong; the paths are what matters here.
+        let more = ["--json", "--threads", threads];
+        let output = run(&[&arguments(&map, &scen)[..], &more].concat());
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!((&found["scenarios"], &found["unsolved"]), (&12.into(), &0.into()), "{found}");
+        found["paths_hash"].as_str().expect("a hash").to_owned()
+    };
+    let hashes = ["1", "2", "8"].map(hash);
+    assert!(hashes[0] == hashes[1] && hashes[0] == hashes[2], "{hashes:?}");
+    let threads = [&arguments(&map, &scen)[..], &["--threads", "0"]].concat();
+    refused(&threads, &["from 1 to"]);
+}

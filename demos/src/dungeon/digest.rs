@@ -7,12 +7,14 @@ use crate::dungeon::works::Works;
 
 /// The hash of a dungeon. Neither the order of entities in memory, nor the names
 /// that regions happen to have, nor the number of threads show in it.
-pub(super) fn digest(world: &World, terrain: &Terrain, works: &Works) -> u64 {
+pub(super) fn digest(world: &World, terrain: &Terrain, works: &Works, imp_count: u32) -> u64 {
     let mut hasher = StateHasher::new();
     hasher.write_u64(world.state_hash());
     hasher.write_u64(routes(world));
     write_terrain(&mut hasher, terrain);
     works.digest(|number| hasher.write_u64(number));
+    // The next imp gets its random numbers by its number.
+    hasher.write_u64(imp_count.into());
     hasher.finish()
 }
 

@@ -12,12 +12,15 @@
 //! * `works`: digs tunnels and bricks up corridors, by a script that follows from
 //!   the seed;
 //! * `watch`: looks over the shoulder of every imp, and remembers what it did wrong;
-//! * `world`: puts it together and answers the shell;
+//! * `world`: puts it together, answers the shell, and lets a page look on and cheat;
+//! * `cheat` and `script`: what a player may do from outside, and when;
 //! * `digest`: the state hash;
 //! * `picture`: the map as it looks at the end.
 
+mod cheat;
 mod digest;
 mod picture;
+mod script;
 mod view;
 mod watch;
 mod works;
@@ -28,7 +31,9 @@ use std::path::PathBuf;
 use clap::Args;
 use nav::Grid;
 
-use crate::dungeon::world::Dungeon;
+pub use crate::dungeon::cheat::{Cheat, CheatError, SPAWN_MAX};
+use crate::dungeon::script::{Script, Timed};
+pub use crate::dungeon::world::{Dungeon, Imp, Refusal};
 use crate::failure::Failure;
 use crate::files;
 use crate::setup::{Demo, Setup, own_arguments};
@@ -51,6 +56,12 @@ struct Arguments {
     /// Live in this MovingAI map instead of our own
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
+    /// Do something before a tick: "TICK: dig X Y", fill, spawn N X Y, or send X Y for all imps
+    #[arg(long, value_name = "TICK:CHEAT")]
+    at: Vec<Timed>,
+    /// The same from a file, a line each; # begins a comment
+    #[arg(long, value_name = "FILE")]
+    cheats: Option<PathBuf>,
 }
 
 /// The map that is dug in if no other is named.
@@ -64,5 +75,8 @@ fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation
         None => Grid::parse("our own map", OWN_MAP.as_bytes()),
     };
     let grid = grid.map_err(|error| Failure::Usage(error.to_string()))?;
-    Ok(Box::new(Dungeon::new(setup, grid)?))
+    let script = Script::read(arguments.cheats.as_deref(), &arguments.at, &grid)?;
+    let mut dungeon = Dungeon::new(setup, grid)?;
+    dungeon.set_script(script);
+    Ok(Box::new(dungeon))
 }

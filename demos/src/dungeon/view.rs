@@ -7,11 +7,12 @@ use nav::{
     Cell, Facing, PathRequest, Position, RequestStatus, Route, Speed, Tally, Unanswered, Wander,
 };
 
+use crate::dungeon::cheat::Cheat;
 use crate::dungeon::picture::{FACE, floor_colour};
 use crate::dungeon::watch::Watch;
 use crate::dungeon::world::Dungeon;
 use crate::raster::{Colour, region_colour};
-use crate::view::{Cheat, Ground, Inspector, Kind, Mark, Scene, View};
+use crate::view::{Cheat as Button, Ground, Inspector, Kind, Mark, Scene, View};
 
 /// Rock and its face come before the regions in the palette.
 const ROCK_TILE: u8 = 0;
@@ -24,6 +25,14 @@ const RESTS: u8 = 0;
 const WALKS: u8 = 1;
 const WAITS: u8 = 2;
 const STUCK: u8 = 3;
+
+const BUTTONS: [Button; 5] = [
+    Button { name: "dig", label: "Dig", key: 'd', is_brush: true },
+    Button { name: "fill", label: "Fill", key: 'f', is_brush: true },
+    Button { name: "spawn", label: "Spawn an imp", key: 'i', is_brush: false },
+    Button { name: "spawn100", label: "Spawn a hundred", key: 'h', is_brush: false },
+    Button { name: "send", label: "Send all here", key: 's', is_brush: false },
+];
 
 impl View for Dungeon {
     fn world(&self) -> &World {
@@ -128,8 +137,22 @@ impl View for Dungeon {
         lines
     }
 
-    fn cheats(&self) -> &'static [Cheat] {
-        &[]
+    fn cheats(&self) -> &'static [Button] {
+        &BUTTONS
+    }
+
+    fn cheat(&mut self, name: &str, at: Vec2) -> Result<String, String> {
+        let cell = Cell::containing(at).ok_or("there is no tile")?;
+        let cheat = match name {
+            "dig" => Cheat::Dig(cell),
+            "fill" => Cheat::Fill(cell),
+            "spawn" => Cheat::Spawn { count: 1, cell },
+            "spawn100" => Cheat::Spawn { count: 100, cell },
+            "send" => Cheat::Send(cell),
+            _ => return Err(format!("there is no cheat {name} here")),
+        };
+        let done = self.apply(cheat).map(|()| format!("Done: {cheat}."));
+        done.map_err(|refusal| format!("{cheat}: {refusal}"))
     }
 }
 
