@@ -3,9 +3,11 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
 use crate::catalogue::DEMOS;
+use crate::explain::Wanted;
 use crate::failure::Failure;
 use crate::proofs::Proof;
 use crate::serve::ServeArguments;
@@ -22,11 +24,18 @@ pub enum Request {
     /// Nothing was said: show what a stranger should see.
     FirstRun,
     /// One demo.
-    Demo(DemoCommand),
+    Demo(Box<DemoCommand>),
     /// One proof.
     Proof(Proof),
     /// The page where demos run live.
     Serve(ServeArguments),
+    /// A recording is to be held against a run.
+    Verify {
+        /// The recording.
+        file: PathBuf,
+        /// How many threads the run has; one for each core where nothing is said.
+        threads: Option<usize>,
+    },
 }
 
 /// The subcommand of a demo, with its arguments.
@@ -38,6 +47,9 @@ pub struct DemoCommand {
     pub run: RunArguments,
     /// All arguments, for the demo to find its own.
     pub matches: ArgMatches,
+    /// The command line as it was typed, without the name of the program; none where it is not
+    /// Unicode.
+    pub words: Option<Vec<String>>,
 }
 
 /// The whole command line. The subcommands of demos come from the catalogue.
@@ -51,11 +63,18 @@ fn root() -> Command {
         )
         .disable_help_subcommand(true)
         .subcommand(Command::new("list").about("Show every demo in a line"))
+        .subcommand(verify_command())
         .subcommands(DEMOS.iter().map(|demo| demo_command(demo)))
         .subcommand(ServeArguments::augment_args(
             Command::new("serve").about("Run any demo live, as a web page on this machine"),
         ));
     Proof::augment_subcommands(root)
+}
+
+fn verify_command() -> Command {
+    VerifyArguments::augment_args(
+        Command::new("verify").about("Live a recorded run again and compare its hashes"),
+    )
 }
 
 fn demo_command(demo: &Demo) -> Command {
@@ -86,6 +105,34 @@ pub struct RunArguments {
     /// Draw the world as it is at the end
     #[arg(long, value_name = "FILE")]
     pub png: Option<PathBuf>,
+    /// Record the run, for --replay and `verify`
+    #[arg(long, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// Every how many ticks a recording notes the state hash
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = hash_every, allow_negative_numbers = true)]
+    pub hash_every: u64,
+    /// Run what was recorded, and compare its state hashes
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["agents", "ticks", "seed", "record", "hash_every"])]
+    pub replay: Option<PathBuf>,
+    /// Where a replay ends
+    #[arg(long, value_name = "TICK", value_parser = ticks, requires = "replay", allow_negative_numbers = true)]
+    pub until: Option<u64>,
+    /// Say why an agent did what it did: the number of its entity, or several with commas
+    #[arg(long, value_name = "ENTITY", value_parser = Wanted::parse, value_delimiter = ',')]
+    pub explain: Vec<Wanted>,
+    /// Write the timeline of the last ticks, for ui.perfetto.dev
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+}
+
+/// The arguments of `verify`.
+#[derive(Debug, Clone, Args)]
+struct VerifyArguments {
+    /// What `--record` has written
+    file: PathBuf,
+    /// How many threads work; one for each core if not given
+    #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
+    threads: Option<usize>,
 }
 
 /// Reads a command line; the first argument is the name of the program.
@@ -93,8 +140,11 @@ pub struct RunArguments {
 /// # Errors
 /// [`Failure::Usage`] with clap's complaint in one line.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, Failure> {
-    match root().try_get_matches_from(arguments) {
-        Ok(matches) => request(&matches).map_err(|error| Failure::Usage(one_line(&error))),
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    match root().try_get_matches_from(&arguments) {
+        Ok(matches) => {
+            request(&matches, &arguments).map_err(|error| Failure::Usage(one_line(&error)))
+        }
         Err(error) if error.use_stderr() => Err(Failure::Usage(one_line(&error))),
         Err(error) => Ok(Request::Text(error.render().to_string())),
     }
@@ -107,11 +157,11 @@ pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, F
 pub fn as_it_comes(demo: &'static Demo) -> Result<DemoCommand, Failure> {
     demo_command(demo)
         .try_get_matches_from([demo.name])
-        .and_then(|matches| DemoCommand::new(demo, matches))
+        .and_then(|matches| DemoCommand::new(demo, matches, &["demos".into(), demo.name.into()]))
         .map_err(|error| Failure::Usage(one_line(&error)))
 }
 
-fn request(matches: &ArgMatches) -> Result<Request, clap::Error> {
+fn request(matches: &ArgMatches, words: &[OsString]) -> Result<Request, clap::Error> {
     let Some((name, own)) = matches.subcommand() else { return Ok(Request::FirstRun) };
     if name == "list" {
         return Ok(Request::List);
@@ -119,15 +169,34 @@ fn request(matches: &ArgMatches) -> Result<Request, clap::Error> {
     if name == "serve" {
         return ServeArguments::from_arg_matches(own).map(Request::Serve);
     }
+    if name == "verify" {
+        let VerifyArguments { file, threads } = VerifyArguments::from_arg_matches(own)?;
+        return Ok(Request::Verify { file, threads });
+    }
     match DEMOS.iter().find(|demo| demo.name == name) {
-        Some(demo) => DemoCommand::new(demo, own.clone()).map(Request::Demo),
+        Some(demo) => DemoCommand::new(demo, own.clone(), words).map(Box::new).map(Request::Demo),
         None => Proof::from_arg_matches(matches).map(Request::Proof),
     }
 }
 
 impl DemoCommand {
-    fn new(demo: &'static Demo, matches: ArgMatches) -> Result<Self, clap::Error> {
-        Ok(Self { demo, run: RunArguments::from_arg_matches(&matches)?, matches })
+    fn new(
+        demo: &'static Demo,
+        matches: ArgMatches,
+        words: &[OsString],
+    ) -> Result<Self, clap::Error> {
+        let words = words.iter().skip(1).map(|word| word.to_str().map(str::to_owned)).collect();
+        Ok(Self { demo, run: RunArguments::from_arg_matches(&matches)?, matches, words })
+    }
+
+    /// The first argument on the command line that only this demo has.
+    #[must_use]
+    pub fn own_argument(&self) -> Option<String> {
+        let own = (self.demo.arguments)(Command::new(self.demo.name));
+        let is_typed =
+            |name: &str| self.matches.value_source(name) == Some(ValueSource::CommandLine);
+        let found = own.get_arguments().find(|argument| is_typed(argument.get_id().as_str()))?;
+        Some(found.get_long().unwrap_or(found.get_id().as_str()).to_owned())
     }
 }
 
@@ -158,6 +227,10 @@ fn ticks(text: &str) -> Result<u64, String> {
 
 fn seed(text: &str) -> Result<u64, String> {
     whole_number(text, 0, u64::MAX)
+}
+
+fn hash_every(text: &str) -> Result<u64, String> {
+    whole_number(text, 1, Setup::TICKS_MAX)
 }
 
 fn threads(text: &str) -> Result<usize, String> {

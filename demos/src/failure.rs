@@ -14,6 +14,11 @@ pub enum Failure {
     Check(String),
     /// The results could not be written.
     Stdout(io::Error),
+    /// Somebody pressed Ctrl-C. The results so far are there.
+    Interrupted {
+        /// How many ticks were lived.
+        ticks: u64,
+    },
 }
 
 impl Failure {
@@ -30,13 +35,15 @@ impl Failure {
     }
 
     /// The exit code: 0 for a reader that left, 1 for a failed check, 2 for
-    /// everything that the caller can mend.
+    /// everything that the caller can mend, 130 for a run that was interrupted.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Check(_) => 1,
             Self::Stdout(_) if self.is_closed_pipe() => 0,
             Self::Usage(_) | Self::Stdout(_) => 2,
+            // What a shell says of a program that Ctrl-C has ended.
+            Self::Interrupted { .. } => 130,
         }
     }
 }
@@ -47,6 +54,9 @@ impl fmt::Display for Failure {
             Self::Usage(what) => what.clone(),
             Self::Check(what) => format!("check failed: {what}"),
             Self::Stdout(error) => format!("cannot write the results: {error}"),
+            Self::Interrupted { ticks } => {
+                format!("interrupted after {ticks} ticks; what was recorded is kept")
+            }
         };
         // File names and values come from outside and may hold line breaks;
         // a script that reads stderr by the line relies on there being one.

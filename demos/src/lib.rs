@@ -8,7 +8,8 @@
 //!
 //! ```text
 //!   cli ──> plan ──> Demo::build ──> runner ──> report ──> stdout
-//!                                      └──> raster ──> PNG
+//!                                 │    └──> raster ──> PNG
+//!                                 └──> tape ──> recording ──> replay
 //! ```
 //!
 //! Beside the demos there are proofs ([`proofs`]), which solve public problems
@@ -24,16 +25,20 @@ pub mod cats;
 pub mod cli;
 pub mod dungeon;
 pub mod engine;
+pub mod explain;
 pub mod failure;
 pub mod files;
 #[cfg(doctest)]
 mod guide;
+pub mod interrupt;
 pub mod minds;
 pub mod miners;
 pub mod plan;
 pub mod progress;
 pub mod proofs;
 pub mod raster;
+pub mod recording;
+pub mod replay;
 pub mod report;
 pub mod runner;
 pub mod serve;
@@ -41,6 +46,7 @@ pub mod session;
 pub mod setup;
 pub mod simulation;
 pub mod svg;
+pub mod tape;
 pub mod text;
 pub mod view;
 
@@ -55,6 +61,7 @@ use crate::plan::Plan;
 /// Runs the program on `arguments` (the first one is its own name), with
 /// results on stdout and at most one line of complaint on stderr.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    interrupt::listen();
     let mut stdout = io::stdout().lock();
     match run(arguments, &mut stdout) {
         Ok(()) => ExitCode::SUCCESS,
@@ -84,6 +91,7 @@ pub fn run(
         Request::FirstRun => run_first(out),
         Request::Demo(command) => run_demo(&command, out),
         Request::Proof(proof) => proofs::run(&proof, out),
+        Request::Verify { file, threads } => replay::verify(&file, threads, out),
         Request::Serve(arguments) => serve::run(&arguments, catalogue::DEMOS, out),
     };
     // The failure of the run says more than that of the flush.
@@ -100,7 +108,13 @@ fn run_first(out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 fn run_demo(command: &DemoCommand, out: &mut dyn Write) -> Result<(), Failure> {
-    let plan = Plan::new(command.demo, &command.run);
-    let mut simulation = (plan.demo.build)(&plan.setup, &command.matches)?;
+    let (plan, mut simulation) = match &command.run.replay {
+        Some(file) => replay::of_command(command, file)?,
+        None => {
+            let plan = Plan::of_command(command)?;
+            let simulation = (plan.demo.build)(&plan.setup, &command.matches)?;
+            (plan, simulation)
+        }
+    };
     runner::run(&plan, simulation.as_mut(), out)
 }

@@ -2,8 +2,12 @@
 
 use std::path::PathBuf;
 
-use crate::cli::RunArguments;
+use crate::cli::{DemoCommand, RunArguments};
+use crate::explain::Wanted;
+use crate::failure::Failure;
+use crate::recording::{FORMAT, Header};
 use crate::setup::{Demo, Setup};
+use crate::tape::Tape;
 
 /// Everything that the runner needs to know about a run.
 #[derive(Debug, Clone)]
@@ -18,6 +22,12 @@ pub struct Plan {
     pub quiet: bool,
     /// Where the picture goes, if one is wanted.
     pub png: Option<PathBuf>,
+    /// Where the timeline goes, if one is wanted.
+    pub trace: Option<PathBuf>,
+    /// The agents that are to explain themselves.
+    pub explain: Vec<Wanted>,
+    /// What the run is kept on, or held against.
+    pub tape: Tape,
 }
 
 impl Plan {
@@ -36,6 +46,33 @@ impl Plan {
             json: arguments.json,
             quiet: arguments.quiet,
             png: arguments.png.clone(),
+            trace: arguments.trace.clone(),
+            explain: arguments.explain.clone(),
+            tape: Tape::None,
         }
+    }
+
+    /// The plan of a whole command line: where a recording is asked for it says so.
+    ///
+    /// # Errors
+    /// Where the command line cannot be written down.
+    pub fn of_command(command: &DemoCommand) -> Result<Self, Failure> {
+        let mut plan = Self::new(command.demo, &command.run);
+        if let Some(path) = &command.run.record {
+            let arguments = command.words.clone().ok_or_else(|| {
+                Failure::Usage("cannot record a command line that is not Unicode".to_owned())
+            })?;
+            let header = Header {
+                formic_recording: FORMAT,
+                program: env!("CARGO_PKG_VERSION").to_owned(),
+                demo: plan.demo.name.to_owned(),
+                arguments,
+                agents: plan.setup.agents,
+                seed: plan.setup.seed,
+                hash_every: command.run.hash_every,
+            };
+            plan.tape = Tape::Record(path.clone(), header);
+        }
+        Ok(plan)
     }
 }

@@ -5,16 +5,29 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
+use crate::explain::{Explained, explained};
 use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::{duration, grouped};
 
+/// How far a run has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Lived {
+    /// How many ticks were lived.
+    pub ticks: u64,
+    /// How long they took, without what a recording takes.
+    pub elapsed: Duration,
+    /// Whether somebody has asked to stop before the end.
+    pub is_interrupted: bool,
+}
+
 /// What a run found out.
 #[derive(Debug)]
 pub struct Report<'a> {
     plan: &'a Plan,
-    elapsed: Duration,
+    lived: Lived,
+    explained: Vec<Explained>,
     state_hash: u64,
     check: Result<(), String>,
     counters: Vec<Counter>,
@@ -22,17 +35,18 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// Asks a simulation that has lived for `elapsed` about itself.
+    /// Asks a simulation that has lived so far about itself.
     #[must_use]
     pub fn new(
         plan: &'a Plan,
         simulation: &dyn Simulation,
-        elapsed: Duration,
+        lived: Lived,
         check: Result<(), String>,
     ) -> Self {
         Self {
             plan,
-            elapsed,
+            lived,
+            explained: explained(simulation),
             state_hash: simulation.state_hash(),
             check,
             counters: simulation.counters(),
@@ -59,13 +73,14 @@ impl<'a> Report<'a> {
         Json {
             demo: self.plan.demo.name,
             agents: setup.agents,
-            ticks: setup.ticks,
+            ticks: self.lived.ticks,
             seed: setup.seed,
             threads: setup.threads,
             state_hash: format!("{:016x}", self.state_hash),
-            elapsed_ms: rounded(self.elapsed.as_secs_f64() * 1e3),
+            elapsed_ms: rounded(self.lived.elapsed.as_secs_f64() * 1e3),
             ns_per_agent_tick: rounded(self.ns_per_agent_tick()),
             check: self.check.as_ref().err().map_or("ok", String::as_str),
+            explained: &self.explained,
             counters: Counters(&self.counters),
         }
     }
@@ -81,7 +96,7 @@ impl<'a> Report<'a> {
         if let Some(path) = &self.plan.png {
             write_line(out, "picture", &path.display().to_string())?;
         }
-        Ok(())
+        self.explained.iter().try_for_each(|explained| write_explained(out, explained))
     }
 
     /// The sentence above the columns.
@@ -93,9 +108,9 @@ impl<'a> Report<'a> {
             demo.name,
             grouped(setup.agents.into()),
             demo.agents_noun,
-            grouped(setup.ticks),
+            grouped(self.lived.ticks),
             setup.seed,
-            duration(self.elapsed),
+            duration(self.lived.elapsed),
             setup.threads,
             self.ns_per_agent_tick(),
         )
@@ -103,13 +118,25 @@ impl<'a> Report<'a> {
 
     /// The time of one tick of one agent; 0 for a run without ticks.
     fn ns_per_agent_tick(&self) -> f64 {
-        let agent_ticks = f64::from(self.plan.setup.agents) * self.plan.setup.ticks as f64;
-        if agent_ticks > 0.0 { self.elapsed.as_secs_f64() * 1e9 / agent_ticks } else { 0.0 }
+        let agent_ticks = f64::from(self.plan.setup.agents) * self.lived.ticks as f64;
+        if agent_ticks > 0.0 { self.lived.elapsed.as_secs_f64() * 1e9 / agent_ticks } else { 0.0 }
     }
 }
 
 fn write_line(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
     writeln!(out, "  {label:<12}{text}")
+}
+
+/// A paragraph for each agent that was asked about.
+fn write_explained(out: &mut dyn Write, explained: &Explained) -> io::Result<()> {
+    writeln!(out)?;
+    if explained.decisions.is_empty() {
+        writeln!(out, "{} has decided nothing.", explained.agent)?;
+    }
+    if explained.earlier > 0 {
+        writeln!(out, "{} earlier decisions are not shown.", grouped(explained.earlier))?;
+    }
+    explained.decisions.iter().try_for_each(|sentence| writeln!(out, "{sentence}"))
 }
 
 /// Three decimals say all that a clock can.
@@ -129,6 +156,8 @@ struct Json<'a> {
     elapsed_ms: f64,
     ns_per_agent_tick: f64,
     check: &'a str,
+    #[serde(skip_serializing_if = "<[Explained]>::is_empty")]
+    explained: &'a [Explained],
     #[serde(flatten)]
     counters: Counters<'a>,
 }

@@ -3,55 +3,86 @@
 use std::io::Write;
 use std::time::{Duration, Instant};
 
+use crate::explain;
 use crate::failure::Failure;
 use crate::files;
+use crate::interrupt;
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::report::Report;
+use crate::report::{Lived, Report};
 use crate::simulation::Simulation;
+use crate::tape::Tape;
 
 /// Runs `simulation` to the end of `plan` and writes the results to `out`.
 ///
 /// A failed check is reported last: the picture and the figures of a broken
-/// world are what one wants to see.
+/// world are what one wants to see. So is an interruption.
 ///
 /// # Errors
-/// [`Failure::Check`] if the world is not as it must be at the end,
-/// [`Failure::Usage`] if the picture cannot be written, [`Failure::Stdout`] if
-/// the results cannot.
+/// [`Failure::Check`] if the world is not as it must be at the end, or not as it was recorded;
+/// [`Failure::Usage`] if a file cannot be written, [`Failure::Stdout`] if
+/// the results cannot; [`Failure::Interrupted`] after Ctrl-C.
 pub fn run(
     plan: &Plan,
     simulation: &mut dyn Simulation,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    if let Some(path) = &plan.png {
+    for path in plan.png.iter().chain(&plan.trace) {
         files::prove_writable(path)?;
     }
-    let elapsed = live(plan, simulation);
+    if plan.trace.is_some() && simulation.schedule().is_none() {
+        return Err(Failure::Usage(format!("{} has no timeline", plan.demo.name)));
+    }
+    explain::watch(simulation, plan.demo, &plan.explain)?;
+    let lived = live(plan, simulation)?;
     let checked = simulation.check();
     if let Some(path) = &plan.png {
         files::write(path, &simulation.raster().png())?;
     }
-    for (path, content) in simulation.files() {
-        files::write(&path, &content)?;
+    if let (Some(path), Some(schedule)) = (&plan.trace, simulation.schedule()) {
+        files::write(path, schedule.trace_json().as_bytes())?;
     }
-    let reported = Report::new(plan, simulation, elapsed, checked.clone()).write(out);
+    // A recording names the files of another run.
+    if !matches!(plan.tape, Tape::Replay(..)) {
+        for (path, content) in simulation.files() {
+            files::write(&path, &content)?;
+        }
+    }
+    let reported = Report::new(plan, simulation, lived, checked.clone()).write(out);
     checked.map_err(Failure::Check)?;
-    reported
+    reported?;
+    match lived.is_interrupted {
+        true => Err(Failure::Interrupted { ticks: lived.ticks }),
+        false => Ok(()),
+    }
 }
 
-/// Lives all ticks and returns how long they took.
-fn live(plan: &Plan, simulation: &mut dyn Simulation) -> Duration {
+/// Lives all ticks of a plan, or as many as there is time for until Ctrl-C.
+///
+/// # Errors
+/// Where the recording cannot be written, or does not match.
+pub fn live(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failure> {
+    let wanted = plan.tape.ticks(plan.setup.ticks);
     let progress = match plan.quiet {
         true => Progress::hidden(),
-        false => Progress::new(plan.demo.name, plan.setup.ticks),
+        false => Progress::new(plan.demo.name, wanted),
     };
-    let start = Instant::now();
-    for tick in 1..=plan.setup.ticks {
+    let mut tape = plan.tape.begin()?;
+    let (mut elapsed, mut ticks) = (Duration::ZERO, 0);
+    tape.after(0, simulation)?;
+    let mut start = Instant::now();
+    while ticks < wanted && !interrupt::asked() {
         simulation.tick();
-        progress.at(tick);
+        ticks += 1;
+        progress.at(ticks);
+        if tape.is_due(ticks) {
+            elapsed += start.elapsed();
+            tape.after(ticks, simulation)?;
+            start = Instant::now();
+        }
     }
-    let elapsed = start.elapsed();
+    elapsed += start.elapsed();
     progress.finish();
-    elapsed
+    tape.end(ticks, simulation)?;
+    Ok(Lived { ticks, elapsed, is_interrupted: ticks < wanted })
 }

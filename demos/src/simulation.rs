@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use ecs_core::World;
+use ecs_jobs::Schedule;
+
 use crate::raster::Raster;
 use crate::view::View;
 
@@ -49,6 +52,31 @@ pub trait Simulation {
     /// The same, to be stepped through and cheated in.
     fn view_mut(&mut self) -> Option<&mut dyn View> {
         None
+    }
+
+    /// The worlds that the demo lives in and what they are called, for `--explain`: one without a
+    /// name where there is a view, none where the demo keeps them to itself.
+    fn worlds(&self) -> Vec<(&str, &World)> {
+        self.view().map(|view| ("", view.world())).into_iter().collect()
+    }
+
+    /// The same, to have agents watched.
+    fn worlds_mut(&mut self) -> Vec<&mut World> {
+        Vec::new()
+    }
+
+    /// What runs the world, for `--trace`; none where the demo keeps it to itself.
+    fn schedule(&self) -> Option<&Schedule> {
+        self.view().map(View::schedule)
+    }
+
+    /// Takes something from outside between two ticks: a key, a click, a cheat, in words of the
+    /// demo's own. It is what recordings keep.
+    ///
+    /// # Errors
+    /// Says in one line why it cannot be done; nothing has changed then.
+    fn input(&mut self, input: &str) -> Result<(), String> {
+        Err(format!("nothing can be put in, and this was: {input:?}"))
     }
 }
 

@@ -5,10 +5,11 @@ use std::path::Path;
 
 /// From the bottom to the top, as ARCHITECTURE.md lists them. The demos lie between `BELOW` and
 /// `ABOVE` and do not name each other. `lib` is above all and not listed.
-const BELOW: [&str; 12] = [
+const BELOW: [&str; 16] = [
     "failure",
     "text",
     "files",
+    "interrupt",
     "raster",
     "svg",
     "view",
@@ -18,8 +19,11 @@ const BELOW: [&str; 12] = [
     "progress",
     "session",
     "serve",
+    "recording",
+    "tape",
+    "explain",
 ];
-const ABOVE: [&str; 6] = ["proofs", "catalogue", "cli", "plan", "report", "runner"];
+const ABOVE: [&str; 7] = ["proofs", "catalogue", "cli", "plan", "report", "runner", "replay"];
 
 #[test]
 fn every_module_names_only_lower_ones() {

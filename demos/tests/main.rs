@@ -9,6 +9,7 @@ mod layers;
 mod minds;
 mod miners;
 mod proofs;
+mod recording;
 mod serve;
 mod shell;
 mod support;

@@ -11,6 +11,7 @@ use demos::raster::{Colour, Point, Raster};
 use demos::runner;
 use demos::setup::{Demo, Setup, no_arguments};
 use demos::simulation::{Counter, Simulation, Summary};
+use demos::tape::Tape;
 
 use crate::support::{is_picture, scratch, text};
 
@@ -55,7 +56,16 @@ impl Simulation for Drift {
 
 fn plan(json: bool, png: Option<PathBuf>) -> Plan {
     let setup = Setup { agents: 3, ticks: 4, seed: u64::MAX, threads: 2 };
-    Plan { demo: &DRIFT, setup, json, quiet: false, png }
+    Plan {
+        demo: &DRIFT,
+        setup,
+        json,
+        quiet: false,
+        png,
+        trace: None,
+        explain: Vec::new(),
+        tape: Tape::None,
+    }
 }
 
 fn run(plan: &Plan, wall: i32) -> (Result<(), Failure>, String) {

@@ -45,6 +45,8 @@ pub(super) fn reasoner() -> Reasoner {
         .option("eat", Utility::of(HUNGER, hunger_curve()).until(HUNGER, 0.0))
         .option("sleep", Utility::of(TIREDNESS, tiredness_curve()).until(TIREDNESS, 0.0))
         .option("play", play)
+        .input("hunger", HUNGER)
+        .input("tiredness", TIREDNESS)
         .bind(&plan())
         .expect("every option is an action of the plan")
 }

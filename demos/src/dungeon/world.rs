@@ -303,6 +303,18 @@ fn spawn_imps(world: &mut World, terrain: &Terrain, count: u32, seed: &RandomStr
 }
 
 impl Simulation for Dungeon {
+    fn worlds(&self) -> Vec<(&str, &World)> {
+        vec![("", &self.world)]
+    }
+
+    fn worlds_mut(&mut self) -> Vec<&mut World> {
+        vec![&mut self.world]
+    }
+
+    fn schedule(&self) -> Option<&Schedule> {
+        Some(&self.schedule)
+    }
+
     fn tick(&mut self) {
         while let Some(cheat) = self.script.next(self.ticks) {
             // What is refused is counted, and the run goes on: the map may have become another one

@@ -82,7 +82,7 @@ pub(super) type Shares = [u32; 5];
 /// A world of foragers with one kind of mind.
 pub(super) struct Crowd {
     mind: &'static Mind,
-    engine: Engine,
+    pub(super) engine: Engine,
     size: u32,
     ticks: u64,
     elapsed: Duration,

@@ -31,7 +31,8 @@ mod utility;
 
 use std::sync::Arc;
 
-use ecs_core::StateHasher;
+use ecs_core::{StateHasher, World};
+use ecs_jobs::Schedule;
 
 use self::crowd::{Crowd, Mind, Tally};
 use crate::failure::Failure;
@@ -71,6 +72,19 @@ fn simulation(setup: &Setup) -> Result<Box<dyn Simulation>, Failure> {
 }
 
 impl Simulation for Minds {
+    fn worlds(&self) -> Vec<(&str, &World)> {
+        self.crowds.iter().map(|crowd| (crowd.name(), &crowd.engine.world)).collect()
+    }
+
+    fn worlds_mut(&mut self) -> Vec<&mut World> {
+        self.crowds.iter_mut().map(|crowd| &mut crowd.engine.world).collect()
+    }
+
+    fn schedule(&self) -> Option<&Schedule> {
+        // Each crowd has its own: the last one's.
+        self.crowds.last().map(|crowd| crowd.engine.schedule())
+    }
+
     fn tick(&mut self) {
         self.crowds.iter_mut().for_each(Crowd::tick);
     }

@@ -1,0 +1,141 @@
+//! `--explain`: why some of the agents did what they did.
+
+use ai::action::Action;
+use ai::explain::DecisionLog;
+use ecs_core::{Entity, World};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::setup::Demo;
+use crate::simulation::Simulation;
+use crate::text::grouped;
+
+/// How many decisions of an agent are shown.
+const DECISIONS_MAX: usize = 32;
+
+/// An entity as it is named on a command line: `12`, or `12v1` where it matters which of those that
+/// had the number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Wanted {
+    index: u32,
+    generation: Option<u32>,
+}
+
+impl Wanted {
+    /// Reads it from a command line.
+    ///
+    /// # Errors
+    /// Says what is expected.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let expected = || "expected the number of an entity, such as 12 or 12v1".to_owned();
+        let number = |text: &str| text.parse::<u32>().map_err(|_| expected());
+        match text.split_once('v') {
+            None => Ok(Self { index: number(text)?, generation: None }),
+            Some((index, generation)) => {
+                Ok(Self { index: number(index)?, generation: Some(number(generation)?) })
+            }
+        }
+    }
+
+    fn is(self, entity: Entity) -> bool {
+        entity.index() == self.index && self.generation.is_none_or(|it| it == entity.generation())
+    }
+
+    /// The agent that is meant, who may be named by one of its actions.
+    fn find(self, world: &World) -> Option<Entity> {
+        let entity = world.entities().find(|&entity| self.is(entity))?;
+        Some(world.get::<Action>(entity).map_or(entity, |action| action.agent()))
+    }
+}
+
+/// What there is to say about one agent.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Explained {
+    /// The agent: `Worker#12`.
+    pub agent: String,
+    /// Its last decisions as sentences, the oldest first.
+    pub decisions: Vec<String>,
+    /// How many there were before them.
+    pub earlier: u64,
+}
+
+/// Has the log watch these agents from now on.
+///
+/// # Errors
+/// Where the demo has no world that can be asked, or one of them is not in it.
+pub fn watch(
+    simulation: &mut dyn Simulation,
+    demo: &Demo,
+    wanted: &[Wanted],
+) -> Result<(), Failure> {
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let mut worlds = simulation.worlds_mut();
+    if worlds.is_empty() {
+        return Err(Failure::Usage(format!("{} cannot explain itself", demo.name)));
+    }
+    worlds.iter_mut().try_for_each(|world| watch_in(world, demo, wanted))
+}
+
+fn watch_in(world: &mut World, demo: &Demo, wanted: &[Wanted]) -> Result<(), Failure> {
+    let mut log = world.remove_resource::<DecisionLog>().unwrap_or_default();
+    for one in wanted {
+        let Some(agent) = one.find(world) else {
+            let count = grouped(world.len() as u64);
+            return Err(Failure::Usage(format!(
+                "there is no entity {}: there are {count} at the start, from 0 on",
+                one.index
+            )));
+        };
+        log.watch(agent, kind(demo.agents_noun), DECISIONS_MAX);
+    }
+    world.insert_resource(log);
+    Ok(())
+}
+
+/// What the watched agents have to say, by their numbers, world by world.
+#[must_use]
+pub fn explained(simulation: &dyn Simulation) -> Vec<Explained> {
+    let worlds = simulation.worlds();
+    let of_world = |(name, world): &(&str, &World)| {
+        let Ok(log) = world.resource::<DecisionLog>() else { return Vec::new() };
+        let before = if name.is_empty() { String::new() } else { format!("{name}, ") };
+        let explain = |agent| Explained {
+            agent: format!("{before}{}", log.name(agent)),
+            decisions: log.sentences(agent),
+            earlier: log.lost(agent),
+        };
+        log.agents().map(explain).collect()
+    };
+    worlds.iter().flat_map(of_world).collect()
+}
+
+/// "workers" are each a "Worker".
+fn kind(noun: &str) -> String {
+    let one = noun.strip_suffix('s').unwrap_or(noun);
+    let mut letters = one.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entity_is_a_number_with_or_without_its_generation() {
+        let wanted = |index, generation| Ok(Wanted { index, generation });
+        assert_eq!(Wanted::parse("12"), wanted(12, None));
+        assert_eq!(Wanted::parse("12v3"), wanted(12, Some(3)));
+        for bad in ["", "v", "12v", "v1", "-1", "4294967296", "1v1v1", "cat"] {
+            assert!(Wanted::parse(bad).is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn one_of_many_is_called_so() {
+        assert_eq!(kind("workers"), "Worker");
+        assert_eq!(kind("imps"), "Imp");
+        assert_eq!(kind(""), "");
+    }
+}

@@ -1,0 +1,372 @@
+//! Recordings: what a run started from, what was put into it, and its state hash every so many
+//! ticks.
+//!
+//! A recording is a text file, one JSON object in a line:
+//!
+//! ```text
+//!   {"formic_recording":1,"program":"0.1.0","demo":"miners","arguments":["miners","--agents","100"],
+//!    "agents":100,"seed":1,"hash_every":100}
+//!   {"tick":0,"hash":"8a5c1f0e63b7d924"}
+//!   {"tick":42,"input":"dig 3 7"}
+//!   {"tick":100,"hash":"1f0e63b7d9248a5c"}
+//!   {"end":100}
+//! ```
+//!
+//! The first line is the [`Header`]; it is one line in the file. A tick is counted when it has been
+//! lived; an input comes before the next one. The last hash is that of the end. A file without its
+//! last line was cut off.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::files;
+use crate::setup::Setup;
+
+/// The format that is written, and the only one that is read.
+pub const FORMAT: u32 = 1;
+
+/// What a run started from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// [`FORMAT`].
+    pub formic_recording: u32,
+    /// The version of the program that wrote it.
+    pub program: String,
+    /// The demo.
+    pub demo: String,
+    /// The command line, without the name of the program.
+    pub arguments: Vec<String>,
+    /// How many agents there were, also where the command line did not say.
+    pub agents: u32,
+    /// Where every random choice came from.
+    pub seed: u64,
+    /// How many ticks lie between hashes.
+    pub hash_every: u64,
+}
+
+/// A whole run, read from a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recording {
+    /// What it started from.
+    pub header: Header,
+    /// What was put in after how many ticks, in order.
+    pub inputs: Vec<(u64, String)>,
+    /// The state hash after how many ticks, in order; the first is that of the start, the last that
+    /// of the end.
+    pub hashes: Vec<(u64, u64)>,
+}
+
+/// One line behind the header.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+enum Line {
+    Hash { tick: u64, hash: String },
+    Input { tick: u64, input: String },
+    End { end: u64 },
+}
+
+/// Why a file is no recording.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RecordingError {
+    /// Its first line is not that of a recording.
+    NoHeader,
+    /// It was written in a format that this program does not read.
+    Format(u64),
+    /// A number of the header is out of range.
+    BadHeader(&'static str),
+    /// A line says nothing that can be understood.
+    BadLine(usize),
+    /// A line is in the wrong place: ticks go up, and the hashes begin with the start.
+    Disorder(usize),
+    /// It ends in the middle.
+    CutOff {
+        /// How many ticks are on it.
+        ticks: u64,
+    },
+}
+
+impl fmt::Display for RecordingError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoHeader => f.write_str("it is not a recording"),
+            Self::Format(format) => {
+                write!(f, "it is in format {format}, and this program reads format {FORMAT}")
+            }
+            Self::BadHeader(what) => write!(f, "line 1: {what} is out of range"),
+            Self::BadLine(line) => write!(f, "line {line} cannot be understood"),
+            Self::Disorder(line) => write!(f, "line {line} is in the wrong place"),
+            Self::CutOff { ticks } => {
+                write!(f, "it was cut off: {ticks} ticks are on it, and no end")
+            }
+        }
+    }
+}
+
+impl std::error::Error for RecordingError {}
+
+impl Recording {
+    /// Reads a recording.
+    ///
+    /// # Errors
+    /// See [`RecordingError`].
+    pub fn parse(bytes: &[u8]) -> Result<Self, RecordingError> {
+        let mut lines = bytes.split(|&byte| byte == b'\n');
+        let header = header(lines.next().unwrap_or_default())?;
+        let mut recording = Self { header, inputs: Vec::new(), hashes: Vec::new() };
+        // Whole lines end with a line break; what is behind the last one was being written when
+        // somebody pulled the plug.
+        let mut lines: Vec<&[u8]> = lines.collect();
+        let has_rest = lines.pop().is_none_or(|rest| !rest.is_empty());
+        let mut now = 0;
+        for (line, number) in lines.iter().zip(2..) {
+            let line = serde_json::from_slice(line).map_err(|_| RecordingError::BadLine(number))?;
+            let disorder = RecordingError::Disorder(number);
+            match line {
+                Line::Hash { tick, hash } => {
+                    let hash = parse_hash(&hash).ok_or(RecordingError::BadLine(number))?;
+                    let is_next = match recording.hashes.last() {
+                        None => tick == 0,
+                        Some(&(last, _)) => tick > last && tick >= now,
+                    };
+                    if !is_next || tick > Setup::TICKS_MAX {
+                        return Err(disorder);
+                    }
+                    recording.hashes.push((tick, hash));
+                    now = tick;
+                }
+                Line::Input { tick, input } => {
+                    if tick < now || recording.hashes.is_empty() || tick > Setup::TICKS_MAX {
+                        return Err(disorder);
+                    }
+                    recording.inputs.push((tick, input));
+                    now = tick;
+                }
+                Line::End { end } => {
+                    if recording.hashes.is_empty() || recording.ticks() != end || now > end {
+                        return Err(disorder);
+                    }
+                    if has_rest || number <= lines.len() {
+                        return Err(RecordingError::Disorder(number + 1));
+                    }
+                    return Ok(recording);
+                }
+            }
+        }
+        Err(RecordingError::CutOff { ticks: now })
+    }
+
+    /// Reads a recording from a file.
+    ///
+    /// # Errors
+    /// Where the file cannot be read, or is no recording.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        let bytes = files::read(path)?;
+        Self::parse(&bytes).map_err(|error| Failure::on_file("replay", path, error))
+    }
+
+    /// How many ticks are on it.
+    #[must_use]
+    pub fn ticks(&self) -> u64 {
+        self.hashes.last().map_or(0, |&(tick, _)| tick)
+    }
+}
+
+fn header(line: &[u8]) -> Result<Header, RecordingError> {
+    // A later format may have other fields: its number is looked at first.
+    let value: serde_json::Value =
+        serde_json::from_slice(line).map_err(|_| RecordingError::NoHeader)?;
+    match value.get("formic_recording").and_then(serde_json::Value::as_u64) {
+        None => return Err(RecordingError::NoHeader),
+        Some(format) if format != u64::from(FORMAT) => return Err(RecordingError::Format(format)),
+        Some(_) => {}
+    }
+    let header: Header = serde_json::from_value(value).map_err(|_| RecordingError::BadLine(1))?;
+    if !(1..=Setup::AGENTS_MAX).contains(&header.agents) {
+        return Err(RecordingError::BadHeader("the number of agents"));
+    }
+    if header.hash_every == 0 {
+        return Err(RecordingError::BadHeader("the number of ticks between hashes"));
+    }
+    Ok(header)
+}
+
+/// Sixteen digits, no more and no less, so that a file has one form.
+fn parse_hash(text: &str) -> Option<u64> {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    (text.len() == 16 && text.bytes().all(is_digit)).then_some(())?;
+    u64::from_str_radix(text, 16).ok()
+}
+
+/// Writes a recording as the run goes on: what is there when the program is killed can be read by a
+/// person, and is refused by a replay with a word about where it ends.
+#[derive(Debug)]
+pub struct Recorder {
+    file: File,
+    path: PathBuf,
+    hash_every: u64,
+    hashed: Option<u64>,
+}
+
+impl Recorder {
+    /// Begins a recording. A file that is there is overwritten.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn begin(path: &Path, header: &Header) -> Result<Self, Failure> {
+        let failed = |error: io::Error| Failure::on_file("write", path, error);
+        let file = File::create(path).map_err(failed)?;
+        let mut recorder =
+            Self { file, path: path.to_path_buf(), hash_every: header.hash_every, hashed: None };
+        recorder.line(header)?;
+        Ok(recorder)
+    }
+
+    fn line(&mut self, line: &impl Serialize) -> Result<(), Failure> {
+        let written = serde_json::to_vec(line).map_err(io::Error::from).and_then(|mut bytes| {
+            bytes.push(b'\n');
+            // In one go, so that lines are whole.
+            self.file.write_all(&bytes)
+        });
+        written.map_err(|error| Failure::on_file("write", &self.path, error))
+    }
+
+    /// Whether the hash after so many ticks belongs on it.
+    #[must_use]
+    pub const fn is_due(&self, tick: u64) -> bool {
+        tick % self.hash_every == 0
+    }
+
+    /// Notes the state hash after so many ticks.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn hash(&mut self, tick: u64, hash: u64) -> Result<(), Failure> {
+        self.hashed = Some(tick);
+        self.line(&Line::Hash { tick, hash: format!("{hash:016x}") })
+    }
+
+    /// Notes what is put in after so many ticks.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn input(&mut self, tick: u64, input: &str) -> Result<(), Failure> {
+        self.line(&Line::Input { tick, input: input.to_owned() })
+    }
+
+    /// Ends the recording after so many ticks.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn end(mut self, tick: u64, hash: impl FnOnce() -> u64) -> Result<(), Failure> {
+        if self.hashed != Some(tick) {
+            self.hash(tick, hash())?;
+        }
+        self.line(&Line::End { end: tick })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header() -> Header {
+        Header {
+            formic_recording: FORMAT,
+            program: "0.1.0".into(),
+            demo: "miners".into(),
+            arguments: vec!["miners".into(), "--agents".into(), "7".into()],
+            agents: 7,
+            seed: u64::MAX,
+            hash_every: 2,
+        }
+    }
+
+    fn text(lines: &[&str]) -> Vec<u8> {
+        let mut text = serde_json::to_string(&header()).expect("plain values") + "\n";
+        for line in lines {
+            text += line;
+            text.push('\n');
+        }
+        text.into_bytes()
+    }
+
+    const H0: &str = r#"{"tick":0,"hash":"00000000000000aa"}"#;
+    const H2: &str = r#"{"tick":2,"hash":"00000000000000bb"}"#;
+
+    #[test]
+    fn what_was_written_is_read() {
+        let input = r#"{"tick":1,"input":"dig"}"#;
+        let recording = Recording::parse(&text(&[H0, input, H2, r#"{"end":2}"#])).expect("whole");
+        assert_eq!(recording.header, header());
+        assert_eq!(recording.hashes, [(0, 0xAA), (2, 0xBB)]);
+        assert_eq!(recording.inputs, [(1, "dig".into())]);
+        assert_eq!(recording.ticks(), 2);
+    }
+
+    #[test]
+    fn every_file_that_was_cut_off_is_refused() {
+        let whole = text(&[H0, H2, r#"{"end":2}"#]);
+        assert!(Recording::parse(&whole).is_ok());
+        for length in 0..whole.len() {
+            assert!(Recording::parse(&whole[..length]).is_err(), "{length} bytes");
+        }
+        let killed = &text(&[H0, H2])[..];
+        assert_eq!(Recording::parse(killed), Err(RecordingError::CutOff { ticks: 2 }));
+        let half = [killed, br#"{"tick":4,"ha"#].concat();
+        assert_eq!(Recording::parse(&half), Err(RecordingError::CutOff { ticks: 2 }));
+    }
+
+    #[test]
+    fn no_byte_can_be_changed_to_anything_that_panics() {
+        let whole = text(&[H0, r#"{"tick":1,"input":"dig"}"#, H2, r#"{"end":2}"#]);
+        for place in 0..whole.len() {
+            for byte in [0, b'\n', b'9', b'"', b'{', b'-', 0xFF] {
+                let mut altered = whole.clone();
+                altered[place] = byte;
+                drop(Recording::parse(&altered));
+            }
+        }
+    }
+
+    #[test]
+    fn disorder_is_refused_with_its_line() {
+        use RecordingError::{BadHeader, BadLine, Disorder, Format, NoHeader};
+        let check = |lines: &[&str], expected: RecordingError| {
+            assert_eq!(Recording::parse(&text(lines)), Err(expected), "{lines:?}");
+        };
+        let end = r#"{"end":2}"#;
+        check(&[H2, end], Disorder(2));
+        check(&[H0, H2, H2, end], Disorder(4));
+        check(&[H0, H2, H0, end], Disorder(4));
+        check(&[H0, end], Disorder(3));
+        check(&[H0, H2, end, end], Disorder(5));
+        check(&[H0, H2, r#"{"tick":1,"input":"dig"}"#, end], Disorder(4));
+        check(&[H0, H2, r#"{"tick":3,"input":"dig"}"#, end], Disorder(5));
+        check(&[r#"{"tick":0,"input":"dig"}"#, H0], Disorder(2));
+        check(&[H0, r#"{"tick":2,"hash":"bb"}"#, end], BadLine(3));
+        check(&[H0, r#"{"tick":2,"hash":"+0000000000000bb"}"#, end], BadLine(3));
+        check(&[H0, r#"{"tick":-2,"hash":"00000000000000bb"}"#, end], BadLine(3));
+        check(&[H0, r#"{"tick":2,"hash":"00000000000000bb","more":1}"#, end], BadLine(3));
+        check(&[H0, "", end], BadLine(3));
+        check(&[H0, r#"{"tick":1000000001,"hash":"00000000000000bb"}"#], Disorder(3));
+        let parse = |text: &str| Recording::parse(text.as_bytes());
+        assert_eq!(parse(""), Err(NoHeader));
+        assert_eq!(parse("\0\u{1}PNG"), Err(NoHeader));
+        assert_eq!(parse("{}"), Err(NoHeader));
+        assert_eq!(parse(r#"{"formic_recording":2,"new":true}"#), Err(Format(2)));
+        assert_eq!(parse(r#"{"formic_recording":1}"#), Err(BadLine(1)));
+        let change =
+            |from: &str, to: &str| String::from_utf8(text(&[H0])).expect("text").replace(from, to);
+        let no_agents = change(r#""agents":7"#, r#""agents":0"#);
+        assert_eq!(parse(&no_agents), Err(BadHeader("the number of agents")));
+        let never = change(r#""hash_every":2"#, r#""hash_every":0"#);
+        assert_eq!(parse(&never), Err(BadHeader("the number of ticks between hashes")));
+    }
+}

@@ -1,0 +1,107 @@
+//! From a recording back to a run: `--replay`, and `demos verify`.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::path::Path;
+
+use crate::catalogue::DEMOS;
+use crate::cli::{self, DemoCommand, Request};
+use crate::failure::Failure;
+use crate::plan::Plan;
+use crate::recording::Recording;
+use crate::runner;
+use crate::setup::Setup;
+use crate::simulation::Simulation;
+use crate::tape::Tape;
+use crate::text::grouped;
+
+/// The run that is on a recording, on so many threads: what it is, and its world.
+///
+/// # Errors
+/// Where the demo, or one of its arguments or files, is not there any more.
+pub fn run_of(
+    recording: Recording,
+    path: &Path,
+    threads: Option<usize>,
+) -> Result<(Plan, Box<dyn Simulation>), Failure> {
+    let header = &recording.header;
+    let refused = |what: String| Failure::on_file("replay", path, what);
+    if !DEMOS.iter().any(|demo| demo.name == header.demo) {
+        return Err(refused(format!("there is no demo {:?}", header.demo)));
+    }
+    let words = std::iter::once("demos").chain(header.arguments.iter().map(String::as_str));
+    let command = match cli::parse(words.map(OsString::from)) {
+        Ok(Request::Demo(command)) if command.demo.name == header.demo => command,
+        Ok(_) => return Err(refused(format!("its command line runs no {}", header.demo))),
+        Err(error) => return Err(refused(error.to_string())),
+    };
+    let DemoCommand { demo, run, matches, .. } = *command;
+    let setup = Setup {
+        agents: header.agents,
+        ticks: recording.ticks(),
+        seed: header.seed,
+        threads: threads.unwrap_or_else(Setup::threads_default),
+    };
+    let simulation = (demo.build)(&setup, &matches)?;
+    let mut plan = Plan::new(demo, &run);
+    // The results of the run that was recorded are not written anew.
+    (plan.json, plan.png, plan.trace) = (false, None, None);
+    plan.explain.clear();
+    (plan.setup, plan.tape) = (setup, Tape::Replay(recording, u64::MAX));
+    Ok((plan, simulation))
+}
+
+/// `demo --replay FILE`: the run of a recording with the results that this command line asks for.
+///
+/// # Errors
+/// As [`run_of`], and where the command line asks for what the recording says.
+pub fn of_command(
+    command: &DemoCommand,
+    path: &Path,
+) -> Result<(Plan, Box<dyn Simulation>), Failure> {
+    let recording = Recording::read(path)?;
+    if recording.header.demo != command.demo.name {
+        let demo = &recording.header.demo;
+        let what = format!("it is a run of {demo}, not of {}", command.demo.name);
+        return Err(Failure::on_file("replay", path, what));
+    }
+    if let Some(name) = command.own_argument() {
+        let what = format!("--{name} comes from the recording");
+        return Err(Failure::on_file("replay", path, what));
+    }
+    let run = &command.run;
+    let (mut plan, simulation) = run_of(recording, path, run.threads)?;
+    if let (Tape::Replay(_, until), Some(asked)) = (&mut plan.tape, run.until) {
+        *until = asked;
+        plan.setup.ticks = plan.setup.ticks.min(asked);
+    }
+    (plan.json, plan.quiet) = (run.json, run.quiet);
+    (plan.png, plan.trace) = (run.png.clone(), run.trace.clone());
+    plan.explain.clone_from(&run.explain);
+    Ok((plan, simulation))
+}
+
+/// `demos verify FILE`: lives the run of a recording again, and compares all its hashes.
+///
+/// # Errors
+/// [`Failure::Check`] with the first tick that differs; as [`run_of`] besides.
+pub fn verify(path: &Path, threads: Option<usize>, out: &mut dyn Write) -> Result<(), Failure> {
+    let recording = Recording::read(path)?;
+    let (hashes, ticks) = (recording.hashes.len(), recording.ticks());
+    let (plan, mut simulation) = run_of(recording, path, threads)?;
+    let lived = runner::live(&plan, simulation.as_mut())?;
+    if lived.is_interrupted {
+        return Err(Failure::Interrupted { ticks: lived.ticks });
+    }
+    simulation.check().map_err(Failure::Check)?;
+    let threads = plan.setup.threads;
+    let noun = if threads == 1 { "thread" } else { "threads" };
+    writeln!(
+        out,
+        "{}: {} ticks, {} hashes, all equal on {threads} {noun}",
+        plan.demo.name,
+        grouped(ticks),
+        grouped(hashes as u64),
+    )
+    .map_err(Failure::Stdout)
+}

@@ -1,0 +1,198 @@
+//! Recordings, replays and explanations of every demo there is, and Ctrl-C.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use demos::catalogue::DEMOS;
+use serde_json::Value;
+
+use crate::support::{demos, json, refused, run, scratch, text};
+
+/// Arguments that make a demo small.
+const SMALL: [&str; 6] = ["--agents", "30", "--ticks", "60", "--hash-every", "25"];
+
+fn record(demo: &str, name: &str) -> (PathBuf, Value) {
+    let path = scratch(name);
+    let file = path.to_str().expect("Unicode");
+    let value = json(&[&[demo, "--record", file, "--seed", "7"][..], &SMALL].concat());
+    (path, value)
+}
+
+fn said(path: &Path, threads: &str) -> (Option<i32>, String, String) {
+    let output = run(&["verify", path.to_str().expect("Unicode"), "--threads", threads]);
+    (output.status.code(), text(&output.stdout), text(&output.stderr))
+}
+
+#[test]
+fn every_demo_is_verified_on_any_number_of_threads() {
+    for demo in DEMOS {
+        let (path, recorded) = record(demo.name, &format!("every-{}.recording", demo.name));
+        for threads in ["1", "3"] {
+            let (code, out, complaint) = said(&path, threads);
+            assert_eq!(code, Some(0), "{}: {complaint}", demo.name);
+            // At the start, at 25, at 50, and at the end.
+            assert!(out.starts_with(&format!("{}: 60 ticks, 4 hashes, all equal", demo.name)));
+        }
+        let file = path.to_str().expect("Unicode");
+        let replayed = json(&[demo.name, "--replay", file]);
+        for key in ["state_hash", "agents", "seed", "ticks"] {
+            assert_eq!(replayed[key], recorded[key], "{}: {key}", demo.name);
+        }
+        let shorter = json(&[demo.name, "--replay", file, "--until", "30"]);
+        assert_eq!(shorter["ticks"], 30, "{}", demo.name);
+    }
+}
+
+#[test]
+fn every_demo_does_the_same_whether_it_is_asked_why_or_not() {
+    for demo in DEMOS {
+        let plain = json(&[&[demo.name][..], &SMALL].concat());
+        let asked =
+            json(&[&[demo.name, "--explain", "0,3", "--threads", "2"][..], &SMALL].concat());
+        assert_eq!(plain["state_hash"], asked["state_hash"], "{}", demo.name);
+        assert!(plain.get("explained").is_none());
+        assert!(asked["explained"].as_array().is_some_and(|all| !all.is_empty()), "{}", demo.name);
+    }
+}
+
+#[test]
+fn cats_say_why_they_do_what_they_do() {
+    let output = run(&["cats", "--agents", "20", "--ticks", "400", "--explain", "4"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let lines = text(&output.stdout);
+    let sentences: Vec<&str> = lines.lines().filter(|line| line.contains(": Cat#4 ")).collect();
+    assert!(sentences.len() > 3, "{lines}");
+    assert!(
+        sentences.iter().any(|it| it.contains(" chose sleep ") && it.contains("tiredness ")),
+        "{lines}"
+    );
+    assert!(sentences.iter().all(|it| it.starts_with("Tick ") && it.ends_with('.')), "{lines}");
+}
+
+#[test]
+fn a_recording_that_was_altered_is_found_out_at_the_first_tick_that_differs() {
+    let (path, _) = record("miners", "altered.recording");
+    let text = fs::read_to_string(&path).expect("it was written");
+    let lines: Vec<&str> = text.lines().collect();
+    let at_50 = lines.iter().position(|line| line.contains("\"tick\":50")).expect("a hash");
+    let mut altered = lines.clone();
+    // The last digit, which stands before a quote and a bracket.
+    let (front, digit) = lines[at_50].trim_end_matches("\"}").split_at(lines[at_50].len() - 3);
+    let hash = format!("{front}{}\"}}", if digit == "0" { "1" } else { "0" });
+    altered[at_50] = &hash;
+    fs::write(&path, altered.join("\n") + "\n").expect("it can be written");
+    let (code, out, complaint) = said(&path, "2");
+    assert_eq!((code, out.as_str()), (Some(1), ""), "{complaint}");
+    assert_eq!(complaint.lines().count(), 1, "{complaint}");
+    for part in ["tick 50", "the same at tick 25"] {
+        assert!(complaint.contains(part), "{complaint}");
+    }
+    // Another seed is another run from the start.
+    let other = text.replace("\"seed\":7", "\"seed\":8");
+    fs::write(&path, other).expect("it can be written");
+    let (code, _, complaint) = said(&path, "1");
+    assert_eq!(code, Some(1), "{complaint}");
+    assert!(complaint.contains("tick 0") && complaint.contains("from the start"), "{complaint}");
+}
+
+#[test]
+fn what_is_no_recording_is_refused_in_one_line() {
+    let path = scratch("hostile.recording");
+    let file = path.to_str().expect("Unicode");
+    let refuse = |content: &[u8], part: &str| {
+        fs::write(&path, content).expect("it can be written");
+        refused(&["verify", file], &[file, part]);
+        refused(&["miners", "--replay", file], &[file, part]);
+    };
+    refuse(b"", "not a recording");
+    refuse(b"\x89PNG\r\n\x1a\n\0\0\0", "not a recording");
+    refuse(b"{\"formic_recording\":99}\n", "format 99");
+    let (whole, _) = record("miners", "whole.recording");
+    let whole = fs::read(whole).expect("it was written");
+    refuse(&whole[..whole.len() - 5], "cut off");
+    refuse(&whole[..whole.len() * 3 / 4], "cut off");
+    let text = String::from_utf8(whole).expect("text");
+    refuse(text.replace("\"demo\":\"miners\"", "\"demo\":\"moles\"").as_bytes(), "moles");
+    let lies = text.replace("\"arguments\":[\"miners\"", "\"arguments\":[\"dungeon\"");
+    refuse(lies.as_bytes(), "runs no miners");
+    let lies = text.replace("\"arguments\":[\"miners\"", "\"arguments\":[\"miners\",\"--no\"");
+    refuse(lies.as_bytes(), "--no");
+    let input = text.replacen("{\"tick\":0,", "{\"tick\":0,\"hash\":\"zz\"}\n{\"tick\":0,", 1);
+    refuse(input.as_bytes(), "line 2");
+    refused(&["verify", "/no/such/file"], &["/no/such/file"]);
+    refused(&["verify"], &["FILE"]);
+}
+
+#[test]
+fn an_input_that_a_demo_does_not_know_is_refused() {
+    let (path, _) = record("dungeon", "input.recording");
+    let text = fs::read_to_string(&path).expect("it was written");
+    let altered =
+        text.replacen("{\"tick\":25,", "{\"tick\":3,\"input\":\"sing\"}\n{\"tick\":25,", 1);
+    fs::write(&path, altered).expect("it can be written");
+    refused(&["verify", path.to_str().expect("Unicode")], &["tick 3", "sing"]);
+}
+
+#[test]
+fn a_replay_takes_what_the_recording_says_and_nothing_else() {
+    let (path, _) = record("dungeon", "own.recording");
+    let file = path.to_str().expect("Unicode");
+    refused(&["miners", "--replay", file], &["a run of dungeon, not of miners"]);
+    refused(&["dungeon", "--replay", file, "--agents", "3"], &["--replay", "--agents"]);
+    refused(&["dungeon", "--replay", file, "--record", file], &["--replay", "--record"]);
+    refused(&["dungeon", "--replay", file, "--map", "x.map"], &["--map", "recording"]);
+    refused(&["dungeon", "--until", "3"], &["--replay"]);
+    refused(&["miners", "--record", "/no/such/folder/x"], &["/no/such/folder/x"]);
+    refused(&["miners", "--hash-every", "0"], &["--hash-every", "from 1 to"]);
+}
+
+#[test]
+fn an_entity_that_is_not_there_is_refused() {
+    refused(&["miners", "--explain", "cat"], &["--explain", "such as 12"]);
+    refused(&["miners", "--agents", "3", "--explain", "999"], &["entity 999"]);
+}
+
+#[test]
+fn a_timeline_is_written_as_one_json_value() {
+    let path = scratch("trace.json");
+    let file = path.to_str().expect("Unicode");
+    json(&["miners", "--agents", "20", "--ticks", "10", "--trace", file]);
+    let bytes = fs::read(&path).expect("it was written");
+    let value: Value = serde_json::from_slice(&bytes).expect("JSON");
+    assert!(value["traceEvents"].as_array().is_some_and(|events| events.len() > 50));
+    refused(&["miners", "--trace", "/no/such/folder/x"], &["/no/such/folder/x"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn ctrl_c_ends_a_run_with_its_results_and_a_recording_that_is_whole() {
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+    for signal in ["-INT", "-TERM"] {
+        let path = scratch("interrupted.recording");
+        let file = path.to_str().expect("Unicode");
+        let arguments =
+            ["miners", "--agents", "50", "--ticks", "900000000", "--json", "--record", file];
+        let child = demos(&arguments)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        let start = Instant::now();
+        let has_begun = || fs::read_to_string(&path).is_ok_and(|text| text.lines().count() > 2);
+        while !has_begun() && start.elapsed() < Duration::from_secs(60) {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        let id = child.id().to_string();
+        assert!(Command::new("kill").args([signal, &id]).status().expect("a shell").success());
+        let output = child.wait_with_output().expect("it ends");
+        assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+        assert!(text(&output.stderr).contains("interrupted after "), "{}", text(&output.stderr));
+        let value: Value = serde_json::from_slice(&output.stdout).expect("the results");
+        let lived = value["ticks"].as_u64().expect("a number");
+        assert!((1..900_000_000).contains(&lived));
+        let (code, out, complaint) = said(&path, "2");
+        assert_eq!(code, Some(0), "{complaint}");
+        assert!(out.starts_with("miners: "), "{out}");
+    }
+}
