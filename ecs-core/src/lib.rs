@@ -136,8 +136,8 @@ pub mod __private {
     pub use crate::entity::EntityBits;
     pub use crate::mask::{RowMask, Rows};
     pub use crate::query::{
-        BitsDoor, BitsFetch, ChunkDoor, ColumnDoor, DoorRight, MutFetch, RefFetch, RowRight,
-        RunRight, TermSlot, TermState, Values, ValuesDoor, WrapState, WriteFetch,
+        BitsDoor, BitsFetch, BitsSlot, ChunkDoor, ColumnDoor, DoorRight, MutFetch, RefFetch,
+        RowRight, RunRight, TermSlot, TermState, Values, ValuesDoor, WrapState, WriteFetch,
     };
     pub use crate::storage::{ChunkVersions, Chunks, ColumnRecord, ColumnStamps, Moment};
 }

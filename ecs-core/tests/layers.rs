@@ -59,6 +59,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["directory"],
             &["block"],
             &["canaries"],
+            &["chunk_head"],
             &["bits"],
             &["column_versions"],
             &["column_records"],

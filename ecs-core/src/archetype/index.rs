@@ -84,9 +84,13 @@ impl Archetypes {
         a: ArchetypeId,
         b: ArchetypeId,
     ) -> (&mut Archetype, &mut Archetype) {
-        let (first, second) = (a.index().min(b.index()), a.index().max(b.index()));
-        let (head, tail) = self.list.split_at_mut(second);
-        let (low, high) = (&mut head[first], &mut tail[0]);
-        if a < b { (low, high) } else { (high, low) }
+        let (a, b) = (a.index(), b.index());
+        if a < b {
+            let (head, tail) = self.list.split_at_mut(b);
+            (&mut head[a], &mut tail[0])
+        } else {
+            let (head, tail) = self.list.split_at_mut(a);
+            (&mut tail[0], &mut head[b])
+        }
     }
 }

@@ -139,6 +139,12 @@ impl Archetype {
     }
 
     /// Its place in the world's list.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// let world = World::new();
+    /// assert_eq!(world.archetypes()[0].id().index(), 0);
+    /// ```
     #[must_use]
     pub const fn id(&self) -> ArchetypeId {
         self.id

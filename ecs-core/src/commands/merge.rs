@@ -206,7 +206,7 @@ impl Group<'_, '_> {
             let column = &archetype.columns[index];
             if self.plan.added.contains(&column.info.id) {
                 let (version, slot) = (moment.version, column.track_slot);
-                archetype.chunks.stamps_mut(at.address.chunk, index).raise_added(version);
+                archetype.chunks.stamps(at.address.chunk, index).raise_added(version);
                 if let Some(slot) = slot {
                     archetype.chunks.set_row_versions(slot, at.address, version, version);
                 }
@@ -337,7 +337,7 @@ fn carry_versions(
     for index in 0..target.columns.len() {
         let column = &target.columns[index];
         let (id, slot) = (column.info.id, column.track_slot);
-        let stamps = target.chunks.stamps_mut(to.chunk, index);
+        let stamps = target.chunks.stamps(to.chunk, index);
         let Some((mine, is_new)) = source.column_of(id).zip(replaced(index, id)) else {
             stamps.raise_added(version);
             continue;

@@ -120,6 +120,14 @@ impl Access {
     }
 
     /// Whether nothing is written, neither values nor bits.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// assert!(world.plan::<&Gold, ()>().access().is_read_only());
+    /// assert!(!world.plan::<&mut Gold, ()>().access().is_read_only());
+    /// ```
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.writes.is_empty() && self.bit_writes.is_empty()

@@ -92,6 +92,16 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     }
 
     /// Calls `f` with each row.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(Gold));
+    /// let mut sum = 0;
+    /// world.query::<&Gold>().chunks(|chunk| chunk.for_each(|gold| sum += gold.0));
+    /// assert_eq!(sum, 36);
+    /// ```
     #[inline]
     pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
         match &self.rows {

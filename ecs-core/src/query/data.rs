@@ -50,6 +50,12 @@ pub use tracked::{Mut, MutFetch, Ref, RefFetch};
 /// let (entity, gold, (lamp, bit)) = row.expect("one");
 /// gold.0 += 1;
 /// assert!(entity == imp && lamp.is_some() && bit.get());
+///
+/// // What a row gives has a name, for functions that take any query.
+/// fn first<Q: ecs_core::ReadOnly>(world: &World) -> Option<Q::Item<'_>> {
+///     world.query_ref::<Q>().first()
+/// }
+/// assert_eq!(first::<&Gold>(&world), Some(&Gold(2)));
 /// ```
 pub trait QueryData: Sealed {
     /// What a row gives.
@@ -204,6 +210,15 @@ pub trait SealedFilter {}
 ///     }
 /// });
 /// assert_eq!(world.query::<&Gold>().map(|gold| gold.0).sum::<u32>(), 4950);
+///
+/// // What a run gives has a name, for functions that take any query.
+/// fn longest<Q: ColumnData>(world: &mut World, len: impl Fn(Q::Columns<'_>) -> usize) -> usize {
+///     let mut longest = 0;
+///     world.query::<Q>().for_each_chunk(|columns| longest = longest.max(len(columns)));
+///     longest
+/// }
+/// # use ecs_core::ColumnData;
+/// assert!(longest::<&Gold>(&mut world, <[Gold]>::len) > 0);
 /// ```
 pub trait ColumnData: QueryData {
     /// What a run of rows gives: a slice for a component, a tuple of slices for a tuple.
@@ -272,27 +287,81 @@ impl<Wrapper: ?Sized, S> WrapState<Wrapper, S> {
 
 /// Where a component is in an archetype: its column, its bits and its versions of rows, if it has
 /// any.
+// Small: a plan has one for each term and archetype, and a query of many archetypes costs what it
+// brings into the cache.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct TermSlot {
-    pub(crate) column: usize,
-    pub(crate) bits: Option<u32>,
-    track: Option<u32>,
+    column: u32,
+    pub(crate) bits: BitsSlot,
+    track: Slot,
+}
+
+/// A place in a list, or none.
+#[derive(Clone, Copy, Debug)]
+struct Slot(u32);
+
+impl Slot {
+    const NONE: Self = Self(u32::MAX);
+
+    fn new(place: Option<usize>) -> Self {
+        let slot = |at| Self(u32::try_from(at).expect("fewer than 2^32 components"));
+        place.map_or(Self::NONE, slot)
+    }
+
+    #[inline]
+    fn get(self) -> Option<usize> {
+        (self.0 != u32::MAX).then_some(self.0 as usize)
+    }
+}
+
+/// Which of an archetype's enabled bits are a component's, if any.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct BitsSlot(Slot);
+
+impl BitsSlot {
+    pub(crate) const NONE: Self = Self(Slot::NONE);
+
+    #[inline]
+    pub(crate) fn get(self) -> Option<usize> {
+        self.0.get()
+    }
+
+    /// Narrows to the rows whose bits are on.
+    #[inline]
+    pub(crate) fn keep_enabled(self, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
+        if let Some(slot) = self.get() {
+            rows.keep(chunks.bits(slot).words(chunk), chunks.len(chunk));
+        }
+    }
+
+    /// Narrows to the rows whose bits are off.
+    #[inline]
+    pub(crate) fn keep_disabled(self, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
+        if let Some(slot) = self.get() {
+            rows.drop_set(chunks.bits(slot).words(chunk), chunks.len(chunk));
+        }
+    }
 }
 
 impl TermSlot {
     pub(crate) fn find(id: ComponentId, archetype: &Archetype) -> Option<Self> {
         let column = archetype.column_of(id)?;
-        let slot = |slot: Option<usize>| slot.and_then(|slot| u32::try_from(slot).ok());
         let found = &archetype.columns[column];
-        Some(Self { column, bits: slot(found.enable_slot), track: slot(found.track_slot) })
+        let bits = BitsSlot(Slot::new(found.enable_slot));
+        let column = u32::try_from(column).expect("fewer than 2^32 components");
+        Some(Self { column, bits, track: Slot::new(found.track_slot) })
+    }
+
+    #[inline]
+    pub(crate) fn column(&self) -> usize {
+        self.column as usize
     }
 
     #[inline]
     pub(crate) fn keep_enabled(&self, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
-        if let Some(slot) = self.bits {
-            rows.keep(chunks.bits(slot as usize).words(chunk), chunks.len(chunk));
-        }
+        self.bits.keep_enabled(chunks, chunk, rows);
     }
 
     /// The versions of the rows of a chunk, if the component is tracked.
@@ -302,6 +371,6 @@ impl TermSlot {
         chunks: &'w Chunks,
         chunk: usize,
     ) -> Option<&'w ChunkVersions> {
-        Some(chunks.row_versions(self.track? as usize, chunk))
+        Some(chunks.row_versions(self.track.get()?, chunk))
     }
 }

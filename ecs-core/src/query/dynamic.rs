@@ -121,7 +121,7 @@ impl Narrowing {
             }
             Self::Changed(slot) | Self::Added(slot) => {
                 let (stamps, versions) =
-                    (chunks.stamps(chunk, slot.column), slot.row_versions(chunks, chunk));
+                    (chunks.stamps(chunk, slot.column()), slot.row_versions(chunks, chunk));
                 let is_added = matches!(self, Self::Added(_));
                 // The chunk's stamp is no older than that of any row.
                 if (if is_added { stamps.added() } else { stamps.changed() }) <= since {
@@ -156,6 +156,17 @@ impl DynamicMatch {
 
 impl DynamicQuery {
     /// The most terms that a query hands out.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// let all = (0..DynamicQuery::TERMS_MAX).fold(DynamicQuery::builder(), |all, _| all.read(gold));
+    /// assert!(all.clone().build(&world).is_ok());
+    /// assert!(all.read(gold).build(&world).is_err(), "one too many");
+    /// ```
     pub const TERMS_MAX: usize = 64;
 
     /// A query that asks for nothing yet.
@@ -164,6 +175,17 @@ impl DynamicQuery {
     }
 
     /// What the query touches.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// let query = DynamicQuery::builder().write(gold).build(&world)?;
+    /// assert_eq!(query.access().writes(), [gold]);
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     #[must_use]
     pub const fn access(&self) -> &Access {
         &self.access
@@ -201,7 +223,7 @@ impl DynamicQuery {
         }
         for filter in &self.filters {
             let slot = TermSlot::find(filter.id, archetype);
-            let bits = slot.map(|slot| slot.bits.map(|bits| Narrowing::Disabled(bits as usize)));
+            let bits = slot.map(|slot| slot.bits.get().map(Narrowing::Disabled));
             match filter.how {
                 How::With => narrowing.push(Narrowing::Enabled(slot?)),
                 How::Present => _ = slot?,
@@ -328,6 +350,23 @@ impl DynamicQueryBuilder {
     }
 
     /// The component is written where the row has it, enabled.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let [purse, _nobody] = [world.spawn(Gold(1)), world.spawn(())];
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().optional_write(gold).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each(|mut row| {
+    ///     if let Ok(gold) = row.get_mut::<Gold>(0) {
+    ///         gold.0 += 1;
+    ///     }
+    /// });
+    /// assert_eq!(world.get(purse), Ok(&Gold(2)));
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     pub fn optional_write(self, id: ComponentId) -> Self {
         self.term(id, true, true)
     }

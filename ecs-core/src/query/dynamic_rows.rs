@@ -63,6 +63,21 @@ impl<'w> DynamicRows<'w> {
 
     /// The same rows, asking what has changed or come after this version of the world. Else
     /// everything has.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(1));
+    /// let before = world.version();
+    /// world.spawn(Gold(2));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().added(gold).build(&world)?;
+    /// assert_eq!(world.query_by_id(&mut query)?.since(before).count(), 1);
+    /// assert_eq!(world.query_by_id(&mut query)?.count(), 2);
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     #[must_use]
     pub fn since(mut self, version: u64) -> Self {
         self.source.moment.since = version;
@@ -76,6 +91,20 @@ impl<'w> DynamicRows<'w> {
 
     /// Calls `f` with every run of rows that lie one after the other and have the same optional
     /// terms: a whole chunk at a time where nothing in it is disabled.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..100).map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// let mut rows = 0;
+    /// world.query_by_id(&mut query)?.for_each_run(|run| rows += run.row_count());
+    /// assert_eq!(rows, 100);
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     pub fn for_each_run(self, mut f: impl FnMut(DynamicRun<'w>)) {
         let mut walk = Walk::new(self);
         while let Some(run) = walk.next_run() {
@@ -217,7 +246,7 @@ impl<'w> Walk<'w> {
             .collect();
         for (term, slot) in query.terms().iter().zip(&found.slots) {
             if let (true, Some(slot)) = (term.write, slot) {
-                archetype.chunks.stamps(chunk, slot.column).mark(moment.version);
+                archetype.chunks.stamps(chunk, slot.column()).mark(moment.version);
             }
         }
         let place = Run { archetype, found, query, moment, chunk, ordinal, rows: 0..0, present: 0 };

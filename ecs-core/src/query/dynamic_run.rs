@@ -51,7 +51,7 @@ impl<'w> Run<'w> {
             terms.get(term).zip(self.found.slots.get(term)).ok_or(TermError::NoSuchTerm)?;
         let slot = slot.filter(|_| self.present & (1 << term) != 0).ok_or(TermError::Absent)?;
         let first = RowAddress { chunk: self.chunk, row: self.rows.start };
-        Ok((wanted, self.archetype.chunks.row(first, slot.column)))
+        Ok((wanted, self.archetype.chunks.row(first, slot.column())))
     }
 
     fn written_term(&self, term: usize) -> Result<(&'w Term, NonNull<u8>), TermError> {
@@ -162,6 +162,16 @@ impl<'w> DynamicRow<'w> {
     }
 
     /// The entity in this row.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// let mut query = DynamicQuery::builder().build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each(|row| assert_eq!(row.entity(), imp));
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     #[must_use]
     pub fn entity(&self) -> Entity {
         self.0.entities()[0]
@@ -178,6 +188,21 @@ impl<'w> DynamicRow<'w> {
 
     /// The bytes of a term's value, to be written.
     ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::{ComponentDescriptor, DynamicQuery};
+    /// let mut world = World::new();
+    /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
+    /// let imp = world.spawn_by_id(&[(flag, &[0])])?;
+    /// let mut query = DynamicQuery::builder().write(flag).build(&world)?;
+    /// for mut row in world.query_by_id(&mut query)? {
+    ///     row.bytes_mut(0)?[0] = 1;
+    /// }
+    /// assert_eq!(world.get_by_id(imp, flag)?, [1]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Where there is no such term to write, the row lacks it, or it was not registered as plain
     /// bytes.
@@ -186,6 +211,23 @@ impl<'w> DynamicRow<'w> {
     }
 
     /// The bytes of two terms at once, the first to be written.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::{ComponentDescriptor, DynamicQuery};
+    /// let mut world = World::new();
+    /// let [here, there] = ["here", "there"].map(|name| ComponentDescriptor::bytes(name, Layout::new::<u8>()));
+    /// let (here, there) = (world.register_dynamic(here)?, world.register_dynamic(there)?);
+    /// let imp = world.spawn_by_id(&[(here, &[1]), (there, &[5])])?;
+    /// let mut query = DynamicQuery::builder().write(here).read(there).build(&world)?;
+    /// for mut row in world.query_by_id(&mut query)? {
+    ///     let (here, there) = row.bytes_pair(0, 1)?;
+    ///     here.copy_from_slice(there);
+    /// }
+    /// assert_eq!(world.get_by_id(imp, here)?, [5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`bytes_mut`](Self::bytes_mut) for the one and [`bytes`](Self::bytes) for the other, or
@@ -216,6 +258,22 @@ impl<'w> DynamicRow<'w> {
 
     /// The address of a term's value, whatever its component is: for reading, and for writing where
     /// the query writes the term, while this row is there and nothing else of it is in use.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(7));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// for mut row in world.query_by_id(&mut query)? {
+    ///     let value = row.ptr(0)?.cast::<Gold>();
+    ///     // SAFETY: the term is this type, and the row is there.
+    ///     assert_eq!(unsafe { value.as_ref() }.0, 7);
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Where there is no such term, or the row lacks it.
@@ -261,6 +319,20 @@ impl<'w> DynamicRun<'w> {
 
     /// The place of this run's chunk among all chunks of the query's archetypes: a sort key for
     /// what is recorded into a command buffer. Runs of the same chunk have the same.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..10_000).map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// let mut ordinals = Vec::new();
+    /// world.query_by_id(&mut query)?.for_each_run(|run| ordinals.push(run.ordinal()));
+    /// assert!(ordinals.iter().copied().eq(0..ordinals.len()), "a run for each chunk");
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     #[must_use]
     pub fn ordinal(&self) -> usize {
         self.0.ordinal
@@ -280,6 +352,19 @@ impl<'w> DynamicRun<'w> {
 
     /// The bytes of a term's values, one after the other.
     ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::{ComponentDescriptor, DynamicQuery};
+    /// let mut world = World::new();
+    /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
+    /// world.spawn_by_id(&[(flag, &[3])])?;
+    /// world.spawn_by_id(&[(flag, &[4])])?;
+    /// let mut query = DynamicQuery::builder().read(flag).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each_run(|run| assert_eq!(run.bytes(0), Ok(&[3, 4][..])));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Where there is no such term, the rows lack it, or its values have no bytes.
     pub fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
@@ -287,6 +372,19 @@ impl<'w> DynamicRun<'w> {
     }
 
     /// The bytes of a term's values, one after the other, to be written.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::{ComponentDescriptor, DynamicQuery};
+    /// let mut world = World::new();
+    /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
+    /// let imp = world.spawn_by_id(&[(flag, &[3])])?;
+    /// let mut query = DynamicQuery::builder().write(flag).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each_run(|mut run| run.bytes_mut(0).expect("bytes").fill(9));
+    /// assert_eq!(world.get_by_id(imp, flag)?, [9]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Where there is no such term to write, the rows lack it, or it was not registered as plain
@@ -296,6 +394,23 @@ impl<'w> DynamicRun<'w> {
     }
 
     /// The bytes of two terms at once, the first to be written.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::{ComponentDescriptor, DynamicQuery};
+    /// let mut world = World::new();
+    /// let [here, there] = ["here", "there"].map(|name| ComponentDescriptor::bytes(name, Layout::new::<u8>()));
+    /// let (here, there) = (world.register_dynamic(here)?, world.register_dynamic(there)?);
+    /// let imp = world.spawn_by_id(&[(here, &[1]), (there, &[5])])?;
+    /// let mut query = DynamicQuery::builder().write(here).read(there).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each_run(|mut run| {
+    ///     let (here, there) = run.bytes_pair(0, 1).expect("two components of bytes");
+    ///     here.copy_from_slice(there);
+    /// });
+    /// assert_eq!(world.get_by_id(imp, here)?, [5]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// As [`bytes_mut`](Self::bytes_mut) for the one and [`bytes`](Self::bytes) for the other, or

@@ -38,6 +38,15 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// Whether this entity matches.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let [imp, ghost] = [world.spawn(Gold(1)), world.spawn(())];
+    /// let query = world.query::<&Gold>();
+    /// assert!(query.contains(imp) && !query.contains(ghost));
+    /// ```
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
         self.find(entity).is_ok()
@@ -65,6 +74,17 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// What one entity gives, for as long as the world is borrowed.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// fn purse(world: &mut World, imp: Entity) -> Option<&mut Gold> {
+    ///     world.query::<&mut Gold>().into_get(imp).ok()
+    /// }
+    /// let mut world = World::new();
+    /// let imp = world.spawn(Gold(1));
+    /// assert_eq!(purse(&mut world, imp).map(|gold| gold.0), Some(1));
+    /// ```
     ///
     /// # Errors
     /// Where the entity is not in the world, or does not match the query.

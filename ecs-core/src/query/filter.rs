@@ -6,7 +6,7 @@ mod versions;
 use core::marker::PhantomData;
 
 use super::access::Access;
-use super::data::{Present, SealedFilter, TermSlot, TermState, WrapState};
+use super::data::{BitsSlot, Present, SealedFilter, TermSlot, TermState, WrapState};
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource};
 use crate::mask::Rows;
@@ -124,7 +124,7 @@ macro_rules! filter {
     ($name:ident, $reads_bits:expr, $slots:expr, $rows:expr) => {
         impl<T: Component> QueryFilter for $name<T> {
             type State = TermState<$name<T>>;
-            type Slots = Option<TermSlot>;
+            type Slots = BitsSlot;
 
             const NARROWS: bool = T::ENABLEABLE && $reads_bits;
 
@@ -151,38 +151,38 @@ macro_rules! filter {
                 _since: u64,
                 rows: &mut Rows,
             ) {
-                if let (true, Some(slot)) = (T::ENABLEABLE, slots) {
-                    ($rows)(slot, chunks, chunk, rows);
+                if T::ENABLEABLE {
+                    ($rows)(*slots, chunks, chunk, rows);
                 }
             }
         }
     };
 }
 
-#[inline]
-fn keep_disabled(slot: &TermSlot, chunks: &Chunks, chunk: usize, rows: &mut Rows) {
-    if let Some(index) = slot.bits {
-        rows.drop_set(chunks.bits(index as usize).words(chunk), chunks.len(chunk));
-    }
+/// The bits of a component, where it has some.
+fn switchable(slot: TermSlot) -> Option<BitsSlot> {
+    slot.bits.get().is_some().then_some(slot.bits)
 }
 
-filter!(With, true, |slot: Option<TermSlot>| slot.map(Some), TermSlot::keep_enabled);
-filter!(Present, false, |slot: Option<TermSlot>| slot.map(Some), |_, _, _, _: &mut Rows| {});
+/// The bits of a component, where it is there.
+fn there(slot: Option<TermSlot>) -> Option<BitsSlot> {
+    slot.map(|slot| slot.bits)
+}
+
+filter!(With, true, there, BitsSlot::keep_enabled);
+filter!(Present, false, there, |_, _, _, _: &mut Rows| {});
 filter!(
     Without,
     true,
-    |slot: Option<TermSlot>| match slot {
-        // It is there and cannot be disabled.
-        Some(TermSlot { bits: None, .. }) => None,
-        other => Some(other),
-    },
-    keep_disabled
+    // One that is there and cannot be disabled is there for good.
+    |slot: Option<TermSlot>| slot.map_or(Some(BitsSlot::NONE), switchable),
+    BitsSlot::keep_disabled
 );
 filter!(
     Disabled,
     true,
-    |slot: Option<TermSlot>| slot.filter(|slot| slot.bits.is_some()).map(Some),
-    keep_disabled
+    |slot: Option<TermSlot>| slot.and_then(switchable),
+    BitsSlot::keep_disabled
 );
 
 impl QueryFilter for () {

@@ -1,6 +1,8 @@
 //! A query with the right to be asked.
 #![expect(unsafe_code, reason = "opens each chunk of a query once")]
 
+mod answers;
+mod borrowed;
 mod by_value;
 
 use alloc::vec::Vec;
@@ -14,9 +16,11 @@ use super::parallel::{ParallelChunks, ParallelScratch};
 use super::pass::{visit_rows, visit_runs};
 use super::plan::MatchOf;
 use crate::entity::Entity;
-use crate::error::{NoSuchEntity, QueryEntityError, QuerySingleError};
+use crate::error::{NoSuchEntity, QueryEntityError};
 use crate::mask::Rows;
 use crate::storage::{Moment, RowAddress, Slice};
+
+pub use borrowed::BorrowedQuery;
 
 /// A query of a world, ready to be walked: by row, by chunk, or entity by entity.
 ///
@@ -85,6 +89,17 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// The same query for a shorter time; this one can be asked again afterwards.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..3).map(Gold));
+    /// let mut purses = world.query::<&mut Gold>();
+    /// purses.reborrow().for_each(|gold| gold.0 += 1);
+    /// purses.for_each(|gold| gold.0 *= 2);
+    /// assert!(world.query::<&Gold>().map(|gold| gold.0).eq([2, 4, 6]));
+    /// ```
     pub fn reborrow(&mut self) -> Query<'_, Q, F> {
         Query { source: self.source, matches: Matches::Planned(self.matches.as_slice()) }
     }
@@ -233,7 +248,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     pub fn chunks(self, mut visit: impl FnMut(Chunk<'w, Q>)) {
         let mut ordinal = 0;
         for found in self.matches.as_slice() {
-            let archetype = &self.source.archetypes[found.archetype];
+            let archetype = &self.source.archetypes[found.archetype.index()];
             for chunk in 0..archetype.chunks.used_count() {
                 // SAFETY: the query holds the right and is consumed; each chunk comes up once.
                 let opened =
@@ -244,119 +259,16 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         }
     }
 
-    /// How many rows match.
-    ///
-    /// ```
-    /// use ecs_core::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..9).map(Gold));
-    /// assert_eq!(world.query::<&Gold>().count(), 9);
-    /// ```
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.matches.as_slice().iter().map(|found| self.count_in(found)).sum()
-    }
-
-    fn count_in(&self, found: &MatchOf<Q, F>) -> usize {
-        let archetype = &self.source.archetypes[found.archetype];
-        let in_chunk = |chunk| self.rows_of(found, chunk).count(archetype.chunks.len(chunk));
-        (0..archetype.chunks.used_count()).map(in_chunk).sum()
-    }
-
     fn rows_of(&self, found: &MatchOf<Q, F>, chunk: usize) -> Rows {
-        let archetype = &self.source.archetypes[found.archetype];
+        let archetype = &self.source.archetypes[found.archetype.index()];
         rows::<Q, F>(archetype, found, chunk, self.source.moment)
-    }
-
-    /// Whether no row matches.
-    ///
-    /// ```
-    /// use ecs_core::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// assert!(world.query::<&Gold>().is_empty());
-    /// world.spawn(Gold(1));
-    /// assert!(!world.query::<&Gold>().is_empty());
-    /// ```
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.matches.as_slice().iter().all(|found| self.count_in(found) == 0)
-    }
-
-    /// The first row, in the order of the query.
-    ///
-    /// ```
-    /// use ecs_core::prelude::*;
-    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// assert_eq!(world.query::<&Gold>().first(), None);
-    /// world.spawn(Gold(1));
-    /// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(1)));
-    /// ```
-    #[must_use]
-    pub fn first(self) -> Option<Q::Item<'w>> {
-        self.into_iter().next()
-    }
-
-    /// The one row that matches.
-    ///
-    /// ```
-    /// use ecs_core::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// assert!(world.query::<&Gold>().single().is_err());
-    /// world.spawn(Gold(1));
-    /// assert_eq!(world.query::<&Gold>().single(), Ok(&Gold(1)));
-    /// world.spawn(Gold(2));
-    /// assert!(world.query::<&Gold>().single().is_err());
-    /// assert_eq!(world.query::<&Gold>().first(), Some(&Gold(1)));
-    /// ```
-    ///
-    /// # Errors
-    /// Where there is none, or more than one.
-    pub fn single(self) -> Result<Q::Item<'w>, QuerySingleError> {
-        let mut count = 0;
-        for found in self.matches.as_slice() {
-            let chunks = &self.source.archetypes[found.archetype].chunks;
-            for chunk in 0..chunks.used_count() {
-                count += self.rows_of(found, chunk).count(chunks.len(chunk));
-                if count > 1 {
-                    return Err(QuerySingleError::SeveralRows);
-                }
-            }
-        }
-        self.first().ok_or(QuerySingleError::NoRow)
-    }
-
-    /// The rows in the order of a key, which is asked of each row once. Rows with equal keys come in
-    /// the order of the query.
-    ///
-    /// It keeps all rows and keys in memory while it sorts them.
-    ///
-    /// ```
-    /// use ecs_core::prelude::*;
-    /// # #[derive(Component)] struct Initiative(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch([2, 3, 1].map(Initiative));
-    /// let order = world.query::<&Initiative>().sorted_by_key(|initiative| initiative.0);
-    /// assert!(order.map(|initiative| initiative.0).eq([1, 2, 3]));
-    /// ```
-    pub fn sorted_by_key<K: Ord>(
-        self,
-        mut key: impl FnMut(&Q::Item<'w>) -> K,
-    ) -> impl Iterator<Item = Q::Item<'w>> {
-        let mut rows: Vec<(K, Q::Item<'w>)> =
-            self.into_iter().map(|item| (key(&item), item)).collect();
-        rows.sort_by(|(left, _), (right, _)| left.cmp(right));
-        rows.into_iter().map(|(_, item)| item)
     }
 
     /// Opens every chunk that has rows to visit, and says which rows these are and how long the
     /// chunk is. The right of the query goes to whoever keeps what was opened.
     pub(super) fn settle(self, mut keep: impl FnMut(Q::Fetch<'w>, &Rows, usize)) {
         for found in self.matches.as_slice() {
-            let chunks = &self.source.archetypes[found.archetype].chunks;
+            let chunks = &self.source.archetypes[found.archetype.index()].chunks;
             for chunk in 0..chunks.used_count() {
                 let rows = self.rows_of(found, chunk);
                 if !matches!(rows, Rows::None) {
@@ -372,15 +284,14 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     pub(super) fn find(&self, entity: Entity) -> Result<(usize, RowAddress), QueryEntityError> {
         let location = self.source.locate(entity).ok_or(NoSuchEntity(entity))?;
         let matches = self.matches.as_slice();
-        let index = location.archetype.index();
         let found = matches
-            .binary_search_by_key(&index, |found| found.archetype)
+            .binary_search_by_key(&location.archetype, |found| found.archetype)
             .map_err(|_| QueryEntityError::NotMatching(entity))?;
         let RowAddress { chunk, row } = location.address;
-        let len = self.source.archetypes[index].chunks.len(chunk);
+        let archetype = &self.source.archetypes[location.archetype.index()];
+        let len = archetype.chunks.len(chunk);
         // What is asked about one entity is not narrowed to the slice.
         let moment = Moment { slice: None, ..self.source.moment };
-        let archetype = &self.source.archetypes[index];
         if rows::<Q, F>(archetype, &matches[found], chunk, moment).contains(row, len) {
             Ok((found, location.address))
         } else {
@@ -392,12 +303,25 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     #[inline]
     pub(super) fn open_place(&self, (found, address): (usize, RowAddress)) -> Q::Fetch<'w> {
         let found = &self.matches.as_slice()[found];
-        let chunks = &self.source.archetypes[found.archetype].chunks;
+        let chunks = &self.source.archetypes[found.archetype.index()].chunks;
         Q::fetch(&found.query, chunks, address.chunk, self.source.moment)
     }
 
     /// The chunks as units of work for several threads. The scratch keeps its memory for the
     /// next time.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ParallelScratch;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(Gold));
+    /// let mut scratch = ParallelScratch::default();
+    /// let mut query = world.query::<&mut Gold>();
+    /// let chunks = query.parallel(&mut scratch);
+    /// let rows = (0..chunks.len()).filter_map(|index| chunks.take(index)).map(|chunk| chunk.row_count());
+    /// assert_eq!(rows.sum::<usize>(), 9);
+    /// ```
     pub fn parallel<'a>(
         &'a mut self,
         scratch: &'a mut ParallelScratch,
@@ -441,21 +365,6 @@ impl<'a, Q: ReadOnly, F: QueryFilter> IntoIterator for &'a Query<'_, Q, F> {
     }
 }
 
-impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
-    /// The rows, one by one, each turned into something else. Short for `into_iter().map(f)`.
-    ///
-    /// ```
-    /// use ecs_core::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch((0..3).map(Gold));
-    /// assert!(world.query::<&Gold>().map(|gold| gold.0 * 2).eq([0, 2, 4]));
-    /// ```
-    pub fn map<T>(self, f: impl FnMut(Q::Item<'w>) -> T) -> impl Iterator<Item = T> {
-        self.into_iter().map(f)
-    }
-}
-
 /// The rows of a query, one by one.
 ///
 /// ```
@@ -487,7 +396,7 @@ impl<'w, Q: QueryData, F: QueryFilter> RowIter<'w, Q, F> {
         loop {
             let found = self.query.matches.as_slice().get(self.next_match)?;
             let source = self.query.source;
-            let archetype = &source.archetypes[found.archetype];
+            let archetype = &source.archetypes[found.archetype.index()];
             while self.next_chunk < archetype.chunks.used_count() {
                 let chunk = self.next_chunk;
                 self.next_chunk += 1;
@@ -529,80 +438,5 @@ impl<'w, Q: QueryData, F: QueryFilter> Iterator for RowIter<'w, Q, F> {
             chunk.for_each(&mut step);
         }
         folded.expect("put back after each step")
-    }
-}
-
-/// A query through a [`WorldCell`](crate::WorldCell): it holds the right to its components while
-/// it lives, and lends it to one query at a time.
-///
-/// ```
-/// use ecs_core::prelude::*;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// world.spawn_batch((0..10).map(Gold));
-/// let mut plan = world.plan::<&mut Gold, ()>();
-/// let cell = world.cell();
-/// let mut purses = cell.query(&mut plan)?;
-/// purses.query().for_each(|gold| gold.0 += 1);
-/// assert_eq!(purses.query().map(|gold| gold.0).sum::<u32>(), 55);
-/// # Ok::<(), ecs_core::AccessConflict>(())
-/// ```
-pub struct BorrowedQuery<'w, Q: QueryData, F: QueryFilter = ()> {
-    query: Query<'w, Q, F>,
-    _guard: BorrowGuard<'w>,
-}
-
-impl<Q: QueryData, F: QueryFilter> fmt::Debug for BorrowedQuery<'_, Q, F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("BorrowedQuery").field("query", &self.query).finish_non_exhaustive()
-    }
-}
-
-impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
-    /// # Safety
-    /// `guard` is the right that `matches` need in these archetypes (I-8, I-10).
-    pub(crate) unsafe fn new(
-        source: Source<'w>,
-        matches: &'w [MatchOf<Q, F>],
-        guard: BorrowGuard<'w>,
-    ) -> Self {
-        // SAFETY: the guard, which lives as long as the query, is the right; what the query hands
-        // out cannot outlive the borrow of `self` in `query`.
-        let query = unsafe { Query::planned(source, matches) };
-        Self { query, _guard: guard }
-    }
-
-    /// The version that the plan was asked at before: what was stamped after it is new.
-    #[must_use]
-    pub const fn border(&self) -> u64 {
-        self.query.source.moment.since
-    }
-
-    /// The same, asking what is new since this version, see [`Query::since`].
-    #[must_use]
-    pub fn since(mut self, version: u64) -> Self {
-        self.query.source.moment.since = version;
-        self
-    }
-
-    /// The same about a part of the entities, see [`Query::slice`].
-    ///
-    /// # Panics
-    /// Where `which` is not below `count`.
-    #[must_use]
-    pub fn slice(mut self, count: u32, which: u32) -> Self {
-        self.query.source.moment.slice = Slice::of(count, which);
-        self
-    }
-
-    /// The query itself, for as long as this is borrowed.
-    pub fn query(&mut self) -> Query<'_, Q, F> {
-        self.query.reborrow()
-    }
-
-    /// How many rows match.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.query.count()
     }
 }

@@ -36,7 +36,9 @@ pub use column::{
     BitsDoor, ChunkDoor, ColumnDoor, DoorRight, RowRight, RunRight, Values, ValuesDoor,
 };
 #[doc(hidden)]
-pub use data::{BitsFetch, MutFetch, RefFetch, TermSlot, TermState, WrapState, WriteFetch};
+pub use data::{
+    BitsFetch, BitsSlot, MutFetch, RefFetch, TermSlot, TermState, WrapState, WriteFetch,
+};
 pub use data::{
     ColumnData, Enabled, EnabledBit, EnabledBitMut, EnabledMut, Mut, Present, QueryData, ReadOnly,
     Ref,
@@ -50,6 +52,6 @@ pub use outer::{ChunkValue, Shared, WithChunkValue, WithShared, WithoutShared};
 pub use parallel::{ParallelChunks, ParallelScratch};
 pub use places::{Combinations, CombinationsMut};
 pub use plan::QueryPlan;
-pub(crate) use plan::{Match, MatchOf, PlanCache, PlanSource, Planned, matches_once};
+pub(crate) use plan::{MatchOf, PlanCache, PlanSource, Planned, matches_once};
 pub(crate) use view::{Doors, ViewCache};
 pub use view::{View, ViewPlan};

@@ -129,7 +129,7 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
         let moment = source.moment;
         let mut ordinal = 0;
         for (index, found) in matches.iter().enumerate() {
-            let archetype = &source.archetypes[found.archetype];
+            let archetype = &source.archetypes[found.archetype.index()];
             for chunk in 0..archetype.chunks.used_count() {
                 scratch.push(index, chunk, ordinal, &rows::<Q, F>(archetype, found, chunk, moment));
                 ordinal += 1;
@@ -179,7 +179,7 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
             return None;
         }
         let found = &self.matches[unit.index];
-        let chunks = &self.source.archetypes[found.archetype].chunks;
+        let chunks = &self.source.archetypes[found.archetype.index()].chunks;
         let len = chunks.len(unit.chunk);
         let fetch = Q::fetch(&found.query, chunks, unit.chunk, self.source.moment);
         // SAFETY: fetched from the chunk whose length is given; the rows were those of this chunk

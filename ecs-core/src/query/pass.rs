@@ -106,9 +106,9 @@ fn visit<'w, Q: QueryData, F: QueryFilter>(
     let ahead = if matches.len() >= MANY { &matches[AHEAD..] } else { &[] };
     for (index, found) in matches.iter().enumerate() {
         if let Some(ahead) = ahead.get(index) {
-            source.archetypes[ahead.archetype].chunks.prefetch_records();
+            source.archetypes[ahead.archetype.index()].chunks.prefetch_records();
         }
-        let archetype = &source.archetypes[found.archetype];
+        let archetype = &source.archetypes[found.archetype.index()];
         let chunks = &archetype.chunks;
         // Where archetypes are many they are small, and what counts is how little is done for each.
         if is_dense && chunks.used_count() == 1 {

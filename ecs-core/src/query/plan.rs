@@ -7,14 +7,14 @@ use core::any::{Any, TypeId};
 use super::access::Access;
 use super::data::QueryData;
 use super::filter::QueryFilter;
-use crate::archetype::Archetype;
+use crate::archetype::{Archetype, ArchetypeId};
 use crate::component::{IdSource, Registry};
 use crate::hash::TypeMap;
 
 /// One archetype that matches.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Match<QuerySlots, FilterSlots> {
-    pub(crate) archetype: usize,
+    pub(crate) archetype: ArchetypeId,
     pub(crate) query: QuerySlots,
     pub(crate) filter: FilterSlots,
 }
@@ -46,6 +46,8 @@ where
     QuerySlots: Copy,
     FilterSlots: Copy,
 {
+    #[cold]
+    #[inline(never)]
     fn make<Q, F>(ids: &mut IdSource<'_>) -> Self
     where
         Q: QueryData<State = QueryState, Slots = QuerySlots>,
@@ -76,19 +78,33 @@ where
     }
 
     /// Looks at the archetypes that have appeared since the last time.
+    #[inline]
     fn extend<Q, F>(&mut self, archetypes: &[Archetype])
     where
         Q: QueryData<State = QueryState, Slots = QuerySlots>,
         F: QueryFilter<State = FilterState, Slots = FilterSlots>,
     {
-        for (index, archetype) in archetypes.iter().enumerate().skip(self.seen) {
-            self.seen = index + 1;
+        if self.seen < archetypes.len() {
+            self.look_at::<Q, F>(&archetypes[self.seen..]);
+        }
+    }
+
+    // Apart, so that whoever asks a query has none of this in its way.
+    #[cold]
+    #[inline(never)]
+    fn look_at<Q, F>(&mut self, archetypes: &[Archetype])
+    where
+        Q: QueryData<State = QueryState, Slots = QuerySlots>,
+        F: QueryFilter<State = FilterState, Slots = FilterSlots>,
+    {
+        for archetype in archetypes {
+            self.seen += 1;
             if self.access.leaves_out(archetype) {
                 continue;
             }
             let Some(query) = Q::slots(&self.query, archetype) else { continue };
             let Some(filter) = F::slots(&self.filter, archetype) else { continue };
-            self.matches.push(Match { archetype: index, query, filter });
+            self.matches.push(Match { archetype: archetype.id(), query, filter });
         }
     }
 }
@@ -156,12 +172,33 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     }
 
     /// What the query touches.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// assert_eq!(world.plan::<&Gold, ()>().access().reads(), [gold]);
+    /// ```
     #[must_use]
     pub const fn access(&self) -> &Access {
         &self.parts.access
     }
 
     /// The version at which it was last asked; 0 where it never was.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let mut plan = world.plan::<&Gold, ()>();
+    /// assert_eq!(plan.last_asked(), 0);
+    /// let cell = world.cell();
+    /// let now = cell.version();
+    /// drop(cell.query(&mut plan)?);
+    /// assert_eq!(plan.last_asked(), now);
+    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// ```
     #[must_use]
     pub const fn last_asked(&self) -> u64 {
         self.last_asked
@@ -202,12 +239,16 @@ impl PlanCache {
         archetypes: &[Archetype],
     ) -> &[MatchOf<Q, F>] {
         let key = TypeId::of::<PartsOf<Q, F>>();
-        let entry = self.0.entry(key).or_insert_with(|| {
-            Box::new(PartsOf::<Q, F>::make::<Q, F>(&mut IdSource::Register(registry)))
-        });
+        let entry = self.0.entry(key).or_insert_with(|| Self::entry::<Q, F>(registry));
         let parts = entry.downcast_mut::<PartsOf<Q, F>>().expect("the key is the type");
         parts.extend::<Q, F>(archetypes);
         &parts.matches
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn entry<Q: QueryData, F: QueryFilter>(registry: &mut Registry) -> Box<dyn Any + Send + Sync> {
+        Box::new(PartsOf::<Q, F>::make::<Q, F>(&mut IdSource::Register(registry)))
     }
 }
 

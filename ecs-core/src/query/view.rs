@@ -62,6 +62,8 @@ impl<Q: QueryData> fmt::Debug for ViewPlan<Q> {
 }
 
 impl<State, Slots: Copy, Door: Copy> Parts<State, Slots, Door> {
+    #[cold]
+    #[inline(never)]
     fn make<Q>(registry: &mut Registry) -> Self
     where
         Q: QueryData<State = State, Slots = Slots, Door = Door>,
@@ -77,6 +79,8 @@ impl<State, Slots: Copy, Door: Copy> Parts<State, Slots, Door> {
     }
 
     /// Looks at the archetypes that have appeared since the last time, and at all chunks.
+    // Apart: it is long, and is in the way of whoever asks.
+    #[inline(never)]
     fn extend<Q>(&mut self, archetypes: &[Archetype], directory: &Directory)
     where
         Q: QueryData<State = State, Slots = Slots, Door = Door>,
@@ -263,6 +267,17 @@ impl<'w, Q: QueryData> View<'w, Q> {
 
     /// The same view, asking what has changed or come after this version of the world, see
     /// [`Query::since`](super::Query::since). Without it, everything has.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(1));
+    /// let before = world.version();
+    /// assert!(!world.view::<Ref<Gold>>().since(before).get(purse)?.is_changed());
+    /// assert!(world.view::<Ref<Gold>>().get(purse)?.is_changed());
+    /// # Ok::<(), ecs_core::QueryEntityError>(())
+    /// ```
     #[must_use]
     pub fn since(mut self, version: u64) -> Self {
         self.source.moment.since = version;
@@ -331,6 +346,20 @@ impl<'w, Q: QueryData> View<'w, Q> {
 impl<Q: QueryData> View<'_, Q> {
     /// The components of several entities, all at once.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let [ada, bob] = [world.spawn(Gold(5)), world.spawn(Gold(1))];
+    /// let mut purses = world.view::<&mut Gold>();
+    /// let [from, to] = purses.get_many_mut([ada, bob])?;
+    /// std::mem::swap(from, to);
+    /// assert!(purses.get_many_mut([ada, ada]).is_err());
+    /// # drop(purses);
+    /// assert_eq!(world.get(bob), Ok(&Gold(5)));
+    /// # Ok::<(), ecs_core::QueryManyError>(())
+    /// ```
+    ///
     /// # Errors
     /// Where one of them is not in the world, lacks a component, or comes twice. Nothing counts as
     /// written then.
@@ -369,6 +398,19 @@ impl<T: Component> View<'_, EnabledMut<T>> {
     /// Switches `T` of one entity on or off, and returns what it was. The bits are atomics: any
     /// number of threads may do this at once, and the last one to flip a bit has its way.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(enableable)] struct Awake;
+    /// let mut world = World::new();
+    /// let imp = world.spawn(Awake);
+    /// let mut plan = world.view_plan::<EnabledMut<Awake>>();
+    /// let bits = world.cell().view(&mut plan)?;
+    /// assert_eq!(bits.set(imp, false)?, true, "as it was before");
+    /// drop(bits);
+    /// assert_eq!(world.query::<&Awake>().count(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the entity is not in the world, or lacks the component.
     #[inline]
@@ -379,6 +421,18 @@ impl<T: Component> View<'_, EnabledMut<T>> {
 
     /// [`set`](Self::set), several times faster where the view was made from the world itself and
     /// not from a cell: then nobody else can flip a bit meanwhile.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(enableable)] struct Awake;
+    /// let mut world = World::new();
+    /// let imp = world.spawn(Awake);
+    /// let mut bits = world.view::<EnabledMut<Awake>>();
+    /// assert_eq!(bits.set_mut(imp, false)?, true, "as it was before");
+    /// drop(bits);
+    /// assert_eq!(world.query::<&Awake>().count(), 0);
+    /// # Ok::<(), ecs_core::QueryEntityError>(())
+    /// ```
     ///
     /// # Errors
     /// Where the entity is not in the world, or lacks the component.

@@ -180,7 +180,7 @@ fn load_marks(
     let Column { enable_slot, track_slot, .. } = archetype.columns[column];
     let chunks = &mut archetype.chunks;
     chunks.stamps(first.chunk, column).mark(image.changed.max(before));
-    chunks.stamps_mut(first.chunk, column).raise_added(image.added);
+    chunks.stamps(first.chunk, column).raise_added(image.added);
     if let Some(slot) = enable_slot {
         for row in rows.clone().filter(|&row| !bit(image.bits, row)) {
             chunks.bits(slot).set(first.chunk, first.row + row - rows.start, false);

@@ -16,9 +16,10 @@ use super::bits::EnableBits;
 use super::block::{Block, BlockPool, ColumnStart};
 use super::bytes;
 use super::canaries;
+use super::chunk_head::ChunkHead;
 use super::column_records::{ColumnRecord, ColumnRecords};
 use super::column_versions::ColumnStamps;
-use super::directory::{ChunkId, Directory, Place, RowAddress};
+use super::directory::{Directory, Place, RowAddress};
 use super::layout::ChunkLayouts;
 use super::row_versions::{ChunkVersions, RowVersions};
 use super::values::{EmptiedValues, OuterValues};
@@ -31,10 +32,8 @@ pub(crate) use row::{ColumnStep, Fate, RowPlan};
 ///
 /// ```text
 ///            chunk 0   chunk 1   chunk 2  ...      structure of arrays: a query that skips a
-/// blocks       ●         ●         ●               chunk reads lens, records and bits, and
+/// heads      [● 60]    [● 240]   [● 17]            chunk reads heads, records and bits, and
 /// records    [c0 c1]   [c0 c1]   [c0 c1]           never touches the block
-/// lens         60        240       17
-/// ids          4         9         3
 /// bits       [......]  [......]  [......]          per enableable column
 /// tracked    [......]  [......]  [......]          per tracked column: versions of each row
 /// ```
@@ -50,16 +49,13 @@ pub struct Chunks {
     used: usize,
     row_count: usize,
     records: ColumnRecords,
-    lens: Vec<usize>,
+    heads: Vec<ChunkHead>,
     bits: Box<[EnableBits]>,
     sizes: Box<[usize]>,
-    blocks: Vec<Block>,
     /// How many rows the last used chunk can have; 0 where none is used.
     last_capacity: usize,
     /// Whether there are enabled bits, or versions of rows.
     has_marks: bool,
-    /// The numbers under which the world knows these chunks.
-    ids: Vec<ChunkId>,
     tracked: Box<[RowVersions]>,
     /// What all rows of a chunk have in common.
     outer: OuterValues,
@@ -82,10 +78,8 @@ impl Chunks {
             owner,
             layouts,
             sizes: columns.iter().map(Layout::size).collect(),
-            blocks: Vec::new(),
             records: ColumnRecords::new(columns.len()),
-            lens: Vec::new(),
-            ids: Vec::new(),
+            heads: Vec::new(),
             bits,
             tracked: (0..tracked_count).map(|_| RowVersions::default()).collect(),
             outer,
@@ -115,7 +109,7 @@ impl Chunks {
 
     /// How many chunks there are, with rows or without.
     pub(crate) fn all_count(&self) -> usize {
-        self.blocks.len()
+        self.heads.len()
     }
 
     /// How many rows there are in all chunks.
@@ -127,7 +121,7 @@ impl Chunks {
     /// How many rows this chunk has.
     #[inline]
     pub(crate) fn len(&self, chunk: usize) -> usize {
-        self.lens[chunk]
+        self.heads[chunk].len()
     }
 
     /// How many rows this chunk can have.
@@ -138,23 +132,22 @@ impl Chunks {
     /// The number of a chunk.
     #[inline]
     pub(crate) fn id(&self, chunk: usize) -> usize {
-        Place::new(self.ids[chunk], 0).chunk()
+        self.heads[chunk].place(0).chunk()
     }
 
     /// The word for this row, which may be reserved.
     #[inline]
     pub(crate) fn place(&self, address: RowAddress) -> Place {
-        Place::new(self.ids[address.chunk], address.row)
+        self.heads[address.chunk].place(address.row)
     }
 
     /// The entities of this chunk's rows.
     #[inline]
     pub(crate) fn entities(&self, chunk: usize) -> &[Entity] {
-        let start = self.blocks[chunk].start().cast::<Entity>();
-        let len = self.lens[chunk];
+        let head = &self.heads[chunk];
         // SAFETY: the entity column starts the block (I-3) and its first `len` rows are
         // initialised (I-2); it is written only through `&mut self`.
-        unsafe { core::slice::from_raw_parts(start.as_ptr(), len) }
+        unsafe { core::slice::from_raw_parts(head.entities().as_ptr(), head.len()) }
     }
 
     /// What is known about a column.
@@ -189,7 +182,7 @@ impl Chunks {
     #[inline]
     fn entity_row(&self, address: RowAddress) -> NonNull<Entity> {
         debug_assert!(address.row < self.capacity(address.chunk));
-        let start = self.blocks[address.chunk].start().cast::<Entity>();
+        let start = self.heads[address.chunk].entities();
         // SAFETY: the row is below the capacity, and the entity column starts the block (I-3).
         unsafe { start.add(address.row) }
     }
@@ -197,7 +190,7 @@ impl Chunks {
     /// The row `address` of a column that is known to be there.
     #[inline]
     pub(crate) fn row(&self, address: RowAddress, column: usize) -> NonNull<u8> {
-        assert!(address.row < self.lens[address.chunk], "the row exists");
+        assert!(address.row < self.len(address.chunk), "the row exists");
         self.value(address, column)
     }
 
@@ -205,14 +198,14 @@ impl Chunks {
     #[inline]
     pub(crate) fn reserved(&self, address: RowAddress, column: usize) -> NonNull<u8> {
         let RowAddress { chunk, row } = address;
-        assert!(row >= self.lens[chunk] && row < self.capacity(chunk), "the row is free");
+        assert!(row >= self.len(chunk) && row < self.capacity(chunk), "the row is free");
         self.value(address, column)
     }
 
     /// The row `address` of a column, behind the last row: the value that was left there.
     #[inline]
     pub(crate) fn vacated(&self, address: RowAddress, column: usize) -> NonNull<u8> {
-        debug_assert!(address.row >= self.lens[address.chunk]);
+        debug_assert!(address.row >= self.len(address.chunk));
         self.value(address, column)
     }
 
@@ -220,11 +213,6 @@ impl Chunks {
     #[inline]
     pub(crate) fn stamps(&self, chunk: usize, column: usize) -> &ColumnStamps {
         self.record(chunk, column).stamps()
-    }
-
-    #[inline]
-    pub(crate) fn stamps_mut(&mut self, chunk: usize, column: usize) -> &mut ColumnStamps {
-        self.records.stamps_mut(chunk, column)
     }
 
     /// The versions of the rows of this chunk, in the `slot`-th tracked column.
@@ -252,7 +240,7 @@ impl Chunks {
 
     /// Switches rows of a chunk on or off, in the `slot`-th enableable column.
     pub(crate) fn set_enabled(&mut self, slot: usize, chunk: usize, rows: &Rows, enabled: bool) {
-        self.bits[slot].set_rows(chunk, self.lens[chunk], rows, enabled);
+        self.bits[slot].set_rows(chunk, self.len(chunk), rows, enabled);
     }
 
     /// The place of the next rows, up to `wanted` of them in one chunk: where they start, and how
@@ -270,8 +258,8 @@ impl Chunks {
     #[inline]
     pub(crate) fn reserve_row(&mut self, pool: &mut BlockPool) -> RowAddress {
         let chunk = self.used.wrapping_sub(1);
-        match self.lens.get(chunk) {
-            Some(&row) if row < self.last_capacity => RowAddress { chunk, row },
+        match self.heads.get(chunk).map(ChunkHead::len) {
+            Some(row) if row < self.last_capacity => RowAddress { chunk, row },
             _ => self.reserve_chunk(pool),
         }
     }
@@ -280,7 +268,7 @@ impl Chunks {
     #[cold]
     fn reserve_chunk(&mut self, pool: &mut BlockPool) -> RowAddress {
         let chunk = self.used;
-        if chunk == self.blocks.len() {
+        if chunk == self.heads.len() {
             self.push_chunk(pool);
         }
         RowAddress { chunk, row: 0 }
@@ -307,24 +295,21 @@ impl Chunks {
 
     fn push_chunk(&mut self, pool: &mut BlockPool) {
         // All memory first: where there is none, nothing has changed.
-        self.blocks.reserve(1);
-        self.lens.reserve(1);
-        self.ids.reserve(1);
+        self.heads.reserve(1);
         self.records.reserve_chunk();
         self.bits.iter_mut().for_each(EnableBits::reserve_chunk);
         self.outer.reserve_chunk();
-        let layout = self.layouts.of_chunk(self.blocks.len());
+        let layout = self.layouts.of_chunk(self.heads.len());
         let capacity = layout.capacity;
         self.tracked.iter_mut().for_each(|versions| versions.reserve_chunk(capacity));
         pool.directory.prepare();
         let block = pool.take(layout.block);
         canaries::plant(&block, layout, &self.sizes);
-        self.ids.push(pool.directory.enter(self.owner, self.blocks.len()));
+        let id = pool.directory.enter(self.owner, self.heads.len());
         let columns = layout.offsets.iter().zip(&self.sizes);
         let start = |(&offset, &size)| ColumnStart(column_start(&block, offset, size));
         self.records.push_chunk(columns.map(start));
-        self.blocks.push(block);
-        self.lens.push(0);
+        self.heads.push(ChunkHead::new(block, id));
         self.bits.iter_mut().for_each(EnableBits::push_chunk);
         self.tracked.iter_mut().for_each(RowVersions::push_chunk);
         self.outer.push_chunk();
@@ -366,11 +351,11 @@ impl Chunks {
         added: u64,
     ) {
         let RowAddress { chunk, row } = first;
-        debug_assert!(self.lens[chunk] == row && row + count <= self.capacity(chunk));
+        debug_assert!(self.len(chunk) == row && row + count <= self.capacity(chunk));
         if row == 0 {
             self.enter_chunk(chunk);
         }
-        self.lens[chunk] += count;
+        self.heads[chunk].set_len(row + count);
         self.row_count += count;
         self.push_marks(first, count, version);
         self.records.arrive(chunk, version, added);
@@ -382,7 +367,7 @@ impl Chunks {
     /// The row is reserved.
     #[inline]
     pub(crate) unsafe fn set_reserved(&mut self, address: RowAddress, entity: Entity) {
-        debug_assert!(address.row >= self.lens[address.chunk]);
+        debug_assert!(address.row >= self.len(address.chunk));
         let room = self.entity_row(address);
         // SAFETY: the caller ensures a row of the entity column that is nobody's (I-2, I-3).
         unsafe { room.write(entity) };
@@ -401,21 +386,21 @@ impl Chunks {
     }
 
     fn pop_chunk(&mut self, pool: &mut BlockPool) {
-        if let Some(id) = self.ids.pop() {
-            pool.directory.leave(id);
-        }
-        self.lens.pop();
+        let Some(head) = self.heads.pop() else { return };
+        let (block, id) = head.into_parts();
+        pool.directory.leave(id);
         self.records.pop_chunk();
         self.bits.iter_mut().for_each(EnableBits::pop_chunk);
         self.tracked.iter_mut().for_each(RowVersions::pop_chunk);
         self.outer.pop_chunk();
-        self.pop_block(pool);
+        self.give_back(pool, block);
     }
 
-    fn pop_block(&mut self, pool: &mut BlockPool) {
-        let Some(block) = self.blocks.pop() else { return };
-        let layout = self.layouts.of_chunk(self.blocks.len()).block;
-        // SAFETY: the block was taken with the layout of its place in the list (`push_chunk`).
+    /// Gives back the block of the chunk that was the last one.
+    fn give_back(&self, pool: &mut BlockPool, block: Block) {
+        let layout = self.layouts.of_chunk(self.heads.len()).block;
+        // SAFETY: the block was taken with the layout of its place in the list (`push_chunk`), which
+        // is the one behind those that are left.
         unsafe { pool.give_back(block, layout) };
     }
 
@@ -428,7 +413,12 @@ impl Chunks {
         self.bits.iter_mut().for_each(EnableBits::clear);
         self.tracked.iter_mut().for_each(RowVersions::clear);
         let emptied = self.outer.empty_all();
-        (self.lens.iter_mut().map(core::mem::take).collect(), emptied)
+        let give_up = |head: &mut ChunkHead| {
+            let len = head.len();
+            head.set_len(0);
+            len
+        };
+        (self.heads.iter_mut().map(give_up).collect(), emptied)
     }
 
     /// Drops values that were given up: those of one column, in the first `len` rows of a chunk.
@@ -496,8 +486,8 @@ impl Drop for Chunks {
     /// Frees every block. What lies in them is forgotten.
     fn drop(&mut self) {
         let mut nowhere = BlockPool::default();
-        while !self.blocks.is_empty() {
-            self.pop_block(&mut nowhere);
+        while let Some(head) = self.heads.pop() {
+            self.give_back(&mut nowhere, head.into_parts().0);
         }
     }
 }

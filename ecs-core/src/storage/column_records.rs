@@ -33,20 +33,18 @@ impl ColumnRecord {
 
     /// Writes down that rows came, see [`ColumnStamps::arrive`].
     #[inline]
-    pub(crate) fn arrive(&mut self, version: u64, added: u64) {
+    pub(super) fn arrive(&self, version: u64, added: u64) {
         self.stamps.arrive(version, added);
     }
-}
 
-/// A column of a chunk that a row has left.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LeftColumn {
-    /// Where the column starts.
-    pub(crate) hole: NonNull<u8>,
-    /// Where it starts in the chunk whose last row takes the place.
-    pub(crate) tail: NonNull<u8>,
-    /// When the youngest of the components had come to its entity, before.
-    pub(crate) added: u64,
+    /// Writes down that a row left, and that another one of `filler` took its place. Returns when
+    /// the youngest of the components had come to its entity, before.
+    #[inline]
+    pub(super) fn leave(&self, filler: &Self, version: u64) -> u64 {
+        let added = self.stamps.added();
+        self.stamps.arrive(version, filler.stamps.added());
+        added
+    }
 }
 
 /// The records of one archetype, chunk by chunk.
@@ -93,7 +91,7 @@ impl ColumnRecords {
     pub(crate) fn refill(&mut self, columns: Vec<(ColumnStart, u64)>, version: u64) {
         self.records.clear();
         self.records.extend(columns.into_iter().map(|(start, added)| {
-            let mut stamps = ColumnStamps::default();
+            let stamps = ColumnStamps::default();
             stamps.arrive(version, added);
             ColumnRecord { start, stamps }
         }));
@@ -111,62 +109,35 @@ impl ColumnRecords {
         &self.records[chunk * self.columns + column]
     }
 
-    #[inline]
-    pub(crate) fn stamps_mut(&mut self, chunk: usize, column: usize) -> &mut ColumnStamps {
-        debug_assert!(column < self.columns);
-        &mut self.records[chunk * self.columns + column].stamps
-    }
-
     /// The records of all columns of a chunk.
     #[inline]
-    pub(crate) fn of_chunk_mut(&mut self, chunk: usize) -> &mut [ColumnRecord] {
+    pub(crate) fn of_chunk(&self, chunk: usize) -> &[ColumnRecord] {
         let first = chunk * self.columns;
-        &mut self.records[first..first + self.columns]
+        &self.records[first..first + self.columns]
     }
 
     /// A chunk that had no rows before forgets what was in it.
     pub(crate) fn begin(&mut self, chunk: usize) {
-        self.of_chunk_mut(chunk).iter_mut().for_each(|record| record.stamps.begin());
+        self.of_chunk(chunk).iter().for_each(|record| record.stamps.begin());
     }
 
     /// Writes down that rows came to a chunk, whose components came to their entities at `added`.
     #[inline]
     pub(crate) fn arrive(&mut self, chunk: usize, version: u64, added: u64) {
-        for record in self.of_chunk_mut(chunk) {
-            record.stamps.arrive(version, added);
-        }
+        self.of_chunk(chunk).iter().for_each(|record| record.arrive(version, added));
     }
 
     /// Writes down that rows of a chunk left, and that others of `filler` took their place.
     pub(crate) fn leave(&mut self, chunk: usize, filler: usize, version: u64) {
-        for column in 0..self.columns {
-            self.leave_column(self.index(chunk, column), self.index(filler, column), version);
+        for (record, filler) in self.of_chunk(chunk).iter().zip(self.of_chunk(filler)) {
+            record.leave(filler, version);
         }
     }
 
     /// Writes down that the last row of a chunk left.
     #[inline]
     pub(crate) fn touch(&mut self, chunk: usize, version: u64) {
-        for record in self.of_chunk_mut(chunk) {
-            record.stamps.arrive(version, 0);
-        }
-    }
-
-    /// The place of a record in the list, for [`leave_column`](Self::leave_column).
-    #[inline]
-    pub(crate) fn index(&self, chunk: usize, column: usize) -> usize {
-        chunk * self.columns + column
-    }
-
-    /// [`leave`](Self::leave) for one column, by the places of its records.
-    #[inline]
-    pub(crate) fn leave_column(&mut self, hole: usize, tail: usize, version: u64) -> LeftColumn {
-        let ColumnRecord { start, stamps } = &self.records[tail];
-        let (tail, filling) = (start.0, stamps.added());
-        let ColumnRecord { start, stamps } = &mut self.records[hole];
-        let added = stamps.added();
-        stamps.arrive(version, filling);
-        LeftColumn { hole: start.0, tail, added }
+        self.arrive(chunk, version, 0);
     }
 
     /// Whether no stamp of a chunk is later than the world.

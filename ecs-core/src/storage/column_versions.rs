@@ -55,10 +55,13 @@ pub(crate) enum Writers {
 }
 
 /// The versions of one column of one chunk.
+// Both are atomics, though only structural changes, which have the chunk to themselves, write the
+// second: the row that leaves and the one that takes its place may be of one record or of two, which
+// is all the same to shared references.
 #[derive(Debug, Default)]
 pub struct ColumnStamps {
     changed: AtomicU64,
-    added: u64,
+    added: AtomicU64,
 }
 
 impl ColumnStamps {
@@ -71,7 +74,7 @@ impl ColumnStamps {
     /// When the youngest of the components that have been in this chunk came to its entity.
     #[inline]
     pub(crate) fn added(&self) -> u64 {
-        self.added
+        self.added.load(Ordering::Relaxed)
     }
 
     /// Writes down that the column is opened for writing.
@@ -88,19 +91,21 @@ impl ColumnStamps {
     /// Writes down that rows came or went; the components of those that came had come to their
     /// entities at `added` or before.
     #[inline]
-    pub(super) fn arrive(&mut self, version: u64, added: u64) {
-        *self.changed.get_mut() = version;
+    pub(super) fn arrive(&self, version: u64, added: u64) {
+        self.changed.store(version, Ordering::Relaxed);
         self.raise_added(added);
     }
 
     /// The chunk had no rows before: what was in it is forgotten.
-    pub(super) fn begin(&mut self) {
-        self.added = 0;
+    pub(super) fn begin(&self) {
+        self.added.store(0, Ordering::Relaxed);
     }
 
     /// Writes down that components came to entities of the chunk at this version.
     #[inline]
-    pub(crate) fn raise_added(&mut self, version: u64) {
-        self.added = version.max(self.added);
+    pub(crate) fn raise_added(&self, version: u64) {
+        if self.added() < version {
+            self.added.store(version, Ordering::Relaxed);
+        }
     }
 }

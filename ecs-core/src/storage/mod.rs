@@ -4,6 +4,7 @@ mod bits;
 mod block;
 mod bytes;
 mod canaries;
+mod chunk_head;
 mod chunks;
 mod column_records;
 mod column_versions;

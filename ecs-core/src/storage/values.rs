@@ -29,10 +29,18 @@ struct ValueColumn {
 #[must_use]
 pub(crate) struct EmptiedValues(
     // `None` where there are none, so that to see that takes one look.
-    #[expect(dead_code, reason = "it is there to be dropped")] Option<Box<[OwnedAny]>>,
+    Option<Box<[OwnedAny]>>,
 );
 
 impl EmptiedValues {
+    /// Drops them. Where there are none, as a rule, that is seen without a call.
+    #[inline]
+    pub(crate) fn drop_now(self) {
+        if let Some(values) = self.0 {
+            drop(values);
+        }
+    }
+
     fn of(values: impl Iterator<Item = OwnedAny>) -> Self {
         let values: Box<[OwnedAny]> = values.collect();
         Self((!values.is_empty()).then_some(values))

@@ -17,7 +17,7 @@ use crate::bundle::Bundle;
 use crate::component::{Component, Duties};
 use crate::entity::Entity;
 use crate::mask::Rows;
-use crate::query::{Match, MatchOf, QueryFilter, matches_once, rows};
+use crate::query::{MatchOf, QueryFilter, matches_once, rows};
 use crate::storage::{BlockPool, Moment, RowAddress};
 
 /// All entities that pass a filter when a change is made to them, made by [`World::bulk`].
@@ -52,6 +52,16 @@ impl<F: QueryFilter> fmt::Debug for Bulk<'_, F> {
 
 impl World {
     /// All entities that pass a filter, to be changed together.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Spark;
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(|_| Spark));
+    /// world.spawn(());
+    /// assert_eq!(world.bulk::<With<Spark>>().despawn(), 9);
+    /// assert_eq!(world.len(), 1);
+    /// ```
     pub fn bulk<F: QueryFilter>(&mut self) -> Bulk<'_, F> {
         Bulk { world: self, filter: PhantomData }
     }
@@ -83,16 +93,16 @@ impl<F: QueryFilter> Bulk<'_, F> {
         let World { bundles, registry, archetypes, .. } = &mut *self.world;
         let targets: Vec<_> = matches
             .iter()
-            .map(|found| bundles.insertion::<B>(id_of(found), registry, archetypes).target)
+            .map(|found| bundles.insertion::<B>(found.archetype, registry, archetypes).target)
             .collect();
         let tells = |&id: &ArchetypeId| self.world.archetypes.get(id).duties != Duties::NONE;
-        if targets.iter().any(tells) || matches.iter().any(|found| tells(&id_of(found))) {
+        if targets.iter().any(tells) || matches.iter().any(|found| tells(&found.archetype)) {
             let insert = |world: &mut World, entity| world.insert(entity, bundle.clone()).is_ok();
             return self.one_by_one(&matches, insert);
         }
         // First those that stay: they must not meet the ones that come.
         let (stay, go): (Vec<_>, Vec<_>) =
-            matches.iter().zip(&targets).partition(|(found, target)| id_of(*found) == **target);
+            matches.iter().zip(&targets).partition(|(found, target)| found.archetype == **target);
         let stayed: usize =
             stay.iter().map(|(found, _)| self.world.replace_all::<B, F>(found, &bundle)).sum();
         let gone: usize =
@@ -122,7 +132,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     pub fn remove<B: Bundle>(self) -> usize {
         let matches = self.matches();
         let tells =
-            |found: &Found<F>| self.world.archetypes.get(id_of(found)).duties != Duties::NONE;
+            |found: &Found<F>| self.world.archetypes.get(found.archetype).duties != Duties::NONE;
         if matches.iter().any(tells) {
             return self.one_by_one(&matches, |world, entity| world.remove::<B>(entity).is_ok());
         }
@@ -147,7 +157,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     pub fn despawn(self) -> usize {
         let matches = self.matches();
         let tells =
-            |found: &Found<F>| self.world.archetypes.get(id_of(found)).duties != Duties::NONE;
+            |found: &Found<F>| self.world.archetypes.get(found.archetype).duties != Duties::NONE;
         if matches.iter().any(tells) {
             return self.one_by_one(&matches, |world, entity| world.despawn(entity).is_ok());
         }
@@ -175,7 +185,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
         let Some(id) = registry.get::<T>() else { return 0 };
         let mut count = 0;
         for found in &matches {
-            let archetype = archetypes.get_mut(id_of(found));
+            let archetype = archetypes.get_mut(found.archetype);
             let column = archetype.column_of(id).map(|column| &archetype.columns[column]);
             let Some(slot) = column.and_then(|column| column.enable_slot) else { continue };
             for chunk in 0..archetype.chunks.used_count() {
@@ -200,7 +210,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     ) -> usize {
         let mut all = Vec::new();
         for found in matches {
-            let mut archetype = self.world.archetypes.get(id_of(found));
+            let mut archetype = self.world.archetypes.get(found.archetype);
             each_run::<F, _>(
                 &mut archetype,
                 found,
@@ -213,10 +223,6 @@ impl<F: QueryFilter> Bulk<'_, F> {
         }
         all.into_iter().filter(|&entity| change(self.world, entity)).count()
     }
-}
-
-fn id_of<Q, S>(found: &Match<Q, S>) -> ArchetypeId {
-    ArchetypeId(u32::try_from(found.archetype).expect("fewer than 2^32 archetypes"))
 }
 
 /// Calls `visit` with every run of rows of an archetype that match, in order; returns how many rows
@@ -279,7 +285,7 @@ impl World {
         found: &Found<F>,
         bundle: &B,
     ) -> usize {
-        let from = id_of(found);
+        let from = found.archetype;
         _ = self.next_version();
         let moment = self.moment();
         let World { bundles, registry, archetypes, .. } = self;
@@ -303,7 +309,7 @@ impl World {
         found: &Found<F>,
         bundle: &B,
     ) -> usize {
-        let from = id_of(found);
+        let from = found.archetype;
         let version = self.next_version();
         let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = self;
         let insertion = bundles.insertion::<B>(from, registry, archetypes);
@@ -341,13 +347,13 @@ impl World {
         found: &Found<F>,
         way: &Transition,
     ) -> bool {
-        let archetype = archetypes.get(id_of(found));
+        let archetype = archetypes.get(found.archetype);
         let passes = |chunk| {
             let rows = rows::<(), F>(archetype, found, chunk, Moment::default());
             matches!(rows, Rows::All)
         };
         let all_pass = (0..archetype.chunks.used_count()).all(passes);
-        let (source, target) = archetypes.get_two(id_of(found), way.target);
+        let (source, target) = archetypes.get_two(found.archetype, way.target);
         all_pass && source.chunks.is_alike(&target.chunks, &way.plan)
     }
 
@@ -359,14 +365,14 @@ impl World {
         way: &Transition,
         version: u64,
     ) -> usize {
-        let (source, target) = archetypes.get_two(id_of(found), way.target);
+        let (source, target) = archetypes.get_two(found.archetype, way.target);
         let count = source.len();
         source.chunks.hand_over(blocks, &mut target.chunks, &way.plan, version);
         count
     }
 
     fn remove_all<B: Bundle, F: QueryFilter>(&mut self, found: &Found<F>) -> usize {
-        let from = id_of(found);
+        let from = found.archetype;
         let version = self.next_version();
         let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = self;
         let Some(removal) = bundles.removal::<B>(from, registry, archetypes) else { return 0 };
@@ -393,7 +399,7 @@ impl World {
         let version = self.next_version();
         let World { archetypes, entities, blocks, scratch, .. } = self;
         let books = Books { entities, blocks, scratch, version };
-        let mut moves = RowMoves::despawn(books, archetypes.get_mut(id_of(found)));
+        let mut moves = RowMoves::despawn(books, archetypes.get_mut(found.archetype));
         each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
             each_piece(moves, from, count, |moves, from, count| {
                 // SAFETY: there is no target; each row of the source comes up once.

@@ -10,7 +10,7 @@ use super::{Res, ResMut, ResourceError, Rights, World};
 use crate::entity::Entity;
 use crate::error::AccessConflict;
 use crate::query::{
-    Access, BorrowGuard, BorrowedQuery, ClaimPlan, ClaimView, Doors, Planned, QueryData,
+    Access, BorrowGuard, BorrowedQuery, ClaimPlan, ClaimView, Doors, Planned, Query, QueryData,
     QueryFilter, QueryPlan, Source, View, ViewPlan,
 };
 use crate::storage::{Moment, Writers};
@@ -87,6 +87,12 @@ impl World {
     /// The world as something that threads can share, with a version of its own for each of this
     /// many turns (and for at least one): see [`WorldCell::turn`].
     ///
+    /// ```
+    /// let mut world = ecs_core::World::new();
+    /// let cell = world.cell_with_turns(3);
+    /// assert!(cell.turn(0).version() < cell.turn(2).version());
+    /// ```
+    ///
     /// # Panics
     /// Where the versions of the world run out, after 2^63 of them.
     pub fn cell_with_turns(&mut self, turn_count: usize) -> WorldCell<'_> {
@@ -107,6 +113,12 @@ impl World {
 
 impl<'w> WorldCell<'w> {
     /// The number of the world.
+    ///
+    /// ```
+    /// let mut world = ecs_core::World::new();
+    /// let id = world.id();
+    /// assert_eq!(world.cell().world_id(), id);
+    /// ```
     #[must_use]
     pub const fn world_id(self) -> u64 {
         self.world.id()
@@ -208,6 +220,12 @@ impl<'w> WorldCell<'w> {
     }
 
     /// Whether this entity is alive.
+    ///
+    /// ```
+    /// let mut world = ecs_core::World::new();
+    /// let imp = world.spawn(());
+    /// assert!(world.cell().contains(imp));
+    /// ```
     #[must_use]
     pub fn contains(self, entity: Entity) -> bool {
         self.world.contains(entity)
@@ -231,11 +249,25 @@ impl<'w> WorldCell<'w> {
         *last_asked = moment.version;
         // SAFETY: the guard is the right that the plan's access asks for, as long as everybody
         // goes through cells, which is the case: the world is borrowed exclusively by the first. The
-        // plan was just extended (I-8).
-        Ok(unsafe { BorrowedQuery::new(self.source(moment), matches, guard) })
+        // plan was just extended (I-8). The guard goes with the query.
+        let query = unsafe { Query::planned(self.source(moment), matches) };
+        Ok(BorrowedQuery::new(query, guard))
     }
 
     /// Random access to some components, until the view is dropped.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let [ada, bob] = [world.spawn(Gold(5)), world.spawn(Gold(1))];
+    /// let mut plan = world.view_plan::<&mut Gold>();
+    /// let mut purses = world.cell().view(&mut plan)?;
+    /// let alms = purses.get_mut(ada)?.0 / 2;
+    /// purses.get_mut(bob)?.0 += alms;
+    /// assert_eq!(purses.get_mut(bob)?.0, 3);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Where a component is in use elsewhere in a way that contradicts the plan.
@@ -256,6 +288,27 @@ impl<'w> WorldCell<'w> {
 
     /// Random access to some components from many threads at once, entity by entity, until the
     /// view is dropped.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(0));
+    /// let mut plan = world.claim_plan::<&mut Gold>();
+    /// let purses = world.cell().claims(&mut plan)?;
+    /// std::thread::scope(|scope| {
+    ///     for _ in 0..2 {
+    ///         scope.spawn(|| loop {
+    ///             // Whoever comes second tries again.
+    ///             let Ok(mut claim) = purses.claim(purse) else { continue };
+    ///             claim.get_mut().0 += 1;
+    ///             break;
+    ///         });
+    ///     }
+    /// });
+    /// assert_eq!(purses.claim(purse)?.get_mut().0, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Where a component is in use elsewhere in a way that contradicts the plan.
@@ -302,6 +355,15 @@ impl<'w> WorldCell<'w> {
 
     /// The version at which a resource was last changed, see [`World::resource_version`].
     ///
+    /// ```
+    /// let mut world = ecs_core::World::new();
+    /// world.insert_resource(5_u32);
+    /// let before = world.cell().resource_version::<u32>();
+    /// *world.cell().resource_mut::<u32>()? += 1;
+    /// assert!(world.cell().resource_version::<u32>() > before);
+    /// # Ok::<(), ecs_core::ResourceError>(())
+    /// ```
+    ///
     /// # Panics
     /// Where the cell is [limited](Self::limited_to) to others.
     #[must_use]
@@ -312,6 +374,15 @@ impl<'w> WorldCell<'w> {
 
     /// Whether there is a resource of this type, whoever uses it: resources come and go only while
     /// nobody has a cell.
+    ///
+    /// ```
+    /// let mut world = ecs_core::World::new();
+    /// world.insert_resource(5_u32);
+    /// let cell = world.cell();
+    /// let _used = cell.resource_mut::<u32>()?;
+    /// assert!(cell.has_resource::<u32>() && !cell.has_resource::<u64>());
+    /// # Ok::<(), ecs_core::ResourceError>(())
+    /// ```
     #[must_use]
     pub fn has_resource<T: Send + Sync + 'static>(self) -> bool {
         self.world.resources.version::<T>().is_some()
@@ -319,12 +390,33 @@ impl<'w> WorldCell<'w> {
 
     /// A number that is another one each time the world was [restored](World::restore). Versions
     /// that were seen before say nothing then.
+    ///
+    /// ```
+    /// let mut world = ecs_core::World::new();
+    /// let saved = world.snapshot()?;
+    /// let before = world.cell().restored();
+    /// world.restore(&saved)?;
+    /// assert_ne!(world.cell().restored(), before);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub fn restored(self) -> u64 {
         self.world.restored
     }
 
     /// A resource, to be written.
+    ///
+    /// ```
+    /// let mut world = ecs_core::World::new();
+    /// world.insert_resource(5_u32);
+    /// let cell = world.cell();
+    /// let mut number = cell.resource_mut::<u32>()?;
+    /// *number += 1;
+    /// assert!(cell.resource::<u32>().is_err(), "somebody writes it");
+    /// drop(number);
+    /// assert_eq!(*cell.resource::<u32>()?, 6);
+    /// # Ok::<(), ecs_core::ResourceError>(())
+    /// ```
     ///
     /// # Errors
     /// Where there is none, or somebody uses it.

@@ -104,10 +104,10 @@ impl World {
         bundle: B,
     ) -> Duties {
         let version = self.next_version();
-        let moment = self.moment();
-        let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
+        let Self { bundles, registry, archetypes, blocks, entities, settled, .. } = self;
         let insertion = bundles.insertion::<B>(from.archetype, registry, archetypes);
         if insertion.target == from.archetype {
+            let moment = Moment { version, settled: *settled.get_mut(), ..Moment::default() };
             let archetype = archetypes.get(from.archetype);
             replace(archetype, insertion, from.address, bundle, moment);
             return archetype.duties;
@@ -348,10 +348,10 @@ impl MoveRow<'_> {
         let goal = (&mut target.chunks, to);
         // SAFETY: a live entity's row (I-1) and one that was just reserved, of two archetypes, which
         // the way leads between (I-6); `transfer` has written what the way does not move.
-        let taken = unsafe {
+        let (taken, place) = unsafe {
             source.chunks.move_row(blocks, (entity, from.address), goal, &way.plan, version)
         };
-        entities.set_place(entity, target.chunks.place(to));
+        entities.set_place(entity, place);
         if let Some(moved) = taken.moved {
             entities.set_place(moved, from.place);
         }
@@ -361,7 +361,7 @@ impl MoveRow<'_> {
             // order.
             unsafe { source.drop_row(taken.vacated, is_left) };
         }
-        drop(taken.emptied);
+        taken.emptied.drop_now();
         (transferred, target.duties)
     }
 }

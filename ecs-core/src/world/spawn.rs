@@ -204,7 +204,7 @@ impl World {
         // SAFETY: `take_row` kept these values, beyond the last row, for us to drop; all books are
         // in order, and nothing touches the row before this returns.
         unsafe { archetype.drop_whole_row(taken.vacated) };
-        drop(taken.emptied);
+        taken.emptied.drop_now();
     }
 
     /// Takes all entities out of the world and drops their components. Resources stay.

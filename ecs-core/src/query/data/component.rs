@@ -24,7 +24,7 @@ impl<T: Component> QueryData for &T {
     const ROW_BYTES: usize = size_of::<T>();
 
     fn door(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Door {
-        ValuesDoor::new(chunks.record(chunk, slots.column))
+        ValuesDoor::new(chunks.record(chunk, slots.column()))
     }
 
     #[inline]
@@ -61,7 +61,7 @@ impl<T: Component> QueryData for &T {
         chunk: usize,
         _moment: Moment,
     ) -> Self::Fetch<'w> {
-        Values::open(chunks.record(chunk, slots.column))
+        Values::open(chunks.record(chunk, slots.column()))
     }
 
     #[inline]
@@ -85,7 +85,7 @@ impl<T: Component> QueryData for &T {
 
     #[inline]
     fn prefetch(slots: &TermSlot, chunks: &Chunks, chunk: usize, rows: Range<usize>) {
-        let start = chunks.column(chunk, slots.column).cast::<T>().as_ptr();
+        let start = chunks.column(chunk, slots.column()).cast::<T>().as_ptr();
         prefetch(start.wrapping_add(rows.start).cast(), rows.len() * size_of::<T>());
     }
 
@@ -136,7 +136,7 @@ impl<T: Component> QueryData for &mut T {
 
     fn door(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Door {
         let rows = if T::TRACKED { slots.row_versions(chunks, chunk) } else { None };
-        ColumnDoor::new(chunks.record(chunk, slots.column), rows)
+        ColumnDoor::new(chunks.record(chunk, slots.column()), rows)
     }
 
     #[inline]
@@ -176,7 +176,7 @@ impl<T: Component> QueryData for &mut T {
         chunk: usize,
         moment: Moment,
     ) -> Self::Fetch<'w> {
-        let record = chunks.record(chunk, slots.column);
+        let record = chunks.record(chunk, slots.column());
         record.stamps().mark(moment.version);
         let stamps = if T::TRACKED { slots.row_versions(chunks, chunk) } else { None };
         WriteFetch { values: Values::open(record), stamps: stamps.map(|stamps| (stamps, moment)) }
@@ -203,7 +203,7 @@ impl<T: Component> QueryData for &mut T {
 
     #[inline]
     fn prefetch(slots: &TermSlot, chunks: &Chunks, chunk: usize, rows: Range<usize>) {
-        let start = chunks.column(chunk, slots.column).cast::<T>().as_ptr();
+        let start = chunks.column(chunk, slots.column()).cast::<T>().as_ptr();
         prefetch(start.wrapping_add(rows.start).cast(), rows.len() * size_of::<T>());
     }
 

@@ -123,8 +123,8 @@ impl<'w> BitsFetch<'w> {
 /// The words of a component's bits in one chunk.
 #[inline]
 fn words<'w>(slot: &TermSlot, chunks: &'w Chunks, chunk: usize) -> &'w [AtomicU64] {
-    let slot = slot.bits.expect("an enableable component has bits in every archetype");
-    chunks.bits(slot as usize).words(chunk)
+    let slot = slot.bits.get().expect("an enableable component has bits in every archetype");
+    chunks.bits(slot).words(chunk)
 }
 
 // It gives access to bits, which are atomics, and to no values.

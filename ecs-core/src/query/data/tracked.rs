@@ -21,7 +21,7 @@ struct Versions<'w> {
 impl<'w> Versions<'w> {
     fn open(slot: &TermSlot, chunks: &'w Chunks, chunk: usize, moment: Moment) -> Self {
         Self {
-            column: chunks.stamps(chunk, slot.column),
+            column: chunks.stamps(chunk, slot.column()),
             rows: slot.row_versions(chunks, chunk),
             moment,
         }
@@ -74,6 +74,17 @@ impl<T> Ref<'_, T> {
     }
 
     /// Whether the entity got it after the version that the query asks about.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(1));
+    /// let before = world.version();
+    /// world.spawn(Gold(2));
+    /// let new = world.query::<Ref<Gold>>().since(before).into_iter().filter(|gold| gold.is_added());
+    /// assert!(new.map(|gold| gold.0).eq([2]));
+    /// ```
     #[must_use]
     pub const fn is_added(&self) -> bool {
         self.added > self.since
@@ -161,30 +172,92 @@ pub struct Mut<'w, T> {
 
 impl<'w, T> Mut<'w, T> {
     /// Whether it was changed after the version that the query asks about.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(1));
+    /// let before = world.version();
+    /// world.query::<Mut<Gold>>().since(before).for_each(|mut gold| {
+    ///     assert!(!gold.is_changed());
+    ///     gold.0 += 1;
+    ///     assert!(gold.is_changed(), "just now");
+    /// });
+    /// ```
     #[must_use]
     pub fn is_changed(&self) -> bool {
         self.last_changed() > self.versions.moment.since
     }
 
     /// Whether the entity got it after the version that the query asks about.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(1));
+    /// let before = world.version();
+    /// world.spawn(Gold(2));
+    /// let mut gifts = 0;
+    /// world.query::<Mut<Gold>>().since(before).for_each(|gold| gifts += u32::from(gold.is_added()));
+    /// assert_eq!(gifts, 1);
+    /// ```
     #[must_use]
     pub fn is_added(&self) -> bool {
         self.added_at() > self.versions.moment.since
     }
 
     /// The version of its last change.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(1));
+    /// let before = world.version();
+    /// world.query::<Mut<Gold>>().for_each(|mut gold| {
+    ///     assert!(gold.last_changed() <= before);
+    ///     gold.0 = 2;
+    ///     assert!(gold.last_changed() > before);
+    /// });
+    /// ```
     #[must_use]
     pub fn last_changed(&self) -> u64 {
         self.versions.changed(self.row)
     }
 
     /// The version at which the entity got it.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(1));
+    /// let before = world.version();
+    /// world.query::<Mut<Gold>>().for_each(|mut gold| {
+    ///     gold.0 = 2;
+    ///     assert!(gold.added_at() <= before, "to write is not to add");
+    /// });
+    /// ```
     #[must_use]
     pub fn added_at(&self) -> u64 {
         self.versions.added(self.row)
     }
 
     /// The reference itself; the component counts as changed.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(Gold));
+    /// let before = world.version();
+    /// let richest = world.query::<Mut<Gold>>().into_iter().last().expect("nine");
+    /// let gold: &mut Gold = richest.into_inner();
+    /// gold.0 += 1;
+    /// assert_eq!(world.query_filtered::<(), Changed<Gold>>().since(before).count(), 1);
+    /// ```
     #[must_use]
     pub fn into_inner(self) -> &'w mut T {
         self.versions.mark(self.row);
@@ -215,6 +288,16 @@ impl<'w, T> Mut<'w, T> {
     }
 
     /// The value, to be written without counting as changed.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(1));
+    /// let before = world.version();
+    /// world.query::<Mut<Gold>>().for_each(|mut gold| gold.bypass_change_detection().0 = 2);
+    /// assert_eq!(world.query_filtered::<(), Changed<Gold>>().since(before).count(), 0);
+    /// ```
     pub fn bypass_change_detection(&mut self) -> &mut T {
         self.value
     }
@@ -305,7 +388,7 @@ macro_rules! versioned_data {
                 moment: Moment,
             ) -> Self::Fetch<'w> {
                 $fetch {
-                    values: Values::open(chunks.record(chunk, slots.column)),
+                    values: Values::open(chunks.record(chunk, slots.column())),
                     versions: Some(Versions::open(slots, chunks, chunk, moment)),
                 }
             }

@@ -80,7 +80,7 @@ macro_rules! version_filter {
             #[inline]
             fn rows(slots: &TermSlot, chunks: &Chunks, chunk: usize, since: u64, rows: &mut Rows) {
                 // The chunk's stamp is no older than that of any row.
-                if chunks.stamps(chunk, slots.column).$stamp() <= since {
+                if chunks.stamps(chunk, slots.column()).$stamp() <= since {
                     *rows = Rows::None;
                     return;
                 }

@@ -1,21 +1,25 @@
 //! Whether the books of an archetype's chunks are in order.
 
-use super::{Chunks, canaries};
+use super::{ChunkHead, Chunks, canaries};
 
 impl Chunks {
     /// Looks for broken invariants: I-2 to I-5, I-7 and I-14 as far as they can be seen from here.
     pub(crate) fn check(&self, version: u64) -> Result<(), (&'static str, &'static str)> {
         let expect =
             |holds: bool, invariant, detail| if holds { Ok(()) } else { Err((invariant, detail)) };
-        expect(self.lens.iter().sum::<usize>() == self.row_count, "I-4", "lengths do not add up")?;
+        expect(
+            self.heads.iter().map(ChunkHead::len).sum::<usize>() == self.row_count,
+            "I-4",
+            "lengths do not add up",
+        )?;
         let last_capacity = self.used.checked_sub(1).map_or(0, |last| self.capacity(last));
         let is_known = self.last_capacity == last_capacity;
         expect(is_known, "I-4", "the capacity of the last chunk is another")?;
-        self.outer.check(self.blocks.len(), self.used).map_err(|detail| ("I-17", detail))?;
-        for chunk in 0..self.blocks.len() {
+        self.outer.check(self.heads.len(), self.used).map_err(|detail| ("I-17", detail))?;
+        for chunk in 0..self.heads.len() {
             let layout = self.layouts.of_chunk(chunk);
             let capacity = layout.capacity;
-            let len = self.lens[chunk];
+            let len = self.len(chunk);
             let full_enough = match chunk + 1 {
                 next if next < self.used => len == capacity,
                 next if next == self.used => len > 0 && len <= capacity,
@@ -30,7 +34,7 @@ impl Chunks {
                 let fits = size == 0 || offset + size * capacity <= layout.block.size();
                 expect(fits, "I-3", "a column ends outside its block")?;
             }
-            let are_alive = canaries::are_alive(&self.blocks[chunk], layout, &self.sizes);
+            let are_alive = canaries::are_alive(self.heads[chunk].block(), layout, &self.sizes);
             expect(are_alive, "I-3", "something was written past the end of a column")?;
             for bits in &self.bits {
                 let ones = (0..self.capacity(chunk)).filter(|&row| bits.get(chunk, row)).count();

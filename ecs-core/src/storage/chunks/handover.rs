@@ -27,7 +27,7 @@ impl Chunks {
             }
         }
         // The last thing that may fail: nothing has changed yet.
-        let (count, columns) = (self.blocks.len(), &sources);
+        let (count, columns) = (self.heads.len(), &sources);
         let records = (0..count).flat_map(|chunk| {
             let layout = other.layouts.of_chunk(chunk);
             let record = |(column, source): (usize, &Option<usize>)| match *source {
@@ -41,9 +41,7 @@ impl Chunks {
         });
         other.records.refill(records.collect(), version);
         self.records.refill(Vec::new(), version);
-        core::mem::swap(&mut self.blocks, &mut other.blocks);
-        core::mem::swap(&mut self.lens, &mut other.lens);
-        core::mem::swap(&mut self.ids, &mut other.ids);
+        core::mem::swap(&mut self.heads, &mut other.heads);
         other.used = core::mem::take(&mut self.used);
         other.row_count = core::mem::take(&mut self.row_count);
         other.last_capacity = core::mem::take(&mut self.last_capacity);
@@ -61,7 +59,7 @@ impl Chunks {
             && !has_values
             && plan.steps.iter().all(|step| step.fate == Fate::Move || stays(step.size, step.fate))
             && plan.fresh.iter().all(|&column| other.sizes[column] == 0)
-            && (0..self.blocks.len()).all(|chunk| self.is_laid_out_alike(chunk, other, plan))
+            && (0..self.heads.len()).all(|chunk| self.is_laid_out_alike(chunk, other, plan))
     }
 
     /// Whether a chunk at this place is laid out the same in both archetypes.

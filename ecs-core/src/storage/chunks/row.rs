@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 use core::ptr::NonNull;
 
-use super::{BlockPool, Chunks, EmptiedValues, RowAddress, bytes};
+use super::{BlockPool, Chunks, EmptiedValues, Place, RowAddress, bytes};
 use crate::entity::Entity;
 
 /// What happens to a row on its way from one archetype to another, column by column (I-6): worked
@@ -98,7 +98,8 @@ impl Chunks {
     /// moves behind the last row, where the caller has to see to it; all other values that stay
     /// behind are forgotten.
     ///
-    /// All books but the entity table are in order when this returns.
+    /// All books but the entity table are in order when this returns, with the place of the row in the
+    /// other archetype.
     ///
     /// # Safety
     /// `plan` is the way from this archetype to the other one. `from` is a row here. `to` came from
@@ -112,15 +113,16 @@ impl Chunks {
         (other, to): (&mut Self, RowAddress),
         plan: &RowPlan,
         version: u64,
-    ) -> TakenRow {
+    ) -> (TakenRow, Place) {
         if to.row == 0 {
             other.enter_chunk(to.chunk);
         }
         debug_assert_eq!(other.end(), to);
         let last = self.last_row();
         // SAFETY: the caller's word; the row is the next one of the last used chunk now.
-        let moved = unsafe { self.move_to_end(entity, (from, last), (other, to), plan, version) };
-        self.taken(pool, last, moved)
+        let (moved, place) =
+            unsafe { self.move_to_end(entity, (from, last), (other, to), plan, version) };
+        (self.taken(pool, last, moved), place)
     }
 
     /// [`move_row`](Self::move_row) to the next row of the last used chunk, with the chunk that it
@@ -136,20 +138,22 @@ impl Chunks {
         (other, to): (&mut Self, RowAddress),
         plan: &RowPlan,
         version: u64,
-    ) -> Option<Entity> {
+    ) -> (Option<Entity>, Place) {
         debug_assert_eq!(self.entities(from.chunk)[from.row], entity);
         let is_last = from == last;
-        debug_assert_eq!(plan.steps.len(), self.sizes.len());
-        let theirs = other.records.of_chunk_mut(to.chunk);
-        let (holes, tails) = (self.records.index(from.chunk, 0), self.records.index(last.chunk, 0));
-        for (column, &ColumnStep { target, fate, size }) in plan.steps.iter().enumerate() {
-            debug_assert_eq!(size, self.sizes[column]);
-            let left = self.records.leave_column(holes + column, tails + column, version);
-            // SAFETY: the row is there: it is inside the column (I-3).
-            let hole = unsafe { left.hole.add(from.row * size) };
+        debug_assert!(plan.steps.iter().map(|step| step.size).eq(self.sizes.iter().copied()));
+        let theirs = other.records.of_chunk(to.chunk);
+        let (mine, tails) = (self.records.of_chunk(from.chunk), self.records.of_chunk(last.chunk));
+        for ((&ColumnStep { target, fate, size }, mine), tail) in
+            plan.steps.iter().zip(mine).zip(tails)
+        {
+            let added = mine.leave(tail, version);
+            // SAFETY: the row is there: it is inside the column (I-3), whose values have this size
+            // (I-6).
+            let hole = unsafe { mine.start().add(from.row * size) };
             if let Some(target) = target {
-                let record = &mut theirs[target as usize];
-                record.arrive(version, left.added);
+                let record = &theirs[target as usize];
+                record.arrive(version, added);
                 if fate == Fate::Move {
                     // SAFETY: there is room for the row: it is inside the column (I-3), whose values
                     // are of the same type (I-6).
@@ -160,7 +164,7 @@ impl Chunks {
             }
             if !is_last {
                 // SAFETY: the last row is there, in a column of the same type, and is another one.
-                unsafe { fill(hole, left.tail, last.row, size, fate == Fate::Drop) };
+                unsafe { fill(hole, tail.start(), last.row, size, fate == Fate::Drop) };
             }
         }
         for &column in &plan.fresh {
@@ -170,10 +174,10 @@ impl Chunks {
             self.move_marks(from, last, other, to, plan, version);
         }
         // SAFETY: the row is nobody's, and all its columns are initialised now.
-        unsafe { other.push_entity(to, entity) };
+        let place = unsafe { other.push_entity(to, entity) };
         let moved = (!is_last).then(|| self.fill_entity(from, last));
         self.pop_last(last);
-        moved
+        (moved, place)
     }
 
     /// Enabled bits and the versions of rows, for [`move_row`](Self::move_row).
@@ -231,11 +235,11 @@ impl Chunks {
         for (mine, step) in plan.steps.iter().enumerate() {
             if let Some(theirs) = step.target {
                 let added = self.stamps(from, mine).added();
-                other.stamps_mut(to, theirs as usize).raise_added(added);
+                other.stamps(to, theirs as usize).raise_added(added);
             }
         }
         for &column in &plan.fresh {
-            other.stamps_mut(to, column).raise_added(version);
+            other.stamps(to, column).raise_added(version);
         }
     }
 
@@ -269,17 +273,17 @@ impl Chunks {
     #[inline(never)]
     fn fill_hole(&mut self, hole: RowAddress, steps: &[ColumnStep], version: u64) -> Entity {
         let last = self.last_row();
-        assert!(hole.row < self.lens[hole.chunk] && hole != last, "the row exists");
-        let holes = self.records.index(hole.chunk, 0);
-        let tails = self.records.index(last.chunk, 0);
+        assert!(hole.row < self.len(hole.chunk) && hole != last, "the row exists");
         assert!(steps.len() == self.sizes.len(), "there is a step for each column");
-        for (column, &ColumnStep { fate, size, .. }) in steps.iter().enumerate() {
-            debug_assert_eq!(size, self.sizes[column]);
-            let left = self.records.leave_column(holes + column, tails + column, version);
+        debug_assert!(steps.iter().map(|step| step.size).eq(self.sizes.iter().copied()));
+        let holes = self.records.of_chunk(hole.chunk);
+        let tails = self.records.of_chunk(last.chunk);
+        for ((&ColumnStep { fate, size, .. }, mine), tail) in steps.iter().zip(holes).zip(tails) {
+            mine.leave(tail, version);
             // SAFETY: the row is there: it is inside the column (I-3).
-            let value = unsafe { left.hole.add(hole.row * size) };
+            let value = unsafe { mine.start().add(hole.row * size) };
             // SAFETY: the last row is there, in a column of the same type, and is another one.
-            unsafe { fill(value, left.tail, last.row, size, fate == Fate::Drop) };
+            unsafe { fill(value, tail.start(), last.row, size, fate == Fate::Drop) };
         }
         self.fill_entity(hole, last)
     }
@@ -295,14 +299,14 @@ impl Chunks {
     #[inline]
     fn end(&self) -> RowAddress {
         let chunk = self.used - 1;
-        RowAddress { chunk, row: self.lens[chunk] }
+        RowAddress { chunk, row: self.len(chunk) }
     }
 
     /// The last row of all. There must be one.
     #[inline]
     fn last_row(&self) -> RowAddress {
         let chunk = self.used - 1;
-        RowAddress { chunk, row: self.lens[chunk] - 1 }
+        RowAddress { chunk, row: self.len(chunk) - 1 }
     }
 
     /// Enabled bits and versions of rows: those of the last row go to the row that leaves.
@@ -322,24 +326,27 @@ impl Chunks {
         }
     }
 
-    /// Enters the entity of a row that has come, and counts it.
+    /// Enters the entity of a row that has come, and counts it. Returns its place.
     ///
     /// # Safety
     /// The row is the next one of its chunk, and its columns are initialised.
     #[inline]
-    unsafe fn push_entity(&mut self, to: RowAddress, entity: Entity) {
-        debug_assert_eq!(to.row, self.lens[to.chunk]);
-        let room = self.entity_row(to);
+    unsafe fn push_entity(&mut self, to: RowAddress, entity: Entity) -> Place {
+        debug_assert!(to.row == self.len(to.chunk) && to.row < self.capacity(to.chunk));
+        let head = &mut self.heads[to.chunk];
+        // SAFETY: there is room for the row in the entity column, which starts the block (I-3).
+        let room = unsafe { head.entities().add(to.row) };
         // SAFETY: the caller ensures a row of the entity column that is nobody's.
         unsafe { room.write(entity) };
-        self.lens[to.chunk] = to.row + 1;
+        head.set_len(to.row + 1);
         self.row_count += 1;
+        head.place(to.row)
     }
 
     /// The entity of the last row moves to that of a row that leaves.
     #[inline]
     fn fill_entity(&mut self, hole: RowAddress, last: RowAddress) -> Entity {
-        debug_assert!(hole.row < self.lens[hole.chunk] && last.row < self.lens[last.chunk]);
+        debug_assert!(hole.row < self.len(hole.chunk) && last.row < self.len(last.chunk));
         let (hole, tail) = (self.entity_row(hole), self.entity_row(last));
         // SAFETY: the last row is there (`last_row`), so its entity is initialised (I-2).
         let moved = unsafe { tail.read() };
@@ -351,7 +358,7 @@ impl Chunks {
     /// The last row is not counted any more.
     #[inline]
     fn pop_last(&mut self, last: RowAddress) {
-        self.lens[last.chunk] = last.row;
+        self.heads[last.chunk].set_len(last.row);
         self.row_count -= 1;
     }
 }

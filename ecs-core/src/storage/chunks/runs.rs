@@ -32,8 +32,8 @@ impl Chunks {
         to: RowAddress,
         moves: &[(usize, usize)],
     ) {
-        debug_assert!(from.row + count <= self.lens[from.chunk]);
-        debug_assert!(to.row >= other.lens[to.chunk]);
+        debug_assert!(from.row + count <= self.len(from.chunk));
+        debug_assert!(to.row >= other.len(to.chunk));
         debug_assert!(to.row + count <= other.capacity(to.chunk));
         for &(mine, theirs) in moves {
             debug_assert_eq!(self.sizes[mine], other.sizes[theirs]);
@@ -57,8 +57,8 @@ impl Chunks {
         other: &mut Self,
         to: RowAddress,
     ) {
-        debug_assert!(from.row + count <= self.lens[from.chunk]);
-        debug_assert!(to.row >= other.lens[to.chunk]);
+        debug_assert!(from.row + count <= self.len(from.chunk));
+        debug_assert!(to.row >= other.len(to.chunk));
         debug_assert!(to.row + count <= other.capacity(to.chunk));
         let (source, target) = (self.entity_row(from), other.entity_row(to));
         // SAFETY: as for the columns in `copy_rows`: the entity columns start the blocks (I-3).
@@ -68,7 +68,7 @@ impl Chunks {
     /// How many rows [`take_rows`](Self::take_rows) can take out at once.
     #[inline]
     pub(crate) fn tail_len(&self) -> usize {
-        self.used.checked_sub(1).map_or(0, |last| self.lens[last])
+        self.used.checked_sub(1).map_or(0, |last| self.len(last))
     }
 
     /// Takes out rows of one chunk, at least one and at most [`tail_len`](Self::tail_len): the
@@ -86,8 +86,8 @@ impl Chunks {
         keep: impl Fn(usize) -> bool,
     ) -> TakenRows {
         let last = self.used - 1;
-        let (len, count) = (self.lens[last], rows.len());
-        assert!(rows.end <= self.lens[chunk] && count > 0 && count <= len, "the rows exist");
+        let (len, count) = (self.len(last), rows.len());
+        assert!(rows.end <= self.len(chunk) && count > 0 && count <= len, "the rows exist");
         // Rows of the last chunk that are taken out leave fewer to move, or none.
         let moved_count = if chunk == last { count.min(len - rows.end) } else { count };
         let moved = rows.start..rows.start + moved_count;
@@ -103,7 +103,7 @@ impl Chunks {
             versions.move_rows(chunk, moved.clone(), last, len - moved_count);
             versions.pop_rows(last, len - count..len);
         }
-        self.lens[last] = len - count;
+        self.heads[last].set_len(len - count);
         self.row_count -= count;
         self.records.leave(chunk, last, version);
         let emptied = if len == count { self.leave_chunk(pool) } else { EmptiedValues::default() };

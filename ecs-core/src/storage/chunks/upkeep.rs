@@ -1,16 +1,16 @@
 //! What the chunks of an archetype take, and what they can give back.
 
-use super::{Block, BlockPool, ChunkId, Chunks, ColumnRecord, Directory, EnableBits, RowVersions};
+use super::{BlockPool, ChunkHead, Chunks, ColumnRecord, Directory, EnableBits, RowVersions};
 
 impl Chunks {
     /// The memory that all blocks take.
     pub(crate) fn block_bytes(&self) -> usize {
-        (0..self.blocks.len()).map(|chunk| self.layouts.of_chunk(chunk).block.size()).sum()
+        (0..self.heads.len()).map(|chunk| self.layouts.of_chunk(chunk).block.size()).sum()
     }
 
     /// Gives back all but one of the empty chunks at the end.
     pub(crate) fn trim(&mut self, pool: &mut BlockPool) {
-        while self.blocks.len() > self.used + 1 {
+        while self.heads.len() > self.used + 1 {
             self.pop_chunk(pool);
         }
     }
@@ -18,16 +18,14 @@ impl Chunks {
     /// The archetype has another index now.
     pub(crate) fn set_owner(&mut self, owner: u32, directory: &mut Directory) {
         self.owner = owner;
-        for (chunk, &id) in self.ids.iter().enumerate() {
-            directory.set(id, owner, chunk);
+        for (chunk, head) in self.heads.iter().enumerate() {
+            directory.set(head.id(), owner, chunk);
         }
     }
 
     /// Gives back memory that no chunk needs.
     pub(crate) fn shrink(&mut self) {
-        self.blocks.shrink_to_fit();
-        self.lens.shrink_to_fit();
-        self.ids.shrink_to_fit();
+        self.heads.shrink_to_fit();
         self.records.shrink();
         self.bits.iter_mut().for_each(EnableBits::shrink);
         self.tracked.iter_mut().for_each(RowVersions::shrink);
@@ -36,22 +34,20 @@ impl Chunks {
 
     /// What is known about the chunks takes this much, as long as nothing is kept for more.
     pub(crate) fn metadata_bytes(&self) -> usize {
-        let each = size_of::<Block>()
-            + size_of::<usize>()
-            + size_of::<ChunkId>()
+        let each = size_of::<ChunkHead>()
             + self.sizes.len() * size_of::<ColumnRecord>()
             + self.bits.iter().map(EnableBits::chunk_bytes).sum::<usize>();
-        let rows: usize = (0..self.blocks.len()).map(|chunk| self.capacity(chunk)).sum();
+        let rows: usize = (0..self.heads.len()).map(|chunk| self.capacity(chunk)).sum();
         let tracked = self.tracked.len() * rows * 2 * size_of::<u64>();
         self.layouts.heap_bytes()
             + self.sizes.len() * size_of::<usize>()
-            + self.blocks.len() * each
+            + self.heads.len() * each
             + tracked
     }
 
     /// Gives back all empty chunks.
     pub(crate) fn free_spare(&mut self, pool: &mut BlockPool) {
-        while self.blocks.len() > self.used {
+        while self.heads.len() > self.used {
             self.pop_chunk(pool);
         }
     }
