@@ -39,6 +39,28 @@ use crate::entity::Entity;
 /// assert_eq!(world.query::<&Targets<Likes>>().count(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// What is allowed, and what happens in the end, is said with the relation:
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::{OnTargetDespawn, Relation};
+///
+/// struct Serves;
+/// impl Relation for Serves {
+///     const EXCLUSIVE: bool = true;
+///     const ACYCLIC: bool = true;
+///     const ON_TARGET_DESPAWN: OnTargetDespawn = OnTargetDespawn::Unrelate;
+/// }
+///
+/// let mut world = World::new();
+/// let [page, knight, king] = [world.spawn(()), world.spawn(()), world.spawn(())];
+/// world.relate::<Serves>(page, knight)?;
+/// assert!(world.relate::<Serves>(knight, page).is_err(), "a circle");
+/// world.relate::<Serves>(page, king)?;
+/// assert_eq!(world.targets::<Serves>(page), [king], "one at a time");
+/// # Ok::<(), ecs_core::RelationError>(())
+/// ```
 pub trait Relation: Send + Sync + Sized + 'static {
     /// Whether a source has at most one target: a new one takes the place of the old one.
     const EXCLUSIVE: bool = false;
@@ -259,10 +281,35 @@ macro_rules! side {
 side! {
     /// The entities that an entity is related to by `R`, in the order in which they were related.
     /// A slice, to be read only; see [`Relation`].
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::{Relation, Targets};
+    /// struct Likes;
+    /// impl Relation for Likes {}
+    /// let mut world = World::new();
+    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
+    /// world.relate::<Likes>(ada, bob)?;
+    /// assert_eq!(world.get::<Targets<Likes>>(ada)?[..], [bob]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     Targets
 }
 side! {
     /// The entities that are related to an entity by `R`, in the order in which they were related.
     /// A slice, to be read only; see [`Relation`].
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::{Relation, Sources};
+    /// struct Likes;
+    /// impl Relation for Likes {}
+    /// let mut world = World::new();
+    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
+    /// world.relate::<Likes>(ada, bob)?;
+    /// let liked = world.query::<(Entity, &Sources<Likes>)>().map(|(who, by)| (who, by.len()));
+    /// assert!(liked.eq([(bob, 1)]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     Sources
 }

@@ -1,6 +1,9 @@
 //! Dynamic buffers: a list per entity, the first elements of it in the chunk.
 
-use alloc::vec::Vec;
+mod abilities;
+mod element;
+mod into_iter;
+
 use core::fmt;
 use core::iter::FusedIterator;
 use core::ops::{Deref, DerefMut, RangeBounds};
@@ -11,49 +14,9 @@ use super::{
     BytesFn, CloneFn, Codec, CodecError, CodecKind, Component, HashFn, MapEntities, MapEntitiesFn,
 };
 use crate::entity::Entity;
-use crate::hash::StateHasher;
 
-/// What [`Buffer`]s can hold: says how many elements lie in the chunk.
-///
-/// Derived by `#[derive(Component)]` with `#[component(buffer = N)]`, which makes the type an
-/// element instead of a component; the component is the buffer. By hand it takes one line, and the
-/// constants mean what those of [`Component`] mean.
-///
-/// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::{Buffer, BufferElement};
-///
-/// struct Callback(Box<dyn Fn() + Send + Sync>);
-/// impl BufferElement for Callback {
-///     type Inline = [Self; 2];
-/// }
-///
-/// let mut world = World::new();
-/// world.spawn(Buffer::from_iter([Callback(Box::new(|| ()))]));
-/// ```
-pub trait BufferElement: Send + Sync + Sized + 'static {
-    /// An array of elements: as many as lie in the chunk.
-    type Inline: smallvec::Array<Item = Self> + Send + Sync + 'static;
-
-    /// Whether the buffer can be switched off and on per entity.
-    const ENABLEABLE: bool = false;
-    /// Whether there are versions per row that say when the buffer was changed and added.
-    const TRACKED: bool = false;
-    /// How to copy an element, for instantiation.
-    const CLONE: Option<CloneFn<Self>> = None;
-    /// How to see elements as bytes, for the state hash.
-    const BYTES: Option<BytesFn<Self>> = None;
-    /// How to replace the entities that an element refers to.
-    const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = None;
-    /// How to save elements in a snapshot.
-    const CODEC: Codec<Self> = Codec::UNSAVED;
-
-    /// The name of the buffer in messages, in the state hash and in snapshots.
-    #[must_use]
-    fn name() -> &'static str {
-        core::any::type_name::<Buffer<Self>>()
-    }
-}
+pub use element::BufferElement;
+pub use into_iter::BufferIntoIter;
 
 /// A list as a component: its first elements lie in the chunk, and all of them on the heap once
 /// they are more than fit there.
@@ -337,15 +300,6 @@ impl<T: BufferElement> FromIterator<T> for Buffer<T> {
     }
 }
 
-impl<T: BufferElement> IntoIterator for Buffer<T> {
-    type Item = T;
-    type IntoIter = BufferIntoIter<T>;
-
-    fn into_iter(self) -> BufferIntoIter<T> {
-        BufferIntoIter(self.0.into_iter())
-    }
-}
-
 impl<'a, T: BufferElement> IntoIterator for &'a Buffer<T> {
     type Item = &'a T;
     type IntoIter = core::slice::Iter<'a, T>;
@@ -361,44 +315,6 @@ impl<'a, T: BufferElement> IntoIterator for &'a mut Buffer<T> {
 
     fn into_iter(self) -> Self::IntoIter {
         self.iter_mut()
-    }
-}
-
-/// The elements of a [`Buffer`], by value.
-///
-/// ```
-/// # use ecs_core::prelude::*;
-/// # use ecs_core::Buffer;
-/// # #[derive(Component)] #[component(buffer = 2)] struct Step(u32);
-/// let path = Buffer::from_iter([Step(1), Step(2), Step(3)]);
-/// assert_eq!(path.into_iter().map(|Step(number)| number).sum::<u32>(), 6);
-/// ```
-pub struct BufferIntoIter<T: BufferElement>(smallvec::IntoIter<T::Inline>);
-
-impl<T: BufferElement> Iterator for BufferIntoIter<T> {
-    type Item = T;
-
-    fn next(&mut self) -> Option<T> {
-        self.0.next()
-    }
-
-    fn size_hint(&self) -> (usize, Option<usize>) {
-        self.0.size_hint()
-    }
-}
-
-impl<T: BufferElement> DoubleEndedIterator for BufferIntoIter<T> {
-    fn next_back(&mut self) -> Option<T> {
-        self.0.next_back()
-    }
-}
-
-impl<T: BufferElement> ExactSizeIterator for BufferIntoIter<T> {}
-impl<T: BufferElement> FusedIterator for BufferIntoIter<T> {}
-
-impl<T: BufferElement + fmt::Debug> fmt::Debug for BufferIntoIter<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("BufferIntoIter").field(&self.0.as_slice()).finish()
     }
 }
 
@@ -426,97 +342,4 @@ impl<T: BufferElement + MapEntities> MapEntities for Buffer<T> {
     fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity) {
         self[..].map_entities(map);
     }
-}
-
-impl<T: BufferElement> Component for Buffer<T> {
-    const ENABLEABLE: bool = T::ENABLEABLE;
-    const TRACKED: bool = T::TRACKED;
-    const CLONE: Option<CloneFn<Self>> =
-        if T::CLONE.is_some() { Some(clone_elements::<T>) } else { None };
-    const HASH: Option<HashFn<Self>> =
-        if T::BYTES.is_some() { Some(hash_elements::<T>) } else { None };
-    const MAP_ENTITIES: Option<MapEntitiesFn<Self>> =
-        if T::MAP_ENTITIES.is_some() { Some(map_elements::<T>) } else { None };
-    const CODEC: Codec<Self> = match T::CODEC.kind() {
-        CodecKind::Unsaved => Codec::UNSAVED,
-        CodecKind::Plain => Codec::custom(write_plain::<T>, read_plain::<T>),
-        CodecKind::Custom => Codec::custom(write_elements::<T>, read_elements::<T>),
-    };
-
-    fn name() -> &'static str {
-        T::name()
-    }
-}
-
-fn clone_elements<T: BufferElement>(buffer: &Buffer<T>) -> Buffer<T> {
-    let clone = T::CLONE.expect("made a component's function only for elements that have it");
-    buffer.iter().map(clone).collect()
-}
-
-fn hash_elements<T: BufferElement>(buffer: &Buffer<T>, hasher: &mut StateHasher) {
-    match T::BYTES {
-        Some(bytes) if size_of::<T>() > 0 => hasher.write(bytes(buffer)),
-        // Elements without a size have no bytes, but they have a number.
-        _ => hasher.write_u64(buffer.len() as u64),
-    }
-}
-
-fn map_elements<T: BufferElement>(buffer: &mut Buffer<T>, map: &mut dyn FnMut(Entity) -> Entity) {
-    if let Some(map_entities) = T::MAP_ENTITIES {
-        buffer.iter_mut().for_each(|element| map_entities(element, map));
-    }
-}
-
-/// Writes the number of elements and the bytes that they are.
-fn write_plain<T: BufferElement>(buffer: &Buffer<T>, out: &mut Vec<u8>) -> Result<(), CodecError> {
-    out.extend((buffer.len() as u64).to_le_bytes());
-    T::CODEC.write_all(buffer, out)
-}
-
-fn read_plain<T: BufferElement>(source: &mut &[u8]) -> Result<Buffer<T>, CodecError> {
-    let count = read_number(source)?;
-    // Seen to be values, hence to be there, before there is room for them.
-    let mut bytes = T::CODEC.take_plain(source, count)?.ok_or(CodecError)?;
-    let mut buffer = Buffer::with_capacity(count);
-    for _ in 0..count {
-        buffer.push(T::CODEC.read(&mut bytes)?);
-    }
-    Ok(buffer)
-}
-
-/// Writes the number of elements, and each of them behind its length in bytes. So an element takes
-/// some bytes even if it has nothing in it, and there are not more of them than bytes.
-fn write_elements<T: BufferElement>(
-    buffer: &Buffer<T>,
-    out: &mut Vec<u8>,
-) -> Result<(), CodecError> {
-    out.extend((buffer.len() as u64).to_le_bytes());
-    for element in buffer {
-        let start = out.len();
-        out.extend([0; 8]);
-        T::CODEC.write_all(core::slice::from_ref(element), out)?;
-        let len = (out.len() - start - 8) as u64;
-        out[start..start + 8].copy_from_slice(&len.to_le_bytes());
-    }
-    Ok(())
-}
-
-fn read_elements<T: BufferElement>(source: &mut &[u8]) -> Result<Buffer<T>, CodecError> {
-    let mut buffer = Buffer::new();
-    for _ in 0..read_number(source)? {
-        let len = read_number(source)?;
-        let (mut element, rest) = source.split_at_checked(len).ok_or(CodecError)?;
-        *source = rest;
-        buffer.push(T::CODEC.read(&mut element)?);
-        if !element.is_empty() {
-            return Err(CodecError);
-        }
-    }
-    Ok(buffer)
-}
-
-fn read_number(source: &mut &[u8]) -> Result<usize, CodecError> {
-    let (bytes, rest) = source.split_first_chunk().ok_or(CodecError)?;
-    *source = rest;
-    usize::try_from(u64::from_le_bytes(*bytes)).map_err(|_| CodecError)
 }

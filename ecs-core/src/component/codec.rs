@@ -48,8 +48,29 @@ use super::BytesFn;
 pub struct Codec<T>(Way<T>);
 
 /// Writes one value at the end of the bytes. What it has written when it fails is thrown away.
+///
+/// ```
+/// use ecs_core::WriteFn;
+/// const WRITE: WriteFn<u16> = |number, bytes| {
+///     bytes.extend(number.to_le_bytes());
+///     Ok(())
+/// };
+/// let mut bytes = Vec::new();
+/// assert_eq!((WRITE(&258, &mut bytes), bytes), (Ok(()), vec![2, 1]));
+/// ```
 pub type WriteFn<T> = fn(&T, &mut Vec<u8>) -> Result<(), CodecError>;
 /// Reads one value from the start of the bytes and takes what it read off them.
+///
+/// ```
+/// use ecs_core::{CodecError, ReadFn};
+/// const READ: ReadFn<u16> = |bytes| {
+///     let (number, rest) = bytes.split_first_chunk().ok_or(CodecError)?;
+///     *bytes = rest;
+///     Ok(u16::from_le_bytes(*number))
+/// };
+/// assert_eq!(READ(&mut [2, 1, 9].as_slice()), Ok(258));
+/// assert_eq!(READ(&mut [2].as_slice()), Err(CodecError));
+/// ```
 pub type ReadFn<T> = fn(&mut &[u8]) -> Result<T, CodecError>;
 
 /// The value cannot be written, or the bytes are not those of a value.
@@ -124,6 +145,18 @@ impl<T> fmt::Debug for Codec<T> {
 
 impl<T> Codec<T> {
     /// Values are not saved: a world with such a component has no snapshot.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::Codec;
+    /// struct Socket;
+    /// impl Component for Socket {
+    ///     const CODEC: Codec<Self> = Codec::UNSAVED; // as it would be without saying so
+    /// }
+    /// let mut world = World::new();
+    /// world.spawn(Socket);
+    /// assert!(world.snapshot().is_err());
+    /// ```
     pub const UNSAVED: Self = Self(Way::Unsaved);
 
     /// Values are saved as their bytes, whole columns at once. The bytes of a snapshot are checked
@@ -217,6 +250,23 @@ impl<T> Codec<T> {
     /// Reading recurses as deep as the type does, and counts as far as a list without anything in
     /// its elements (`Vec<()>`) says it is long: types that contain themselves or such lists are for
     /// bytes from somebody who is trusted.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::Codec;
+    /// #[derive(serde::Serialize, serde::Deserialize)]
+    /// struct Song(Vec<String>);
+    /// impl Component for Song {
+    ///     const CODEC: Codec<Self> = Codec::serde();
+    /// }
+    /// let mut world = World::new();
+    /// let bard = world.spawn(Song(vec!["la".into()]));
+    /// let saved = world.snapshot()?;
+    /// world.clear();
+    /// world.restore(&saved)?;
+    /// assert_eq!(world.get::<Song>(bard)?.0, ["la"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[cfg(feature = "serde")]
     #[must_use]
     pub const fn serde() -> Self

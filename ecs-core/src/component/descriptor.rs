@@ -12,10 +12,31 @@ use super::erased::{ErasedCodec, ErasedFns};
 use crate::name::Name;
 
 /// Drops the value at the pointer in place.
+///
+/// ```
+/// use ecs_core::DropValueFn;
+/// // Of a component whose values are strings.
+/// const DROP: DropValueFn = |value| unsafe { value.cast::<String>().drop_in_place() };
+/// # let mut text = std::mem::ManuallyDrop::new(String::from("text"));
+/// # unsafe { DROP(std::ptr::NonNull::from(&mut text).cast()) };
+/// ```
 pub type DropValueFn = unsafe fn(NonNull<u8>);
 
 /// Clones the value at the first pointer into the room at the second; the number is the size of a
 /// value in bytes.
+///
+/// ```
+/// use ecs_core::CloneValueFn;
+/// // Of a component whose values are strings.
+/// const CLONE: CloneValueFn = |from, room, _size| {
+///     let text = unsafe { from.cast::<String>().as_ref() }.clone();
+///     unsafe { room.cast::<String>().write(text) };
+/// };
+/// # let (from, mut room) = (String::from("text"), std::mem::MaybeUninit::<String>::uninit());
+/// # let (a, b) = (std::ptr::NonNull::from(&from), std::ptr::NonNull::from(&mut room));
+/// # unsafe { CLONE(a.cast(), b.cast(), size_of::<String>()) };
+/// # assert_eq!(unsafe { room.assume_init() }, from);
+/// ```
 pub type CloneValueFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
 
 /// What a component is that no Rust type stands for: one that a script declares, or a host in
@@ -48,8 +69,26 @@ pub struct ComponentDescriptor {
 
 impl ComponentDescriptor {
     /// The most bytes that a value may have.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::{ComponentDescriptor, World};
+    /// let layout = Layout::from_size_align(ComponentDescriptor::SIZE_MAX + 1, 1)?;
+    /// let too_large = ComponentDescriptor::bytes("script.map", layout);
+    /// assert!(World::new().register_dynamic(too_large).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const SIZE_MAX: usize = 1 << 24;
     /// The coarsest alignment that a value may ask for.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::{ComponentDescriptor, World};
+    /// let layout = Layout::from_size_align(16, 2 * ComponentDescriptor::ALIGN_MAX)?;
+    /// let too_coarse = ComponentDescriptor::bytes("script.page", layout);
+    /// assert!(World::new().register_dynamic(too_coarse).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub const ALIGN_MAX: usize = 4096;
 
     /// A component whose values are plain bytes, with nothing to drop: they are copied as bytes,
@@ -81,6 +120,27 @@ impl ComponentDescriptor {
     ///
     /// The functions are run when everything else is in order, and may panic. Such values cannot be
     /// saved in a snapshot.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ComponentDescriptor;
+    ///
+    /// let layout = Layout::new::<String>();
+    /// // SAFETY: values of this component are strings, which this drops.
+    /// let text = unsafe {
+    ///     ComponentDescriptor::with_functions(
+    ///         "script.text",
+    ///         layout,
+    ///         Some(|value| unsafe { value.cast::<String>().drop_in_place() }),
+    ///         None,
+    ///     )
+    /// };
+    /// let mut world = World::new();
+    /// let text = world.register_dynamic(text)?;
+    /// assert!(!world.component_info(text)?.is_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Safety
     /// * The functions are right for every value that is ever inserted under the component's id,

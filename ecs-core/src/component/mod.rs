@@ -74,11 +74,46 @@ pub use tags::{Despawned, Prefab};
 /// struct Target(#[component(entity)] Entity);
 /// ```
 ///
-/// Implemented by hand, a component starts with none of these abilities:
+/// Implemented by hand, a component starts with none of these abilities, and has those that its
+/// constants say:
 ///
 /// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::{BytesFn, CloneFn, Codec, HashFn, MapEntitiesFn};
+///
 /// struct Opaque(Box<dyn Fn() + Send + Sync>);
-/// impl ecs_core::Component for Opaque {}
+/// impl Component for Opaque {}
+///
+/// #[derive(Clone, Copy)]
+/// struct Order<T> {
+///     by: Entity,
+///     what: T,
+/// }
+/// impl<T: Copy + Default + Into<u64> + Send + Sync + 'static> Component for Order<T> {
+///     const ENABLEABLE: bool = true;
+///     const TRACKED: bool = true;
+///     const HIDES: bool = false;
+///     const MANAGED: bool = false;
+///     const CLONE: Option<CloneFn<Self>> = Some(|order| *order);
+///     // There may be padding between the fields, so it has no bytes to see.
+///     const BYTES: Option<BytesFn<Self>> = None;
+///     const HASH: Option<HashFn<Self>> = Some(|order, hasher| hasher.write_u64(order.what.into()));
+///     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> =
+///         Some(|order, map| order.by = map(order.by));
+///     const CODEC: Codec<Self> = Codec::UNSAVED;
+///
+///     fn name() -> &'static str {
+///         "game.order"
+///     }
+/// }
+///
+/// let mut world = World::new();
+/// let king = world.spawn(());
+/// let order = world.spawn(Order { by: king, what: 7_u8 });
+/// world.set_enabled::<Order<u8>>(order, false)?;
+/// let copy = world.instantiate(order, 1)?[0];
+/// assert_eq!(world.get::<Order<u8>>(copy)?.what, 7);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Component: Send + Sync + Sized + 'static {
     /// Whether there is a bit per row that switches the component off and on.
@@ -118,12 +153,45 @@ pub trait Component: Send + Sync + Sized + 'static {
 }
 
 /// How to copy a component.
+///
+/// ```
+/// use ecs_core::CloneFn;
+/// const CLONE: CloneFn<Vec<u8>> = Vec::clone;
+/// assert_eq!(CLONE(&vec![1, 2]), [1, 2]);
+/// ```
 pub type CloneFn<T> = fn(&T) -> T;
 /// How to see components as bytes.
+///
+/// ```
+/// use ecs_core::BytesFn;
+/// const BYTES: BytesFn<u16> = |numbers| bytemuck::cast_slice(numbers);
+/// assert_eq!(BYTES(&[0, 0]), [0; 4]);
+/// ```
 pub type BytesFn<T> = fn(&[T]) -> &[u8];
 /// How to take a component into the state hash.
+///
+/// ```
+/// use ecs_core::{HashFn, StateHasher};
+/// const HASH: HashFn<String> = |text, hasher| hasher.write(text.as_bytes());
+/// let hash = |text: &str| {
+///     let mut hasher = StateHasher::new();
+///     HASH(&text.to_string(), &mut hasher);
+///     hasher.finish()
+/// };
+/// assert_ne!(hash("to"), hash("fro"));
+/// ```
 pub type HashFn<T> = fn(&T, &mut StateHasher);
 /// How to replace the entities that a component refers to.
+///
+/// ```
+/// use ecs_core::{Entity, MapEntitiesFn, World};
+/// const MAP: MapEntitiesFn<(Entity, u32)> = |(entity, _), map| *entity = map(*entity);
+/// let mut world = World::new();
+/// let [old, new] = [world.spawn(()), world.spawn(())];
+/// let mut value = (old, 7);
+/// MAP(&mut value, &mut |entity| if entity == old { new } else { entity });
+/// assert_eq!(value, (new, 7));
+/// ```
 pub type MapEntitiesFn<T> = fn(&mut T, &mut dyn FnMut(Entity) -> Entity);
 
 /// A value that refers to entities and can be told to refer to others.

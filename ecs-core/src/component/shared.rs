@@ -36,6 +36,21 @@ use super::Codec;
 /// assert_eq!(below.map(|(entity, _)| entity).collect::<Vec<_>>(), [cellar]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// By hand:
+///
+/// ```
+/// use ecs_core::{Codec, SharedComponent};
+/// #[derive(PartialEq, Eq, Hash)]
+/// struct Mesh(&'static str);
+/// impl SharedComponent for Mesh {
+///     const CODEC: Codec<Self> = Codec::UNSAVED;
+///
+///     fn name() -> &'static str {
+///         "game.mesh"
+///     }
+/// }
+/// ```
 pub trait SharedComponent: Eq + Hash + Send + Sync + Sized + 'static {
     /// How to save values in a snapshot.
     const CODEC: Codec<Self> = Codec::UNSAVED;
@@ -81,6 +96,21 @@ pub trait SharedComponent: Eq + Hash + Send + Sync + Sized + 'static {
 /// });
 /// assert_eq!(found, 99);
 /// # Ok::<(), ecs_core::NoSuchEntity>(())
+/// ```
+///
+/// By hand:
+///
+/// ```
+/// use ecs_core::{ChunkComponent, Codec};
+/// #[derive(Default)]
+/// struct Heaviest(u32);
+/// impl ChunkComponent for Heaviest {
+///     const CODEC: Codec<Self> = Codec::transient();
+///
+///     fn name() -> &'static str {
+///         "game.heaviest"
+///     }
+/// }
 /// ```
 pub trait ChunkComponent: Default + Send + Sync + Sized + 'static {
     /// How to save values in a snapshot.

@@ -14,6 +14,18 @@ use crate::storage::{Chunks, RowAddress};
 impl World {
     /// Makes a component known that no Rust type stands for; see [`ComponentDescriptor`].
     ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ComponentDescriptor;
+    /// let mut world = World::new();
+    /// let mana = || ComponentDescriptor::bytes("script.mana", Layout::new::<u32>());
+    /// let id = world.register_dynamic(mana())?;
+    /// assert_eq!(world.component_by_name("script.mana"), Some(id));
+    /// assert!(world.register_dynamic(mana()).is_err(), "the name is taken");
+    /// # Ok::<(), ecs_core::RegisterError>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the name is taken, or values of this layout cannot be kept.
     pub fn register_dynamic(
@@ -61,6 +73,16 @@ impl World {
     }
 
     /// What the world knows about a component.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// assert_eq!(world.component_info(gold)?.layout().size(), 4);
+    /// assert!(World::new().component_info(gold).is_err());
+    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// ```
     ///
     /// # Errors
     /// Where the id is not of this world.
@@ -259,6 +281,18 @@ impl World {
 
     /// The bytes of a component that was registered as plain bytes, to be written.
     ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ComponentDescriptor;
+    /// let mut world = World::new();
+    /// let mana = world.register_dynamic(ComponentDescriptor::bytes("mana", Layout::new::<u8>()))?;
+    /// let imp = world.spawn_by_id(&[(mana, &[3])])?;
+    /// world.get_mut_by_id(imp, mana)?[0] += 1;
+    /// assert_eq!(world.get_by_id(imp, mana)?, [4]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the entity or the id is not of this world, the entity lacks the component, or it was
     /// not registered as plain bytes.
@@ -282,6 +316,18 @@ impl World {
     /// The address of a component of any kind of an entity, for reading it while the world is
     /// borrowed.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// let purse = world.spawn(Gold(7));
+    /// let value = world.get_ptr_by_id(purse, gold)?.cast::<Gold>();
+    /// // SAFETY: the component is this type, and the world is not touched meanwhile.
+    /// assert_eq!(unsafe { value.as_ref() }.0, 7);
+    /// # Ok::<(), ecs_core::ByIdError>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the entity or the id is not of this world, or the entity lacks the component.
     pub fn get_ptr_by_id(&self, entity: Entity, id: ComponentId) -> Result<NonNull<u8>, ByIdError> {
@@ -291,6 +337,19 @@ impl World {
 
     /// The address of a component of any kind of an entity, for writing it while the world is
     /// borrowed.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// let purse = world.spawn(Gold(7));
+    /// let value = world.get_mut_ptr_by_id(purse, gold)?.cast::<Gold>();
+    /// // SAFETY: the component is this type, and the world is not touched meanwhile.
+    /// unsafe { value.write(Gold(8)) };
+    /// assert_eq!(world.get(purse), Ok(&Gold(8)));
+    /// # Ok::<(), ecs_core::ByIdError>(())
+    /// ```
     ///
     /// # Errors
     /// Where the entity or the id is not of this world, the entity lacks the component, or only the

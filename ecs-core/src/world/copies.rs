@@ -42,18 +42,19 @@ impl World {
         }
     }
 
-    /// Copies one entity, whose handle was reserved. Returns what is to be done next.
+    /// Copies one entity, whose handle was reserved. Returns what is to be done next. `made` is
+    /// memory, which members of a family share: the copies before this one.
     pub(super) fn copy_reserved(
         &mut self,
         from: Location,
         copy: Entity,
         map: &mut Map<'_>,
+        made: &mut Vec<Entity>,
     ) -> Duties {
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
         let way = bundles.copying(from.archetype, registry, archetypes);
-        let mut made = Vec::new();
-        let mut one = copies_of(archetypes, way, from, (blocks, 1), version, &mut made);
+        let mut one = copies_of(archetypes, way, from, (blocks, 1), version, made);
         one.push(map, |place| {
             entities.activate(copy, place);
             copy

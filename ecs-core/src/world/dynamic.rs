@@ -52,6 +52,22 @@ impl World {
 impl<'w> WorldCell<'w> {
     /// All entities that the query finds, until what is returned is dropped.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..3).map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut writer = DynamicQuery::builder().write(gold).build(&world)?;
+    /// let mut reader = DynamicQuery::builder().read(gold).build(&world)?;
+    /// let cell = world.cell();
+    /// let purses = cell.query_by_id(&mut writer)?;
+    /// assert!(cell.query_by_id(&mut reader).is_err(), "somebody writes it");
+    /// # drop(purses);
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
+    ///
     /// # Errors
     /// Where the query was built for another world, or a component is in use elsewhere in a way
     /// that contradicts it.

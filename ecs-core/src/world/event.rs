@@ -102,7 +102,11 @@ pub trait EventType {
 macro_rules! event_types {
     ($($name:ident)*) => {
         $(
-            #[doc = concat!("Names [`EventKind::", stringify!($name), "`].")]
+            #[doc = concat!("Names [`EventKind::", stringify!($name), "`].\n\n")]
+            #[doc = "```\n"]
+            #[doc = concat!("use ecs_core::{EventKind, EventType, ", stringify!($name), "};\n")]
+            #[doc = concat!("assert_eq!(", stringify!($name), "::KIND, EventKind::", stringify!($name), ");\n")]
+            #[doc = "```"]
             #[derive(Clone, Copy, Debug)]
             pub struct $name;
 

@@ -204,6 +204,7 @@ impl World {
     /// One copy of each member. Should a clone panic, there is none.
     fn copy_family(&mut self, family: &Family) -> (Vec<Entity>, Duties) {
         let handles = family.members.iter().map(|_| self.entities.reserve_one()).collect();
+        let mut made = Vec::with_capacity(family.members.len());
         let mut copying = Copying { world: self, handles, is_complete: false };
         let mut duties = Duties::NONE;
         for (place, &member) in family.members.iter().enumerate() {
@@ -211,7 +212,7 @@ impl World {
             let mut map =
                 |entity| family.places.get(&entity).map_or(entity, |&place| handles[place]);
             if let Some(from) = world.locate(member) {
-                duties = duties.and(world.copy_reserved(from, handles[place], &mut map));
+                duties = duties.and(world.copy_reserved(from, handles[place], &mut map, &mut made));
             }
         }
         copying.is_complete = true;

@@ -1,0 +1,64 @@
+//! What a buffer is made of.
+
+use super::{Buffer, BytesFn, CloneFn, Codec, MapEntitiesFn};
+
+/// What [`Buffer`]s can hold: says how many elements lie in the chunk.
+///
+/// Derived by `#[derive(Component)]` with `#[component(buffer = N)]`, which makes the type an
+/// element instead of a component; the component is the buffer. By hand it takes one line, and the
+/// constants mean what those of [`Component`] mean.
+///
+/// ```
+/// use ecs_core::prelude::*;
+/// use ecs_core::{Buffer, BufferElement};
+///
+/// struct Callback(Box<dyn Fn() + Send + Sync>);
+/// impl BufferElement for Callback {
+///     type Inline = [Self; 2];
+/// }
+///
+/// // One that says all that there is to say.
+/// use ecs_core::{BytesFn, CloneFn, Codec, MapEntitiesFn};
+/// struct Friend(Entity);
+/// impl BufferElement for Friend {
+///     type Inline = [Self; 4];
+///     const ENABLEABLE: bool = true;
+///     const TRACKED: bool = true;
+///     const CLONE: Option<CloneFn<Self>> = Some(|friend| Self(friend.0));
+///     const BYTES: Option<BytesFn<Self>> = None;
+///     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = Some(|friend, map| friend.0 = map(friend.0));
+///     const CODEC: Codec<Self> = Codec::UNSAVED;
+///
+///     fn name() -> &'static str {
+///         "game.friends"
+///     }
+/// }
+///
+/// let mut world = World::new();
+/// let imp = world.spawn(Buffer::from_iter([Callback(Box::new(|| ()))]));
+/// world.insert(imp, Buffer::from_iter([Friend(imp)])).expect("alive");
+/// assert!(world.component_by_name("game.friends").is_some());
+/// ```
+pub trait BufferElement: Send + Sync + Sized + 'static {
+    /// An array of elements: as many as lie in the chunk.
+    type Inline: smallvec::Array<Item = Self> + Send + Sync + 'static;
+
+    /// Whether the buffer can be switched off and on per entity.
+    const ENABLEABLE: bool = false;
+    /// Whether there are versions per row that say when the buffer was changed and added.
+    const TRACKED: bool = false;
+    /// How to copy an element, for instantiation.
+    const CLONE: Option<CloneFn<Self>> = None;
+    /// How to see elements as bytes, for the state hash.
+    const BYTES: Option<BytesFn<Self>> = None;
+    /// How to replace the entities that an element refers to.
+    const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = None;
+    /// How to save elements in a snapshot.
+    const CODEC: Codec<Self> = Codec::UNSAVED;
+
+    /// The name of the buffer in messages, in the state hash and in snapshots.
+    #[must_use]
+    fn name() -> &'static str {
+        core::any::type_name::<Buffer<Self>>()
+    }
+}
