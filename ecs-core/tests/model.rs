@@ -20,53 +20,52 @@ impl Drop for Report {
     }
 }
 
-fn run(seeds: std::ops::Range<u64>, len: usize) {
+/// How many programs of a kind: so many, or as many times that as `MODEL_TIMES` says, for a night.
+fn seeds(first: u64, count: u64) -> std::ops::Range<u64> {
+    let times = std::env::var("MODEL_TIMES").ok();
+    let times: u64 = times.map_or(1, |times| times.parse().expect("a number"));
+    first..first + count * times
+}
+
+/// Runs programs of one kind. Where one fails, says which it was.
+fn run(what: &'static str, program: fn(&[u8]), seeds: std::ops::Range<u64>, len: usize) {
     for seed in seeds {
-        let report = Report { what: "run_bytes", seed, len };
-        ops::run_bytes(&ops::random_bytes(seed, len));
+        let report = Report { what, seed, len };
+        program(&ops::random_bytes(seed, len));
         drop(report);
     }
 }
 
 #[test]
 fn short_programs_agree_with_the_model() {
-    run(if cfg!(miri) { 0..4 } else { 0..800 }, if cfg!(miri) { 64 } else { 160 });
+    let (count, len) = if cfg!(miri) { (4, 64) } else { (800, 160) };
+    run("run_bytes", ops::run_bytes, seeds(0, count), len);
 }
 
 #[test]
 fn long_programs_agree_with_the_model() {
-    run(if cfg!(miri) { 1000..1001 } else { 10_000..10_120 }, if cfg!(miri) { 100 } else { 700 });
+    let (count, len) = if cfg!(miri) { (1, 100) } else { (120, 700) };
+    run("run_bytes", ops::run_bytes, seeds(10_000, count), len);
 }
 
 /// Merged moves and runs on the one side, commands one by one on the other.
 #[test]
 fn commands_played_together_agree_with_the_model() {
-    for seed in if cfg!(miri) { 0..3 } else { 20_000..20_600 } {
-        let len = if cfg!(miri) { 100 } else { 400 };
-        let report = Report { what: "run_command_bytes", seed, len };
-        ops::run_command_bytes(&ops::random_bytes(seed, len));
-        drop(report);
-    }
+    let (count, len) = if cfg!(miri) { (3, 100) } else { (600, 400) };
+    run("run_command_bytes", ops::run_command_bytes, seeds(20_000, count), len);
 }
 
-/// Relations, hooks and observers, cleanup, shared and chunk components.
+/// Relations, hooks and observers, cleanup, shared and chunk components. Fewer than of the others:
+/// families grow, and each operation on them is followed by a look at all of them.
 #[test]
 fn what_entities_are_to_each_other_agrees_with_the_model() {
-    for seed in if cfg!(miri) { 0..3 } else { 40_000..40_600 } {
-        let len = if cfg!(miri) { 80 } else { 400 };
-        let report = Report { what: "run_society_bytes", seed, len };
-        ops::run_society_bytes(&ops::random_bytes(seed, len));
-        drop(report);
-    }
+    let (count, len) = if cfg!(miri) { (3, 80) } else { (300, 400) };
+    run("run_society_bytes", ops::run_society_bytes, seeds(40_000, count), len);
 }
 
 /// Queries of any shape, by type and by id.
 #[test]
 fn queries_agree_with_the_model() {
-    for seed in if cfg!(miri) { 0..3 } else { 30_000..30_600 } {
-        let len = if cfg!(miri) { 100 } else { 400 };
-        let report = Report { what: "run_query_bytes", seed, len };
-        ops::run_query_bytes(&ops::random_bytes(seed, len));
-        drop(report);
-    }
+    let (count, len) = if cfg!(miri) { (3, 100) } else { (600, 400) };
+    run("run_query_bytes", ops::run_query_bytes, seeds(30_000, count), len);
 }
