@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::setup::Demo;
-use crate::{cats, dungeon, minds, miners};
+use crate::{cats, dungeon, fleet, minds, miners};
 
 /// Every demo, in the order in which `demos list` shows them. A line here is all that the shell
 /// has to know about a demo.
@@ -12,6 +12,7 @@ pub const DEMOS: &[&Demo] = &[
     &miners::DEMO,
     &cats::DEMO,
     &minds::DEMO,
+    &fleet::DEMO,
     &dungeon::DEMO,
 ];
 
@@ -22,6 +23,9 @@ pub const FIRST: &Demo = &dungeon::DEMO;
 pub const TRY_NEXT: &str = "\
 Try next:
   cargo run --release -- list                          every demo in a line
+  cargo run --release -- cats --plot cats.svg          what a cat wants, and why it sleeps
+  cargo run --release -- minds                         one crowd under six minds, and their price
+  cargo run --release -- fleet --png fleet.png         ships, turrets and bullets at war
   cargo run --release -- miners --agents 100000        a crowd that is mostly asleep
   cargo run --release -- dungeon --map FILE --png OUT  a MovingAI map of your own
 ";

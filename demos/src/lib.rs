@@ -28,6 +28,7 @@ pub mod engine;
 pub mod explain;
 pub mod failure;
 pub mod files;
+pub mod fleet;
 #[cfg(doctest)]
 mod guide;
 pub mod interrupt;

@@ -13,7 +13,8 @@ use crate::view::View;
 /// The shell calls [`tick`](Simulation::tick) as often as the command line
 /// says, measures only that, and then asks the other questions, which change
 /// nothing. Whatever the answers are made of, they must not depend on the
-/// number of threads, on the clock or on an address.
+/// number of threads, on the clock or on an address; but figures that are times,
+/// and are called so, may stand beside them.
 pub trait Simulation {
     /// Lives one tick.
     fn tick(&mut self);

@@ -56,6 +56,26 @@ fn unknown_and_broken_arguments_are_refused_in_one_line() {
 }
 
 #[test]
+fn quiet_keeps_the_results_and_says_nothing_else() {
+    for flag in ["--quiet", "-q"] {
+        let output = run(&["cats", "--agents", "3", "--ticks", "9", flag]);
+        assert_eq!(output.status.code(), Some(0));
+        assert_eq!(text(&output.stderr), "");
+        assert!(text(&output.stdout).starts_with("cats: 3 cats, 9 ticks"));
+    }
+}
+
+#[test]
+fn no_text_has_colours_for_terminals() {
+    for arguments in [&["--help"][..], &["fleet", "--help"], &["list"], &["minds", "--ticks", "1"]]
+    {
+        let mut command = demos(arguments);
+        let output = command.env("CLICOLOR_FORCE", "1").output().expect("the binary starts");
+        assert!(!text(&output.stdout).contains('\x1b'), "{arguments:?}");
+    }
+}
+
+#[test]
 fn a_reader_that_leaves_is_no_error() {
     for arguments in [&["list"][..], &["--help"], &["--version"]] {
         let mut child = demos(arguments)

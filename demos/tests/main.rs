@@ -5,6 +5,7 @@ mod browser;
 mod cats;
 mod command_line;
 mod dungeon;
+mod fleet;
 mod layers;
 mod minds;
 mod miners;

@@ -94,7 +94,7 @@ pub(super) struct Crowd {
 
 impl Crowd {
     /// As many moments as a picture has room for.
-    pub(super) const SAMPLES: u64 = 960;
+    const SAMPLES: u64 = 960;
 
     pub(super) fn new(
         mind: &'static Mind,

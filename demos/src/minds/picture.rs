@@ -4,6 +4,8 @@
 use super::crowd::Crowd;
 use crate::raster::{Colour, Point, Raster, Rectangle};
 
+/// As near to this as whole columns allow.
+const WIDTH: u32 = 960;
 const STRIP_HEIGHT: u32 = 96;
 const GAP: u32 = 8;
 /// Of gathering, eating, sleeping, hiding and idling: colours that the colour-blind can tell apart.
@@ -16,15 +18,16 @@ const COLOURS: [Colour; 5] = [
 ];
 
 pub(super) fn draw(crowds: &[Crowd]) -> Raster {
-    let width = u32::try_from(Crowd::SAMPLES).unwrap_or(1) + 2 * GAP;
+    // A short run is stretched.
+    let samples = crowds.iter().map(|crowd| crowd.samples().len()).max().unwrap_or(0).max(1);
+    let samples = u32::try_from(samples).unwrap_or(u32::MAX);
+    let column_width = (WIDTH / samples).max(1);
+    let width = samples * column_width + 2 * GAP;
     let count = u32::try_from(crowds.len()).unwrap_or(1);
     let height = count * (STRIP_HEIGHT + GAP) + GAP;
     let mut raster = Raster::new(width, height, Colour::ROCK);
     for (crowd, row) in crowds.iter().zip(0..) {
         let top = pixel(GAP + row * (STRIP_HEIGHT + GAP));
-        // A short run is stretched.
-        let columns = Crowd::SAMPLES / (crowd.samples().len() as u64).max(1);
-        let column_width = u32::try_from(columns.max(1)).unwrap_or(1);
         for (shares, place) in crowd.samples().iter().zip(0_u32..) {
             let x = pixel(GAP + place * column_width);
             let mut y = top;

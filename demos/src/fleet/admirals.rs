@@ -1,0 +1,89 @@
+//! The mind of admirals: they plan. What they can do is in `command`.
+
+use ai::goap::{Facts, Goal, Operator, PlannerBuilder, Planners, Replan, Sensors};
+use ai::prelude::*;
+
+use super::command::Command;
+use super::parts::{Aim, Strength, War};
+
+/// What admirals look at.
+pub(super) type Senses = (&'static War, &'static Strength);
+type Sensed<'a> = (&'a War, &'a Strength);
+
+/// The planner that all admirals share.
+pub(super) struct Admirals(pub(super) Sensors<Senses>);
+
+/// An enemy as near to the base as this threatens it, in metres.
+const THREAT: f32 = 60.0;
+/// So many states an admiral looks at in a tick, at most; its plans take less.
+const STATES_MAX: usize = 200;
+
+pub(super) fn plan() -> Plan {
+    Command::ALL.into_iter().fold(Plan::new(), |plan, (name, command)| plan.action(name, command))
+}
+
+pub(super) fn sensors(plan: &Plan) -> Sensors<Senses> {
+    let mut facts = Facts::new();
+    let strong = facts.flag("strong");
+    let known = facts.flag("enemy known");
+    let mustered = facts.flag("mustered");
+    let beaten = facts.flag("enemy beaten");
+    let threatened = facts.flag("base threatened");
+    let planner = PlannerBuilder::new(facts)
+        .operator(Operator::new("reinforce").then(strong.becomes(true)).cost(4))
+        .operator(Operator::new("scout").then(known.becomes(true)))
+        .operator(
+            Operator::new("muster").when(strong.is(true)).then(mustered.becomes(true)).cost(2),
+        )
+        .operator(
+            Operator::new("strike")
+                .when(known.is(true))
+                .when(mustered.is(true))
+                .then(beaten.becomes(true))
+                .cost(3),
+        )
+        .operator(Operator::new("defend").then(threatened.becomes(false)).cost(2))
+        .goal(Goal::new("hold the base").when(threatened.is(false)).priority(2))
+        .goal(Goal::new("win").when(beaten.is(true)).priority(1))
+        .goal(Goal::new("be strong").when(strong.is(true)))
+        .build()
+        .expect("every fact that is named is there");
+    Sensors::new(planner, plan)
+        .expect("every operator is an action of the plan")
+        .fact(strong, |(_, strength): &Sensed<'_>| u32::from(is_strong(strength)))
+        .fact(known, |(war, _): &Sensed<'_>| war.known_ticks.min(1))
+        .fact(mustered, |(war, _): &Sensed<'_>| war.mustered_ticks.min(1))
+        .fact(beaten, |(war, strength): &Sensed<'_>| u32::from(is_beaten(war, strength)))
+        .fact(threatened, |(war, _): &Sensed<'_>| war.threatened)
+}
+
+fn is_strong(strength: &Strength) -> bool {
+    strength.ships * 3 >= strength.ships_max * 2
+}
+
+/// The squadrons are of one size, so its own says how many ships the enemy should have.
+pub(super) fn is_beaten(war: &War, strength: &Strength) -> bool {
+    war.foe_ships * 3 <= strength.ships_max
+}
+
+/// Tells admirals what has changed; whoever hears of an enemy at the base plans anew.
+pub(super) fn report(
+    mut admirals: Query<'_, (Entity, &Aim, &mut War, EnabledMut<Replan>)>,
+    strengths: Lookup<'_, &'static Strength>,
+) {
+    admirals.par_for_each(|(admiral, aim, war, mut replan)| {
+        war.known_ticks = war.known_ticks.saturating_sub(1);
+        war.mustered_ticks = war.mustered_ticks.saturating_sub(1);
+        let foe = strengths.get(war.foe).ok().filter(|_| war.foe != admiral);
+        war.foe_ships = foe.map_or(0, |strength| strength.ships);
+        let is_threatened = u32::from(aim.distance < THREAT);
+        if is_threatened > war.threatened {
+            replan.set(true);
+        }
+        war.threatened = is_threatened;
+    });
+}
+
+pub(super) fn think(mut planners: Planners<'_, Senses>, admirals: Res<'_, Admirals>) {
+    planners.think(&admirals.0, STATES_MAX);
+}

@@ -1,0 +1,101 @@
+//! The actions of admirals: five of one kind, which differ in what they order.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
+
+use ai::prelude::*;
+use bytemuck::NoUninit;
+
+use super::admirals::is_beaten;
+use super::parts::{Orders, Strength, War};
+
+/// Action: give orders and see them carried out.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[repr(C)]
+pub(super) struct Command {
+    order: Order,
+    ticks_left: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[repr(u32)]
+enum Order {
+    Reinforce,
+    Scout,
+    Muster,
+    Strike,
+    Defend,
+}
+
+impl Command {
+    /// What admirals can do, by name.
+    pub(super) const ALL: [(&'static str, Self); 5] = [
+        ("reinforce", Self::new(Order::Reinforce)),
+        ("scout", Self::new(Order::Scout)),
+        ("muster", Self::new(Order::Muster)),
+        ("strike", Self::new(Order::Strike)),
+        ("defend", Self::new(Order::Defend)),
+    ];
+
+    const fn new(order: Order) -> Self {
+        Self { order, ticks_left: 0 }
+    }
+
+    /// How long it takes, or may take.
+    const fn ticks(self) -> u32 {
+        match self.order {
+            Order::Reinforce => 30,
+            Order::Scout => 20,
+            Order::Muster => 40,
+            Order::Strike => 300,
+            Order::Defend => 60,
+        }
+    }
+}
+
+/// What is scouted is true for so long, and so long ships stay together.
+const KNOWN_TICKS: u32 = 600;
+const MUSTERED_TICKS: u32 = 300;
+
+type Staff = (&'static mut Orders, &'static mut War, &'static Strength);
+
+struct Commanding<'a>(Claims<'a, Staff>);
+
+impl Processor for Commanding<'_> {
+    type Action = Command;
+
+    fn start(&self, admiral: Entity, command: &mut Command) -> ActionResult {
+        let Ok(mut claim) = self.0.claim(admiral) else { return ActionResult::Failed };
+        let (orders, ..) = claim.get_mut();
+        command.ticks_left = command.ticks();
+        match command.order {
+            Order::Reinforce | Order::Scout => {}
+            Order::Muster => orders.point = orders.base.lerp(orders.foe_base, 0.25),
+            Order::Strike => orders.point = orders.foe_base,
+            Order::Defend => orders.point = orders.base,
+        }
+        ActionResult::Running
+    }
+
+    fn update(&self, admiral: Entity, command: &mut Command) -> ActionResult {
+        let Ok(mut claim) = self.0.claim(admiral) else { return ActionResult::Failed };
+        let (_, war, strength) = claim.get_mut();
+        command.ticks_left = command.ticks_left.saturating_sub(1);
+        let is_over = command.ticks_left == 0;
+        match command.order {
+            Order::Strike if is_beaten(war, strength) => return ActionResult::Success,
+            Order::Strike if is_over || strength.ships * 3 < strength.ships_max => {
+                return ActionResult::Failed;
+            }
+            Order::Defend if war.threatened == 0 => return ActionResult::Success,
+            _ if !is_over => return ActionResult::Running,
+            Order::Reinforce => war.called = 1,
+            Order::Scout => war.known_ticks = KNOWN_TICKS,
+            Order::Muster => war.mustered_ticks = MUSTERED_TICKS,
+            Order::Strike | Order::Defend => {}
+        }
+        ActionResult::Success
+    }
+}
+
+pub(super) fn command(mut actions: Actions<Command>, staffs: Claims<Staff>) {
+    actions.process(&Commanding(staffs));
+}

@@ -1,0 +1,180 @@
+//! Building units: whole squadrons at the start, and what they have lost later on.
+
+use std::sync::Arc;
+
+use ai::bt::{Tree, TreeAgent};
+use ai::fsm::{FsmAgent, Machine};
+use ai::goap::GoapAgent;
+use ai::prelude::*;
+use ecs_core::ComponentError;
+use glam::Vec2;
+
+use super::admirals::{self, Admirals};
+use super::parts::{
+    Aim, Gun, Hull, Member, Orders, Position, Side, Station, Strength, Trigger, Velocity, War,
+};
+use super::ships::{self, Ships};
+use super::sky::{Sky, Squadron};
+use super::tally::Toll;
+use super::turrets::{self, Turrets};
+
+const SHIP_HULL: u32 = 12;
+const TURRET_HULL: u32 = 30;
+/// How far from its base a turret stands, in metres.
+const TURRET_RING: f32 = 28.0;
+/// How far from its place in the middle a ship flies, in metres.
+const FORMATION: f32 = 26.0;
+
+/// What units are built by.
+#[derive(Clone)]
+pub(super) struct Dockyard(Arc<Drawings>);
+
+struct Drawings {
+    ship: Plan,
+    machine: Arc<Machine<ships::Senses>>,
+    turret: Plan,
+    tree: Arc<Tree<turrets::Senses>>,
+    admiral: Plan,
+}
+
+impl Dockyard {
+    pub(super) fn new() -> Self {
+        let (ship, turret, admiral) = (ships::plan(), turrets::plan(), admirals::plan());
+        let machine = Arc::new(ships::machine(&ship));
+        let tree = Arc::new(turrets::tree(&turret));
+        Self(Arc::new(Drawings { ship, machine, turret, tree, admiral }))
+    }
+
+    /// Inserts what the units think with.
+    pub(super) fn insert_minds(&self, world: &mut World) {
+        world.insert_resource(Ships(Arc::clone(&self.0.machine)));
+        world.insert_resource(Turrets(Arc::clone(&self.0.tree)));
+        world.insert_resource(Admirals(admirals::sensors(&self.0.admiral)));
+    }
+
+    /// Builds all squadrons. Admirals come first, so that each knows its foe.
+    pub(super) fn found_squadrons(&self, world: &mut World, sky: &Sky, seed: u64) {
+        let admirals: Vec<Entity> =
+            sky.squadrons().map(|squadron| self.build_admiral(world, &squadron)).collect();
+        let seed = RandomStream::new(seed);
+        for (number, &admiral) in admirals.iter().enumerate() {
+            let foe = admirals.get(number ^ 1).copied().unwrap_or(admiral);
+            let war = War::new(foe, seed.fork(number as u64).state());
+            assert!(world.insert(admiral, (war, Aim::none(admiral))).is_ok(), "it was just built");
+            self.make_good(world, admiral).expect("the admiral has all that it takes");
+        }
+    }
+
+    fn build_admiral(&self, world: &mut World, squadron: &Squadron) -> Entity {
+        let Squadron { side, base, foe_base, ships, turrets } = *squadron;
+        let admiral = world.spawn((
+            Position(base),
+            side,
+            Orders { point: base, base, foe_base },
+            Strength { ships: 0, turrets: 0, ships_max: ships, turrets_max: turrets },
+        ));
+        self.0.admiral.attach(world, admiral).expect("the plan has five actions");
+        GoapAgent::drive(world, admiral).expect("the admiral was just given a body");
+        admiral
+    }
+
+    /// Builds the ships and turrets that a squadron lacks, and counts them.
+    fn make_good(&self, world: &mut World, admiral: Entity) -> Result<Built, ComponentError> {
+        let (orders, side) = (*world.get::<Orders>(admiral)?, *world.get::<Side>(admiral)?);
+        let strength = world.get_mut::<Strength>(admiral)?;
+        let before = *strength;
+        (strength.ships, strength.turrets) = (before.ships_max, before.turrets_max);
+        let built = Built {
+            ships: before.ships_max - before.ships,
+            turrets: before.turrets_max - before.turrets,
+        };
+        let war = world.get_mut::<War>(admiral)?;
+        let seed = RandomStream::new(war.seed);
+        let first = war.built;
+        war.built += built.ships + built.turrets;
+        let unit = |number: u32| Unit { admiral, side, random: seed.fork((first + number).into()) };
+        for number in 0..built.turrets {
+            // Those that are left need not be in the first places, but a ring is a ring.
+            let place = (before.turrets + number) as f32 / before.turrets_max as f32;
+            let offset = Vec2::from_angle(place * std::f32::consts::TAU) * TURRET_RING;
+            self.build_turret(world, unit(number), orders.base + offset);
+        }
+        for number in 0..built.ships {
+            self.build_ship(world, unit(built.turrets + number), orders.base);
+        }
+        Ok(built)
+    }
+
+    fn build_turret(&self, world: &mut World, unit: Unit, at: Vec2) {
+        let Unit { admiral, side, random } = unit;
+        let turret = world.spawn((
+            Position(at),
+            side,
+            Member { admiral },
+            Hull::new(TURRET_HULL),
+            Aim::none(admiral),
+            Gun { random: random.state(), reload: 0, heat: 0, heat_per_shot: 2, unused: 0 },
+            Trigger,
+        ));
+        self.0.turret.attach(world, turret).expect("the plan has three actions");
+        TreeAgent::drive(world, turret, &self.0.tree, random.state())
+            .expect("the turret was just given a body");
+        world.set_enabled::<Trigger>(turret, false).expect("the turret was just built");
+    }
+
+    fn build_ship(&self, world: &mut World, unit: Unit, base: Vec2) {
+        let Unit { admiral, side, mut random } = unit;
+        let angle = random.between(0.0, std::f32::consts::TAU);
+        // The square root spreads them evenly over the disc.
+        let station = Vec2::from_angle(angle) * FORMATION * random.next_f32().sqrt();
+        let ship = world.spawn((
+            Position(base + station),
+            Velocity(Vec2::ZERO),
+            side,
+            Member { admiral },
+            Station(station),
+            Hull::new(SHIP_HULL),
+            Aim::none(admiral),
+            Gun { random: random.state(), reload: 0, heat: 0, heat_per_shot: 0, unused: 0 },
+            Trigger,
+        ));
+        self.0.ship.attach(world, ship).expect("the plan has four actions");
+        FsmAgent::drive(world, ship, &self.0.machine).expect("the ship was just given a body");
+        world.set_enabled::<Trigger>(ship, false).expect("the ship was just built");
+    }
+}
+
+/// What all units of a squadron have from it.
+struct Unit {
+    admiral: Entity,
+    side: Side,
+    random: RandomStream,
+}
+
+/// How much was built at a time.
+#[derive(Clone, Copy)]
+struct Built {
+    ships: u32,
+    turrets: u32,
+}
+
+/// Makes good what squadrons have lost, where their admirals have called for it. Building a unit
+/// takes the whole world, so it is a command.
+pub(super) fn launch(
+    mut admirals: Query<'_, (Entity, &mut War)>,
+    yard: Res<'_, Dockyard>,
+    mut commands: Commands<'_>,
+) {
+    admirals.for_each(|(admiral, war)| {
+        if std::mem::take(&mut war.called) == 0 {
+            return;
+        }
+        let yard = yard.clone();
+        commands.run(move |world| {
+            let Ok(built) = yard.make_good(world, admiral) else { return };
+            let Ok(toll) = world.resource_mut::<Toll>() else { return };
+            toll.ships_built += u64::from(built.ships);
+            toll.turrets_built += u64::from(built.turrets);
+        });
+    });
+}

@@ -1,0 +1,134 @@
+//! How ships fly: three actions that steer, and a system that moves.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
+
+use ai::prelude::*;
+use glam::Vec2;
+
+use super::parts::{Aim, Hull, Member, Orders, Position, Station, TICK_SECONDS, Velocity};
+
+/// In metres per second.
+const SPEED: f32 = 20.0;
+/// In metres per second, per tick.
+const ACCELERATION: f32 = 3.0;
+/// As near to a point as this is there, in metres.
+const ARRIVED: f32 = 12.0;
+/// What a ship at its base mends in a tick.
+const MEND: u32 = 2;
+
+/// Action: fly to one's place in the squadron.
+#[derive(Component, Clone, Copy, Debug)]
+pub(super) struct Cruise;
+
+/// Action: fly towards the target.
+#[derive(Component, Clone, Copy, Debug)]
+pub(super) struct Close;
+
+/// Action: fly to the base and stay there until mended.
+#[derive(Component, Clone, Copy, Debug)]
+pub(super) struct Retreat;
+
+/// Turns the velocity towards a point; whether it is there.
+fn steer(position: Vec2, velocity: &mut Velocity, to: Vec2) -> bool {
+    let way = to - position;
+    let distance = way.length();
+    // Slower on the last metres, so that nobody circles around the point.
+    let wanted = way * (SPEED / distance.max(ARRIVED));
+    velocity.0 += (wanted - velocity.0).clamp_length_max(ACCELERATION);
+    distance <= ARRIVED
+}
+
+type Pilot = (&'static Position, &'static mut Velocity, &'static Member, &'static Station);
+
+struct Cruising<'a> {
+    pilots: Claims<'a, Pilot>,
+    orders: Lookup<'a, &'static Orders>,
+}
+
+impl Processor for Cruising<'_> {
+    type Action = Cruise;
+
+    fn start(&self, _: Entity, _: &mut Cruise) -> ActionResult {
+        ActionResult::Running
+    }
+
+    fn update(&self, ship: Entity, _: &mut Cruise) -> ActionResult {
+        let Ok(mut claim) = self.pilots.claim(ship) else { return ActionResult::Failed };
+        let (position, velocity, member, station) = claim.get_mut();
+        let Ok(orders) = self.orders.get(member.admiral) else { return ActionResult::Failed };
+        steer(position.0, velocity, orders.point + station.0);
+        ActionResult::Running
+    }
+}
+
+pub(super) fn cruise(
+    mut actions: Actions<Cruise>,
+    pilots: Claims<Pilot>,
+    orders: Lookup<&'static Orders>,
+) {
+    actions.process(&Cruising { pilots, orders });
+}
+
+type Hunter = (&'static Position, &'static mut Velocity, &'static Aim);
+
+struct Closing<'a>(Claims<'a, Hunter>);
+
+impl Processor for Closing<'_> {
+    type Action = Close;
+
+    fn start(&self, _: Entity, _: &mut Close) -> ActionResult {
+        ActionResult::Running
+    }
+
+    fn update(&self, ship: Entity, _: &mut Close) -> ActionResult {
+        let Ok(mut claim) = self.0.claim(ship) else { return ActionResult::Failed };
+        let (position, velocity, aim) = claim.get_mut();
+        if aim.has_target() {
+            steer(position.0, velocity, aim.at);
+        }
+        ActionResult::Running
+    }
+}
+
+pub(super) fn close(mut actions: Actions<Close>, hunters: Claims<Hunter>) {
+    actions.process(&Closing(hunters));
+}
+
+type Patient = (&'static Position, &'static mut Velocity, &'static mut Hull, &'static Member);
+
+struct Retreating<'a> {
+    patients: Claims<'a, Patient>,
+    orders: Lookup<'a, &'static Orders>,
+}
+
+impl Processor for Retreating<'_> {
+    type Action = Retreat;
+
+    fn start(&self, _: Entity, _: &mut Retreat) -> ActionResult {
+        ActionResult::Running
+    }
+
+    fn update(&self, ship: Entity, _: &mut Retreat) -> ActionResult {
+        let Ok(mut claim) = self.patients.claim(ship) else { return ActionResult::Failed };
+        let (position, velocity, hull, member) = claim.get_mut();
+        let Ok(orders) = self.orders.get(member.admiral) else { return ActionResult::Failed };
+        let is_there = steer(position.0, velocity, orders.base);
+        if is_there && hull.mend(MEND) { ActionResult::Success } else { ActionResult::Running }
+    }
+}
+
+pub(super) fn retreat(
+    mut actions: Actions<Retreat>,
+    patients: Claims<Patient>,
+    orders: Lookup<&'static Orders>,
+) {
+    actions.process(&Retreating { patients, orders });
+}
+
+/// Moves the ships, as slices.
+pub(super) fn fly(mut ships: Query<(&mut Position, &Velocity), With<Station>>) {
+    ships.par_for_each_chunk(|(positions, velocities)| {
+        for (position, velocity) in positions.iter_mut().zip(velocities) {
+            position.0 += velocity.0 * TICK_SECONDS;
+        }
+    });
+}

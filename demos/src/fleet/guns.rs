@@ -1,0 +1,132 @@
+//! Guns: the action that fires them, whoever holds them, and what turrets do besides.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
+
+use ai::prelude::*;
+use glam::Vec2;
+
+use super::bullets;
+use super::parts::{Aim, Gun, Hull, Position, Side, Trigger, Velocity};
+use super::tally::Toll;
+
+/// How near a target must be, in metres.
+pub(super) const RANGE: f32 = 50.0;
+/// A gun this hot must cool down.
+pub(super) const HEAT_MAX: u32 = 24;
+/// From shot to shot.
+const RELOAD_TICKS: u32 = 5;
+/// How far a shot may go astray, in radians.
+const SPREAD: f32 = 0.06;
+
+/// Action: fire at the target, as often as the gun can.
+#[derive(Component, Clone, Copy, Debug)]
+pub(super) struct Fire;
+
+/// Action: let the gun cool down.
+#[derive(Component, Clone, Copy, Debug)]
+pub(super) struct Cool;
+
+/// Action: mend the hull, slowly.
+#[derive(Component, Clone, Copy, Debug)]
+pub(super) struct Repair;
+
+type Gunner = (&'static Aim, &'static mut Gun);
+
+struct Firing<'a> {
+    gunners: Claims<'a, Gunner>,
+    triggers: Toggles<'a, Trigger>,
+}
+
+impl Processor for Firing<'_> {
+    type Action = Fire;
+
+    fn start(&self, _: Entity, _: &mut Fire) -> ActionResult {
+        ActionResult::Running
+    }
+
+    fn update(&self, unit: Entity, _: &mut Fire) -> ActionResult {
+        let Ok(mut claim) = self.gunners.claim(unit) else { return ActionResult::Failed };
+        let (aim, gun) = claim.get_mut();
+        gun.reload = gun.reload.saturating_sub(1);
+        if gun.reload > 0 || aim.distance > RANGE {
+            return ActionResult::Running;
+        }
+        gun.reload = RELOAD_TICKS;
+        gun.heat += gun.heat_per_shot;
+        match self.triggers.set(unit, true) {
+            Ok(_) => ActionResult::Running,
+            Err(_) => ActionResult::Failed,
+        }
+    }
+}
+
+pub(super) fn fire(
+    mut actions: Actions<Fire>,
+    gunners: Claims<Gunner>,
+    triggers: Toggles<Trigger>,
+) {
+    actions.process(&Firing { gunners, triggers });
+}
+
+struct Cooling<'a>(Claims<'a, &'static mut Gun>);
+
+impl Processor for Cooling<'_> {
+    type Action = Cool;
+
+    fn start(&self, _: Entity, _: &mut Cool) -> ActionResult {
+        ActionResult::Running
+    }
+
+    fn update(&self, turret: Entity, _: &mut Cool) -> ActionResult {
+        let Ok(mut gun) = self.0.claim(turret) else { return ActionResult::Failed };
+        let gun = gun.get_mut();
+        gun.heat = gun.heat.saturating_sub(1);
+        if gun.heat == 0 { ActionResult::Success } else { ActionResult::Running }
+    }
+}
+
+pub(super) fn cool(mut actions: Actions<Cool>, guns: Claims<&'static mut Gun>) {
+    actions.process(&Cooling(guns));
+}
+
+struct Repairing<'a>(Claims<'a, &'static mut Hull>);
+
+impl Processor for Repairing<'_> {
+    type Action = Repair;
+
+    fn start(&self, _: Entity, _: &mut Repair) -> ActionResult {
+        ActionResult::Running
+    }
+
+    fn update(&self, turret: Entity, _: &mut Repair) -> ActionResult {
+        let Ok(mut hull) = self.0.claim(turret) else { return ActionResult::Failed };
+        if hull.get_mut().mend(1) { ActionResult::Success } else { ActionResult::Running }
+    }
+}
+
+pub(super) fn repair(mut actions: Actions<Repair>, hulls: Claims<&'static mut Hull>) {
+    actions.process(&Repairing(hulls));
+}
+
+type Armed =
+    (&'static Position, &'static Side, &'static Aim, &'static mut Gun, EnabledMut<Trigger>);
+
+/// Spawns a bullet for each gun that is fired, on all threads: each records its spawns in a command
+/// buffer, and playback puts them in one order.
+pub(super) fn shoot(
+    mut armed: Query<Armed, With<Trigger>>,
+    mut toll: ResMut<Toll>,
+    mut commands: Commands,
+) {
+    toll.fired += armed.count() as u64;
+    armed.par_for_each_with(&mut commands, |(position, side, aim, gun, mut trigger), commands| {
+        trigger.set(false);
+        let mut random = RandomStream::new(gun.random);
+        let astray = Vec2::from_angle(random.between(-SPREAD, SPREAD));
+        gun.random = random.state();
+        // Where the target will be when the bullet gets there.
+        let ahead = aim.at + aim.motion * (aim.distance / bullets::SPEED);
+        let way = (ahead - position.0).normalize_or(Vec2::X);
+        let velocity = Velocity(astray.rotate(way) * bullets::SPEED);
+        commands.spawn((*position, velocity, bullets::new(*side)));
+    });
+}

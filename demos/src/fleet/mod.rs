@@ -1,0 +1,179 @@
+//! A war in space: ships, turrets and bullets by the hundred thousand.
+//!
+//! The pattern is that of seed 002, an article on game minds for an online strategy game with
+//! very many units. Each kind of unit has the mind that suits it: ships follow a state machine with
+//! states inside states, turrets a behaviour tree, admirals plan. All of them act through action
+//! entities, and a gun is fired by the same action whoever holds it. Bullets have no mind and live
+//! for seconds: they are spawned and despawned by command buffers, from all threads.
+//!
+//! ```text
+//!   scan ──> aim ──> report ──> think (ships, turrets, admirals) ──> identify
+//!     ──> cruise, close, fire, retreat, cool, repair, command ──> advance
+//!     ──> fly ──> shoot (spawns bullets) ──> race (despawns them) ──> damage ──> launch
+//! ```
+//!
+//! * `parts`: what units are made of;
+//! * `sky`: where the squadrons are;
+//! * `radar`: who is near, and what each unit aims at;
+//! * `ships`, `turrets`, `admirals`: their minds;
+//! * `flight`, `guns`, `command`: the actions;
+//! * `bullets`: how they fly and hit;
+//! * `dockyard`: building units, at the start and later;
+//! * `tally`: how the war goes, and what must not happen in it;
+//! * `picture`: the sky from above.
+
+mod admirals;
+mod bullets;
+mod command;
+mod dockyard;
+mod flight;
+mod guns;
+mod parts;
+mod picture;
+mod radar;
+mod ships;
+mod sky;
+mod tally;
+#[cfg(test)]
+mod tests;
+mod turrets;
+
+use ai::action::{self, ActionSystem};
+use ai::prelude::*;
+
+use self::dockyard::Dockyard;
+use self::radar::Radar;
+use self::sky::Sky;
+use self::tally::{Tally, Toll};
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::raster::Raster;
+use crate::setup::{Demo, Setup, no_arguments};
+use crate::simulation::{Counter, Simulation, Summary};
+use crate::text::grouped;
+
+/// The card of this demo.
+pub const DEMO: Demo = Demo {
+    name: "fleet",
+    about: "Ships by state machines, turrets by trees, admirals by plans; bullets come and go",
+    agents_noun: "units",
+    agents_default: 20_000,
+    ticks_default: 600,
+    arguments: no_arguments,
+    build: |setup, _| Ok(Box::new(Fleet::new(setup)?)),
+};
+
+struct Fleet {
+    engine: Engine,
+}
+
+impl Fleet {
+    fn new(setup: &Setup) -> Result<Self, Failure> {
+        let mut world = World::new();
+        let sky = Sky::new(setup.agents);
+        world.insert_resource(Radar::new(sky.size()));
+        world.insert_resource(Toll::default());
+        let yard = Dockyard::new();
+        yard.insert_minds(&mut world);
+        yard.found_squadrons(&mut world, &sky, setup.seed);
+        world.insert_resource(yard);
+        world.insert_resource(sky);
+        let before = Schedule::builder()
+            .add(radar::scan.every(radar::SCAN_TICKS))
+            .add(radar::aim.after(radar::scan))
+            .add(admirals::report.after(radar::aim));
+        let systems = action::phases(
+            before,
+            |minds| minds.add(ships::think).add(turrets::think).add(admirals::think),
+            |actions| {
+                actions
+                    .add(flight::cruise.in_sequence())
+                    .add(flight::close.in_sequence())
+                    .add(flight::retreat.in_sequence())
+                    .add(guns::fire.in_sequence())
+                    .add(guns::cool.in_sequence())
+                    .add(guns::repair.in_sequence())
+                    .add(command::command.in_sequence())
+            },
+        )
+        .add(flight::fly.after(action::advance))
+        .add(guns::shoot.after(flight::fly))
+        .add(bullets::race.after(guns::shoot))
+        .add(bullets::damage.after(bullets::race))
+        .add(dockyard::launch.after(bullets::damage));
+        Ok(Self { engine: Engine::new(setup, world, systems)? })
+    }
+
+    fn tally(&self) -> Tally {
+        Tally::of(&self.engine.world)
+    }
+}
+
+impl Simulation for Fleet {
+    fn tick(&mut self) {
+        self.engine.tick();
+    }
+
+    fn state_hash(&self) -> u64 {
+        self.engine.world.state_hash()
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        self.tally().counters()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.engine.check()?;
+        self.tally().check()?;
+        tally::check_units(&self.engine.world)
+    }
+
+    fn raster(&self) -> Raster {
+        picture::draw(&self.engine.world)
+    }
+
+    fn summary(&self) -> Summary {
+        let tally = self.tally();
+        let Tally { toll, .. } = tally;
+        Summary::new()
+            .line(
+                "units",
+                format!(
+                    "{} ships, {} turrets, {} admirals, with {} action entities",
+                    grouped(tally.ships),
+                    grouped(tally.turrets),
+                    grouped(tally.admirals),
+                    grouped(tally.actions),
+                ),
+            )
+            .line(
+                "bullets",
+                format!(
+                    "{} fired, {} have hit, {} missed, {} in flight",
+                    grouped(toll.fired),
+                    grouped(toll.hits),
+                    grouped(toll.fired.saturating_sub(toll.hits + tally.bullets)),
+                    grouped(tally.bullets),
+                ),
+            )
+            .line(
+                "losses",
+                format!(
+                    "{} ships, {} turrets; {} ships and {} turrets built",
+                    grouped(toll.ships_lost),
+                    grouped(toll.turrets_lost),
+                    grouped(toll.ships_built),
+                    grouped(toll.turrets_built),
+                ),
+            )
+            .line("ships now", tally.states_line(&self.engine.world))
+            .line(
+                "admirals",
+                format!(
+                    "{} plans begun, {} steps failed",
+                    grouped(tally.plans),
+                    grouped(tally.plan_failures)
+                ),
+            )
+    }
+}

@@ -1,0 +1,69 @@
+//! The mind of ships: a state machine with states inside states.
+//!
+//! ```text
+//!   on duty                                         badly hurt
+//!   +- cruising                                  ──────────────>  retreating
+//!   +- fighting   (an enemy is in sight)         <──────────────
+//!      +- closing                                    mended
+//!      +- firing  (it is in range)
+//! ```
+
+use std::sync::Arc;
+
+use ai::fsm::{Machine, MachineBuilder, Machines, State, Transition};
+use ai::prelude::*;
+
+use super::flight::{Close, Cruise, Retreat};
+use super::guns::{Fire, RANGE};
+use super::parts::{Aim, Hull};
+
+/// What ships look at.
+pub(super) type Senses = (&'static Aim, &'static Hull);
+type Sensed<'a> = (&'a Aim, &'a Hull);
+
+/// The machine that all ships share.
+pub(super) struct Ships(pub(super) Arc<Machine<Senses>>);
+
+pub(super) fn plan() -> Plan {
+    Plan::new()
+        .action("cruise", Cruise)
+        .action("close", Close)
+        .action("fire", Fire)
+        .action("retreat", Retreat)
+}
+
+/// Wherever it is on duty, a ship that is badly hurt retreats: said once, for three states.
+pub(super) fn machine(plan: &Plan) -> Machine<Senses> {
+    let go = Transition::<Senses>::new;
+    MachineBuilder::new()
+        .state(State::new("on duty"))
+        .state(State::new("cruising").inside("on duty").action("cruise"))
+        .state(State::new("fighting").inside("on duty"))
+        .state(State::new("closing").inside("fighting").action("close"))
+        .state(State::new("firing").inside("fighting").action("fire"))
+        .state(State::new("retreating").action("retreat"))
+        .transition(go("on duty", "retreating").when(is_hurt).priority(1))
+        .transition(go("retreating", "on duty").when_done())
+        .transition(go("cruising", "fighting").when(sees_enemy))
+        .transition(go("fighting", "cruising").when(|it: &Sensed<'_>| !sees_enemy(it)))
+        .transition(go("closing", "firing").when(is_in_range))
+        .transition(go("firing", "closing").when(|it: &Sensed<'_>| !is_in_range(it)))
+        .build(plan)
+        .expect("every state and action that is named is there")
+}
+
+fn sees_enemy((aim, _): &Sensed<'_>) -> bool {
+    aim.has_target()
+}
+
+fn is_in_range((aim, _): &Sensed<'_>) -> bool {
+    aim.distance < RANGE
+}
+
+fn is_hurt((_, hull): &Sensed<'_>) -> bool {
+    hull.is_hurt()
+}
+
+pub(super) fn think(mut machines: Machines<'_, Senses>, ships: Res<'_, Ships>) {
+    machines.update(&ships.0);
+}

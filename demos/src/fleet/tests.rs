@@ -1,0 +1,59 @@
+//! That the war is one.
+
+use super::*;
+
+fn run(agents: u32, ticks: u64) -> Fleet {
+    let setup = Setup { agents, ticks, seed: 1, threads: 1 };
+    let mut fleet = Fleet::new(&setup).expect("no threads are needed");
+    for tick in 0..ticks {
+        fleet.tick();
+        if tick % 50 == 0 {
+            fleet.check().expect("nothing is wrong");
+        }
+    }
+    fleet.check().expect("nothing is wrong");
+    fleet
+}
+
+#[test]
+fn both_sides_fire_lose_and_build() {
+    let tally = run(256, 900).tally();
+    let Toll { fired, hits, ships_lost, ships_built, .. } = tally.toll;
+    assert!(fired > 1_000 && hits > 100 && hits < fired, "{tally:?}");
+    assert!(ships_lost > 20 && ships_built > 20, "{tally:?}");
+    assert_eq!(tally.ships, 4 * 51 + ships_built - ships_lost);
+    assert!(tally.plans > 8, "{tally:?}");
+}
+
+#[test]
+fn bullets_come_and_go() {
+    let mut fleet = run(128, 200);
+    let world = &mut fleet.engine.world;
+    let bullets: Vec<Entity> =
+        world.query_filtered::<Entity, With<parts::Bullet>>().into_iter().collect();
+    assert!(!bullets.is_empty());
+    (0..20).for_each(|_| fleet.tick());
+    assert!(bullets.iter().all(|&bullet| !fleet.engine.world.contains(bullet)));
+}
+
+#[test]
+fn a_squadron_without_a_foe_has_peace() {
+    for agents in [1, 2, 64] {
+        let tally = run(agents, 100).tally();
+        assert_eq!(tally.ships + tally.turrets + tally.admirals, u64::from(agents));
+        assert_eq!(tally.toll.fired, 0);
+    }
+}
+
+#[test]
+fn every_unit_of_a_large_fleet_is_in_a_squadron_of_its_own_place() {
+    let sky = Sky::new(10_000);
+    let squadrons: Vec<_> = sky.squadrons().collect();
+    let units: u32 = squadrons.iter().map(|it| 1 + it.ships + it.turrets).sum();
+    assert_eq!(units, 10_000);
+    for (place, squadron) in squadrons.iter().enumerate() {
+        let inside = squadron.base.cmpgt(glam::Vec2::ZERO) & squadron.base.cmplt(sky.size());
+        assert!(inside.all(), "{squadron:?}");
+        assert!(squadrons[..place].iter().all(|other| other.base != squadron.base));
+    }
+}

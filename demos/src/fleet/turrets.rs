@@ -1,0 +1,43 @@
+//! The mind of turrets: a behaviour tree.
+
+use std::sync::Arc;
+
+use ai::bt::{Library, Tree, Trees};
+use ai::prelude::*;
+
+use super::guns::{Cool, Fire, HEAT_MAX, RANGE, Repair};
+use super::parts::{Aim, Gun, Hull};
+
+/// What turrets look at.
+pub(super) type Senses = (&'static Aim, &'static Hull, &'static Gun);
+type Sensed<'a> = (&'a Aim, &'a Hull, &'a Gun);
+
+/// The tree that all turrets share.
+pub(super) struct Turrets(pub(super) Arc<Tree<Senses>>);
+
+pub(super) fn plan() -> Plan {
+    Plan::new().action("fire", Fire).action("cool", Cool).action("repair", Repair)
+}
+
+/// A gun that is too hot is cooled until it is cold, not until it is a little less hot: that is
+/// what the memory is for.
+const TREE: &str = "
+    selector {
+        sequence_memory { overheated? cool }
+        sequence { enemy_in_range? fire }
+        sequence_memory { hurt? repair }
+        wait(10)
+    }
+";
+
+pub(super) fn tree(plan: &Plan) -> Tree<Senses> {
+    let library = Library::<Senses>::new(plan)
+        .condition("overheated", |(_, _, gun): &Sensed<'_>| gun.heat >= HEAT_MAX)
+        .condition("enemy_in_range", |(aim, _, _): &Sensed<'_>| aim.distance < RANGE)
+        .condition("hurt", |(_, hull, _): &Sensed<'_>| hull.points < hull.points_max);
+    Tree::parse(TREE, &library).expect("every name in the tree is in the library")
+}
+
+pub(super) fn think(mut trees: Trees<'_, Senses>, turrets: Res<'_, Turrets>) {
+    trees.tick(&turrets.0);
+}
