@@ -23,6 +23,7 @@ pub const FIRST: &Demo = &dungeon::DEMO;
 pub const TRY_NEXT: &str = "\
 Try next:
   cargo run --release -- list                          every demo in a line
+  cargo run --release -- serve                         any of them live, as a page of this machine
   cargo run --release -- cats --plot cats.svg          what a cat wants, and why it sleeps
   cargo run --release -- minds                         one crowd under six minds, and their price
   cargo run --release -- fleet --png fleet.png         ships, turrets and bullets at war

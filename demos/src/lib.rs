@@ -15,6 +15,8 @@
 //! Beside the demos there are proofs ([`proofs`]), which solve public problems
 //! and judge the answers.
 //!
+//! In a page there is no shell: the modules without which a demo does well are not built for wasm.
+//!
 //! To add a demo, write its folder, name it as a module below, and add its card to
 //! [`catalogue::DEMOS`].
 
@@ -22,6 +24,7 @@
 
 pub mod catalogue;
 pub mod cats;
+#[cfg(not(target_family = "wasm"))]
 pub mod cli;
 pub mod dungeon;
 pub mod engine;
@@ -34,14 +37,21 @@ mod guide;
 pub mod interrupt;
 pub mod minds;
 pub mod miners;
+#[cfg(not(target_family = "wasm"))]
 pub mod plan;
+#[cfg(not(target_family = "wasm"))]
 pub mod progress;
+#[cfg(not(target_family = "wasm"))]
 pub mod proofs;
 pub mod raster;
 pub mod recording;
+#[cfg(not(target_family = "wasm"))]
 pub mod replay;
+#[cfg(not(target_family = "wasm"))]
 pub mod report;
+#[cfg(not(target_family = "wasm"))]
 pub mod runner;
+#[cfg(not(target_family = "wasm"))]
 pub mod serve;
 pub mod session;
 pub mod setup;
@@ -51,16 +61,23 @@ pub mod tape;
 pub mod text;
 pub mod view;
 
+#[cfg(not(target_family = "wasm"))]
 use std::ffi::OsString;
+#[cfg(not(target_family = "wasm"))]
 use std::io::{self, Write};
+#[cfg(not(target_family = "wasm"))]
 use std::process::ExitCode;
 
+#[cfg(not(target_family = "wasm"))]
 use crate::cli::{DemoCommand, Request};
+#[cfg(not(target_family = "wasm"))]
 use crate::failure::Failure;
+#[cfg(not(target_family = "wasm"))]
 use crate::plan::Plan;
 
 /// Runs the program on `arguments` (the first one is its own name), with
 /// results on stdout and at most one line of complaint on stderr.
+#[cfg(not(target_family = "wasm"))]
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     interrupt::listen();
     let mut stdout = io::stdout().lock();
@@ -82,6 +99,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
 /// # Errors
 /// A bad argument, an unusable file, a failed check, or an `out` that cannot
 /// be written.
+#[cfg(not(target_family = "wasm"))]
 pub fn run(
     arguments: impl IntoIterator<Item = OsString>,
     out: &mut dyn Write,
@@ -101,6 +119,7 @@ pub fn run(
 
 /// What a stranger sees first: the dungeon as it comes, a picture of it, and
 /// where to go from there.
+#[cfg(not(target_family = "wasm"))]
 fn run_first(out: &mut dyn Write) -> Result<(), Failure> {
     let mut command = cli::as_it_comes(catalogue::FIRST)?;
     command.run.png = Some(files::picture_path(command.demo.name)?);
@@ -108,6 +127,7 @@ fn run_first(out: &mut dyn Write) -> Result<(), Failure> {
     write!(out, "\n{}", catalogue::TRY_NEXT).map_err(Failure::Stdout)
 }
 
+#[cfg(not(target_family = "wasm"))]
 fn run_demo(command: &DemoCommand, out: &mut dyn Write) -> Result<(), Failure> {
     let (plan, mut simulation) = match &command.run.replay {
         Some(file) => replay::of_command(command, file)?,

@@ -215,6 +215,12 @@ const FIRST_AGENT: &str = "
     const y = marks.y[0] / 65535 * head.height * camera.scale + camera.y;
     return [Math.round(x / ratio + map.left), Math.round(y / ratio + map.top)];";
 
+/// Where the middle of the first tile is in the window.
+const CORNER: &str = "
+    const map = document.getElementById('map').getBoundingClientRect();
+    const ratio = document.getElementById('map').width / map.width;
+    return [(camera.x + camera.scale / 2) / ratio + map.left, (camera.y + camera.scale / 2) / ratio + map.top].map(Math.round);";
+
 #[test]
 fn the_page_shows_a_world_and_does_what_it_is_told() {
     let browser = match Browser::start() {
@@ -265,6 +271,14 @@ fn what_a_click_does(browser: &Browser, server: &Running) {
     browser.screenshot("page-agent.png");
     browser.press(" ");
     browser.wait_until("!head.running");
+    // Digging with the mouse: the corner of the map is rock, and then it is floor.
+    browser.click("[data-cheat=dig]");
+    let corner = browser.script(CORNER);
+    let [x, y] = [0, 1].map(|axis| corner[axis].as_i64().expect("a number"));
+    browser.click_at(x, y);
+    browser.wait_until("document.getElementById('note').textContent.includes('dig 0 0')");
+    browser.press("\u{e00c}"); // Escape puts the pickaxe away.
+    browser.wait_until("document.querySelector('[aria-pressed=true]') === null");
     browser.press(",");
     browser.wait_until("document.getElementById('systems').innerText.includes('Stepping')");
 }
@@ -273,7 +287,7 @@ fn what_the_panels_say(browser: &Browser) {
     browser.click("nav [data-tab=systems]");
     browser.wait_until("document.querySelectorAll('.lane span').length > 0");
     let systems = browser.text_of("systems");
-    for part in ["push_out", "follow", "search", "has not run", "thread "] {
+    for part in ["push_out", "follow", "search", "Has not run", "thread "] {
         assert!(systems.contains(part), "{part} in {systems}");
     }
     browser.screenshot("page-systems.png");

@@ -193,6 +193,47 @@ fn a_picked_agent_is_told_of_with_its_place_and_its_reasons() {
 }
 
 #[test]
+fn the_decisions_of_a_picked_agent_are_told_and_change_nothing() {
+    let server = serve("cats", 50);
+    server.post("/api/pick", &json!({ "x": 50, "y": 20, "reach": 500 }));
+    let (_, state) = server.post("/api/step", &json!({ "what": "tick", "count": 300 }));
+    let (_, cat) = server.get("/api/entity");
+    let decisions = cat["decisions"].as_array().expect("a list");
+    assert!(decisions.len() > 1, "{cat}");
+    let last = decisions[0].as_str().expect("a sentence");
+    assert!(last.contains("chose") && last.ends_with('.'), "{last}");
+    let alone = ["cats", "--agents", "50", "--ticks", "300", "--threads", "1"];
+    assert_eq!(state["state_hash"], state_hash(&alone).as_str());
+}
+
+#[test]
+fn cheats_change_the_dungeon_between_two_ticks() {
+    let server = serve("dungeon", 20);
+    let cheats = server.state()["scene"]["cheats"].clone();
+    let names: Vec<_> = cheats.as_array().expect("a list").iter().map(|it| &it["name"]).collect();
+    assert!(["dig", "fill", "send"].iter().all(|name| names.contains(&&json!(name))), "{cheats}");
+    let (_, open) = server.post("/api/pick", &json!({ "x": 64, "y": 48, "reach": 200 }));
+    assert!(open["entity"].is_string());
+    let cheat = |name: &str, x: f32, y: f32| {
+        server.post("/api/cheat", &json!({ "cheat": name, "x": x, "y": y }))
+    };
+    // In the corner of our own map is rock.
+    assert_eq!(cheat("spawn100", 0.5, 0.5).0, 409);
+    assert_eq!(cheat("dig", 0.5, 0.5).0, 200);
+    assert_eq!(cheat("dig", 0.5, 0.5).0, 409, "it is open already");
+    // A tick that was begun is ended first.
+    server.post("/api/step", &json!({ "what": "system" }));
+    assert_eq!(cheat("spawn100", 0.5, 0.5).0, 200);
+    let state = server.state();
+    assert_eq!((&state["tick"], &state["stepping"]), (&1.into(), &false.into()));
+    assert_eq!(state["entities"], 120);
+    assert_eq!(cheat("send", 0.5, 0.5).0, 200);
+    assert_eq!(cheat("send", -3.0, 0.5).0, 409);
+    server.post("/api/step", &json!({ "what": "tick", "count": 50 }));
+    assert_eq!(server.get("/api/check").1["check"], "ok");
+}
+
+#[test]
 fn archetypes_and_systems_are_told_of() {
     let server = serve("miners", 3_000);
     server.post("/api/step", &json!({ "what": "tick", "count": 5 }));
@@ -472,6 +513,23 @@ fn the_program_says_where_the_page_is() {
     let state: Value = serde_json::from_slice(&body).expect("JSON");
     assert_eq!((status, &state["demo"], &state["agents"]), (200, &"miners".into(), &9.into()));
     assert_eq!(state["running"], true);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupt_ends_the_program_well() {
+    for signal in ["-INT", "-TERM"] {
+        let (mut program, line) = program(&["serve", "--port", "0", "--agents", "9"]);
+        assert!(line.contains("http://"), "{line}");
+        let process = program.0.id().to_string();
+        let killed = std::process::Command::new("kill").args([signal, &process]).status();
+        assert!(killed.expect("every Unix has kill").success());
+        assert_eq!(program.0.wait().expect("it ends").code(), Some(0), "{signal}");
+        let mut rest = String::new();
+        let mut out = program.0.stdout.take().expect("it is piped");
+        out.read_to_string(&mut rest).expect("it is text");
+        assert_eq!(rest.trim(), "stopped");
+    }
 }
 
 #[test]

@@ -22,6 +22,7 @@ mod picture;
 mod plot;
 #[cfg(test)]
 mod tests;
+mod view;
 
 use std::path::PathBuf;
 
@@ -41,6 +42,7 @@ use crate::raster::Raster;
 use crate::setup::{Demo, Setup, own_arguments};
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
+use crate::view::View;
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -166,6 +168,14 @@ impl Simulation for CatWorld {
 
     fn tick(&mut self) {
         self.engine.tick();
+    }
+
+    fn view(&self) -> Option<&dyn View> {
+        Some(self)
+    }
+
+    fn view_mut(&mut self) -> Option<&mut dyn View> {
+        Some(self)
     }
 
     fn state_hash(&self) -> u64 {

@@ -11,8 +11,8 @@ use crate::raster::{Colour, Point, Raster};
 const WIDTH: u32 = 800;
 const HEIGHT: u32 = 480;
 /// In points of need.
-const HUNGER_MAX: f32 = 100.0;
-const TIREDNESS_MAX: f32 = 40.0;
+pub(super) const HUNGER_MAX: f32 = 100.0;
+pub(super) const TIREDNESS_MAX: f32 = 40.0;
 /// Of eating, sleeping and playing: colours that the colour-blind can tell apart.
 pub(super) const COLOURS: [Colour; 3] =
     [Colour([230, 159, 0]), Colour([0, 114, 178]), Colour([0, 158, 115])];
@@ -38,10 +38,10 @@ fn point(x: f32, y: f32) -> Point {
     Point::new(x as i32, y as i32)
 }
 
-fn darker(Colour(channels): Colour) -> Colour {
+pub(super) fn darker(Colour(channels): Colour) -> Colour {
     Colour(channels.map(|channel| channel / 4))
 }
 
-fn lighter(Colour(channels): Colour) -> Colour {
+pub(super) fn lighter(Colour(channels): Colour) -> Colour {
     Colour(channels.map(|channel| 128 + channel / 2))
 }

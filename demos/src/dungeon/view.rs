@@ -39,11 +39,16 @@ impl View for Dungeon {
         &self.world
     }
 
+    fn world_mut(&mut self) -> &mut World {
+        &mut self.world
+    }
+
     fn schedule(&self) -> &Schedule {
         &self.schedule
     }
 
     fn step(&mut self) -> Step {
+        self.begin_tick();
         self.schedule.step(&mut self.world, &self.pool).step
     }
 

@@ -179,6 +179,19 @@ impl Dungeon {
         self.world.resource().expect("inserted at the start, and nobody takes it out")
     }
 
+    /// What comes before the systems of a tick; nothing, where the tick was begun by steps.
+    pub(super) fn begin_tick(&mut self) {
+        if self.schedule.is_stepping() {
+            return;
+        }
+        while let Some(cheat) = self.script.next(self.ticks) {
+            // What is refused is counted, and the run goes on: the map may have become another one
+            // by then.
+            let _refused = self.apply(cheat).is_err();
+        }
+        self.ticks += 1;
+    }
+
     /// How many ticks have passed.
     #[must_use]
     pub const fn ticks(&self) -> u64 {
@@ -316,12 +329,7 @@ impl Simulation for Dungeon {
     }
 
     fn tick(&mut self) {
-        while let Some(cheat) = self.script.next(self.ticks) {
-            // What is refused is counted, and the run goes on: the map may have become another one
-            // by then.
-            let _refused = self.apply(cheat).is_err();
-        }
-        self.ticks += 1;
+        self.begin_tick();
         let report = self.schedule.run(&mut self.world, &self.pool);
         debug_assert!(report.failures.is_empty(), "no system here records commands");
     }

@@ -8,6 +8,7 @@
 mod components;
 mod picture;
 mod systems;
+mod view;
 
 use std::path::{Path, PathBuf};
 
@@ -29,6 +30,7 @@ use crate::raster::Raster;
 use crate::setup::{Demo, Setup, own_arguments};
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text;
+use crate::view::View;
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -194,6 +196,14 @@ impl Simulation for Miners {
     fn tick(&mut self) {
         self.engine.tick();
         self.ticks += 1;
+    }
+
+    fn view(&self) -> Option<&dyn View> {
+        Some(self)
+    }
+
+    fn view_mut(&mut self) -> Option<&mut dyn View> {
+        Some(self)
     }
 
     fn state_hash(&self) -> u64 {

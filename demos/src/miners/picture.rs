@@ -8,12 +8,12 @@ use super::{CASTLE, CROWD_RADIUS, MINES, SIZE};
 use crate::raster::{Colour, Point, Raster};
 
 const PIXELS_PER_METRE: f32 = 12.0;
-const MEADOW: Colour = Colour([32, 44, 36]);
-const STONE: Colour = Colour([92, 88, 84]);
-const TOWER: Colour = Colour([62, 78, 116]);
-const EMPTY_HANDED: Colour = Colour([130, 200, 230]);
-const LADEN: Colour = Colour([250, 200, 60]);
-const AT_WORK: Colour = Colour([240, 110, 80]);
+pub(super) const MEADOW: Colour = Colour([32, 44, 36]);
+pub(super) const STONE: Colour = Colour([92, 88, 84]);
+pub(super) const TOWER: Colour = Colour([62, 78, 116]);
+pub(super) const EMPTY_HANDED: Colour = Colour([130, 200, 230]);
+pub(super) const LADEN: Colour = Colour([250, 200, 60]);
+pub(super) const AT_WORK: Colour = Colour([240, 110, 80]);
 
 pub(super) fn draw(world: &World) -> Raster {
     let size = point(SIZE);

@@ -3,6 +3,7 @@
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel};
 use std::time::{Duration, Instant};
 
+use crate::interrupt;
 use crate::serve::http::HttpRequest;
 use crate::session::{Answer, Frame, Request, Session};
 
@@ -75,11 +76,11 @@ pub(super) struct Host {
 }
 
 impl Host {
-    /// Lets the session live, and answers, until it is stopped.
+    /// Lets the session live, and answers, until it is stopped or Ctrl-C asks for an end.
     pub(super) fn run(self, session: &mut Session) {
         let mut waiting: Vec<FrameWish> = Vec::new();
         let mut before = Instant::now();
-        loop {
+        while !interrupt::asked() {
             let now = Instant::now();
             let wait = session.next_tick_in().unwrap_or(FRAME_WAIT);
             let deadline =

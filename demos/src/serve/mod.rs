@@ -204,7 +204,8 @@ pub fn run(
         let mut session = Session::open(demos, demo, setup)?;
         session.set_running(is_running);
         Ok(session)
-    })
+    })?;
+    writeln!(out, "\nstopped").map_err(Failure::Stdout)
 }
 
 fn setup(arguments: &ServeArguments, demo: &Demo) -> Setup {

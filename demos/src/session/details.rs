@@ -1,5 +1,6 @@
 //! One entity in JSON: where it is, what it is made of, and why it does what it does.
 
+use ai::explain::DecisionLog;
 use ecs_core::{Entity, EntityPlace, World};
 use serde_json::{Value, json};
 
@@ -26,6 +27,7 @@ impl Session {
         match entity_json(view, entity) {
             Some(mut value) => {
                 value["why"] = json!(view.why(entity));
+                value["decisions"] = json!(decisions(view.world(), entity));
                 let companions = view.companions(entity);
                 value["companions"] =
                     companions.iter().filter_map(|&other| entity_json(view, other)).collect();
@@ -52,6 +54,12 @@ fn entity_json(view: &dyn View, entity: Entity) -> Option<Value> {
         "parent": parent(world, entity),
         "components": fields.iter().map(field_json).collect::<Vec<_>>(),
     }))
+}
+
+/// What the minds of a watched agent wrote down, the last first.
+fn decisions(world: &World, entity: Entity) -> Vec<String> {
+    let log = world.resource::<DecisionLog>();
+    log.map_or_else(|_| Vec::new(), |log| log.sentences(entity).into_iter().rev().collect())
 }
 
 fn parent(world: &World, entity: Entity) -> Option<String> {

@@ -17,6 +17,7 @@ mod request;
 
 use std::time::Duration;
 
+use ai::explain::DecisionLog;
 use ecs_core::Entity;
 
 pub use crate::session::answer::Answer;
@@ -172,6 +173,25 @@ impl Session {
         }
     }
 
+    /// Selects an entity, and has its decisions written down from now on.
+    fn choose(&mut self, entity: Option<Entity>) {
+        self.version += 1;
+        let before = std::mem::replace(&mut self.selected, entity);
+        let noun = self.demo.agents_noun;
+        let Some(view) = self.simulation.view_mut() else { return };
+        let world = view.world_mut();
+        if world.resource::<DecisionLog>().is_err() {
+            world.insert_resource(DecisionLog::new());
+        }
+        let log = world.resource_mut::<DecisionLog>().expect("it was just put there");
+        if let Some(before) = before {
+            log.unwatch(before);
+        }
+        if let Some(entity) = entity {
+            log.watch(entity, singular(noun), DECISIONS_MAX);
+        }
+    }
+
     fn reopen(&mut self, demo: &'static Demo, setup: Setup) -> Result<(), Failure> {
         let simulation = demo.open(&setup)?;
         self.simulation = simulation;
@@ -186,6 +206,14 @@ impl Session {
     fn view(&self) -> Option<&dyn View> {
         self.simulation.view()
     }
+}
+
+/// How many of the last decisions of the selected agent are kept.
+const DECISIONS_MAX: usize = 12;
+
+/// One of those that a noun names: "imp" of "imps".
+fn singular(noun: &'static str) -> &'static str {
+    noun.strip_suffix('s').unwrap_or(noun)
 }
 
 /// The speed at which a second of the world takes a second.

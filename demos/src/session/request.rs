@@ -143,8 +143,8 @@ impl Session {
         if !at.is_finite() || pick.reach.is_nan() {
             return Answer::error(400, "x, y and reach are numbers");
         }
-        self.selected = self.nearest(at, pick.reach);
-        self.version += 1;
+        let nearest = self.nearest(at, pick.reach);
+        self.choose(nearest);
         Answer::json(&json!({ "entity": self.selected.map(entity_text) }))
     }
 
@@ -156,8 +156,7 @@ impl Session {
                 some => some,
             },
         };
-        self.selected = entity;
-        self.version += 1;
+        self.choose(entity);
         Answer::json(&json!({ "entity": self.selected.map(entity_text) }))
     }
 
@@ -172,7 +171,12 @@ impl Session {
         if view.cheats().iter().all(|known| known.name != cheat.cheat) {
             return Answer::error(404, &format!("there is no cheat {}", cheat.cheat));
         }
-        let done = view.cheat(&cheat.cheat, at);
+        // Cheats are for the time between two ticks: one that was begun is ended first.
+        if view.schedule().is_stepping() {
+            self.tick();
+        }
+        let done = self.simulation.view_mut().map(|view| view.cheat(&cheat.cheat, at));
+        let done = done.unwrap_or_else(|| Err("this demo has no cheats".to_owned()));
         self.version += 1;
         match done {
             Ok(text) => Answer::json(&json!({ "done": text })),

@@ -21,6 +21,9 @@ pub trait View {
     /// The world itself, for its archetypes, chunks and components.
     fn world(&self) -> &World;
 
+    /// The same, for what only whoever looks on keeps in it: the log of decisions.
+    fn world_mut(&mut self) -> &mut World;
+
     /// What runs it, for the timeline and for why something did not run.
     fn schedule(&self) -> &Schedule;
 

@@ -1,0 +1,124 @@
+//! The cats as they are shown live: each where its needs are, as in the picture.
+
+use ai::prelude::*;
+use ai::utility::UtilityAgent;
+use ecs_jobs::Step;
+use glam::Vec2;
+
+use super::actions::{Eat, Play, Sleep};
+use super::mind::{OPTIONS, inputs};
+use super::needs::{Hunger, Temper, TimeSpent, Tiredness};
+use super::picture::{COLOURS, HUNGER_MAX, TIREDNESS_MAX, darker, lighter};
+use super::{CatWorld, TICK_SECONDS};
+use crate::raster::Colour;
+use crate::view::{Ground, Inspector, Kind, Mark, Scene, View};
+
+/// How many tiles a point of need has.
+const TILES: u16 = 4;
+
+impl View for CatWorld {
+    fn world(&self) -> &World {
+        &self.engine.world
+    }
+
+    fn world_mut(&mut self) -> &mut World {
+        &mut self.engine.world
+    }
+
+    fn schedule(&self) -> &Schedule {
+        self.engine.schedule()
+    }
+
+    fn step(&mut self) -> Step {
+        self.engine.step()
+    }
+
+    fn scene(&self) -> Scene {
+        let chosen = OPTIONS.into_iter().zip(COLOURS);
+        let chosen = chosen.map(|(name, colour)| Kind { name, colour: lighter(colour) });
+        Scene {
+            size: Vec2::new(HUNGER_MAX, TIREDNESS_MAX),
+            unit: "point of need",
+            ticks_per_second: 1.0 / TICK_SECONDS,
+            mark_radius: 0.25,
+            kinds: chosen.chain([Kind { name: "undecided", colour: Colour::WHITE }]).collect(),
+        }
+    }
+
+    fn ground_version(&self) -> u64 {
+        1
+    }
+
+    /// Hunger to the right, tiredness upwards; the colour is that of what scores most there.
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "needs are at most 100"
+    )]
+    fn ground(&self) -> Ground {
+        let (columns, rows) = (HUNGER_MAX as u16 * TILES, TIREDNESS_MAX as u16 * TILES);
+        let tile = |(column, row): (u16, u16)| {
+            let need = |at: u16| (f32::from(at) + 0.5) / f32::from(TILES);
+            let scores = self.reasoner().scores(&inputs(need(column), TIREDNESS_MAX - need(row)));
+            let best = (0..COLOURS.len()).max_by(|&a, &b| scores[a].total_cmp(&scores[b]));
+            u8::try_from(best.unwrap_or_default()).unwrap_or_default()
+        };
+        let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row)));
+        Ground {
+            columns,
+            rows,
+            palette: COLOURS.map(darker).to_vec(),
+            tiles: places.map(tile).collect(),
+            landmarks: Vec::new(),
+        }
+    }
+
+    fn marks(&self, marks: &mut Vec<Mark>) {
+        let cats = self.world().query_ref::<(Entity, &Hunger, &Tiredness, &UtilityAgent)>();
+        cats.for_each(|(entity, hunger, tiredness, agent)| {
+            let at = Vec2::new(hunger.0, TIREDNESS_MAX - tiredness.0);
+            let kind = u8::try_from(agent.current().unwrap_or(OPTIONS.len())).unwrap_or_default();
+            marks.push(Mark { entity, at, kind });
+        });
+    }
+
+    fn inspector(&self) -> Inspector {
+        Inspector::new()
+            .show::<Hunger>()
+            .show::<Tiredness>()
+            .show::<Temper>()
+            .show::<TimeSpent>()
+            .show::<UtilityAgent>()
+            .show::<Body>()
+            .show::<Action>()
+            .show::<Eat>()
+            .show::<Sleep>()
+            .show::<Play>()
+    }
+
+    fn why(&self, agent: Entity) -> Vec<String> {
+        let world = self.world();
+        let (Ok(hunger), Ok(tiredness)) =
+            (world.get::<Hunger>(agent), world.get::<Tiredness>(agent))
+        else {
+            return Vec::new();
+        };
+        let scores = self.reasoner().scores(&inputs(hunger.0, tiredness.0));
+        let chosen = world.get::<UtilityAgent>(agent).ok().and_then(UtilityAgent::current);
+        let mut scored: Vec<_> = OPTIONS.into_iter().zip(scores).collect();
+        scored.sort_by(|one, other| other.1.total_cmp(&one.1));
+        let list: Vec<_> =
+            scored.iter().map(|(name, score)| format!("{name} {score:.2}")).collect();
+        let now = match chosen {
+            Some(option) => format!("It chose to {}.", OPTIONS[option]),
+            None => "It has not chosen yet.".to_owned(),
+        };
+        let needs = format!("hunger {:.0}, tiredness {:.0}", hunger.0, tiredness.0);
+        vec![now, format!("As its needs are now ({needs}), its options score {}.", list.join(", "))]
+    }
+
+    fn companions(&self, agent: Entity) -> Vec<Entity> {
+        let actions = self.world().get::<Buffer<OwnedAction>>(agent);
+        actions.map_or_else(|_| Vec::new(), |it| it.iter().map(|it| it.entity()).collect())
+    }
+}

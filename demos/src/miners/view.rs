@@ -1,0 +1,157 @@
+//! The miners as they are shown live.
+
+use ai::prelude::*;
+use ecs_jobs::Step;
+use glam::Vec2;
+
+use super::components::{
+    AddItem, Animator, Books, Clip, Inventory, Item, MoveTo, Place, PlayAnimation, Playing,
+    Position, RemoveItem, Speed, Standing, Workplace,
+};
+use super::picture::{AT_WORK, EMPTY_HANDED, LADEN, MEADOW, STONE, TOWER};
+use super::{CASTLE, CROWD_RADIUS, MINES, Miners, SIZE, TICK_SECONDS};
+use crate::view::{Ground, Inspector, Kind, Landmark, Mark, Scene, View};
+
+const WALKS_EMPTY: u8 = 0;
+const WALKS_LADEN: u8 = 1;
+const MINES_GOLD: u8 = 2;
+
+impl View for Miners {
+    fn world(&self) -> &World {
+        &self.engine.world
+    }
+
+    fn world_mut(&mut self) -> &mut World {
+        &mut self.engine.world
+    }
+
+    fn schedule(&self) -> &Schedule {
+        self.engine.schedule()
+    }
+
+    fn step(&mut self) -> Step {
+        let step = self.engine.step();
+        self.ticks += u64::from(!self.schedule().is_stepping());
+        step
+    }
+
+    fn scene(&self) -> Scene {
+        Scene {
+            size: SIZE,
+            unit: "metre",
+            ticks_per_second: 1.0 / TICK_SECONDS,
+            mark_radius: 0.25,
+            kinds: vec![
+                Kind { name: "empty-handed", colour: EMPTY_HANDED },
+                Kind { name: "laden", colour: LADEN },
+                Kind { name: "mining", colour: AT_WORK },
+            ],
+        }
+    }
+
+    fn ground_version(&self) -> u64 {
+        1
+    }
+
+    fn ground(&self) -> Ground {
+        let place =
+            |at, colour, label: String| Landmark { at, radius: CROWD_RADIUS + 1.0, colour, label };
+        let mines = (1..).zip(MINES).map(|(number, at)| place(at, STONE, format!("mine {number}")));
+        Ground {
+            palette: vec![MEADOW],
+            landmarks: std::iter::once(place(CASTLE, TOWER, "castle".to_owned()))
+                .chain(mines)
+                .collect(),
+            ..Ground::default()
+        }
+    }
+
+    fn marks(&self, marks: &mut Vec<Mark>) {
+        let workers = self.world().query_ref::<(Entity, &Position, &Inventory, &Animator)>();
+        workers.for_each(|(entity, position, inventory, animator)| {
+            let kind = match (animator.clip, inventory.count(Item::GOLD)) {
+                (Clip::Mine, _) => MINES_GOLD,
+                (_, 0) => WALKS_EMPTY,
+                (_, _) => WALKS_LADEN,
+            };
+            marks.push(Mark { entity, at: position.0, kind });
+        });
+    }
+
+    fn path(&self, agent: Entity) -> Vec<Vec2> {
+        let Ok(position) = self.world().get::<Position>(agent) else { return Vec::new() };
+        let walk = self.current_action(agent).and_then(|it| self.world().get::<MoveTo>(it).ok());
+        walk.map_or_else(Vec::new, |walk| vec![position.0, walk.to])
+    }
+
+    fn inspector(&self) -> Inspector {
+        Inspector::new()
+            .show::<Position>()
+            .show::<Speed>()
+            .show::<Standing>()
+            .show::<Workplace>()
+            .show::<Inventory>()
+            .show::<Books>()
+            .show::<Animator>()
+            .show::<Playing>()
+            .show::<SequenceAgent>()
+            .show::<Body>()
+            .show::<Action>()
+            .show::<MoveTo>()
+            .show::<PlayAnimation>()
+            .show::<AddItem>()
+            .show::<RemoveItem>()
+    }
+
+    fn why(&self, agent: Entity) -> Vec<String> {
+        let mut lines = Vec::new();
+        if let Some(action) = self.current_action(agent) {
+            lines.push(self.doing(agent, action));
+        }
+        if let Ok(books) = self.world().get::<Books>(agent) {
+            lines.push(format!("So far it delivered {} gold.", books.delivered));
+        }
+        lines
+    }
+
+    fn companions(&self, agent: Entity) -> Vec<Entity> {
+        let actions = self.world().get::<Buffer<OwnedAction>>(agent);
+        actions
+            .map_or_else(|_| Vec::new(), |actions| actions.iter().map(|it| it.entity()).collect())
+    }
+}
+
+impl Miners {
+    /// The action that is executing, or will begin to in the next tick.
+    fn current_action(&self, agent: Entity) -> Option<Entity> {
+        let body = self.world().get::<Body>(agent).ok()?;
+        let mut actions = self.companions(agent).into_iter().enumerate();
+        actions.find(|&(place, _)| body.is_running(place)).map(|(_, action)| action)
+    }
+
+    /// What an action is for, in a sentence.
+    fn doing(&self, agent: Entity, action: Entity) -> String {
+        let world = self.world();
+        let place = world.get::<Action>(action).map_or(0, Action::index) + 1;
+        let count = self.companions(agent).len();
+        let plan = format!("action {place} of the {count} of its plan");
+        if let Ok(walk) = world.get::<MoveTo>(action) {
+            let left = (walk.seconds_total - walk.seconds).max(0.0);
+            let (to, goal) = match walk.place {
+                Place::Castle => ("the castle".to_owned(), "leave its gold there"),
+                Place::Mine => {
+                    let mine = world.get::<Workplace>(agent).map_or(0, |it| it.0) + 1;
+                    (format!("mine {mine}"), "mine there")
+                }
+            };
+            return format!(
+                "It walks to {to} for {left:.1} s more, {plan}, because it is to {goal} next."
+            );
+        }
+        if world.get::<PlayAnimation>(action).is_ok() {
+            let left = world.get::<Animator>(agent).map_or(0.0, |it| it.seconds_left.max(0.0));
+            return format!("It swings its pickaxe for {left:.1} s more, {plan}.");
+        }
+        format!("It handles its gold, {plan}: this takes one tick.")
+    }
+}

@@ -1,0 +1,23 @@
+// Lives 1,000 ticks of the dungeon in the wasm module and prints the hash of the world.
+//
+//   node demos/web/run.mjs MODULE [AGENTS] [SEED] [TICKS]
+import { readFileSync } from "node:fs";
+
+const [module, agents = "200", seed = "1", ticks = "1000"] = process.argv.slice(2);
+const { instance } = await WebAssembly.instantiate(readFileSync(module), {});
+const { exports } = instance;
+
+function ask(method, path, body) {
+  const text = `${method} ${path}\n${body === undefined ? "" : JSON.stringify(body)}`;
+  const bytes = new TextEncoder().encode(text);
+  const at = exports.formic_inbox(bytes.length);
+  new Uint8Array(exports.memory.buffer, at, bytes.length).set(bytes);
+  const length = exports.formic_answer();
+  const from = exports.formic_outbox();
+  return JSON.parse(new TextDecoder().decode(exports.memory.buffer.slice(from, from + length)));
+}
+
+if (exports.formic_open(Number(agents), BigInt(seed)) !== 1) throw new Error("it does not open");
+const state = ask("POST", "/api/step", { what: "tick", count: Number(ticks) });
+const { check } = ask("GET", "/api/check");
+console.log(JSON.stringify({ tick: state.tick, state_hash: state.state_hash, check }));

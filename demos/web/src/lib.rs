@@ -1,0 +1,117 @@
+//! The demos as a wasm module: a world that lives in a page, with no server at all.
+//!
+//! JavaScript and the module share one memory and hand over numbers and the addresses of two
+//! buffers: the inbox, which the page writes requests to, and the outbox, which it reads answers and
+//! frames from. An address holds until the next call. Everything else is a
+//! [`Session`], the same that `demos serve` has on its thread.
+//!
+//! The attribute that exports a function under its own name counts as unsafe, since two functions of
+//! one name would be one. No other item of the program has a name that begins with `formic_`.
+#![expect(unsafe_code, reason = "exports a module's functions under names that are known outside")]
+
+use std::cell::RefCell;
+use std::time::Duration;
+
+use demos::session::{Known, Request, Session};
+use demos::setup::{Demo, Setup};
+use demos::{cats, dungeon, miners};
+
+/// The demos that the page offers, the one that it opens with first.
+const DEMOS: &[&Demo] = &[&dungeon::DEMO, &miners::DEMO, &cats::DEMO];
+
+/// What one page has.
+#[derive(Debug, Default)]
+struct Page {
+    session: Option<Session>,
+    inbox: Vec<u8>,
+    outbox: Vec<u8>,
+}
+
+thread_local! {
+    /// A module has one thread.
+    static PAGE: RefCell<Page> = RefCell::default();
+}
+
+/// Calls `on` with the session; `otherwise` where none was opened.
+fn with_session<T>(otherwise: T, on: impl FnOnce(&mut Session) -> T) -> T {
+    PAGE.with_borrow_mut(|page| page.session.as_mut().map_or(otherwise, on))
+}
+
+/// Fills the outbox and returns how many bytes are in it.
+fn send(bytes: Vec<u8>) -> usize {
+    PAGE.with_borrow_mut(|page| {
+        page.outbox = bytes;
+        page.outbox.len()
+    })
+}
+
+/// Opens the first demo, paused at tick zero. Returns 1, or 0 where the numbers are refused.
+#[unsafe(no_mangle)]
+pub extern "C" fn formic_open(agents: u32, seed: u64) -> u32 {
+    let setup = Setup { agents, ticks: 0, seed, threads: 1 };
+    let session = Session::open(DEMOS, DEMOS[0], setup).ok();
+    PAGE.with_borrow_mut(|page| {
+        page.session = session;
+        page.session.is_some().into()
+    })
+}
+
+/// Lets so many milliseconds go by, and at most so many ticks. Returns how many ticks went by.
+#[unsafe(no_mangle)]
+pub extern "C" fn formic_live(elapsed_ms: f64, ticks_max: u32) -> u32 {
+    // A time that is none, or a long one, is as good as a second.
+    let elapsed = if (0.0..1e3).contains(&elapsed_ms) { elapsed_ms } else { 1e3 };
+    with_session(0, |session| {
+        let mut lived = 0;
+        session.live(Duration::from_secs_f64(elapsed / 1e3), || {
+            lived += 1;
+            lived > ticks_max
+        });
+        // The closure was asked once more where it ended the time.
+        lived.min(ticks_max)
+    })
+}
+
+/// A number that is another one when there is something new to see.
+#[unsafe(no_mangle)]
+pub extern "C" fn formic_version() -> u32 {
+    let low = u64::from(u32::MAX);
+    with_session(0, |session| u32::try_from(session.version() & low).unwrap_or(u32::MAX))
+}
+
+/// Puts a frame into the outbox for a page that knows this ground and these ids, with the paths of
+/// all agents or without. Returns its length in bytes.
+#[unsafe(no_mangle)]
+pub extern "C" fn formic_frame(ground: u32, ids: u32, paths: u32) -> usize {
+    let known = Known { ground, ids, paths: paths != 0 };
+    send(with_session(Vec::new(), |session| session.frame(known.paths).message(&known)))
+}
+
+/// Makes room for a request of so many bytes. Returns where the page is to write it.
+#[unsafe(no_mangle)]
+pub extern "C" fn formic_inbox(length: usize) -> *mut u8 {
+    PAGE.with_borrow_mut(|page| {
+        page.inbox = vec![0; length];
+        page.inbox.as_mut_ptr()
+    })
+}
+
+/// Answers the request in the inbox: a method, a blank and a path in the first line, and then the
+/// body. The answer is in the outbox; returns its length in bytes.
+#[unsafe(no_mangle)]
+pub extern "C" fn formic_answer() -> usize {
+    let inbox = PAGE.with_borrow_mut(|page| std::mem::take(&mut page.inbox));
+    let line_end = inbox.iter().position(|&byte| byte == b'\n').unwrap_or(inbox.len());
+    let line = String::from_utf8_lossy(&inbox[..line_end]);
+    let (method, target) = line.split_once(' ').unwrap_or(("GET", &line));
+    let (path, query) = target.split_once('?').unwrap_or((target, ""));
+    let body = inbox.get(line_end + 1..).unwrap_or_default();
+    let request = Request { is_post: method == "POST", path, query, body };
+    send(with_session(Vec::new(), |session| session.answer(&request).bytes))
+}
+
+/// Where the outbox is.
+#[unsafe(no_mangle)]
+pub extern "C" fn formic_outbox() -> *const u8 {
+    PAGE.with_borrow(|page| page.outbox.as_ptr())
+}
