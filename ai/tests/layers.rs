@@ -20,6 +20,7 @@ const LAYERS: &[&str] = &[
     "action::body",
     "action::report",
     "action::param",
+    "action::names",
     "action::composite",
     "action::plan",
     "action::systems",
@@ -38,6 +39,7 @@ const LAYERS: &[&str] = &[
     "bt::parse",
     "bt::library",
     "bt::tree",
+    "bt::record",
     "bt::tick",
     "bt::agent",
     "bt",
@@ -46,6 +48,7 @@ const LAYERS: &[&str] = &[
     "goap::problem",
     "goap::search",
     "goap::planner",
+    "goap::record",
     "goap::agent",
     "goap",
     "fsm::state",
@@ -84,6 +87,7 @@ const LAYERS: &[&str] = &[
     "activity::behaviour",
     "activity::current",
     "activity::doing",
+    "activity::record",
     "activity::deliver",
     "activity::param",
     "activity",
@@ -190,4 +194,28 @@ fn downward_names_and_comments_are_not() {
     assert_eq!(violations("action::param", "use super::components::Action;"), [""; 0]);
     assert_eq!(violations("action", "pub use self::components::{Action, Executing};"), [""; 0]);
     assert_eq!(violations("action::processor", "    /// See [`x`](super::Actions)."), [""; 0]);
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "reads the source files")]
+fn every_module_page_has_its_words_an_example_and_when_not_to_use_it() {
+    let pages = sources().into_iter().filter(|(_, path)| path.ends_with("mod.rs"));
+    let mut count = 0;
+    for (module, path) in pages {
+        let text = fs::read_to_string(path).unwrap();
+        let page: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("//!")).collect();
+        for heading in [" # Vocabulary", " # When to use it, and when not"] {
+            assert!(page.contains(&heading), "the page of {module} has no{heading}");
+        }
+        // What stands between the fences, but for the lines that readers do not see.
+        let mut inside = false;
+        let shown = page.iter().filter(|line| {
+            inside ^= line.starts_with(" ```");
+            inside && !line.starts_with(" #") && !line.starts_with(" ```")
+        });
+        let shown = shown.count();
+        assert!((15..=70).contains(&shown), "the example of {module} has {shown} lines");
+        count += 1;
+    }
+    assert!(count >= 8, "{count} pages");
 }

@@ -37,8 +37,8 @@ pub struct Body {
     succeeded: u64,
     failed: u64,
     action_count: u32,
-    /// Padding would have no defined bytes.
-    unused: u32,
+    /// Which names its actions have, see [`ActionNames`](super::ActionNames); 0 for none.
+    layout: u32,
 }
 
 impl Body {
@@ -55,7 +55,17 @@ impl Body {
         assert!(action_count <= Self::ACTIONS_MAX, "a body has at most 64 actions");
         #[expect(clippy::cast_possible_truncation, reason = "at most 64")]
         let action_count = action_count as u32;
-        Self { running: 0, begin: 0, halt: 0, succeeded: 0, failed: 0, action_count, unused: 0 }
+        Self { running: 0, begin: 0, halt: 0, succeeded: 0, failed: 0, action_count, layout: 0 }
+    }
+
+    /// The same, with actions of these names.
+    pub(super) const fn with_layout(mut self, layout: u32) -> Self {
+        self.layout = layout;
+        self
+    }
+
+    pub(super) const fn layout(&self) -> u32 {
+        self.layout
     }
 
     #[inline]

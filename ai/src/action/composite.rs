@@ -2,12 +2,14 @@
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use bytemuck::NoUninit;
-use ecs_core::{Component, EnabledMut, With};
+use ecs_core::{Component, EnabledMut, Entity, With};
 use ecs_jobs::{Claims, Query, Toggles};
 
-use super::body::{Body, Reported, Switching};
+use super::body::{Body, Reported, Switching, bits};
 use super::components::{Action, ActionFlags, ActionResult, Executing};
+use super::names::NamingWitness;
 use super::report::report;
+use crate::explain::{Candidate, DecisionLog, Ending, Engine, Verdict};
 
 /// The filter component of an action that consists of others, its parts, which may be composites
 /// themselves. It is an action for those that it is a part of, and a mind for its parts.
@@ -42,6 +44,16 @@ enum Kind {
     Sequence,
     Race,
     Join,
+}
+
+impl Kind {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Sequence => "sequence",
+            Self::Race => "race",
+            Self::Join => "join",
+        }
+    }
 }
 
 impl Composite {
@@ -107,12 +119,63 @@ fn settled(body: &Body, decisive: ActionResult, unanimous: ActionResult) -> Acti
     }
 }
 
+/// What a composite leaves in the log.
+struct Record<'a> {
+    witness: &'a NamingWitness<'a>,
+    log: (&'a DecisionLog, u64),
+    /// The composite.
+    entity: Entity,
+    agent: Entity,
+}
+
+impl Record<'_> {
+    fn begun(&self, composite: &Composite, body: &Body) {
+        let (log, tick) = self.log;
+        log.note_by(self.agent, self.entity, tick, Engine::Composite, |decision| {
+            for part in bits(body.running()) {
+                let name = self.witness.name(body, part);
+                decision.candidate(Candidate::new(name, Verdict::Chosen));
+            }
+            decision.cause = Some(format!("the {} begins", composite.kind.name()).into());
+        });
+    }
+
+    /// Some parts have ended, and it has made something of it.
+    fn went_on(&self, composite: &Composite, before: &Body, after: &Body, result: ActionResult) {
+        let (log, tick) = self.log;
+        log.note_by(self.agent, self.entity, tick, Engine::Composite, |decision| {
+            let kind = composite.kind.name();
+            let is_over = result != ActionResult::Running;
+            decision.cause = match result {
+                ActionResult::Running => None,
+                ActionResult::Success => Some(format!("the {kind} is done").into()),
+                ActionResult::Failed => Some(format!("the {kind} has failed").into()),
+            };
+            for part in bits(after.running()).filter(|_| !is_over) {
+                let verdict =
+                    if before.is_running(part) { Verdict::Running } else { Verdict::Chosen };
+                decision.candidate(Candidate::new(self.witness.name(after, part), verdict));
+            }
+            for part in 0..before.action_count() {
+                let why = match before.ended(part) {
+                    Some(ActionResult::Failed) => Ending::Failed { error: None },
+                    Some(_) => Ending::Success,
+                    None if is_over && before.is_running(part) => Ending::Interrupted { by: None },
+                    None => continue,
+                };
+                decision.stop(self.witness.name(before, part), why);
+            }
+        });
+    }
+}
+
 /// On a composite: it has ended, which its owner is to be told.
 #[derive(Component, Clone, Copy, Debug)]
 #[component(enableable)]
 pub struct Concluded;
 
 type Parts = (
+    Entity,
     &'static mut Action,
     &'static mut Composite,
     &'static mut Body,
@@ -123,9 +186,19 @@ type Parts = (
 );
 
 /// Carries out the composites that execute: begins, halts, and moves on to the next part.
-pub fn carry_composites(mut composites: Query<Parts, With<Executing>>) {
+pub fn carry_composites(mut composites: Query<Parts, With<Executing>>, witness: NamingWitness) {
+    let log = witness.log();
     composites.par_for_each(
-        |(action, composite, body, mut executing, mut switching, mut reported, mut concluded)| {
+        |(
+            entity,
+            action,
+            composite,
+            body,
+            mut executing,
+            mut switching,
+            mut reported,
+            mut concluded,
+        )| {
             let is_reported = reported.set(false);
             let is_steady =
                 action.flags == ActionFlags::UNDERWAY && action.started == action.activations;
@@ -143,9 +216,18 @@ pub fn carry_composites(mut composites: Query<Parts, With<Executing>>) {
                     action.started = action.activations;
                     action.flags = ActionFlags::UNDERWAY;
                     composite.begin(body);
+                    if let Some(log) = log {
+                        let record = Record { witness: &witness, log, entity, agent: action.agent };
+                        record.begun(composite, body);
+                    }
                 }
             } else {
+                let before = *body;
                 let result = composite.result(body);
+                if let Some(log) = log {
+                    let record = Record { witness: &witness, log, entity, agent: action.agent };
+                    record.went_on(composite, &before, body, result);
+                }
                 if result != ActionResult::Running {
                     body.halt_all();
                     action.result = result;

@@ -8,6 +8,7 @@ use ecs_core::{Buffer, Bundle, Component, Entity, NoSuchEntity, Remove, World};
 use super::body::{Body, OwnedAction, Reported, Switching};
 use super::components::{Action, ActionFlags, ActionResult, Executing, Finished};
 use super::composite::{Composite, Concluded};
+use super::names::{ActionNames, layout_with};
 
 /// The actions of a kind of agent, in order and by name: a layout that any number of agents can be
 /// spawned from. It says what they can do; what decides is added as a component of its own.
@@ -30,6 +31,8 @@ use super::composite::{Composite, Concluded};
 #[derive(Default)]
 pub struct Plan {
     actions: Vec<PlannedAction>,
+    /// The number of its names, see [`layout_with`].
+    layout: u32,
 }
 
 struct PlannedAction {
@@ -117,6 +120,7 @@ impl Plan {
         spawn: SpawnAction,
         problem: Option<PlanError>,
     ) -> Self {
+        self.layout = layout_with(self.layout, &name);
         self.actions.push(PlannedAction { name, spawn, problem });
         self
     }
@@ -248,7 +252,9 @@ impl Plan {
                 OwnedAction((action.spawn)(world, Action::new(agent, owner, index)))
             })
             .collect();
-        let parts = (Body::new(self.actions.len()), entities, Switching, Reported);
+        ActionNames::keep(world, self.layout, self.names());
+        let body = Body::new(self.actions.len()).with_layout(self.layout);
+        let parts = (body, entities, Switching, Reported);
         if world.insert(owner, parts).is_err() {
             unreachable!("the owner is in the world");
         }

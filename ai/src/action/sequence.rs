@@ -9,7 +9,9 @@ use ecs_jobs::Query;
 
 use super::body::{Body, Reported, Switching};
 use super::components::ActionResult;
+use super::names::NamingWitness;
 use super::plan::{Plan, PlanError, link_mind};
+use crate::explain::{Candidate, Ending, Engine, Label, Verdict};
 
 /// What a sequence does when an action fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -164,6 +166,7 @@ impl SequenceAgent {
 pub struct Resting;
 
 type Advanced = (
+    Entity,
     &'static mut SequenceAgent,
     &'static mut Body,
     EnabledMut<Reported>,
@@ -173,11 +176,29 @@ type Advanced = (
 
 /// Takes the results of the actions that have ended, and moves their agents on: to the next
 /// action after a success, to what [`OnFailure`] says after a failure.
-pub fn advance(mut agents: Query<Advanced, With<Reported>>) {
-    agents.par_for_each(|(agent, body, mut reported, mut switching, mut resting)| {
+pub fn advance(mut agents: Query<Advanced, With<Reported>>, witness: NamingWitness) {
+    let log = witness.log();
+    agents.par_for_each(|(entity, agent, body, mut reported, mut switching, mut resting)| {
         reported.set(false);
-        let Some(result) = body.take_ended(agent.current()) else { return };
+        let before = agent.current();
+        let Some(result) = body.take_ended(before) else { return };
         agent.take(result, body);
+        if let Some((log, tick)) = log {
+            log.note(entity, tick, Engine::Sequence, |decision| {
+                let name = witness.name(body, agent.current());
+                let verdict = match agent.rest_left {
+                    0 if body.is_running(agent.current()) => Verdict::Chosen,
+                    0 => Verdict::Waits { on: Label::plain("somebody to start it again") },
+                    ticks => Verdict::Waits { on: format!("the end of {ticks} ticks").into() },
+                };
+                decision.candidate(Candidate::new(name, verdict));
+                let why = match result {
+                    ActionResult::Failed => Ending::Failed { error: None },
+                    ActionResult::Success | ActionResult::Running => Ending::Success,
+                };
+                decision.stop(witness.name(body, before), why);
+            });
+        }
         resting.set(agent.rest_left > 0);
         if body.is_switching() {
             switching.set(true);
@@ -185,17 +206,30 @@ pub fn advance(mut agents: Query<Advanced, With<Reported>>) {
     });
 }
 
-type Rested =
-    (&'static mut SequenceAgent, &'static mut Body, EnabledMut<Switching>, EnabledMut<Resting>);
+type Rested = (
+    Entity,
+    &'static mut SequenceAgent,
+    &'static mut Body,
+    EnabledMut<Switching>,
+    EnabledMut<Resting>,
+);
 
 /// Has the agents that rest try again when it is time; see [`OnFailure::BackOff`].
-pub fn rest(mut agents: Query<Rested, With<Resting>>) {
-    agents.par_for_each(|(agent, body, mut switching, mut resting)| {
+pub fn rest(mut agents: Query<Rested, With<Resting>>, witness: NamingWitness) {
+    let log = witness.log();
+    agents.par_for_each(|(entity, agent, body, mut switching, mut resting)| {
         agent.rest_left = agent.rest_left.saturating_sub(1);
         if agent.rest_left == 0 {
             resting.set(false);
             body.begin(agent.current());
             switching.set(true);
+            if let Some((log, tick)) = log {
+                log.note(entity, tick, Engine::Sequence, |decision| {
+                    let name = witness.name(body, agent.current());
+                    decision.candidate(Candidate::new(name, Verdict::Chosen));
+                    decision.cause = Some(Label::plain("its rest is over"));
+                });
+            }
         }
     });
 }

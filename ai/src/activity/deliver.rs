@@ -11,9 +11,11 @@ use ecs_jobs::{EventReader, Events, RunContext, SystemAccess, SystemParam};
 use super::behaviour::{Activity, EventOf};
 use super::doing::{Blocking, Doing, State};
 use super::event::{Notice, Posted};
+use super::record::Watch;
 use super::setting::Drops;
 use super::subscription::Subscription;
 use super::table::{Subscriptions, Watched};
+use crate::explain::Witness;
 
 type Told<A> = (&'static mut Doing<A>, EnabledMut<Blocking>);
 type Tasks<A> = (Entity, &'static Doing<A>);
@@ -68,6 +70,7 @@ impl<A: Activity> DeliveryState<A> {
     ) -> Self {
         install::<A>(world);
         access.add_resource_write::<Subscriptions<A>>();
+        <Witness<'_> as SystemParam>::init(world, access);
         let reader = EventReader::<Posted<EventOf<A>>>::init(world, access);
         let (told, tasks) = (world.view_plan(), world.plan());
         components.merge(told.access());
@@ -90,7 +93,10 @@ impl<A: Activity> DeliveryState<A> {
             table.unlink_all(task);
         }
         let view = cell.view(&mut self.told).map_err(|error| error.to_string())?;
-        let mut teller = Teller { view, table, delivered: Delivered::default() };
+        let mut nothing = ();
+        let witness = <Witness<'_> as SystemParam>::fetch(&mut nothing, context)?;
+        let watch = witness.log().map(|log| Watch::new(log, witness.tick()));
+        let mut teller = Teller { view, table, delivered: Delivered::default(), watch };
         let matches = &mut self.matches;
         teller.tell_posted(cell, matches)?;
         teller.tell_deaths(matches);
@@ -134,6 +140,7 @@ struct Teller<'t, 'v, A: Activity> {
     view: View<'v, Told<A>>,
     table: &'t mut Subscriptions<A>,
     delivered: Delivered,
+    watch: Option<Watch<'t>>,
 }
 
 impl<A: Activity> Teller<'_, '_, A> {
@@ -189,8 +196,15 @@ impl<A: Activity> Teller<'_, '_, A> {
             let subscription = doing.subscriptions.remove(place);
             self.table.unlink(subscription.token(task));
         }
+        let watch = self.watch.and_then(|watch| watch.of(doing.agent(task), task));
         let Some(activity) = &mut doing.activity else { return };
         self.delivered.told += 1;
+        let is_death = matches!(notice, Notice::Died);
+        let told = match &notice {
+            Notice::Event(event) => Notice::Event(*event),
+            Notice::Died => Notice::Died,
+            Notice::Time => Notice::Time,
+        };
         let response = activity.on_event(notice, subject);
         match response.drops {
             Drops::This if !is_over => {
@@ -203,11 +217,14 @@ impl<A: Activity> Teller<'_, '_, A> {
             }
             Drops::None | Drops::This => {}
         }
-        let has_to = matches!(notice, Notice::Died) || doing.subscriptions.is_empty();
+        let has_to = is_death || doing.subscriptions.is_empty();
         if doing.state == State::Blocked && (response.wakes || has_to) {
             doing.state = State::Active;
             doing.since = self.table.now;
             blocking.set(false);
+            if let Some(watch) = watch {
+                watch.woken::<A>(doing.to_string(), &told, subject);
+            }
         }
     }
 }

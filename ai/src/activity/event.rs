@@ -32,6 +32,13 @@ use ecs_core::Entity;
 pub trait Event: Send + Sync + 'static {
     /// Of which kind it is: one, as [`EventKinds::one`] gives it.
     fn kind(&self) -> EventKinds;
+
+    /// What events of the kind of this number are called in [records](crate::explain): `arrived`.
+    #[must_use]
+    fn kind_name(number: u32) -> Option<&'static str> {
+        _ = number;
+        None
+    }
 }
 
 /// A set of kinds of events, of which there are 64.

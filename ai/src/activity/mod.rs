@@ -139,6 +139,7 @@ mod deliver;
 mod doing;
 mod event;
 mod param;
+mod record;
 mod setting;
 mod subscription;
 mod table;

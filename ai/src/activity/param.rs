@@ -11,9 +11,11 @@ use super::behaviour::{Activity, EventOf, Failure, WorldOf};
 use super::deliver::DeliveryState;
 use super::doing::{Blocking, Doing, State};
 use super::event::Posted;
+use super::record::{TaskWatch, Watch, stopped_by};
 use super::setting::{Ending, Status};
 use super::table::{Subscriptions, Watched};
 use super::tick::{Effects, Finished, Outgoing, Tick};
+use crate::explain::{Stopped, Witness};
 
 type Row<A> = (Entity, &'static mut Doing<A>, EnabledMut<Blocking>);
 type Awake<A> = Query<'static, Row<A>, Without<Blocking>>;
@@ -144,6 +146,9 @@ impl<A: Activity> ActivitiesState<A> {
         let delivered = self.delivery.deliver(context, &mut table, Some(now))?;
         (report.told, report.dropped) = (delivered.told, delivered.dropped);
 
+        let mut nothing = ();
+        let witness = <Witness<'_> as SystemParam>::fetch(&mut nothing, context)?;
+        let records = witness.log().map(|log| Watch::new(log, witness.tick()));
         let mut commands = Commands::fetch(&mut self.commands, context)?;
         let mut out = Out::<A>::fetch(&mut self.out, context)?;
         {
@@ -154,7 +159,11 @@ impl<A: Activity> ActivitiesState<A> {
                 |(task, doing), commands, out| {
                     let agent = doing.agent(task);
                     let mut effects = Effects { task, agent, now, commands, out };
-                    finish(doing, Ending::Interrupted, &mut effects, world);
+                    let watch = records.and_then(|records| records.of(agent, task));
+                    let stopped = finish(doing, Ending::Interrupted, &mut effects, world, watch);
+                    if let Some(watch) = watch {
+                        watch.ended::<A>(stopped, None);
+                    }
                     // The last that holds it.
                     effects.commands.remove::<Doing<A>>(task);
                 },
@@ -168,7 +177,9 @@ impl<A: Activity> ActivitiesState<A> {
                 &mut out,
                 |(task, doing, mut blocking), commands, out| {
                     let agent = doing.agent(task);
-                    tick(doing, &mut blocking, Effects { task, agent, now, commands, out }, world);
+                    let watch = records.and_then(|records| records.of(agent, task));
+                    let effects = Effects { task, agent, now, commands, out };
+                    tick(doing, &mut blocking, effects, world, watch);
                 },
             );
         }
@@ -221,10 +232,14 @@ fn tick<A: Activity>(
     blocking: &mut EnabledBitMut<'_>,
     mut effects: Effects<'_, A::Setting>,
     world: &WorldOf<'_, A>,
+    watch: Option<TaskWatch<'_>>,
 ) {
     let now = effects.now;
     if let Some(next) = doing.next.take() {
-        finish(doing, Ending::Interrupted, &mut effects, world);
+        let stopped = finish_for(doing, next.activity.as_ref(), &mut effects, world, watch);
+        if let Some(watch) = watch {
+            watch.ended(stopped, next.activity.as_ref());
+        }
         if next.activity.is_some() {
             (doing.activity, doing.priority) = (next.activity, next.priority);
             (doing.state, doing.since) = (State::Active, now);
@@ -249,12 +264,32 @@ fn tick<A: Activity>(
         Status::Blocked => {
             (doing.state, doing.since) = (State::Blocked, now);
             blocking.set(true);
+            if let Some(watch) = watch {
+                watch.blocked(doing);
+            }
         }
         Status::Finished(ending) => {
             blocking.set(true);
-            finish(doing, ending, &mut effects, world);
+            let stopped = finish(doing, ending, &mut effects, world, watch);
+            if let Some(watch) = watch {
+                watch.ended::<A>(stopped, None);
+            }
         }
     }
+}
+
+/// Ends the activity as interrupted, if there is one, for what comes next.
+fn finish_for<A: Activity>(
+    doing: &mut Doing<A>,
+    next: Option<&A>,
+    effects: &mut Effects<'_, A::Setting>,
+    world: &WorldOf<'_, A>,
+    watch: Option<TaskWatch<'_>>,
+) -> Option<Stopped> {
+    let stopped = doing.activity.as_ref().filter(|_| watch.is_some());
+    let stopped = stopped.map(|activity| stopped_by(activity, &Ending::Interrupted, next));
+    finish(doing, Ending::Interrupted, effects, world, None);
+    stopped
 }
 
 /// Ends the activity, if there is one. It is called when the books are in order, so that a panic in
@@ -264,8 +299,9 @@ fn finish<A: Activity>(
     ending: Ending<Failure<A>>,
     effects: &mut Effects<'_, A::Setting>,
     world: &WorldOf<'_, A>,
-) {
-    let Some(activity) = doing.activity.take() else { return };
+    watch: Option<TaskWatch<'_>>,
+) -> Option<Stopped> {
+    let activity = doing.activity.take()?;
     (doing.state, doing.since, doing.priority) = (State::Idle, effects.now, 0);
     doing.ended = Some(ending.how());
     let task = effects.task;
@@ -273,6 +309,8 @@ fn finish<A: Activity>(
         doing.subscriptions.clear();
         effects.out.push(Outgoing::UnlinkAll(task));
     }
+    let stopped = watch.map(|_| stopped_by(&activity, &ending, None));
     activity.on_finish(&ending, effects, world);
     effects.out.push(Outgoing::Ended(Finished { task, agent: effects.agent, ending }));
+    stopped
 }

@@ -8,9 +8,11 @@ use ecs_core::{
 };
 use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
 
+use super::record::{Before, Leaves, Trace};
 use super::tick::{State, tick_leaves, tick_tree};
 use super::tree::{Op, Tree};
 use crate::action::{ActionResult, Body, Reported, Switching, link_mind};
+use crate::explain::Witness;
 
 /// On an agent that follows a behaviour tree: 16 bytes. What single nodes remember is in its
 /// `Buffer<NodeMemory>`, 8 bytes for each node that does.
@@ -59,6 +61,32 @@ impl TreeAgent {
         Ok(())
     }
 
+    /// One tick.
+    #[inline]
+    fn tick<Q: QueryData>(
+        &mut self,
+        tree: &Tree<Q>,
+        memories: &mut [u64],
+        body: &mut Body,
+        data: &mut Q::Item<'_>,
+        trace: &mut impl Trace,
+    ) {
+        let mut state = State { active: self.active, ticks: self.ticks, entry: self.entry };
+        let result = if let Some(jumps) = &tree.jumps {
+            state.ticks = state.ticks.wrapping_add(1);
+            tick_leaves(tree, jumps, body, data, trace)
+        } else {
+            tick_tree(tree, &mut state, memories, body, data, trace)
+        };
+        let result = match result {
+            ActionResult::Running => 0,
+            ActionResult::Success => 1,
+            ActionResult::Failed => 2,
+        };
+        let State { active, ticks, entry } = state;
+        *self = Self { active, ticks, entry, result };
+    }
+
     /// What the last tick gave.
     #[must_use]
     pub const fn result(&self) -> ActionResult {
@@ -84,6 +112,7 @@ impl TreeAgent {
 }
 
 type Row<Q> = (
+    Entity,
     &'static mut TreeAgent,
     &'static mut Body,
     &'static mut Buffer<NodeMemory>,
@@ -92,7 +121,7 @@ type Row<Q> = (
 );
 /// Those whose actions have ended: the tree finds out by itself, and takes the note away.
 type Ended<'a> = Query<'a, EnabledMut<Reported>, (With<Reported>, With<TreeAgent>)>;
-type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>);
+type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>, Witness<'a>);
 
 /// The agents that follow trees and have what `Q` asks for: the argument of the system that ticks
 /// their trees.
@@ -164,24 +193,20 @@ impl<Q: QueryData + 'static> Trees<'_, Q> {
     /// # Panics
     /// Where an agent has a body or memories that were made for another tree and are too few.
     pub fn tick(&mut self, tree: &Tree<Q>) {
-        let (query, ended) = &mut self.parts;
+        let (query, ended, witness) = &mut self.parts;
         ended.par_for_each(|mut reported| _ = reported.set(false));
-        query.par_for_each(|(agent, body, memories, mut switching, mut data)| {
-            let mut state = State { active: agent.active, ticks: agent.ticks, entry: agent.entry };
-            let result = if let Some(jumps) = &tree.jumps {
-                state.ticks = state.ticks.wrapping_add(1);
-                tick_leaves(tree, jumps, body, &mut data)
-            } else {
-                let memories = NodeMemory::peel_slice_mut(&mut memories[..]);
-                tick_tree(tree, &mut state, memories, body, &mut data)
-            };
-            let result = match result {
-                ActionResult::Running => 0,
-                ActionResult::Success => 1,
-                ActionResult::Failed => 2,
-            };
-            let State { active, ticks, entry } = state;
-            *agent = TreeAgent { active, ticks, entry, result };
+        let (log, tick) = (witness.log(), witness.tick());
+        query.par_for_each(|(entity, agent, body, memories, mut switching, mut data)| {
+            let memories = NodeMemory::peel_slice_mut(&mut memories[..]);
+            match log.filter(|log| log.is_watched(entity)) {
+                None => agent.tick(tree, memories, body, &mut data, &mut ()),
+                Some(log) => {
+                    let before = Before::new(body, agent.result(), agent.ticks == 0);
+                    let mut leaves = Leaves::new();
+                    agent.tick(tree, memories, body, &mut data, &mut leaves);
+                    tree.note((log, tick, entity), before, (body, agent.result()), &leaves);
+                }
+            }
             if body.is_switching() {
                 switching.set(true);
             }

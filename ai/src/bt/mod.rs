@@ -111,6 +111,7 @@ mod agent;
 mod library;
 mod node;
 mod parse;
+mod record;
 mod tick;
 mod tree;
 

@@ -2,6 +2,7 @@
 
 use ecs_core::{QueryData, RandomStream};
 
+use super::record::Trace;
 use super::tree::{FAILURE, Jumps, NO_SLOT, Op, SUCCESS, Tree};
 use crate::action::{ActionResult, Body};
 use ActionResult::{Failed, Running, Success};
@@ -18,12 +19,13 @@ pub(super) struct State {
 }
 
 /// Ticks the tree, and halts what was running and was not asked this time.
-pub(super) fn tick_tree<'i, Q: QueryData>(
+pub(super) fn tick_tree<'i, Q: QueryData, T: Trace>(
     tree: &Tree<Q>,
     state: &mut State,
     memories: &mut [u64],
     body: &mut Body,
     item: &mut Q::Item<'i>,
+    trace: &mut T,
 ) -> ActionResult {
     let ticks = state.ticks;
     state.ticks = ticks.wrapping_add(1);
@@ -32,6 +34,7 @@ pub(super) fn tick_tree<'i, Q: QueryData>(
         memories,
         body,
         item,
+        trace,
         ticks,
         was_active: state.active,
         active: 0,
@@ -43,7 +46,7 @@ pub(super) fn tick_tree<'i, Q: QueryData>(
     if entry != 0 {
         let node = tree.nodes[entry];
         let span = tree.spans[usize::from(node.extra)];
-        let is_over = (tree.library.entries.conditions[node.argument as usize].1)(run.item);
+        let is_over = run.ask(node.argument);
         if !is_over {
             let result = run.node(entry + 1);
             if result == Running {
@@ -70,11 +73,12 @@ pub(super) fn tick_tree<'i, Q: QueryData>(
 
 /// [`tick_tree`] for a tree in which nothing is remembered.
 #[inline]
-pub(super) fn tick_leaves<'i, Q: QueryData>(
+pub(super) fn tick_leaves<'i, Q: QueryData, T: Trace>(
     tree: &Tree<Q>,
     jumps: &Jumps,
     body: &mut Body,
     item: &mut Q::Item<'i>,
+    trace: &mut T,
 ) -> ActionResult {
     let entries = &*tree.library.entries;
     let mut visited = 0_u64;
@@ -89,16 +93,19 @@ pub(super) fn tick_leaves<'i, Q: QueryData>(
             Op::Condition => (entries.conditions[argument].1)(item),
             Op::Action => {
                 visited |= 1 << argument;
-                match body.drive(argument) {
-                    Running => break Running,
-                    ended => ended == Success,
+                let result = body.drive(argument);
+                if result == Running {
+                    trace.leaf(jump.op, jump.argument, Running);
+                    break Running;
                 }
+                result == Success
             }
             _ => {
                 (entries.effects[argument].1)(item);
                 true
             }
         };
+        trace.leaf(jump.op, jump.argument, of(holds));
         at = if holds { jump.success } else { jump.failure };
     };
     let unvisited = tree.whole.actions & !visited;
@@ -108,11 +115,12 @@ pub(super) fn tick_leaves<'i, Q: QueryData>(
     result
 }
 
-struct Run<'r, 'i, Q: QueryData> {
+struct Run<'r, 'i, Q: QueryData, T> {
     tree: &'r Tree<Q>,
     memories: &'r mut [u64],
     body: &'r mut Body,
     item: &'r mut Q::Item<'i>,
+    trace: &'r mut T,
     ticks: u32,
     was_active: u64,
     /// The memories whose nodes have been running in this tick.
@@ -125,10 +133,12 @@ struct Run<'r, 'i, Q: QueryData> {
     done: Option<(usize, ActionResult)>,
 }
 
-impl<Q: QueryData> Run<'_, '_, Q> {
+impl<Q: QueryData, T: Trace> Run<'_, '_, Q, T> {
     #[inline]
-    fn ask(&self, condition: u32) -> bool {
-        (self.tree.library.entries.conditions[condition as usize].1)(self.item)
+    fn ask(&mut self, condition: u32) -> bool {
+        let holds = (self.tree.library.entries.conditions[condition as usize].1)(self.item);
+        self.trace.leaf(Op::Condition, condition, of(holds));
+        holds
     }
 
     fn node(&mut self, at: usize) -> ActionResult {
@@ -139,11 +149,14 @@ impl<Q: QueryData> Run<'_, '_, Q> {
             Op::Selector => self.children(at + 1, end, Failed),
             Op::Action => {
                 self.visited |= 1 << node.argument;
-                self.body.drive(node.argument as usize)
+                let result = self.body.drive(node.argument as usize);
+                self.trace.leaf(Op::Action, node.argument, result);
+                result
             }
             Op::Condition => of(self.ask(node.argument)),
             Op::Effect => {
                 (self.tree.library.entries.effects[node.argument as usize].1)(self.item);
+                self.trace.leaf(Op::Effect, node.argument, Success);
                 Success
             }
             Op::Succeed => Success,

@@ -4,14 +4,10 @@ use ecs_core::Entity;
 
 use super::label::Label;
 
-/// What kind of mind has decided.
+/// What kind of mind has decided, in the order in which they decide within a tick.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub enum Engine {
-    /// A [`Sequence`](crate::action::Sequence).
-    Sequence,
-    /// A [`Composite`](crate::action::Composite) action.
-    Composite,
     /// A state machine, see [`fsm`](crate::fsm).
     Machine,
     /// A behaviour tree, see [`bt`](crate::bt).
@@ -22,6 +18,10 @@ pub enum Engine {
     Planner,
     /// An activity, which sleeps until something happens.
     Activity,
+    /// A [`Composite`](crate::action::Composite) action.
+    Composite,
+    /// A [`Sequence`](crate::action::Sequence).
+    Sequence,
     /// The rules of a game of turns.
     Rules,
     /// A mind of your own, by its name.
@@ -225,6 +225,9 @@ pub struct Decision {
     pub tick: u64,
     /// Who.
     pub agent: Entity,
+    /// The entity that has decided: the agent itself, or a second mind, a composite action or an
+    /// activity of it.
+    pub by: Entity,
     /// By what kind of mind.
     pub engine: Engine,
     /// What called for a decision, where it is not made every tick.
@@ -246,10 +249,11 @@ pub struct Decision {
 }
 
 impl Decision {
-    pub(super) const fn new(tick: u64, agent: Entity, engine: Engine) -> Self {
+    pub(super) const fn new(tick: u64, agent: Entity, by: Entity, engine: Engine) -> Self {
         Self {
             tick,
             agent,
+            by,
             engine,
             cause: None,
             candidates: Vec::new(),
@@ -263,8 +267,8 @@ impl Decision {
     }
 
     /// The same memory for another decision.
-    pub(super) fn reset(&mut self, tick: u64, agent: Entity, engine: Engine) {
-        (self.tick, self.agent, self.engine) = (tick, agent, engine);
+    pub(super) fn reset(&mut self, tick: u64, agent: Entity, by: Entity, engine: Engine) {
+        (self.tick, self.agent, self.by, self.engine) = (tick, agent, by, engine);
         (self.cause, self.plan, self.blocked_since) = (None, None, None);
         self.candidates.clear();
         self.factors.clear();

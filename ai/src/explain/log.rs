@@ -184,9 +184,23 @@ impl DecisionLog {
     /// Writes a decision down if the agent is watched; `fill` is not called otherwise.
     ///
     /// For minds of your own. As the argument of a system, take a [`Witness`](super::Witness)
-    /// instead. The decisions of an agent in one tick lie in the order of their kinds, whichever was
-    /// noted first.
+    /// instead. The decisions of an agent in one tick lie in the order of their kinds and of who has
+    /// decided, whichever was noted first.
     pub fn note(&self, agent: Entity, tick: u64, engine: Engine, fill: impl FnOnce(&mut Decision)) {
+        self.note_by(agent, agent, tick, engine, fill);
+    }
+
+    /// The same where it is not the agent itself that has decided, but another entity `by` that
+    /// belongs to it: a second mind, a composite action, one of several activities. What
+    /// [ended](Self::note_end) is left for the agent to tell.
+    pub fn note_by(
+        &self,
+        agent: Entity,
+        by: Entity,
+        tick: u64,
+        engine: Engine,
+        fill: impl FnOnce(&mut Decision),
+    ) {
         if !self.may_be_watched(agent) {
             return;
         }
@@ -198,19 +212,20 @@ impl DecisionLog {
             decision = ring.decisions.pop_front();
             ring.lost += 1;
         }
-        let stopped = std::mem::take(&mut ring.stopped);
+        let told = if by == agent { ring.stopped.len() } else { 0 };
+        let stopped: Vec<Stopped> = ring.stopped.drain(..told).collect();
         drop(ring);
         let mut decision = match decision {
             Some(mut old) => {
-                old.reset(tick, agent, engine);
+                old.reset(tick, agent, by, engine);
                 old
             }
-            None => Decision::new(tick, agent, engine),
+            None => Decision::new(tick, agent, by, engine),
         };
         decision.stopped.extend(stopped);
         fill(&mut decision);
         let mut ring = watched.ring();
-        let key = |it: &Decision| (it.tick, it.engine);
+        let key = |it: &Decision| (it.tick, it.engine, it.by);
         let later = ring.decisions.iter().rev().take_while(|it| key(it) > key(&decision)).count();
         let place = ring.decisions.len() - later;
         ring.decisions.insert(place, decision);

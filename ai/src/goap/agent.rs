@@ -8,7 +8,9 @@ use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
 
 use super::facts::Fact;
 use super::planner::{Planner, PlannerError, Planning};
+use super::record::Watch;
 use crate::action::{ActionResult, Body, Plan, Reported, Switching, link_mind};
+use crate::explain::{Verdict, Witness};
 
 type Sense<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> u32 + Send + Sync>;
 
@@ -200,6 +202,7 @@ impl GoapAgent {
 }
 
 type Row<Q> = (
+    Entity,
     &'static mut GoapAgent,
     &'static mut Body,
     &'static mut Buffer<PlannedStep>,
@@ -254,7 +257,10 @@ type Called = Or<(With<Reported>, With<Replan>)>;
 /// ```
 pub struct Planners<'a, Q: QueryData + 'static> {
     query: Query<'a, Row<Q>, Called>,
+    witness: Witness<'a>,
 }
+
+type Parts<'a, Q> = (Query<'a, Row<Q>, Called>, Witness<'a>);
 
 impl<Q: QueryData> fmt::Debug for Planners<'_, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -263,20 +269,19 @@ impl<Q: QueryData> fmt::Debug for Planners<'_, Q> {
 }
 
 impl<Q: QueryData + 'static> SystemParam for Planners<'_, Q> {
-    type State = <Query<'static, Row<Q>, Called> as SystemParam>::State;
+    type State = <Parts<'static, Q> as SystemParam>::State;
     type Item<'a> = Planners<'a, Q>;
 
     fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
-        <Query<'static, Row<Q>, Called> as SystemParam>::init(world, access)
+        <Parts<'static, Q> as SystemParam>::init(world, access)
     }
 
     fn fetch<'a>(
         state: &'a mut Self::State,
         context: RunContext<'a>,
     ) -> Result<Planners<'a, Q>, String> {
-        Ok(Planners {
-            query: <Query<'static, Row<Q>, Called> as SystemParam>::fetch(state, context)?,
-        })
+        let (query, witness) = <Parts<'static, Q> as SystemParam>::fetch(state, context)?;
+        Ok(Planners { query, witness })
     }
 }
 
@@ -289,10 +294,23 @@ impl<Q: QueryData + 'static> Planners<'_, Q> {
     /// reach. It plans anew when an action fails, when the next operator cannot be applied as things
     /// are, and when its [`Replan`] is on.
     pub fn think(&mut self, sensors: &Sensors<Q>, states: usize) {
+        let (log, tick) = (self.witness.log(), self.witness.tick());
         self.query.par_for_each(
-            |(agent, body, steps, thoughts, mut reported, mut switching, mut replan, item)| {
+            |(
+                entity,
+                agent,
+                body,
+                steps,
+                thoughts,
+                mut reported,
+                mut switching,
+                mut replan,
+                item,
+            )| {
                 reported.set(false);
-                let mut mind = Mind { agent, body, steps, thoughts, sensors, item: &item };
+                let log = log.filter(|log| log.is_watched(entity));
+                let watch = log.map(|log| Watch::new(log, tick, entity));
+                let mut mind = Mind { agent, body, steps, thoughts, sensors, item: &item, watch };
                 let is_thinking = mind.take_end() || replan.get();
                 if is_thinking {
                     let is_done = mind.think(states);
@@ -313,6 +331,7 @@ struct Mind<'m, 'i, Q: QueryData> {
     thoughts: &'m mut Thoughts,
     sensors: &'m Sensors<Q>,
     item: &'m Q::Item<'i>,
+    watch: Option<Watch<'m>>,
 }
 
 impl<Q: QueryData> Mind<'_, '_, Q> {
@@ -331,6 +350,11 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
         let Some(ended) = self.action().and_then(|action| self.body.take_ended(action)) else {
             return false;
         };
+        let planner = &self.sensors.planner;
+        let ended_operator = self.steps[self.agent.step()].operator();
+        if let Some(watch) = &mut self.watch {
+            watch.action_ended(planner, ended_operator, ended == ActionResult::Success);
+        }
         // Whatever it was thinking about has changed.
         self.thoughts.0 = None;
         self.agent.candidate = 0;
@@ -338,11 +362,19 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
             self.agent.step += 1;
             if let Some(step) = self.steps.get(self.agent.step()) {
                 let operator = step.operator();
-                let planner = &self.sensors.planner;
                 if planner.is_applicable(operator, |fact| self.value(fact)) {
                     self.body.begin(self.sensors.actions[operator]);
+                    if let Some(watch) = &self.watch {
+                        let goal = self.agent.goal as usize;
+                        watch.next_step(planner, goal, operator, self.agent.step());
+                    }
                     return false;
                 }
+                if let Some(watch) = &mut self.watch {
+                    watch.step_is_impossible(planner, operator);
+                }
+            } else if let Some(watch) = &mut self.watch {
+                watch.plan_is_done();
             }
         } else {
             self.agent.failures = self.agent.failures.wrapping_add(1);
@@ -366,6 +398,9 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
         while let Some(&goal) = planner.order.get(self.agent.candidate as usize) {
             if self.thoughts.0.is_none() {
                 if planner.holds(goal, |fact| self.value(fact)) {
+                    if let Some(watch) = &mut self.watch {
+                        watch.goal(planner, goal, Verdict::Holds);
+                    }
                     self.agent.candidate += 1;
                     continue;
                 }
@@ -376,16 +411,29 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
             let Some(planning) = &mut self.thoughts.0 else { return false };
             let before = planning.looked_at();
             let plan = planner.go_on(planning, states);
-            states = states.saturating_sub(planning.looked_at() - before);
+            let searched = planning.looked_at();
+            states = states.saturating_sub(searched - before);
             match plan {
-                None => return false,
+                None => {
+                    if let Some(mut watch) = self.watch.take() {
+                        watch.goal(planner, goal, Verdict::Unfinished);
+                        watch.no_decision(planner, None);
+                    }
+                    return false;
+                }
                 Some(Ok(course)) => {
                     self.thoughts.0 = None;
                     self.agent.candidate = 0;
-                    self.follow(goal, &course.operators);
+                    let dropped = self.follow(goal, &course.operators);
+                    if let Some(watch) = self.watch.take() {
+                        watch.plan(planner, goal, (&course, searched), dropped);
+                    }
                     return true;
                 }
-                Some(Err(_)) => {
+                Some(Err(why)) => {
+                    if let Some(watch) = &mut self.watch {
+                        watch.no_plan(planner, goal, why);
+                    }
                     self.thoughts.0 = None;
                     self.agent.candidate += 1;
                 }
@@ -394,25 +442,38 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
         // There is nothing to do, or nothing that it can do.
         self.agent.candidate = 0;
         self.agent.rest = self.sensors.rest;
+        if let Some(watch) = self.watch.take() {
+            watch.no_decision(planner, self.running());
+        }
         self.drop_plan();
         self.body.halt_all();
         false
     }
 
-    fn follow(&mut self, goal: usize, operators: &[usize]) {
+    /// The operator whose action is running.
+    fn running(&self) -> Option<usize> {
+        let operator = self.steps.get(self.agent.step())?.operator();
+        self.body.is_running(self.sensors.actions[operator]).then_some(operator)
+    }
+
+    /// Carries a plan out from now on; returns the operator that was dropped for it.
+    fn follow(&mut self, goal: usize, operators: &[usize]) -> Option<usize> {
         // An action that is running and comes first in the new plan as well goes on.
-        let running = self.action().filter(|&action| self.body.is_running(action));
+        let before = self.running();
+        let running = before.map(|operator| self.sensors.actions[operator]);
         self.drop_plan();
         let number = |place: usize| u32::try_from(place).unwrap_or(NONE);
         self.steps.extend(operators.iter().map(|&operator| PlannedStep(number(operator))));
         self.agent.goal = number(goal);
         self.agent.plans = self.agent.plans.wrapping_add(1);
         let first = self.action();
-        if first != running {
-            self.body.halt_all();
-            if let Some(action) = first {
-                self.body.begin(action);
-            }
+        if first == running {
+            return None;
         }
+        self.body.halt_all();
+        if let Some(action) = first {
+            self.body.begin(action);
+        }
+        before
     }
 }

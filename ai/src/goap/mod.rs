@@ -62,6 +62,7 @@ mod facts;
 mod operator;
 mod planner;
 mod problem;
+mod record;
 mod search;
 
 pub use self::agent::{GoapAgent, PlannedStep, Planners, Replan, Sensors, Thoughts};

@@ -106,7 +106,7 @@ fn the_decisions_of_a_tick_lie_in_one_order() {
         log.decisions(agent).iter().map(|decision| decision.engine).collect::<Vec<_>>()
     };
     assert_eq!(order([0, 1, 2]), order([2, 1, 0]));
-    assert_eq!(order([1, 0, 2])[1..], [Engine::Sequence, Engine::Tree, Engine::Rules]);
+    assert_eq!(order([1, 0, 2])[1..], [Engine::Tree, Engine::Sequence, Engine::Rules]);
 }
 
 #[test]

@@ -1,7 +1,11 @@
 //! Why an agent does what it does: the log itself, and what each kind of mind writes to it.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
+mod activity;
 mod log;
 mod machine;
+mod planner;
+mod sequence;
 mod stage;
+mod tree;
 mod utility;

@@ -1,6 +1,7 @@
 //! Deciding: an `if`, utility, a behaviour tree, a state machine.
 
 use ai::bt::{Library, Tree, TreeAgent, Trees};
+use ai::explain::DecisionLog;
 use ai::fsm::{FsmAgent, Machine, MachineBuilder, Machines, State, Transition};
 use ai::prelude::*;
 use ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
@@ -9,8 +10,12 @@ use crate::harness::{Contender, Row};
 
 pub(crate) fn rows() -> Vec<Row> {
     let mut rows = vec![Row::new("cats: decide and do, 100k", None, || {
-        vec![utility_tick(100_000), if_else(100_000)]
+        vec![utility_tick("formic", 100_000, 0), if_else(100_000)]
     })];
+    rows.push(Row::new("explain: cats, 10k of 100k watched", None, || {
+        let watched = utility_tick("10k watched", 100_000, 10_000);
+        vec![utility_tick("nobody watched", 100_000, 0), watched]
+    }));
     for (agents, name) in [(100_000, "100k"), (1_000_000, "1M")] {
         rows.push(Row::new(format!("utility: 3 options, {name}"), Some(10.0), move || {
             vec![utility(agents)]
@@ -123,9 +128,15 @@ fn live(mut actions: Actions<'_, Pastime>, needs: Claims<'_, &'static mut Needs>
     actions.process(&Living(needs));
 }
 
-fn cats(agents: usize) -> World {
+/// A world of cats, of which the first few are watched.
+fn cats(agents: usize, watched: usize) -> World {
     let (mut world, all) = crowd(agents);
     let reasoner = reasoner();
+    let mut log = DecisionLog::new();
+    all.iter().take(watched).for_each(|&agent| log.watch(agent, "Cat", 16));
+    if watched > 0 {
+        world.insert_resource(log);
+    }
     for agent in all {
         UtilityAgent::drive(&mut world, agent, &reasoner, 1).expect("it has a body");
     }
@@ -134,11 +145,11 @@ fn cats(agents: usize) -> World {
 }
 
 fn utility(agents: usize) -> Contender {
-    run(cats(agents), "formic", agents, think)
+    run(cats(agents, 0), "formic", agents, think)
 }
 
-fn utility_tick(agents: usize) -> Contender {
-    let mut world = cats(agents);
+fn utility_tick(column: &'static str, agents: usize, watched: usize) -> Contender {
+    let mut world = cats(agents, watched);
     let mut schedule = ai::action::phases(
         Schedule::builder(),
         |minds| minds.add(think),
@@ -147,7 +158,7 @@ fn utility_tick(agents: usize) -> Contender {
     .build(&mut world)
     .expect("it has no circle");
     let pool = Pool::new(Threads::None).expect("no threads are asked for");
-    Contender::new("formic", agents, move || drop(schedule.run(&mut world, &pool)))
+    Contender::new(column, agents, move || drop(schedule.run(&mut world, &pool)))
 }
 
 #[derive(Component)]

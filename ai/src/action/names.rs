@@ -1,0 +1,112 @@
+//! What actions are called, for records and for whoever shows them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use ecs_core::{Res, World};
+use ecs_jobs::{RunContext, SystemAccess, SystemParam};
+
+use super::body::Body;
+use crate::explain::{DecisionLog, Label, Witness};
+
+/// The names of the actions of all bodies that were laid out by a [`Plan`](super::Plan): a resource.
+///
+/// ```
+/// use ai::action::ActionNames;
+/// use ai::prelude::*;
+/// # #[derive(Component, Clone)] struct Walk;
+/// let mut world = World::new();
+/// let agent = Plan::new().action("walk", Walk).spawn(&mut world, ())?;
+/// let body = *world.get::<Body>(agent)?;
+/// assert_eq!(world.resource::<ActionNames>()?.name(&body, 0).as_deref(), Some("walk"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct ActionNames {
+    /// By the number of the layout, which is made of the names: the same in every world, so that a
+    /// snapshot may be restored in another one.
+    layouts: HashMap<u32, Arc<[Label]>>,
+}
+
+impl ActionNames {
+    /// What an action of a body is called, if its names are known.
+    #[must_use]
+    pub fn name(&self, body: &Body, action: usize) -> Option<Label> {
+        self.layouts.get(&body.layout())?.get(action).cloned()
+    }
+
+    /// Keeps the names of a layout.
+    pub(super) fn keep<'a>(
+        world: &mut World,
+        layout: u32,
+        names: impl IntoIterator<Item = &'a str>,
+    ) {
+        if world.resource::<Self>().is_err() {
+            world.insert_resource(Self::default());
+        }
+        let Ok(known) = world.resource_mut::<Self>() else { return };
+        known.layouts.entry(layout).or_insert_with(|| {
+            names.into_iter().map(|name| short(name).to_owned().into()).collect()
+        });
+    }
+}
+
+/// Of the path of a type its last part.
+fn short(name: &str) -> &str {
+    let path = name.split('<').next().unwrap_or(name);
+    let start = path.rfind("::").map_or(0, |place| place + 2);
+    &name[start..]
+}
+
+/// The number of a layout with one more name (FNV-1a). It is never 0, which stands for none.
+pub(super) fn layout_with(layout: u32, name: &str) -> u32 {
+    let start = if layout == 0 { 0x811C_9DC5 } else { layout };
+    // A byte that is in no text stands between the names.
+    let bytes = name.bytes().chain(std::iter::once(0xFF));
+    let hash = bytes.fold(start, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    hash.max(1)
+}
+
+/// The log and the names, as the argument of a system.
+pub struct NamingWitness<'a> {
+    witness: Witness<'a>,
+    names: Option<Res<'a, ActionNames>>,
+}
+
+impl std::fmt::Debug for NamingWitness<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.witness.fmt(f)
+    }
+}
+
+impl SystemParam for NamingWitness<'_> {
+    type State = ();
+    type Item<'a> = NamingWitness<'a>;
+
+    fn init(world: &mut World, access: &mut SystemAccess) {
+        <Witness<'_> as SystemParam>::init(world, access);
+        access.add_resource_read::<ActionNames>();
+    }
+
+    fn fetch<'a>(state: &'a mut (), context: RunContext<'a>) -> Result<NamingWitness<'a>, String> {
+        let witness = <Witness<'_> as SystemParam>::fetch(state, context)?;
+        let names = if context.cell.has_resource::<ActionNames>() {
+            Some(context.cell.resource().map_err(|error| error.to_string())?)
+        } else {
+            None
+        };
+        Ok(NamingWitness { witness, names })
+    }
+}
+
+impl NamingWitness<'_> {
+    pub(super) fn log(&self) -> Option<(&DecisionLog, u64)> {
+        self.witness.log().map(|log| (log, self.witness.tick()))
+    }
+
+    /// What an action is called; by its place where that is not known.
+    pub(super) fn name(&self, body: &Body, action: usize) -> Label {
+        let known = self.names.as_ref().and_then(|names| names.name(body, action));
+        known.unwrap_or_else(|| format!("action {action}").into())
+    }
+}

@@ -1,0 +1,125 @@
+//! What activities leave in the log of decisions.
+
+use ecs_core::Entity;
+
+use super::behaviour::{Activity, EventOf, Failure};
+use super::doing::Doing;
+use super::event::{Event, EventKinds, Notice};
+use super::setting::Ending;
+use crate::explain::{
+    self, Candidate, Decision, DecisionLog, Engine, Label, Stopped, Subscribed, Verdict,
+};
+
+/// Where the activities of a run are written down, if there is anybody watched.
+#[derive(Clone, Copy)]
+pub(super) struct Watch<'a> {
+    log: &'a DecisionLog,
+    tick: u64,
+}
+
+impl<'a> Watch<'a> {
+    pub(super) const fn new(log: &'a DecisionLog, tick: u64) -> Self {
+        Self { log, tick }
+    }
+
+    /// The same for one task, if its agent is watched.
+    pub(super) fn of(self, agent: Entity, task: Entity) -> Option<TaskWatch<'a>> {
+        self.log.is_watched(agent).then_some(TaskWatch { watch: self, agent, task })
+    }
+}
+
+/// Where one task is written down.
+#[derive(Clone, Copy)]
+pub(super) struct TaskWatch<'a> {
+    watch: Watch<'a>,
+    agent: Entity,
+    task: Entity,
+}
+
+impl TaskWatch<'_> {
+    fn note(&self, fill: impl FnOnce(&mut Decision)) {
+        let Watch { log, tick } = self.watch;
+        log.note_by(self.agent, self.task, tick, Engine::Activity, fill);
+    }
+
+    /// An activity has ended; another one, or none, comes next.
+    pub(super) fn ended<A: Activity>(&self, stopped: Option<Stopped>, next: Option<&A>) {
+        self.note(|decision| {
+            decision.stopped.extend(stopped);
+            if let Some(next) = next {
+                let name = next.name().into_owned();
+                decision.candidate(Candidate::new(name, Verdict::Chosen));
+                decision.cause = Some(Label::plain("it was proposed"));
+            }
+        });
+    }
+
+    /// It sleeps from now on.
+    pub(super) fn blocked<A: Activity>(&self, doing: &Doing<A>) {
+        self.note(|decision| {
+            decision.candidate(Candidate::new(doing.to_string(), Verdict::Running));
+            decision.blocked_since = Some(doing.since());
+            let wishes = doing.subscriptions().iter();
+            decision.subscriptions.extend(wishes.map(|subscription| match subscription.due() {
+                Some(due) => {
+                    Subscribed { subject: None, event: Some(format!("tick {due}").into()) }
+                }
+                None => Subscribed {
+                    subject: Some(subscription.subject()),
+                    event: kinds_name::<EventOf<A>>(subscription.kinds()),
+                },
+            }));
+        });
+    }
+
+    /// It was told of something, and is awake again.
+    pub(super) fn woken<A: Activity>(
+        &self,
+        name: String,
+        notice: &Notice<'_, EventOf<A>>,
+        subject: Entity,
+    ) {
+        self.note(|decision| {
+            decision.candidate(Candidate::new(name, Verdict::Chosen));
+            decision.cause = Some(match notice {
+                Notice::Event(event) => {
+                    let kind = kinds_name::<EventOf<A>>(event.kind());
+                    format!("{} of {subject} came", kind.as_deref().unwrap_or("an event")).into()
+                }
+                Notice::Died => format!("{subject} is gone").into(),
+                Notice::Time => Label::plain("its timer ran out"),
+            });
+        });
+    }
+}
+
+/// How an activity ended, and by what it was interrupted.
+pub(super) fn stopped_by<A: Activity>(
+    activity: &A,
+    ending: &Ending<Failure<A>>,
+    by: Option<&A>,
+) -> Stopped {
+    let why = match ending {
+        Ending::Success => explain::Ending::Success,
+        Ending::Failure(error) => {
+            explain::Ending::Failed { error: Some(format!("{error:?}").into()) }
+        }
+        Ending::Interrupted => {
+            explain::Ending::Interrupted { by: by.map(|by| by.name().into_owned().into()) }
+        }
+    };
+    Stopped { what: activity.name().into_owned().into(), why }
+}
+
+/// `arrived or eaten`; `None` for all kinds.
+fn kinds_name<E: Event>(kinds: EventKinds) -> Option<Label> {
+    if kinds == EventKinds::ALL {
+        return None;
+    }
+    if kinds == EventKinds::NONE {
+        return Some(Label::plain("the death"));
+    }
+    let numbers = (0..64).filter(|&number| kinds.contains(EventKinds::one(number)));
+    let name = |number| E::kind_name(number).map_or(format!("event {number}"), str::to_owned);
+    Some(numbers.map(name).collect::<Vec<_>>().join(" or ").into())
+}

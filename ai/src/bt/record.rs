@@ -1,0 +1,122 @@
+//! What a tree leaves in the log.
+
+use ecs_core::{Entity, QueryData};
+
+use super::tree::{Op, Tree};
+use crate::action::{ActionResult, Body};
+use crate::explain::{Candidate, DecisionLog, Ending, Engine, Label, Verdict};
+
+/// Told of every leaf that a tick asks, where somebody wants to know.
+pub(super) trait Trace {
+    fn leaf(&mut self, op: Op, argument: u32, result: ActionResult);
+}
+
+/// Nobody does.
+impl Trace for () {
+    #[inline(always)]
+    fn leaf(&mut self, _: Op, _: u32, _: ActionResult) {}
+}
+
+/// How many leaves of a tick are remembered: the last ones.
+const LEAVES_MAX: usize = 64;
+
+type Leaf = (Op, u32, ActionResult);
+
+/// The last leaves of a tick.
+pub(super) struct Leaves {
+    all: [Leaf; LEAVES_MAX],
+    count: usize,
+}
+
+impl Leaves {
+    pub(super) const fn new() -> Self {
+        Self { all: [(Op::Fail, 0, ActionResult::Failed); LEAVES_MAX], count: 0 }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = Leaf> {
+        let first = self.count.saturating_sub(LEAVES_MAX);
+        (first..self.count).map(|place| self.all[place % LEAVES_MAX])
+    }
+}
+
+impl Trace for Leaves {
+    fn leaf(&mut self, op: Op, argument: u32, result: ActionResult) {
+        self.all[self.count % LEAVES_MAX] = (op, argument, result);
+        self.count += 1;
+    }
+}
+
+/// What a body was doing before a tick, and what its tree had given before.
+#[derive(Clone, Copy)]
+pub(super) struct Before {
+    body: Body,
+    result: ActionResult,
+    is_first: bool,
+}
+
+impl Before {
+    pub(super) const fn new(body: &Body, result: ActionResult, is_first: bool) -> Self {
+        Self { body: *body, result, is_first }
+    }
+}
+
+impl<Q: QueryData> Tree<Q> {
+    /// Writes a tick down if the agent does something else than before, or something of it has
+    /// ended.
+    pub(super) fn note(
+        &self,
+        (log, tick, agent): (&DecisionLog, u64, Entity),
+        before: Before,
+        (body, result): (&Body, ActionResult),
+        leaves: &Leaves,
+    ) {
+        let had_ended = before.body.ended_mask() & self.whole.actions;
+        let is_news = body.running() != before.body.running()
+            || result != before.result
+            || had_ended != 0
+            || before.is_first;
+        if is_news {
+            log.note(agent, tick, Engine::Tree, |decision| {
+                for (op, argument, result) in leaves.iter() {
+                    let verdict = match (op, result) {
+                        (Op::Action, ActionResult::Running) => Verdict::Chosen,
+                        (_, ActionResult::Running) => Verdict::Running,
+                        (_, ActionResult::Success) => Verdict::Succeeded,
+                        (_, ActionResult::Failed) => Verdict::Failed,
+                    };
+                    decision.candidate(Candidate::new(self.leaf_name(op, argument), verdict));
+                }
+                let first_begun = body.running() & !before.body.running();
+                let by = (first_begun != 0).then(|| self.action_name(first_begun.trailing_zeros()));
+                for action in 0..body.action_count() {
+                    let bit = 1 << action;
+                    let why = if had_ended & bit != 0 {
+                        match before.body.ended(action) {
+                            Some(ActionResult::Failed) => Ending::Failed { error: None },
+                            _ => Ending::Success,
+                        }
+                    } else if before.body.running() & !body.running() & bit != 0 {
+                        Ending::Interrupted { by: by.clone() }
+                    } else {
+                        continue;
+                    };
+                    decision.stop(self.action_name(u32::try_from(action).unwrap_or(0)), why);
+                }
+            });
+        }
+    }
+
+    fn action_name(&self, action: u32) -> Label {
+        let name = self.library.actions.get(action as usize);
+        name.map_or_else(|| format!("action {action}").into(), |name| Label::from(name.clone()))
+    }
+
+    fn leaf_name(&self, op: Op, argument: u32) -> Label {
+        let entries = &self.library.entries;
+        match op {
+            Op::Action => self.action_name(argument),
+            Op::Effect => entries.effects[argument as usize].0.clone().into(),
+            _ => entries.conditions[argument as usize].0.clone().into(),
+        }
+    }
+}
