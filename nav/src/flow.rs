@@ -193,6 +193,9 @@ impl FlowField {
         if self.version != terrain.version() {
             return Known::NotYet;
         }
+        if !terrain.is_open(cell) {
+            return self.way_out(terrain, cell);
+        }
         if !self.is_reachable(terrain, cell) {
             return Known::Unreachable;
         }
@@ -203,6 +206,22 @@ impl FlowField {
                 None => Known::Goal,
             },
         }
+    }
+
+    /// The step out of a solid cell, which one may stand in who cuts its corner: to the
+    /// cell that is nearest to a goal.
+    fn way_out(&self, terrain: &Terrain, cell: Cell) -> Known {
+        let neighbours = terrain.grid().neighbours(cell, terrain.rule());
+        let known = neighbours.filter(|&next| self.is_reachable(terrain, next));
+        let nearest = known.filter_map(|next| Some((self.wave.final_cost(next)?, next))).min();
+        let direction = nearest.and_then(|(_, next)| Direction::between(cell, next));
+        direction.map_or(Known::Unreachable, Known::Step)
+    }
+
+    /// Whether [`FlowField::known`] knows a cell, without asking for the step.
+    pub(crate) fn is_known(&self, terrain: &Terrain, cell: Cell) -> bool {
+        self.version == terrain.version()
+            && (self.wave.final_cost(cell).is_some() || !self.is_reachable(terrain, cell))
     }
 
     /// Works the field out as far as a cell that [`FlowField::known`] does not know, or

@@ -108,7 +108,7 @@ pub fn settle_flows(
     fields.update(&terrain);
     agents.for_each(|(position, follower)| {
         let Some((cell, field)) = position.cell().zip(fields.get(follower.field)) else { return };
-        if field.known(&terrain, cell) == Known::NotYet {
+        if !field.is_known(&terrain, cell) {
             fields.want(follower.field, cell);
         }
     });
@@ -187,8 +187,7 @@ impl Walker<'_> {
     /// needs open.
     fn walk(self, mut reach: f32) -> FlowStatus {
         let Self { position, facing, field, terrain } = self;
-        // Whatever is no number is no reach.
-        while reach > 0.0 {
+        loop {
             let (target, is_home) = match lead(field, terrain, position.0) {
                 Lead::Stay(status) => return status,
                 Lead::On(target) => (target, false),
@@ -196,23 +195,23 @@ impl Walker<'_> {
             };
             let offset = target - position.0;
             let distance = offset.length();
+            if is_home && distance == 0.0 {
+                return FlowStatus::Arrived;
+            }
+            // False for what is not a number as well.
+            let may_walk = reach > 0.0;
+            if !may_walk {
+                return FlowStatus::Going;
+            }
             if distance > 0.0 {
                 facing.0 = offset / distance;
             }
             if reach < distance {
                 position.0 += offset * (reach / distance);
-                break;
+                return FlowStatus::Going;
             }
             position.0 = target;
             reach -= distance;
-            if is_home {
-                return FlowStatus::Arrived;
-            }
-        }
-        match lead(field, terrain, position.0) {
-            Lead::Stay(status) => status,
-            Lead::Home(target) if target == position.0 => FlowStatus::Arrived,
-            Lead::On(_) | Lead::Home(_) => FlowStatus::Going,
         }
     }
 }

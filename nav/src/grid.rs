@@ -7,7 +7,7 @@ use std::fmt;
 
 use crate::cell::Cell;
 use crate::cost::Weight;
-use crate::direction::{MoveRule, members};
+use crate::direction::{MoveRule, ORTHOGONAL, members};
 use crate::grid::change::{Change, ChangeKind, ChangeLog, GridVersion};
 use crate::grid::plane::BitPlane;
 
@@ -245,6 +245,14 @@ impl Grid {
     pub(crate) fn ring(&self, cell: Cell) -> u8 {
         debug_assert!(self.contains(cell), "{cell} lies outside of the grid");
         self.open.ring(cell)
+    }
+
+    /// Those of some directions in which an open cell lies beside a cell inside the grid.
+    #[inline]
+    pub(crate) fn open_around(&self, cell: Cell, directions: u8) -> u8 {
+        debug_assert!(self.contains(cell), "{cell} lies outside of the grid");
+        // Floods are most of the work of an edit, and most of them go four ways.
+        if directions == ORTHOGONAL { self.open.cross(cell) } else { self.ring(cell) & directions }
     }
 
     #[inline]

@@ -199,10 +199,7 @@ impl Regions {
     fn split(&mut self, grid: &Grid, from: RegionId) {
         for piece in self.flood.cut_off() {
             let into = self.table.create(grid.version());
-            for &cell in piece.flatten() {
-                self.table.take(grid, cell);
-                self.table.insert(grid, into, cell);
-            }
+            self.table.cut(grid, from, into, piece.flatten());
             let cell_count = count_u32(self.table.cells(into));
             self.events.push(RegionEvent::Split { from, into, cell_count });
         }

@@ -11,6 +11,7 @@ Usage: cargo bench -p paths-bench -- [OPTIONS]
   --scenarios N     scenarios of each map, spread evenly over the file [40]
   --rounds N        rounds, of which the best counts for each scenario [5]
   --no-weights      leaves the tables over weights out, which take most of the time
+  --only-ticks      no maps: only what a tick of 10,000 agents takes
   --json FILE       where the figures go [paths.json]
 ";
 
@@ -25,6 +26,7 @@ pub(crate) struct Options {
     pub(crate) scenarios: usize,
     pub(crate) rounds: u32,
     pub(crate) has_weights: bool,
+    pub(crate) has_maps: bool,
     pub(crate) json: PathBuf,
 }
 
@@ -35,6 +37,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Reque
         scenarios: 40,
         rounds: 5,
         has_weights: true,
+        has_maps: true,
         json: PathBuf::from("paths.json"),
     };
     while let Some(argument) = arguments.next() {
@@ -48,6 +51,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Reque
             "--scenarios" => options.scenarios = number(&value()?)?,
             "--rounds" => options.rounds = number(&value()?)?,
             "--no-weights" => options.has_weights = false,
+            "--only-ticks" => options.has_maps = false,
             "--json" => options.json = value()?.into(),
             _ => return Err(format!("{argument} is not known; try --help")),
         }

@@ -1,6 +1,6 @@
 //! Paths over grids of Formic beside their peers: `cargo bench -p paths-bench`.
 //!
-//! Prints a table of ratios, map by map, and writes it as JSON. What makes the comparison fair is
+//! Prints a table of ratios, map by map, and one of ticks, and writes them as JSON. What makes the comparison fair is
 //! in the README of this folder.
 
 mod cli;
@@ -8,6 +8,7 @@ mod columns;
 mod maps;
 mod measure;
 mod report;
+mod ticks;
 
 use std::process::ExitCode;
 
@@ -38,13 +39,16 @@ fn main() -> ExitCode {
 
 fn bench(options: &Options) -> Result<(), String> {
     let mut report = Report::new();
-    for problem in maps::problems(options)? {
+    let problems = if options.has_maps { maps::problems(options)? } else { Vec::new() };
+    for problem in problems {
         for weighted in [false, true].into_iter().take(1 + usize::from(options.has_weights)) {
             let problem = if weighted { problem.weighted() } else { problem.clone() };
             eprintln!("{}", problem.name);
             report.add(&problem, run(&problem, options)?);
         }
     }
+    eprintln!("ticks");
+    report.set_ticks(ticks::all(options.rounds)?);
     print!("{}", report.markdown());
     std::fs::write(&options.json, report.json())
         .map_err(|error| format!("{}: {error}", options.json.display()))

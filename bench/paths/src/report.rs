@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::maps::Problem;
 use crate::measure::Figures;
+use crate::ticks::Tick;
 
 struct Row {
     map: String,
@@ -15,17 +16,22 @@ struct Row {
 
 pub(crate) struct Report {
     rows: Vec<Row>,
+    ticks: Vec<Tick>,
 }
 
 impl Report {
     pub(crate) const fn new() -> Self {
-        Self { rows: Vec::new() }
+        Self { rows: Vec::new(), ticks: Vec::new() }
     }
 
     /// Adds a map; the first of the figures are ours.
     pub(crate) fn add(&mut self, problem: &Problem, figures: Vec<(&'static str, Figures)>) {
         let (map, is_weighted) = (problem.name.clone(), problem.is_weighted);
         self.rows.push(Row { map, is_weighted, figures });
+    }
+
+    pub(crate) fn set_ticks(&mut self, ticks: Vec<Tick>) {
+        self.ticks = ticks;
     }
 
     /// Our microseconds, and the ratio of each peer to them: more is slower.
@@ -49,12 +55,24 @@ impl Report {
             let means: Vec<String> = means.collect();
             let _ = writeln!(text, "| **geomean** | | {} |\n", means.join(" | "));
         }
+        text.push_str("| tick | agents | us | target |\n|---|---|---|---|\n");
+        for Tick { name, agent_count, us, target_us } in &self.ticks {
+            let target = target_us.map_or(String::new(), |target| {
+                format!("{target:.0}, {}", if *us <= target { "hit" } else { "missed" })
+            });
+            let _ = writeln!(text, "| {name} | {agent_count} | {us:.1} | {target} |");
+        }
         text
     }
 
     pub(crate) fn json(&self) -> String {
         let rows: Vec<Value> = self.rows.iter().map(json_row).collect();
-        format!("{:#}\n", json!({ "rows": rows }))
+        let tick = |tick: &Tick| {
+            let Tick { name, agent_count, us, target_us } = tick;
+            json!({ "name": name, "agents": agent_count, "us": us, "target_us": target_us })
+        };
+        let ticks: Vec<Value> = self.ticks.iter().map(tick).collect();
+        format!("{:#}\n", json!({ "rows": rows, "ticks": ticks }))
     }
 }
 

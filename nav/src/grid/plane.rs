@@ -59,6 +59,17 @@ impl BitPlane {
         north | (middle & 1) << 3 | (middle >> 2) << 4 | south << 5
     }
 
+    /// The bits of the four cells beside a cell inside the frame, as a set of directions.
+    #[inline]
+    pub(crate) fn cross(&self, cell: Cell) -> u8 {
+        let west = usize::from(cell.y) * self.row_words + usize::from(cell.x >> 6);
+        let middle = self.three_bits(west + self.row_words, u32::from(cell.x & 63));
+        let (north, mask) = self.locate(cell);
+        let bit = |word: usize| u8::from(self.words[word] & mask != 0);
+        let (north, south) = (bit(north - self.row_words), bit(north + self.row_words));
+        north << 1 | (middle & 1) << 3 | (middle >> 2) << 4 | south << 6
+    }
+
     #[inline]
     fn three_bits(&self, word: usize, shift: u32) -> u8 {
         // Shifting the upper word in two steps keeps a shift of 64 apart.

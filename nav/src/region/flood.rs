@@ -116,7 +116,7 @@ impl Flood {
     /// not known to be of the same piece.
     fn explore(&mut self, grid: &Grid, i: usize, cell: Cell, directions: u8) -> bool {
         let mut met = false;
-        for direction in members(grid.ring(cell) & directions) {
+        for direction in members(grid.open_around(cell, directions)) {
             met |= self.reach(grid, i, cell, direction);
         }
         met

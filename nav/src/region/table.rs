@@ -111,7 +111,7 @@ impl RegionTable {
     /// Adds a solid cell's place to a region.
     pub(crate) fn insert(&mut self, grid: &Grid, region: RegionId, cell: Cell) {
         let cells = &mut self.slots[region.slot()].cells;
-        let position = u32::try_from(cells.len()).expect("grids have fewer than 2^32 cells");
+        let position = count_u32(cells.len());
         cells.push(cell);
         self.places[grid.index_inside(cell)] = Place { slot: region.slot, position };
     }
@@ -135,11 +135,38 @@ impl RegionTable {
         // The emptied list goes back, so that its memory serves the slot's next
         // region.
         let mut cells = std::mem::take(&mut self.slots[from.slot()].cells);
-        for cell in cells.drain(..) {
-            self.insert(grid, into, cell);
+        let target = &mut self.slots[into.slot()].cells;
+        for (position, &cell) in (count_u32(target.len())..).zip(&cells) {
+            self.places[grid.index_inside(cell)] = Place { slot: into.slot, position };
         }
+        target.append(&mut cells);
         self.slots[from.slot()].cells = cells;
         self.remove(from);
+    }
+
+    /// Moves some cells of one region into another.
+    pub(crate) fn cut<'a>(
+        &mut self,
+        grid: &Grid,
+        from: RegionId,
+        into: RegionId,
+        piece: impl Iterator<Item = &'a Cell>,
+    ) {
+        let mut rest = std::mem::take(&mut self.slots[from.slot()].cells);
+        let target = &mut self.slots[into.slot()].cells;
+        for &cell in piece {
+            let index = grid.index_inside(cell);
+            let position = self.places[index].position;
+            rest.swap_remove(position as usize);
+            // The last cell has moved into the gap, unless it was the gap. It may be of
+            // the piece itself, and is moved on from there in its turn.
+            if let Some(&moved) = rest.get(position as usize) {
+                self.places[grid.index_inside(moved)].position = position;
+            }
+            self.places[index] = Place { slot: into.slot, position: count_u32(target.len()) };
+            target.push(cell);
+        }
+        self.slots[from.slot()].cells = rest;
     }
 
     /// Fills a region that has one cell with all that it connects to. The list
@@ -148,8 +175,7 @@ impl RegionTable {
         let mut head = 0;
         while let Some(&cell) = self.slots[region.slot()].cells.get(head) {
             head += 1;
-            let open = grid.ring(cell) & directions;
-            for direction in members(open) {
+            for direction in members(grid.open_around(cell, directions)) {
                 let next = direction.step_inside(cell);
                 if self.places[grid.index_inside(next)].slot == NONE {
                     self.insert(grid, region, next);
@@ -184,4 +210,8 @@ impl RegionTable {
         let slot = self.slots.get(region.slot())?;
         (slot.generation == region.generation && !slot.cells.is_empty()).then_some(slot)
     }
+}
+
+fn count_u32(count: usize) -> u32 {
+    u32::try_from(count).expect("grids have fewer than 2^32 cells")
 }

@@ -1,0 +1,116 @@
+//! Once warm, no query and no tick allocates.
+
+#[path = "../../ecs-core/tests/support/allocator.rs"]
+mod allocator;
+#[path = "support/cells.rs"]
+mod cells;
+#[path = "support/noise.rs"]
+mod noise;
+#[path = "support/rng.rs"]
+mod rng;
+#[path = "support/sim.rs"]
+mod sim;
+
+use std::cell::Cell as Counter;
+
+use allocator::Watched;
+use ecs_core::Entity;
+use glam::Vec2;
+use nav::{
+    Algorithm, Avoid, Cell, FlowField, FlowFields, MoveRule, Path, PathQuery, PathRequest,
+    PathScratch, Terrain, Weight, systems,
+};
+use rng::Rng;
+use sim::Sim;
+
+thread_local! {
+    /// Of this thread alone: tests run side by side.
+    static COUNT: Counter<u64> = const { Counter::new(0) };
+}
+
+fn count(_bytes: usize) -> bool {
+    COUNT.with(|count| count.set(count.get() + 1));
+    true
+}
+
+#[global_allocator]
+static WATCHED: Watched = Watched { grants: count, freed: |_| {} };
+
+fn allocations(work: impl FnOnce()) -> u64 {
+    let before = COUNT.get();
+    work();
+    COUNT.get() - before
+}
+
+#[test]
+fn what_is_allocated_is_counted() {
+    assert_eq!(allocations(|| drop(std::hint::black_box(Box::new(5_u64)))), 1);
+}
+
+#[test]
+fn a_warm_query_allocates_nothing_by_any_algorithm_on_any_ground() {
+    let mut rng = Rng::new(11);
+    for rule in MoveRule::ALL {
+        let mut terrain = Terrain::new(noise::noise(&mut rng, 60, 60, 70), rule);
+        for is_weighted in [false, true] {
+            if is_weighted {
+                terrain.set_weight(Cell::new(30, 30), Weight::new(9).unwrap());
+            }
+            let queries: Vec<PathQuery> = (0..40)
+                .map(|_| {
+                    let start = cells::any_cell(&mut rng, terrain.grid());
+                    PathQuery::new(start, cells::any_cell(&mut rng, terrain.grid())).or_nearest()
+                })
+                .collect();
+            let (mut scratch, mut path) = (PathScratch::new(), Path::new());
+            let mut field = FlowField::new(&terrain, &[queries[0].goal]);
+            let mut run = || {
+                for query in &queries {
+                    let _ = scratch.solve(&terrain, query, &mut path);
+                    let _ = scratch.solve(&terrain, &query.by(Algorithm::AStar), &mut path);
+                    let _ = field.direction(&terrain, query.start);
+                }
+            };
+            run();
+            assert_eq!(allocations(run), 0, "{rule:?}, weighted: {is_weighted}");
+        }
+    }
+}
+
+/// Sends all agents to one of two goals, and lives some ticks.
+fn there_and_back(sim: &mut Sim, agents: &[Entity]) {
+    for goal in [Vec2::new(35.5, 3.5), Vec2::new(2.5, 35.5)] {
+        for &agent in agents {
+            sim.world.get_mut::<PathRequest>(agent).unwrap().ask(goal);
+        }
+        for _ in 0..30 {
+            sim.schedule.run(&mut sim.world, &sim.pool);
+        }
+    }
+}
+
+#[test]
+fn a_warm_tick_of_requests_paths_fields_and_crowds_allocates_nothing() {
+    let grid = nav::Grid::from_fn(40, 40, |cell| cell.x % 8 != 4 || cell.y % 5 > 1).unwrap();
+    let mut sim = Sim::new(grid);
+    let terrain = sim.terrain().clone();
+    let mut fields = FlowFields::default();
+    let field = fields.add(&terrain, &[Cell::new(20, 20)]);
+    sim.world.insert_resource(fields);
+    let mut agents = Vec::new();
+    for number in 0..60_u8 {
+        let place = Vec2::new(f32::from(number % 20) + 0.5, f32::from(number / 20) * 3.0 + 2.5);
+        agents.push(match number % 2 {
+            0 => sim.world.spawn(systems::agent(place, 9.0)),
+            _ => sim.world.spawn((systems::agent(place, 9.0), Avoid::new(0.2))),
+        });
+        let bundle = (systems::flow_agent(place, 1.0, field), Avoid::new(0.2));
+        sim.world.spawn(bundle);
+    }
+    // Paths, which agents exchange with the search, grow to the longest there is; and where a
+    // crowd gathers, squares get their most members.
+    for _ in 0..40 {
+        there_and_back(&mut sim, &agents);
+    }
+    assert_eq!(allocations(|| there_and_back(&mut sim, &agents)), 0);
+}
