@@ -77,6 +77,26 @@ pub struct AvoidState {
 
 /// Moves all agents that give way to others.
 ///
+/// Each chooses the velocity that is nearest to its wish among those that lead to no
+/// collision with the nearest ten others within a second, if these choose alike: optimal
+/// reciprocal collision avoidance (J. van den Berg, S. Guy, M. Lin and D. Manocha,
+/// "Reciprocal n-Body Collision Avoidance", 2011). Solid cells around it are constraints as
+/// well, and whatever comes out is stopped at them, so nobody is ever pushed into rock. In
+/// a press, where no velocity is quite right, bodies may overlap a little: by a twentieth of
+/// their width in the scenes that the tests run (head-on, circle, doorway, two crowds).
+///
+/// On top of the paper, since mazes of cells are tighter than plazas:
+///
+/// * those whose goal is taken by others who rest there are content with being next to
+///   them, if they get no nearer for half a second; three if there is room around them;
+/// * those who rest step aside for one that they have blocked for a second;
+/// * one that has been blocked for three seconds in a corridor of one cell, where two that
+///   meet are too wide for each other, squeezes past: until it gets on, it and the others
+///   take no notice of each other.
+///
+/// Agents without a wish stand, and so do those without speed and all of them in ticks
+/// without time.
+///
 /// ```
 /// use ecs_core::World;
 /// use ecs_jobs::{Pool, Schedule, Threads};

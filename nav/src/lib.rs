@@ -40,7 +40,36 @@
 //! [`Position`] and a [`PathRequest`], which is asked to go somewhere and has its
 //! outcome read off again, and [`systems`] that search, walk, and heed edits. A
 //! [`Wander`]er chooses its goals by itself. Agents that have [`Avoid`] give way to each
-//! other.
+//! other, as [`systems::avoid`] explains.
+//!
+//! Searches have a budget in expansions per tick, which is kept to the unit: what is too
+//! long for one tick goes on in the next ([`SearchBudget`]). A request can make do with the
+//! nearest cell that can be reached, and wait for the edit that opens the way:
+//!
+//! ```
+//! use ecs_core::World;
+//! use ecs_jobs::{Pool, Schedule, Threads};
+//! use glam::Vec2;
+//! use nav::prelude::*;
+//!
+//! // Two halls with a wall between.
+//! let grid = Grid::from_fn(9, 5, |cell| cell.x != 4)?;
+//! let mut world = World::new();
+//! systems::insert_resources(&mut world, Terrain::new(grid, MoveRule::default()));
+//! let imp = world.spawn(systems::agent(Vec2::new(0.5, 2.5), 4.0));
+//! world.get_mut::<PathRequest>(imp)?.ask(Vec2::new(8.5, 2.5)).or_nearest().keep_trying();
+//!
+//! let pool = Pool::new(Threads::None)?;
+//! let mut schedule = systems::add(Schedule::builder()).build(&mut world)?;
+//! (0..40).for_each(|_| drop(schedule.run(&mut world, &pool)));
+//! let nearby = RequestStatus::Nearby(Unreachable::Apart);
+//! assert_eq!(world.get::<PathRequest>(imp)?.status(), nearby);
+//!
+//! world.resource_mut::<Terrain>()?.dig(Cell::new(4, 2));
+//! (0..60).for_each(|_| drop(schedule.run(&mut world, &pool)));
+//! assert_eq!(world.get::<PathRequest>(imp)?.status(), RequestStatus::Arrived);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 //!
 //! Coordinates: `x` grows to the east and `y` to the south, a cell is one unit
 //! wide, and agents stand on the centres of cells, at +0.5. Nothing here reads a

@@ -47,7 +47,7 @@ pub(crate) enum Crowding {
 }
 
 impl Avoid {
-    /// The greatest radius: two fit side by side into a corridor of one cell.
+    /// The greatest radius, in cells: it still fits into a corridor of one cell.
     pub const RADIUS_MAX: f32 = 0.45;
 
     /// A body of `radius` cells, between a twentieth of a cell and

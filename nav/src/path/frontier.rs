@@ -11,6 +11,9 @@ const ARITY: usize = 4;
 /// the nearest cache.
 const SLOT_BITS_MIN: u32 = 10;
 
+/// From so many slots on, memory counts more than speed.
+const SLOT_BITS_LARGE: u32 = 15;
+
 /// A cell by column and row, both counted with the frame of solid cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
@@ -186,11 +189,19 @@ impl Frontier {
             self.nodes.reserve_exact(self.nodes.len() / 4 + 256);
         }
         self.nodes.push(JumpNode { tag: node.tag | count_u32(slot) << SLOT_SHIFT, ..node });
-        if self.nodes.len() * 2 > self.slots.len() {
-            self.set_slot_bits(self.slot_bits + 2);
+        if self.is_crowded() {
+            let step = if self.slot_bits < SLOT_BITS_LARGE { 2 } else { 1 };
+            self.set_slot_bits(self.slot_bits + step);
             self.place_all();
         }
         number
+    }
+
+    /// Whether there should be more slots: small tables are kept half empty for the sake of
+    /// speed, large ones a quarter for the sake of memory.
+    fn is_crowded(&self) -> bool {
+        let (nodes, slots) = (self.nodes.len(), 1 << self.slot_bits);
+        if self.slot_bits < SLOT_BITS_LARGE { nodes * 2 > slots } else { nodes * 4 > slots * 3 }
     }
 
     /// Takes so many slots into use. The list never gets shorter, but only its
