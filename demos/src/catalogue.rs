@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::setup::Demo;
-use crate::{cats, dungeon, fleet, minds, miners};
+use crate::{cats, dungeon, fleet, minds, miners, rogue};
 
 /// Every demo, in the order in which `demos list` shows them. A line here is all that the shell
 /// has to know about a demo.
@@ -14,6 +14,7 @@ pub const DEMOS: &[&Demo] = &[
     &minds::DEMO,
     &fleet::DEMO,
     &dungeon::DEMO,
+    &rogue::DEMO,
 ];
 
 /// The demo that runs where nobody has said which.
@@ -27,6 +28,7 @@ Try next:
   cargo run --release -- cats --plot cats.svg          what a cat wants, and why it sleeps
   cargo run --release -- minds                         one crowd under six minds, and their price
   cargo run --release -- fleet --png fleet.png         ships, turrets and bullets at war
+  cargo run --release -- rogue --play                  a dungeon in turns, in this terminal
   cargo run --release -- miners --agents 100000        a crowd that is mostly asleep
   cargo run --release -- dungeon --map FILE --png OUT  a MovingAI map of your own
 ";

@@ -49,6 +49,7 @@ pub mod recording;
 pub mod replay;
 #[cfg(not(target_family = "wasm"))]
 pub mod report;
+pub mod rogue;
 #[cfg(not(target_family = "wasm"))]
 pub mod runner;
 #[cfg(not(target_family = "wasm"))]

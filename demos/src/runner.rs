@@ -34,6 +34,13 @@ pub fn run(
         return Err(Failure::Usage(format!("{} has no timeline", plan.demo.name)));
     }
     explain::watch(simulation, plan.demo, &plan.explain)?;
+    if simulation.is_for_terminal() {
+        if !matches!(plan.tape, Tape::None) {
+            let why = "what is played by hand is not recorded; record a --script";
+            return Err(Failure::Usage(why.to_owned()));
+        }
+        simulation.play()?;
+    }
     let lived = live(plan, simulation)?;
     let checked = simulation.check();
     if let Some(path) = &plan.png {
@@ -71,7 +78,7 @@ pub fn live(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failu
     let (mut elapsed, mut ticks) = (Duration::ZERO, 0);
     tape.after(0, simulation)?;
     let mut start = Instant::now();
-    while ticks < wanted && !interrupt::asked() {
+    while ticks < wanted && !simulation.is_over() && !interrupt::asked() {
         simulation.tick();
         ticks += 1;
         progress.at(ticks);
@@ -84,5 +91,5 @@ pub fn live(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failu
     elapsed += start.elapsed();
     progress.finish();
     tape.end(ticks, simulation)?;
-    Ok(Lived { ticks, elapsed, is_interrupted: ticks < wanted })
+    Ok(Lived { ticks, elapsed, is_interrupted: ticks < wanted && !simulation.is_over() })
 }

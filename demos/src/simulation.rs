@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use ecs_core::World;
 use ecs_jobs::Schedule;
 
+use crate::failure::Failure;
 use crate::raster::Raster;
 use crate::view::View;
 
@@ -18,6 +19,25 @@ use crate::view::View;
 pub trait Simulation {
     /// Lives one tick.
     fn tick(&mut self);
+
+    /// Whether there is nothing left to live: a script is at its end. Ticks that were asked for
+    /// beyond that are not lived.
+    fn is_over(&self) -> bool {
+        false
+    }
+
+    /// Whether a person at the terminal was to [`play`](Self::play).
+    fn is_for_terminal(&self) -> bool {
+        false
+    }
+
+    /// Lets a person at the terminal take over, and comes back when they have enough.
+    ///
+    /// # Errors
+    /// Where there is no terminal.
+    fn play(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
 
     /// A hash of everything that the next tick depends on, the same for any
     /// number of threads.

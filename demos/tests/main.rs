@@ -11,6 +11,7 @@ mod minds;
 mod miners;
 mod proofs;
 mod recording;
+mod rogue;
 mod serve;
 mod shell;
 mod support;

@@ -1,0 +1,75 @@
+//! What a player says, by keys or in a script.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::things::Cell;
+
+/// A command to the hero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Command {
+    /// Goes to the cell beside, opens a door there, or hits who is there.
+    Go(Cell),
+    /// Shoots.
+    Shoot(Cell),
+    /// Closes the door beside.
+    Close(Cell),
+    /// Waits.
+    Rest,
+    /// Takes everything back since the hero's last turn, that turn included.
+    Undo,
+}
+
+/// The eight directions, with north up.
+const DIRECTIONS: [(&str, Cell); 8] = [
+    ("north", (0, -1)),
+    ("northeast", (1, -1)),
+    ("east", (1, 0)),
+    ("southeast", (1, 1)),
+    ("south", (0, 1)),
+    ("southwest", (-1, 1)),
+    ("west", (-1, 0)),
+    ("northwest", (-1, -1)),
+];
+
+fn direction(word: &str) -> Result<Cell, String> {
+    let short = |name: &str| match name {
+        "north" | "east" | "south" | "west" => name[..1].to_owned(),
+        _ => format!("{}{}", &name[..1], &name[5..6]),
+    };
+    let known = DIRECTIONS.iter().find(|(name, _)| *name == word || short(name) == word);
+    let known = known.map(|&(_, way)| way);
+    known.ok_or_else(|| format!("{word:?} is no direction: north, ne, east ... or n, e, s, w"))
+}
+
+impl FromStr for Command {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let words: Vec<&str> = text.split_whitespace().collect();
+        match words[..] {
+            ["go", way] => direction(way).map(Self::Go),
+            ["shoot", way] => direction(way).map(Self::Shoot),
+            ["close", way] => direction(way).map(Self::Close),
+            ["rest"] => Ok(Self::Rest),
+            ["undo"] => Ok(Self::Undo),
+            _ => Err(format!(
+                "{text:?} is no command: go, shoot or close with a direction, rest, or undo"
+            )),
+        }
+    }
+}
+
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (verb, way) = match self {
+            Self::Go(way) => ("go", way),
+            Self::Shoot(way) => ("shoot", way),
+            Self::Close(way) => ("close", way),
+            Self::Rest => return f.write_str("rest"),
+            Self::Undo => return f.write_str("undo"),
+        };
+        let name = DIRECTIONS.iter().find(|(_, it)| it == way).map_or("nowhere", |(name, _)| name);
+        write!(f, "{verb} {name}")
+    }
+}

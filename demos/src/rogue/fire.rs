@@ -1,0 +1,63 @@
+//! What moves by itself inside a turn: arrows and flames.
+
+use ai::turn::{Motion, Point, RealTime};
+use ecs_core::prelude::*;
+
+use super::deed::Deed;
+use super::things::{Cell, Flame, Health, Position, Velocity};
+
+/// How far two points in real time are apart, in milliseconds.
+pub(super) const STEP_MS: u64 = 40;
+/// What a flame does to everybody in its cell.
+const BURN: u32 = 4;
+
+/// The hook that runs at every point of a turn.
+pub(super) fn real_time() -> RealTime<Deed> {
+    RealTime::new("arrows and flames", |point| {
+        let flames = burn(point);
+        let arrows = fly(point);
+        if flames || arrows { Motion::Moving } else { Motion::Still }
+    })
+    .writes::<Flame>()
+}
+
+/// Flames flare up, burn whoever is there, and go out. The flames themselves are an ordinary loop
+/// over components; what they do to others goes by the rules.
+fn burn(point: &mut Point<'_, Deed>) -> bool {
+    let mut flaring: Vec<Cell> = Vec::new();
+    let mut ending: Vec<Entity> = Vec::new();
+    let mut is_burning = false;
+    for (entity, position, flame) in point.world().query::<(Entity, &Position, &mut Flame)>() {
+        is_burning = true;
+        if flame.wait > 0 {
+            flame.wait -= 1;
+            if flame.wait == 0 {
+                flaring.push((position.x, position.y));
+            }
+        } else {
+            flame.left = flame.left.saturating_sub(1);
+            if flame.left == 0 {
+                ending.push(entity);
+            }
+        }
+    }
+    // The order of rows is nobody's business.
+    flaring.sort_unstable();
+    ending.sort_unstable();
+    for cell in flaring {
+        let burnt: Vec<Entity> = point.now().cell(cell).with::<Health>().collect();
+        burnt.into_iter().for_each(|who| point.request(Deed::Wound { who, blow: BURN }));
+    }
+    ending.into_iter().for_each(|flame| point.request(Deed::End(flame)));
+    is_burning
+}
+
+/// Arrows go on by a cell, by the rules: these know what they hit.
+fn fly(point: &mut Point<'_, Deed>) -> bool {
+    let arrows = point.world().query_ref_filtered::<Entity, With<Velocity>>();
+    let mut arrows: Vec<Entity> = arrows.into_iter().collect();
+    arrows.sort_unstable();
+    let is_flying = !arrows.is_empty();
+    arrows.into_iter().for_each(|arrow| point.request(Deed::Fly(arrow)));
+    is_flying
+}

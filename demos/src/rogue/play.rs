@@ -1,0 +1,157 @@
+//! The game in a terminal.
+//!
+//! While the hero's turn waits, the program sleeps until a key is pressed. Nothing is drawn but
+//! after a key, a change of the terminal's size, or a commit that can be seen.
+
+use std::io::{self, IsTerminal};
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use ratatui::DefaultTerminal;
+use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+
+use super::command::Command;
+use super::game::{Game, Scene, Status};
+use super::screen::{self, Page};
+use super::things::Cell;
+use crate::failure::Failure;
+use crate::interrupt;
+
+/// The longest that a turn waits between two frames.
+const PAUSE_MAX: Duration = Duration::from_millis(120);
+
+/// How long it sleeps at most while the player thinks.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What a key means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Key {
+    Quit,
+    Why,
+    /// The next key is a direction for this.
+    Aim(Aim),
+    Way(Cell),
+    Say(Command),
+    Other,
+}
+
+/// What a direction is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Aim {
+    Shoot,
+    Close,
+}
+
+pub(super) fn meaning(key: KeyEvent) -> Key {
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    match key.code {
+        KeyCode::Char('c' | 'd') if is_control => Key::Quit,
+        KeyCode::Char('q') => Key::Quit,
+        KeyCode::Char('?') => Key::Why,
+        KeyCode::Char('f') => Key::Aim(Aim::Shoot),
+        KeyCode::Char('c') => Key::Aim(Aim::Close),
+        KeyCode::Char('.' | 's') => Key::Say(Command::Rest),
+        KeyCode::Char('u') => Key::Say(Command::Undo),
+        KeyCode::Char('h') | KeyCode::Left => Key::Way((-1, 0)),
+        KeyCode::Char('l') | KeyCode::Right => Key::Way((1, 0)),
+        KeyCode::Char('k') | KeyCode::Up => Key::Way((0, -1)),
+        KeyCode::Char('j') | KeyCode::Down => Key::Way((0, 1)),
+        KeyCode::Char('y') | KeyCode::Home => Key::Way((-1, -1)),
+        KeyCode::Char('i') | KeyCode::PageUp => Key::Way((1, -1)),
+        KeyCode::Char('b') | KeyCode::End => Key::Way((-1, 1)),
+        KeyCode::Char('n') | KeyCode::PageDown => Key::Way((1, 1)),
+        _ => Key::Other,
+    }
+}
+
+/// Plays until the player quits. The terminal is as it was afterwards, also after a panic.
+///
+/// # Errors
+/// Where there is no terminal, or it cannot be used.
+pub(super) fn play(game: &mut Game) -> Result<(), Failure> {
+    if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
+        let why = "--play needs a terminal; without one play a file with --script FILE";
+        return Err(Failure::Usage(why.to_owned()));
+    }
+    let unusable = |error: io::Error| Failure::Usage(format!("cannot use the terminal: {error}"));
+    // This also sets a panic hook that gives the terminal back.
+    let mut terminal = ratatui::try_init().map_err(unusable)?;
+    let played = session(&mut terminal, game);
+    let restored = ratatui::try_restore();
+    played.and(restored).map_err(unusable)
+}
+
+fn session(terminal: &mut DefaultTerminal, game: &mut Game) -> io::Result<()> {
+    let mut aim: Option<Aim> = None;
+    let mut page = None;
+    loop {
+        let message = match aim {
+            Some(_) => "Which way?",
+            None => &game.message,
+        };
+        let shown = page.map_or(Page::None, |from| Page::Why(&game.why, from));
+        terminal.draw(|frame| screen::draw(frame, &game.scene(), message, shown))?;
+        // Once in a while it looks whether the program was asked to end from outside.
+        while !event::poll(PATIENCE)? {
+            if interrupt::asked() {
+                return Ok(());
+            }
+        }
+        let Event::Key(key) = event::read()? else { continue };
+        if key.kind == KeyEventKind::Release {
+            continue;
+        }
+        let meaning = meaning(key);
+        if meaning == Key::Quit && (page.is_none() || key.code != KeyCode::Char('q')) {
+            return Ok(());
+        }
+        if let Some(from) = page {
+            page = match meaning {
+                Key::Way((0, 1)) => Some(u16::saturating_add(from, 1)),
+                Key::Way((0, -1)) => Some(from.saturating_sub(1)),
+                _ => None,
+            };
+            continue;
+        }
+        let command = match (meaning, aim.take()) {
+            (Key::Way(way), Some(Aim::Shoot)) => Command::Shoot(way),
+            (Key::Way(way), Some(Aim::Close)) => Command::Close(way),
+            (_, Some(_)) | (Key::Other | Key::Quit, None) => continue,
+            (Key::Way(way), None) => Command::Go(way),
+            (Key::Say(command), None) => command,
+            (Key::Why, None) => {
+                page = Some(0);
+                continue;
+            }
+            (Key::Aim(next), None) => {
+                aim = Some(next);
+                continue;
+            }
+        };
+        obey(terminal, game, command)?;
+        if game.status() != Status::Playing {
+            game.message.push_str(" u: take it back, ?: why, q: quit.");
+        }
+    }
+}
+
+/// Carries a command out, and shows what flies and bursts in real time; a key makes it go fast.
+fn obey(terminal: &mut DefaultTerminal, game: &mut Game, command: Command) -> io::Result<()> {
+    let (mut shown, mut is_hurried) = (0, false);
+    let mut failure = None;
+    game.command(command, &mut |scene: &Scene<'_>| {
+        // Time begins anew with each actor's turn.
+        let pause = Duration::from_millis(scene.time.saturating_sub(shown)).min(PAUSE_MAX);
+        shown = scene.time;
+        let drawn = terminal
+            .draw(|frame| screen::draw(frame, scene, "", Page::None))
+            .and_then(|_| event::poll(if is_hurried { Duration::ZERO } else { pause }));
+        match drawn {
+            Ok(is_key) => is_hurried |= is_key,
+            // The turn is ended all the same: the game stays sound.
+            Err(error) => drop(failure.get_or_insert(error)),
+        }
+        ControlFlow::Continue(())
+    });
+    failure.map_or(Ok(()), Err)
+}

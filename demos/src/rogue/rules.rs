@@ -1,0 +1,172 @@
+//! The rules of the dungeon.
+
+use ai::turn::{Case, Change, Reactions, Rule, Ruling};
+use ecs_core::prelude::*;
+
+use super::deed::Deed;
+use super::sight::{cell_of, field, level};
+use super::things::{
+    Asleep, Barrel, Blow, Cell, Closed, Hands, Health, Hero, Position, Potion, Solid, Stairs,
+    TheHero, Velocity,
+};
+
+/// All of them. Where the order matters, a rule says so.
+pub(super) fn all() -> [Rule<Deed>; 10] {
+    [
+        Rule::on("rock stands", rock_stands).before("a bump opens doors"),
+        Rule::on("bodies collide", bodies_collide),
+        Rule::on("an arrow hits", arrow_hits).before("bodies collide"),
+        Rule::on("a bump opens doors", bump_opens).before("a bump hits"),
+        Rule::on("a bump hits", bump_hits).before("bodies collide"),
+        Rule::on("who is hurt wakes", hurt_wakes),
+        Rule::on("health runs out", health_runs_out),
+        Rule::on("who sees the hero wakes", |case, moved: Change<'_, Position>, reactions| {
+            if case.after.has::<Hero>(moved.entity) {
+                wake_all_in_sight(case, (moved.value.x, moved.value.y), reactions);
+            }
+            Ruling::pass()
+        })
+        .behind("bodies collide"),
+        Rule::on_removal::<Closed>("an open door shows", |case, _, reactions| {
+            let hero: Option<&TheHero> = case.now.world().resource().ok();
+            if let Some(at) = hero.and_then(|hero| cell_of(&case.after, hero.0)) {
+                wake_all_in_sight(case, at, reactions);
+            }
+            Ruling::pass()
+        }),
+        Rule::on("the hero takes what lies there", hero_takes).behind("bodies collide"),
+    ]
+}
+
+fn target(moved: Change<'_, Position>) -> Cell {
+    (moved.value.x, moved.value.y)
+}
+
+fn rock_stands(
+    case: &Case<'_, Deed>,
+    moved: Change<'_, Position>,
+    reactions: &mut Reactions<Deed>,
+) -> Ruling<Deed> {
+    if level(&case.now).is_open(target(moved)) {
+        return Ruling::pass();
+    }
+    if case.now.has::<Velocity>(moved.entity) {
+        reactions.push(Deed::End(moved.entity));
+    }
+    Ruling::reject()
+}
+
+fn bump_opens(
+    case: &Case<'_, Deed>,
+    moved: Change<'_, Position>,
+    reactions: &mut Reactions<Deed>,
+) -> Ruling<Deed> {
+    let door = case.after.cell(target(moved)).first::<Closed>();
+    let Some(door) = door.filter(|_| case.after.has::<Hands>(moved.entity)) else {
+        return Ruling::pass();
+    };
+    reactions.push(Deed::Open(door));
+    Ruling::reject()
+}
+
+fn bump_hits(
+    case: &Case<'_, Deed>,
+    moved: Change<'_, Position>,
+    reactions: &mut Reactions<Deed>,
+) -> Ruling<Deed> {
+    let Ok(&Blow(blow)) = case.now.get(moved.entity) else { return Ruling::pass() };
+    let is_hero = case.now.has::<Hero>(moved.entity);
+    let cell = case.now.cell(target(moved));
+    // Foes hit the hero alone, the hero whatever can be hit.
+    let hit = cell
+        .with::<Health>()
+        .find(|&it| it != moved.entity && (is_hero || case.now.has::<Hero>(it)));
+    let Some(who) = hit else { return Ruling::pass() };
+    reactions.push(Deed::Wound { who, blow });
+    Ruling::reject()
+}
+
+fn arrow_hits(
+    case: &Case<'_, Deed>,
+    moved: Change<'_, Position>,
+    reactions: &mut Reactions<Deed>,
+) -> Ruling<Deed> {
+    // One that was just loosed is where the bowman is.
+    if !case.now.has::<Velocity>(moved.entity) {
+        return Ruling::pass();
+    }
+    let Some(who) = case.now.cell(target(moved)).first::<Solid>() else { return Ruling::pass() };
+    reactions.push(Deed::End(moved.entity));
+    if case.now.has::<Health>(who) {
+        reactions.push(Deed::Wound { who, blow: 2 });
+    }
+    Ruling::reject()
+}
+
+fn bodies_collide(
+    case: &Case<'_, Deed>,
+    moved: Change<'_, Position>,
+    _: &mut Reactions<Deed>,
+) -> Ruling<Deed> {
+    let is_solid = case.after.has::<Solid>(moved.entity);
+    if is_solid && case.after.cell(target(moved)).count::<Solid>() > 1 {
+        return Ruling::reject();
+    }
+    Ruling::pass()
+}
+
+fn hurt_wakes(
+    case: &Case<'_, Deed>,
+    hurt: Change<'_, Health>,
+    reactions: &mut Reactions<Deed>,
+) -> Ruling<Deed> {
+    if case.after.has::<Asleep>(hurt.entity) && hurt.value.now > 0 {
+        reactions.push(Deed::Wake(hurt.entity));
+    }
+    Ruling::pass()
+}
+
+fn health_runs_out(
+    case: &Case<'_, Deed>,
+    hurt: Change<'_, Health>,
+    reactions: &mut Reactions<Deed>,
+) -> Ruling<Deed> {
+    if hurt.value.now == 0 {
+        let is_barrel = case.after.has::<Barrel>(hurt.entity);
+        let end = if is_barrel { Deed::Burst(hurt.entity) } else { Deed::End(hurt.entity) };
+        reactions.push(end);
+    }
+    Ruling::pass()
+}
+
+fn wake_all_in_sight(case: &Case<'_, Deed>, hero: Cell, reactions: &mut Reactions<Deed>) {
+    for cell in field(&case.after, hero) {
+        for who in case.after.cell(cell).with::<Asleep>() {
+            reactions.push(Deed::Wake(who));
+        }
+    }
+}
+
+fn hero_takes(
+    case: &Case<'_, Deed>,
+    moved: Change<'_, Position>,
+    reactions: &mut Reactions<Deed>,
+) -> Ruling<Deed> {
+    let who = moved.entity;
+    let cell = case.after.cell(target(moved));
+    if case.after.has::<Hero>(who) {
+        reactions_on(cell.first::<Potion>(), |potion| Deed::Drink { who, potion }, reactions);
+        reactions_on(cell.first::<Stairs>(), |_| Deed::Escape(who), reactions);
+    }
+    Ruling::pass()
+}
+
+fn reactions_on(
+    thing: Option<Entity>,
+    deed: impl Fn(Entity) -> Deed,
+    reactions: &mut Reactions<Deed>,
+) {
+    if let Some(thing) = thing {
+        reactions.push(deed(thing));
+    }
+}

@@ -1,0 +1,215 @@
+//! The game from inside: doors, barrels, minds, and what a terminal shows.
+
+use std::ops::ControlFlow;
+
+use ecs_core::prelude::*;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::command::Command;
+use super::game::{Game, Status, unwatched};
+use super::level::Level;
+use super::mind;
+use super::play::{Key, meaning};
+use super::screen::{self, LEAST, Page};
+use super::sight::{SIGHT, cell_of, sees};
+use super::things::{
+    Asleep, Barrel, Cell, Closed, Door, Flame, Foe, Health, Position, Solid, Velocity,
+};
+
+/// A free cell beside the hero, and one behind it.
+fn two_cells_in_a_row(game: &Game) -> (Cell, Cell, Cell) {
+    let at = cell_of(&game.now(), game.hero).unwrap();
+    let free = |cell| game.level().is_open(cell) && game.now().cell(cell).is_empty();
+    let ways = [(1, 0), (-1, 0), (0, 1), (0, -1)];
+    let way = ways.into_iter().find(|way| {
+        free((at.0 + way.0, at.1 + way.1)) && free((at.0 + 2 * way.0, at.1 + 2 * way.1))
+    });
+    let way = way.expect("rooms are larger than that");
+    (way, (at.0 + way.0, at.1 + way.1), (at.0 + 2 * way.0, at.1 + 2 * way.1))
+}
+
+fn put(game: &mut Game, cell: Cell, bundle: impl ecs_core::Bundle) -> Entity {
+    let thing = game.world.spawn(bundle);
+    game.world.insert(thing, Position::from(cell)).map_err(drop).unwrap();
+    game.turns.rebuild(&game.world);
+    thing
+}
+
+#[test]
+fn a_bump_opens_a_door_and_closing_it_hides_what_is_behind() {
+    let mut game = Game::new(1, 3);
+    let (way, beside, behind) = two_cells_in_a_row(&game);
+    let door = put(&mut game, beside, (Door, Closed, Solid, super::things::Opaque));
+    let at = cell_of(&game.now(), game.hero).unwrap();
+    assert!(!sees(&game.now(), at, behind) || at.0 != behind.0 && at.1 != behind.1);
+    game.command(Command::Go(way), &mut unwatched);
+    assert!(!game.world.has::<Closed>(door) && !game.world.has::<Solid>(door));
+    assert_eq!(cell_of(&game.now(), game.hero), Some(at), "opening takes the turn");
+    assert!(game.message.starts_with("A bump opens doors"));
+    game.command(Command::Close(way), &mut unwatched);
+    assert!(game.world.has::<Closed>(door));
+    game.command(Command::Undo, &mut unwatched);
+    game.command(Command::Undo, &mut unwatched);
+    assert!(game.world.has::<Closed>(door));
+    assert_eq!(game.check(), Ok(()));
+}
+
+#[test]
+fn a_barrel_bursts_in_real_time_and_takes_the_next_one_along() {
+    let mut game = Game::new(1, 3);
+    let (way, beside, behind) = two_cells_in_a_row(&game);
+    let health = Health { now: 1, most: 1 };
+    put(&mut game, beside, (Barrel, Solid, health));
+    let second = put(&mut game, behind, (Barrel, Solid, health));
+    let before = game.turns.state_hash(&game.world);
+    let mut times = Vec::new();
+    game.command(Command::Go(way), &mut |scene| {
+        times.push(scene.time);
+        ControlFlow::Continue(())
+    });
+    assert!(!game.now().is_alive(second));
+    assert!(times.len() > 3 && times.is_sorted() && times[0] < *times.last().unwrap(), "{times:?}");
+    assert_eq!(game.world.query::<&Flame>().count(), 0, "all flames have gone out");
+    assert!(game.world.get::<Health>(game.hero).map_or(true, |health| health.now < 20));
+    let why = game.why.concat();
+    assert!(why.contains("arrows and flames -> Wound") && why.contains("Burst("), "{why}");
+    game.command(Command::Undo, &mut unwatched);
+    assert_eq!(game.turns.state_hash(&game.world), before);
+}
+
+#[test]
+fn an_arrow_flies_until_it_hits_and_leaves_nothing() {
+    let mut game = Game::new(1, 3);
+    let (way, _, behind) = two_cells_in_a_row(&game);
+    let health = Health { now: 9, most: 9 };
+    let foe = put(&mut game, behind, (Solid, health, Foe(0), Asleep));
+    game.command(Command::Shoot(way), &mut unwatched);
+    assert!(game.world.get::<Health>(foe).is_ok_and(|health| health.now == 7));
+    assert!(!game.world.has::<Asleep>(foe), "who is hurt wakes");
+    assert_eq!(game.world.query::<&Velocity>().count(), 0);
+}
+
+#[test]
+fn who_sees_the_hero_wakes_and_comes_and_others_have_no_turns() {
+    let mut game = Game::new(30, 5);
+    let asleep = game.world.query_filtered::<Entity, With<Asleep>>().count();
+    for _ in 0..40 {
+        let command = mind::hero(&game.now(), game.hero);
+        game.command(command, &mut unwatched);
+    }
+    let still = game.world.query_filtered::<Entity, With<Asleep>>().count();
+    assert!(still < asleep);
+    let scheduled: Vec<Entity> = game.turns.upcoming().iter().map(|(_, who)| who).collect();
+    assert!(scheduled.iter().all(|&who| !game.world.has::<Asleep>(who)));
+}
+
+#[test]
+fn games_can_be_taken_back_to_their_beginning() {
+    for seed in 1..4 {
+        let mut game = Game::new(15, seed);
+        let first = game.turns.state_hash(&game.world);
+        for _ in 0..60 {
+            let command = mind::hero(&game.now(), game.hero);
+            game.command(command, &mut unwatched);
+            assert_eq!(game.check(), Ok(()));
+        }
+        assert_ne!(game.turns.state_hash(&game.world), first);
+        for _ in 0..60 {
+            game.command(Command::Undo, &mut unwatched);
+        }
+        assert_eq!(game.turns.state_hash(&game.world), first, "seed {seed}");
+        assert_eq!(game.check(), Ok(()));
+    }
+}
+
+#[test]
+fn death_can_be_taken_back() {
+    let mut game = Game::new(1, 3);
+    let (way, beside, _) = two_cells_in_a_row(&game);
+    put(&mut game, beside, (Barrel, Solid, Health { now: 1, most: 1 }));
+    game.world.get_mut::<Health>(game.hero).unwrap().now = 1;
+    game.command(Command::Go(way), &mut unwatched);
+    assert_eq!(game.status(), Status::Dead);
+    game.command(Command::Rest, &mut unwatched);
+    game.command(Command::Undo, &mut unwatched);
+    assert_eq!(game.status(), Status::Playing);
+}
+
+#[test]
+fn seeing_goes_both_ways() {
+    let game = Game::new(9, 2);
+    let now = game.now();
+    let level: &Level = game.level();
+    let open = (0..level.height).flat_map(|y| (0..level.width).map(move |x| (x, y)));
+    let open: Vec<Cell> = open.filter(|&cell| level.is_open(cell)).collect();
+    for (&one, &other) in open.iter().zip(open.iter().skip(7)) {
+        assert_eq!(sees(&now, one, other), sees(&now, other, one), "{one:?} {other:?}");
+        assert!(!sees(&now, one, (one.0 + SIGHT + 1, one.1)));
+    }
+}
+
+fn screen(game: &Game, width: u16, height: u16, page: Page<'_>) -> String {
+    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
+    terminal.draw(|frame| screen::draw(frame, &game.scene(), &game.message, page)).unwrap();
+    let buffer = terminal.backend().buffer();
+    let rows = buffer.content.chunks(usize::from(width));
+    rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>() + "\n").collect()
+}
+
+#[test]
+fn the_screen_shows_the_hero_the_walls_and_the_keys() {
+    let game = Game::new(6, 1);
+    let text = screen(&game, 80, 24, Page::None);
+    for part in ["@", "#", "Health", "20/20", "? why did that happen", "Find the stairs"] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+}
+
+#[test]
+fn a_terminal_that_is_too_small_says_so_and_any_size_is_drawn() {
+    let game = Game::new(6, 1);
+    assert!(screen(&game, 43, 30, Page::None).contains("too small"));
+    assert!(!screen(&game, LEAST.0, LEAST.1, Page::None).contains("too small"));
+    for (width, height) in [(1, 1), (3, 40), (200, 2), (300, 100)] {
+        screen(&game, width, height, Page::None);
+        screen(&game, width, height, Page::Why(&game.why, 9));
+    }
+}
+
+#[test]
+fn why_shows_the_rules() {
+    let mut game = Game::new(6, 1);
+    assert!(screen(&game, 80, 24, Page::Why(&game.why, 0)).contains("Nothing has happened yet"));
+    game.command(Command::Rest, &mut unwatched);
+    let (way, ..) = two_cells_in_a_row(&game);
+    game.command(Command::Go(way), &mut unwatched);
+    let text = screen(&game, 100, 24, Page::Why(&game.why, 0));
+    assert!(text.contains("the hero") && text.contains("| rock stands: accept"), "{text}");
+}
+
+#[test]
+fn keys_mean_what_the_panel_says() {
+    let key = |code| meaning(KeyEvent::new(code, KeyModifiers::NONE));
+    assert_eq!(key(KeyCode::Char('h')), Key::Way((-1, 0)));
+    assert_eq!(key(KeyCode::Up), Key::Way((0, -1)));
+    assert_eq!(key(KeyCode::Char('u')), Key::Say(Command::Undo));
+    assert_eq!(key(KeyCode::Char('?')), Key::Why);
+    let interrupt = KeyEvent::new(KeyCode::Char('c'), KeyModifiers::CONTROL);
+    assert_eq!(meaning(interrupt), Key::Quit);
+    assert_ne!(key(KeyCode::Char('c')), Key::Quit);
+}
+
+#[test]
+fn commands_are_read_as_they_are_written() {
+    for text in ["go north", "shoot southwest", "close east", "rest", "undo"] {
+        let command: Command = text.parse().unwrap();
+        assert_eq!(command.to_string(), text);
+    }
+    assert_eq!("go ne".parse(), Ok(Command::Go((1, -1))));
+    assert_eq!("shoot w".parse(), Ok(Command::Shoot((-1, 0))));
+    for text in ["go", "go up", "dance", "rest now", ""] {
+        assert!(text.parse::<Command>().is_err(), "{text}");
+    }
+}

@@ -1,0 +1,132 @@
+//! What things in the dungeon are made of.
+
+use ai::turn::CellPosition;
+use bytemuck::{Pod, Zeroable};
+use ecs_core::prelude::*;
+
+/// A cell: column and row.
+pub(super) type Cell = (i32, i32);
+
+/// Where a thing is.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Position {
+    pub(super) x: i32,
+    pub(super) y: i32,
+}
+
+impl CellPosition for Position {
+    type Cell = Cell;
+
+    fn cell(&self) -> Cell {
+        (self.x, self.y)
+    }
+}
+
+impl From<Cell> for Position {
+    fn from((x, y): Cell) -> Self {
+        Self { x, y }
+    }
+}
+
+/// The letter that a thing is drawn as.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Look(u32);
+
+impl Look {
+    pub(super) fn of(letter: char) -> Self {
+        Self(letter.into())
+    }
+
+    pub(super) fn letter(self) -> char {
+        char::from_u32(self.0).unwrap_or('?')
+    }
+}
+
+/// How many blows a thing can take.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Health {
+    pub(super) now: u32,
+    pub(super) most: u32,
+}
+
+/// How hard somebody hits.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Blow(pub(super) u32);
+
+/// How far somebody shoots, in cells.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Bow(pub(super) i32);
+
+/// Where an arrow flies: one cell at every point in real time.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Velocity {
+    pub(super) x: i32,
+    pub(super) y: i32,
+}
+
+/// A flame: after how many points in real time it flares up, and how many it burns for then.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Flame {
+    pub(super) wait: u32,
+    pub(super) left: u32,
+}
+
+/// Nobody can be where it is.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+pub(super) struct Solid;
+
+/// Nobody can look past it.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+pub(super) struct Opaque;
+
+/// A door, open or closed.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+pub(super) struct Door;
+
+/// A door that is closed.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+pub(super) struct Closed;
+
+/// Bursts when it is hit.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+pub(super) struct Barrel;
+
+/// Heals the hero.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+pub(super) struct Potion;
+
+/// The way out.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+pub(super) struct Stairs;
+
+/// Who is played.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+pub(super) struct Hero;
+
+/// The hero was on the stairs.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+pub(super) struct Escaped;
+
+/// Can open doors.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+pub(super) struct Hands;
+
+/// Who is against the hero; which mind it has, by its number.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct Foe(pub(super) u32);
+
+/// Has not noticed the hero, and has no turns.
+#[derive(Component, Clone, Copy, Debug, PartialEq)]
+pub(super) struct Asleep;
+
+/// The handle of the hero, as a resource: also where there is no hero any more.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TheHero(pub(super) Entity);
