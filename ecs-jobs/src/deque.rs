@@ -1,11 +1,11 @@
 //! The queues that jobs travel through: a face over crossbeam-deque.
 //!
 //! A [`Worker`] is the private end of a deque: its owner pushes and pops the
-//! newest. A [`Stealer`] takes the oldest, from any thread. An [`Injector`] is
-//! first in, first out, and open to all at both ends.
+//! newest. A [`Stealer`] takes the oldest, from any thread.
 //!
 //! Under `--cfg loom` the same names are those of `modelled`, because
-//! crossbeam-deque has no loom hooks: inside a model it would be invisible.
+//! crossbeam-deque has no loom hooks: inside a model it would be invisible. Its
+//! `Injector` is for models alone, where a queue must bring no order of its own.
 //! Under `--cfg shuttle`, which knows no weak orders anyway, they are those of
 //! `locked`.
 
@@ -15,11 +15,14 @@ mod locked;
 mod modelled;
 
 #[cfg(shuttle)]
-pub(crate) use self::locked::{Injector, Stealer, Worker};
+pub(crate) use self::locked::{Stealer, Worker};
 #[cfg(loom)]
-pub(crate) use self::modelled::{Injector, Stealer, Worker};
+#[cfg(all(test, loom))]
+pub(crate) use self::modelled::Injector;
+#[cfg(loom)]
+pub(crate) use self::modelled::{Stealer, Worker};
 #[cfg(not(any(loom, shuttle)))]
-pub(crate) use self::real::{Injector, Stealer, Worker};
+pub(crate) use self::real::{Stealer, Worker};
 
 #[cfg(not(any(loom, shuttle)))]
 mod real {
@@ -61,28 +64,6 @@ mod real {
     pub(crate) struct Stealer<T>(crossbeam_deque::Stealer<T>);
 
     impl<T> Stealer<T> {
-        /// Takes the oldest item.
-        pub(crate) fn steal(&self) -> Option<T> {
-            insist(|| self.0.steal())
-        }
-
-        pub(crate) fn is_empty(&self) -> bool {
-            self.0.is_empty()
-        }
-    }
-
-    #[derive(Debug)]
-    pub(crate) struct Injector<T>(crossbeam_deque::Injector<T>);
-
-    impl<T> Injector<T> {
-        pub(crate) fn new() -> Self {
-            Self(crossbeam_deque::Injector::new())
-        }
-
-        pub(crate) fn push(&self, item: T) {
-            self.0.push(item);
-        }
-
         /// Takes the oldest item.
         pub(crate) fn steal(&self) -> Option<T> {
             insist(|| self.0.steal())

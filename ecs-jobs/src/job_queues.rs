@@ -125,7 +125,10 @@ const SIFT_LEN_MIN: usize = 64;
 
 impl Queue {
     fn new() -> Self {
-        let ids = Ids { list: VecDeque::new(), sift_len: SIFT_LEN_MIN };
+        // Ids of no use lie here until there are so many: in a pool with little to do that may
+        // be long after it has become warm.
+        let list = VecDeque::with_capacity(2 * SIFT_LEN_MIN);
+        let ids = Ids { list, sift_len: SIFT_LEN_MIN };
         Self { count: CachePadded::new(AtomicUsize::new(0)), list: Mutex::new(ids) }
     }
 

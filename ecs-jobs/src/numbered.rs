@@ -4,52 +4,13 @@
 //! is an allocation, and the queue is kept from run to run.
 
 use crate::group::{Group, Work};
+use crate::locked_queue::LockedQueue;
 use crate::seat::Seat;
 use crate::shared::Shared;
-use crate::sync::{AtomicUsize, Mutex, Ordering};
 use crate::wait::share;
-use crossbeam_utils::CachePadded;
-use std::collections::VecDeque;
 
 /// Where numbers wait for a thread.
-#[derive(Debug)]
-pub(crate) struct NumberQueue {
-    /// `list.len()`, readable without the lock.
-    count: CachePadded<AtomicUsize>,
-    list: Mutex<VecDeque<usize>>,
-}
-
-impl NumberQueue {
-    /// A queue that allocates no more as long as no more than `capacity` wait in it.
-    pub(crate) fn with_capacity(capacity: usize) -> Self {
-        Self {
-            count: CachePadded::new(AtomicUsize::new(0)),
-            list: Mutex::new(VecDeque::with_capacity(capacity)),
-        }
-    }
-
-    fn push(&self, number: usize) {
-        let mut list = self.list.lock();
-        list.push_back(number);
-        self.count.store(list.len(), Ordering::Relaxed);
-    }
-
-    fn pop(&self) -> Option<usize> {
-        if self.is_empty() {
-            return None;
-        }
-        let mut list = self.list.lock();
-        let number = list.pop_front();
-        self.count.store(list.len(), Ordering::Relaxed);
-        number
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        // Relaxed: a thread that goes to sleep has a fence before it looks, and whoever adds a
-        // number looks again itself.
-        self.count.load(Ordering::Relaxed) == 0
-    }
-}
+pub(crate) type NumberQueue = LockedQueue<usize>;
 
 /// The threads that work on one run, as its jobs see them.
 #[derive(Debug)]

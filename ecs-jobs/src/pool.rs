@@ -98,7 +98,7 @@ impl Pool {
     /// Runs `body`, which may spawn jobs that borrow, then waits for all jobs.
     ///
     /// For a handful of different things to do, or for work that is found on
-    /// the way. Each job is one allocation; if it is one thing over many
+    /// the way. If it is one thing over many
     /// indices, [`for_each_index`](Self::for_each_index) is for that.
     ///
     /// # Panics

@@ -84,7 +84,7 @@ fn run_closure(shared: &Shared, seat: &Seat, claimed: &mut Claimed<'_>) -> bool 
                 discard(job.take());
                 return Ok(());
             }
-            catch(|| job.run())
+            catch(|| job.run(&()))
         })
     });
     if is_guest {
@@ -173,7 +173,7 @@ pub(crate) fn add_job<D: Copy + Into<JobId>>(
 ) -> JobId {
     let few = shared.slots.gather(after);
     let mut claimed = shared.slots.take();
-    claimed.with_job(|cell| cell.put(job));
+    claimed.with_job(|cell| cell.put(|&()| job()));
     add_claimed(shared, claimed, kind, few)
 }
 

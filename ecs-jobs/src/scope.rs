@@ -1,16 +1,18 @@
 //! Scopes: jobs that borrow from the frame that waits for them.
 
-use crate::deque::Injector;
 use crate::group::{Group, Work};
+use crate::locked_queue::LockedQueue;
 use crate::panic_slot::discard;
 use crate::seat::Seat;
 use crate::shared::Shared;
+use crate::stored_job::StoredJob;
 use crate::wait::share;
+use std::collections::VecDeque;
 use std::fmt;
 use std::marker::PhantomData;
 use std::panic::resume_unwind;
 
-type Job<'scope> = Box<dyn FnOnce(&Scope<'scope>) + Send + 'scope>;
+type Job<'scope> = StoredJob<'scope, Scope<'scope>>;
 
 /// A place to spawn jobs in, made by [`Pool::scope`](crate::Pool::scope).
 ///
@@ -84,7 +86,7 @@ pub struct Scope<'scope> {
     group: Group,
     /// Jobs that have not started. Every unfinished job is counted in the
     /// group, whether it is in here or running.
-    jobs: Injector<Job<'scope>>,
+    jobs: LockedQueue<Job<'scope>>,
     /// Keeps `'scope` invariant whatever becomes of the other fields.
     _invariant: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
@@ -98,19 +100,25 @@ impl<'scope> Scope<'scope> {
     ///
     /// If a job of the scope panics, those that have not started yet are
     /// dropped instead.
+    ///
+    /// A job whose closure has no more than 64 bytes is no allocation, once the
+    /// pool has had a scope in which as many were waiting. It keeps the room for
+    /// 4,096.
     pub fn spawn(&self, job: impl FnOnce(&Scope<'scope>) + Send + 'scope) {
+        let mut stored = Job::empty();
+        stored.put(job);
         self.group.add_one();
-        self.jobs.push(Box::new(job));
+        self.jobs.push(stored);
         self.shared.announce_work(&self.group, 1);
     }
 
-    fn run(&self, job: Job<'scope>) {
+    fn run(&self, mut job: Job<'scope>) {
         if self.group.is_cancelled() {
             // What the job owns may panic when dropped: that counts like a
             // panic of the job.
             self.group.run(|| drop(job));
         } else {
-            self.group.run(|| job(self));
+            self.group.run(|| job.run(self));
         }
     }
 }
@@ -131,7 +139,7 @@ impl Work for Scope<'_> {
     }
 
     fn help(&self, _slot: usize) {
-        while let Some(job) = self.jobs.steal() {
+        while let Some(job) = self.jobs.pop() {
             self.run(job);
             self.group.finish_job();
         }
@@ -144,18 +152,29 @@ pub(crate) fn scope<'scope, R>(
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
     Seat::with(shared, |seat| {
-        let scope = Scope {
+        let mut scope = Scope {
             shared,
             group: Group::new(0, seat.parker(shared)),
-            jobs: Injector::new(),
+            jobs: LockedQueue::new(changed(shared.take_spare_list())),
             _invariant: PhantomData,
         };
         let mut result = None;
         share(shared, seat, &scope, || result = scope.group.run(|| body(&scope)));
+        // All jobs have been taken out by now.
+        shared.give_back_spare_list(changed(scope.jobs.take_list()));
         if let Some(payload) = scope.group.panics.take() {
             discard(result);
             resume_unwind(payload);
         }
         result.expect("a scope whose body panicked has resumed the panic")
     })
+}
+
+/// An empty list for items of another type, in the same memory: jobs of another scope have another
+/// lifetime, and are as large.
+fn changed<T, U>(list: VecDeque<T>) -> VecDeque<U> {
+    debug_assert!(list.is_empty(), "there is nothing to change");
+    // Collecting what comes out of a list reuses its memory where the items are as large. Where it
+    // would not, the price is an allocation.
+    Vec::from(list).into_iter().map_while(|_| None).collect::<Vec<U>>().into()
 }

@@ -9,8 +9,10 @@ use crate::halves::{Halves, Place};
 use crate::job::JobRef;
 use crate::job_queues::JobQueues;
 use crate::slots::{JobId, Slots};
+use crate::stored_job::StoredJob;
 use crate::sync::{AtomicBool, Mutex, Ordering, unique_number};
 use crate::thread_number::thread_id;
+use std::collections::VecDeque;
 use std::ptr::NonNull;
 
 /// The halves of joins that a thread has not started yet, oldest first.
@@ -99,6 +101,11 @@ impl Bench {
     }
 }
 
+/// How many lists of the jobs of earlier scopes are kept, and the most jobs that such a list has
+/// room for.
+const SPARE_LISTS_MAX: usize = 16;
+const SPARE_LIST_LEN_MAX: usize = 4_096;
+
 /// The state of a pool; the handle and every worker thread hold it.
 #[derive(Debug)]
 pub(crate) struct Shared {
@@ -120,6 +127,8 @@ pub(crate) struct Shared {
     /// Empty while somebody sits there, and always in a pool without workers,
     /// where nobody steals.
     guest_bench: Mutex<Option<Bench>>,
+    /// The memory of the queues of earlier scopes.
+    spare_lists: Mutex<Vec<VecDeque<StoredJob<'static>>>>,
     /// The benches of a pool of the host's threads that nobody sits at.
     spare_benches: Mutex<Vec<(usize, Bench)>>,
     /// Whether nobody runs queued jobs but the thread that queues them.
@@ -157,6 +166,7 @@ impl Shared {
             number: unique_number(),
             main_thread: thread_id(),
             guest_bench: Mutex::new(benches.pop()),
+            spare_lists: Mutex::new(Vec::with_capacity(SPARE_LISTS_MAX)),
             spare_benches: Mutex::new(Vec::new()),
             is_inline: worker_count == 0,
             clock,
@@ -260,6 +270,22 @@ impl Shared {
     pub(crate) fn give_back_spare_bench(&self, slot: usize, bench: Bench) {
         debug_assert!(bench.private.is_empty(), "a host leaves no halves behind");
         self.spare_benches.lock().push((slot, bench));
+    }
+
+    /// An empty list for the jobs of a scope.
+    pub(crate) fn take_spare_list(&self) -> VecDeque<StoredJob<'static>> {
+        self.spare_lists.lock().pop().unwrap_or_default()
+    }
+
+    /// Keeps the memory of a scope's queue, unless there is enough.
+    pub(crate) fn give_back_spare_list(&self, list: VecDeque<StoredJob<'static>>) {
+        if list.capacity() > SPARE_LIST_LEN_MAX {
+            return;
+        }
+        let mut lists = self.spare_lists.lock();
+        if lists.len() < SPARE_LISTS_MAX {
+            lists.push(list);
+        }
     }
 
     pub(crate) fn take_guest_bench(&self) -> Option<Bench> {

@@ -63,7 +63,7 @@ impl<'slots> Claimed<'slots> {
     }
 
     /// Lets `access` put a closure in, run it, or drop it.
-    pub(crate) fn with_job<R>(&mut self, access: impl FnOnce(&mut StoredJob) -> R) -> R {
+    pub(crate) fn with_job<R>(&mut self, access: impl FnOnce(&mut StoredJob<'static>) -> R) -> R {
         self.slot.job.with_mut(|job| {
             // SAFETY: the cell is the caller's, who has the `Claimed`, and has it
             // borrowed until this ends (J-8).

@@ -17,6 +17,7 @@ use crate::numbered::{Crew, NumberQueue, run_numbered};
 use crate::panic_slot::Payload;
 use crate::shared::Shared;
 use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Ordering, Stopwatch, needed};
+use std::collections::VecDeque;
 use std::panic::resume_unwind;
 
 /// Which node waits for which, and what a run of them needs.
@@ -68,7 +69,7 @@ impl StaticGraph {
             costs_ns: (0..count).map(|_| AtomicUsize::new(0)).collect(),
             ends_ns: vec![0; count],
             sharing,
-            queue: NumberQueue::with_capacity(count),
+            queue: NumberQueue::new(VecDeque::with_capacity(count)),
             stopped: AtomicBool::new(false),
             watch: Stopwatch::start(),
         }

@@ -2,7 +2,9 @@
 #![expect(unsafe_code, reason = "keeps a closure of any type in a few bytes")]
 
 use std::fmt;
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
+use std::ptr::NonNull;
 
 /// Closures up to this size lie in the [`StoredJob`] itself.
 const INLINE_BYTES: usize = 64;
@@ -11,7 +13,7 @@ const INLINE_BYTES: usize = 64;
 #[repr(C, align(16))]
 struct Room(MaybeUninit<[u8; INLINE_BYTES]>);
 
-/// A job that can be run once, on any thread, or dropped.
+/// A job that can be run once, on any thread, or dropped. It gets an `A` to look at.
 ///
 /// ```text
 ///   room    [ the closure, or a box with it ........ ]   64 bytes
@@ -21,24 +23,31 @@ struct Room(MaybeUninit<[u8; INLINE_BYTES]>);
 /// ```
 ///
 /// Invariant J-7: as long as there is a table, `room` holds one value of the type
-/// that it was made for, and that type is `Send + 'static`. Whoever takes the
-/// value out takes the table first.
-pub(crate) struct StoredJob {
+/// that it was made for, and that type is `FnOnce(&A) + Send + 'a`. Whoever takes
+/// the value out takes the table first.
+pub(crate) struct StoredJob<'a, A = ()> {
     room: Room,
     table: Option<&'static Table>,
+    /// What the room stands for: it may be sent, and not be shared.
+    _job: PhantomData<Box<dyn FnOnce(&A) + Send + 'a>>,
 }
 
 /// What depends on the type of the closure. Both take it out of the room.
 struct Table {
-    run: unsafe fn(*const Room),
+    /// The second is a reference to the closure's argument.
+    run: unsafe fn(*const Room, NonNull<()>),
     drop: unsafe fn(*const Room),
 }
 
 /// One table for each type of closure that is stored, in place or in a box.
-trait Stored: FnOnce() + Send + Sized + 'static {
+trait Stored<A>: FnOnce(&A) + Send + Sized {
     const TABLE: Table = Table {
-        // SAFETY: who calls it keeps to the contract of `take`.
-        run: |room| unsafe { take::<Self>(room) }(),
+        run: |room, argument| {
+            // SAFETY: who calls it keeps to the contract of `take`.
+            let job = unsafe { take::<Self>(room) };
+            // SAFETY: who calls it has a borrow of an `A` for the argument.
+            job(unsafe { argument.cast::<A>().as_ref() });
+        },
         // SAFETY: as above.
         drop: |room| drop(unsafe { take::<Self>(room) }),
     };
@@ -46,41 +55,44 @@ trait Stored: FnOnce() + Send + Sized + 'static {
         size_of::<Self>() <= INLINE_BYTES && align_of::<Self>() <= align_of::<Room>();
 }
 
-impl<F: FnOnce() + Send + 'static> Stored for F {}
+impl<A, F: FnOnce(&A) + Send> Stored<A> for F {}
 
 /// Takes the value out of a room.
 ///
 /// # Safety
 ///
 /// `room` points to a room that holds an `F`, which nobody takes out again (J-7).
-unsafe fn take<F: Stored>(room: *const Room) -> F {
-    debug_assert!(F::FITS, "only types that fit are stored in place");
+unsafe fn take<F>(room: *const Room) -> F {
     // SAFETY: the room holds an `F`, and is large enough and aligned for one.
     unsafe { room.cast::<F>().read() }
 }
 
-impl StoredJob {
+impl<'a, A> StoredJob<'a, A> {
     /// No job.
     pub(crate) fn empty() -> Self {
-        Self { room: Room(MaybeUninit::uninit()), table: None }
+        Self { room: Room(MaybeUninit::uninit()), table: None, _job: PhantomData }
     }
 
     /// Puts a job into an empty place.
     ///
     /// Where it is to lie, and not made elsewhere and moved: a processor that
     /// loads wide what was just stored narrow waits for the store.
-    pub(crate) fn put<F: FnOnce() + Send + 'static>(&mut self, job: F) {
+    pub(crate) fn put<F: FnOnce(&A) + Send + 'a>(&mut self, job: F) {
         // Only one of the two is compiled for a type.
-        if const { F::FITS } { self.put_inline(job) } else { self.put_inline(boxed(job)) }
+        if const { <F as Stored<A>>::FITS } {
+            self.put_inline(job);
+        } else {
+            self.put_inline(boxed(job));
+        }
     }
 
-    fn put_inline<F: FnOnce() + Send + 'static>(&mut self, job: F) {
+    fn put_inline<F: FnOnce(&A) + Send + 'a>(&mut self, job: F) {
         assert!(self.table.is_none(), "a job is put where there is none");
         // The caller has looked: only types that fit are stored in place.
-        assert!(F::FITS, "a job is stored where it fits");
+        assert!(<F as Stored<A>>::FITS, "a job is stored where it fits");
         // SAFETY: the room is large enough and aligned for an `F`.
         unsafe { (&raw mut self.room).cast::<F>().write(job) };
-        self.table = Some(const { &F::TABLE });
+        self.table = Some(const { &<F as Stored<A>>::TABLE });
     }
 
     /// Runs the job, where it lies. What it owns is gone afterwards, panic or not.
@@ -88,11 +100,11 @@ impl StoredJob {
     /// # Panics
     ///
     /// If there is none.
-    pub(crate) fn run(&mut self) {
+    pub(crate) fn run(&mut self, argument: &A) {
         let table = self.table.take().expect("a job is run once");
-        // SAFETY: the room holds what the table was made for (J-7), and nobody
-        // takes it out again, since the table is gone.
-        unsafe { (table.run)(&raw const self.room) }
+        // SAFETY: the room holds what the table was made for (J-7), which gets an
+        // `A`, and nobody takes it out again, since the table is gone.
+        unsafe { (table.run)(&raw const self.room, NonNull::from(argument).cast()) }
     }
 
     /// Takes the job out.
@@ -109,21 +121,18 @@ impl StoredJob {
     }
 }
 
-fn boxed<F: FnOnce() + Send + 'static>(job: F) -> impl FnOnce() + Send + 'static {
+fn boxed<'a, A, F: FnOnce(&A) + Send + 'a>(job: F) -> impl FnOnce(&A) + Send + 'a {
     let job = Box::new(job);
-    move || job()
+    move |argument: &A| job(argument)
 }
 
-impl Drop for StoredJob {
+impl<A> Drop for StoredJob<'_, A> {
     fn drop(&mut self) {
         self.clear();
     }
 }
 
-// SAFETY: what is inside is `Send` (J-7).
-unsafe impl Send for StoredJob {}
-
-impl fmt::Debug for StoredJob {
+impl<A> fmt::Debug for StoredJob<'_, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("StoredJob")
     }
@@ -135,14 +144,14 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    fn job(run: impl FnOnce() + Send + 'static) -> StoredJob {
+    fn job<'a>(run: impl FnOnce() + Send + 'a) -> StoredJob<'a> {
         let mut stored = StoredJob::empty();
-        stored.put(run);
+        stored.put(|&()| run());
         stored
     }
 
     /// Stores a job with a payload of `N` words; it is counted by its `Arc`.
-    fn stored<const N: usize>(sum: &Arc<AtomicUsize>) -> StoredJob {
+    fn stored<const N: usize>(sum: &Arc<AtomicUsize>) -> StoredJob<'static> {
         let (sum, words) = (Arc::clone(sum), [1_usize; N]);
         job(move || {
             sum.fetch_add(words.iter().sum::<usize>(), Ordering::Relaxed);
@@ -152,12 +161,26 @@ mod tests {
     #[test]
     fn small_and_large_jobs_run_once_and_drop_what_they_own() {
         let sum = Arc::new(AtomicUsize::new(0));
-        stored::<0>(&sum).run();
-        stored::<7>(&sum).run();
-        stored::<8>(&sum).run();
-        stored::<100>(&sum).run();
+        stored::<0>(&sum).run(&());
+        stored::<7>(&sum).run(&());
+        stored::<8>(&sum).run(&());
+        stored::<100>(&sum).run(&());
         assert_eq!(sum.load(Ordering::Relaxed), 115);
         assert_eq!(Arc::strong_count(&sum), 1);
+    }
+
+    #[test]
+    fn a_job_may_borrow_and_gets_its_argument() {
+        let (mut small, mut large) = (0, [0; 20]);
+        let mut one = StoredJob::<'_, i32>::empty();
+        one.put(|argument| small = *argument);
+        let mut other = StoredJob::<'_, i32>::empty();
+        let owned = [1; 20];
+        other.put(|argument| large = owned.map(|one| one + *argument));
+        one.run(&7);
+        other.run(&8);
+        drop((one, other));
+        assert_eq!((small, large), (7, [9; 20]));
     }
 
     #[test]
@@ -177,7 +200,7 @@ mod tests {
             let _inside = inside;
             std::panic::resume_unwind(Box::new("on purpose"));
         });
-        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| failing.run()));
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| failing.run(&())));
         assert!(outcome.is_err());
         assert_eq!(Arc::strong_count(&owned), 1);
     }
@@ -192,6 +215,6 @@ mod tests {
             assert!((&raw const *inside).is_aligned());
             assert_eq!(inside.0, 7);
         })
-        .run();
+        .run(&());
     }
 }

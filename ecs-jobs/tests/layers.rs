@@ -13,6 +13,7 @@ const LAYERS: &[&str] = &[
     "deque",
     "event_count",
     "panic_slot",
+    "locked_queue",
     "job",
     "stored_job",
     "halves",

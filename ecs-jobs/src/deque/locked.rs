@@ -74,24 +74,3 @@ impl<T> Stealer<T> {
         self.0.is_empty()
     }
 }
-
-#[derive(Debug)]
-pub(crate) struct Injector<T>(Queue<T>);
-
-impl<T> Injector<T> {
-    pub(crate) fn new() -> Self {
-        Self(Queue::new())
-    }
-
-    pub(crate) fn push(&self, item: T) {
-        self.0.push(item);
-    }
-
-    pub(crate) fn steal(&self) -> Option<T> {
-        self.0.take_oldest()
-    }
-
-    pub(crate) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}

@@ -133,6 +133,7 @@ impl<T> Stealer<T> {
 
 /// A bounded queue with a stamp per place (Vyukov's), which orders exactly one
 /// push before exactly one steal, as crossbeam's `Injector` does.
+#[cfg(test)]
 #[derive(Debug)]
 pub(crate) struct Injector<T> {
     head: AtomicUsize,
@@ -142,6 +143,7 @@ pub(crate) struct Injector<T> {
     ring: Ring<T>,
 }
 
+#[cfg(test)]
 impl<T> Injector<T> {
     pub(crate) fn new() -> Self {
         Self {

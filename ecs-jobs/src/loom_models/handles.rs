@@ -52,7 +52,7 @@ fn add<'slots>(
 ) -> Added<'slots> {
     let few = slots.gather(after);
     let mut claimed = slots.take();
-    claimed.with_job(|cell| cell.put(job));
+    claimed.with_job(|cell| cell.put(|&()| job()));
     slots.add(claimed, kind, few)
 }
 
@@ -173,7 +173,7 @@ fn one_of_two_threads_claims_a_job_and_has_its_closure() {
             move || {
                 let Some(id) = JobId::from_bits(queued.load(Ordering::Relaxed)) else { return 0 };
                 let Some(mut job) = slots.claim(id) else { return 0 };
-                job.with_job(StoredJob::run);
+                job.with_job(|job| job.run(&()));
                 assert!(end(&slots, job).is_none());
                 1
             }

@@ -4,6 +4,7 @@ use super::{Pool, Threads};
 use crate::numbered::{NumberQueue, run_numbered};
 use crate::panic_slot::catch;
 use crate::sync::{AtomicUsize, Ordering};
+use std::collections::VecDeque;
 
 fn run(pool: &Pool, queue: &NumberQueue, limit: usize, bad: usize) -> (usize, bool) {
     let count = AtomicUsize::new(0);
@@ -35,7 +36,7 @@ fn run(pool: &Pool, queue: &NumberQueue, limit: usize, bad: usize) -> (usize, bo
 fn every_number_that_is_added_runs_once() {
     for workers in [0, 1, 3] {
         let pool = Pool::new(Threads::Own(workers)).expect("a few threads are granted");
-        let queue = NumberQueue::with_capacity(4);
+        let queue = NumberQueue::new(VecDeque::with_capacity(4));
         for limit in [2, 3, 100, 1_000] {
             assert_eq!(run(&pool, &queue, limit, usize::MAX), (limit - 1, true));
         }
@@ -46,7 +47,7 @@ fn every_number_that_is_added_runs_once() {
 fn a_panic_drops_the_rest_and_leaves_the_queue_empty() {
     for workers in [0, 1, 3] {
         let pool = Pool::new(Threads::Own(workers)).expect("a few threads are granted");
-        let queue = NumberQueue::with_capacity(4);
+        let queue = NumberQueue::new(VecDeque::with_capacity(4));
         let (count, whole) = run(&pool, &queue, 1_000, 5);
         assert!(count < 999 && !whole);
         assert!(queue.is_empty(), "what was not run was dropped");

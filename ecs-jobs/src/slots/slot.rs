@@ -155,7 +155,7 @@ pub(crate) struct Slot {
     /// A [`Kind`], as a number.
     pub(super) kind: AtomicU32,
     pub(super) next_free: AtomicU32,
-    pub(super) job: UnsafeCell<StoredJob>,
+    pub(super) job: UnsafeCell<StoredJob<'static>>,
 }
 
 impl std::fmt::Debug for Slot {

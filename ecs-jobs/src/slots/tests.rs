@@ -12,7 +12,7 @@ fn end(slots: &Slots, mut claimed: Claimed<'_>) -> Vec<JobId> {
 fn added<'a>(slots: &'a Slots, dependencies: &[JobId]) -> Added<'a> {
     let few = slots.gather(dependencies);
     let mut claimed = slots.take();
-    claimed.with_job(|job| job.put(|| ()));
+    claimed.with_job(|job| job.put(|_| ()));
     slots.add(claimed, Kind::Anywhere, few)
 }
 
