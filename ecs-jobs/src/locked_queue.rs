@@ -47,7 +47,7 @@ impl<T> LockedQueue<T> {
 
     /// What the queue lay in, and what is left in it.
     pub(crate) fn take_list(&mut self) -> VecDeque<T> {
-        *self.count.get_mut() = 0;
+        self.count.store(0, Ordering::Relaxed);
         std::mem::take(self.list.get_mut())
     }
 }

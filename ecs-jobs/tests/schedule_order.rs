@@ -5,7 +5,7 @@ mod support;
 
 use ecs_core::prelude::*;
 use ecs_jobs::prelude::*;
-use ecs_jobs::{OneShot, ScheduleError, SyncReason};
+use ecs_jobs::{OneShot, ScheduleError, Sharing, SyncReason};
 use support::{pool, pools};
 
 /// What ran, in order. Who reads it is not in conflict with others who do.
@@ -348,5 +348,42 @@ fn one_shot_systems_return_and_play_their_commands() {
         assert!(despawn.failures().is_empty() && world.is_empty());
         despawn.run(&mut world, &pool);
         assert_eq!(despawn.failures().len(), 1);
+    }
+}
+
+#[derive(Component)]
+struct Load(u32);
+#[derive(Component)]
+struct Heavy;
+#[derive(Component)]
+#[component(enableable)]
+struct Awake;
+
+fn with<T: Component>(mut loads: Query<&mut Load, With<T>>) {
+    loads.for_each(|load| load.0 = load.0 * 3 + 1);
+}
+
+fn without<T: Component>(mut loads: Query<&mut Load, Without<T>>) {
+    loads.for_each(|load| load.0 = load.0 * 5 + 2);
+}
+
+/// The second pair is why filters cannot be gone by: one flip moves a row from one to the other.
+#[test]
+fn systems_that_write_one_component_are_ordered_whatever_their_filters_say() {
+    for pool in pools() {
+        let mut world = World::new();
+        let plain = world.spawn((Load(1),));
+        let heavy = world.spawn((Load(1), Heavy));
+        let asleep = world.spawn((Load(1), Awake));
+        world.set_enabled::<Awake>(asleep, false).expect("it has it");
+        let builder = Schedule::builder().sharing(Sharing::Always);
+        let builder =
+            builder.add((with::<Heavy>, without::<Heavy>, with::<Awake>, without::<Awake>));
+        let mut schedule = builder.build(&mut world).expect("no contradiction");
+        assert_eq!(schedule.steps().collect::<Vec<_>>(), [(0, 1), (1, 2), (2, 3)]);
+        schedule.run(&mut world, &pool);
+        let load = |entity| world.get::<Load>(entity).expect("it lives").0;
+        // By `without` of both; by `with` and then by `without`; as the first, for it is off.
+        assert_eq!([plain, heavy, asleep].map(load), [37, 22, 37]);
     }
 }
