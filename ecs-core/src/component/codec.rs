@@ -357,6 +357,14 @@ impl<T> Codec<T> {
 
     /// Reads one value and takes what it read off the bytes.
     ///
+    /// ```
+    /// use ecs_core::{Codec, CodecError};
+    /// let mut bytes = [7, 7, 9].as_slice();
+    /// assert_eq!(Codec::<u16>::plain().read(&mut bytes), Ok(0x0707));
+    /// assert_eq!(bytes, [9], "what is left");
+    /// assert_eq!(Codec::<u16>::plain().read(&mut bytes), Err(CodecError));
+    /// ```
+    ///
     /// # Errors
     /// Where values are not saved, or the bytes are not those of a value.
     pub fn read(&self, source: &mut &[u8]) -> Result<T, CodecError> {

@@ -6,7 +6,7 @@ use super::{Buffer, BytesFn, CloneFn, Codec, MapEntitiesFn};
 ///
 /// Derived by `#[derive(Component)]` with `#[component(buffer = N)]`, which makes the type an
 /// element instead of a component; the component is the buffer. By hand it takes one line, and the
-/// constants mean what those of [`Component`] mean.
+/// constants mean what those of [`Component`](trait@crate::Component) mean.
 ///
 /// ```
 /// use ecs_core::prelude::*;
