@@ -109,6 +109,9 @@ fn close(draft: &mut Draft<'_, Cell>, who: Entity, way: Cell) -> Result<(), Refu
     let Some(door) = door else {
         return Err(Refusal::Malformed(String::from("there is no open door")));
     };
+    if cell.any::<Solid>() {
+        return Err(Refusal::Malformed(String::from("somebody is in the way")));
+    }
     draft.insert(door, Closed);
     draft.insert(door, Solid);
     draft.insert(door, Opaque);

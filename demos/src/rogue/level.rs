@@ -1,5 +1,7 @@
 //! Rooms, corridors, and what lies in them: all from the seed.
 
+use std::collections::BTreeSet;
+
 use ecs_core::RandomStream;
 use ecs_core::prelude::*;
 
@@ -136,7 +138,7 @@ fn populate(
     for room in rooms {
         spawn_doors(world, level, room, dice);
     }
-    let mut taken = vec![start, end];
+    let mut taken = BTreeSet::from([start, end]);
     for number in 0..foes {
         let room = 1 + usize::try_from(number / FOES_PER_ROOM).unwrap_or(0) % (rooms.len() - 1);
         let Some(at) = free_cell(&rooms[room], &mut taken, dice) else { continue };
@@ -162,8 +164,6 @@ fn populate(
         if let Some(at) = free_cell(room, &mut taken, dice).filter(|_| dice.below(2) == 0) {
             world.spawn((Position::from(at), Look::of('!'), Potion));
         }
-        // A list for each room: cells of other rooms are no concern of it.
-        taken.truncate(2);
     }
     hero
 }
@@ -181,13 +181,12 @@ fn spawn_doors(world: &mut World, level: &Level, room: &Room, dice: &mut RandomS
 }
 
 /// A cell of a room where nothing is yet, if a few throws find one.
-fn free_cell(room: &Room, taken: &mut Vec<Cell>, dice: &mut RandomStream) -> Option<Cell> {
+fn free_cell(room: &Room, taken: &mut BTreeSet<Cell>, dice: &mut RandomStream) -> Option<Cell> {
     for _ in 0..8 {
         let x = between(dice, room.first.0, room.last.0);
         let y = between(dice, room.first.1, room.last.1);
         // What is in the middle of a room is in the way of corridors.
-        if (x, y) != room.centre() && !taken.contains(&(x, y)) {
-            taken.push((x, y));
+        if (x, y) != room.centre() && taken.insert((x, y)) {
             return Some((x, y));
         }
     }
