@@ -12,7 +12,7 @@ pub(super) const OPTIONS: [&str; 3] = ["eat", "sleep", "play"];
 const HUNGER: Input = Input(0);
 const TIREDNESS: Input = Input(1);
 /// Being tired spoils the fun more than being hungry does: it is a lazy cat.
-pub(super) const PLAY_WEIGHTS: [f32; 2] = [0.4, 0.6];
+const PLAY_WEIGHTS: [f32; 2] = [0.4, 0.6];
 
 /// The actions of a cat, with what they do to its needs per second.
 pub(super) fn plan() -> Plan {

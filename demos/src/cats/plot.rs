@@ -9,7 +9,7 @@
 use ai::utility::{Curve, Reasoner};
 
 use super::diary::Diary;
-use super::mind::{OPTIONS, PLAY_WEIGHTS, hunger_curve, tiredness_curve};
+use super::mind::{OPTIONS, hunger_curve, tiredness_curve};
 use super::picture::COLOURS;
 use crate::raster::Colour;
 use crate::svg::{Anchor, Svg};
@@ -53,9 +53,7 @@ fn draw_curves(svg: &mut Svg, reasoner: &Reasoner) {
     eat.line(svg, COLOURS[0], along(hunger_curve()).map(plain));
     sleep.frame(svg, "Sleep: tiredness, fast and then slow", "tiredness");
     sleep.line(svg, COLOURS[1], along(tiredness_curve()).map(plain));
-    let [hunger, tiredness] = PLAY_WEIGHTS;
-    let title = format!("Play: {hunger} and {tiredness}");
-    play.frame(svg, &title, "one need, the other at 0");
+    play.frame(svg, "Play: less with either", "one need, the other at 0");
     let of_hunger = (0..=50_u8).map(|it| (it, reasoner.scores(&[f32::from(it) / 50.0, 0.0])[2]));
     play.line(svg, HUNGER, of_hunger.map(plain));
     let of_tiredness = (0..=50_u8).map(|it| (it, reasoner.scores(&[0.0, f32::from(it) / 50.0])[2]));

@@ -37,6 +37,7 @@ pub(super) fn sensors(plan: &Plan) -> Sensors<Senses> {
         )
         .operator(
             Operator::new("strike")
+                .when(strong.is(true))
                 .when(known.is(true))
                 .when(mustered.is(true))
                 .then(beaten.becomes(true))

@@ -18,8 +18,8 @@ use super::sky::{Sky, Squadron};
 use super::tally::Toll;
 use super::turrets::{self, Turrets};
 
-const SHIP_HULL: u32 = 12;
-const TURRET_HULL: u32 = 30;
+const SHIP_HULL: u32 = 24;
+const TURRET_HULL: u32 = 60;
 /// How far from its base a turret stands, in metres.
 const TURRET_RING: f32 = 28.0;
 /// How far from its place in the middle a ship flies, in metres.

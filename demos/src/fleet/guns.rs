@@ -9,13 +9,13 @@ use super::parts::{Aim, Gun, Hull, Position, Side, Trigger, Velocity};
 use super::tally::Toll;
 
 /// How near a target must be, in metres.
-pub(super) const RANGE: f32 = 50.0;
+pub(super) const RANGE: f32 = 60.0;
 /// A gun this hot must cool down.
 pub(super) const HEAT_MAX: u32 = 24;
 /// From shot to shot.
-const RELOAD_TICKS: u32 = 5;
+const RELOAD_TICKS: u32 = 3;
 /// How far a shot may go astray, in radians.
-const SPREAD: f32 = 0.06;
+const SPREAD: f32 = 0.16;
 
 /// Action: fire at the target, as often as the gun can.
 #[derive(Component, Clone, Copy, Debug)]
