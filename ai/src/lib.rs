@@ -6,6 +6,7 @@
 //! exchanged for another over the same actions.
 //!
 //! * [`action`]: action entities, the processors that carry them out, and sequences of them.
+//! * [`activity`]: activities, which sleep until the world calls them.
 //! * [`bt`]: behaviour trees, shared and flat, looked through every tick.
 //! * [`explain`]: why an agent does what it does, whichever of these has decided.
 //! * [`fsm`]: state machines, flat and hierarchical.

@@ -85,6 +85,7 @@ const LAYERS: &[&str] = &[
     "activity::table",
     "activity::tick",
     "activity::behaviour",
+    "activity::asynchronous",
     "activity::current",
     "activity::doing",
     "activity::record",

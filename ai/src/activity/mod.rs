@@ -14,6 +14,7 @@
 //!   that to the present one.
 //! * A **[`Setting`]** is what the activities of a game have in common: what they read, what wakes
 //!   them, how they fail.
+//! * An **[`Async`]** activity is written as an `async fn`.
 //! * A **[`lane`]** is an entity that is at an activity for an agent beside the agent's own.
 //!
 //! ```
@@ -133,6 +134,7 @@
 //! answers, the deaths of subjects, subscriptions that end in the time of one's own, timers, and
 //! parallel ticks with the same result for any number of threads.
 
+mod asynchronous;
 mod behaviour;
 mod current;
 mod deliver;
@@ -145,6 +147,7 @@ mod subscription;
 mod table;
 mod tick;
 
+pub use self::asynchronous::{Async, Cue, Guard};
 pub use self::behaviour::{Activity, EventOf, Failure, WorldOf};
 pub use self::current::Current;
 #[doc(hidden)]

@@ -1,0 +1,271 @@
+//! Activities that are written as an `async fn`.
+
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+
+use ai::activity::{
+    self, Activities, Async, Cue, Doing, Ended, Event, EventKinds, Posted, Setting, State,
+};
+use ai::prelude::*;
+use bytemuck::{Pod, Zeroable};
+use ecs_core::SnapshotError;
+
+#[derive(Clone, Debug, PartialEq)]
+struct Ping(u32);
+
+impl Event for Ping {
+    fn kind(&self) -> EventKinds {
+        EventKinds::one(self.0)
+    }
+}
+
+enum Tale {}
+
+impl Setting for Tale {
+    type World<'w> = Lookup<'w, &'static Gold>;
+    type Event = Ping;
+    type Failure = String;
+}
+
+#[derive(Component, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Gold(u32);
+
+fn live(activities: Activities<Async<Tale>>, gold: Lookup<&'static Gold>, mut now: Local<u64>) {
+    *now += 1;
+    activities.run(*now, &gold);
+}
+
+struct Stage {
+    world: World,
+    schedule: Schedule,
+    pool: Pool,
+}
+
+impl Stage {
+    /// A stage, and an agent that begins this.
+    fn with<Told>(story: impl FnOnce(Cue<Tale>) -> Told) -> (Self, Entity)
+    where
+        Told: Future<Output = Result<(), String>> + Send + 'static,
+    {
+        let mut world = World::new();
+        let schedule = Schedule::builder().add(live).build(&mut world).unwrap();
+        let agent = world.spawn((Gold(5), activity::idle::<Async<Tale>>()));
+        activity::order(&mut world, agent, 1, Async::new("telling", story)).unwrap();
+        (Self { world, schedule, pool: Pool::new(Threads::None).unwrap() }, agent)
+    }
+
+    fn tick(&mut self) {
+        self.schedule.run(&mut self.world, &self.pool);
+        self.world.check().unwrap();
+        activity::check::<Async<Tale>>(&self.world).unwrap();
+    }
+
+    fn post(&mut self, subject: Entity, kind: u32) {
+        let events = self.world.resource_mut::<Events<Posted<Ping>>>().unwrap();
+        events.send(Posted::about(subject, Ping(kind)));
+    }
+
+    fn doing(&self, agent: Entity) -> &Doing<Async<Tale>> {
+        self.world.get(agent).unwrap()
+    }
+}
+
+#[test]
+fn a_story_sleeps_at_its_awaits_and_is_told_what_it_waits_for() {
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let noted = heard.clone();
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        let me = cue.with(|tick, _| tick.agent()).await;
+        let gold = cue.with(move |_, gold| gold.get(me).unwrap().0).await;
+        assert_eq!(gold, 5);
+        cue.subscribe(me, EventKinds::one(1) | EventKinds::one(2)).await;
+        cue.step("listening");
+        for _ in 0..2 {
+            let (event, subject) = cue.event().await.unwrap();
+            assert_eq!(subject, me);
+            noted.lock().unwrap().push(event);
+        }
+        Err("it was a test".into())
+    });
+    stage.tick();
+    assert_eq!(stage.doing(agent).state(), State::Blocked);
+    assert_eq!(stage.doing(agent).to_string(), "telling: listening");
+    stage.post(agent, 0);
+    stage.post(agent, 2);
+    stage.tick();
+    assert_eq!(stage.doing(agent).state(), State::Blocked);
+    stage.post(agent, 1);
+    stage.tick();
+    assert_eq!(*heard.lock().unwrap(), [Ping(2), Ping(1)]);
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Failure));
+}
+
+#[test]
+fn to_sleep_is_to_be_asleep_for_so_many_ticks_whatever_else_comes() {
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        let me = cue.with(|tick, _| tick.agent()).await;
+        cue.subscribe(me, EventKinds::ALL).await;
+        cue.sleep(4).await;
+        // What came meanwhile is not lost.
+        assert_eq!(cue.event().await.unwrap().0, Ping(7));
+        cue.next_tick().await;
+        Ok(())
+    });
+    stage.tick();
+    stage.post(agent, 7);
+    for _ in 0..3 {
+        stage.tick();
+        assert_eq!(stage.doing(agent).state(), State::Blocked);
+    }
+    stage.tick();
+    assert_eq!(stage.doing(agent).state(), State::Active);
+    stage.tick();
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+}
+
+#[test]
+fn to_be_interrupted_is_to_be_dropped_and_guards_tidy_up_once() {
+    for is_despawned in [false, true] {
+        let counted = Arc::new(AtomicUsize::new(0));
+        let count = counted.clone();
+        let (mut stage, agent) = Stage::with(|cue| async move {
+            let me = cue.with(|tick, _| tick.agent()).await;
+            let armed = count.clone();
+            let _guard = cue.guard(move |effects, _| {
+                armed.fetch_add(1, Ordering::Relaxed);
+                effects.commands().spawn(Gold(1));
+            });
+            cue.guard(|_, _| panic!("it was disarmed")).disarm();
+            cue.subscribe(me, EventKinds::NONE).await;
+            cue.event().await;
+            unreachable!("nobody calls");
+        });
+        stage.tick();
+        assert_eq!(counted.load(Ordering::Relaxed), 0);
+        if is_despawned {
+            stage.world.despawn(agent).unwrap();
+        } else {
+            activity::stop::<Async<Tale>>(&mut stage.world, agent).unwrap();
+        }
+        stage.tick();
+        stage.tick();
+        assert_eq!(counted.load(Ordering::Relaxed), 1);
+        let gold = stage.world.query::<&Gold>().map(|gold| gold.0).sum::<u32>();
+        assert_eq!(gold, if is_despawned { 1 } else { 6 });
+    }
+}
+
+#[test]
+fn a_guard_that_the_story_lets_go_of_acts_at_once() {
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        drop(cue.guard(|effects, _| _ = effects.commands().spawn(Gold(3))));
+        cue.next_tick().await;
+        Ok(())
+    });
+    stage.tick();
+    assert_eq!(stage.world.query::<&Gold>().count(), 2);
+    stage.tick();
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+}
+
+#[test]
+fn a_dead_subject_is_no_event() {
+    let mut world_side = World::new();
+    let gone = world_side.spawn(());
+    let (mut stage, agent) = Stage::with(move |cue| async move {
+        // An entity that this world has never had is as dead as can be.
+        let stranger = Entity::from_bits(gone.to_bits() | 5 << 32).unwrap();
+        cue.subscribe(stranger, EventKinds::ALL).await;
+        assert_eq!(cue.next().await, (None, stranger));
+        Ok(())
+    });
+    stage.tick();
+    stage.tick();
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+}
+
+/// A future that is ready when both of these are.
+async fn both(first: impl Future<Output = ()>, second: impl Future<Output = ()>) {
+    let (mut first, mut second) = (pin!(first), pin!(second));
+    let (mut is_first, mut is_second) = (false, false);
+    std::future::poll_fn(|context| {
+        is_first = is_first || first.as_mut().poll(context).is_ready();
+        is_second = is_second || second.as_mut().poll(context).is_ready();
+        if is_first && is_second { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+}
+
+#[test]
+fn parts_of_a_story_go_on_at_the_same_time() {
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        let other = cue.clone();
+        both(async { cue.sleep(3).await }, async { other.sleep(1).await }).await;
+        Ok(())
+    });
+    for _ in 0..3 {
+        stage.tick();
+        assert!(stage.doing(agent).activity().is_some());
+    }
+    stage.tick();
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+}
+
+/// Is ready when it has been polled so many times, and wakes nobody.
+struct Silent(u32);
+
+impl Future for Silent {
+    type Output = u32;
+
+    fn poll(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<u32> {
+        self.0 -= 1;
+        if self.0 == 0 { Poll::Ready(9) } else { Poll::Pending }
+    }
+}
+
+#[test]
+fn a_future_from_outside_is_asked_in_every_tick() {
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        assert_eq!(cue.outside(Silent(4)).await, 9);
+        Ok(())
+    });
+    for _ in 0..3 {
+        stage.tick();
+        assert_eq!(stage.doing(agent).state(), State::Active);
+    }
+    stage.tick();
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+}
+
+#[test]
+fn a_story_that_panics_is_gone_and_the_agent_goes_on() {
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        cue.next_tick().await;
+        panic!("on purpose");
+    });
+    stage.tick();
+    let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stage.tick()));
+    assert!(run.is_err());
+    stage.tick();
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Interrupted));
+    let again = Async::<Tale>::new("again", |_| async { Ok(()) });
+    activity::order(&mut stage.world, agent, 1, again).unwrap();
+    stage.tick();
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+}
+
+#[test]
+fn a_story_cannot_be_saved_and_the_error_says_so() {
+    let (mut stage, _) = Stage::with(|cue| async move {
+        cue.sleep(100).await;
+        Ok(())
+    });
+    stage.tick();
+    let error = stage.world.snapshot().unwrap_err();
+    assert!(matches!(error, SnapshotError::NotSerializable { .. }), "{error}");
+    assert!(error.to_string().contains("Async"), "{error}");
+}
