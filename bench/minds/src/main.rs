@@ -4,6 +4,7 @@
 //! fair, is in the README of this folder.
 
 mod actions;
+mod activities;
 #[path = "../../jobs/src/allocations.rs"]
 mod allocations;
 mod deciders;
@@ -19,7 +20,7 @@ use harness::{Options, Row};
 fn main() -> ExitCode {
     match Options::parse(std::env::args().skip(1)) {
         Ok(options) => {
-            let rows: Vec<Row> = [actions::rows, deciders::rows, plans::rows, turns::rows]
+            let rows: Vec<Row> = [actions::rows, activities::rows, deciders::rows, plans::rows, turns::rows]
                 .into_iter()
                 .flat_map(|rows| rows())
                 .collect();
