@@ -20,10 +20,11 @@ use harness::{Options, Row};
 fn main() -> ExitCode {
     match Options::parse(std::env::args().skip(1)) {
         Ok(options) => {
-            let rows: Vec<Row> = [actions::rows, activities::rows, deciders::rows, plans::rows, turns::rows]
-                .into_iter()
-                .flat_map(|rows| rows())
-                .collect();
+            let rows: Vec<Row> =
+                [actions::rows, activities::rows, deciders::rows, plans::rows, turns::rows]
+                    .into_iter()
+                    .flat_map(|rows| rows())
+                    .collect();
             harness::run(rows, &options)
         }
         Err(message) => {
