@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::setup::Demo;
-use crate::{cats, dungeon, fleet, minds, miners, rogue};
+use crate::{cats, dungeon, fleet, minds, miners, rogue, villagers};
 
 /// Every demo, in the order in which `demos list` shows them. A line here is all that the shell
 /// has to know about a demo.
@@ -13,6 +13,7 @@ pub const DEMOS: &[&Demo] = &[
     &cats::DEMO,
     &minds::DEMO,
     &fleet::DEMO,
+    &villagers::DEMO,
     &dungeon::DEMO,
     &rogue::DEMO,
 ];

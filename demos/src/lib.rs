@@ -61,6 +61,7 @@ pub mod svg;
 pub mod tape;
 pub mod text;
 pub mod view;
+pub mod villagers;
 
 #[cfg(not(target_family = "wasm"))]
 use std::ffi::OsString;

@@ -15,3 +15,4 @@ mod rogue;
 mod serve;
 mod shell;
 mod support;
+mod villagers;

@@ -1,0 +1,112 @@
+//! The activities: which sub-activities, in which order.
+
+use std::borrow::Cow;
+
+use ai::activity::{Activity, Current, Effects, Ending, Notice, Response, Status, Tick};
+use ecs_core::{Entity, HashFn};
+use glam::Vec2;
+
+use super::HOME;
+use super::parts::Happening;
+use super::steps::{Errand, Sight, Step, Trouble, Village};
+
+/// What a villager is at.
+pub(super) struct Chore {
+    pub(super) kind: Kind,
+    now: Current<Step>,
+    /// How many steps were begun.
+    steps: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Kind {
+    /// Fetch a stone, with a pickaxe that has to be taken first if `equips`.
+    Mine { block: Entity, place: Vec2, equips: bool },
+    /// Eat at home.
+    Eat,
+    /// Run home and hide.
+    Flee,
+}
+
+impl Chore {
+    pub(super) fn new(kind: Kind) -> Self {
+        Self { kind, now: Current::default(), steps: 0 }
+    }
+
+    /// Whether it is breaking this block at the moment.
+    pub(super) fn breaks(&self, block: Entity) -> bool {
+        matches!(self.now.get(), Some(Step::Break(_, it)) if *it == block)
+    }
+
+    fn next(&mut self) -> Option<Step> {
+        let begun = self.steps;
+        self.steps += 1;
+        let errand = Errand::default();
+        let list = match self.kind {
+            Kind::Mine { block, place, equips } => {
+                let way = [
+                    Step::go_to(HOME),
+                    Step::Equip(errand),
+                    Step::go_to(place),
+                    Step::Break(errand, block),
+                    Step::Haul(errand, block),
+                ];
+                let skipped = if equips { 0 } else { 2 };
+                return way.get(begun as usize + skipped).copied();
+            }
+            Kind::Eat => [Step::go_to(HOME), Step::Eat(errand)],
+            Kind::Flee => [Step::go_to(HOME), Step::Hide(errand)],
+        };
+        list.get(begun as usize).copied()
+    }
+}
+
+impl Activity for Chore {
+    type Setting = Village;
+
+    const HASH: Option<HashFn<Self>> = Some(|chore, hasher| {
+        let (kind, block) = match chore.kind {
+            Kind::Mine { block, equips, .. } => (1 + u64::from(equips), block.to_bits()),
+            Kind::Eat => (3, 0),
+            Kind::Flee => (4, 0),
+        };
+        let step = chore.now.get().map_or([0; 4], Step::digest);
+        [kind, block, chore.steps.into()]
+            .into_iter()
+            .chain(step)
+            .for_each(|it| hasher.write_u64(it));
+    });
+
+    fn name(&self) -> Cow<'_, str> {
+        match self.kind {
+            Kind::Mine { .. } => "fetching a stone",
+            Kind::Eat => "having a meal",
+            Kind::Flee => "running from a wolf",
+        }
+        .into()
+    }
+
+    fn step(&self) -> Option<Cow<'_, str>> {
+        self.now.name()
+    }
+
+    fn on_tick(&mut self, tick: &mut Tick<'_, Village>, sight: &Sight<'_>) -> Status<Trouble> {
+        loop {
+            match self.now.on_tick(tick, sight) {
+                None | Some(Status::Finished(Ending::Success)) => match self.next() {
+                    Some(step) => self.now.begin(step),
+                    None => return Status::Finished(Ending::Success),
+                },
+                Some(status) => return status,
+            }
+        }
+    }
+
+    fn on_event(&mut self, notice: Notice<'_, Happening>, subject: Entity) -> Response {
+        self.now.on_event(notice, subject)
+    }
+
+    fn on_finish(self, _: &Ending<Trouble>, effects: &mut Effects<'_, Village>, sight: &Sight<'_>) {
+        self.now.finish(effects, sight);
+    }
+}

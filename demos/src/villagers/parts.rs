@@ -1,0 +1,116 @@
+//! What the village is made of.
+
+use ai::activity::{Event, EventKinds};
+use bytemuck::NoUninit;
+use ecs_core::{Component, Entity};
+use glam::Vec2;
+
+/// Where an entity is, in metres.
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[repr(transparent)]
+pub(super) struct Position(pub(super) Vec2);
+
+/// A villager is on the way to somewhere; switched off when there.
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[component(enableable)]
+#[repr(C)]
+pub(super) struct Walk {
+    pub(super) to: Vec2,
+    /// The number of the token that is to be answered.
+    pub(super) request: u32,
+}
+
+/// A villager breaks a block; switched off when it is broken.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[component(enableable)]
+#[repr(C)]
+pub(super) struct Dig {
+    /// The block, as bits; 0 before the first.
+    pub(super) block: u64,
+    pub(super) ticks_left: u32,
+    pub(super) unused: u32,
+}
+
+/// A villager has a pickaxe in hand, while it is switched on.
+#[derive(Component, Clone, Copy, Debug)]
+#[component(enableable)]
+pub(super) struct Pickaxe;
+
+/// A block of stone, whole, loose, or in somebody's arms.
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[repr(C)]
+pub(super) struct Block {
+    /// Who carries it, as bits; 0 for nobody.
+    carrier: u64,
+    /// How long it takes to break it out, in ticks.
+    pub(super) ticks: u32,
+    pub(super) unused: u32,
+}
+
+impl Block {
+    /// A block in the rock, which takes so long to break out.
+    pub(super) fn whole(ticks: u32) -> Self {
+        Self { carrier: 0, ticks, unused: 0 }
+    }
+
+    /// A stone in somebody's arms.
+    pub(super) fn carried(by: Entity) -> Self {
+        Self { carrier: by.to_bits(), ticks: 1, unused: 0 }
+    }
+
+    pub(super) fn carrier(self) -> Option<Entity> {
+        Entity::from_bits(self.carrier)
+    }
+}
+
+/// A beast that villagers run from, and where it is going.
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[repr(C)]
+pub(super) struct Wolf {
+    pub(super) to: Vec2,
+    pub(super) random: u64,
+}
+
+/// What a villager has done, and when it ate last.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
+#[repr(C)]
+pub(super) struct Books {
+    /// The tick of the last meal.
+    pub(super) ate_at: u64,
+    /// After how many ticks it is hungry.
+    pub(super) hungry_after: u32,
+    pub(super) equipped: u32,
+    pub(super) broken: u32,
+    pub(super) hauled: u32,
+    pub(super) dropped: u32,
+    pub(super) meals: u32,
+    pub(super) flights: u32,
+    pub(super) unused: u32,
+}
+
+impl Books {
+    pub(super) fn is_hungry(&self, now: u64) -> bool {
+        now.saturating_sub(self.ate_at) > u64::from(self.hungry_after)
+    }
+}
+
+/// What happens to somebody or something.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Happening {
+    /// The walker, who is the subject, is there.
+    Arrived,
+    /// The block, which is the subject, was broken out and is carried away.
+    Broken,
+}
+
+pub(super) const ARRIVED: EventKinds = EventKinds::one(0);
+pub(super) const BROKEN: EventKinds = EventKinds::one(1);
+
+impl Event for Happening {
+    fn kind(&self) -> EventKinds {
+        match self {
+            Self::Arrived => ARRIVED,
+            Self::Broken => BROKEN,
+        }
+    }
+}
