@@ -66,7 +66,7 @@ impl TreeAgent {
     fn tick<Q: QueryData>(
         &mut self,
         tree: &Tree<Q>,
-        memories: &mut [u64],
+        memories: &mut Buffer<NodeMemory>,
         body: &mut Body,
         data: &mut Q::Item<'_>,
         trace: &mut impl Trace,
@@ -76,6 +76,7 @@ impl TreeAgent {
             state.ticks = state.ticks.wrapping_add(1);
             tick_leaves(tree, jumps, body, data, trace)
         } else {
+            let memories = NodeMemory::peel_slice_mut(&mut memories[..]);
             tick_tree(tree, &mut state, memories, body, data, trace)
         };
         let result = match result {
@@ -196,20 +197,29 @@ impl<Q: QueryData + 'static> Trees<'_, Q> {
         let (query, ended, witness) = &mut self.parts;
         ended.par_for_each(|mut reported| _ = reported.set(false));
         let (log, tick) = (witness.log(), witness.tick());
-        query.par_for_each(|(entity, agent, body, memories, mut switching, mut data)| {
-            let memories = NodeMemory::peel_slice_mut(&mut memories[..]);
-            match log.filter(|log| log.is_watched(entity)) {
-                None => agent.tick(tree, memories, body, &mut data, &mut ()),
-                Some(log) => {
-                    let before = Before::new(body, agent.result(), agent.ticks == 0);
-                    let mut leaves = Leaves::new();
-                    agent.tick(tree, memories, body, &mut data, &mut leaves);
-                    tree.note((log, tick, entity), before, (body, agent.result()), &leaves);
+        match log {
+            None => query.par_for_each(|(_, agent, body, memories, mut switching, mut data)| {
+                agent.tick(tree, memories, body, &mut data, &mut ());
+                if body.is_switching() {
+                    switching.set(true);
                 }
+            }),
+            Some(log) => {
+                query.par_for_each(|(entity, agent, body, memories, mut switching, mut data)| {
+                    // The log itself looks more closely, where there is something to tell.
+                    if log.may_be_watched(entity) {
+                        let before = Before::new(body, agent.result(), agent.ticks == 0);
+                        let mut leaves = Leaves::new();
+                        agent.tick(tree, memories, body, &mut data, &mut leaves);
+                        tree.note((log, tick, entity), before, (body, agent.result()), &leaves);
+                    } else {
+                        agent.tick(tree, memories, body, &mut data, &mut ());
+                    }
+                    if body.is_switching() {
+                        switching.set(true);
+                    }
+                });
             }
-            if body.is_switching() {
-                switching.set(true);
-            }
-        });
+        }
     }
 }

@@ -123,7 +123,7 @@ impl DecisionLog {
 
     /// No for most of those that are not watched, and yes for all that are.
     #[inline]
-    pub(super) fn may_be_watched(&self, agent: Entity) -> bool {
+    pub(crate) fn may_be_watched(&self, agent: Entity) -> bool {
         let (word, bit) = mark(agent);
         self.marks.get(word).is_some_and(|marks| marks & bit != 0)
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ecs_core::{Buffer, EnabledMut, Entity, Present, QueryData, With, World};
+use ecs_core::{Buffer, EnabledBitMut, EnabledMut, Entity, Present, QueryData, With, World};
 use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
 
 use super::agent::{FsmAgent, StateChanged, StateMemory};
@@ -107,20 +107,42 @@ impl<Q: QueryData + 'static> Machines<'_, Q> {
         let (log, tick) = (witness.log(), witness.tick());
         ended.par_for_each(|mut reported| _ = reported.set(false));
         changed.par_for_each(|mut is_changed| _ = is_changed.set(false));
-        query.par_for_each(
-            |(entity, agent, body, memory, mut is_changed, changed, mut switching, mut item)| {
-                let before = agent.state;
-                let mut update = Update { machine, agent, body, memory, item: &mut item };
-                let watch = log.map(|log| Watch { log, tick, agent: entity });
-                if !update.run(watch) {
-                    return;
-                }
-                *changed = StateChanged { from: before, to: agent.state };
-                is_changed.set(true);
-                if body.is_switching() {
-                    switching.set(true);
-                }
-            },
-        );
+        match log {
+            None => query.par_for_each(|row| step::<Q, false>(machine, row, None)),
+            Some(log) => query.par_for_each(|row| {
+                let watch = Watch { log, tick, agent: row.0 };
+                step::<Q, true>(machine, row, Some(watch));
+            }),
+        }
+    }
+}
+
+type RowItem<'a, Q> = (
+    Entity,
+    &'a mut FsmAgent,
+    &'a mut Body,
+    &'a mut Buffer<StateMemory>,
+    EnabledBitMut<'a>,
+    &'a mut StateChanged,
+    EnabledBitMut<'a>,
+    <Q as QueryData>::Item<'a>,
+);
+
+/// One update of one agent.
+#[inline]
+fn step<Q: QueryData, const WATCHED: bool>(
+    machine: &Machine<Q>,
+    (_, agent, body, memory, mut is_changed, changed, mut switching, mut item): RowItem<'_, Q>,
+    watch: Option<Watch<'_>>,
+) {
+    let before = agent.state;
+    let mut update = Update { machine, agent, body, memory, item: &mut item };
+    if !update.run::<WATCHED>(watch) {
+        return;
+    }
+    *changed = StateChanged { from: before, to: agent.state };
+    is_changed.set(true);
+    if body.is_switching() {
+        switching.set(true);
     }
 }

@@ -1,6 +1,6 @@
 //! How things stand for one agent and its machine.
 
-use ecs_core::QueryData;
+use ecs_core::{Buffer, QueryData};
 
 use super::agent::{FsmAgent, StateMemory};
 use super::machine::{FlatTransition, Machine};
@@ -15,7 +15,8 @@ pub(super) struct Situation<'s, Q: QueryData> {
     pub(super) machine: &'s Machine<Q>,
     pub(super) agent: &'s FsmAgent,
     pub(super) body: &'s Body,
-    pub(super) memory: &'s [StateMemory],
+    /// Not as a slice: where its elements are is worked out where somebody looks.
+    pub(super) memory: &'s Buffer<StateMemory>,
 }
 
 impl<Q: QueryData> Situation<'_, Q> {

@@ -22,19 +22,33 @@ pub(super) struct Update<'u, 'i, Q: QueryData> {
 impl<Q: QueryData> Update<'_, '_, Q> {
     /// Whether a state was entered.
     #[inline]
-    pub(super) fn run(&mut self, watch: Option<Watch<'_>>) -> bool {
+    pub(super) fn run<const WATCHED: bool>(&mut self, watch: Option<Watch<'_>>) -> bool {
         if self.agent.state == NONE {
-            self.enter(NONE, self.machine.initial);
-            if let Some(watch) = watch {
-                watch.note_beginning(self.machine, self.agent);
-            }
+            self.begin(watch.filter(|_| WATCHED));
             return true;
         }
         self.agent.updates = self.agent.updates.saturating_add(1);
-        let Some(chosen) = self.choose() else {
-            self.agent.events = 0;
-            return false;
-        };
+        let chosen = self.choose();
+        match chosen {
+            Some(chosen) => self.change(chosen, watch.filter(|_| WATCHED)),
+            None => self.agent.events = 0,
+        }
+        chosen.is_some()
+    }
+
+    /// Enters the initial state. Apart, as the next, so that the loop over agents that stay where
+    /// they are is short.
+    #[inline(never)]
+    fn begin(&mut self, watch: Option<Watch<'_>>) {
+        self.enter(NONE, self.machine.initial);
+        if let Some(watch) = watch {
+            watch.note_beginning(self.machine, self.agent);
+        }
+    }
+
+    /// Takes the transition at this place.
+    #[inline(never)]
+    fn change(&mut self, chosen: usize, watch: Option<Watch<'_>>) {
         // What is seen now is gone when the transition has been taken.
         let sight = watch
             .filter(Watch::is_wanted)
@@ -44,7 +58,6 @@ impl<Q: QueryData> Update<'_, '_, Q> {
         if let Some((watch, sight)) = sight {
             watch.note(self.machine, self.agent, sight);
         }
-        true
     }
 
     /// The first transition that can be taken, by its place.

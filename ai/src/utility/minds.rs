@@ -118,8 +118,6 @@ impl<Q: QueryData + 'static> Minds<'_, Q> {
             "the reasoner asks for {} inputs, and is given {N}",
             reasoner.input_count()
         );
-        let is_in_batches =
-            reasoner.select == Select::Highest && reasoner.scores_all && !reasoner.has_cooldowns();
         let (all, ended, witness) = &mut self.parts;
         let (log, tick) = (witness.log(), witness.tick());
         ended.for_each(|(entity, mut reported)| {
@@ -132,50 +130,97 @@ impl<Q: QueryData + 'static> Minds<'_, Q> {
                 }
             }
         });
-        let mut query = all.query();
-        let chunks = query.parallel(self.scratch);
-        self.pool.for_each_range(chunks.len(), |range| {
-            let mut held = Vec::with_capacity(BATCH);
-            for chunk in range.filter_map(|index| chunks.take(index)) {
-                let mut rows = chunk.into_iter();
-                if !is_in_batches {
-                    rows.for_each(|row| decide_one(reasoner, row, &inputs, log, tick));
-                    continue;
+        let Self { scratch, pool, .. } = self;
+        let query = all.query();
+        match log {
+            None => {
+                decide_all::<Q, (), N>(reasoner, query, (scratch, pool), &inputs, None);
+            }
+            Some(log) => {
+                let log = Some((log, tick));
+                decide_all::<Q, Entity, N>(reasoner, query, (scratch, pool), &inputs, log);
+            }
+        }
+    }
+}
+
+/// Who an agent of a batch is, where somebody wants to know.
+trait Mark: Copy {
+    fn of(entity: Entity) -> Self;
+    fn entity(self) -> Option<Entity>;
+}
+
+/// Nobody does, and it takes no room.
+impl Mark for () {
+    #[inline(always)]
+    fn of(_: Entity) -> Self {}
+    #[inline(always)]
+    fn entity(self) -> Option<Entity> {
+        None
+    }
+}
+
+impl Mark for Entity {
+    #[inline(always)]
+    fn of(entity: Entity) -> Self {
+        entity
+    }
+    #[inline(always)]
+    fn entity(self) -> Option<Entity> {
+        Some(self)
+    }
+}
+
+fn decide_all<Q: QueryData, M: Mark, const N: usize>(
+    reasoner: &Reasoner,
+    mut query: ecs_core::Query<'_, Row<Q>>,
+    (scratch, pool): (&mut ParallelScratch, &Pool),
+    inputs: &(impl Fn(Q::Item<'_>) -> [f32; N] + Sync),
+    log: Option<(&DecisionLog, u64)>,
+) {
+    let is_in_batches =
+        reasoner.select == Select::Highest && reasoner.scores_all && !reasoner.has_cooldowns();
+    let chunks = query.parallel(scratch);
+    pool.for_each_range(chunks.len(), |range| {
+        let mut held = Vec::with_capacity(BATCH);
+        for chunk in range.filter_map(|index| chunks.take(index)) {
+            let mut rows = chunk.into_iter();
+            if !is_in_batches {
+                rows.for_each(|row| decide_one(reasoner, row, inputs, log));
+                continue;
+            }
+            let mut senses = [[0.0; BATCH]; N];
+            let mut current = [NONE; BATCH];
+            loop {
+                for (entity, agent, body, _, switching, data) in rows.by_ref().take(BATCH) {
+                    let place = held.len();
+                    let values = inputs(data);
+                    senses.iter_mut().zip(values).for_each(|(all, value)| all[place] = value);
+                    current[place] = agent.current;
+                    held.push((M::of(entity), agent, body, switching));
                 }
-                let mut senses = [[0.0; BATCH]; N];
-                let mut current = [NONE; BATCH];
-                loop {
-                    for (entity, agent, body, _, switching, data) in rows.by_ref().take(BATCH) {
-                        let place = held.len();
-                        let values = inputs(data);
-                        senses.iter_mut().zip(values).for_each(|(all, value)| all[place] = value);
-                        current[place] = agent.current;
-                        held.push((entity, agent, body, switching));
-                    }
-                    if held.is_empty() {
-                        break;
-                    }
-                    let choices = reasoner.highest_each(&senses, &current, NONE);
-                    for (place, (entity, agent, body, mut switching)) in held.drain(..).enumerate()
-                    {
-                        let choice = choices[place];
-                        if choice == agent.current && (choice != NONE || log.is_none()) {
-                            continue;
-                        }
+                if held.is_empty() {
+                    break;
+                }
+                let choices = reasoner.highest_each(&senses, &current, NONE);
+                for (place, (mark, agent, body, mut switching)) in held.drain(..).enumerate() {
+                    let choice = choices[place];
+                    let is_new = choice != agent.current;
+                    let watched = mark.entity().zip(log);
+                    if let Some((entity, log)) = watched.filter(|_| is_new || choice == NONE) {
                         let chosen = (choice != NONE).then_some(choice as usize);
-                        if let Some(log) = log {
-                            let inputs = senses.map(|all| all[place]);
-                            note_choice(reasoner, log, tick, entity, agent, chosen, &inputs, &[]);
-                        }
-                        if choice != agent.current {
-                            agent.switch(chosen, reasoner, body, &mut []);
-                            switching.set(true);
-                        }
+                        let inputs = senses.map(|all| all[place]);
+                        note_choice(reasoner, log, entity, agent, chosen, &inputs, &[]);
+                    }
+                    if is_new {
+                        let chosen = (choice != NONE).then_some(choice as usize);
+                        agent.switch(chosen, reasoner, body, &mut []);
+                        switching.set(true);
                     }
                 }
             }
-        });
-    }
+        }
+    });
 }
 
 /// One agent decides by itself.
@@ -183,15 +228,14 @@ fn decide_one<Q: QueryData, const N: usize>(
     reasoner: &Reasoner,
     (entity, agent, body, cooldowns, mut switching, data): RowItem<'_, Q>,
     inputs: &(impl Fn(Q::Item<'_>) -> [f32; N] + Sync),
-    log: Option<&DecisionLog>,
-    tick: u64,
+    log: Option<(&DecisionLog, u64)>,
 ) {
     let inputs = inputs(data);
     let cooldowns = cooldowns.map_or(&mut [][..], |buffer| &mut buffer[..]);
     cooldowns.iter_mut().for_each(|it| it.0 = it.0.saturating_sub(1));
     let choice = agent.choose(reasoner, &inputs, cooldowns);
     if let Some(log) = log {
-        note_choice(reasoner, log, tick, entity, agent, choice, &inputs, cooldowns);
+        note_choice(reasoner, log, entity, agent, choice, &inputs, cooldowns);
     }
     if choice != agent.current() {
         agent.switch(choice, reasoner, body, cooldowns);
@@ -203,8 +247,7 @@ fn decide_one<Q: QueryData, const N: usize>(
 #[inline(never)]
 fn note_choice(
     reasoner: &Reasoner,
-    log: &DecisionLog,
-    tick: u64,
+    (log, tick): (&DecisionLog, u64),
     entity: Entity,
     agent: &UtilityAgent,
     chosen: Option<usize>,
