@@ -27,7 +27,11 @@ pub(crate) struct Member {
 /// All bodies, in an order that depends on where they are and who they are alone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Crowd {
-    members: Vec<(u32, Member)>,
+    members: Vec<Member>,
+    /// As they were added.
+    added: Vec<Member>,
+    /// Square, number and place among the added ones: less to move about than members.
+    keys: Vec<(u32, u64, u32)>,
     /// Where the members of each square begin.
     starts: Vec<u32>,
     columns: u32,
@@ -41,7 +45,8 @@ impl Crowd {
     pub(crate) fn begin(&mut self, width: u16, height: u16) {
         self.columns = u32::from(width.div_ceil(SIGHT));
         self.rows = u32::from(height.div_ceil(SIGHT));
-        self.members.clear();
+        self.added.clear();
+        self.keys.clear();
         self.taken_goals.clear();
     }
 
@@ -49,22 +54,26 @@ impl Crowd {
     pub(crate) fn add(&mut self, member: Member) {
         self.taken_goals.extend(Cell::containing(member.goal).filter(|_| member.is_at_rest));
         if let Some(square) = self.square(member.disc.position) {
-            self.members.push((square, member));
+            let place = count_u32(self.added.len());
+            self.keys.push((square, member.number, place));
+            self.added.push(member);
         }
     }
 
     /// Puts all that were added in order.
     pub(crate) fn sort(&mut self) {
         self.taken_goals.sort_unstable();
-        self.members.sort_unstable_by_key(|(square, member)| (*square, member.number));
+        self.keys.sort_unstable();
+        self.members.clear();
+        self.members.extend(self.keys.iter().map(|&(.., place)| self.added[place as usize]));
         self.starts.clear();
-        for (place, &(square, _)) in (0..).zip(&self.members) {
+        for (place, &(square, ..)) in (0..).zip(&self.keys) {
             // Squares without members begin where the next one does.
             while self.starts.len() <= square as usize {
                 self.starts.push(place);
             }
         }
-        let count = u32::try_from(self.members.len()).expect("fewer than 2^32 agents");
+        let count = count_u32(self.members.len());
         self.starts.resize((self.columns * self.rows) as usize + 1, count);
     }
 
@@ -87,7 +96,7 @@ impl Crowd {
             // Squares side by side are one run of members.
             let [first, last] = [columns.start, columns.end]
                 .map(|column| self.starts[(row * self.columns + column) as usize] as usize);
-            for (place, (_, member)) in (first..last).zip(&self.members[first..last]) {
+            for (place, member) in (first..last).zip(&self.members[first..last]) {
                 let distance = member.disc.position.distance_squared(position);
                 if distance < f32::from(SIGHT * SIGHT) && member.number != number {
                     found.insert(distance, place);
@@ -114,11 +123,11 @@ pub(crate) struct Neighbours<'a> {
 
 impl<'a> Neighbours<'a> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &'a Member> + '_ {
-        self.nearest[..self.count].iter().map(|&(_, place)| &self.crowd.members[place].1)
+        self.nearest[..self.count].iter().map(|&(_, place)| &self.crowd.members[place])
     }
 
     fn insert(&mut self, distance: f32, place: usize) {
-        let number = |place: usize| self.crowd.members[place].1.number;
+        let number = |place: usize| self.crowd.members[place].number;
         let before = |&&(other, at): &&(f32, usize)| {
             other < distance || (other == distance && number(at) < number(place))
         };
@@ -130,4 +139,8 @@ impl<'a> Neighbours<'a> {
         self.nearest[at..self.count].rotate_right(1);
         self.nearest[at] = (distance, place);
     }
+}
+
+fn count_u32(count: usize) -> u32 {
+    u32::try_from(count).expect("fewer than 2^32 agents")
 }
