@@ -37,6 +37,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 mod turrets;
+mod view;
 
 use ai::action::{self, ActionSystem};
 use ai::prelude::*;
@@ -51,6 +52,7 @@ use crate::raster::Raster;
 use crate::setup::{Demo, Setup, no_arguments};
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
+use crate::view::View;
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -124,6 +126,14 @@ impl Simulation for Fleet {
 
     fn tick(&mut self) {
         self.engine.tick();
+    }
+
+    fn view(&self) -> Option<&dyn View> {
+        Some(self)
+    }
+
+    fn view_mut(&mut self) -> Option<&mut dyn View> {
+        Some(self)
     }
 
     fn state_hash(&self) -> u64 {

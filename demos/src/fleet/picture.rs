@@ -10,8 +10,8 @@ use crate::raster::{Colour, Point, Raster, Rectangle};
 /// The longer side, in pixels.
 const SIDE_PIXELS: f32 = 1600.0;
 const PIXELS_PER_METRE_MAX: f32 = 3.0;
-const SPACE: Colour = Colour([10, 12, 22]);
-const BASE: Colour = Colour([26, 30, 48]);
+pub(super) const SPACE: Colour = Colour([10, 12, 22]);
+pub(super) const BASE: Colour = Colour([26, 30, 48]);
 
 pub(super) fn draw(world: &World) -> Raster {
     let Ok(sky) = world.resource::<Sky>() else { return Raster::new(1, 1, SPACE) };
@@ -47,7 +47,7 @@ pub(super) fn draw(world: &World) -> Raster {
 }
 
 /// The colour of a side, as bright as said.
-fn colour(side: Side, light: u32) -> Colour {
+pub(super) fn colour(side: Side, light: u32) -> Colour {
     let Colour(channels) = match side {
         Side::Red => Colour([255, 110, 80]),
         Side::Blue => Colour([90, 170, 255]),

@@ -1,0 +1,150 @@
+//! The war as it is shown live.
+
+use ai::fsm::FsmAgent;
+use ai::prelude::*;
+use ecs_jobs::Step;
+use glam::Vec2;
+
+use super::Fleet;
+use super::parts::{
+    Aim, Bullet, Gun, Hull, Member, Orders, Position, Side, Station, Strength, TICK_SECONDS,
+    Trigger, Velocity, War,
+};
+use super::picture::{BASE, SPACE, colour};
+use super::sky::Sky;
+use crate::raster::Colour;
+use crate::view::{Ground, Inspector, Kind, Landmark, Mark, Scene, View};
+
+/// How bright a unit is, and a bullet.
+const UNIT_LIGHT: u32 = 255;
+const TURRET_LIGHT: u32 = 170;
+/// In metres.
+const BASE_RADIUS: f32 = 34.0;
+
+const SHIPS: u8 = 0;
+const TURRETS: u8 = 2;
+const BULLETS: u8 = 4;
+
+const fn of_side(kind: u8, side: Side) -> u8 {
+    match side {
+        Side::Red => kind,
+        Side::Blue => kind + 1,
+    }
+}
+
+impl View for Fleet {
+    fn world(&self) -> &World {
+        &self.engine.world
+    }
+
+    fn world_mut(&mut self) -> &mut World {
+        &mut self.engine.world
+    }
+
+    fn schedule(&self) -> &Schedule {
+        self.engine.schedule()
+    }
+
+    fn step(&mut self) -> Step {
+        self.engine.step()
+    }
+
+    fn scene(&self) -> Scene {
+        let kind = |name, side, light| Kind { name, colour: colour(side, light) };
+        Scene {
+            size: self.world().resource::<Sky>().map_or(Vec2::ONE, Sky::size),
+            unit: "metre",
+            ticks_per_second: 1.0 / TICK_SECONDS,
+            mark_radius: 1.2,
+            kinds: vec![
+                kind("red ships", Side::Red, UNIT_LIGHT),
+                kind("blue ships", Side::Blue, UNIT_LIGHT),
+                kind("red turrets", Side::Red, TURRET_LIGHT),
+                kind("blue turrets", Side::Blue, TURRET_LIGHT),
+                Kind { name: "bullets", colour: Colour([255, 240, 170]) },
+            ],
+        }
+    }
+
+    fn ground_version(&self) -> u64 {
+        1
+    }
+
+    fn ground(&self) -> Ground {
+        let bases = self.world().query_ref::<(&Orders, &Side)>();
+        let bases = bases.map(|(orders, _)| Landmark {
+            at: orders.base,
+            radius: BASE_RADIUS,
+            colour: BASE,
+            label: String::new(),
+        });
+        Ground { palette: vec![SPACE], landmarks: bases.collect(), ..Ground::default() }
+    }
+
+    fn marks(&self, marks: &mut Vec<Mark>) {
+        type Unit<'a> = (Entity, &'a Position, &'a Side, Option<&'a Velocity>);
+        let units = self.world().query_ref_filtered::<Unit<'_>, With<Hull>>();
+        units.for_each(|(entity, position, side, velocity)| {
+            let kind = of_side(if velocity.is_some() { SHIPS } else { TURRETS }, *side);
+            marks.push(Mark { entity, at: position.0, kind });
+        });
+        let bullets = self.world().query_ref_filtered::<(Entity, &Position), With<Bullet>>();
+        bullets.for_each(|(entity, position)| {
+            marks.push(Mark { entity, at: position.0, kind: BULLETS });
+        });
+    }
+
+    /// From a unit to what it aims at.
+    fn path(&self, agent: Entity) -> Vec<Vec2> {
+        let world = self.world();
+        match (world.get::<Position>(agent), world.get::<Aim>(agent)) {
+            (Ok(position), Ok(aim)) if aim.has_target() => vec![position.0, aim.at],
+            _ => Vec::new(),
+        }
+    }
+
+    fn inspector(&self) -> Inspector {
+        Inspector::new()
+            .show::<Position>()
+            .show::<Velocity>()
+            .show::<Side>()
+            .show::<Hull>()
+            .show::<Aim>()
+            .show::<Member>()
+            .show::<Station>()
+            .show::<Orders>()
+            .show::<Strength>()
+            .show::<War>()
+            .show::<Gun>()
+            .show::<Trigger>()
+            .show::<Bullet>()
+            .show::<FsmAgent>()
+            .show::<Body>()
+            .show::<Action>()
+    }
+
+    fn why(&self, agent: Entity) -> Vec<String> {
+        let world = self.world();
+        if let Ok(bullet) = world.get::<Bullet>(agent) {
+            let ticks = bullet.ticks_left;
+            return vec![format!("It flies straight on for {ticks} more ticks, or until it hits.")];
+        }
+        let (Ok(hull), Ok(aim)) = (world.get::<Hull>(agent), world.get::<Aim>(agent)) else {
+            return Vec::new();
+        };
+        let health = if hull.is_hurt() { "It is badly hurt" } else { "It is fit to fight" };
+        let health = format!("{health}: {} of {} points of hull.", hull.points, hull.points_max);
+        let target = if aim.has_target() {
+            let (name, distance) = (aim.target, aim.distance);
+            format!("It aims at {name}, the nearest enemy, {distance:.0} metres away.")
+        } else {
+            "It aims at nobody, because no enemy is near enough.".to_owned()
+        };
+        vec![target, health]
+    }
+
+    fn companions(&self, agent: Entity) -> Vec<Entity> {
+        let actions = self.world().get::<Buffer<OwnedAction>>(agent);
+        actions.map_or_else(|_| Vec::new(), |it| it.iter().map(|it| it.entity()).collect())
+    }
+}
