@@ -29,6 +29,7 @@ Try next:
   cargo run --release -- cats --plot cats.svg          what a cat wants, and why it sleeps
   cargo run --release -- minds                         one crowd under six minds, and their price
   cargo run --release -- fleet --png fleet.png         ships, turrets and bullets at war
+  cargo run --release -- villagers                     most of them asleep, and what that saves
   cargo run --release -- rogue --play                  a dungeon in turns, in this terminal
   cargo run --release -- miners --agents 100000        a crowd that is mostly asleep
   cargo run --release -- dungeon --map FILE --png OUT  a MovingAI map of your own

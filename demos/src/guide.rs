@@ -7,6 +7,9 @@ macro_rules! chapters {
     };
 }
 
+#[doc = include_str!("../../README.md")]
+mod readme {}
+
 chapters! {
     world = "01_world.md",
     queries = "02_queries.md",

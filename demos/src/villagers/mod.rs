@@ -227,6 +227,18 @@ impl Simulation for Villagers {
         picture::draw(&self.engine.world)
     }
 
+    fn worlds(&self) -> Vec<(&str, &World)> {
+        vec![("", &self.engine.world)]
+    }
+
+    fn worlds_mut(&mut self) -> Vec<&mut World> {
+        vec![&mut self.engine.world]
+    }
+
+    fn schedule(&self) -> Option<&Schedule> {
+        Some(self.engine.schedule())
+    }
+
     fn summary(&self) -> Summary {
         let Totals { broken, hauled, dropped, equipped, meals, flights } = self.totals();
         let asked = self.country().asked;

@@ -1,11 +1,10 @@
-//! The same as `model.rs`, with other programs each second: a few seconds as a rule, and as long
+//! The same as the other tests, with other programs each second: a few seconds as a rule, and as long
 //! as `SOAK_SECONDS` says. `SOAK_SEED` is where the seeds start.
-
-#[path = "../../fuzz/src/ops/mod.rs"]
-mod ops;
 
 use std::env;
 use std::time::{Duration, Instant};
+
+use crate::ops;
 
 /// A number from the environment.
 fn asked(name: &str, otherwise: u64) -> u64 {
@@ -28,6 +27,7 @@ impl Drop for Report {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "it goes by the clock")]
 fn one_program_after_the_other_agrees_with_the_model() {
     let lasts = Duration::from_secs(asked("SOAK_SECONDS", 3));
     let start = Instant::now();

@@ -1,8 +1,9 @@
 //! The backbone: random programs on a world and on a model of it, which must agree after every
 //! operation. The programs are the fuzzer's; see `fuzz/src/ops`.
 
-#[path = "../../fuzz/src/ops/mod.rs"]
+#[path = "../../../fuzz/src/ops/mod.rs"]
 mod ops;
+mod soak;
 
 /// Says which seed it was, should a program fail.
 struct Report {
