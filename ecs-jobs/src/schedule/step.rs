@@ -72,7 +72,7 @@ impl Schedule {
     /// use ecs_jobs::prelude::*;
     /// use ecs_jobs::Step;
     /// fn spawn(mut commands: Commands) { commands.spawn(()); }
-    /// fn count(mut all: Query<Entity>, mut found: ResMut<usize>) { *found = all.count(); }
+    /// fn count(all: Query<Entity>, mut found: ResMut<usize>) { *found = all.count(); }
     /// let mut world = World::new();
     /// world.insert_resource(0_usize);
     /// let mut schedule =
