@@ -326,3 +326,36 @@ fn a_panic_ends_the_run_that_is_stepped_through() {
     schedule.run(&mut world, &pool);
     assert_eq!(runs(&world), 1 + 2, "the next run is a whole one");
 }
+
+/// Panics when it is dropped.
+#[derive(Component)]
+struct Bomb;
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        resume_unwind(Box::new(Reason(2)));
+    }
+}
+
+#[test]
+fn what_was_recorded_may_panic_as_it_is_thrown_away() {
+    fn record(mut commands: Commands) {
+        commands.spawn((Bomb,));
+        commands.spawn((Number(0),));
+    }
+    let pool = Pool::new(Threads::None).unwrap();
+    let mut world = world();
+    let mut schedule = Schedule::builder()
+        .add((record, blow).chain_ignoring_commands())
+        .build(&mut world)
+        .unwrap();
+    for _ in 0..2 {
+        assert_eq!(
+            reason_of(&mut schedule, &mut world, &pool),
+            Reason(1),
+            "the first panic goes on"
+        );
+    }
+    assert_eq!(world.len(), 100);
+    world.check().unwrap();
+}

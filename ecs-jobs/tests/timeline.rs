@@ -159,3 +159,15 @@ fn a_span_on_another_thread_waits_for_the_order_alone() {
         assert_eq!(last.delay, Delay::Order(latest.system.expect("it is a system")));
     }
 }
+
+#[test]
+fn a_run_may_be_stepped_through_on_one_pool_and_ended_on_another() {
+    fn think() {}
+    fn act() {}
+    let mut world = World::new();
+    let mut schedule = Schedule::builder().add((think, act)).build(&mut world).unwrap();
+    schedule.step(&mut world, &Pool::new(Threads::None).unwrap());
+    schedule.run(&mut world, &Pool::new(Threads::Own(3)).unwrap());
+    assert!(!schedule.is_stepping());
+    assert!(schedule.trace_json().contains("act"));
+}

@@ -115,23 +115,35 @@ impl<A: Activity> DeliveryState<A> {
         table: &mut Subscriptions<A>,
     ) -> Result<(), String> {
         let restored = Some(cell.restored());
-        if table.restored == restored {
+        let is_restored = table.restored != restored;
+        if !is_restored && !table.is_torn {
             return Ok(());
         }
         table.clear();
-        // They were about the world as it was before.
-        table.deaths.clear();
-        table.departed.clear();
+        if is_restored {
+            // All of this was about the world as it was before.
+            table.deaths.clear();
+            table.departed.clear();
+            if table.restored.is_some() {
+                let events = cell.resource::<Events<Posted<EventOf<A>>>>();
+                let events = events.map_err(|error| error.to_string())?;
+                table.cursor.read(&events).for_each(drop);
+            }
+        }
         let mut tasks = cell.query(&mut self.tasks).map_err(|error| error.to_string())?;
         for (task, doing) in tasks.query() {
             for &subscription in doing.subscriptions() {
+                let subject = subscription.subject();
                 table.link(task, subscription);
-                if !cell.contains(subscription.subject()) {
-                    table.deaths.push(subscription.subject());
+                if !cell.contains(subject) {
+                    table.deaths.push(subject);
+                } else if subject != task && subscription.due().is_none() {
+                    table.unmarked.push(subject);
                 }
             }
         }
         table.restored = restored;
+        table.is_torn = false;
         Ok(())
     }
 }
@@ -151,14 +163,25 @@ impl<A: Activity> Teller<'_, '_, A> {
     ) -> Result<(), String> {
         let events = cell.resource::<Events<Posted<EventOf<A>>>>();
         let events = events.map_err(|error| error.to_string())?;
-        let mut cursor = std::mem::take(&mut self.table.cursor);
-        for post in cursor.read(&events) {
+        loop {
+            // It counts as told before it is: an activity that panics is not told of it again.
+            let mut reading = self.table.cursor.clone();
+            self.table.cursor.read(&events).next();
+            let Some(post) = reading.read(&events).next() else { break };
             let kind = super::event::Event::kind(&post.event);
             matches.clear();
-            matches.extend(self.table.of_subject(post.subject).filter(|(task, subscription)| {
-                let is_answer = post.answers.is_none_or(|token| subscription.token(*task) == token);
-                subscription.kinds().intersects(kind) && is_answer
-            }));
+            let wants = |it: &Subscription| it.kinds().intersects(kind);
+            match post.answers {
+                // However many others have asked the same subject.
+                Some(token) => matches.extend(
+                    self.table
+                        .with_token(token)
+                        .filter(|(_, it)| it.subject() == post.subject && wants(it)),
+                ),
+                None => {
+                    matches.extend(self.table.of_subject(post.subject).filter(|(_, it)| wants(it)))
+                }
+            }
             self.delivered.dropped += usize::from(matches.is_empty());
             // The newest comes first in the list.
             for (task, subscription) in matches.drain(..).rev() {
@@ -166,13 +189,12 @@ impl<A: Activity> Teller<'_, '_, A> {
                 self.tell(task, number, Notice::Event(&post.event), post.subject);
             }
         }
-        self.table.cursor = cursor;
         Ok(())
     }
 
     fn tell_deaths(&mut self, matches: &mut Vec<(Entity, Subscription)>) {
         matches.clear();
-        for subject in std::mem::take(&mut self.table.deaths) {
+        for &subject in &self.table.deaths {
             matches.extend(self.table.of_subject(subject));
         }
         // In which order subjects became known as dead, may have to do with other agents.
@@ -181,6 +203,8 @@ impl<A: Activity> Teller<'_, '_, A> {
             let number = subscription.token(task).number();
             self.tell(task, number, Notice::Died, subscription.subject());
         }
+        // Only now: where an activity has panicked, the next run tells those who were not told.
+        self.table.deaths.clear();
     }
 
     /// Tells one activity, if it still waits for this.
@@ -205,6 +229,15 @@ impl<A: Activity> Teller<'_, '_, A> {
             Notice::Died => Notice::Died,
             Notice::Time => Notice::Time,
         };
+        // Awake while it is told: one that panics is to look again, for it may have nothing left to
+        // wait for.
+        let was_blocked = doing.state == State::Blocked;
+        // Not set where there is something else to begin.
+        let was_marked = blocking.get();
+        if was_blocked {
+            doing.state = State::Active;
+            blocking.set(false);
+        }
         let response = activity.on_event(notice, subject);
         match response.drops {
             Drops::This if !is_over => {
@@ -218,13 +251,14 @@ impl<A: Activity> Teller<'_, '_, A> {
             Drops::None | Drops::This => {}
         }
         let has_to = is_death || doing.subscriptions.is_empty();
-        if doing.state == State::Blocked && (response.wakes || has_to) {
-            doing.state = State::Active;
+        if was_blocked && (response.wakes || has_to) {
             doing.since = self.table.now;
-            blocking.set(false);
             if let Some(watch) = watch {
                 watch.woken::<A>(doing.to_string(), &told, subject);
             }
+        } else if was_blocked {
+            doing.state = State::Blocked;
+            blocking.set(was_marked);
         }
     }
 }

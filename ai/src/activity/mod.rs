@@ -118,7 +118,8 @@
 //! | nothing left to wait for after an event | wakes, whatever it answered |
 //! | the agent is despawned | `on_finish` in the next run; the entity is gone after it |
 //! | somebody removes [`Doing`] | the subscriptions end; there is nothing to finish any more |
-//! | an activity panics | the panic goes to the caller of the schedule; nobody is finished twice |
+//! | an activity panics | the panic goes to the caller of the schedule; nobody is finished twice, and nobody's subscriptions are lost; what the others posted in that run is |
+//! | an activity panics in `on_event` | it is awake afterwards, and not told of the same thing again |
 //! | a snapshot | has activities with a [`CODEC`](Activity::CODEC), with their subscriptions and timers; others are a [`SnapshotError`](ecs_core::SnapshotError) |
 //! | a snapshot while events are on their way | they are not in it: end the tick with [`deliver`] |
 //!

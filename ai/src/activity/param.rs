@@ -149,6 +149,10 @@ impl<A: Activity> ActivitiesState<A> {
         let mut nothing = ();
         let witness = <Witness<'_> as SystemParam>::fetch(&mut nothing, context)?;
         let records = witness.log().map(|log| Watch::new(log, witness.tick()));
+        self.watched.append(&mut table.unmarked);
+        // Until all that comes of the ticks is taken in; where one of them panics, it never is, and
+        // the next run asks the activities what they wait for.
+        table.is_torn = true;
         let mut commands = Commands::fetch(&mut self.commands, context)?;
         let mut out = Out::<A>::fetch(&mut self.out, context)?;
         {
@@ -204,6 +208,7 @@ impl<A: Activity> ActivitiesState<A> {
                 }
             }
         }
+        table.is_torn = false;
         if !self.watched.is_empty() {
             let watched = std::mem::take(&mut self.watched);
             commands.run(move |world| watch::<A>(world, &watched));

@@ -39,6 +39,11 @@ pub struct Subscriptions<A> {
     /// Subjects that have died, and tasks that are no more, since they were told of last.
     pub(super) deaths: Vec<Entity>,
     pub(super) departed: Vec<Entity>,
+    /// Subjects that may not be marked as [`Watched`] yet, after this was worked out anew.
+    pub(super) unmarked: Vec<Entity>,
+    /// Whether a run has begun and not ended: what its activities have subscribed to is known to
+    /// them alone.
+    pub(super) is_torn: bool,
     pub(super) cursor: EventCursor,
     /// The tick of the last run.
     pub(super) now: u64,
@@ -70,6 +75,8 @@ impl<A> Default for Subscriptions<A> {
             timers_live: 0,
             deaths: Vec::new(),
             departed: Vec::new(),
+            unmarked: Vec::new(),
+            is_torn: false,
             cursor: EventCursor::default(),
             now: 0,
             restored: None,
@@ -142,6 +149,13 @@ impl<A> Subscriptions<A> {
             .map(|(_, node)| (node.task, node.subscription))
             // Somebody with the same index who is dead, which nobody has been told yet.
             .filter(move |(_, subscription)| subscription.subject() == subject)
+    }
+
+    /// The subscription that a token names, if it has not ended, and whose it is.
+    pub(super) fn with_token(&self, token: Token) -> impl Iterator<Item = (Entity, Subscription)> {
+        self.of_task(token.task())
+            .map(|(_, node)| (node.task, node.subscription))
+            .filter(move |(task, it)| it.due().is_none() && it.token(*task) == token)
     }
 
     fn of_task(&self, task: Entity) -> impl Iterator<Item = (u32, &Node)> {

@@ -52,7 +52,8 @@ pub struct DecisionLog {
 struct Watched {
     kind: Label,
     decisions_max: usize,
-    /// Locked by the one thread that decides for the agent; there is never a second one at a time.
+    /// Locked for a moment only. What an agent is at on its lanes may be noted on several threads at
+    /// the same time: which records there are afterwards does not depend on who comes first.
     ring: Mutex<Ring>,
 }
 
@@ -62,7 +63,9 @@ struct Ring {
     /// How many were overwritten.
     lost: u64,
     /// What has stopped since the last decision.
-    stopped: Vec<Stopped>,
+    stopped: VecDeque<Stopped>,
+    /// One that was overwritten, whose lists have room already.
+    spare: Option<Decision>,
 }
 
 impl Watched {
@@ -206,16 +209,11 @@ impl DecisionLog {
         }
         let Some(watched) = self.rings.get(&agent) else { return };
         let mut ring = watched.ring();
-        let mut decision = None;
-        if ring.decisions.len() >= watched.decisions_max {
-            // Its lists have room already.
-            decision = ring.decisions.pop_front();
-            ring.lost += 1;
-        }
+        let spare = ring.spare.take();
         let told = if by == agent { ring.stopped.len() } else { 0 };
         let stopped: Vec<Stopped> = ring.stopped.drain(..told).collect();
         drop(ring);
-        let mut decision = match decision {
+        let mut decision = match spare {
             Some(mut old) => {
                 old.reset(tick, agent, by, engine);
                 old
@@ -229,6 +227,10 @@ impl DecisionLog {
         let later = ring.decisions.iter().rev().take_while(|it| key(it) > key(&decision)).count();
         let place = ring.decisions.len() - later;
         ring.decisions.insert(place, decision);
+        if ring.decisions.len() > watched.decisions_max {
+            ring.spare = ring.decisions.pop_front();
+            ring.lost += 1;
+        }
     }
 
     /// Writes down that something ended, for the next decision of the agent to tell, if it is
@@ -239,7 +241,12 @@ impl DecisionLog {
         }
         let Some(watched) = self.rings.get(&agent) else { return };
         let what = what();
-        watched.ring().stopped.push(Stopped { what, why });
+        let mut ring = watched.ring();
+        // A mind that never decides anything shall not fill the memory.
+        if ring.stopped.len() >= watched.decisions_max {
+            ring.stopped.pop_front();
+        }
+        ring.stopped.push_back(Stopped { what, why });
     }
 
     /// Whether something of an agent [has ended](Self::note_end) that no decision has told yet: a

@@ -19,7 +19,7 @@ pub enum History {
     Deep,
 }
 
-/// A state of a [`Machine`], in the making.
+/// A state of a [`Machine`](super::Machine), in the making.
 pub struct State<Q: QueryData> {
     pub(super) name: String,
     pub(super) inside: Option<String>,

@@ -84,6 +84,8 @@ impl<K: TurnActionKind> Turns<K> {
         time: u64,
         tracing: Tracing,
     ) -> (usize, Decision) {
+        // Something is left only where a rule has panicked while it was asked.
+        self.reactions.clear();
         let mut rewrites = 0;
         let mut is_asked = true;
         loop {

@@ -170,6 +170,38 @@ fn a_panic_in_a_tick_leaves_the_others_and_finishes_nobody_twice() {
 }
 
 #[test]
+fn what_somebody_has_subscribed_to_survives_the_panic_of_another() {
+    let mut stage = Stage::new();
+    let rock = stage.world.spawn(());
+    // Before the one that panics, in the order of rows.
+    let puppet = stage.puppet("bea").act(move |tick| {
+        tick.subscribe(tick.agent(), EventKinds::one(0));
+        tick.subscribe(rock, EventKinds::NONE);
+        Status::Blocked
+    });
+    let bea = stage.agent(puppet);
+    let mut panics = [true].into_iter();
+    let puppet = stage.puppet("ann").act(move |_| {
+        assert!(panics.next().is_none(), "on purpose");
+        done()
+    });
+    stage.agent(puppet);
+    let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stage.tick()));
+    assert!(run.is_err() && stage.is_blocked(bea));
+    stage.tick();
+    stage.check();
+    stage.post(bea, 0, 4);
+    stage.world.despawn(rock).unwrap();
+    let log = stage.tick();
+    assert!(log.contains(&format!("bea hears 4 of {bea}")), "{log:?}");
+    assert!(
+        log.iter().any(|line| line.starts_with("bea") && line.contains(&rock.to_string())),
+        "{log:?}"
+    );
+    stage.check();
+}
+
+#[test]
 fn one_that_waits_for_nothing_is_not_let_sleep() {
     let mut stage = Stage::new();
     let puppet = stage.puppet("ann").act(|_| Status::Blocked);

@@ -7,6 +7,7 @@ use ecs_core::{CommandBuffer, CommandFailure, World};
 use super::function::{FunctionSystem, SystemFunction};
 use super::name;
 use super::param::RunContext;
+use super::run::clear_quietly;
 use crate::pool::Pool;
 
 /// A function with the arguments of a system, ready to be called: outside of a schedule, with
@@ -98,9 +99,7 @@ struct Abandoned<'a, Function: SystemFunction<Marker>, Marker>(
 
 impl<Function: SystemFunction<Marker>, Marker> Drop for Abandoned<'_, Function, Marker> {
     fn drop(&mut self) {
-        self.0.visit_recorded(&mut |buffers| {
-            buffers.iter_mut().for_each(CommandBuffer::clear);
-        });
+        self.0.visit_recorded(&mut clear_quietly);
     }
 }
 

@@ -13,6 +13,7 @@ use super::param::RunContext;
 use super::stages::Part;
 use super::step::Begun;
 use super::timeline::Timeline;
+use crate::panic_slot::{catch, discard};
 use crate::pool::Pool;
 use crate::static_graph::measures;
 use crate::sync::Ordering;
@@ -347,9 +348,17 @@ impl Drop for Abandoned<'_> {
     fn drop(&mut self) {
         let slots = self.0.nodes.iter_mut().map(|node| node.slot.get_mut());
         for system in slots.filter_map(|slot| slot.system.as_mut()) {
-            system.visit_commands(&mut |buffers| {
-                buffers.iter_mut().for_each(CommandBuffer::clear);
-            });
+            system.visit_commands(&mut clear_quietly);
+        }
+    }
+}
+
+/// Empties buffers while a panic is under way: a payload that panics as well when it is dropped
+/// would abort the process.
+pub(super) fn clear_quietly(buffers: &mut [CommandBuffer]) {
+    for buffer in buffers {
+        if let Err(payload) = catch(|| buffer.clear()) {
+            discard(payload);
         }
     }
 }

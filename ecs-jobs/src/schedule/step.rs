@@ -101,6 +101,8 @@ impl Schedule {
                 Begun { run, part: 0, turn: 0, report: RunReport::default() }
             }
         };
+        // The pool may be another one than that of the steps before.
+        self.timeline.prepare(pool);
         // Until the step is done there is no run: a panic ends it.
         let guard = Abandoned(self);
         let (step, begun) = guard.0.take_step(begun, world, pool);

@@ -48,9 +48,19 @@ impl Timeline {
     pub(super) fn begin_run(&mut self, pool: &Pool) {
         #[cfg(feature = "timeline")]
         {
-            self.lanes.prepare(pool.parallelism());
             self.began_ns = self.now_ns();
         }
+        self.prepare(pool);
+    }
+
+    /// Makes room for the threads of a pool; a run that is stepped through may go on on another one.
+    #[cfg_attr(
+        not(feature = "timeline"),
+        expect(clippy::unused_self, reason = "there is nothing to keep")
+    )]
+    pub(super) fn prepare(&mut self, pool: &Pool) {
+        #[cfg(feature = "timeline")]
+        self.lanes.prepare(pool.parallelism());
         _ = pool;
     }
 

@@ -81,8 +81,8 @@ impl StaticGraph {
         if self.sharing == Sharing::Never || took_ns <= WORTH_NS as u64 {
             return false;
         }
-        let known: usize = nodes.iter().map(|&node| self.cost_ns(node)).sum();
-        took_ns / 2 > known as u64
+        let known: u64 = nodes.iter().map(|&node| self.cost_ns(node) as u64).sum();
+        took_ns / 2 > known
     }
 
     /// What running `nodes` would take. `ends_ns` is scratch.
