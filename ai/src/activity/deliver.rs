@@ -179,7 +179,7 @@ impl<A: Activity> Teller<'_, '_, A> {
                         .filter(|(_, it)| it.subject() == post.subject && wants(it)),
                 ),
                 None => {
-                    matches.extend(self.table.of_subject(post.subject).filter(|(_, it)| wants(it)))
+                    matches.extend(self.table.of_subject(post.subject).filter(|(_, it)| wants(it)));
                 }
             }
             self.delivered.dropped += usize::from(matches.is_empty());

@@ -41,10 +41,6 @@ impl Timeline {
         self.watch.elapsed_ns()
     }
 
-    #[cfg_attr(
-        not(feature = "timeline"),
-        expect(clippy::unused_self, reason = "there is nothing to keep")
-    )]
     pub(super) fn begin_run(&mut self, pool: &Pool) {
         #[cfg(feature = "timeline")]
         {
