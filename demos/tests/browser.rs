@@ -1,6 +1,6 @@
 //! The page in a real browser: what it says, what it draws, and what a click does. A headless
 //! Chromium is driven through chromedriver, by plain HTTP (<https://www.w3.org/TR/webdriver2/>).
-//! Where either is missing the test says so and passes.
+//! Where either is missing the test prints SKIPPED and which.
 
 use std::fmt::Write as _;
 use std::fs;
