@@ -1,12 +1,10 @@
 //! Random nested calls against a sequential oracle, under a watchdog.
 
-mod support;
-
+use crate::support::{pool, within};
 use ecs_jobs::Pool;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
-use support::{pool, within};
 
 /// SplitMix64: small, and good enough to draw graphs from.
 #[derive(Clone, Copy)]

@@ -1,14 +1,12 @@
 //! Calls of the host in awkward places: conditions that sleep, panic or nest, and
 //! hosts in the middle of a job.
 
-mod support;
-
+use crate::support::{pool, wait_until, within};
 use ecs_jobs::{Pool, Threads};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::{pool, wait_until, within};
 
 const LONG: Duration = Duration::from_secs(20);
 

@@ -1,13 +1,11 @@
 //! Jobs with handles: order, waiting, failing.
 
-mod support;
-
+use crate::support::{pool, pools, wait_until, within};
 use ecs_jobs::{JobError, JobHandle, Pool};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::{pool, pools, wait_until, within};
 
 /// A list that jobs write down in what order they ran.
 #[derive(Clone, Default)]

@@ -1,23 +1,9 @@
 //! Once warm, scopes, loops, joins, jobs with handles and graphs of jobs allocate nothing.
 
-#[path = "../../ecs-core/tests/support/allocator.rs"]
-mod allocator;
-
-use allocator::Watched;
+use crate::allocations;
 use ecs_jobs::{JobGraph, Pool, Sharing, Threads};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-#[global_allocator]
-static COUNTING: Watched = Watched {
-    grants: |_| {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        true
-    },
-    freed: |_| (),
-};
 
 fn use_the_pool(pool: &Pool) {
     let sum = AtomicUsize::new(0);
@@ -82,9 +68,7 @@ fn graph() -> JobGraph<'static> {
     builder.build().expect("there is no circle")
 }
 
-// The only test of this file: others would allocate meanwhile.
-#[test]
-fn warm_loops_joins_and_jobs_do_not_allocate() {
+pub(crate) fn warm_loops_joins_and_jobs_do_not_allocate() {
     let pool = Pool::new(Threads::Own(2)).expect("two threads are granted");
     let mut graph = graph();
     for _ in 0..40 {
@@ -96,12 +80,12 @@ fn warm_loops_joins_and_jobs_do_not_allocate() {
     // allocates for its own sake does so in every one of these frames.
     let mut quiet_count = 0;
     let windows = (0..40).map(|_| {
-        let before = ALLOCATIONS.load(Ordering::Relaxed);
+        let before = allocations();
         for _ in 0..10 {
             use_the_pool(&pool);
             graph.run(&pool);
         }
-        ALLOCATIONS.load(Ordering::Relaxed) - before
+        allocations() - before
     });
     let mut seen = Vec::with_capacity(40);
     for allocated in windows {

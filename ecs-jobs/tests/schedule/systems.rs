@@ -1,8 +1,7 @@
 //! The order of systems: what was declared, what follows from conflicts, and what runs together.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-mod support;
-
+use crate::support::{pool, pools, wait_until, within};
 use ecs_core::prelude::*;
 use ecs_jobs::SystemConfig;
 use ecs_jobs::prelude::*;
@@ -11,7 +10,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use support::{pool, pools, wait_until, within};
 
 const REPEATS: usize = if cfg!(miri) { 2 } else { 50 };
 
@@ -233,18 +231,18 @@ fn a_circle_is_reported_by_names() {
     for pair in systems.windows(2) {
         let pair = (pair[0].as_str(), pair[1].as_str());
         let declared = [
-            ("schedule::c", "schedule::b"),
-            ("schedule::b", "schedule::a"),
-            ("schedule::a", "schedule::c"),
+            ("systems::c", "systems::b"),
+            ("systems::b", "systems::a"),
+            ("systems::a", "systems::c"),
         ];
         assert!(declared.contains(&pair), "{pair:?}");
     }
-    assert!(error.to_string().contains("schedule::c before schedule::b"), "{error}");
+    assert!(error.to_string().contains("systems::c before systems::b"), "{error}");
 }
 
 #[test]
 fn a_system_before_itself_is_a_circle() {
-    let systems = vec!["schedule::a".to_owned(); 2];
+    let systems = vec!["systems::a".to_owned(); 2];
     assert_eq!(error_of(Schedule::builder().add(a.before(a))), ScheduleError::Circle { systems });
 }
 
@@ -259,7 +257,7 @@ fn systems_beside_a_circle_are_not_named() {
     );
     let ScheduleError::Circle { systems } = error else { panic!("{error}") };
     assert!(
-        systems.iter().all(|name| ["schedule::a", "schedule::b"].contains(&&**name)),
+        systems.iter().all(|name| ["systems::a", "systems::b"].contains(&&**name)),
         "{systems:?}"
     );
 }
@@ -270,7 +268,7 @@ fn an_order_by_a_system_that_was_not_added_is_reported() {
         ScheduleError::UnknownSystem { system, other } => (system, other),
         error => panic!("{error}"),
     };
-    let expected = ("schedule::a".to_owned(), "schedule::c".to_owned());
+    let expected = ("systems::a".to_owned(), "systems::c".to_owned());
     assert_eq!(unknown(Schedule::builder().add(a.after(c)).add(b)), expected);
     assert_eq!(unknown(Schedule::builder().add(a.before(c)).add(b)), expected);
 }
@@ -290,10 +288,18 @@ fn a_system_that_contradicts_itself_is_reported_with_what_it_wants_twice() {
     };
     let test = "a_system_that_contradicts_itself_is_reported_with_what_it_wants_twice";
     let name = |function: &str| format!("{test}::{function}");
-    check(Schedule::builder().add(two_queries), &name("two_queries"), "schedule::Left");
-    check(Schedule::builder().add(query_and_lookup), &name("query_and_lookup"), "schedule::Left");
-    check(Schedule::builder().add(read_and_write), &name("read_and_write"), "schedule::Total");
-    check(Schedule::builder().add(write_twice), &name("write_twice"), "schedule::Total");
+    check(Schedule::builder().add(two_queries), &name("two_queries"), "schedule::systems::Left");
+    check(
+        Schedule::builder().add(query_and_lookup),
+        &name("query_and_lookup"),
+        "schedule::systems::Left",
+    );
+    check(
+        Schedule::builder().add(read_and_write),
+        &name("read_and_write"),
+        "schedule::systems::Total",
+    );
+    check(Schedule::builder().add(write_twice), &name("write_twice"), "schedule::systems::Total");
 }
 
 #[test]
@@ -310,7 +316,8 @@ fn a_system_may_filter_by_what_it_switches() {
 
 #[test]
 fn ambiguities_are_listed_with_what_they_are_about() {
-    let text = |names: &[&str]| names.iter().map(|name| format!("schedule::{name}")).collect();
+    let text =
+        |names: &[&str]| names.iter().map(|name| format!("schedule::systems::{name}")).collect();
     let found = ambiguities(
         Schedule::builder().add(write_left).add(read_left_too).add(write_both).add(write_right),
     );
@@ -320,7 +327,7 @@ fn ambiguities_are_listed_with_what_they_are_about() {
         ("read_left_too", "write_both", text(&["Left"])),
         ("write_both", "write_right", text(&["Right"])),
     ];
-    let full = |name: &str| format!("schedule::{name}");
+    let full = |name: &str| format!("systems::{name}");
     let expected: Vec<_> =
         expected.into_iter().map(|(one, other, about)| (full(one), full(other), about)).collect();
     assert_eq!(found, expected);
@@ -346,8 +353,8 @@ fn an_order_that_follows_from_another_ambiguity_is_one_itself() {
     let pairs: Vec<_> =
         found.iter().map(|(first, second, _)| (first.as_str(), second.as_str())).collect();
     let expected = [
-        ("schedule::write_right", "schedule::write_both"),
-        ("schedule::read_left", "schedule::write_both"),
+        ("systems::write_right", "systems::write_both"),
+        ("systems::read_left", "systems::write_both"),
     ];
     assert_eq!(pairs, expected);
     check(
@@ -362,7 +369,7 @@ fn steps_that_others_make_up_for_are_left_out() {
     let builder = Schedule::builder().add(a).add(b.after(a)).add(c.after(b).after(a).after(a));
     let schedule = builder.build(&mut world).unwrap();
     assert_eq!(schedule.steps().collect::<Vec<_>>(), [(0, 1), (1, 2)]);
-    assert_eq!(schedule.system_names(), ["schedule::a", "schedule::b", "schedule::c"]);
+    assert_eq!(schedule.system_names(), ["systems::a", "systems::b", "systems::c"]);
 }
 
 #[test]
@@ -423,14 +430,14 @@ impl System for Liar {
 fn a_system_that_touches_what_it_did_not_declare_panics_with_both_named() {
     type Act = fn(&mut ecs_core::QueryPlan<&'static mut Left, ()>, RunContext<'_>);
     let cases: [(Act, &str); 3] = [
-        (|plan, context| drop(context.cell.query(plan)), "liar writes schedule::Left"),
+        (|plan, context| drop(context.cell.query(plan)), "liar writes schedule::systems::Left"),
         (
             |_, context| drop(context.cell.resource::<Total>()),
-            "liar reads the resource schedule::Total",
+            "liar reads the resource schedule::systems::Total",
         ),
         (
             |_, context| drop(context.cell.resource_mut::<Total>()),
-            "liar writes the resource schedule::Total",
+            "liar writes the resource schedule::systems::Total",
         ),
     ];
     for (act, expected) in cases {

@@ -1,11 +1,9 @@
 //! Calls inside jobs, and the promise that a wait helps only its own group.
 
-mod support;
-
+use crate::support::{pool, pools, wait_until, within};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use support::{pool, pools, wait_until, within};
 
 #[test]
 fn scopes_loops_and_joins_nest_in_each_other() {

@@ -1,33 +1,10 @@
 //! Once warm, a run of a schedule allocates nothing.
-#![expect(unsafe_code, reason = "an allocator that counts is an unsafe trait's implementation")]
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
+use crate::allocations;
 use ecs_core::prelude::*;
 use ecs_jobs::prelude::*;
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-
-struct Counting;
-
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-// SAFETY: passes everything on to the system's allocator.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        // SAFETY: the caller keeps to the contract of `alloc`.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
-        // SAFETY: the caller keeps to the contract of `dealloc`.
-        unsafe { System.dealloc(pointer, layout) }
-    }
-}
-
-#[global_allocator]
-static COUNTING: Counting = Counting;
 
 #[derive(Component)]
 struct Age(u32);
@@ -90,9 +67,7 @@ fn inspect(world: &mut World) {
     assert_eq!(world.query::<&Age>().count(), 5_000);
 }
 
-// The only test of this file: others would allocate meanwhile.
-#[test]
-fn warm_runs_do_not_allocate() {
+pub(crate) fn warm_runs_do_not_allocate() {
     let pool = Pool::new(Threads::Own(2)).expect("two threads are granted");
     let mut world = World::new();
     world.insert_resource(Tick(0));
@@ -111,9 +86,9 @@ fn warm_runs_do_not_allocate() {
     for _ in 0..200 {
         schedule.run(&mut world, &pool);
     }
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = allocations();
     for _ in 0..100 {
         schedule.run(&mut world, &pool);
     }
-    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+    assert_eq!(allocations() - before, 0);
 }

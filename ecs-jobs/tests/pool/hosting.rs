@@ -1,13 +1,11 @@
 //! Threads of the host, hooks, and the host's clock.
 
-mod support;
-
+use crate::support::{pools, wait_until, within};
 use ecs_jobs::{JobHandle, Pool, Threads};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
-use support::{pools, wait_until, within};
 
 fn host(seats: usize) -> Pool {
     Pool::new(Threads::Host(seats)).expect("no thread is asked for")

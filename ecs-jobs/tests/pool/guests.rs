@@ -1,12 +1,10 @@
 //! Outside threads: any number may call at once, and none waits for a stranger.
 
-mod support;
-
+use crate::support::{pool, wait_until, within};
 use ecs_jobs::Scope;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use support::{pool, wait_until, within};
 
 /// Waits until `count` threads have come here.
 fn meet(here: &AtomicUsize, count: usize) {

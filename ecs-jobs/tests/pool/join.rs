@@ -1,11 +1,9 @@
 //! Joins: both halves run, results come back, halves may be stolen.
 
-mod support;
-
+use crate::support::{pool, pools, wait_until, within};
 use ecs_jobs::Pool;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use support::{pool, pools, wait_until, within};
 
 fn fibonacci(pool: &Pool, n: u32) -> u64 {
     if n < 2 {

@@ -1,14 +1,11 @@
 //! The timeline: what ran where, as a file that other programs read.
-#![cfg(feature = "timeline")]
 
-mod support;
-
+use crate::support::pool;
 use ecs_core::prelude::*;
 use ecs_jobs::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::time::Duration;
-use support::pool;
 
 fn work<const NUMBER: usize>() {
     std::thread::sleep(Duration::from_micros(200));

@@ -1,14 +1,12 @@
 //! Flat loops: each index once, by all threads, with slots unique in each call.
 
-mod support;
-
+use crate::support::{pool, pools, within};
 use ecs_jobs::Pool;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
-use support::{pool, pools, within};
 
 fn work_for(time: Duration) {
     let start = Instant::now();
@@ -240,7 +238,7 @@ fn of_two_heavy_indices_none_waits_for_the_other() {
             pool.for_each_index(2, |_| {
                 here.fetch_add(1, Ordering::SeqCst);
                 work_for(Duration::from_millis(1));
-                support::wait_until(|| here.load(Ordering::SeqCst) == 2);
+                crate::support::wait_until(|| here.load(Ordering::SeqCst) == 2);
             });
         }
     });

@@ -1,15 +1,13 @@
 //! Panics in systems and at the sync point: the run ends, everything else goes on.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-mod support;
-
+use crate::support::{pool, pools, wait_until, within};
 use ecs_core::prelude::*;
 use ecs_jobs::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
-use support::{pool, pools, wait_until, within};
 
 #[derive(Debug, PartialEq)]
 struct Reason(usize);

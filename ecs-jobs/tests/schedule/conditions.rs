@@ -1,12 +1,10 @@
 //! Conditions, rates and explanations: what runs in which tick, and why something did not.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-mod support;
-
+use crate::support::{pool, pools};
 use ecs_core::prelude::*;
 use ecs_jobs::prelude::*;
 use ecs_jobs::{Condition, Reason, ScheduleBuilder, ScheduleError, SystemConfig};
-use support::{pool, pools};
 
 struct Flags([bool; 4]);
 #[derive(Default)]

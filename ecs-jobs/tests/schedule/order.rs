@@ -1,12 +1,10 @@
 //! Groups, chains, exclusive systems and sync points: who comes after whom.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-mod support;
-
+use crate::support::{pool, pools};
 use ecs_core::prelude::*;
 use ecs_jobs::prelude::*;
 use ecs_jobs::{OneShot, ScheduleError, Sharing, SyncReason};
-use support::{pool, pools};
 
 /// What ran, in order. Who reads it is not in conflict with others who do.
 #[derive(Default)]

@@ -1,11 +1,9 @@
 //! Idle workers sleep, wake for every piece of work, and end with the pool.
 
-mod support;
-
+use crate::support::{pool, wait_until, within};
 use ecs_jobs::{Pool, PoolError, Threads};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use support::{pool, wait_until, within};
 
 /// Processor time of this process in ticks of ten milliseconds.
 #[cfg(target_os = "linux")]
@@ -25,11 +23,12 @@ fn an_idle_pool_uses_no_processor_time() {
     // A process of its own, since the other tests here are not idle.
     if std::env::var_os("FORMIC_IDLE_CHILD").is_none() {
         let child = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "an_idle_pool_uses_no_processor_time", "--test-threads=1"])
+            .args(["--exact", "sleep::an_idle_pool_uses_no_processor_time", "--test-threads=1"])
             .env("FORMIC_IDLE_CHILD", "1")
             .output()
             .expect("the test can start itself");
-        assert!(child.status.success(), "{}", String::from_utf8_lossy(&child.stdout));
+        let said = String::from_utf8_lossy(&child.stdout);
+        assert!(child.status.success() && said.contains("1 passed"), "{said}");
         return;
     }
     let pool = pool(4);

@@ -1,8 +1,7 @@
 //! Events: none is lost, none comes twice, and their order is that of the schedule.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-mod support;
-
+use crate::support::{pool, pools};
 use ecs_core::prelude::*;
 use ecs_jobs::prelude::*;
 use ecs_jobs::{EventCursor, ScheduleBuilder, ScheduleError, SystemConfig};
@@ -10,7 +9,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use support::{pool, pools};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Ping(u64);

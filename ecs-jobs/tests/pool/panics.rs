@@ -1,12 +1,10 @@
 //! Panics: caught, resumed once at the waiter, and the pool lives on.
 
-mod support;
-
+use crate::support::{pools, wait_until, within};
 use ecs_jobs::Pool;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use support::{pools, wait_until, within};
 
 #[derive(Debug, PartialEq)]
 struct Reason(usize);
@@ -102,7 +100,7 @@ fn of_many_panics_one_is_resumed() {
 
 #[test]
 fn jobs_after_a_panic_are_not_started_in_a_pool_without_workers() {
-    let pool = support::pool(0);
+    let pool = crate::support::pool(0);
     let ran = AtomicUsize::new(0);
     reason_of(|| {
         pool.scope(|scope| {
@@ -130,7 +128,7 @@ fn a_panic_in_either_half_of_a_join_is_resumed() {
 #[test]
 fn a_stolen_half_that_panics_is_resumed_at_the_join() {
     within(Duration::from_secs(20), || {
-        let pool = support::pool(1);
+        let pool = crate::support::pool(1);
         let stolen = AtomicUsize::new(0);
         let reason = reason_of(|| {
             pool.join(
@@ -215,7 +213,7 @@ fn the_result_of_the_first_half_may_panic_when_dropped() {
             assert_eq!(reason_of(untaken), Reason(2));
             still_works(&pool);
         }
-        let pool = support::pool(1);
+        let pool = crate::support::pool(1);
         let started = AtomicUsize::new(0);
         let first = || {
             wait_until(|| started.load(Ordering::SeqCst) == 1);
@@ -233,7 +231,7 @@ fn the_result_of_the_first_half_may_panic_when_dropped() {
 #[test]
 fn what_a_stolen_half_leaves_may_panic_when_dropped() {
     within(Duration::from_secs(20), || {
-        let pool = support::pool(1);
+        let pool = crate::support::pool(1);
         for panics in [false, true] {
             let started = AtomicUsize::new(0);
             let first = || {

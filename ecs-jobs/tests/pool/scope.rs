@@ -1,13 +1,11 @@
 //! Scopes: all jobs run once, may borrow, and end before the scope does.
 
-mod support;
-
+use crate::support::{pool, pools, wait_until, within};
 use ecs_jobs::{Pool, Threads};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
-use support::{pool, pools, wait_until, within};
 
 #[test]
 fn every_job_of_a_scope_has_run_when_it_ends() {

@@ -1,15 +1,13 @@
 //! What the arguments of a system give.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-mod support;
-
+use crate::support::{pool, pools};
 use ecs_core::prelude::*;
 use ecs_core::{ClaimError, QueryEntityError};
 use ecs_jobs::ScheduleBuilder;
 use ecs_jobs::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use support::{pool, pools};
 
 /// Enough for several chunks, and for several threads.
 const ENTITIES: usize = if cfg!(miri) { 12 } else { 5_000 };

@@ -1,14 +1,12 @@
 //! The sync point: what systems recorded is played in one order, whatever thread did what.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-mod support;
-
+use crate::support::{pool, pools};
 use bytemuck::NoUninit;
 use ecs_core::prelude::*;
 use ecs_core::{CommandFailureReason, Entity};
 use ecs_jobs::prelude::*;
 use std::time::Duration;
-use support::{pool, pools};
 
 /// Enough for many chunks.
 const ENTITIES: u64 = if cfg!(miri) { 12 } else { 20_000 };

@@ -2,14 +2,12 @@
 //! the other gives, and its graph has the steps that it needs and no others.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-mod support;
-
+use crate::support::pool;
 use bytemuck::NoUninit;
 use ecs_core::prelude::*;
 use ecs_core::{ClaimError, QueryData};
 use ecs_jobs::prelude::*;
 use ecs_jobs::{RunContext, ScheduleBuilder, Sharing, System, SystemAccess, SystemConfig};
-use support::pool;
 
 const SEEDS: u64 = if cfg!(miri) { 2 } else { 40 };
 /// Enough for several chunks, and for several threads to take part.

@@ -1,0 +1,15 @@
+//! The pool: scopes, loops, joins, jobs with handles, hosts and guests, panics and sleep.
+
+mod guests;
+mod handles;
+mod hosting;
+mod hosting_edges;
+mod join;
+mod loops;
+mod nested;
+mod panics;
+mod scope;
+mod sleep;
+mod stress;
+#[path = "../support/mod.rs"]
+mod support;

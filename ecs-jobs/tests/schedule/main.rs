@@ -1,0 +1,14 @@
+//! Systems and schedules: order, conditions, parameters, commands, events, panics and the timeline.
+
+mod commands;
+mod conditions;
+mod events;
+mod model;
+mod order;
+mod panics;
+mod params;
+#[path = "../support/mod.rs"]
+mod support;
+mod systems;
+#[cfg(feature = "timeline")]
+mod timeline;
