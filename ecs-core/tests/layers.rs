@@ -111,6 +111,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["spawn"],
             &["change"],
             &["bulk"],
+            &["components"],
             &["by_id"],
             &["shared"],
             &["chunk_values"],
@@ -122,7 +123,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["check"],
         ],
     ),
-    ("compile_fail", &[&["dynamic"]]),
+    ("compile_fail", &[&["cells"], &["dynamic"], &["types"]]),
     (
         "commands",
         &[

@@ -8,6 +8,7 @@ mod cell;
 mod change;
 mod check;
 mod chunk_values;
+mod components;
 mod copies;
 mod departures;
 mod dynamic;
@@ -30,7 +31,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use crate::archetype::{Archetype, Archetypes};
-use crate::component::{Component, ComponentId, ComponentInfo, Registry};
+use crate::component::Registry;
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::query::{Borrows, PlanCache, PlanSource, Source, ViewCache};
@@ -221,34 +222,6 @@ impl World {
     #[must_use]
     pub fn archetypes(&self) -> &[Archetype] {
         self.archetypes.list()
-    }
-
-    /// The component types that this world has met, in order of first use.
-    ///
-    /// ```
-    /// use ecs_core::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// assert!(world.components()[gold.index()].name().as_str().ends_with("Gold"));
-    /// ```
-    #[must_use]
-    pub fn components(&self) -> &[ComponentInfo] {
-        self.registry.infos()
-    }
-
-    /// Makes a component type known; returns its number.
-    ///
-    /// ```
-    /// use ecs_core::prelude::*;
-    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-    /// let mut world = World::new();
-    /// let gold = world.register::<Gold>();
-    /// assert_eq!(world.component_id::<Gold>(), Some(gold));
-    /// assert_eq!(world.register::<Gold>(), gold, "the second time it is known");
-    /// ```
-    pub fn register<T: Component>(&mut self) -> ComponentId {
-        self.registry.register::<T>()
     }
 
     /// All entities that are alive, archetype by archetype.

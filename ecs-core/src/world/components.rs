@@ -1,0 +1,113 @@
+//! The components that a world has met: by id, by type and by name.
+
+use super::World;
+use crate::component::{Component, ComponentDescriptor, ComponentId, ComponentInfo};
+use crate::error::{RegisterError, UnknownComponent};
+
+impl World {
+    /// The component types that this world has met, in order of first use.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// assert!(world.components()[gold.index()].name().as_str().ends_with("Gold"));
+    /// ```
+    #[must_use]
+    pub fn components(&self) -> &[ComponentInfo] {
+        self.registry.infos()
+    }
+
+    /// Makes a component type known; returns its number.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// assert_eq!(world.component_id::<Gold>(), Some(gold));
+    /// assert_eq!(world.register::<Gold>(), gold, "the second time it is known");
+    /// ```
+    pub fn register<T: Component>(&mut self) -> ComponentId {
+        self.registry.register::<T>()
+    }
+
+    /// Makes a component known that no Rust type stands for; see [`ComponentDescriptor`].
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ComponentDescriptor;
+    /// let mut world = World::new();
+    /// let mana = || ComponentDescriptor::bytes("script.mana", Layout::new::<u32>());
+    /// let id = world.register_dynamic(mana())?;
+    /// assert_eq!(world.component_by_name("script.mana"), Some(id));
+    /// assert!(world.register_dynamic(mana()).is_err(), "the name is taken");
+    /// # Ok::<(), ecs_core::RegisterError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the name is taken, or values of this layout cannot be kept.
+    pub fn register_dynamic(
+        &mut self,
+        descriptor: ComponentDescriptor,
+    ) -> Result<ComponentId, RegisterError> {
+        self.registry.register_dynamic(descriptor)
+    }
+
+    /// The id of a component type, if the world has met it.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// assert_eq!(world.component_id::<Gold>(), None);
+    /// let gold = world.register::<Gold>();
+    /// assert_eq!(world.component_id::<Gold>(), Some(gold));
+    /// ```
+    #[must_use]
+    pub fn component_id<T: Component>(&self) -> Option<ComponentId> {
+        self.registry.get::<T>()
+    }
+
+    /// The component of this name. Should several types call themselves the same, the first.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ComponentDescriptor;
+    /// use core::alloc::Layout;
+    /// #[derive(Component)]
+    /// #[component(name = "game.gold")]
+    /// struct Gold(u32);
+    ///
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// let silver = world.register_dynamic(ComponentDescriptor::bytes("silver", Layout::new::<u32>()))?;
+    /// assert_eq!(world.component_by_name("game.gold"), Some(gold));
+    /// assert_eq!(world.component_info(silver)?.name().as_str(), "silver");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn component_by_name(&self, name: &str) -> Option<ComponentId> {
+        self.registry.by_name(name)
+    }
+
+    /// What the world knows about a component.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// assert_eq!(world.component_info(gold)?.layout().size(), 4);
+    /// assert!(World::new().component_info(gold).is_err());
+    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Where the id is not of this world.
+    pub fn component_info(&self, id: ComponentId) -> Result<&ComponentInfo, UnknownComponent> {
+        self.registry.find(id)
+    }
+}
