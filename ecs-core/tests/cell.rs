@@ -1,5 +1,6 @@
 //! The shared world: access is granted, refused and released at run time.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use ecs_core::ClaimError;
@@ -111,7 +112,7 @@ fn a_panic_while_something_is_borrowed_releases_it() {
     let mut plan = world.plan::<&mut A, ()>();
     let mut after = world.plan::<&mut A, ()>();
     let cell = world.cell();
-    let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+    let outcome = catch_unwind(AssertUnwindSafe(|| {
         cell.query(&mut plan).expect("free").query().for_each(|a| assert!(a.0 < 5, "planned"));
     }));
     assert!(outcome.is_err());
@@ -299,4 +300,21 @@ fn the_access_of_a_plan_says_what_it_touches() {
     assert_eq!(read_a.access().conflicts(read_a.access()), []);
     assert_eq!(flip.access().conflicts(write_a.access()), [world.register::<On>()]);
     assert_eq!(flip.access().value_conflicts(write_a.access()), []);
+}
+
+#[test]
+fn a_cell_of_too_many_turns_is_refused_and_the_world_still_has_its_versions() {
+    let mut world = World::new();
+    let all = world.spawn_batch((0..3).map(|_| ()));
+    let before = world.version();
+    for turns in [(1 << 20) + 1, usize::MAX] {
+        let cell = AssertUnwindSafe(|| _ = world.cell_with_turns(turns));
+        assert!(catch_unwind(cell).is_err());
+        assert_eq!(world.version(), before, "nothing has happened");
+    }
+    let last = world.cell_with_turns(1 << 20).turn((1 << 20) - 1).version();
+    assert_eq!(last, before + (1 << 20));
+    let saved = world.snapshot().expect("all can be saved");
+    world.restore(&saved).expect("it is not too old");
+    assert!(world.contains(all[2]));
 }

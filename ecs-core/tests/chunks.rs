@@ -293,3 +293,52 @@ fn memory_of_a_world_that_fills_and_empties_again_does_not_grow() {
         world.check().expect("consistent");
     }
 }
+
+/// Which chunks count as changed, going by `Number`, which has no versions of rows.
+fn changed_chunks(world: &mut World, since: u64) -> Vec<usize> {
+    let query = world.query_filtered::<Entity, Changed<Number>>().since(since);
+    let found: Vec<Entity> = query.into_iter().collect();
+    let mut chunks: Vec<_> =
+        found.iter().map(|&entity| world.place_of(entity).expect("alive").chunk).collect();
+    chunks.dedup();
+    chunks
+}
+
+#[test]
+fn a_chunk_that_gives_its_last_row_to_a_hole_in_another_has_changed() {
+    #[derive(Component, Clone)]
+    struct Moved;
+    type Leave = fn(&mut World, Entity);
+    let leave: [Leave; 5] = [
+        |world, entity| world.despawn(entity).expect("alive"),
+        |world, entity| world.insert(entity, Moved).expect("alive"),
+        |world, entity| _ = world.remove::<Number>(entity).expect("it has it"),
+        // Several commands on one entity are merged.
+        |world, entity| {
+            let mut commands = CommandBuffer::new(world);
+            commands.insert(entity, On(1));
+            commands.insert(entity, Moved);
+            assert!(commands.play(world).failures().is_empty());
+        },
+        // One command is a run.
+        |world, entity| {
+            let mut commands = CommandBuffer::new(world);
+            commands.insert(entity, Moved);
+            assert!(commands.play(world).failures().is_empty());
+        },
+    ];
+    for leave in leave {
+        let mut world = World::new();
+        let all = world.spawn_batch((0..if cfg!(miri) { 200 } else { 3000 }).map(Number));
+        let archetype = world.place_of(all[0]).expect("alive").archetype.index();
+        let last = world.archetypes()[archetype].chunk_count() - 1;
+        assert!(last > 1 && world.archetypes()[archetype].chunk_fill(last).0 > 1);
+        let before = world.version();
+        leave(&mut world, all[0]);
+        let mut chunks = changed_chunks(&mut world, before);
+        chunks.sort_unstable();
+        chunks.dedup();
+        assert_eq!(chunks, [0, last], "the one with the hole, and the one that filled it");
+        world.check().expect("consistent");
+    }
+}

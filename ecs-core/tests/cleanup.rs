@@ -32,7 +32,7 @@ fn despawning_leaves_the_cleanup_components_and_a_valid_handle() {
     world.set_enabled::<Socket>(entity, false).expect("it has one");
     world.despawn(entity).expect("alive");
     check(&world);
-    assert!(world.contains(entity));
+    assert!(world.contains(entity) && world.place_of(entity).is_ok(), "its row is still a row");
     assert_eq!(ledger.live(), 0, "the others are dropped");
     assert_eq!(world.get(entity), Ok(&Socket(7)));
     assert_eq!(world.is_enabled::<Socket>(entity), Ok(false), "the bit goes along");
@@ -41,7 +41,7 @@ fn despawning_leaves_the_cleanup_components_and_a_valid_handle() {
     assert_eq!(world.remove::<Socket>(entity), Ok(Socket(7)));
     assert!(world.contains(entity), "there is another one");
     assert_eq!(world.remove::<Texture>(entity), Ok(Texture(3)));
-    assert!(!world.contains(entity));
+    assert!(!world.contains(entity) && world.place_of(entity).is_err());
     assert!(others.iter().all(|&other| world.contains(other)));
     check(&world);
     let new = world.spawn(());

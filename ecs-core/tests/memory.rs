@@ -170,6 +170,32 @@ fn compact_gives_back_what_a_peak_has_left() {
 }
 
 #[test]
+fn a_few_that_are_left_of_many_sit_in_a_small_first_chunk() {
+    #[derive(Component, Clone)]
+    struct Tag;
+    let rows = if cfg!(miri) { 300 } else { 50_000 };
+    let mut world = World::new();
+    let mut all = world.spawn_batch((0..3).map(|_| Position([1.0; 3])));
+    let small = world.stats().block_bytes();
+    all.extend(world.spawn_batch((0..rows).map(|_| Position([2.0; 3]))));
+    // Once the rows are where they were spawned, once their chunks have changed hands as a whole.
+    for step in 0..2 {
+        if step == 1 {
+            all.extend(world.spawn_batch((0..rows).map(|_| Position([2.0; 3]))));
+            assert_eq!(world.bulk::<With<Position>>().insert(Tag), all.len());
+        }
+        // The first ones go: those that stay came from the largest chunks.
+        for entity in all.drain(..all.len() - 3) {
+            world.despawn(entity).expect("alive");
+        }
+        assert!(world.stats().total_bytes() > 10 * small, "kept for the next to come");
+        world.compact();
+        world.check().expect("in order");
+        assert_eq!(world.stats().block_bytes(), small);
+    }
+}
+
+#[test]
 fn compact_on_a_new_world_changes_nothing() {
     let mut world = World::new();
     world.compact();

@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use ecs_core::prelude::*;
 use ecs_core::{
-    Add, Archetype, ComponentError, DynamicQuery, NoSuchEntity, RandomStream, WithShared,
-    WithoutShared,
+    Add, Archetype, ComponentError, DynamicQuery, EventKind, NoSuchEntity, RandomStream,
+    WithShared, WithoutShared,
 };
 use support::{Counted, Ledger, panics_as_planned};
 
@@ -469,4 +469,30 @@ fn archetypes_that_are_collected_give_up_their_shared_values() {
         world.check().expect("in order");
         assert_eq!(plan(&mut world), 0);
     }
+}
+
+#[test]
+fn observers_of_the_id_of_a_value_go_with_the_value() {
+    #[derive(SharedComponent, PartialEq, Eq, Hash)]
+    struct Level(u32);
+    let mut world = World::new();
+    let imp = world.spawn(());
+    let group = |world: &mut World, level| {
+        world.set_shared(imp, Level(level)).expect("alive");
+        let place = world.place_of(imp).expect("alive");
+        world.archetypes()[place.archetype.index()].components().ids()[0]
+    };
+    let first = group(&mut world, 1);
+    let held = Arc::new(());
+    let told = Arc::clone(&held);
+    let observer = world
+        .observe_by_id(EventKind::Add, first, move |_, _| panic!("{told:?} is told of another"))
+        .expect("known");
+    world.remove_shared::<Level>(imp).expect("it has one");
+    world.collect_archetypes();
+    assert_eq!(world.release_unused_shared(), 1);
+    assert_eq!(Arc::strong_count(&held), 1, "the observer is dropped");
+    assert_eq!(group(&mut world, 2), first, "the id is used again");
+    assert!(!world.unobserve(observer), "it is gone");
+    world.check().expect("in order");
 }

@@ -59,7 +59,8 @@ pub struct Codec<T>(Way<T>);
 /// assert_eq!((WRITE(&258, &mut bytes), bytes), (Ok(()), vec![2, 1]));
 /// ```
 pub type WriteFn<T> = fn(&T, &mut Vec<u8>) -> Result<(), CodecError>;
-/// Reads one value from the start of the bytes and takes what it read off them.
+/// Reads one value from the start of the bytes and takes what it read off them. It may have taken
+/// anything off them when it fails: nobody reads on after that.
 ///
 /// ```
 /// use ecs_core::{CodecError, ReadFn};
@@ -330,7 +331,9 @@ impl<T> Codec<T> {
     /// ```
     ///
     /// # Errors
-    /// Where values are not saved, or the function for it fails.
+    /// Where values are not saved, or the function for it fails. What that has written before it
+    /// failed stays at the end of the bytes; the codec of a part passes the error on, and a snapshot
+    /// that is not finished is thrown away as a whole.
     pub fn write(&self, value: &T, out: &mut Vec<u8>) -> Result<(), CodecError> {
         self.write_all(core::slice::from_ref(value), out)
     }
@@ -366,7 +369,9 @@ impl<T> Codec<T> {
     /// ```
     ///
     /// # Errors
-    /// Where values are not saved, or the bytes are not those of a value.
+    /// Where values are not saved, or the bytes are not those of a value. How much has been taken
+    /// off the bytes then is not said: nothing if there are too few for plain data, else what the
+    /// attempt has looked at.
     pub fn read(&self, source: &mut &[u8]) -> Result<T, CodecError> {
         match self.0 {
             Way::Unsaved => Err(CodecError),

@@ -37,12 +37,13 @@ impl ColumnRecord {
         self.stamps.arrive(version, added);
     }
 
-    /// Writes down that a row left, and that another one of `filler` took its place. Returns when
-    /// the youngest of the components had come to its entity, before.
+    /// Writes down that a row left, and that another one of `filler` took its place: rows of both
+    /// went. Returns when the youngest of the components had come to its entity, before.
     #[inline]
     pub(super) fn leave(&self, filler: &Self, version: u64) -> u64 {
         let added = self.stamps.added();
         self.stamps.arrive(version, filler.stamps.added());
+        filler.stamps.arrive(version, 0);
         added
     }
 }

@@ -49,6 +49,10 @@ pub struct WorldCell<'w> {
     rights: Option<&'w Rights>,
 }
 
+/// The most turns that a cell has. No number of calls that a program gets to make brings a world to
+/// the end of its versions then.
+const TURNS_MAX: usize = 1 << 20;
+
 impl fmt::Debug for WorldCell<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("WorldCell").field(self.world).finish()
@@ -94,15 +98,15 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Where the versions of the world run out, after 2^63 of them.
+    /// Where there are more than 2^20 turns, each of which uses up a version whether or not it is
+    /// taken: a world has 2^62 of them in its life, and its snapshots are refused after that.
     pub fn cell_with_turns(&mut self, turn_count: usize) -> WorldCell<'_> {
+        assert!(turn_count <= TURNS_MAX, "{turn_count} turns of at most {TURNS_MAX}");
         let turn_count = (turn_count as u64).max(1);
         // What was asked in earlier cells was asked at this version or before.
         *self.settled.get_mut() = self.version;
         let first_version = self.next_version();
-        let last_version = first_version.checked_add(turn_count - 1);
-        self.version =
-            last_version.filter(|&last| last < 1 << 63).expect("versions do not run out");
+        self.version = first_version + (turn_count - 1);
         // The exclusive borrow shows that no guard of an earlier cell is in use.
         self.borrows.reset();
         self.resources.reset();

@@ -1,5 +1,6 @@
 //! Shared components: values that entities have in common, which lie together by value.
 
+use alloc::vec::Vec;
 use core::any::TypeId;
 
 use super::World;
@@ -152,6 +153,9 @@ impl World {
     /// Frees the shared values that no archetype has any more; returns how many. Archetypes stay
     /// when their entities go, so this is of use after they were collected.
     ///
+    /// Their ids are given to other values later on, so that observers of one of these ids
+    /// ([`observe_by_id`](Self::observe_by_id)) go with the value.
+    ///
     /// The values are dropped at the end: should a drop panic, the others are dropped all the same
     /// and everything is in order.
     ///
@@ -169,7 +173,12 @@ impl World {
     /// ```
     pub fn release_unused_shared(&mut self) -> usize {
         let released = self.registry.release_unused_shared(|_| true);
-        released.len()
+        let hooks = &mut self.hooks;
+        // The observers go with what they hold when they are dropped, after the values.
+        let forgotten: Vec<_> = released.iter().map(|&(id, _)| hooks.forget(id)).collect();
+        let count = released.len();
+        drop((released, forgotten));
+        count
     }
 
     /// The id of the shared value of this type that an entity has.

@@ -262,6 +262,9 @@ impl World {
     /// # Ok::<(), ecs_core::NoSuchEntity>(())
     /// ```
     ///
+    /// A row that a [cleanup component](crate::Component::CLEANUP) keeps after the entity was
+    /// despawned is still a row: it has a place until the last cleanup component is removed.
+    ///
     /// # Errors
     /// Where the entity is not in the world.
     pub fn place_of(&self, entity: Entity) -> Result<EntityPlace, NoSuchEntity> {

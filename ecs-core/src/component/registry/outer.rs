@@ -123,7 +123,7 @@ impl Registry {
     pub(crate) fn release_unused_shared(
         &mut self,
         which: impl Fn(ComponentId) -> bool,
-    ) -> Vec<SharedAny> {
+    ) -> Vec<(ComponentId, SharedAny)> {
         let mut released = Vec::new();
         for info in &mut self.infos {
             let Kind::Shared(shared) = &info.kind else { continue };
@@ -138,7 +138,7 @@ impl Registry {
                 entry.remove();
             }
             if let Kind::Shared(shared) = core::mem::replace(&mut info.kind, Kind::Vacant) {
-                released.push(shared.value);
+                released.push((id, shared.value));
             }
             info.name = Name::from("a shared value that was given up");
             self.vacant.push(id);
