@@ -23,10 +23,19 @@ pub fn phases(
     minds: impl FnOnce(ScheduleBuilder) -> ScheduleBuilder,
     actions: impl FnOnce(ScheduleBuilder) -> ScheduleBuilder,
 ) -> ScheduleBuilder {
-    let schedule = minds(schedule).add(rest).add(identify);
+    after_actions(actions(between(minds(schedule))))
+}
+
+/// What comes between the minds and the actions. Apart, as the next, so that these systems are
+/// compiled once, with this crate, and not wherever phases are asked for.
+fn between(schedule: ScheduleBuilder) -> ScheduleBuilder {
+    let schedule = schedule.add(rest).add(identify);
     // What composites begin is passed on in the same tick.
-    let schedule = schedule.add(carry_composites.after(identify)).add(conclude).add(identify_parts);
-    actions(schedule).add(bury).add(advance.after(identify))
+    schedule.add(carry_composites.after(identify)).add(conclude).add(identify_parts)
+}
+
+fn after_actions(schedule: ScheduleBuilder) -> ScheduleBuilder {
+    schedule.add(bury).add(advance.after(identify))
 }
 
 /// A tick of agents that carry out sequences: [`phases`] without other minds.

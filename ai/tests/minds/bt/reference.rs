@@ -1,7 +1,7 @@
 //! The recursive interpreter: every node has its own state and halts its own children, as the table
 //! of the module says it.
 
-use super::Board;
+use super::stage::Board;
 use ActionResult::{Failed, Running, Success};
 use ai::bt::Node;
 use ai::prelude::*;

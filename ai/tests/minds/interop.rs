@@ -1,7 +1,6 @@
 //! One mind for another over the same actions: whatever decides, actions begin, go on and end as they
 //! should, and nothing is left behind.
 #![expect(clippy::cast_possible_truncation, reason = "small numbers, drawn by chance")]
-#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use ai::action::Ended;
 use ai::bt::{Library, Tree, TreeAgent, Trees};

@@ -4,7 +4,7 @@ use ai::explain::Verdict;
 use ai::goap::{Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Replan, Sensors};
 use ai::prelude::*;
 
-use crate::stage::{Senses, Stage, plan};
+use super::stage::{Senses, Stage, plan};
 
 struct Shared(Sensors<&'static Senses>, usize);
 

@@ -3,7 +3,7 @@
 use ai::explain::DecisionLog;
 use ai::prelude::*;
 
-use crate::stage::{Deed, Stage, plan};
+use super::stage::{Deed, Stage, plan};
 
 fn stage(on_failure: OnFailure) -> Stage {
     let drive = |world: &mut World, agent| SequenceAgent::drive(world, agent, on_failure).unwrap();

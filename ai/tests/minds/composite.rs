@@ -1,10 +1,8 @@
 //! Actions that consist of others.
 
-mod support;
-
+use crate::support::{Failed, Run, Running, Stage, Task, instant, lasting};
 use ai::action::PlanError;
 use ai::prelude::*;
-use support::{Failed, Run, Running, Stage, Task, instant, lasting};
 
 const FAILS: &[Run] = &[&[Running, Failed]];
 const LONG: &[Run] = &[&[Running; 100]];

@@ -1,10 +1,13 @@
 //! Behaviour trees: random flat trees against a recursive interpreter, and their text.
+#![expect(clippy::cast_possible_truncation, reason = "small numbers, drawn by chance")]
 
-mod bt_support;
+mod reference;
+mod stage;
 
 use ai::bt::{Library, Node, ParseProblem, Tree, TreeAgent, TreeError};
 use ai::prelude::*;
-use bt_support::{Board, Reference, Senses, Stage, library, plain_tree, plan, random_tree};
+use reference::Reference;
+use stage::{Board, Senses, Stage, library, plain_tree, plan, random_tree};
 
 fn tree(text: &str) -> Tree<Senses> {
     Tree::parse(text, &library()).unwrap()

@@ -1,5 +1,4 @@
 //! Why an agent does what it does: the log itself, and what each kind of mind writes to it.
-#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 mod activity;
 mod log;

@@ -1,7 +1,7 @@
 //! Utility: scores, curves, and how one option is chosen.
 #![expect(clippy::cast_possible_truncation, reason = "small numbers, drawn by chance")]
 
-#[path = "../examples/cats.rs"]
+#[path = "../../examples/cats.rs"]
 #[expect(dead_code, reason = "its main is for those who run it")]
 mod cats;
 

@@ -1,10 +1,8 @@
 //! Agents and actions that go: nothing is left behind, and what has begun is cleaned up once.
 
-mod support;
-
+use crate::support::{Failed, Running, Stage, Success, Task, instant, lasting};
 use ai::prelude::*;
 use ecs_core::InstantiateError;
-use support::{Failed, Running, Stage, Success, Task, instant, lasting};
 
 /// Begins, goes on for ever, and never asks for its agent.
 fn endless(name: &'static str) -> Task {
@@ -13,7 +11,8 @@ fn endless(name: &'static str) -> Task {
 
 #[test]
 fn an_agent_may_go_at_any_time_and_takes_its_actions_with_it() {
-    const CLUMSY: &[support::Run] = &[&[Running, Failed], &[Failed], &[Running, Running, Success]];
+    const CLUMSY: &[crate::support::Run] =
+        &[&[Running, Failed], &[Failed], &[Running, Running, Success]];
     for on_failure in [OnFailure::Retry, OnFailure::Advance] {
         for ticks in 0..12 {
             let mut stage = Stage::new();

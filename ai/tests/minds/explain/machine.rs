@@ -3,7 +3,7 @@
 use ai::fsm::{FsmAgent, History, Machine, MachineBuilder, Machines, State, Transition};
 use ai::prelude::*;
 
-use crate::stage::{Senses, Stage, plan};
+use super::stage::{Senses, Stage, plan};
 
 struct Guards(Machine<&'static Senses>);
 

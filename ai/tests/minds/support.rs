@@ -1,9 +1,4 @@
 //! Actions that do as they are told, and a stage to watch them on.
-#![allow(
-    dead_code,
-    clippy::allow_attributes,
-    reason = "each test file is a crate of its own and uses some of it"
-)]
 
 use ai::action::{self, Ended};
 use ai::prelude::*;
@@ -166,11 +161,6 @@ impl Stage {
     pub(crate) fn actions(&self, agent: Entity) -> Vec<Entity> {
         let owned = self.world.get::<Buffer<OwnedAction>>(agent).unwrap();
         owned.iter().map(|action| action.entity()).collect()
-    }
-
-    /// How many entities are actions of somebody.
-    pub(crate) fn action_count(&self) -> usize {
-        self.world.query_ref::<&Action>().count()
     }
 
     /// The actions that are executing.

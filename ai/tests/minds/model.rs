@@ -1,5 +1,4 @@
 //! Random agents against an interpreter that carries out one agent after the other.
-#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use ai::action::{self, Ended};
 use ai::prelude::*;

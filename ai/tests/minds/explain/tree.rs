@@ -3,7 +3,7 @@
 use ai::bt::{Library, Tree, TreeAgent, Trees};
 use ai::prelude::*;
 
-use crate::stage::{Senses, Stage, plan};
+use super::stage::{Senses, Stage, plan};
 
 type Seen = &'static mut Senses;
 

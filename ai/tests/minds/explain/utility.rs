@@ -4,7 +4,7 @@ use ai::explain::Verdict;
 use ai::prelude::*;
 use ai::utility::{Curve, Input, Minds, Reasoner, Select, Utility, UtilityAgent};
 
-use crate::stage::{Senses, Stage, plan};
+use super::stage::{Senses, Stage, plan};
 
 struct Cats(Reasoner);
 

@@ -1,14 +1,10 @@
 //! Trees of conditions, effects and actions that do as a board says, and a recursive interpreter.
-#![expect(clippy::cast_possible_truncation, reason = "small numbers, drawn by chance")]
 
 use ai::action::Ended;
 use ai::bt::{Library, Node, Tree, TreeAgent, Trees};
 use ai::prelude::*;
 
-mod reference;
-
 use ActionResult::{Failed, Running, Success};
-pub(crate) use reference::Reference;
 
 pub(crate) type Senses = &'static mut Board;
 

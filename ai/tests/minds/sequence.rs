@@ -1,11 +1,9 @@
 //! Sequences: one action after the other, each begun, carried on and ended once per activation.
 
-mod support;
-
+use crate::support::{Failed, Running, Stage, Success, Task, instant, lasting};
 use ai::action::PlanError;
 use ai::prelude::*;
 use ecs_core::NoSuchEntity;
-use support::{Failed, Running, Stage, Success, Task, instant, lasting};
 
 #[test]
 fn an_action_is_updated_in_the_tick_in_which_it_starts() {
@@ -17,7 +15,7 @@ fn an_action_is_updated_in_the_tick_in_which_it_starts() {
 
 #[test]
 fn an_action_that_ends_as_it_starts_is_not_updated() {
-    const FAILS: &[support::Run] = &[&[Failed]];
+    const FAILS: &[crate::support::Run] = &[&[Failed]];
     let (mut stage, _) =
         Stage::with(OnFailure::Advance, [instant("take"), Task::new("drop", FAILS)]);
     assert_eq!(stage.tick(), ["take starts", "take is done"]);
@@ -48,7 +46,7 @@ fn the_only_action_of_a_sequence_starts_again_and_again() {
 }
 
 /// Fails once, and then does not.
-const SECOND_TRY: &[support::Run] = &[&[Running, Running, Failed], &[Running, Success]];
+const SECOND_TRY: &[crate::support::Run] = &[&[Running, Running, Failed], &[Running, Success]];
 
 #[test]
 fn an_action_that_fails_starts_again_where_the_policy_is_to_retry() {
@@ -163,7 +161,7 @@ fn an_entity_of_the_world_is_made_an_agent_once() {
 }
 
 /// Fails three times, and then does not.
-const FOURTH_TRY: &[support::Run] = &[&[Failed], &[Failed], &[Failed], &[Success]];
+const FOURTH_TRY: &[crate::support::Run] = &[&[Failed], &[Failed], &[Failed], &[Success]];
 
 #[test]
 fn rests_between_tries_double_up_to_the_longest_and_begin_anew_after_a_success() {

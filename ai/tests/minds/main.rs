@@ -1,0 +1,16 @@
+//! The minds and the actions that they drive. One program: what is generic is compiled once for all
+//! of them.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
+
+mod bt;
+mod composite;
+mod data;
+mod explain;
+mod fsm;
+mod goap;
+mod interop;
+mod lifetime;
+mod model;
+mod sequence;
+mod support;
+mod utility;
