@@ -6,7 +6,7 @@ use ecs_core::QueryData;
 
 use super::machine::{FlatState, FlatTransition, Machine, NO_GUARD, NONE};
 use super::state::{History, State};
-use super::transition::{Goes, Transition};
+use super::transition::{Goes, Transition, Trigger};
 use crate::action::Plan;
 use crate::explain::Label;
 
@@ -124,7 +124,9 @@ impl<Q: QueryData> MachineBuilder<Q> {
                 guards.push(guard);
                 u32::try_from(guards.len() - 1).unwrap_or(NO_GUARD)
             });
-            let entry = FlatTransition { from: 0, to, trigger: transition.trigger, guard };
+            let trigger = transition.trigger;
+            let is_plain = trigger == Trigger::Always && matches!(to, Goes::To(_));
+            let entry = FlatTransition { from: 0, to, trigger, guard, is_plain };
             for leaf in (0..).take(count).filter(|&state| initials[usize::from(state)] == NONE) {
                 let applies = match (from, to) {
                     (Some(from), _) => way(leaf).any(|state| state == from),

@@ -75,6 +75,8 @@ pub(super) struct FlatTransition {
     pub(super) trigger: Trigger,
     /// Its place among the guards; `NO_GUARD` for none.
     pub(super) guard: u32,
+    /// Whether it depends on nothing but its guard.
+    pub(super) is_plain: bool,
 }
 
 pub(super) const NONE: u16 = u16::MAX;

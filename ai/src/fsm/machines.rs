@@ -6,11 +6,11 @@ use ecs_core::{Buffer, EnabledBitMut, EnabledMut, Entity, Present, QueryData, Wi
 use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
 
 use super::agent::{FsmAgent, StateChanged, StateMemory};
-use super::machine::Machine;
+use super::machine::{Machine, NONE};
 use super::record::Watch;
-use super::update::Update;
+use super::update::{Update, choose};
 use crate::action::{Body, Reported, Switching};
-use crate::explain::Witness;
+use crate::explain::{DecisionLog, Witness};
 
 type Row<Q> = (
     Entity,
@@ -104,17 +104,16 @@ impl<Q: QueryData + 'static> Machines<'_, Q> {
     /// Where an agent was driven by another machine, with fewer states.
     pub fn update(&mut self, machine: &Machine<Q>) {
         let (query, ended, changed, witness) = &mut self.parts;
-        let (log, tick) = (witness.log(), witness.tick());
-        ended.par_for_each(|mut reported| _ = reported.set(false));
-        changed.par_for_each(|mut is_changed| _ = is_changed.set(false));
-        match log {
-            None => query.par_for_each(|row| step::<Q, false>(machine, row, None)),
-            Some(log) => query.par_for_each(|row| {
-                let watch = Watch { log, tick, agent: row.0 };
-                step::<Q, true>(machine, row, Some(watch));
-            }),
-        }
+        let log = witness.log().map(|log| (log, witness.tick()));
+        forget(ended, changed);
+        query.par_for_each(|row| step(machine, row, log));
     }
+}
+
+/// What was to be told of the update before has been told. Apart, and the same for all machines.
+fn forget(ended: &mut Ended<'_>, changed: &mut Changed<'_>) {
+    ended.par_for_each(|mut reported| _ = reported.set(false));
+    changed.par_for_each(|mut is_changed| _ = is_changed.set(false));
 }
 
 type RowItem<'a, Q> = (
@@ -128,18 +127,38 @@ type RowItem<'a, Q> = (
     <Q as QueryData>::Item<'a>,
 );
 
-/// One update of one agent.
-#[inline]
-fn step<Q: QueryData, const WATCHED: bool>(
+/// One update of one agent. Whether it is watched is asked only where it does not stay where it is.
+#[inline(always)]
+fn step<Q: QueryData>(
     machine: &Machine<Q>,
-    (_, agent, body, memory, mut is_changed, changed, mut switching, mut item): RowItem<'_, Q>,
-    watch: Option<Watch<'_>>,
+    (entity, agent, body, memory, is_changed, changed, switching, item): RowItem<'_, Q>,
+    log: Option<(&DecisionLog, u64)>,
+) {
+    let mut chosen = None;
+    if agent.state != NONE {
+        agent.updates = agent.updates.saturating_add(1);
+        chosen = choose(machine, agent, body, memory, &item);
+        if chosen.is_none() {
+            agent.events = 0;
+            return;
+        }
+    }
+    let row = (entity, agent, body, memory, is_changed, changed, switching, item);
+    change(machine, row, chosen, log);
+}
+
+/// A transition of one agent, or its beginning.
+#[inline(never)]
+fn change<Q: QueryData>(
+    machine: &Machine<Q>,
+    (entity, agent, body, memory, mut is_changed, changed, mut switching, mut item): RowItem<'_, Q>,
+    chosen: Option<usize>,
+    log: Option<(&DecisionLog, u64)>,
 ) {
     let before = agent.state;
+    let watch = log.map(|(log, tick)| Watch { log, tick, agent: entity });
     let mut update = Update { machine, agent, body, memory, item: &mut item };
-    if !update.run::<WATCHED>(watch) {
-        return;
-    }
+    update.change(chosen, watch);
     *changed = StateChanged { from: before, to: agent.state };
     is_changed.set(true);
     if body.is_switching() {

@@ -20,6 +20,11 @@ pub(super) struct Situation<'s, Q: QueryData> {
 }
 
 impl<Q: QueryData> Situation<'_, Q> {
+    /// Whether it can be taken, but for its guard.
+    pub(super) fn is_open(&self, transition: &FlatTransition) -> bool {
+        self.is_triggered(transition) && self.is_possible(transition)
+    }
+
     /// Whether its event, its time or its end has come.
     #[inline]
     pub(super) fn is_triggered(&self, transition: &FlatTransition) -> bool {

@@ -19,36 +19,38 @@ pub(super) struct Update<'u, 'i, Q: QueryData> {
     pub(super) item: &'u mut Q::Item<'i>,
 }
 
+/// The first transition that can be taken, by its place.
+///
+/// A function of its own with few arguments: the loop over agents that stay where they are is a call
+/// of it and not much else.
+#[inline(never)]
+pub(super) fn choose<Q: QueryData>(
+    machine: &Machine<Q>,
+    agent: &FsmAgent,
+    body: &Body,
+    memory: &Buffer<StateMemory>,
+    item: &Q::Item<'_>,
+) -> Option<usize> {
+    let range = machine.states[usize::from(agent.state)].transitions.clone();
+    let range = range.start as usize..range.end as usize;
+    let situation = Situation { machine, agent, body, memory };
+    let place = machine.transitions[range.clone()].iter().position(|transition| {
+        (transition.is_plain || situation.is_open(transition))
+            && (transition.guard == NO_GUARD || (machine.guards[transition.guard as usize])(item))
+    })?;
+    Some(range.start + place)
+}
+
 impl<Q: QueryData> Update<'_, '_, Q> {
-    /// Whether a state was entered.
-    #[inline]
-    pub(super) fn run<const WATCHED: bool>(&mut self, watch: Option<Watch<'_>>) -> bool {
-        if self.agent.state == NONE {
-            self.begin(watch.filter(|_| WATCHED));
-            return true;
-        }
-        self.agent.updates = self.agent.updates.saturating_add(1);
-        let chosen = self.choose();
-        match chosen {
-            Some(chosen) => self.change(chosen, watch.filter(|_| WATCHED)),
-            None => self.agent.events = 0,
-        }
-        chosen.is_some()
-    }
-
-    /// Enters the initial state. Apart, as the next, so that the loop over agents that stay where
-    /// they are is short.
-    #[inline(never)]
-    fn begin(&mut self, watch: Option<Watch<'_>>) {
-        self.enter(NONE, self.machine.initial);
-        if let Some(watch) = watch {
-            watch.note_beginning(self.machine, self.agent);
-        }
-    }
-
-    /// Takes the transition at this place.
-    #[inline(never)]
-    fn change(&mut self, chosen: usize, watch: Option<Watch<'_>>) {
+    /// Takes the transition at this place; where there is none, enters the initial state.
+    pub(super) fn change(&mut self, chosen: Option<usize>, watch: Option<Watch<'_>>) {
+        let Some(chosen) = chosen else {
+            self.enter(NONE, self.machine.initial);
+            if let Some(watch) = watch {
+                watch.note_beginning(self.machine, self.agent);
+            }
+            return;
+        };
         // What is seen now is gone when the transition has been taken.
         let sight = watch
             .filter(Watch::is_wanted)
@@ -60,23 +62,7 @@ impl<Q: QueryData> Update<'_, '_, Q> {
         }
     }
 
-    /// The first transition that can be taken, by its place.
-    #[inline]
-    fn choose(&self) -> Option<usize> {
-        let range = self.machine.states[usize::from(self.agent.state)].transitions.clone();
-        let range = range.start as usize..range.end as usize;
-        let situation = self.situation();
-        let place = self.machine.transitions[range.clone()].iter().position(|transition| {
-            situation.is_triggered(transition)
-                && situation.is_possible(transition)
-                && (transition.guard == NO_GUARD
-                    || (self.machine.guards[transition.guard as usize])(self.item))
-        })?;
-        Some(range.start + place)
-    }
-
     /// How things stand.
-    #[inline]
     fn situation(&self) -> Situation<'_, Q> {
         let Self { machine, agent, body, memory, .. } = self;
         Situation { machine, agent, body, memory }

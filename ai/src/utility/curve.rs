@@ -75,8 +75,10 @@ enum Shape {
 /// From 0 to 1; what is not a number is 0.
 #[inline]
 pub(super) fn unit(value: f32) -> f32 {
-    // Comparisons with what is not a number are false.
-    if value > 0.0 { value.min(1.0) } else { 0.0 }
+    // Comparisons with what is not a number are false. Each of the two is one instruction; `min`
+    // and `clamp` are several, for they promise more about what is not a number.
+    let positive = if value > 0.0 { value } else { 0.0 };
+    if positive < 1.0 { positive } else { 1.0 }
 }
 
 /// By its name and its first number, as in [records](crate::explain): `exponential 2`.
@@ -251,11 +253,12 @@ impl Curve {
 }
 
 impl Curve {
-    /// [`at`](Self::at) for many inputs: what kind of curve it is, is asked once.
-    pub(super) fn at_each(&self, inputs: &[f32], scores: &mut [f32]) {
+    /// [`at`](Self::at) for many inputs, each of them a [`unit`]: what kind of curve it is, is asked
+    /// once. Powers of such inputs are from 0 to 1 themselves.
+    pub(super) fn at_each<const N: usize>(&self, inputs: &[f32; N], scores: &mut [f32; N]) {
         match &self.shape {
             Shape::Linear { slope, shift } => {
-                self.map(inputs, scores, |x| slope * x + shift);
+                self.map(inputs, scores, |x| unit(slope * x + shift));
             }
             Shape::Power { exponent: 2 } => self.map(inputs, scores, |x| x * x),
             Shape::Power { exponent } => self.map(inputs, scores, |x| power(x, *exponent)),
@@ -268,15 +271,21 @@ impl Curve {
             Shape::Step { threshold } => {
                 self.map(inputs, scores, |x| f32::from(u8::from(x >= *threshold)));
             }
-            other => self.map(inputs, scores, |x| other.slowly_at(x)),
+            other => self.map(inputs, scores, |x| unit(other.slowly_at(x))),
         }
     }
 
     #[inline(always)]
-    fn map(&self, inputs: &[f32], scores: &mut [f32], shape: impl Fn(f32) -> f32) {
-        for (score, &input) in scores.iter_mut().zip(inputs) {
-            let y = unit(shape(unit(input)));
-            *score = if self.inverted { 1.0 - y } else { y };
+    fn map<const N: usize>(
+        &self,
+        inputs: &[f32; N],
+        scores: &mut [f32; N],
+        shape: impl Fn(f32) -> f32,
+    ) {
+        if self.inverted {
+            scores.iter_mut().zip(inputs).for_each(|(score, &x)| *score = 1.0 - shape(x));
+        } else {
+            scores.iter_mut().zip(inputs).for_each(|(score, &x)| *score = shape(x));
         }
     }
 }

@@ -9,6 +9,7 @@ use ecs_core::{
 use ecs_jobs::{Pool, Query, RunContext, SystemAccess, SystemParam};
 
 use super::agent::{Cooldown, NONE, UtilityAgent};
+use super::curve::unit;
 use super::reasoner::{Reasoner, Select};
 use super::record::Choice;
 use super::worth::BATCH;
@@ -182,45 +183,72 @@ fn decide_all<Q: QueryData, M: Mark, const N: usize>(
         reasoner.select == Select::Highest && reasoner.scores_all && !reasoner.has_cooldowns();
     let chunks = query.parallel(scratch);
     pool.for_each_range(chunks.len(), |range| {
-        let mut held = Vec::with_capacity(BATCH);
-        for chunk in range.filter_map(|index| chunks.take(index)) {
-            let mut rows = chunk.into_iter();
-            if !is_in_batches {
-                rows.for_each(|row| decide_one(reasoner, row, inputs, log));
-                continue;
+        let all = range.filter_map(|index| chunks.take(index));
+        if !is_in_batches {
+            all.for_each(|chunk| chunk.for_each(|row| decide_one(reasoner, row, inputs, log)));
+            return;
+        }
+        let mut batch = Batch::<M, N>::new(reasoner, log);
+        all.for_each(|chunk| {
+            chunk.for_each(|(entity, agent, body, _, switching, data)| {
+                batch.push((M::of(entity), agent, body, switching), inputs(data));
+            });
+        });
+        batch.decide();
+    });
+}
+
+/// An agent that waits for its batch to be full.
+type Waiting<'a, M> = (M, &'a mut UtilityAgent, &'a mut Body, EnabledBitMut<'a>);
+
+/// Agents that decide together: their inputs lie side by side.
+struct Batch<'a, M, const N: usize> {
+    reasoner: &'a Reasoner,
+    log: Option<(&'a DecisionLog, u64)>,
+    agents: Vec<Waiting<'a, M>>,
+    inputs: [[f32; BATCH]; N],
+    current: [u32; BATCH],
+}
+
+impl<'a, M: Mark, const N: usize> Batch<'a, M, N> {
+    fn new(reasoner: &'a Reasoner, log: Option<(&'a DecisionLog, u64)>) -> Self {
+        let agents = Vec::with_capacity(BATCH);
+        Self { reasoner, log, agents, inputs: [[0.0; BATCH]; N], current: [NONE; BATCH] }
+    }
+
+    #[inline(always)]
+    fn push(&mut self, agent: Waiting<'a, M>, inputs: [f32; N]) {
+        let place = self.agents.len() % BATCH;
+        self.inputs.iter_mut().zip(inputs).for_each(|(all, input)| all[place] = input);
+        self.current[place] = agent.1.current;
+        self.agents.push(agent);
+        if self.agents.len() == BATCH {
+            self.decide();
+        }
+    }
+
+    /// All of them decide. What lies behind the last one is left over from others, and nobody
+    /// asks for it.
+    #[inline(never)]
+    fn decide(&mut self) {
+        let Self { reasoner, log, agents, inputs, current } = self;
+        let units = inputs.map(|all| all.map(unit));
+        let choices = reasoner.highest_each(inputs, &units, current, NONE);
+        let all = agents.drain(..).zip(choices).enumerate();
+        for (place, ((mark, agent, body, mut switching), choice)) in all {
+            let is_new = choice != current[place];
+            let chosen = (choice != NONE).then_some(choice as usize);
+            let watched = mark.entity().zip(*log);
+            if let Some((entity, log)) = watched.filter(|_| is_new || choice == NONE) {
+                let inputs = inputs.map(|all| all[place]);
+                note_choice(reasoner, log, entity, agent, chosen, &inputs, &[]);
             }
-            let mut senses = [[0.0; BATCH]; N];
-            let mut current = [NONE; BATCH];
-            loop {
-                for (entity, agent, body, _, switching, data) in rows.by_ref().take(BATCH) {
-                    let place = held.len();
-                    let values = inputs(data);
-                    senses.iter_mut().zip(values).for_each(|(all, value)| all[place] = value);
-                    current[place] = agent.current;
-                    held.push((M::of(entity), agent, body, switching));
-                }
-                if held.is_empty() {
-                    break;
-                }
-                let choices = reasoner.highest_each(&senses, &current, NONE);
-                for (place, (mark, agent, body, mut switching)) in held.drain(..).enumerate() {
-                    let choice = choices[place];
-                    let is_new = choice != agent.current;
-                    let watched = mark.entity().zip(log);
-                    if let Some((entity, log)) = watched.filter(|_| is_new || choice == NONE) {
-                        let chosen = (choice != NONE).then_some(choice as usize);
-                        let inputs = senses.map(|all| all[place]);
-                        note_choice(reasoner, log, entity, agent, chosen, &inputs, &[]);
-                    }
-                    if is_new {
-                        let chosen = (choice != NONE).then_some(choice as usize);
-                        agent.switch(chosen, reasoner, body, &mut []);
-                        switching.set(true);
-                    }
-                }
+            if is_new {
+                agent.switch(chosen, reasoner, body, &mut []);
+                switching.set(true);
             }
         }
-    });
+    }
 }
 
 /// One agent decides by itself.

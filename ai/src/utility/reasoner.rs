@@ -45,8 +45,16 @@ pub struct Reasoner {
     pub(super) scores_all: bool,
     input_count: usize,
     has_cooldowns: bool,
+    /// Whether not all options have the same rank.
+    has_ranks: bool,
     /// For each input what it is called in records.
     input_names: Vec<Option<Label>>,
+}
+
+/// Whether a score above 0 is higher than the best so far; of equals it is the one that runs.
+#[inline(always)]
+fn beats(score: f32, best_score: f32, runs: bool) -> bool {
+    (score > best_score) | (runs & (score == best_score) & (score > 0.0))
 }
 
 /// For so many options there is room for all scores.
@@ -103,10 +111,11 @@ impl Default for Reasoner {
 impl Reasoner {
     /// The option with the highest score for each agent of a batch; `none` where all score 0. The
     /// same as for one agent, without a branch in it that depends on an agent, so that several are
-    /// computed at once.
+    /// computed at once. `inputs` are as they came, and `units` the same brought between 0 and 1.
     pub(super) fn highest_each(
         &self,
         inputs: &[[f32; BATCH]],
+        units: &[[f32; BATCH]],
         current: &[u32; BATCH],
         none: u32,
     ) -> [u32; BATCH] {
@@ -115,19 +124,25 @@ impl Reasoner {
         let mut best_ranks = [i32::MIN; BATCH];
         let mut scores = [0.0; BATCH];
         for (option, spec) in (0_u32..).zip(&self.options) {
-            let rank = spec.utility.rank_value();
-            spec.utility.score_each(inputs, &mut scores);
+            spec.utility.score_each(units, &mut scores);
             spec.utility.run_each(option, inputs, current, &mut scores);
+            if !self.has_ranks {
+                for place in 0..BATCH {
+                    let (score, best_score) = (scores[place], best_scores[place]);
+                    let is_better = beats(score, best_score, current[place] == option);
+                    best[place] = if is_better { option } else { best[place] };
+                    best_scores[place] = if is_better { score } else { best_score };
+                }
+                continue;
+            }
+            let rank = spec.utility.rank_value();
             for place in 0..BATCH {
-                let score = scores[place];
+                let (score, best_score) = (scores[place], best_scores[place]);
                 let is_above = (rank > best_ranks[place]) & (score > 0.0);
-                let is_higher = score > best_scores[place];
-                // Of equals the one that runs.
-                let is_equal = (score == best_scores[place]) & (score > 0.0);
-                let is_higher = is_higher | (is_equal & (current[place] == option));
+                let is_higher = beats(score, best_score, current[place] == option);
                 let is_better = is_above | ((rank == best_ranks[place]) & is_higher);
                 best[place] = if is_better { option } else { best[place] };
-                best_scores[place] = if is_better { score } else { best_scores[place] };
+                best_scores[place] = if is_better { score } else { best_score };
                 best_ranks[place] = if is_better { rank } else { best_ranks[place] };
             }
         }
@@ -143,6 +158,7 @@ impl Reasoner {
             scores_all: false,
             input_count: 0,
             has_cooldowns: false,
+            has_ranks: false,
             input_names: Vec::new(),
         }
     }
@@ -153,6 +169,8 @@ impl Reasoner {
         let name = Label::from(name.into());
         self.input_count = self.input_count.max(utility.inputs_wanted());
         self.has_cooldowns |= utility.cooldown_decisions() > 0;
+        let is_ranked = |other: &OptionSpec| other.utility.rank_value() != utility.rank_value();
+        self.has_ranks |= self.options.iter().any(is_ranked);
         self.options.push(OptionSpec { name, action: usize::MAX, utility });
         self
     }

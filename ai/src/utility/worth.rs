@@ -262,14 +262,18 @@ impl Utility {
         self.running(self.score(inputs), inputs)
     }
 
-    /// [`score`](Self::score) for each agent of a batch, to the bit.
+    /// [`score`](Self::score) for each agent of a batch, to the bit; each of the inputs is a
+    /// [`unit`].
     pub(super) fn score_each(&self, inputs: &[[f32; BATCH]], scores: &mut [f32; BATCH]) {
-        let mut one = [0.0; BATCH];
-        scores.fill(match self.combine {
-            Combine::Product | Combine::Minimum => 1.0,
-            Combine::WeightedSum | Combine::Maximum => 0.0,
-        });
-        for it in &self.considerations {
+        let mut considerations = self.considerations.iter();
+        if let Some(first) = considerations.next() {
+            first.curve.at_each(&inputs[first.input], scores);
+            if self.combine == Combine::WeightedSum {
+                scores.iter_mut().for_each(|score| *score *= first.weight);
+            }
+        }
+        for it in considerations {
+            let mut one = [0.0; BATCH];
             it.curve.at_each(&inputs[it.input], &mut one);
             let both = scores.iter_mut().zip(&one);
             match self.combine {
@@ -279,17 +283,17 @@ impl Utility {
                 Combine::Maximum => both.for_each(|(score, one)| *score = score.max(*one)),
             }
         }
-        match self.combine {
-            Combine::Product => {
-                scores.iter_mut().for_each(|score| *score = self.finished(*score));
-            }
-            Combine::WeightedSum => {
-                let finish = |score: f32| unit(unit(score / self.factor) * self.weight);
-                scores.iter_mut().for_each(|score| *score = finish(*score));
-            }
-            Combine::Minimum | Combine::Maximum => {
-                scores.iter_mut().for_each(|score| *score = unit(unit(*score) * self.weight));
-            }
+        if self.combine == Combine::WeightedSum {
+            scores.iter_mut().for_each(|score| *score = unit(*score / self.factor));
+        }
+        // What is from 0 to 1 and weighs 1 stays what it is.
+        if self.weight != 1.0 || self.compensated {
+            scores.iter_mut().for_each(|score| {
+                *score = match self.combine {
+                    Combine::Product => self.finished(*score),
+                    _ => unit(*score * self.weight),
+                }
+            });
         }
     }
 
@@ -301,12 +305,21 @@ impl Utility {
         current: &[u32; BATCH],
         scores: &mut [f32; BATCH],
     ) {
+        if self.is_indifferent() {
+            return;
+        }
         let committed = inputs.get(self.committed.input).unwrap_or(&[0.0; BATCH]);
+        let most = unit(self.weight);
         for ((score, &current), &input) in scores.iter_mut().zip(current).zip(committed) {
-            let base = if input > self.committed.above { unit(self.weight) } else { *score };
+            let base = if input > self.committed.above { most } else { *score };
             let running = if base > 0.0 { base * self.momentum + self.inertia } else { 0.0 };
             *score = if current == option { running } else { *score };
         }
+    }
+
+    /// Whether it scores the same whether it runs or not.
+    fn is_indifferent(&self) -> bool {
+        self.committed == Commitment::NONE && self.momentum == 1.0 && self.inertia == 0.0
     }
 
     /// What becomes of the score where the option runs.
