@@ -360,7 +360,18 @@ impl EventCursor {
         EventIter { events, next: &mut self.next }
     }
 
+    /// How many events were dropped, in all, before they were read, as far as
+    /// [`read`](Self::read) has come to know.
+    #[must_use]
+    pub const fn missed(&self) -> u64 {
+        self.missed
+    }
+
     fn catch_up<T>(&mut self, events: &Events<T>) {
+        if self.next > events.end() {
+            // Others have taken the place of those that it knows.
+            self.next = events.first;
+        }
         self.missed += events.first.saturating_sub(self.next);
         self.next = self.next.max(events.first);
     }

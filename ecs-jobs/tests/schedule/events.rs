@@ -122,6 +122,22 @@ fn who_reads_too_seldom_is_told_how_much_was_missed() {
 }
 
 #[test]
+fn a_cursor_counts_what_is_gone_and_begins_anew_where_other_events_take_the_place() {
+    let mut events = Events::default();
+    let mut cursor = EventCursor::default();
+    (0..5).for_each(|number| events.send(Ping(number)));
+    assert_eq!(cursor.read(&events).len(), 5);
+    events.clear();
+    events.send(Ping(9));
+    assert_eq!(cursor.read(&events).map(|ping| ping.0).collect::<Vec<_>>(), [9]);
+    assert_eq!(cursor.missed(), 5);
+    let mut others = Events::default();
+    others.send(Ping(1));
+    assert_eq!(cursor.read(&others).map(|ping| ping.0).collect::<Vec<_>>(), [1]);
+    assert_eq!(cursor.missed(), 5);
+}
+
+#[test]
 fn what_an_iterator_has_not_come_to_stays_unread() {
     fn one_at_a_time(mut pings: EventReader<Ping>, mut heard: ResMut<Heard>) {
         let count = pings.len();
