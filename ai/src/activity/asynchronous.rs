@@ -1,27 +1,27 @@
 //! Activities that are written as an `async fn`.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
 use std::fmt;
-use std::future::{Future, poll_fn};
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 use ecs_core::Entity;
 
 use super::behaviour::Activity;
+use super::cue::Cue;
+use super::desk::{Desk, NoEvent, Told, Woken};
 use super::event::{EventKinds, Notice, Token};
 use super::setting::{Ending, Response, Setting, Status};
 use super::tick::{Effects, Tick};
 
 type Running<F> = Pin<Box<dyn Future<Output = Result<(), F>> + Send>>;
-type Ask<G> = Box<dyn for<'t, 'w> FnOnce(&mut Tick<'t, G>, &<G as Setting>::World<'w>) + Send>;
-type Closing<G> =
-    Box<dyn for<'t, 'w> FnOnce(&mut Effects<'t, G>, &<G as Setting>::World<'w>) + Send>;
 
-/// How many questions are answered in one tick; the rest waits for the next.
-const ASKS_MAX: u32 = 10_000;
+/// How many times the story is asked in one tick whether it has more questions; the rest waits for
+/// the next tick.
+const ROUNDS_MAX: u32 = 10_000;
 
 /// An activity that is written as an `async fn`, which reads like a story: go there, pick that up,
 /// come back.
@@ -55,7 +55,7 @@ const ASKS_MAX: u32 = 10_000;
 /// async fn answer(cue: Cue<Village>, bell: Entity) -> Result<(), &'static str> {
 ///     cue.subscribe(bell, EventKinds::one(0)).await;
 ///     cue.step("waiting for the bell");
-///     let (_rung, _bell) = cue.event().await.ok_or("the bell is gone")?;
+///     let (_rung, _bell) = cue.event().await.map_err(|_| "the bell is gone")?;
 ///     cue.step("on the way to the door");
 ///     cue.sleep(2).await;
 ///     let rung = cue.with(move |_, bells| bells.get(bell).map(|bell| bell.rung)).await;
@@ -88,63 +88,11 @@ pub struct Async<G: Setting> {
     /// Nobody locks it: it is what makes a future that is only `Send` a part of a component.
     future: Mutex<Option<Running<G::Failure>>>,
     desk: Arc<Desk<G>>,
-}
-
-/// What the future and the runtime hand each other.
-struct Desk<G: Setting>(Mutex<Papers<G>>);
-
-struct Papers<G: Setting> {
-    asks: VecDeque<Ask<G>>,
-    closings: VecDeque<Closing<G>>,
-    /// What was told and not taken yet; a death has no event.
-    inbox: VecDeque<(Option<G::Event>, Entity)>,
-    step: Option<Cow<'static, str>>,
-    now: u64,
-    /// It waits for the next tick, whatever comes.
-    wants_tick: bool,
-    /// The parts of the future that wait for something here.
-    waiting: Vec<Waker>,
-}
-
-/// Whether the future has asked to be polled again, as it was polled.
-struct Woken(Mutex<bool>);
-
-impl Woken {
-    fn take(&self) -> bool {
-        std::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Wake for Woken {
-    fn wake(self: Arc<Self>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
-    }
-}
-
-impl<G: Setting> Desk<G> {
-    fn open(&self) -> MutexGuard<'_, Papers<G>> {
-        // Closures of users are taken out before they are called, so no panic leaves it half done.
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Has all parts of the future looked at again: combinators look at those alone that were woken.
-    fn wake_all(&self) {
-        let waiting = std::mem::take(&mut self.open().waiting);
-        waiting.into_iter().for_each(Waker::wake);
-    }
-
-    /// Waits until there is something on the desk.
-    async fn wait<R>(&self, mut look: impl FnMut(&mut Papers<G>) -> Option<R>) -> R {
-        poll_fn(|context| {
-            let mut papers = self.open();
-            let found = look(&mut papers);
-            if found.is_none() {
-                papers.waiting.push(context.waker().clone());
-            }
-            found.map_or(Poll::Pending, Poll::Ready)
-        })
-        .await
-    }
+    woken: Arc<Woken>,
+    /// By which subscription somebody outside wakes it, if there is somebody who can.
+    called_by: Option<Token>,
+    /// Whether a tick has begun and not ended.
+    is_torn: bool,
 }
 
 impl<G: Setting> fmt::Debug for Async<G> {
@@ -160,31 +108,87 @@ impl<G: Setting> Async<G> {
     where
         Told: Future<Output = Result<(), G::Failure>> + Send + 'static,
     {
-        let desk = Arc::new(Desk(Mutex::new(Papers {
-            asks: VecDeque::new(),
-            closings: VecDeque::new(),
-            inbox: VecDeque::new(),
-            step: None,
-            now: 0,
-            wants_tick: false,
-            waiting: Vec::new(),
-        })));
+        let desk = Arc::new(Desk::default());
         let future = Mutex::new(Some(Box::pin(story(Cue(desk.clone()))) as Running<G::Failure>));
-        Self { name: name.into(), future, desk }
+        let woken = Arc::default();
+        Self { name: name.into(), future, desk, woken, called_by: None, is_torn: false }
     }
 
     fn future(&mut self) -> &mut Option<Running<G::Failure>> {
         self.future.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does what guards that were dropped have left.
-    fn close(desk: &Desk<G>, effects: &mut Effects<'_, G>, world: &G::World<'_>) {
-        loop {
-            let closing = desk.open().closings.pop_front();
-            let Some(closing) = closing else { break };
-            closing(effects, world);
+    fn poll_story(&mut self, tick: &mut Tick<'_, G>, world: &G::World<'_>) -> Status<G::Failure> {
+        let waker = Waker::from(self.woken.clone());
+        let desk = self.desk.clone();
+        {
+            let mut papers = desk.open();
+            (papers.now, papers.wants_tick) = (tick.now(), false);
         }
+        for _ in 0..ROUNDS_MAX {
+            let woken = self.woken.clone();
+            let Some(running) = self.future() else {
+                return Status::Finished(Ending::Interrupted);
+            };
+            woken.begin();
+            desk.wake_all();
+            // Those calls were ours.
+            woken.begin();
+            if let Poll::Ready(result) = running.as_mut().poll(&mut Context::from_waker(&waker)) {
+                drop(self.future().take());
+                return Status::Finished(result.map_or_else(Ending::Failure, |()| Ending::Success));
+            }
+            close(&desk, tick, world);
+            let asks = std::mem::take(&mut desk.open().asks);
+            if asks.is_empty() {
+                drop(woken);
+                let outside = self.outside(&waker, tick);
+                let was_called = self.woken.end(outside);
+                let goes_on = was_called || desk.open().wants_tick;
+                return if goes_on { Status::Ongoing } else { Status::Blocked };
+            }
+            let is_in_force = |token, tick: &Tick<'_, G>| {
+                tick.subscriptions().iter().any(|it| it.token(tick.task()) == token)
+            };
+            let told: Vec<Token> = desk.open().inbox.iter().map(|told| told.token).collect();
+            let before: Vec<Token> =
+                told.into_iter().filter(|&token| is_in_force(token, tick)).collect();
+            asks.into_iter().for_each(|ask| ask(tick, world));
+            if before.iter().any(|&token| !is_in_force(token, tick)) {
+                desk.forget(|token| before.contains(&token) && !is_in_force(token, tick));
+            }
+        }
+        self.woken.end(None);
+        Status::Ongoing
     }
+
+    /// Where a call from outside goes, if somebody has kept the story's waker: to a subscription to
+    /// nothing but being called.
+    fn outside(&mut self, waker: &Waker, tick: &mut Tick<'_, G>) -> Option<Waker> {
+        let waiting = self.desk.open().waiting.iter().filter(|it| it.will_wake(waker)).count();
+        // Ours are those that wait at the desk, this one, and the one that it was made of.
+        if Arc::strong_count(&self.woken) <= waiting + 2 {
+            return None;
+        }
+        let task = tick.task();
+        let in_force = self.called_by.filter(|&token| {
+            tick.subscriptions().iter().any(|subscription| subscription.token(task) == token)
+        });
+        let token = in_force.unwrap_or_else(|| tick.subscribe(task, EventKinds::NONE));
+        self.called_by = Some(token);
+        Some(tick.waker(token))
+    }
+}
+
+/// Does what guards that were dropped have left, all of it: the first panic goes on afterwards.
+fn close<G: Setting>(desk: &Desk<G>, effects: &mut Effects<'_, G>, world: &G::World<'_>) {
+    let mut first = Ok(());
+    loop {
+        let closing = desk.open().closings.pop_front();
+        let Some(closing) = closing else { break };
+        first = first.and(catch_unwind(AssertUnwindSafe(|| closing(effects, world))));
+    }
+    first.unwrap_or_else(|panic| resume_unwind(panic));
 }
 
 impl<G: Setting<Event: Clone>> Activity for Async<G> {
@@ -199,46 +203,23 @@ impl<G: Setting<Event: Clone>> Activity for Async<G> {
     }
 
     fn on_tick(&mut self, tick: &mut Tick<'_, G>, world: &G::World<'_>) -> Status<G::Failure> {
-        let woken = Arc::new(Woken(Mutex::new(false)));
-        let waker = Waker::from(woken.clone());
-        let desk = self.desk.clone();
-        {
-            let mut papers = desk.open();
-            (papers.now, papers.wants_tick) = (tick.now(), false);
+        // A panic in the story or in a question of its has ended the last one in its midst.
+        if std::mem::replace(&mut self.is_torn, true) {
+            return Status::Finished(Ending::Interrupted);
         }
-        for _ in 0..ASKS_MAX {
-            // One that panics is gone.
-            let Some(mut running) = self.future().take() else {
-                return Status::Finished(Ending::Interrupted);
-            };
-            desk.wake_all();
-            woken.take();
-            match running.as_mut().poll(&mut Context::from_waker(&waker)) {
-                Poll::Pending => *self.future() = Some(running),
-                Poll::Ready(result) => {
-                    drop(running);
-                    let ending = result.map_or_else(Ending::Failure, |()| Ending::Success);
-                    return Status::Finished(ending);
-                }
-            }
-            Self::close(&desk, tick, world);
-            let asks = std::mem::take(&mut desk.open().asks);
-            if asks.is_empty() {
-                let goes_on = desk.open().wants_tick || woken.take();
-                return if goes_on { Status::Ongoing } else { Status::Blocked };
-            }
-            asks.into_iter().for_each(|ask| ask(tick, world));
-        }
-        Status::Ongoing
+        let status = self.poll_story(tick, world);
+        self.is_torn = false;
+        status
     }
 
     fn on_event(&mut self, notice: Notice<'_, G::Event>, subject: Entity) -> Response {
-        let mut papers = self.desk.open();
-        match notice {
-            Notice::Event(event) => papers.inbox.push_back((Some(event.clone()), subject)),
-            Notice::Died => papers.inbox.push_back((None, subject)),
-            Notice::Time => {}
-        }
+        let event = match notice {
+            Notice::Event(event, _) => Ok(event.clone()),
+            Notice::Died(_) => Err(NoEvent::Died),
+            Notice::Missed(_) => Err(NoEvent::Missed),
+            Notice::Time(_) => return Response::WAKE,
+        };
+        self.desk.put(Told { token: notice.token(), subject, event });
         Response::WAKE
     }
 
@@ -250,136 +231,13 @@ impl<G: Setting<Event: Clone>> Activity for Async<G> {
     ) {
         // Its guards lie down on the desk what is to be done.
         drop(self.future().take());
-        Self::close(&self.desk, effects, world);
+        close(&self.desk, effects, world);
     }
 }
 
-/// What an `async` activity has in hand: the way to its world, and to what it waits for. It is for
-/// the future of its own activity alone.
-pub struct Cue<G: Setting>(Arc<Desk<G>>);
-
-impl<G: Setting> Clone for Cue<G> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
-
-impl<G: Setting> fmt::Debug for Cue<G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cue").finish_non_exhaustive()
-    }
-}
-
-impl<G: Setting> Cue<G> {
-    /// Calls the closure with the tick and the world, in this very tick, and gives what it gives.
-    pub async fn with<R: Send + 'static>(
-        &self,
-        ask: impl for<'t, 'w> FnOnce(&mut Tick<'t, G>, &G::World<'w>) -> R + Send + 'static,
-    ) -> R {
-        let answer = Arc::new(Mutex::new(None));
-        let place = answer.clone();
-        self.0.open().asks.push_back(Box::new(move |tick, world| {
-            let given = ask(tick, world);
-            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(given);
-        }));
-        self.0.wait(|_| answer.lock().unwrap_or_else(PoisonError::into_inner).take()).await
-    }
-
-    /// Has events of these kinds about the subject come, and its death in any case; see
-    /// [`Tick::subscribe`].
-    pub async fn subscribe(&self, subject: Entity, kinds: EventKinds) -> Token {
-        self.with(move |tick, _| tick.subscribe(subject, kinds)).await
-    }
-
-    /// The next event that it is told of, and who it is about; `None` in place of the event is the
-    /// subject's death.
-    pub async fn next(&self) -> (Option<G::Event>, Entity) {
-        self.0.wait(|papers| papers.inbox.pop_front()).await
-    }
-
-    /// The next event that it is told of, and who it is about; `None` where a subject has died.
-    pub async fn event(&self) -> Option<(G::Event, Entity)> {
-        let (event, subject) = self.next().await;
-        event.map(|event| (event, subject))
-    }
-
-    /// Sleeps for so many ticks, at least one. Events that come meanwhile are kept.
-    pub async fn sleep(&self, ticks: u64) {
-        let due = self
-            .with(move |tick, _| {
-                tick.wake_after(ticks);
-                tick.now().saturating_add(ticks.max(1))
-            })
-            .await;
-        self.0.wait(|papers| (papers.now >= due).then_some(())).await;
-    }
-
-    /// Waits for the next tick.
-    pub async fn next_tick(&self) {
-        let mut since = None;
-        self.0
-            .wait(|papers| {
-                let is_next = papers.now > *since.get_or_insert(papers.now);
-                papers.wants_tick |= !is_next;
-                is_next.then_some(())
-            })
-            .await;
-    }
-
-    /// Waits for a future of another library, which is asked in every tick. What comes of it does
-    /// not depend on threads only as far as that future does not.
-    pub async fn outside<R>(&self, future: impl Future<Output = R>) -> R {
-        let mut future = std::pin::pin!(future);
-        poll_fn(|context| {
-            let polled = future.as_mut().poll(context);
-            if polled.is_pending() {
-                let mut papers = self.0.open();
-                papers.wants_tick = true;
-                papers.waiting.push(context.waker().clone());
-            }
-            polled
-        })
-        .await
-    }
-
-    /// Says what it is doing at the moment, for a person to read.
-    pub fn step(&self, step: impl Into<Cow<'static, str>>) {
-        self.0.open().step = Some(step.into());
-    }
-
-    /// Has something done when the guard is dropped: where the future lets go of it, or is dropped
-    /// with it because the activity was interrupted.
-    #[must_use = "what is dropped at once is done at once"]
-    pub fn guard(
-        &self,
-        closing: impl for<'t, 'w> FnOnce(&mut Effects<'t, G>, &G::World<'w>) + Send + 'static,
-    ) -> Guard<G> {
-        Guard { desk: self.0.clone(), closing: Mutex::new(Some(Box::new(closing))) }
-    }
-}
-
-/// Something that is done when it is dropped, see [`Cue::guard`].
-pub struct Guard<G: Setting> {
-    desk: Arc<Desk<G>>,
-    closing: Mutex<Option<Closing<G>>>,
-}
-
-impl<G: Setting> fmt::Debug for Guard<G> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Guard").finish_non_exhaustive()
-    }
-}
-
-impl<G: Setting> Guard<G> {
-    /// Lets it go without anything being done.
-    pub fn disarm(mut self) {
-        *self.closing.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-}
-
-impl<G: Setting> Drop for Guard<G> {
+impl<G: Setting> Drop for Async<G> {
     fn drop(&mut self) {
-        let closing = self.closing.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        self.desk.open().closings.extend(closing);
+        drop(self.future().take());
+        self.desk.shut();
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use ecs_core::{
-    Access, Despawn, Despawned, EnabledMut, Entity, QueryPlan, Remove, View, ViewPlan, With, World,
-    WorldCell,
+    Access, Despawn, Despawned, EnabledMut, Entity, QueryPlan, Replace, View, ViewPlan, With,
+    World, WorldCell,
 };
 use ecs_jobs::{EventReader, Events, RunContext, SystemAccess, SystemParam};
 
@@ -14,7 +14,7 @@ use super::event::{Notice, Posted};
 use super::record::Watch;
 use super::setting::Drops;
 use super::subscription::Subscription;
-use super::table::{Subscriptions, Watched};
+use super::table::{LastNumber, Subscriptions, Watched};
 use crate::explain::Witness;
 
 type Told<A> = (&'static mut Doing<A>, EnabledMut<Blocking>);
@@ -41,6 +41,7 @@ impl<A: Activity> fmt::Debug for DeliveryState<A> {
 pub(super) struct Delivered {
     pub(super) told: usize,
     pub(super) dropped: usize,
+    pub(super) missed: u64,
 }
 
 /// Makes sure that a world has the table, and that it is told who goes.
@@ -49,16 +50,30 @@ fn install<A: Activity>(world: &mut World) {
         return;
     }
     world.insert_resource(Subscriptions::<A>::default());
-    world.observe::<Remove, Doing<A>>(|world, event| {
-        if let Ok(subscriptions) = world.resource_mut::<Subscriptions<A>>() {
-            subscriptions.departed.push(event.entity);
-        }
-    });
+    world.register::<LastNumber>();
+    world.observe::<Replace, Doing<A>>(|world, event| depart::<A>(world, event.entity));
     world.observe::<Despawn, Watched>(|world, event| {
         if let Ok(subscriptions) = world.resource_mut::<Subscriptions<A>>() {
             subscriptions.note_death(event.entity);
         }
     });
+}
+
+/// What a task is at is removed or replaced: its subscriptions end, and what comes out, if somebody
+/// looks at it, is idle.
+fn depart<A: Activity>(world: &mut World, task: Entity) {
+    if let Ok(subscriptions) = world.resource_mut::<Subscriptions<A>>() {
+        subscriptions.unlink_all(task);
+    }
+    let Ok(doing) = world.get_mut::<Doing<A>>(task) else { return };
+    let last = doing.newest;
+    let departed = doing.depart();
+    if last > 0 && !world.has::<Despawned>(task) {
+        // It is there, so this cannot fail.
+        _ = world.insert(task, LastNumber(last));
+    }
+    // What is dropped may look: the books are in order by now.
+    drop(departed);
 }
 
 impl<A: Activity> DeliveryState<A> {
@@ -78,7 +93,7 @@ impl<A: Activity> DeliveryState<A> {
         Self { told, tasks, reader, matches: Vec::new() }
     }
 
-    /// Tells of events and deaths, and of the timers that are due by now.
+    /// Tells of what was missed, of events and deaths, and of the timers that are due by now.
     pub(super) fn deliver(
         &mut self,
         context: RunContext<'_>,
@@ -88,47 +103,55 @@ impl<A: Activity> DeliveryState<A> {
         // It has nothing to do but to be there.
         <EventReader<'_, Posted<EventOf<A>>>>::fetch(&mut self.reader, context)?.clear();
         let cell = context.cell;
-        self.rebuild_if_restored(cell, table)?;
-        for task in std::mem::take(&mut table.departed) {
-            table.unlink_all(task);
+        table.looked_at = 0;
+        // Queued updates that were not made by the next run never will be.
+        let is_torn = table.is_torn || table.unplayed.is_some_and(|tick| tick != context.tick);
+        let is_restored = table.restored != Some(cell.restored());
+        if is_torn || is_restored {
+            self.rebuild(cell, table, is_restored)?;
         }
+        // Where an activity panics, others may not come to hear what it heard.
+        table.is_torn = true;
         let view = cell.view(&mut self.told).map_err(|error| error.to_string())?;
         let mut nothing = ();
         let witness = <Witness<'_> as SystemParam>::fetch(&mut nothing, context)?;
         let watch = witness.log().map(|log| Watch::new(log, witness.tick()));
         let mut teller = Teller { view, table, delivered: Delivered::default(), watch };
         let matches = &mut self.matches;
+        teller.tell_calls();
+        teller.tell_missed(cell, is_torn && !is_restored, matches)?;
         teller.tell_posted(cell, matches)?;
         teller.tell_deaths(matches);
         if let Some(now) = now {
             teller.table.now = now;
             while let Some(timer) = teller.table.pop_timer(now) {
-                teller.tell(timer.task(), timer.number(), Notice::Time, timer.task());
+                teller.tell(timer.task(), Notice::Time(timer), timer.task());
             }
         }
-        Ok(teller.delivered)
+        let delivered = teller.delivered;
+        table.is_torn = false;
+        Ok(delivered)
     }
 
-    fn rebuild_if_restored(
+    /// Asks all tasks what they wait for, where what is known is not the truth any more.
+    fn rebuild(
         &mut self,
         cell: WorldCell<'_>,
         table: &mut Subscriptions<A>,
+        is_restored: bool,
     ) -> Result<(), String> {
-        let restored = Some(cell.restored());
-        let is_restored = table.restored != restored;
-        if !is_restored && !table.is_torn {
-            return Ok(());
-        }
         table.clear();
         if is_restored {
             // All of this was about the world as it was before.
             table.deaths.clear();
-            table.departed.clear();
+            drop(table.calls.take());
+            let events = cell.resource::<Events<Posted<EventOf<A>>>>();
+            let events = events.map_err(|error| error.to_string())?;
+            let unread = table.cursor.read(&events);
             if table.restored.is_some() {
-                let events = cell.resource::<Events<Posted<EventOf<A>>>>();
-                let events = events.map_err(|error| error.to_string())?;
-                table.cursor.read(&events).for_each(drop);
+                unread.for_each(drop);
             }
+            table.missed = table.cursor.missed();
         }
         let mut tasks = cell.query(&mut self.tasks).map_err(|error| error.to_string())?;
         for (task, doing) in tasks.query() {
@@ -142,8 +165,8 @@ impl<A: Activity> DeliveryState<A> {
                 }
             }
         }
-        table.restored = restored;
-        table.is_torn = false;
+        table.restored = Some(cell.restored());
+        (table.is_torn, table.unplayed) = (false, None);
         Ok(())
     }
 }
@@ -156,6 +179,48 @@ struct Teller<'t, 'v, A: Activity> {
 }
 
 impl<A: Activity> Teller<'_, '_, A> {
+    /// Wakes those that somebody outside has called.
+    fn tell_calls(&mut self) {
+        for token in self.table.calls.take() {
+            let task = token.task();
+            let Ok((doing, mut blocking)) = self.view.get_mut(task) else { continue };
+            let is_in_force = doing.subscriptions.iter().any(|it| it.token(task) == token);
+            if !is_in_force || doing.state != State::Blocked {
+                continue;
+            }
+            (doing.state, doing.since) = (State::Active, self.table.now);
+            blocking.set(false);
+            if let Some(watch) = self.watch.and_then(|watch| watch.of(doing.agent(task), task)) {
+                watch.woken::<A>(doing.to_string(), None, task);
+            }
+        }
+    }
+
+    /// Where events are gone that nobody has looked at, or what activities have requested in the
+    /// last run was `lost`: they come before those that are still there.
+    fn tell_missed(
+        &mut self,
+        cell: WorldCell<'_>,
+        lost: bool,
+        matches: &mut Vec<(Entity, Subscription)>,
+    ) -> Result<(), String> {
+        let events = cell.resource::<Events<Posted<EventOf<A>>>>();
+        let events = events.map_err(|error| error.to_string())?;
+        _ = self.table.cursor.read(&events);
+        let missed = self.table.cursor.missed();
+        self.delivered.missed = missed - std::mem::replace(&mut self.table.missed, missed);
+        if !lost && self.delivered.missed == 0 {
+            return Ok(());
+        }
+        matches.clear();
+        self.table.all_to_events(matches);
+        for (task, subscription) in matches.drain(..) {
+            let token = subscription.token(task);
+            self.tell(task, Notice::Missed(token), subscription.subject());
+        }
+        Ok(())
+    }
+
     fn tell_posted(
         &mut self,
         cell: WorldCell<'_>,
@@ -170,23 +235,22 @@ impl<A: Activity> Teller<'_, '_, A> {
             let Some(post) = reading.read(&events).next() else { break };
             let kind = super::event::Event::kind(&post.event);
             matches.clear();
-            let wants = |it: &Subscription| it.kinds().intersects(kind);
+            let mut looked_at = 0;
+            let mut wants = |(_, it): &(Entity, Subscription)| {
+                looked_at += 1;
+                it.subject() == post.subject && it.kinds().intersects(kind)
+            };
             match post.answers {
                 // However many others have asked the same subject.
-                Some(token) => matches.extend(
-                    self.table
-                        .with_token(token)
-                        .filter(|(_, it)| it.subject() == post.subject && wants(it)),
-                ),
-                None => {
-                    matches.extend(self.table.of_subject(post.subject).filter(|(_, it)| wants(it)));
-                }
+                Some(token) => matches.extend(self.table.with_token(token).filter(&mut wants)),
+                None => matches.extend(self.table.of_subject(post.subject).filter(&mut wants)),
             }
+            self.table.looked_at += looked_at;
             self.delivered.dropped += usize::from(matches.is_empty());
             // The newest comes first in the list.
             for (task, subscription) in matches.drain(..).rev() {
-                let number = subscription.token(task).number();
-                self.tell(task, number, Notice::Event(&post.event), post.subject);
+                let token = subscription.token(task);
+                self.tell(task, Notice::Event(&post.event, token), post.subject);
             }
         }
         Ok(())
@@ -198,24 +262,24 @@ impl<A: Activity> Teller<'_, '_, A> {
             matches.extend(self.table.of_subject(subject));
         }
         // In which order subjects became known as dead, may have to do with other agents.
-        matches.sort_unstable_by_key(|(task, it)| (*task, it.token(*task).number()));
+        matches.sort_unstable_by_key(|(task, it)| it.token(*task));
         for (task, subscription) in matches.drain(..) {
-            let number = subscription.token(task).number();
-            self.tell(task, number, Notice::Died, subscription.subject());
+            let token = subscription.token(task);
+            self.tell(task, Notice::Died(token), subscription.subject());
         }
         // Only now: where an activity has panicked, the next run tells those who were not told.
         self.table.deaths.clear();
     }
 
     /// Tells one activity, if it still waits for this.
-    fn tell(&mut self, task: Entity, number: u32, notice: Notice<'_, EventOf<A>>, subject: Entity) {
+    fn tell(&mut self, task: Entity, notice: Notice<'_, EventOf<A>>, subject: Entity) {
         let Ok((doing, mut blocking)) = self.view.get_mut(task) else {
             // It is despawned, and waits to be finished.
             return;
         };
-        let is_it = |it: &Subscription| it.token(task).number() == number;
+        let is_it = |it: &Subscription| it.token(task) == notice.token();
         let Some(place) = doing.subscriptions.iter().position(is_it) else { return };
-        let is_over = !matches!(notice, Notice::Event(_));
+        let is_over = matches!(notice, Notice::Died(_) | Notice::Time(_));
         if is_over {
             let subscription = doing.subscriptions.remove(place);
             self.table.unlink(subscription.token(task));
@@ -223,12 +287,7 @@ impl<A: Activity> Teller<'_, '_, A> {
         let watch = self.watch.and_then(|watch| watch.of(doing.agent(task), task));
         let Some(activity) = &mut doing.activity else { return };
         self.delivered.told += 1;
-        let is_death = matches!(notice, Notice::Died);
-        let told = match &notice {
-            Notice::Event(event) => Notice::Event(*event),
-            Notice::Died => Notice::Died,
-            Notice::Time => Notice::Time,
-        };
+        let has_to_look = matches!(notice, Notice::Died(_) | Notice::Missed(_));
         // Awake while it is told: one that panics is to look again, for it may have nothing left to
         // wait for.
         let was_blocked = doing.state == State::Blocked;
@@ -250,11 +309,11 @@ impl<A: Activity> Teller<'_, '_, A> {
             }
             Drops::None | Drops::This => {}
         }
-        let has_to = is_death || doing.subscriptions.is_empty();
+        let has_to = has_to_look || doing.subscriptions.is_empty();
         if was_blocked && (response.wakes || has_to) {
             doing.since = self.table.now;
             if let Some(watch) = watch {
-                watch.woken::<A>(doing.to_string(), &told, subject);
+                watch.woken::<A>(doing.to_string(), Some(&notice), subject);
             }
         } else if was_blocked {
             doing.state = State::Blocked;

@@ -23,7 +23,8 @@ pub struct Blocking;
 /// proposal of a higher priority, in the next [`Activities::run`](super::Activities::run).
 ///
 /// It outlives the despawning of its entity until its activity has been finished, in the next run.
-/// It cannot be instantiated.
+/// It cannot be instantiated. Where it is removed or replaced, what it was at is dropped, and it is
+/// idle; it belongs to its entity, so values of two entities are not to be swapped.
 ///
 /// ```
 /// # use std::borrow::Cow;
@@ -265,6 +266,13 @@ impl<A: Activity> Doing<A> {
         blocking.set(false);
     }
 
+    /// Takes out what it is at and what was proposed; nobody waits for anything any more.
+    pub(super) fn depart(&mut self) -> impl Sized + use<A> {
+        self.subscriptions.clear();
+        (self.state, self.priority, self.newest) = (State::Idle, 0, 0);
+        (self.activity.take(), self.next.take())
+    }
+
     fn set_next(&mut self, activity: Option<A>, priority: u32) {
         let before = self.next.replace(Box::new(Next { activity, priority }));
         // What is dropped may look: the books are in order by now.
@@ -353,6 +361,20 @@ fn write<A: Activity>(doing: &Doing<A>, bytes: &mut Vec<u8>) -> Result<(), Codec
     next.activity.iter().try_for_each(|activity| A::CODEC.write(activity, bytes))
 }
 
+/// Whether these can be the state of a task: nobody sleeps who waits for nothing, and nobody waits
+/// who is at nothing.
+fn is_coherent<A: Activity>(doing: &Doing<A>) -> bool {
+    let is_waiting = !doing.subscriptions.is_empty();
+    let fits = match doing.state {
+        State::Idle => doing.activity.is_none() && !is_waiting && doing.priority == 0,
+        State::Active => doing.activity.is_some(),
+        State::Blocked => doing.activity.is_some() && is_waiting,
+    };
+    // In the order of subscribing, none twice: how many have come since is less and less.
+    let since = |it: &Subscription| doing.newest.wrapping_sub(it.number());
+    fits && doing.subscriptions.is_sorted_by(|one, next| since(one) > since(next))
+}
+
 fn read<A: Activity>(bytes: &mut &[u8]) -> Result<Doing<A>, CodecError> {
     let [state, ended, has_activity, next] = take(bytes)?;
     let agent = u64::from_le_bytes(take(bytes)?);
@@ -385,7 +407,7 @@ fn read<A: Activity>(bytes: &mut &[u8]) -> Result<Doing<A>, CodecError> {
         1 => Some(A::CODEC.read(bytes)?),
         _ => return Err(CodecError),
     };
-    if doing.activity.is_some() == (doing.state == State::Idle) {
+    if !is_coherent(&doing) {
         return Err(CodecError);
     }
     if next > 0 {

@@ -109,9 +109,9 @@ impl fmt::Debug for EventKinds {
 /// with, and not about an older one.
 ///
 /// It goes into the request (a component, say), and comes back with
-/// [`Posted::answering`]. No two subscriptions of a world have the same one before somebody has made
-/// 2^32 of them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// [`Posted::answering`]. No two subscriptions of a task have the same one before it has made 2^32 of
+/// them, also where its [`Doing`](super::Doing) was removed or replaced meanwhile.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Token {
     pub(super) task: Entity,
     pub(super) number: u32,
@@ -182,15 +182,41 @@ impl<E> Posted<E> {
     }
 }
 
-/// What an activity is told in [`on_event`](super::Activity::on_event).
+/// What an activity is told in [`on_event`](super::Activity::on_event), each with the token of the
+/// subscription or timer by which it comes.
+///
+/// ```
+/// use ai::activity::{Notice, Token};
+/// use ecs_core::Entity;
+/// let task = Entity::from_bits(1 << 32).unwrap();
+/// let token = Token::new(task, 7);
+/// assert_eq!(Notice::Event(&"arrived", token).token(), token);
+/// ```
 #[derive(Debug)]
+#[non_exhaustive]
 pub enum Notice<'e, E> {
     /// An event about the subject.
-    Event(&'e E),
+    Event(&'e E, Token),
     /// The subject was despawned. The subscription has ended, and the activity wakes in any case.
-    Died,
+    Died(Token),
     /// The timer has run out; the subject is the task itself.
-    Time,
+    Time(Token),
+    /// Events may have been missed, or what the activity has requested may never have been done:
+    /// activities were not run for longer than events are kept, or a panic has ended a run of the
+    /// schedule. The subscription stays, and the activity wakes in any case: look again, ask again.
+    Missed(Token),
+}
+
+impl<E> Notice<'_, E> {
+    /// The subscription or timer by which it comes.
+    #[must_use]
+    pub const fn token(&self) -> Token {
+        match self {
+            Self::Event(_, token) | Self::Died(token) | Self::Time(token) | Self::Missed(token) => {
+                *token
+            }
+        }
+    }
 }
 
 impl<E> Clone for Notice<'_, E> {

@@ -82,18 +82,21 @@
 //! Minds run when they are due: a system of [`every(10).staggered()`](ecs_jobs::IntoSystem::every)
 //! proposes activities with a priority ([`Doing::propose`]). Then [`Activities::run`], in this order:
 //!
-//! 1. The events that were posted since the last run, in the order of the systems that posted them
+//! 1. Those who were [called](Tick::waker) from other threads wake. Where events are gone that nobody
+//!    has looked at, or requests were undone, all who wait for events are
+//!    [told so](Notice::Missed).
+//! 2. The events that were posted since the last run, in the order of the systems that posted them
 //!    and of their rows, whatever the number of threads. Each goes to those who have subscribed to
 //!    its subject and kind, and to nobody else: one that nobody wants costs a look.
-//! 2. The deaths of subjects, to each agent in the order of its subscribing.
-//! 3. The timers that are due, the earliest first, then by the order of subscribing.
-//! 4. Activities whose agents were despawned are finished, as interrupted.
-//! 5. All agents that are awake, in parallel: one that is to begin something else has what it is at
+//! 3. The deaths of subjects, to each agent in the order of its subscribing.
+//! 4. The timers that are due, the earliest first, then by the order of subscribing.
+//! 5. Activities whose agents were despawned are finished, as interrupted.
+//! 6. All agents that are awake, in parallel: one that is to begin something else has what it is at
 //!    finished as interrupted, and begins; then its activity is ticked.
-//! 6. What came of these ticks: subscriptions first, in the order of rows, then the events that they
+//! 7. What came of these ticks: subscriptions first, in the order of rows, then the events that they
 //!    posted are handed on. Queued updates are made at the next sync point.
 //!
-//! An activity that is woken in 1 to 3 is ticked in the same run. Of one event, subscriptions of
+//! An activity that is woken in 1 to 4 is ticked in the same run. Of one event, subscriptions of
 //! different agents are told in no particular order, which nobody can see, since
 //! [`on_event`](Activity::on_event) has no access to the world. An agent with several subscriptions
 //! that match is told once for each, in the order of subscribing.
@@ -106,6 +109,15 @@
 //! activity is active is told as well, before the next tick. With a token in the request, the answer
 //! to an older one, given up since, goes to nobody.
 //!
+//! Nobody waits in silence for what cannot come any more: who may have missed something, because
+//! activities were switched off for long or something has panicked, hears of that and wakes.
+//!
+//! Many threads post, subscribe and end subscriptions at once, but none of them touches what another
+//! one does: each writes to a list of its own (an [`EventWriter`](ecs_jobs::EventWriter)'s, or that
+//! of the run), and these are put in the order of the rows by one thread, at the end of the loop.
+//! Systems that post beside each other hand their lists on one after the other, in the order of the
+//! schedule. All that telling looks at belongs to the one system that tells.
+//!
 //! # When things go wrong
 //!
 //! | | |
@@ -117,9 +129,12 @@
 //! | blocked without waiting for anything | goes on being ticked, and is [counted](ActivityReport::waiting_for_nothing) |
 //! | nothing left to wait for after an event | wakes, whatever it answered |
 //! | the agent is despawned | `on_finish` in the next run; the entity is gone after it |
-//! | somebody removes [`Doing`] | the subscriptions end; there is nothing to finish any more |
-//! | an activity panics | the panic goes to the caller of the schedule; nobody is finished twice, and nobody's subscriptions are lost; what the others posted in that run is |
-//! | an activity panics in `on_event` | it is awake afterwards, and not told of the same thing again |
+//! | somebody removes [`Doing`], or puts another one in its place | the subscriptions end; there is nothing to finish any more; no token is used again |
+//! | activities are off for longer than events are kept | whoever waits for events is told [`Notice::Missed`]; how many are gone is [counted](ActivityReport::missed) |
+//! | an activity panics | the panic goes to the caller of the schedule; nobody is finished twice, and nobody's subscriptions are lost; what was posted and requested in that run is, which is told as [`Notice::Missed`] |
+//! | another system panics, so that requests are not made | the same |
+//! | an activity panics in `on_event` | it is awake afterwards, and not told of the same thing again; others may not have been told: [`Notice::Missed`] |
+//! | an activity panics in `on_finish` | it is not finished again; what was to come next begins |
 //! | a snapshot | has activities with a [`CODEC`](Activity::CODEC), with their subscriptions and timers; others are a [`SnapshotError`](ecs_core::SnapshotError) |
 //! | a snapshot while events are on their way | they are not in it: end the tick with [`deliver`] |
 //!
@@ -137,10 +152,14 @@
 
 mod asynchronous;
 mod behaviour;
+mod calls;
+mod cue;
 mod current;
 mod deliver;
+mod desk;
 mod doing;
 mod event;
+mod heads;
 mod param;
 mod record;
 mod setting;
@@ -148,12 +167,14 @@ mod subscription;
 mod table;
 mod tick;
 
-pub use self::asynchronous::{Async, Cue, Guard};
+pub use self::asynchronous::Async;
 pub use self::behaviour::{Activity, EventOf, Failure, WorldOf};
+pub use self::cue::{Cue, Guard};
 pub use self::current::Current;
 #[doc(hidden)]
 pub use self::deliver::DeliveryState;
 pub use self::deliver::{BrokenSubscriptions, Deliveries, check, deliver};
+pub use self::desk::{NoEvent, Told};
 pub use self::doing::{Blocking, Doing, State, idle, lane, order, stop};
 pub use self::event::{Event, EventKinds, Notice, Posted, Token};
 #[doc(hidden)]

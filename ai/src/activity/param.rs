@@ -9,15 +9,15 @@ use ecs_jobs::{Commands, EventWriter, Gather, Query, RunContext, SystemAccess, S
 
 use super::behaviour::{Activity, EventOf, Failure, WorldOf};
 use super::deliver::DeliveryState;
-use super::doing::{Blocking, Doing, State};
+use super::doing::{Blocking, Doing, Next, State};
 use super::event::Posted;
 use super::record::{TaskWatch, Watch, stopped_by};
-use super::setting::{Ending, Status};
-use super::table::{Subscriptions, Watched};
+use super::setting::{Ended, Ending, Status};
+use super::table::{LastNumber, Subscriptions, Watched};
 use super::tick::{Effects, Finished, Outgoing, Tick};
-use crate::explain::{Stopped, Witness};
+use crate::explain::Witness;
 
-type Row<A> = (Entity, &'static mut Doing<A>, EnabledMut<Blocking>);
+type Row<A> = (Entity, &'static mut Doing<A>, EnabledMut<Blocking>, Option<&'static LastNumber>);
 type Awake<A> = Query<'static, Row<A>, Without<Blocking>>;
 /// Those whose agents were despawned; nothing but the activity is left.
 type Orphaned<A> = Query<'static, (Entity, &'static mut Doing<A>), With<Despawned>>;
@@ -36,6 +36,12 @@ pub struct ActivityReport {
     pub told: usize,
     /// How many events nobody wanted.
     pub dropped: usize,
+    /// How many events were gone before anybody looked, because activities were not run for longer
+    /// than [events are kept](ecs_jobs::Events::set_lifetime). Whoever waits for events was told
+    /// [so](super::Notice::Missed).
+    pub missed: u64,
+    /// How many subscriptions were looked at to find whom to tell, and to end those that have ended.
+    pub looked_at: usize,
     /// How many activities came to their end.
     pub ended: usize,
     /// How many wanted to sleep without waiting for anything, and were not let.
@@ -145,6 +151,7 @@ impl<A: Activity> ActivitiesState<A> {
         let mut table = table.map_err(|error| error.to_string())?;
         let delivered = self.delivery.deliver(context, &mut table, Some(now))?;
         (report.told, report.dropped) = (delivered.told, delivered.dropped);
+        report.missed = delivered.missed;
 
         let mut nothing = ();
         let witness = <Witness<'_> as SystemParam>::fetch(&mut nothing, context)?;
@@ -153,6 +160,9 @@ impl<A: Activity> ActivitiesState<A> {
         // Until all that comes of the ticks is taken in; where one of them panics, it never is, and
         // the next run asks the activities what they wait for.
         table.is_torn = true;
+        // And until all that they have queued is done.
+        table.unplayed = Some(context.tick);
+        let calls = &table.calls.clone();
         let mut commands = Commands::fetch(&mut self.commands, context)?;
         let mut out = Out::<A>::fetch(&mut self.out, context)?;
         {
@@ -162,12 +172,9 @@ impl<A: Activity> ActivitiesState<A> {
                 &mut out,
                 |(task, doing), commands, out| {
                     let agent = doing.agent(task);
-                    let mut effects = Effects { task, agent, now, commands, out };
+                    let mut effects = Effects { task, agent, now, commands, out, calls };
                     let watch = records.and_then(|records| records.of(agent, task));
-                    let stopped = finish(doing, Ending::Interrupted, &mut effects, world, watch);
-                    if let Some(watch) = watch {
-                        watch.ended::<A>(stopped, None);
-                    }
+                    finish(doing, Ending::Interrupted, &mut effects, world, watch);
                     // The last that holds it.
                     effects.commands.remove::<Doing<A>>(task);
                 },
@@ -179,10 +186,13 @@ impl<A: Activity> ActivitiesState<A> {
             awake.par_for_each_with_both(
                 &mut commands,
                 &mut out,
-                |(task, doing, mut blocking), commands, out| {
+                |(task, doing, mut blocking, last), commands, out| {
                     let agent = doing.agent(task);
                     let watch = records.and_then(|records| records.of(agent, task));
-                    let effects = Effects { task, agent, now, commands, out };
+                    if let (0, Some(last)) = (doing.newest, last) {
+                        doing.newest = last.0;
+                    }
+                    let effects = Effects { task, agent, now, commands, out, calls };
                     tick(doing, &mut blocking, effects, world, watch);
                 },
             );
@@ -209,10 +219,15 @@ impl<A: Activity> ActivitiesState<A> {
             }
         }
         table.is_torn = false;
-        if !self.watched.is_empty() {
-            let watched = std::mem::take(&mut self.watched);
-            commands.run(move |world| watch::<A>(world, &watched));
-        }
+        report.looked_at = table.looked_at;
+        let watched = std::mem::take(&mut self.watched);
+        commands.run(move |world| {
+            watch::<A>(world, &watched);
+            // The last of what was queued: it is done.
+            if let Ok(subscriptions) = world.resource_mut::<Subscriptions<A>>() {
+                subscriptions.unplayed = None;
+            }
+        });
         Ok(report)
     }
 }
@@ -240,15 +255,8 @@ fn tick<A: Activity>(
     watch: Option<TaskWatch<'_>>,
 ) {
     let now = effects.now;
-    if let Some(next) = doing.next.take() {
-        let stopped = finish_for(doing, next.activity.as_ref(), &mut effects, world, watch);
-        if let Some(watch) = watch {
-            watch.ended(stopped, next.activity.as_ref());
-        }
-        if next.activity.is_some() {
-            (doing.activity, doing.priority) = (next.activity, next.priority);
-            (doing.state, doing.since) = (State::Active, now);
-        }
+    if doing.next.is_some() {
+        begin_next(doing, &mut effects, world, watch);
     }
     let Some(activity) = doing.activity.as_mut().filter(|_| doing.state == State::Active) else {
         // It has none; or somebody has flipped the bit of one that sleeps.
@@ -275,26 +283,34 @@ fn tick<A: Activity>(
         }
         Status::Finished(ending) => {
             blocking.set(true);
-            let stopped = finish(doing, ending, &mut effects, world, watch);
-            if let Some(watch) = watch {
-                watch.ended::<A>(stopped, None);
-            }
+            finish(doing, ending, &mut effects, world, watch);
         }
     }
 }
 
-/// Ends the activity as interrupted, if there is one, for what comes next.
-fn finish_for<A: Activity>(
+/// Has what was proposed take the place of the activity, if there is one, which is interrupted. It
+/// has its place by the time that the other one is finished, so that a panic there does not take it
+/// along.
+fn begin_next<A: Activity>(
     doing: &mut Doing<A>,
-    next: Option<&A>,
     effects: &mut Effects<'_, A::Setting>,
     world: &WorldOf<'_, A>,
     watch: Option<TaskWatch<'_>>,
-) -> Option<Stopped> {
-    let stopped = doing.activity.as_ref().filter(|_| watch.is_some());
-    let stopped = stopped.map(|activity| stopped_by(activity, &Ending::Interrupted, next));
-    finish(doing, Ending::Interrupted, effects, world, None);
-    stopped
+) {
+    let next = doing.next.as_ref().and_then(|next| next.activity.as_ref());
+    if let Some(watch) = watch {
+        let stopped = doing.activity.as_ref();
+        watch.ended(stopped.map(|it| stopped_by(it, &Ending::Interrupted, next)), next);
+    }
+    let Some(next) = doing.next.take() else { return };
+    let before = leave(doing, Ended::Interrupted, effects);
+    if let Next { activity: Some(next), priority } = *next {
+        (doing.activity, doing.priority) = (Some(next), priority);
+        (doing.state, doing.since) = (State::Active, effects.now);
+    }
+    if let Some(before) = before {
+        call_on_finish(before, Ending::Interrupted, effects, world);
+    }
 }
 
 /// Ends the activity, if there is one. It is called when the books are in order, so that a panic in
@@ -305,17 +321,38 @@ fn finish<A: Activity>(
     effects: &mut Effects<'_, A::Setting>,
     world: &WorldOf<'_, A>,
     watch: Option<TaskWatch<'_>>,
-) -> Option<Stopped> {
+) {
+    if let (Some(watch), Some(activity)) = (watch, &doing.activity) {
+        watch.ended::<A>(Some(stopped_by(activity, &ending, None)), None);
+    }
+    if let Some(activity) = leave(doing, ending.how(), effects) {
+        call_on_finish(activity, ending, effects, world);
+    }
+}
+
+/// Takes the activity out, if there is one, and everything that it waits for.
+fn leave<A: Activity>(
+    doing: &mut Doing<A>,
+    ended: Ended,
+    effects: &mut Effects<'_, A::Setting>,
+) -> Option<A> {
     let activity = doing.activity.take()?;
     (doing.state, doing.since, doing.priority) = (State::Idle, effects.now, 0);
-    doing.ended = Some(ending.how());
-    let task = effects.task;
+    doing.ended = Some(ended);
     if !doing.subscriptions.is_empty() {
         doing.subscriptions.clear();
-        effects.out.push(Outgoing::UnlinkAll(task));
+        effects.out.push(Outgoing::UnlinkAll(effects.task));
     }
-    let stopped = watch.map(|_| stopped_by(&activity, &ending, None));
+    Some(activity)
+}
+
+fn call_on_finish<A: Activity>(
+    activity: A,
+    ending: Ending<Failure<A>>,
+    effects: &mut Effects<'_, A::Setting>,
+    world: &WorldOf<'_, A>,
+) {
     activity.on_finish(&ending, effects, world);
-    effects.out.push(Outgoing::Ended(Finished { task, agent: effects.agent, ending }));
-    stopped
+    let Effects { task, agent, .. } = *effects;
+    effects.out.push(Outgoing::Ended(Finished { task, agent, ending }));
 }

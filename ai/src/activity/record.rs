@@ -42,8 +42,12 @@ impl TaskWatch<'_> {
         log.note_by(self.agent, self.task, tick, Engine::Activity, fill);
     }
 
-    /// An activity has ended; another one, or none, comes next.
+    /// An activity has ended; another one, or none, comes next. Where there was none either, there
+    /// is nothing to say.
     pub(super) fn ended<A: Activity>(&self, stopped: Option<Stopped>, next: Option<&A>) {
+        if stopped.is_none() && next.is_none() {
+            return;
+        }
         self.note(|decision| {
             decision.stopped.extend(stopped);
             if let Some(next) = next {
@@ -72,22 +76,26 @@ impl TaskWatch<'_> {
         });
     }
 
-    /// It was told of something, and is awake again.
+    /// It was told of something, or called, and is awake again.
     pub(super) fn woken<A: Activity>(
         &self,
         name: String,
-        notice: &Notice<'_, EventOf<A>>,
+        notice: Option<&Notice<'_, EventOf<A>>>,
         subject: Entity,
     ) {
         self.note(|decision| {
             decision.candidate(Candidate::new(name, Verdict::Chosen));
             decision.cause = Some(match notice {
-                Notice::Event(event) => {
+                Some(Notice::Event(event, _)) => {
                     let kind = kinds_name::<EventOf<A>>(event.kind());
                     format!("{} of {subject} came", kind.as_deref().unwrap_or("an event")).into()
                 }
-                Notice::Died => format!("{subject} is gone").into(),
-                Notice::Time => Label::plain("its timer ran out"),
+                Some(Notice::Died(_)) => format!("{subject} is gone").into(),
+                Some(Notice::Time(_)) => Label::plain("its timer ran out"),
+                Some(Notice::Missed(_)) => {
+                    format!("events of {subject} may have been missed").into()
+                }
+                None => Label::plain("it was called from outside"),
             });
         });
     }

@@ -74,6 +74,10 @@ impl Subscription {
         if self.is_timer { Some(self.what) } else { None }
     }
 
+    pub(super) const fn number(&self) -> u32 {
+        self.number
+    }
+
     /// Its name, for the task that it is of.
     #[must_use]
     pub const fn token(&self, task: Entity) -> Token {

@@ -4,19 +4,26 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
+use bytemuck::{Pod, Zeroable};
 use ecs_core::{Component, Entity};
 use ecs_jobs::EventCursor;
 
+use super::calls::Calls;
 use super::event::{EventKinds, Token};
+use super::heads::{Heads, NONE};
 use super::subscription::Subscription;
 
 /// On a subject that somebody has subscribed to: its death is told. It stays.
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct Watched;
 
-/// No node.
-const NONE: u32 = u32::MAX;
+/// On who has had a [`Doing`](super::Doing) that was removed or replaced: the number of its newest
+/// token, after which the next one goes on. It stays.
+#[derive(Component, Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(super) struct LastNumber(pub(super) u32);
 
 /// The subscriptions and timers of all tasks with activities of type `A`, by subject: a resource.
 ///
@@ -29,22 +36,28 @@ pub struct Subscriptions<A> {
     /// The first of the nodes that are free, which hang together by `next_of_subject`.
     free: u32,
     len: usize,
-    /// By the index of the entity: the first node of the list, or none.
-    by_subject: Vec<u32>,
-    by_task: Vec<u32>,
+    by_subject: Heads,
+    by_task: Heads,
     /// When, the number of the subscription, and the node. Those that have been cancelled stay
     /// until their time has come, or there are too many of them.
     timers: BinaryHeap<Reverse<(u64, u32, u32)>>,
     timers_live: usize,
-    /// Subjects that have died, and tasks that are no more, since they were told of last.
+    /// Subjects that have died since they were told of last.
     pub(super) deaths: Vec<Entity>,
-    pub(super) departed: Vec<Entity>,
     /// Subjects that may not be marked as [`Watched`] yet, after this was worked out anew.
     pub(super) unmarked: Vec<Entity>,
     /// Whether a run has begun and not ended: what its activities have subscribed to is known to
     /// them alone.
     pub(super) is_torn: bool,
+    /// In which run of the schedule activities have queued updates that were not made yet.
+    pub(super) unplayed: Option<u64>,
     pub(super) cursor: EventCursor,
+    /// How many events the cursor had missed when that was looked at last.
+    pub(super) missed: u64,
+    /// How many nodes were looked at to find whom to tell, and what to end.
+    pub(super) looked_at: usize,
+    /// Who was called from outside of the schedule.
+    pub(super) calls: Arc<Calls>,
     /// The tick of the last run.
     pub(super) now: u64,
     /// Which restoring of the world this was worked out after.
@@ -69,15 +82,18 @@ impl<A> Default for Subscriptions<A> {
             nodes: Vec::new(),
             free: NONE,
             len: 0,
-            by_subject: Vec::new(),
-            by_task: Vec::new(),
+            by_subject: Heads::default(),
+            by_task: Heads::default(),
             timers: BinaryHeap::new(),
             timers_live: 0,
             deaths: Vec::new(),
-            departed: Vec::new(),
             unmarked: Vec::new(),
             is_torn: false,
+            unplayed: None,
             cursor: EventCursor::default(),
+            missed: 0,
+            looked_at: 0,
+            calls: Arc::default(),
             now: 0,
             restored: None,
             _activity: PhantomData,
@@ -89,6 +105,7 @@ impl<A> fmt::Debug for Subscriptions<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Subscriptions")
             .field("len", &self.len)
+            .field("places", &(self.by_subject.len() + self.by_task.len()))
             .field("timers", &self.timers.len())
             .finish()
     }
@@ -96,15 +113,6 @@ impl<A> fmt::Debug for Subscriptions<A> {
 
 fn at(index: u32) -> usize {
     index as usize
-}
-
-/// The place of an entity in a list by index, which is made long enough.
-fn head(heads: &mut Vec<u32>, entity: Entity) -> &mut u32 {
-    let place = at(entity.index());
-    if heads.len() <= place {
-        heads.resize(place + 1, NONE);
-    }
-    &mut heads[place]
 }
 
 impl<A> Subscriptions<A> {
@@ -144,7 +152,7 @@ impl<A> Subscriptions<A> {
         &self,
         subject: Entity,
     ) -> impl Iterator<Item = (Entity, Subscription)> {
-        let first = self.by_subject.get(at(subject.index())).copied().unwrap_or(NONE);
+        let first = self.by_subject.get(subject);
         self.list(first, |node| node.next_of_subject)
             .map(|(_, node)| (node.task, node.subscription))
             // Somebody with the same index who is dead, which nobody has been told yet.
@@ -158,8 +166,18 @@ impl<A> Subscriptions<A> {
             .filter(move |(task, it)| it.due().is_none() && it.token(*task) == token)
     }
 
+    /// All subscriptions that wait for events, by task and in the order of subscribing.
+    pub(super) fn all_to_events(&self, all: &mut Vec<(Entity, Subscription)>) {
+        let live = self.nodes.iter().filter(|node| !node.is_free);
+        let is_to_events = |it: &Subscription| it.kinds() != EventKinds::NONE;
+        all.extend(
+            live.map(|node| (node.task, node.subscription)).filter(|it| is_to_events(&it.1)),
+        );
+        all.sort_unstable_by_key(|(task, it)| it.token(*task));
+    }
+
     fn of_task(&self, task: Entity) -> impl Iterator<Item = (u32, &Node)> {
-        let first = self.by_task.get(at(task.index())).copied().unwrap_or(NONE);
+        let first = self.by_task.get(task);
         self.list(first, |node| node.next_of_task).filter(move |(_, node)| node.task == task)
     }
 
@@ -177,9 +195,9 @@ impl<A> Subscriptions<A> {
     /// Where there are 2^32 - 1 of them.
     pub(super) fn link(&mut self, task: Entity, subscription: Subscription) {
         let is_timer = subscription.due().is_some();
-        let next_of_task = *head(&mut self.by_task, task);
+        let next_of_task = self.by_task.get(task);
         let subject = subscription.subject();
-        let next_of_subject = if is_timer { NONE } else { *head(&mut self.by_subject, subject) };
+        let next_of_subject = if is_timer { NONE } else { self.by_subject.get(subject) };
         let place = self.insert(Node {
             subscription,
             task,
@@ -189,7 +207,7 @@ impl<A> Subscriptions<A> {
             previous_of_task: NONE,
             is_free: false,
         });
-        *head(&mut self.by_task, task) = place;
+        self.by_task.set(task, place, self.nodes.len());
         if let Some(next) = self.nodes.get_mut(at(next_of_task)) {
             next.previous_of_task = place;
         }
@@ -197,7 +215,7 @@ impl<A> Subscriptions<A> {
             self.timers.push(Reverse((due, subscription.token(task).number(), place)));
             self.timers_live += 1;
         } else {
-            *head(&mut self.by_subject, subject) = place;
+            self.by_subject.set(subject, place, self.nodes.len());
             if let Some(next) = self.nodes.get_mut(at(next_of_subject)) {
                 next.previous_of_subject = place;
             }
@@ -220,7 +238,7 @@ impl<A> Subscriptions<A> {
         let node = self.nodes[at(place)];
         match self.nodes.get_mut(at(node.previous_of_task)) {
             Some(previous) => previous.next_of_task = node.next_of_task,
-            None => *head(&mut self.by_task, node.task) = node.next_of_task,
+            None => self.by_task.set(node.task, node.next_of_task, 0),
         }
         if let Some(next) = self.nodes.get_mut(at(node.next_of_task)) {
             next.previous_of_task = node.previous_of_task;
@@ -232,7 +250,7 @@ impl<A> Subscriptions<A> {
                 Some(previous) => previous.next_of_subject = node.next_of_subject,
                 None => {
                     let subject = node.subscription.subject();
-                    *head(&mut self.by_subject, subject) = node.next_of_subject;
+                    self.by_subject.set(subject, node.next_of_subject, 0);
                 }
             }
             if let Some(next) = self.nodes.get_mut(at(node.next_of_subject)) {
@@ -248,7 +266,11 @@ impl<A> Subscriptions<A> {
     /// Ends one subscription.
     pub(super) fn unlink(&mut self, token: Token) {
         let is_it = |node: &Node| node.subscription.token(node.task) == token;
-        let place = self.of_task(token.task()).find(|(_, node)| is_it(node)).map(|it| it.0);
+        let mut looked_at = 0;
+        let mut own = self.of_task(token.task()).inspect(|_| looked_at += 1);
+        let place = own.find(|(_, node)| is_it(node)).map(|it| it.0);
+        drop(own);
+        self.looked_at += looked_at;
         if let Some(place) = place {
             self.unlink_place(place);
             self.forget_cancelled_timers();
@@ -260,6 +282,7 @@ impl<A> Subscriptions<A> {
         loop {
             let place = self.of_task(task).next().map(|(place, _)| place);
             let Some(place) = place else { break };
+            self.looked_at += 1;
             self.unlink_place(place);
         }
         self.forget_cancelled_timers();
@@ -333,7 +356,6 @@ impl<A> Subscriptions<A> {
                 }
             }
         }
-        count += self.departed.iter().map(|&task| self.of_task(task).count()).sum::<usize>();
         if count != self.len {
             return Err(format!("{} subscriptions are known, and {count} are there", self.len));
         }

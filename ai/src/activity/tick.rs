@@ -1,10 +1,13 @@
 //! What an activity can cause.
 
 use std::fmt;
+use std::sync::Arc;
+use std::task::Waker;
 
 use ecs_core::{Buffer, CommandBuffer, Entity};
 use ecs_jobs::GatherSlot;
 
+use super::calls::Calls;
 use super::event::{EventKinds, Posted, Token};
 use super::setting::{Ending, Setting};
 use super::subscription::Subscription;
@@ -39,6 +42,7 @@ pub struct Effects<'t, G: Setting> {
     pub(super) now: u64,
     pub(super) commands: &'t mut CommandBuffer,
     pub(super) out: &'t mut GatherSlot<Outgoing<G>>,
+    pub(super) calls: &'t Arc<Calls>,
 }
 
 impl<G: Setting> fmt::Debug for Effects<'_, G> {
@@ -79,6 +83,7 @@ impl<G: Setting> Effects<'_, G> {
             now: self.now,
             commands: self.commands,
             out: self.out,
+            calls: self.calls,
         }
     }
 
@@ -180,6 +185,54 @@ impl<G: Setting> Tick<'_, G> {
             let task = self.task;
             self.out.push(Outgoing::UnlinkAll(task));
         }
+    }
+
+    /// Has a thread outside of the schedule wake the activity: the waker, called from anywhere and
+    /// at any time, has it ticked in the next run, as long as this subscription is in force. For an
+    /// answer that comes as no event (a file, a server's reply), that is one to the own agent and
+    /// [`EventKinds::NONE`].
+    ///
+    /// In which tick such an answer comes, is not part of the state of the world: with it, what is
+    /// replayed need not be the same.
+    ///
+    /// ```
+    /// # use std::borrow::Cow;
+    /// use std::sync::{Arc, OnceLock};
+    /// use std::thread;
+    /// # use ai::activity::{Event, EventKinds, Setting};
+    /// use ai::activity::{Activity, Ending, Status, Tick};
+    /// # struct Nothing;
+    /// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
+    /// # enum Village {}
+    /// # impl Setting for Village {
+    /// #     type World<'w> = ();
+    /// #     type Event = Nothing;
+    /// #     type Failure = ();
+    /// # }
+    /// struct Ask { reply: Arc<OnceLock<u32>>, has_asked: bool }
+    ///
+    /// impl Activity for Ask {
+    ///     type Setting = Village;
+    ///     fn name(&self) -> Cow<'_, str> { "asking a server".into() }
+    ///     fn on_tick(&mut self, tick: &mut Tick<'_, Village>, (): &()) -> Status<()> {
+    ///         if self.reply.get().is_some() {
+    ///             return Status::Finished(Ending::Success);
+    ///         }
+    ///         if !std::mem::replace(&mut self.has_asked, true) {
+    ///             let token = tick.subscribe(tick.agent(), EventKinds::NONE);
+    ///             let (waker, reply) = (tick.waker(token), self.reply.clone());
+    ///             thread::spawn(move || {
+    ///                 _ = reply.set(42);
+    ///                 waker.wake();
+    ///             });
+    ///         }
+    ///         Status::Blocked
+    ///     }
+    /// }
+    /// ```
+    #[must_use]
+    pub fn waker(&self, token: Token) -> Waker {
+        self.effects.calls.waker(token)
     }
 
     /// What this activity waits for, in the order of subscribing.

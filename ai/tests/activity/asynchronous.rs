@@ -4,10 +4,10 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, Waker};
 
 use ai::activity::{
-    self, Activities, Async, Cue, Doing, Ended, Event, EventKinds, Posted, Setting, State,
+    self, Activities, Async, Cue, Doing, Ended, Event, EventKinds, NoEvent, Posted, Setting, State,
 };
 use ai::prelude::*;
 use bytemuck::{Pod, Zeroable};
@@ -141,7 +141,7 @@ fn to_be_interrupted_is_to_be_dropped_and_guards_tidy_up_once() {
             });
             cue.guard(|_, _| panic!("it was disarmed")).disarm();
             cue.subscribe(me, EventKinds::NONE).await;
-            cue.event().await;
+            _ = cue.event().await;
             unreachable!("nobody calls");
         });
         stage.tick();
@@ -180,7 +180,8 @@ fn a_dead_subject_is_no_event() {
         // An entity that this world has never had is as dead as can be.
         let stranger = Entity::from_bits(gone.to_bits() | 5 << 32).unwrap();
         cue.subscribe(stranger, EventKinds::ALL).await;
-        assert_eq!(cue.next().await, (None, stranger));
+        let told = cue.next().await;
+        assert_eq!((told.subject, told.event), (stranger, Err(NoEvent::Died)));
         Ok(())
     });
     stage.tick();
@@ -268,4 +269,235 @@ fn a_story_cannot_be_saved_and_the_error_says_so() {
     let error = stage.world.snapshot().unwrap_err();
     assert!(matches!(error, SnapshotError::NotSerializable { .. }), "{error}");
     assert!(error.to_string().contains("Async"), "{error}");
+}
+
+#[test]
+fn what_came_by_a_subscription_is_forgotten_with_it_and_nothing_else_is() {
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        let me = cue.with(|tick, _| tick.agent()).await;
+        let first = cue.subscribe(me, EventKinds::one(1)).await;
+        let second = cue.subscribe(me, EventKinds::one(2)).await;
+        cue.sleep(2).await;
+        assert!(cue.unsubscribe(first).await && !cue.unsubscribe(first).await);
+        let told = cue.next().await;
+        assert_eq!((told.token, told.event), (second, Ok(Ping(2))));
+        // Nothing is left of the first one.
+        let told = cue.next().await;
+        assert_eq!((told.token, told.event), (second, Ok(Ping(2))));
+        Ok(())
+    });
+    stage.tick();
+    for kind in [1, 2, 1] {
+        stage.post(agent, kind);
+    }
+    stage.tick();
+    stage.tick();
+    assert!(stage.doing(agent).activity().is_some());
+    stage.post(agent, 2);
+    stage.tick();
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+}
+
+#[test]
+fn a_story_can_wait_for_one_answer_and_leave_the_other_for_later() {
+    let tokens = Arc::new(Mutex::new(Vec::new()));
+    let noted = tokens.clone();
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        let me = cue.with(|tick, _| tick.agent()).await;
+        let first = cue.subscribe(me, EventKinds::one(1)).await;
+        let second = cue.subscribe(me, EventKinds::one(1)).await;
+        noted.lock().unwrap().extend([first, second]);
+        assert_eq!(cue.answer(second).await, Ok(Ping(1)));
+        assert_eq!(cue.answer(first).await, Ok(Ping(1)));
+        Ok(())
+    });
+    stage.tick();
+    let [first, second] = tokens.lock().unwrap()[..] else { panic!("two requests") };
+    let mut answer = |token| {
+        let events = stage.world.resource_mut::<Events<Posted<Ping>>>().unwrap();
+        events.send(Posted::about(agent, Ping(1)).answering(token));
+        stage.tick();
+        stage.doing(agent).ended()
+    };
+    assert_eq!(answer(first), None);
+    assert_eq!(answer(second), Some(Ended::Success));
+}
+
+#[test]
+fn a_story_that_does_not_ask_keeps_so_many_events_and_hears_that_it_has_missed_the_others() {
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        let me = cue.with(|tick, _| tick.agent()).await;
+        let loud = cue.subscribe(me, EventKinds::one(1)).await;
+        let quiet = cue.subscribe(me, EventKinds::one(2)).await;
+        cue.sleep(40).await;
+        assert_eq!(cue.answer(loud).await, Err(NoEvent::Missed));
+        assert_eq!(cue.answer(quiet).await, Err(NoEvent::Missed));
+        for _ in 0..1_024 {
+            assert_eq!(cue.next().await.event, Ok(Ping(1)));
+        }
+        Err("that was all".into())
+    });
+    stage.tick();
+    stage.post(agent, 2);
+    for _ in 0..40 {
+        (0..100).for_each(|_| stage.post(agent, 1));
+        stage.tick();
+    }
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Failure));
+}
+
+#[test]
+fn a_question_that_panics_ends_the_story_and_its_guards_tidy_up() {
+    let counted = Arc::new(AtomicUsize::new(0));
+    let count = counted.clone();
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        let me = cue.with(|tick, _| tick.agent()).await;
+        let _guard = cue.guard(move |_, _| _ = count.fetch_add(1, Ordering::Relaxed));
+        cue.subscribe(me, EventKinds::NONE).await;
+        cue.with(|_, _| panic!("on purpose")).await;
+        unreachable!("nobody has answered")
+    });
+    let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stage.tick()));
+    assert!(run.is_err());
+    stage.tick();
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Interrupted));
+    assert_eq!(counted.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn one_guard_that_panics_does_not_keep_the_others_from_tidying_up() {
+    let counted = Arc::new(AtomicUsize::new(0));
+    let count = counted.clone();
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        let armed = count.clone();
+        let _first = cue.guard(move |_, _| _ = armed.fetch_add(1, Ordering::Relaxed));
+        let _second = cue.guard(|_, _| panic!("on purpose"));
+        let _third = cue.guard(move |_, _| _ = count.fetch_add(1, Ordering::Relaxed));
+        cue.sleep(9).await;
+        Ok(())
+    });
+    stage.tick();
+    activity::stop::<Async<Tale>>(&mut stage.world, agent).unwrap();
+    let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stage.tick()));
+    assert!(run.is_err());
+    assert_eq!(counted.load(Ordering::Relaxed), 2);
+}
+
+#[test]
+fn a_question_that_the_story_has_let_go_of_is_not_asked() {
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let count = asked.clone();
+        let mut question =
+            Box::pin(cue.with(move |_, _| _ = count.fetch_add(1, Ordering::Relaxed)));
+        std::future::poll_fn(|context| {
+            assert!(question.as_mut().poll(context).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        drop(question);
+        cue.with(|_, _| ()).await;
+        assert_eq!(asked.load(Ordering::Relaxed), 0);
+        Ok(())
+    });
+    stage.tick();
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+}
+
+/// A place for one value from another thread.
+#[derive(Default)]
+struct Letter {
+    value: Option<u32>,
+    waker: Option<Waker>,
+}
+
+fn deliver(letter: &Mutex<Letter>, value: u32) {
+    let mut letter = letter.lock().unwrap();
+    letter.value = Some(value);
+    letter.waker.take().expect("somebody waits").wake();
+}
+
+async fn receive(letter: &Mutex<Letter>) -> u32 {
+    std::future::poll_fn(|context| {
+        let mut letter = letter.lock().unwrap();
+        letter.waker = Some(context.waker().clone());
+        letter.value.take().map_or(Poll::Pending, Poll::Ready)
+    })
+    .await
+}
+
+#[test]
+fn a_waker_that_is_called_after_the_tick_from_another_thread_wakes_in_the_next() {
+    let letter = Arc::new(Mutex::new(Letter::default()));
+    let opened = letter.clone();
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        let me = cue.with(|tick, _| tick.agent()).await;
+        cue.subscribe(me, EventKinds::one(1)).await;
+        for round in 0..3 {
+            assert_eq!(receive(&opened).await, round);
+            // Also where the story has ended all that it knows of.
+            cue.with(|tick, _| tick.unsubscribe_all()).await;
+        }
+        Ok(())
+    });
+    for round in 0..3 {
+        for _ in 0..3 {
+            stage.tick();
+            assert_eq!(stage.doing(agent).state(), State::Blocked, "it sleeps until it is called");
+        }
+        let letter = letter.clone();
+        std::thread::spawn(move || deliver(&letter, round)).join().unwrap();
+    }
+    stage.tick();
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+}
+
+#[test]
+fn calls_from_threads_that_run_beside_the_ticks_are_all_seen() {
+    let letter = Arc::new(Mutex::new(Letter::default()));
+    let opened = letter.clone();
+    let (mut stage, agent) = Stage::with(|_| async move {
+        for round in 0..300 {
+            assert_eq!(receive(&opened).await, round);
+        }
+        Ok(())
+    });
+    stage.tick();
+    let caller = std::thread::spawn(move || {
+        for round in 0..300 {
+            while letter.lock().unwrap().waker.is_none() {
+                std::thread::yield_now();
+            }
+            deliver(&letter, round);
+        }
+    });
+    while stage.doing(agent).ended().is_none() {
+        stage.tick();
+        std::thread::yield_now();
+        assert!(stage.doing(agent).since() < 1_000_000, "a call was lost");
+    }
+    caller.join().unwrap();
+}
+
+#[test]
+fn a_story_that_nobody_finishes_is_freed_with_all_that_its_guards_hold() {
+    for is_removed in [false, true] {
+        let held = Arc::new(());
+        let kept = held.clone();
+        let (mut stage, agent) = Stage::with(|cue| async move {
+            // It holds the way to where it lies down when it is dropped.
+            let mine = cue.clone();
+            let _guard = cue.guard(move |_, _| drop((mine, kept)));
+            cue.sleep(9).await;
+            Ok(())
+        });
+        stage.tick();
+        assert_eq!(Arc::strong_count(&held), 2);
+        if is_removed {
+            drop(stage.world.remove::<Doing<Async<Tale>>>(agent).unwrap());
+        } else {
+            drop(stage);
+        }
+        assert_eq!(Arc::strong_count(&held), 1);
+    }
 }

@@ -4,7 +4,9 @@
 mod asynchronous;
 mod endings;
 mod events;
+mod interleavings;
 mod lanes;
+mod losses;
 mod model;
 mod puppet;
 mod rovers;

@@ -122,9 +122,10 @@ impl Activity for Actor {
 
     fn on_event(&mut self, notice: Notice<'_, Ping>, subject: Entity) -> Response {
         self.log.lock().unwrap().push(match notice {
-            Notice::Event(ping) => format!("hears {} of {subject}", ping.0),
-            Notice::Died => format!("hears that {subject} died"),
-            Notice::Time => "hears the clock".into(),
+            Notice::Event(ping, _) => format!("hears {} of {subject}", ping.0),
+            Notice::Died(_) => format!("hears that {subject} died"),
+            Notice::Time(_) => "hears the clock".into(),
+            _ => unreachable!("nothing is missed"),
         });
         self.role.response()
     }

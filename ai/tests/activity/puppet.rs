@@ -43,11 +43,24 @@ pub(crate) struct Puppet {
     acts: VecDeque<Act>,
     response: Response,
     log: Log,
+    /// Panics once as it is told something.
+    stumbles: bool,
+    /// Panics in its end.
+    falls: bool,
 }
 
 impl Puppet {
     pub(crate) fn new(name: &'static str, log: &Log) -> Self {
-        Self { name, acts: VecDeque::new(), response: Response::WAKE, log: log.clone() }
+        let (acts, log) = (VecDeque::new(), log.clone());
+        Self { name, acts, response: Response::WAKE, log, stumbles: false, falls: false }
+    }
+
+    pub(crate) fn stumbling(self) -> Self {
+        Self { stumbles: true, ..self }
+    }
+
+    pub(crate) fn falling(self) -> Self {
+        Self { falls: true, ..self }
     }
 
     pub(crate) fn act(
@@ -87,10 +100,13 @@ impl Activity for Puppet {
 
     fn on_event(&mut self, notice: Notice<'_, Ping>, subject: Entity) -> Response {
         match notice {
-            Notice::Event(ping) => self.note(&format!("hears {} of {subject}", ping.number)),
-            Notice::Died => self.note(&format!("hears that {subject} died")),
-            Notice::Time => self.note("hears the clock"),
+            Notice::Event(ping, _) => self.note(&format!("hears {} of {subject}", ping.number)),
+            Notice::Died(_) => self.note(&format!("hears that {subject} died")),
+            Notice::Time(_) => self.note("hears the clock"),
+            Notice::Missed(_) => self.note(&format!("may have missed something of {subject}")),
+            _ => unreachable!("there is nothing else to tell"),
         }
+        assert!(!std::mem::take(&mut self.stumbles), "on purpose");
         self.response
     }
 
@@ -99,6 +115,7 @@ impl Activity for Puppet {
             Ending::Failure(why) => self.note(&format!("fails: {why}")),
             other => self.note(&other.how().to_string()),
         }
+        assert!(!self.falls, "on purpose");
         effects.post(Posted::about(effects.agent(), Ping { kind: 63, number: 0 }));
     }
 }
@@ -107,13 +124,26 @@ pub(crate) fn done() -> Verdict {
     Status::Finished(Ending::Success)
 }
 
-/// A tick of a game, and what the last run said.
+/// A tick of a game, what the last run said, and what is wrong.
 #[derive(Default)]
-struct Now(u64, ActivityReport);
+struct Now {
+    tick: u64,
+    report: ActivityReport,
+    is_off: bool,
+    is_sabotaged: bool,
+}
 
 fn live(activities: Activities<Puppet>, mut now: ResMut<Now>) {
-    now.0 += 1;
-    now.1 = activities.run(now.0, &());
+    now.tick += 1;
+    now.report = activities.run(now.tick, &());
+}
+
+fn is_on(now: Res<Now>) -> bool {
+    !now.is_off
+}
+
+fn sabotage(now: Res<Now>) {
+    assert!(!now.is_sabotaged, "on purpose");
 }
 
 /// A world of puppets.
@@ -129,7 +159,8 @@ impl Stage {
         let mut world = World::new();
         world.insert_resource(Now::default());
         world.insert_resource(Events::<Posted<Ping>>::default());
-        let schedule = Schedule::builder().add(live).build(&mut world).unwrap();
+        let schedule =
+            Schedule::builder().add((live.run_if(is_on), sabotage)).build(&mut world).unwrap();
         Self { world, log: Log::default(), schedule, pool: Pool::new(Threads::None).unwrap() }
     }
 
@@ -174,7 +205,24 @@ impl Stage {
     }
 
     pub(crate) fn report(&self) -> ActivityReport {
-        self.world.resource::<Now>().unwrap().1
+        self.world.resource::<Now>().unwrap().report
+    }
+
+    /// Whether activities are run.
+    pub(crate) fn switch(&mut self, is_on: bool) {
+        self.world.resource_mut::<Now>().unwrap().is_off = !is_on;
+    }
+
+    /// Another system panics from now on, or does no more.
+    pub(crate) fn sabotage(&mut self, is_sabotaged: bool) {
+        self.world.resource_mut::<Now>().unwrap().is_sabotaged = is_sabotaged;
+    }
+
+    /// A tick that panics.
+    pub(crate) fn failing_tick(&mut self) -> Vec<String> {
+        let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| self.tick()));
+        assert!(run.is_err());
+        std::mem::take(&mut *self.log.lock().unwrap())
     }
 
     pub(crate) fn doing(&self, agent: Entity) -> &Doing<Puppet> {

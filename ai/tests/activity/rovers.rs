@@ -12,7 +12,7 @@ use bytemuck::{Pod, Zeroable};
 use ecs_core::Codec;
 
 /// A happening of a kind.
-pub(crate) struct Ping(u32);
+pub(crate) struct Ping(pub(crate) u32);
 
 impl Event for Ping {
     fn kind(&self) -> EventKinds {
@@ -59,7 +59,7 @@ impl Rover {
 }
 
 /// A rock by its number: they are spawned first, into an empty world, and never despawned.
-fn rock(number: u64) -> Entity {
+pub(crate) fn rock(number: u64) -> Entity {
     Entity::from_bits(1 << 32 | number).unwrap()
 }
 
@@ -109,9 +109,10 @@ impl Activity for Rover {
 
     fn on_event(&mut self, notice: Notice<'_, Ping>, subject: Entity) -> Response {
         let what = match notice {
-            Notice::Event(ping) => 10 + u64::from(ping.0),
-            Notice::Died => 1,
-            Notice::Time => 2,
+            Notice::Event(ping, _) => 10 + u64::from(ping.0),
+            Notice::Died(_) => 1,
+            Notice::Time(_) => 2,
+            _ => unreachable!("nothing is missed"),
         };
         self.hear(what << 32 | u64::from(subject.index()));
         match self.next(4) {

@@ -1,11 +1,11 @@
 //! Activities in snapshots.
 
-use ai::activity::{self, Doing, Status};
+use ai::activity::{self, Doing, Posted, State, Status};
 use ai::prelude::*;
-use ecs_core::{Snapshot, SnapshotError};
+use ecs_core::{Component, Snapshot, SnapshotError};
 
 use crate::puppet::Stage;
-use crate::rovers::{Crowd, Now, Rover};
+use crate::rovers::{Crowd, Now, Ping, Rover, rock};
 
 #[test]
 fn a_world_that_is_restored_goes_on_as_the_one_that_was_saved() {
@@ -77,4 +77,79 @@ fn bytes_that_were_tampered_with_are_refused_or_are_a_state() {
     }
     assert!(refused > 0);
     crowd.tick();
+}
+
+#[test]
+fn what_was_posted_before_restoring_is_told_to_nobody_after_it() {
+    let mut crowd = Crowd::new(Threads::None, 60);
+    (0..20).for_each(|_| _ = crowd.tick());
+    let saved = crowd.world.snapshot().unwrap();
+    let mut rewind = |posts: u64| {
+        let events = crowd.world.resource_mut::<Events<Posted<Ping>>>().unwrap();
+        (0..posts).for_each(|number| events.send(Posted::about(rock(number), Ping(0))));
+        crowd.world.restore(&saved).unwrap();
+        crowd.world.resource_mut::<Now>().unwrap().0 = 20;
+        (0..10).map(|_| crowd.tick()).collect::<Vec<u64>>()
+    };
+    let expected = rewind(0);
+    assert_eq!(rewind(50), expected);
+}
+
+#[test]
+fn numbers_of_tokens_go_on_in_a_restored_world_where_a_task_was_removed() {
+    let run = |restores: bool| {
+        let mut crowd = Crowd::new(Threads::None, 12);
+        (0..20).for_each(|_| _ = crowd.tick());
+        let has_asked = |(_, doing): &(Entity, &Doing<Rover>)| !doing.subscriptions().is_empty();
+        let all = crowd.world.query_ref::<(Entity, &Doing<Rover>)>();
+        let agent = all.into_iter().find(has_asked).unwrap().0;
+        crowd.world.remove::<Doing<Rover>>(agent).unwrap();
+        if restores {
+            let saved = crowd.world.snapshot().unwrap();
+            crowd = Crowd::new(Threads::None, 0);
+            crowd.world.restore(&saved).unwrap();
+            crowd.world.resource_mut::<Now>().unwrap().0 = 20;
+        }
+        crowd.world.insert(agent, activity::idle::<Rover>()).unwrap();
+        (0..15).map(|_| crowd.tick()).last()
+    };
+    assert_eq!(run(true), run(false));
+}
+
+#[test]
+fn a_state_that_no_task_can_be_in_is_refused() {
+    let codec = <Doing<Rover> as Component>::CODEC;
+    let mut crowd = Crowd::new(Threads::None, 40);
+    (0..20).for_each(|_| _ = crowd.tick());
+    let bytes_of = |doing: &Doing<Rover>| {
+        let mut bytes = Vec::new();
+        codec.write(doing, &mut bytes).unwrap();
+        bytes
+    };
+    let reads = |bytes: &[u8]| codec.read(&mut &*bytes).is_ok();
+    let doings = crowd.world.query_ref::<&Doing<Rover>>();
+    let doings: Vec<&Doing<Rover>> = doings.into_iter().collect();
+    assert!(doings.iter().all(|doing| reads(&bytes_of(doing))));
+    let idle = bytes_of(&Doing::default());
+    assert!(reads(&idle));
+    // The state comes first, then how the last one ended, whether there is an activity, and the rest.
+    let blocked = doings.iter().find(|doing| doing.state() == State::Blocked).unwrap();
+    let mut waits_for_nothing = bytes_of(blocked);
+    let count = 4 + 8 + 8 + 4 + 4;
+    let len = waits_for_nothing[count] as usize;
+    assert_eq!(len, blocked.subscriptions().len());
+    waits_for_nothing[count] = 0;
+    waits_for_nothing.drain(count + 4..count + 4 + 21 * len);
+    assert!(!reads(&waits_for_nothing), "blocked, and waits for nothing");
+    waits_for_nothing[0] = State::Active as u8;
+    assert!(reads(&waits_for_nothing));
+    let mut waits_idly = bytes_of(blocked);
+    (waits_idly[0], waits_idly[2]) = (State::Idle as u8, 0);
+    assert!(!reads(&waits_idly), "is at nothing, and waits");
+    // The first subscription once more.
+    let mut twice = bytes_of(blocked);
+    let first = twice[count + 4..count + 4 + 21].to_vec();
+    twice[count] += 1;
+    twice.splice(count + 4..count + 4, first);
+    assert!(!reads(&twice), "one subscription twice");
 }

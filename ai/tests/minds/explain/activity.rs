@@ -175,6 +175,18 @@ fn an_interruption_tells_by_what_and_a_death_of_whom() {
 }
 
 #[test]
+fn where_nothing_ends_and_nothing_begins_nothing_is_written() {
+    let mut inn = inn();
+    activity::stop::<Await>(&mut inn.world, inn.host).unwrap();
+    inn.tick();
+    assert_eq!(inn.sentences(), [""; 0]);
+    inn.world.despawn(inn.host).unwrap();
+    inn.tick();
+    assert!(!inn.world.contains(inn.host));
+    assert_eq!(inn.sentences(), [""; 0]);
+}
+
+#[test]
 fn activities_have_the_same_hash_whether_they_are_watched_or_not() {
     let play = |watched: bool| {
         let mut inn = inn();

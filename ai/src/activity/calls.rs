@@ -1,0 +1,46 @@
+//! Calls from other threads.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Wake, Waker};
+
+use super::event::Token;
+
+/// Which subscriptions were called by their [wakers](super::Tick::waker) since somebody looked: the
+/// one thing here that threads outside of the schedule write to. Everything is under one lock, so
+/// a call is looked at in this run or in the next.
+#[derive(Debug, Default)]
+pub(super) struct Calls(Mutex<BTreeSet<Token>>);
+
+/// What a waker is made of.
+struct Bell {
+    calls: Arc<Calls>,
+    token: Token,
+}
+
+impl Calls {
+    fn open(&self) -> MutexGuard<'_, BTreeSet<Token>> {
+        // Nothing that can panic happens under the lock.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes out those that were called, in their order.
+    pub(super) fn take(&self) -> BTreeSet<Token> {
+        std::mem::take(&mut self.open())
+    }
+
+    /// A waker that calls this subscription.
+    pub(super) fn waker(self: &Arc<Self>, token: Token) -> Waker {
+        Waker::from(Arc::new(Bell { calls: self.clone(), token }))
+    }
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.calls.open().insert(self.token);
+    }
+}

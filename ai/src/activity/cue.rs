@@ -1,0 +1,171 @@
+//! What a story has in hand.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use ecs_core::Entity;
+
+use super::desk::{Closing, Desk, NoEvent, Told};
+use super::event::{EventKinds, Token};
+use super::setting::Setting;
+use super::tick::{Effects, Tick};
+
+/// What an `async` activity has in hand: the way to its world, and to what it waits for. It is for
+/// the future of its own activity alone; without that, nobody answers.
+pub struct Cue<G: Setting>(pub(super) Arc<Desk<G>>);
+
+impl<G: Setting> Clone for Cue<G> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<G: Setting> fmt::Debug for Cue<G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cue").finish_non_exhaustive()
+    }
+}
+
+impl<G: Setting> Cue<G> {
+    /// Calls the closure with the tick and the world, in this very tick, and gives what it gives. It
+    /// is not called any more where this future has been dropped before. Where it panics, the story
+    /// is dropped and the activity ends as interrupted, as if the story had panicked itself.
+    pub async fn with<R: Send + 'static>(
+        &self,
+        ask: impl for<'t, 'w> FnOnce(&mut Tick<'t, G>, &G::World<'w>) -> R + Send + 'static,
+    ) -> R {
+        let answer = Arc::new(Mutex::new(None));
+        let place = Arc::downgrade(&answer);
+        self.0.ask(Box::new(move |tick, world| {
+            let Some(place) = place.upgrade() else { return };
+            let given = ask(tick, world);
+            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(given);
+        }));
+        self.0.wait(|_| answer.lock().unwrap_or_else(PoisonError::into_inner).take()).await
+    }
+
+    /// Has events of these kinds about the subject come, and its death in any case; see
+    /// [`Tick::subscribe`].
+    pub async fn subscribe(&self, subject: Entity, kinds: EventKinds) -> Token {
+        self.with(move |tick, _| tick.subscribe(subject, kinds)).await
+    }
+
+    /// Ends a subscription, and forgets what has come by it and was not asked for.
+    pub async fn unsubscribe(&self, token: Token) -> bool {
+        self.with(move |tick, _| tick.unsubscribe(token)).await
+    }
+
+    /// The next thing that it is told by any of its subscriptions, in the order of their coming.
+    /// What it does not ask for is kept: up to 1,024 events, then the oldest are
+    /// [lost](NoEvent::Missed).
+    pub async fn next(&self) -> Told<G::Event> {
+        self.0.wait(|papers| papers.inbox.pop_front()).await
+    }
+
+    /// The next event by this subscription; what comes by others is kept. A request that takes the
+    /// token along is [answered](super::Posted::answering) to it alone.
+    ///
+    /// # Errors
+    /// Where the subject has died, or events may have been missed.
+    pub async fn answer(&self, token: Token) -> Result<G::Event, NoEvent> {
+        self.0
+            .wait(|papers| {
+                let place = papers.inbox.iter().position(|told| told.token == token)?;
+                papers.inbox.remove(place).map(|told| told.event)
+            })
+            .await
+    }
+
+    /// The next event that it is told of, and who it is about.
+    ///
+    /// # Errors
+    /// Where a subject has died, or events may have been missed; [`next`](Self::next) says of whom.
+    pub async fn event(&self) -> Result<(G::Event, Entity), NoEvent> {
+        let Told { subject, event, .. } = self.next().await;
+        event.map(|event| (event, subject))
+    }
+
+    /// Sleeps for so many ticks, at least one. Events that come meanwhile are kept.
+    pub async fn sleep(&self, ticks: u64) {
+        let due = self
+            .with(move |tick, _| {
+                tick.wake_after(ticks);
+                tick.now().saturating_add(ticks.max(1))
+            })
+            .await;
+        self.0.wait(|papers| (papers.now >= due).then_some(())).await;
+    }
+
+    /// Waits for the next tick.
+    pub async fn next_tick(&self) {
+        let mut since = None;
+        self.0
+            .wait(|papers| {
+                let is_next = papers.now > *since.get_or_insert(papers.now);
+                papers.wants_tick |= !is_next;
+                is_next.then_some(())
+            })
+            .await;
+    }
+
+    /// Waits for a future of another library that may not wake: it is asked in every tick. One that
+    /// wakes needs nothing of this, it can be awaited as it is, and the activity sleeps meanwhile.
+    /// What comes of either does not depend on threads only as far as that future does not.
+    pub async fn outside<R>(&self, future: impl Future<Output = R>) -> R {
+        let mut future = std::pin::pin!(future);
+        poll_fn(|context| {
+            let polled = future.as_mut().poll(context);
+            if polled.is_pending() {
+                let mut papers = self.0.open();
+                papers.wants_tick = true;
+                papers.waiting.push(context.waker().clone());
+            }
+            polled
+        })
+        .await
+    }
+
+    /// Says what it is doing at the moment, for a person to read.
+    pub fn step(&self, step: impl Into<Cow<'static, str>>) {
+        let step = step.into();
+        self.0.open().step = Some(step);
+    }
+
+    /// Has something done when the guard is dropped: where the future lets go of it, or is dropped
+    /// with it because the activity was interrupted.
+    #[must_use = "what is dropped at once is done at once"]
+    pub fn guard(
+        &self,
+        closing: impl for<'t, 'w> FnOnce(&mut Effects<'t, G>, &G::World<'w>) + Send + 'static,
+    ) -> Guard<G> {
+        Guard { desk: self.0.clone(), closing: Mutex::new(Some(Box::new(closing))) }
+    }
+}
+
+/// Something that is done when it is dropped, see [`Cue::guard`].
+pub struct Guard<G: Setting> {
+    desk: Arc<Desk<G>>,
+    closing: Mutex<Option<Closing<G>>>,
+}
+
+impl<G: Setting> fmt::Debug for Guard<G> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guard").finish_non_exhaustive()
+    }
+}
+
+impl<G: Setting> Guard<G> {
+    /// Lets it go without anything being done.
+    pub fn disarm(mut self) {
+        *self.closing.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl<G: Setting> Drop for Guard<G> {
+    fn drop(&mut self) {
+        let closing = self.closing.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        self.desk.close_with(closing);
+    }
+}
