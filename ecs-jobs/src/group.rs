@@ -147,7 +147,7 @@ impl Group {
     /// Whether all jobs have finished and all visitors have left.
     #[inline]
     pub(crate) fn is_done(&self) -> bool {
-        self.state.load(Ordering::Acquire) < ONE
+        self.state.load(needed("group_is_done", Ordering::Acquire)) < ONE
     }
 
     /// The owner: Waiting -> Announced (docs/job-sleep.md, section 4).

@@ -4,8 +4,9 @@ use crate::job::JobRef;
 use std::cell::Cell;
 use std::fmt;
 
-/// How many a ring has room for. A power of two, so that places wrap by a mask.
-const ROOM: usize = if cfg!(loom) { 4 } else { 64 };
+/// How many a ring has room for. A power of two, so that places wrap by a mask; in models so few
+/// that it is full at times.
+const ROOM: usize = if cfg!(loom) { 1 } else { 64 };
 
 /// Where a half lies.
 #[derive(Clone, Copy, Debug)]

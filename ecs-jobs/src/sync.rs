@@ -35,7 +35,7 @@ pub(crate) fn unique_number() -> u64 {
 /// An ordering that the proof of `place` rests on.
 ///
 /// The must-fail twins of the loom models run a model with the ordering of one
-/// place taken out; everywhere else this is the ordering itself.
+/// place taken out, or one half of it; everywhere else this is the ordering itself.
 #[cfg(not(all(test, loom)))]
 pub(crate) const fn needed(_place: &str, ordering: Ordering) -> Ordering {
     ordering
@@ -43,14 +43,34 @@ pub(crate) const fn needed(_place: &str, ordering: Ordering) -> Ordering {
 
 #[cfg(all(test, loom))]
 pub(crate) fn needed(place: &str, ordering: Ordering) -> Ordering {
-    if is_taken_out(place) { Ordering::Relaxed } else { ordering }
+    use Ordering::{AcqRel, Acquire, Relaxed, Release};
+    if is_taken_out(place, "") {
+        return Relaxed;
+    }
+    match ordering {
+        Acquire | AcqRel if is_taken_out(place, " acquire") => {
+            if ordering == AcqRel {
+                Release
+            } else {
+                Relaxed
+            }
+        }
+        Release | AcqRel if is_taken_out(place, " release") => {
+            if ordering == AcqRel {
+                Acquire
+            } else {
+                Relaxed
+            }
+        }
+        whole => whole,
+    }
 }
 
 /// A sequentially consistent fence that the proof of `place` rests on, see
 /// [`needed`].
 pub(crate) fn needed_fence(place: &str) {
     #[cfg(all(test, loom))]
-    if is_taken_out(place) {
+    if is_taken_out(place, "") {
         return;
     }
     #[cfg(not(all(test, loom)))]
@@ -58,12 +78,12 @@ pub(crate) fn needed_fence(place: &str) {
     fence(Ordering::SeqCst);
 }
 
-/// Whether this process is a twin without the ordering of `place`.
+/// Whether this process is a twin without the ordering of `place`, or that `half` of it.
 #[cfg(all(test, loom))]
-fn is_taken_out(place: &str) -> bool {
+fn is_taken_out(place: &str, half: &str) -> bool {
     static TAKEN_OUT: OnceLock<Option<String>> = OnceLock::new();
     let taken_out = TAKEN_OUT.get_or_init(|| std::env::var("FORMIC_TAKEN_OUT").ok());
-    taken_out.as_deref() == Some(place)
+    taken_out.as_deref().and_then(|of| of.strip_prefix(place)) == Some(half)
 }
 
 /// Looks a few times whether `condition` holds, with twice as long a pause after

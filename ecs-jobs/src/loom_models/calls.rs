@@ -120,6 +120,48 @@ fn one_of_two_nodes_that_end_runs_the_one_behind_both_and_sees_what_they_did() {
     });
 }
 
+/// One node that all others wait for. `costs` are what they take: of each two that become ready the
+/// longer one is added, whichever of them comes first.
+fn one_before_all<const COUNT: usize>(sharing: Sharing, costs: [u64; COUNT]) {
+    with_visitor(|shared| {
+        let mut successors = [const { Vec::new() }; COUNT];
+        successors[0] = (1..COUNT).collect();
+        let graph = StaticGraph::new(&successors, sharing);
+        for (node, ns) in costs.into_iter().enumerate() {
+            graph.took(node, ns, true);
+        }
+        let deeds = [(); COUNT].map(|()| Deed::new());
+        let counts = [(); COUNT].map(|()| AtomicUsize::new(0));
+        let nodes: [usize; COUNT] = std::array::from_fn(|node| node);
+        graph.run_together(shared, &nodes, |_slot, node| {
+            if node > 0 {
+                deeds[0].see();
+            }
+            deeds[node].act();
+            counts[node].fetch_add(1, Ordering::Relaxed);
+            Ok(())
+        });
+        deeds.iter().for_each(Deed::see);
+        assert!(counts.iter().all(|count| count.load(Ordering::Relaxed) == 1));
+    });
+}
+
+#[test]
+fn nodes_that_are_added_without_a_wake_are_run_by_who_added_them_or_the_owner() {
+    // Nothing here is worth a thread, so that nobody is called at all.
+    explore("graph: two behind one, without a wake", || {
+        one_before_all(Sharing::WhereWorthIt, [10, 9, 8]);
+    });
+}
+
+#[test]
+fn nodes_that_become_ready_together_run_once_each_wherever_there_is_a_thread() {
+    // One preemption: with two this alone takes five seconds.
+    explore_within(0..=1, "graph: three behind one, called for", || {
+        one_before_all(Sharing::Always, [10, 9, 8, 9]);
+    });
+}
+
 #[test]
 fn a_node_that_panics_keeps_the_one_behind_it_from_running_and_the_graph_runs_again() {
     explore("graph: a node that panics", || {

@@ -6,12 +6,14 @@ use super::explore;
 use crate::deque::Injector;
 use crate::flat_loop::BatchCounter;
 use crate::group::{Group, Work};
+use crate::locked_queue::LockedQueue;
 use crate::seat::Seat;
 use crate::shared::Shared;
 use crate::wait::wait_until_done;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::thread;
+use std::collections::VecDeque;
 use std::ptr::NonNull;
 
 /// A frame with a group in it. Freeing it is a write to `frame`, and using it
@@ -62,39 +64,75 @@ fn a_visitor_that_leaves_last_wakes_the_owner_who_frees_the_group() {
     });
 }
 
-/// A group with a queue, as a scope is.
-struct Tasks {
-    group: Group,
-    queue: Injector<u32>,
+/// A queue of a group.
+pub(super) trait Queue: Send + Sync + 'static {
+    fn put(&self, task: usize);
+    fn take(&self) -> Option<usize>;
+    fn has_none(&self) -> bool;
 }
 
-impl Work for Tasks {
+/// Brings no order of its own.
+impl Queue for Injector<usize> {
+    fn put(&self, task: usize) {
+        self.push(task);
+    }
+
+    fn take(&self) -> Option<usize> {
+        self.steal()
+    }
+
+    fn has_none(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+/// The queue that scopes and graphs have.
+impl Queue for LockedQueue<usize> {
+    fn put(&self, task: usize) {
+        self.push(task);
+    }
+
+    fn take(&self) -> Option<usize> {
+        self.pop()
+    }
+
+    fn has_none(&self) -> bool {
+        self.is_empty()
+    }
+}
+
+/// A group with a queue, as a scope is.
+struct Tasks<Q> {
+    group: Group,
+    queue: Q,
+}
+
+impl<Q: Queue> Work for Tasks<Q> {
     fn group(&self) -> &Group {
         &self.group
     }
 
     fn has_work(&self) -> bool {
-        !self.queue.is_empty()
+        !self.queue.has_none()
     }
 
     fn help(&self, _slot: usize) {
-        while self.queue.steal().is_some() {
+        while self.queue.take().is_some() {
             self.group.finish_job();
         }
     }
 }
 
 /// Another thread brings a job into a group, which its owner has to run.
-fn spawn_against_park(shared: Shared) {
+pub(super) fn spawn_against_park(shared: Shared, queue: impl Queue, tell: fn(&Shared, &Group)) {
     let shared = Arc::new(shared);
     Seat::with(&shared, |seat| {
-        let tasks =
-            Arc::new(Tasks { group: Group::new(1, seat.parker(&shared)), queue: Injector::new() });
+        let tasks = Arc::new(Tasks { group: Group::new(1, seat.parker(&shared)), queue });
         let spawner = thread::spawn({
             let (shared, tasks) = (Arc::clone(&shared), Arc::clone(&tasks));
             move || {
-                tasks.queue.push(1);
-                shared.announce_work(&tasks.group, 1);
+                tasks.queue.put(1);
+                tell(&shared, &tasks.group);
             }
         });
         wait_until_done(&shared, seat, &tasks.group, Some(&*tasks));
@@ -104,7 +142,20 @@ fn spawn_against_park(shared: Shared) {
 
 #[test]
 fn work_that_a_foreign_thread_brings_is_not_missed_by_an_owner_that_parks() {
-    explore("spawn against owner's park", || spawn_against_park(Shared::new(0).0));
+    explore("spawn against owner's park", || {
+        spawn_against_park(Shared::new(0).0, Injector::new(), announce);
+    });
+}
+
+fn announce(shared: &Shared, group: &Group) {
+    shared.announce_work(group, 1);
+}
+
+#[test]
+fn work_in_a_queue_with_a_lock_is_not_missed_by_an_owner_that_parks() {
+    explore("spawn behind a lock against owner's park", || {
+        spawn_against_park(Shared::new(0).0, LockedQueue::new(VecDeque::new()), announce);
+    });
 }
 
 #[test]
@@ -113,7 +164,7 @@ fn a_wake_up_that_a_worker_wastes_does_not_leave_the_owner_asleep() {
         let (shared, _benches) = Shared::new(1);
         // This worker will be woken, and take something else, without an end.
         shared.idle.announce(0);
-        spawn_against_park(shared);
+        spawn_against_park(shared, Injector::new(), announce);
     });
 }
 
@@ -147,7 +198,7 @@ fn open_below(above: &Group, shared: &Shared) {
         unsafe { below.group.set_parent(Some(NonNull::from(above))) };
         // SAFETY: closed and outwaited below (J-1, J-2).
         unsafe { shared.open.open(&below) };
-        below.queue.push(1);
+        below.queue.put(1);
         shared.announce_work(&below.group, 1);
         wait_until_done(shared, seat, &below.group, None);
         shared.open.close(&below);

@@ -10,10 +10,11 @@ use crate::join::join;
 use crate::seat::Seat;
 use crate::shared::Shared;
 use crate::wait::wait_until_done;
-use crate::worker::sleep_until_news;
+use crate::worker::{sleep_until_news, work_once};
 use loom::sync::Arc;
 use loom::thread;
 use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 fn empty_job() -> JobRef {
     // SAFETY: the function may be called with anything, at any time.
@@ -48,6 +49,30 @@ fn a_half_is_opened_to_thieves_before_its_owner_sleeps() {
         join(&shared, || join(&shared, wait, finish), || ());
         thief.join().unwrap();
     });
+}
+
+#[test]
+fn joins_that_are_deeper_than_the_ring_get_all_their_results() {
+    // The standard library's: it lives longer than one schedule, and is none of loom's business.
+    static WAS_FULL: AtomicBool = AtomicBool::new(false);
+    explore("joins deeper than the ring of halves", || {
+        let (shared, mut benches) = Shared::new(1);
+        let shared = Arc::new(shared);
+        let thief = thread::spawn({
+            let (shared, bench) = (Arc::clone(&shared), benches.remove(0));
+            move || Seat::with_worker(&shared, 0, bench, |seat| _ = work_once(&shared, seat))
+        });
+        // The first half is opened at once, the second fills the ring, and the third makes room.
+        let innermost = || {
+            let is_full = |seat: &Seat| seat.bench().is_some_and(|bench| bench.private.is_full());
+            WAS_FULL.fetch_or(Seat::with(&shared, is_full), Ordering::Relaxed);
+            join(&shared, || 1, || 2)
+        };
+        let results = join(&shared, || join(&shared, innermost, || 3), || 4);
+        assert_eq!(results, (((1, 2), 3), 4));
+        thief.join().unwrap();
+    });
+    assert!(WAS_FULL.load(Ordering::Relaxed), "the ring was never full");
 }
 
 #[test]

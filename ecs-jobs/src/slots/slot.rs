@@ -199,7 +199,8 @@ impl Slot {
     /// Whether the job has ended. What it did is visible then.
     pub(super) fn is_done(&self, id: JobId) -> bool {
         // Acquire: pairs with `end`.
-        halves(self.head.load(Ordering::Acquire)).0 != id.generation()
+        let order = needed("job_is_done", Ordering::Acquire);
+        halves(self.head.load(order)).0 != id.generation()
     }
 
     /// Adds a link to those that wait for the job `id`. Returns false if that has
@@ -214,8 +215,8 @@ impl Slot {
             next_edge.store(links & !AWAITED, Ordering::Relaxed);
             let linked = whole(generation, edge.0 | links & AWAITED);
             // Release: `end` gets to see the waiting job as it is now.
-            let result =
-                self.head.compare_exchange_weak(head, linked, Ordering::Release, Ordering::Acquire);
+            let order = needed("link", Ordering::Release);
+            let result = self.head.compare_exchange_weak(head, linked, order, Ordering::Acquire);
             match result {
                 Ok(_) => return true,
                 Err(other) => head = other,
@@ -281,7 +282,9 @@ impl Slot {
     pub(super) fn claim(&self, id: JobId) -> bool {
         let ready = whole(id.generation(), State::Ready.number());
         let running = whole(id.generation(), State::Running.number());
-        self.state.compare_exchange(ready, running, Ordering::Acquire, Ordering::Relaxed).is_ok()
+        // Acquire: pairs with `set_state`.
+        let order = needed("claim", Ordering::Acquire);
+        self.state.compare_exchange(ready, running, order, Ordering::Relaxed).is_ok()
     }
 
     /// Counts down what the job waits for. True if that was the last of it: then
