@@ -33,6 +33,25 @@ impl Clock {
         }
     }
 
+    /// The same in nanoseconds.
+    pub(crate) fn now_ns(&self) -> u64 {
+        match &self.host {
+            Some(now) => u64::try_from(now().as_nanos()).unwrap_or(u64::MAX),
+            None => self.since_start.elapsed_ns(),
+        }
+    }
+
+    /// What one look at the clock takes, in nanoseconds: part of whatever two looks measure. At most
+    /// a microsecond: then it is a clock that jumps.
+    pub(crate) fn look_ns(&self) -> u64 {
+        let mut before = self.now_ns();
+        let looks = (0..3).map(|_| {
+            let now = self.now_ns();
+            now.saturating_sub(std::mem::replace(&mut before, now))
+        });
+        looks.fold(1_000, u64::min)
+    }
+
     pub(crate) fn begin(&self) -> Began {
         match &self.host {
             Some(now) => Began::Host(now()),

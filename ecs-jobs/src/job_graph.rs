@@ -61,6 +61,11 @@ type Body<'env> = Box<dyn FnMut(&Pool) + Send + 'env>;
 /// from run to run, since no two threads run it at the same time. What several jobs change has to
 /// be shared in some way, be it a lock: the order of the graph is why nobody ever waits for it.
 ///
+/// A job may wait for what it calls itself, but not for another job of its graph, as by a channel
+/// or a barrier: one thread may run all of them in a row, with whatever [`Sharing`](crate::Sharing),
+/// and then the wait has no end. What has to come after another job is to be
+/// [added after it](JobGraphBuilder::add).
+///
 /// # Panics in jobs
 ///
 /// Jobs that have not started when one panics are not run; those that have are waited for; then the
@@ -127,7 +132,7 @@ impl<'env> JobGraph<'env> {
         let measured = self.measure_next || measures(self.run_count);
         self.run_count += 1;
         self.measure_next = false;
-        let start = self.graph.now_ns();
+        let start = pool.now_ns();
         if self.is_shared && pool.worker_count() > 0 {
             self.run_together(pool, measured);
         } else {
@@ -136,33 +141,36 @@ impl<'env> JobGraph<'env> {
         if measured {
             self.is_shared = self.graph.is_worth(&self.row, pool.parallelism());
         } else if !self.is_shared {
-            let took = self.graph.now_ns().saturating_sub(start);
+            let took = pool.now_ns().saturating_sub(start);
             self.measure_next = self.graph.is_worth_a_look(&self.row, took);
         }
     }
 
     fn run_together(&self, pool: &Pool, measured: bool) {
+        let look_ns = if measured { pool.look_ns() } else { 0 };
         pool.run_static_graph(&self.graph, &self.row, |_slot, job| {
-            let before = if measured { self.graph.now_ns() } else { 0 };
+            let before = if measured { pool.now_ns() } else { 0 };
             let mut body = self.bodies[job].lock();
             // Under the lock, so that this is free again before the panic goes on.
             catch(|| body(pool))?;
             drop(body);
             if measured {
-                let took = self.graph.now_ns().saturating_sub(before);
-                self.graph.took(job, took, true);
+                let took = pool.now_ns().saturating_sub(before);
+                self.graph.took(job, took.saturating_sub(look_ns), true);
             }
             Ok(())
         });
     }
 
     fn run_in_a_row(&mut self, pool: &Pool, measured: bool) {
-        let mut before = if measured { self.graph.now_ns() } else { 0 };
+        let look_ns = if measured { pool.look_ns() } else { 0 };
+        let mut before = if measured { pool.now_ns() } else { 0 };
         for &job in &self.row {
             self.bodies[job].get_mut()(pool);
             if measured {
-                let now = self.graph.now_ns();
-                self.graph.took(job, now.saturating_sub(before), true);
+                let now = pool.now_ns();
+                let took = now.saturating_sub(before).saturating_sub(look_ns);
+                self.graph.took(job, took, true);
                 before = now;
             }
         }

@@ -236,6 +236,14 @@ impl Pool {
     }
 
     /// Runs nodes of a graph on all threads; see [`StaticGraph::run_together`].
+    pub(crate) fn now_ns(&self) -> u64 {
+        self.shared.clock.now_ns()
+    }
+
+    pub(crate) fn look_ns(&self) -> u64 {
+        self.shared.clock.look_ns()
+    }
+
     pub(crate) fn run_static_graph(
         &self,
         graph: &StaticGraph,

@@ -16,7 +16,7 @@ use self::cost::Calls;
 use crate::numbered::{Crew, NumberQueue, run_numbered};
 use crate::panic_slot::Payload;
 use crate::shared::Shared;
-use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Ordering, Stopwatch, needed};
+use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Ordering, needed};
 use std::collections::VecDeque;
 use std::panic::resume_unwind;
 
@@ -39,7 +39,6 @@ pub(crate) struct StaticGraph {
     queue: NumberQueue,
     /// Whether a node has panicked in this run.
     stopped: AtomicBool,
-    watch: Stopwatch,
 }
 
 impl StaticGraph {
@@ -71,13 +70,7 @@ impl StaticGraph {
             sharing,
             queue: NumberQueue::new(VecDeque::with_capacity(count)),
             stopped: AtomicBool::new(false),
-            watch: Stopwatch::start(),
         }
-    }
-
-    /// Nanoseconds since the graph was made.
-    pub(crate) fn now_ns(&self) -> u64 {
-        self.watch.elapsed_ns()
     }
 
     /// Those that wait for a node.

@@ -214,8 +214,10 @@ impl PoolBuilder {
     /// gone by since some moment that is always the same; the system's monotonic
     /// clock unless told.
     ///
-    /// The pool looks at it to tell whether a loop is worth sharing. For targets
-    /// that have no clock, or one that the host must ask for.
+    /// It tells what loops, [graphs](crate::JobGraph) and [schedules](crate::Schedule) cost, and so
+    /// whether they are worth sharing, and it is the time of a schedule's timeline. For targets
+    /// that have no clock, such as a wasm module in a page, where all takes no time unless the host
+    /// passes one in; or to have the time of a host's trace.
     pub fn clock(mut self, clock: impl Fn() -> Duration + Send + Sync + 'static) -> Self {
         self.clock = Some(Box::new(clock));
         self

@@ -60,6 +60,8 @@ pub(super) struct Run {
     pub(super) tick: u64,
     /// Whether to take the time of each node.
     pub(super) measure: bool,
+    /// What of that is the look at the clock, in nanoseconds.
+    pub(super) look_ns: u64,
 }
 
 impl Schedule {
@@ -182,7 +184,9 @@ impl Schedule {
 
     /// Gives the next run its number.
     pub(super) fn begin_run(&mut self, pool: &Pool) -> Run {
-        let run = Run { tick: self.tick, measure: self.measure_next || measures(self.tick) };
+        let measure = self.measure_next || measures(self.tick);
+        let look_ns = if measure { pool.look_ns() } else { 0 };
+        let run = Run { tick: self.tick, measure, look_ns };
         self.tick += 1;
         self.measure_next = false;
         self.timeline.begin_run(pool);
@@ -209,13 +213,13 @@ impl Schedule {
     }
 
     fn run_stage(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
-        let start = self.timeline.now_ns();
+        let start = pool.now_ns();
         if self.shared[part] && pool.worker_count() > 0 {
             self.run_together(part, run, world, pool);
         } else {
             self.run_in_a_row(part, run, world, pool);
         }
-        let took = self.timeline.now_ns() - start;
+        let took = pool.now_ns().saturating_sub(start);
         let Plan { parts, within_stages, .. } = &mut self.plan;
         let Part::Stage(order) = &parts[part] else { return };
         if run.measure {
@@ -231,7 +235,7 @@ impl Schedule {
         let Part::Stage(order) = &plan.parts[part] else { return };
         let cell = world.cell_with_turns(order.len());
         let lane = pool.worker_count();
-        let mut before = if run.measure || Timeline::IS_KEPT { timeline.now_ns() } else { 0 };
+        let mut before = if run.measure || Timeline::IS_KEPT { pool.now_ns() } else { 0 };
         for (turn, &number) in order.iter().enumerate() {
             let node = &mut nodes[number];
             let context = RunContext {
@@ -250,10 +254,11 @@ impl Schedule {
                 run.tick,
             );
             if run.measure || Timeline::IS_KEPT {
-                let now = timeline.now_ns();
+                let now = pool.now_ns();
                 timeline.note_node(lane, number, outcome, before, now);
                 if run.measure {
-                    plan.within_stages.took(number, now - before, outcome == Outcome::Ran);
+                    let took = now.saturating_sub(before).saturating_sub(run.look_ns);
+                    plan.within_stages.took(number, took, outcome == Outcome::Ran);
                 }
                 before = now;
             }
@@ -270,7 +275,7 @@ impl Schedule {
         let Self { nodes, switches, timeline, .. } = self;
         let Node { slot, rights, role, switches: wanted, rate, .. } = &mut nodes[number];
         let slot = slot.get_mut();
-        let before = timeline.now_ns();
+        let before = pool.now_ns();
         slot.last = Some((run.tick, Outcome::Panicked));
         let context = RunContext {
             cell: world.cell().limited_to(rights),
@@ -285,7 +290,7 @@ impl Schedule {
             system.run_exclusive(world, pool);
         }
         slot.last = Some((run.tick, outcome));
-        let now = timeline.now_ns();
+        let now = pool.now_ns();
         timeline.note_node(pool.worker_count(), number, outcome, before, now);
     }
 
@@ -300,7 +305,7 @@ impl Schedule {
     ) {
         let Self { nodes, plan, timeline, .. } = self;
         let Part::Sync(sync) = &plan.parts[part] else { return };
-        let before = if Timeline::IS_KEPT { timeline.now_ns() } else { 0 };
+        let before = if Timeline::IS_KEPT { pool.now_ns() } else { 0 };
         for &node in &sync.plays {
             let slot = nodes[node].slot.get_mut();
             if slot.last != Some((run.tick, Outcome::Ran)) {
@@ -314,7 +319,7 @@ impl Schedule {
             }
         }
         if Timeline::IS_KEPT {
-            let now = timeline.now_ns();
+            let now = pool.now_ns();
             timeline.note_sync(pool.worker_count(), before, now);
         }
     }

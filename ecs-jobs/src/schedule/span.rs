@@ -82,10 +82,10 @@ impl Schedule {
     /// ```
     #[must_use]
     pub fn last_run(&self) -> Vec<Span> {
-        let began = self.timeline.began_ns;
+        let (run, began) = (self.timeline.run, self.timeline.began_ns);
         let mut records = Vec::new();
         self.timeline.lanes.for_each(|thread, record| {
-            if record.from_ns >= began {
+            if record.run == run {
                 records.push((thread, record));
             }
         });
@@ -93,9 +93,10 @@ impl Schedule {
         records.sort_by_key(|&(_, record)| record.from_ns);
         let parts = self.part_numbers();
         let span = |place: usize| {
-            let (thread, Record { node, from_ns, to_ns }) = records[place];
+            let (thread, Record { node, from_ns, to_ns, .. }) = records[place];
             let delay = self.delay(&records, place, &parts);
-            Span { system: node, thread, from_ns: from_ns - began, to_ns: to_ns - began, delay }
+            let [from_ns, to_ns] = [from_ns, to_ns].map(|at| at.saturating_sub(began));
+            Span { system: node, thread, from_ns, to_ns, delay }
         };
         (0..records.len()).map(span).collect()
     }

@@ -185,13 +185,13 @@ impl Schedule {
     fn take_one_turn(&mut self, number: usize, run: Run, world: &mut World, pool: &Pool) {
         let Self { nodes, switches, timeline, .. } = self;
         let Node { slot, rights, role, switches: wanted, rate, .. } = &mut nodes[number];
-        let before = timeline.now_ns();
+        let before = pool.now_ns();
         let (slice, tick) = (rate.slice(run.tick), run.tick);
         let context = RunContext { cell: world.cell().limited_to(rights), pool, slice, tick };
         let slot = slot.get_mut();
         let outcome = take_turn(slot, *role, (wanted, *rate), switches, context, run.tick);
         debug_assert_ne!(outcome, Outcome::Panicked, "a panic does not come back here");
-        let now = timeline.now_ns();
+        let now = pool.now_ns();
         timeline.note_node(pool.worker_count(), number, outcome, before, now);
     }
 

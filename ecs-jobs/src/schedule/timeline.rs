@@ -1,23 +1,23 @@
 //! What ran where and when.
 //!
 //! With the feature `timeline` each thread writes what it did into a ring of its own, and
-//! [`Schedule::trace_json`](super::Schedule::trace_json) writes that down. Without it there is only
-//! the clock, which is asked now and then to learn what systems cost.
+//! [`Schedule::trace_json`](super::Schedule::trace_json) writes that down. The time is that of the
+//! pool's clock.
 
 use super::node::Outcome;
 use crate::pool::Pool;
-use crate::sync::Stopwatch;
 
 #[cfg(feature = "timeline")]
 pub(super) use self::kept::{Lanes, Record};
 
-/// The clock of a schedule and, if they are kept, its records.
+/// The records of a schedule, if they are kept.
 #[derive(Debug)]
 pub(super) struct Timeline {
-    watch: Stopwatch,
     #[cfg(feature = "timeline")]
     pub(super) lanes: Lanes,
-    /// When the last run began.
+    /// The number of the last run, from 1 on, and when it began.
+    #[cfg(feature = "timeline")]
+    pub(super) run: u64,
     #[cfg(feature = "timeline")]
     pub(super) began_ns: u64,
 }
@@ -28,23 +28,20 @@ impl Timeline {
 
     pub(super) fn new() -> Self {
         Self {
-            watch: Stopwatch::start(),
             #[cfg(feature = "timeline")]
             lanes: Lanes::default(),
+            #[cfg(feature = "timeline")]
+            run: 0,
             #[cfg(feature = "timeline")]
             began_ns: 0,
         }
     }
 
-    /// Nanoseconds since the schedule was made.
-    pub(super) fn now_ns(&self) -> u64 {
-        self.watch.elapsed_ns()
-    }
-
     pub(super) fn begin_run(&mut self, pool: &Pool) {
         #[cfg(feature = "timeline")]
         {
-            self.began_ns = self.now_ns();
+            self.run += 1;
+            self.began_ns = pool.now_ns();
         }
         self.prepare(pool);
     }
@@ -69,7 +66,8 @@ impl Timeline {
     pub(super) fn note_node(&self, lane: usize, node: usize, outcome: Outcome, from: u64, to: u64) {
         #[cfg(feature = "timeline")]
         if outcome == Outcome::Ran {
-            self.lanes.note(lane, Some(node), from, to);
+            self.lanes
+                .note(lane, Record { run: self.run, node: Some(node), from_ns: from, to_ns: to });
         }
         _ = (lane, node, outcome, from, to);
     }
@@ -81,7 +79,7 @@ impl Timeline {
     )]
     pub(super) fn note_sync(&self, lane: usize, from: u64, to: u64) {
         #[cfg(feature = "timeline")]
-        self.lanes.note(lane, None, from, to);
+        self.lanes.note(lane, Record { run: self.run, node: None, from_ns: from, to_ns: to });
         _ = (lane, from, to);
     }
 }
@@ -107,6 +105,9 @@ mod kept {
     /// One thing that a thread did.
     #[derive(Clone, Copy, Debug)]
     pub(in crate::schedule) struct Record {
+        /// Which run of the schedule it was: clocks of the host may stand still, and those of two
+        /// pools differ.
+        pub(in crate::schedule) run: u64,
         /// `None` for a sync point.
         pub(in crate::schedule) node: Option<usize>,
         pub(in crate::schedule) from_ns: u64,
@@ -122,8 +123,7 @@ mod kept {
             }
         }
 
-        pub(super) fn note(&self, lane: usize, node: Option<usize>, from_ns: u64, to_ns: u64) {
-            let record = Record { node, from_ns, to_ns };
+        pub(super) fn note(&self, lane: usize, record: Record) {
             let mut ring = self.0[lane].lock();
             let Ring { records, oldest } = &mut *ring;
             if records.len() < RECORDS_MAX {

@@ -24,7 +24,7 @@ impl Schedule {
     fn run_node(&self, number: usize, lane: usize, run: Run, context: RunContext<'_>) {
         let node = &self.nodes[number];
         let clock = run.measure || Timeline::IS_KEPT;
-        let before = if clock { self.timeline.now_ns() } else { 0 };
+        let before = if clock { context.pool.now_ns() } else { 0 };
         // A turn of its own: what it writes is new for those that come before it when they run
         // the next time.
         let cell = context.cell.turn(self.plan.turns[number]).limited_to(&node.rights);
@@ -34,11 +34,12 @@ impl Schedule {
         let outcome = take_turn(&mut slot, node.role, wanted, &self.switches, context, run.tick);
         drop(slot);
         if clock {
-            let now = self.timeline.now_ns();
+            let now = context.pool.now_ns();
             self.timeline.note_node(lane, number, outcome, before, now);
             if run.measure {
                 let has_run = outcome == Outcome::Ran;
-                self.plan.within_stages.took(number, now - before, has_run);
+                let took = now.saturating_sub(before).saturating_sub(run.look_ns);
+                self.plan.within_stages.took(number, took, has_run);
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Threads of the host, hooks, and the host's clock.
 
 use crate::support::{pools, wait_until, within};
-use ecs_jobs::{JobHandle, Pool, Threads};
+use ecs_jobs::{JobGraph, JobHandle, Pool, Threads};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -191,27 +191,77 @@ fn hooks_run_on_each_worker_thread_first_and_last() {
     });
 }
 
+/// A pool of one worker, for which so many nanoseconds go by from one look at the clock to the next.
+fn with_clock(step_ns: u64) -> Pool {
+    let now = AtomicU64::new(0);
+    let clock = move || Duration::from_nanos(now.fetch_add(step_ns, Ordering::Relaxed));
+    let builder = Pool::builder().threads(Threads::Own(1)).clock(clock);
+    builder.build().expect("one thread is granted")
+}
+
+#[test]
+fn the_clock_of_the_host_decides_whether_a_graph_is_worth_sharing() {
+    within(Duration::from_secs(20), || {
+        let is_shared = |pool: &Pool| {
+            let (caller, others) = (std::thread::current().id(), AtomicUsize::new(0));
+            let mut builder = JobGraph::builder();
+            for _ in 0..4 {
+                builder.add("linger", &[], |_| {
+                    std::thread::sleep(Duration::from_millis(2));
+                    let is_other = std::thread::current().id() != caller;
+                    others.fetch_add(usize::from(is_other), Ordering::Relaxed);
+                });
+            }
+            let mut graph = builder.build().expect("there is no circle");
+            // The first runs find out.
+            (0..4).for_each(|_| graph.run(pool));
+            let known = others.load(Ordering::Relaxed);
+            (0..8).for_each(|_| graph.run(pool));
+            drop(graph);
+            others.into_inner() > known
+        };
+        assert!(!is_shared(&with_clock(0)), "no time goes by");
+        assert!(is_shared(&with_clock(1_000_000_000)));
+    });
+}
+
+#[test]
+fn what_a_look_at_the_clock_takes_is_no_cost_of_a_job() {
+    std::thread_local! { static NOW: std::cell::Cell<u64> = const { std::cell::Cell::new(0) }; }
+    within(Duration::from_secs(20), || {
+        // A look takes 40 ns, and nothing else takes any time.
+        let look = || NOW.with(|now| now.replace(now.get() + 40));
+        let builder = Pool::builder().threads(Threads::Own(1));
+        let pool = builder.clock(move || Duration::from_nanos(look())).build().unwrap();
+        let (caller, others) = (std::thread::current().id(), AtomicUsize::new(0));
+        let mut builder = JobGraph::builder();
+        for _ in 0..2_000 {
+            builder.add("nothing", &[], |_| {
+                let is_other = std::thread::current().id() != caller;
+                others.fetch_add(usize::from(is_other), Ordering::Relaxed);
+            });
+        }
+        let mut graph = builder.build().expect("there is no circle");
+        // The first runs find out that no time goes by between two looks.
+        (0..4).for_each(|_| graph.run(&pool));
+        let known = others.load(Ordering::Relaxed);
+        (0..8).for_each(|_| graph.run(&pool));
+        assert_eq!(others.load(Ordering::Relaxed), known);
+    });
+}
+
 #[test]
 fn the_clock_of_the_host_decides_whether_a_loop_is_worth_sharing() {
     within(Duration::from_secs(20), || {
-        let tell = |step: u64| {
-            let now = Arc::new(AtomicU64::new(0));
-            let clock = move || Duration::from_nanos(now.fetch_add(step, Ordering::Relaxed));
-            Pool::builder()
-                .threads(Threads::Own(1))
-                .clock(clock)
-                .build()
-                .expect("one thread is granted")
-        };
         // No time goes by: the loop ends on the caller.
-        let (pool, caller) = (tell(0), std::thread::current().id());
+        let (pool, caller) = (with_clock(0), std::thread::current().id());
         pool.for_each_index(100, |_| {
             std::thread::sleep(Duration::from_micros(50));
             assert_eq!(std::thread::current().id(), caller);
         });
         assert_eq!(pool.now(), Duration::ZERO);
         // A second from one look to the next: the worker is called for.
-        let pool = tell(1_000_000_000);
+        let pool = with_clock(1_000_000_000);
         let here = Mutex::new(std::collections::HashSet::new());
         pool.for_each_index(100, |_| {
             here.lock().unwrap().insert(std::thread::current().id());

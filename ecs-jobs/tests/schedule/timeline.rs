@@ -5,6 +5,8 @@ use ecs_core::prelude::*;
 use ecs_jobs::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 fn work<const NUMBER: usize>() {
@@ -167,4 +169,23 @@ fn a_run_may_be_stepped_through_on_one_pool_and_ended_on_another() {
     schedule.run(&mut world, &Pool::new(Threads::Own(3)).unwrap());
     assert!(!schedule.is_stepping());
     assert!(schedule.trace_json().contains("act"));
+}
+
+#[test]
+fn the_time_is_that_of_the_host_and_a_run_is_told_from_others_though_none_goes_by() {
+    let time = Arc::new(AtomicU64::new(0));
+    let clock = {
+        let time = Arc::clone(&time);
+        move || Duration::from_millis(time.load(Ordering::Relaxed))
+    };
+    let pool = Pool::builder().threads(Threads::None).clock(clock).build().unwrap();
+    let mut world = World::new();
+    let tick = move || _ = time.fetch_add(3, Ordering::Relaxed);
+    let mut schedule = Schedule::builder().add((seldom, tick)).build(&mut world).unwrap();
+    for run in 0..2 {
+        schedule.run(&mut world, &pool);
+        let times: Vec<_> =
+            schedule.last_run().iter().map(|span| (span.from_ns, span.to_ns)).collect();
+        assert_eq!(times, [(0, 0), (0, 3_000_000)], "run {run}");
+    }
 }
