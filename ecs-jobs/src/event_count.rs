@@ -177,6 +177,7 @@ impl EventCount {
     }
 
     #[cold]
+    #[inline(never)]
     fn wake(&self, wanted: usize, parkers: &Parkers) -> usize {
         for woken in 0..wanted {
             let mut listed = self.listed.lock();

@@ -53,11 +53,27 @@ impl Group {
     /// A group of `count` unfinished jobs, whose owner sleeps on `owner`.
     #[inline]
     pub(crate) fn new(count: usize, owner: usize) -> Self {
+        // SAFETY: there is no parent.
+        unsafe { Self::below(None, None, count, owner) }
+    }
+
+    /// The same as a child of `parent`, in the job `job`.
+    ///
+    /// # Safety
+    ///
+    /// What [`set_parent`](Self::set_parent) asks for (J-3).
+    #[inline(always)]
+    pub(crate) unsafe fn below(
+        parent: Option<NonNull<Self>>,
+        job: Option<JobId>,
+        count: usize,
+        owner: usize,
+    ) -> Self {
         Self {
             state: AtomicUsize::new(count * ONE),
             owner,
-            parent: AtomicPtr::new(ptr::null_mut()),
-            job: AtomicU64::new(0),
+            parent: AtomicPtr::new(parent.map_or(ptr::null_mut(), NonNull::as_ptr)),
+            job: AtomicU64::new(job.map_or(0, JobId::to_bits)),
             cancelled: AtomicBool::new(false),
             panics: PanicSlot::new(),
         }

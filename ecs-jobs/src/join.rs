@@ -3,7 +3,7 @@
 
 use crate::group::Group;
 use crate::job::JobRef;
-use crate::panic_slot::{Payload, catch, discard, never_unwinding};
+use crate::panic_slot::{AbortOnDrop, Payload, catch, discard};
 use crate::seat::Seat;
 use crate::shared::{Bench, Shared};
 use crate::sync::UnsafeCell;
@@ -82,6 +82,11 @@ where
 }
 
 /// Runs both closures, at the same time if another thread is free.
+///
+/// Nearly all joins are one half of a larger one, and nobody steals from them: a few nanoseconds.
+/// What the others need, to sit down, to share and to wait, is `inline(never)` and not just `cold`,
+/// since link-time optimisation inlines whatever is called from one place only, and then every join
+/// pays for its registers and its frame.
 pub(crate) fn join<A, B, RA, RB>(shared: &Shared, first: A, second: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -91,7 +96,7 @@ where
 {
     // Nobody steals in a pool without workers, nor from a thread without a bench.
     if shared.worker_count == 0 {
-        return conclude(catch(first), second, catch);
+        return join_alone(first, second);
     }
     Seat::with_any(shared, |seat| match seat {
         Some(seat) => join_seated(shared, seat, first, second),
@@ -101,6 +106,7 @@ where
 
 /// Apart, so that what it needs is not made ready for each of the joins inside.
 #[cold]
+#[inline(never)]
 fn join_from_outside<A, B, RA, RB>(shared: &Shared, first: A, second: B) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
@@ -121,8 +127,18 @@ where
 {
     match seat.bench() {
         Some(bench) => join_shared(shared, (seat, bench), first, second),
-        None => conclude(catch(first), second, catch),
+        None => join_alone(first, second),
     }
+}
+
+/// Both halves, one after the other, where nobody can steal.
+#[inline(never)]
+fn join_alone<A, B, RA, RB>(first: A, second: B) -> (RA, RB)
+where
+    A: FnOnce() -> RA,
+    B: FnOnce() -> RB,
+{
+    conclude(catch(first), second, catch)
 }
 
 #[inline(always)]
@@ -138,30 +154,36 @@ where
     RA: Send,
     RB: Send,
 {
+    // SAFETY: this thread runs the job that the parent is about, which ends after this function
+    // does, and then the half is done (J-3).
+    let group = unsafe { Group::below(seat.group(), seat.job(), 1, seat.bench_parker()) };
     // All that is in it is taken out before this function ends, so there is nothing to drop.
     let half = ManuallyDrop::new(Half {
         shared,
-        group: Group::new(1, seat.parker(shared)),
+        group,
         body: UnsafeCell::new(Some(second)),
         result: UnsafeCell::new(None),
     });
-    // SAFETY: this thread runs that job, which ends after this function does,
-    // and then the half is done (J-3).
-    unsafe { half.group.set_parent(seat.group()) };
-    half.group.set_job(seat.job());
-    let (first, stolen) = never_unwinding(|| {
-        let place = bench.push(shared, half.job_ref());
-        let first = catch(first);
-        let is_own = bench.take_back(shared, place, NonNull::from(&*half).cast());
-        if !is_own {
-            wait_until_done(shared, seat, &half.group, None);
-        }
-        (first, !is_own)
-    });
-    if stolen { conclude_stolen(first, &half) } else { conclude(first, half.take_body(), catch) }
+    // Not `never_unwinding`: its closure would be a function of its own, with a frame of its own.
+    let unwinding = AbortOnDrop;
+    let place = bench.push(shared, half.job_ref());
+    let first = catch(first);
+    let is_own = bench.take_back(shared, place, NonNull::from(&*half).cast());
+    if !is_own {
+        wait_for_thief(shared, seat, &half.group);
+    }
+    std::mem::forget(unwinding);
+    if is_own { conclude(first, half.take_body(), catch) } else { conclude_stolen(first, &half) }
 }
 
 #[cold]
+#[inline(never)]
+fn wait_for_thief(shared: &Shared, seat: &Seat, group: &Group) {
+    wait_until_done(shared, seat, group, None);
+}
+
+#[cold]
+#[inline(never)]
 fn conclude_stolen<RA, F, RB>(first: Result<RA, Payload>, half: &Half<'_, F, RB>) -> (RA, RB)
 where
     F: FnOnce() -> RB + Send,
@@ -192,6 +214,7 @@ fn conclude<RA, RB, S>(
 
 /// Drops what nobody gets, then resumes the panic on whose account that is.
 #[cold]
+#[inline(never)]
 fn resume_without<T>(payload: Payload, nobodys: T) -> ! {
     discard(nobodys);
     resume_unwind(payload)

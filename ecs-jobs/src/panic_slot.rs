@@ -78,18 +78,22 @@ pub(crate) fn catch<R>(job: impl FnOnce() -> R) -> Result<R, Payload> {
 /// still use. Nothing in there panics; if a bug makes it, it stays a crash.
 #[inline(always)]
 pub(crate) fn never_unwinding<R>(steps: impl FnOnce() -> R) -> R {
-    struct Abort;
-
-    impl Drop for Abort {
-        fn drop(&mut self) {
-            std::process::abort();
-        }
-    }
-
-    let abort = Abort;
+    let unwinding = AbortOnDrop;
     let result = steps();
-    std::mem::forget(abort);
+    std::mem::forget(unwinding);
     result
+}
+
+/// Aborts the process when it is dropped, that is when the steps unwind behind which it is to be
+/// forgotten.
+pub(crate) struct AbortOnDrop;
+
+impl Drop for AbortOnDrop {
+    #[cold]
+    #[inline(never)]
+    fn drop(&mut self) {
+        std::process::abort();
+    }
 }
 
 #[cfg(all(test, not(loom)))]

@@ -181,7 +181,15 @@ impl Seat {
         self.parker.get().unwrap_or_else(|| self.borrow_parker(shared))
     }
 
+    /// The same for a seat with a bench, which comes with a parker of the same number.
+    #[inline]
+    pub(crate) fn bench_parker(&self) -> usize {
+        debug_assert_eq!(self.parker.get(), Some(self.slot), "a bench comes with a parker");
+        self.slot
+    }
+
     #[cold]
+    #[inline(never)]
     fn borrow_parker(&self, shared: &Shared) -> usize {
         let borrowed = shared.parkers.borrow_number();
         self.parker.set(Some(borrowed));

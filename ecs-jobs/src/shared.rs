@@ -83,6 +83,7 @@ impl Bench {
     }
 
     #[cold]
+    #[inline(never)]
     fn take_back_shared(&self, half: NonNull<()>) -> bool {
         let newest = self.deque.pop();
         let is_half = |own: &JobRef| own.is_for(half);
@@ -92,6 +93,7 @@ impl Bench {
 
     /// Moves the `count` oldest of the private part into the deque.
     #[cold]
+    #[inline(never)]
     pub(crate) fn share_oldest(&self, shared: &Shared, count: usize) {
         let oldest = (0..count).filter_map(|_| self.private.pop_oldest());
         oldest.for_each(|half| self.deque.push(half));
