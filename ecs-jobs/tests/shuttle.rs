@@ -459,3 +459,80 @@ fn three_frames(worker_count: usize) -> Vec<(u64, u64)> {
 fn systems_leave_the_world_that_they_leave_on_one_thread() {
     explore("a schedule on 5 threads", || assert_eq!(three_frames(4), three_frames(0)));
 }
+
+/// What somebody has posted: from which system, and about which row.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Post(u64, u64);
+/// What was heard.
+#[derive(Default)]
+struct Heard(Vec<Post>);
+/// Of each run, who was the first.
+struct Arrivals(Mutex<Vec<u64>>);
+
+fn arrive(who: u64, arrivals: &Arrivals) {
+    arrivals.0.lock().unwrap().push(who);
+    thread::yield_now();
+}
+
+fn post_by_row(
+    mut rows: Query<'_, &Gold>,
+    mut posts: EventWriter<'_, Post>,
+    arrivals: Res<'_, Arrivals>,
+) {
+    arrive(1, &arrivals);
+    rows.par_for_each_with(&mut posts, |gold, posts| {
+        thread::yield_now();
+        posts.send(Post(1, gold.0));
+    });
+}
+
+fn post_two(mut posts: EventWriter<'_, Post>, arrivals: Res<'_, Arrivals>) {
+    arrive(2, &arrivals);
+    posts.send_batch([Post(2, 0), Post(2, 1)]);
+}
+
+fn post_three(mut posts: EventWriter<'_, Post>, arrivals: Res<'_, Arrivals>) {
+    arrive(3, &arrivals);
+    posts.send(Post(3, 0));
+}
+
+fn tell(mut posts: EventReader<'_, Post>, mut heard: ResMut<'_, Heard>) {
+    heard.0.extend(posts.read());
+}
+
+/// What is told in two runs, on so many workers, and who was the first to post.
+fn two_tellings(worker_count: usize) -> (Vec<Post>, u64) {
+    let mut world = World::new();
+    world.insert_resource(Heard::default());
+    world.insert_resource(Arrivals(Mutex::default()));
+    // Three chunks.
+    world.spawn_batch((0..2).map(|row| (Gold(row),)));
+    world.spawn_batch((2..4).map(|row| (Gold(row), Wood(0))));
+    world.spawn_batch((4..5).map(|row| (Gold(row), Label)));
+    let systems = (post_by_row, post_two, post_three, tell);
+    let mut schedule =
+        Schedule::builder().add(systems).build(&mut world).expect("no contradiction");
+    let pool = pool(worker_count);
+    for _ in 0..2 {
+        schedule.run(&mut world, &pool);
+    }
+    let first = world.resource::<Arrivals>().unwrap().0.lock().unwrap()[0];
+    (std::mem::take(&mut world.resource_mut::<Heard>().unwrap().0), first)
+}
+
+#[derive(Component)]
+struct Label;
+
+#[test]
+fn what_systems_and_threads_post_at_once_is_told_once_and_in_order() {
+    let firsts = Arc::new(Mutex::new(HashSet::new()));
+    let seen = Arc::clone(&firsts);
+    explore("three systems that post, on 4 threads", move || {
+        let (told, first) = two_tellings(3);
+        let by_row = (0..5).map(|row| Post(1, row));
+        let once: Vec<Post> = by_row.chain([Post(2, 0), Post(2, 1), Post(3, 0)]).collect();
+        assert_eq!(told, [once.clone(), once].concat());
+        seen.lock().unwrap().insert(first);
+    });
+    assert!(firsts.lock().unwrap().len() > 1, "nobody has posted beside another one");
+}
