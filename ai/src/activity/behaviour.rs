@@ -52,6 +52,30 @@ pub trait Activity: Send + Sync + Sized + 'static {
     /// An event that it has subscribed to, with who it is about, whether the activity sleeps or
     /// not. There is no world here, by intention: note what matters, and do the work in the next
     /// [`on_tick`](Self::on_tick), which comes in the same tick.
+    ///
+    /// Nor can an activity keep the world of a tick for its events:
+    ///
+    /// ```compile_fail,E0521
+    /// # use std::borrow::Cow;
+    /// # use ai::activity::{Activity, Event, EventKinds, Setting, Status, Tick};
+    /// # struct Nothing;
+    /// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
+    /// # enum Village {}
+    /// # impl Setting for Village {
+    /// #     type World<'w> = u32;
+    /// #     type Event = Nothing;
+    /// #     type Failure = ();
+    /// # }
+    /// struct Keep(Option<&'static u32>);
+    /// impl Activity for Keep {
+    ///     type Setting = Village;
+    ///     fn name(&self) -> Cow<'_, str> { "keeping".into() }
+    ///     fn on_tick(&mut self, _: &mut Tick<'_, Village>, world: &u32) -> Status<()> {
+    ///         self.0 = Some(world);
+    ///         Status::Ongoing
+    ///     }
+    /// }
+    /// ```
     fn on_event(&mut self, notice: Notice<'_, EventOf<Self>>, subject: Entity) -> Response {
         _ = (notice, subject);
         Response::WAKE

@@ -144,7 +144,6 @@ impl<A: Activity> DeliveryState<A> {
         if is_restored {
             // All of this was about the world as it was before.
             table.deaths.clear();
-            drop(table.calls.take());
             let events = cell.resource::<Events<Posted<EventOf<A>>>>();
             let events = events.map_err(|error| error.to_string())?;
             let unread = table.cursor.read(&events);

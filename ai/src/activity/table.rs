@@ -312,6 +312,7 @@ impl<A> Subscriptions<A> {
                 return None;
             }
             self.timers.pop();
+            self.looked_at += 1;
             if self.is_live(timer) {
                 let node = self.nodes[at(timer.2)];
                 self.unlink_place(timer.2);

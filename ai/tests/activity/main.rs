@@ -8,6 +8,7 @@ mod interleavings;
 mod lanes;
 mod losses;
 mod model;
+mod porters;
 mod puppet;
 mod rovers;
 mod snapshots;

@@ -79,3 +79,24 @@ fn timers_that_are_cancelled_again_and_again_do_not_pile_up() {
         kept.split("timers: ").nth(1).unwrap().trim_end_matches(['}', ' ']).parse().unwrap();
     assert!(entries < 100, "{kept}");
 }
+
+#[test]
+fn timers_that_are_not_due_are_not_looked_at() {
+    let mut stage = Stage::new();
+    for number in 0..1_000 {
+        let puppet = stage
+            .puppet("ann")
+            .act(move |tick| {
+                tick.wake_after(if number % 400 == 7 { 5 } else { 1_000 + number });
+                Status::Blocked
+            })
+            .act(|_| done());
+        stage.agent(puppet);
+    }
+    stage.tick();
+    for told in [0, 0, 0, 0, 3, 0] {
+        stage.tick();
+        let report = stage.report();
+        assert_eq!((report.told, report.awake, report.looked_at), (told, told, told));
+    }
+}
