@@ -1,10 +1,8 @@
 //! Panics in user code, at every place where the store runs any: nothing is dropped twice, what is
 //! still there is intact, and the world goes on.
 
-mod support;
-
+use crate::support::{Counted, Ledger, panics_as_planned};
 use ecs_core::prelude::*;
-use support::{Counted, Ledger, panics_as_planned};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);

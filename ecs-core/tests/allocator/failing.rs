@@ -1,38 +1,17 @@
 //! Memory that runs out. The standard library ends the process then (`handle_alloc_error`), which no
 //! test survives; so the program runs in a child, once for each of its allocations, which fails. The
 //! child has to end by the message and the abort that belong to it, never by a wrong access.
-#![cfg(all(unix, not(miri)))]
 
-#[path = "support/allocator.rs"]
-mod allocator;
-
-use std::cell::Cell;
 use std::env;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
-use allocator::Watched;
 use ecs_core::prelude::*;
+
+use crate::LEFT;
 
 const VARIABLE: &str = "ALLOCATIONS_THAT_GO_WELL";
 const ABORTED: i32 = 6;
-
-thread_local! {
-    /// How many more allocations of this thread go well; `None` for all of them.
-    static LEFT: Cell<Option<usize>> = const { Cell::new(None) };
-}
-
-fn fails() -> bool {
-    let next = |left: &Cell<Option<usize>>| {
-        let now = left.get();
-        left.set(now.and_then(|count| count.checked_sub(1)));
-        now == Some(0)
-    };
-    LEFT.try_with(next).unwrap_or(false)
-}
-
-#[global_allocator]
-static ALLOCATOR: Watched = Watched { grants: |_| !fails(), freed: |_| () };
 
 #[derive(Component, Clone)]
 struct Label(Box<str>);
@@ -92,7 +71,7 @@ fn wherever_memory_runs_out_the_process_aborts_with_a_message() {
     let mut aborted = 0;
     loop {
         let child = Command::new(&this)
-            .args(["--exact", "the_program", "--nocapture", "--test-threads=1"])
+            .args(["--exact", "failing::the_program", "--nocapture", "--test-threads=1"])
             .env(VARIABLE, left.to_string())
             .output()
             .expect("it starts");

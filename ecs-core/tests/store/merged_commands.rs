@@ -1,14 +1,12 @@
 //! Commands on one entity that follow one another are one move: seen from outside, they went one
 //! by one.
 
-mod support;
-
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use crate::support::{Counted, Ledger, panics_as_planned};
 use ecs_core::prelude::*;
 use ecs_core::{Add, CommandFailureReason, Event, MapEntities, Playback, Remove};
-use support::{Counted, Ledger, panics_as_planned};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);

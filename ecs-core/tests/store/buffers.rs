@@ -1,12 +1,10 @@
 //! Dynamic buffers: lists as components, in the row while they are short.
 
-mod support;
-
 use std::collections::VecDeque;
 
+use crate::support::{Counted, Ledger, panics_as_planned};
 use ecs_core::prelude::*;
 use ecs_core::{BufferElement, InstantiateError, MapEntities};
-use support::{Counted, Ledger, panics_as_planned};
 
 const INLINE: usize = 4;
 

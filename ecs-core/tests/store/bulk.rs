@@ -1,13 +1,11 @@
 //! Changes to all entities that pass a filter.
 
-mod support;
-
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::support::{Counted, Ledger, panics_as_planned};
 use ecs_core::prelude::*;
 use ecs_core::{Add, Event};
-use support::{Counted, Ledger, panics_as_planned};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);

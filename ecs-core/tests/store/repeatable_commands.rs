@@ -1,12 +1,10 @@
 //! Commands that are recorded once and played many times.
 
-mod support;
-
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::support::{Counted, Ledger, panics_as_planned};
 use ecs_core::prelude::*;
 use ecs_core::{CommandFailureReason, Playback, RepeatableCommands};
-use support::{Counted, Ledger, panics_as_planned};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);

@@ -1,11 +1,9 @@
 //! Prefabs, and copies of entities with all that belongs to them.
 
-mod support;
-
+use crate::support::{Counted, Ledger, panics_as_planned};
 use ecs_core::prelude::*;
 use ecs_core::{Add, ChildOf, Prefab, Related, Relation};
 use std::sync::{Arc, Mutex};
-use support::{Counted, Ledger, panics_as_planned};
 
 struct Likes;
 impl Relation for Likes {}

@@ -1,13 +1,10 @@
 //! Chunk components: a chunk has one value for all its rows.
 
-#[path = "support/mod.rs"]
-mod support;
-
 use std::cell::Cell;
 
+use crate::support::{Counted, Ledger, panics_as_planned};
 use ecs_core::prelude::*;
 use ecs_core::{ComponentError, NoSuchEntity, WithChunkValue};
-use support::{Counted, Ledger, panics_as_planned};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Place(f32);

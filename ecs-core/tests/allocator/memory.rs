@@ -1,33 +1,9 @@
 //! What a world takes, and what it gives back.
 
-#[path = "support/allocator.rs"]
-mod allocator;
-
-use std::cell::Cell;
-
-use allocator::Watched;
 use ecs_core::prelude::*;
 use ecs_core::{ArchetypeId, Changed};
 
-thread_local! {
-    /// The bytes that this thread has allocated and not freed.
-    static BYTES: Cell<isize> = const { Cell::new(0) };
-}
-
-fn count(bytes: usize, sign: isize) {
-    // A thread that ends frees memory when its counter is gone already.
-    _ = BYTES
-        .try_with(|count| count.set(count.get() + sign * isize::try_from(bytes).expect("fits")));
-}
-
-#[global_allocator]
-static COUNTING: Watched = Watched {
-    grants: |bytes| {
-        count(bytes, 1);
-        true
-    },
-    freed: |bytes| count(bytes, -1),
-};
+use crate::BYTES;
 
 /// What this thread holds more than when it had `before`.
 fn bytes_since(before: isize) -> isize {

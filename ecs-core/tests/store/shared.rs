@@ -1,19 +1,16 @@
 //! Shared components: entities with equal values lie together, each value is there once.
 
-#[path = "support/mod.rs"]
-mod support;
-
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::support::{Counted, Ledger, panics_as_planned};
 use ecs_core::prelude::*;
 use ecs_core::{
     Add, Archetype, ComponentError, DynamicQuery, EventKind, NoSuchEntity, RandomStream,
     WithShared, WithoutShared,
 };
-use support::{Counted, Ledger, panics_as_planned};
 
 /// So many that they take several chunks, and one over when they go in three groups.
 const MANY: u16 = if cfg!(miri) { 61 } else { 1000 };

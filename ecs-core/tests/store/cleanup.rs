@@ -1,11 +1,9 @@
 //! Cleanup components: they outlive the despawning of their entity, until they are removed.
 
-mod support;
-
+use crate::support::{Counted, Ledger, panics_as_planned};
 use ecs_core::prelude::*;
 use ecs_core::{Add, ByIdError, Despawn, Despawned, Event, NoSuchEntity, Remove};
 use std::sync::{Arc, Mutex};
-use support::{Counted, Ledger, panics_as_planned};
 
 #[derive(Component, Clone, Debug, PartialEq)]
 #[component(cleanup, enableable)]

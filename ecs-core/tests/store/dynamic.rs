@@ -1,20 +1,17 @@
 //! Components that are registered at run time, access by id, and queries by id.
 #![expect(unsafe_code, reason = "plays a host that brings drop and clone functions")]
 
-#[path = "support/mod.rs"]
-mod support;
-
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 
+use crate::support::{Counted, Ledger, panics_as_planned};
 use ecs_core::prelude::*;
 use ecs_core::{
     ByIdError, ComponentDescriptor, ComponentId, DynamicQuery, DynamicQueryError, InstantiateError,
     NoSuchEntity, RegisterError,
 };
-use support::{Counted, Ledger, panics_as_planned};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]

@@ -1,12 +1,10 @@
 //! Hooks and observers: what is told, in which order, and what watchers may do meanwhile.
 
-mod support;
-
 use std::sync::{Arc, Mutex};
 
+use crate::support::{Counted, Ledger, panics_as_planned};
 use ecs_core::prelude::*;
 use ecs_core::{Add, Despawn, Event, EventKind, EventType, Insert, ObserverId, Remove, Replace};
-use support::{Counted, Ledger, panics_as_planned};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct A(u32);

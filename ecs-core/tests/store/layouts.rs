@@ -1,10 +1,8 @@
 //! Rows of unusual shape: without a size and coarsely aligned, larger than a block, so many that
 //! their chunks are large. Every way to move rows meets them.
 
-mod support;
-
+use crate::support::{Counted, Ledger, panics_as_planned};
 use ecs_core::prelude::*;
-use support::{Counted, Ledger, panics_as_planned};
 
 const LARGE: usize = if cfg!(any(miri, formic_small_blocks)) { 75 } else { 2400 };
 

@@ -1,23 +1,8 @@
 //! A command buffer that is filled and played again and again allocates nothing once it is warm.
 
-#[path = "support/allocator.rs"]
-mod allocator;
-
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use allocator::Watched;
 use ecs_core::prelude::*;
 
-static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
-
-#[global_allocator]
-static COUNTING: Watched = Watched {
-    grants: |_| {
-        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
-        true
-    },
-    freed: |_| (),
-};
+use crate::ALLOCATIONS;
 
 #[derive(Component, Clone, Copy, PartialEq)]
 struct Number(u64);
@@ -57,7 +42,6 @@ fn tick(world: &mut World, all: &[Entity], buffers: &mut [CommandBuffer]) {
     assert_eq!(commands.play(world).applied_count(), all.len());
 }
 
-// The only test of this file: others would allocate meanwhile.
 #[test]
 fn a_warm_buffer_is_filled_and_played_without_an_allocation() {
     let mut world = World::new();
@@ -67,9 +51,9 @@ fn a_warm_buffer_is_filled_and_played_without_an_allocation() {
     for _ in 0..4 {
         tick(&mut world, &all, &mut buffers);
     }
-    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    let before = ALLOCATIONS.get();
     for _ in 0..4 {
         tick(&mut world, &all, &mut buffers);
     }
-    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+    assert_eq!(ALLOCATIONS.get() - before, 0);
 }

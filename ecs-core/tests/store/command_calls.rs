@@ -1,16 +1,14 @@
 //! Stored calls: closures in command buffers, and the commands that are made of them.
 
-mod support;
-
 use std::alloc::Layout;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::support::{Counted, Ledger, panics_as_planned};
 use ecs_core::prelude::*;
 use ecs_core::{
     ChildOf, CommandFailureReason, ComponentDescriptor, MapEntities, Playback, Prefab, Sources,
 };
-use support::{Counted, Ledger, panics_as_planned};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);

@@ -1,0 +1,33 @@
+//! The store as a user meets it: entities, components, chunks, queries, command buffers.
+
+mod aliasing;
+mod archetypes;
+mod buffers;
+mod bulk;
+mod cell;
+mod change_detection;
+mod chunk_components;
+mod chunks;
+mod cleanup;
+mod command_calls;
+mod commands;
+mod dynamic;
+mod dynamic_queries;
+mod enableable;
+mod enableable_everywhere;
+mod entities;
+mod hooks;
+mod layouts;
+mod merged_commands;
+mod panics;
+mod prefabs;
+mod queries;
+mod queries_more;
+mod relations;
+mod repeatable_commands;
+mod resources;
+mod rights_and_slices;
+mod shared;
+mod state_hash;
+#[path = "../support/mod.rs"]
+mod support;
