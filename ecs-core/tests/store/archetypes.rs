@@ -147,8 +147,10 @@ fn tuples_of_twelve_and_tuples_in_tuples_are_bundles() {
 }
 
 #[test]
-#[should_panic(expected = "the bundle (archetypes::A, (archetypes::B, archetypes::A)) has \
-                           archetypes::A twice")]
+#[should_panic(
+    expected = "the bundle (store::archetypes::A, (store::archetypes::B, store::archetypes::A)) has \
+                           archetypes::A twice"
+)]
 fn a_bundle_with_a_component_twice_panics_and_says_which() {
     _ = World::new().spawn((A(1), (B(2), A(3))));
 }
@@ -178,7 +180,7 @@ fn a_type_can_be_registered_before_its_first_use_and_keeps_its_number() {
     _ = world.spawn((A(1), B(2)));
     assert_eq!(world.register::<A>(), a);
     let names: Vec<_> = world.components().iter().map(|info| info.name()).collect();
-    assert_eq!(names, ["archetypes::B", "archetypes::A"]);
+    assert_eq!(names, ["store::archetypes::B", "store::archetypes::A"]);
     let archetype = world.archetypes().last().expect("the one of the entity");
     assert_eq!(archetype.components().ids(), [b, a]);
 }

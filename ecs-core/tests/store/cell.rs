@@ -33,7 +33,10 @@ fn readers_share_and_a_writer_is_alone() {
     let second = cell.query(&mut also_read).expect("readers share");
     let refused = cell.query(&mut write).expect_err("it is read");
     assert!(refused.wanted_write);
-    assert_eq!(refused.to_string(), "cannot write cell::A: it is in use elsewhere at this moment");
+    assert_eq!(
+        refused.to_string(),
+        "cannot write store::cell::A: it is in use elsewhere at this moment"
+    );
     drop(first);
     assert!(cell.query(&mut write).is_err(), "the second still reads");
     drop(second);

@@ -194,11 +194,11 @@ fn each_failure_has_its_own_reason() {
     assert_eq!(
         lines,
         [
-            "remove on 0v1 (sort key 4) did not apply: it has no merged_commands::On",
-            "set_enabled on 0v1 (sort key 4) did not apply: it has no merged_commands::On",
-            "set_enabled on 0v1 (sort key 6) did not apply: merged_commands::Number is not \
+            "remove on 0v1 (sort key 4) did not apply: it has no store::merged_commands::On",
+            "set_enabled on 0v1 (sort key 4) did not apply: it has no store::merged_commands::On",
+            "set_enabled on 0v1 (sort key 6) did not apply: store::merged_commands::Number is not \
              enableable",
-            "remove on 0v1 (sort key 6) did not apply: it has no merged_commands::Number",
+            "remove on 0v1 (sort key 6) did not apply: it has no store::merged_commands::Number",
         ]
     );
     assert_eq!(playback.applied_count(), 3);

@@ -239,7 +239,7 @@ fn a_query_that_contradicts_itself_panics_and_names_the_component() {
                     panic_message(|| drop(world().view::<$data>())),
                     panic_message(|| drop(world().claim_plan::<$data>())),
                 ] {
-                    assert!(message.contains("queries::A twice"), "{message}");
+                    assert!(message.contains("store::queries::A twice"), "{message}");
                 }
             )*
         };

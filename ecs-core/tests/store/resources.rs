@@ -21,7 +21,7 @@ fn a_resource_is_put_in_replaced_and_taken_out() {
 fn a_missing_resource_is_named() {
     let mut world = World::new();
     let message = world.resource::<Score>().expect_err("there is none").to_string();
-    assert!(message.contains("resources::Score"), "{message}");
+    assert!(message.contains("store::resources::Score"), "{message}");
     assert!(world.resource_mut::<Score>().is_err());
     assert!(matches!(world.cell().resource::<Score>(), Err(ResourceError::Missing(_))));
     assert!(matches!(world.cell().resource_mut::<Score>(), Err(ResourceError::Missing(_))));
@@ -49,7 +49,7 @@ fn one_writer_or_many_readers() {
     let mut writing = cell.resource_mut::<Score>().expect("the readers are gone");
     writing.0 = 2;
     let refused = cell.resource::<Score>().expect_err("written").to_string();
-    assert!(refused.contains("cannot read resources::Score"), "{refused}");
+    assert!(refused.contains("cannot read store::resources::Score"), "{refused}");
     assert!(cell.resource_mut::<String>().is_ok());
     drop(writing);
     assert_eq!(cell.resource::<Score>().expect("free").0, 2);

@@ -14,7 +14,6 @@ pub(crate) struct Sim {
     pub(crate) pool: Pool,
 }
 
-#[expect(dead_code, reason = "each test binary leaves out some of it")]
 impl Sim {
     /// A world of the systems of this crate alone, on the calling thread.
     pub(crate) fn new(grid: Grid) -> Self {

@@ -1,17 +1,11 @@
 //! Ways through gates: legal, priced rightly, near the best, and kept up to date.
 
-#[path = "support/cells.rs"]
-mod cells;
-#[path = "support/noise.rs"]
-mod noise;
-#[path = "support/rng.rs"]
-mod rng;
-
 use nav::{
     Cell, Grid, MoveRule, Path, PathScratch, PortalGraph, Terrain, Weight, generate, path_cost,
 };
 
 use crate::rng::Rng;
+use crate::{cells, noise};
 
 fn open_cell(rng: &mut Rng, terrain: &Terrain) -> Cell {
     loop {

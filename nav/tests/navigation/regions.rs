@@ -1,18 +1,10 @@
 //! Regions against fresh floods, under random and adversarial edits.
 
-#[path = "support/cells.rs"]
-mod cells;
-#[path = "support/flood.rs"]
-mod flood;
-#[path = "support/noise.rs"]
-mod noise;
-#[path = "support/rng.rs"]
-mod rng;
-
 use nav::{Cell, Grid, MoveRule, RegionEvent, RegionId, Terrain};
 
 use crate::flood::assert_exact;
 use crate::rng::Rng;
+use crate::{cells, noise};
 
 /// Flips random cells and compares every `interval` flips.
 fn flip_randomly(terrain: &mut Terrain, rng: &mut Rng, flips: usize, interval: usize) {

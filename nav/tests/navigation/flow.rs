@@ -1,20 +1,12 @@
 //! Flow fields: exact, lazy, and exact again after edits.
 
-#[path = "support/cells.rs"]
-mod cells;
-#[path = "support/dijkstra.rs"]
-mod dijkstra;
-#[path = "support/noise.rs"]
-mod noise;
-#[path = "support/rng.rs"]
-mod rng;
-
 use nav::{
     CHANGES_MAX, Cell, Cost, Direction, FlowField, Grid, MoveRule, Path, PathScratch, Terrain,
     Weight, path_cost,
 };
 
 use crate::rng::Rng;
+use crate::{cells, dijkstra, noise};
 
 /// The units from each cell in reading order to the nearest goal.
 fn oracle(terrain: &Terrain, goals: &[Cell]) -> Vec<Option<u64>> {

@@ -1,16 +1,10 @@
 //! Cells, weights, versions and changes of grids.
 
-#[path = "support/cells.rs"]
-mod cells;
-#[path = "support/noise.rs"]
-mod noise;
-#[path = "support/rng.rs"]
-mod rng;
-
 use glam::Vec2;
 use nav::{Cell, ChangeKind, Direction, Grid, MoveRule, Weight};
 
 use crate::rng::Rng;
+use crate::{cells, noise};
 
 #[test]
 fn neighbours_follow_the_rule_written_out_cell_by_cell() {

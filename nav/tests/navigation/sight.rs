@@ -1,15 +1,9 @@
 //! Lines of sight against sampled points, and pulled paths against both.
 
-#[path = "support/cells.rs"]
-mod cells;
-#[path = "support/noise.rs"]
-mod noise;
-#[path = "support/rng.rs"]
-mod rng;
-
 use nav::{Cell, Grid, MoveRule, Path, PathScratch, Terrain, Weight, is_visible};
 
 use crate::rng::Rng;
+use crate::{cells, noise};
 
 /// Whether all points of the line that do not lie on the border of a cell lie in
 /// open ones: thousands of points, each in exact fractions.

@@ -1,20 +1,12 @@
 //! A* against Dijkstra, under every rule, with and without weights.
 
-#[path = "support/cells.rs"]
-mod cells;
-#[path = "support/dijkstra.rs"]
-mod dijkstra;
-#[path = "support/noise.rs"]
-mod noise;
-#[path = "support/rng.rs"]
-mod rng;
-
 use nav::{
     Algorithm, Cell, Grid, MoveRule, Path, PathFault, PathOutcome, PathQuery, PathScratch, Terrain,
     Unreachable, Weight, path_cost,
 };
 
 use crate::rng::Rng;
+use crate::{cells, dijkstra, noise};
 
 fn open(width: u32, height: u32) -> Terrain {
     Terrain::new(Grid::from_fn(width, height, |_| true).unwrap(), MoveRule::default())

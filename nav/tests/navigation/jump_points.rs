@@ -1,14 +1,5 @@
 //! Jump points against A* and Dijkstra, to the bit, on many kinds of maps.
 
-#[path = "support/cells.rs"]
-mod cells;
-#[path = "support/dijkstra.rs"]
-mod dijkstra;
-#[path = "support/noise.rs"]
-mod noise;
-#[path = "support/rng.rs"]
-mod rng;
-
 use ecs_jobs::{Pool, Threads};
 use nav::{
     Algorithm, Cell, Grid, MoveRule, Path, PathOutcome, PathQuery, PathScratch, Terrain, Weight,
@@ -17,6 +8,7 @@ use nav::{
 use std::sync::Mutex;
 
 use crate::rng::Rng;
+use crate::{cells, dijkstra, noise};
 
 /// Solves one query by both algorithms, which must agree on the cost.
 fn both(terrain: &Terrain, start: Cell, goal: Cell, scratch: &mut PathScratch) -> Option<u64> {

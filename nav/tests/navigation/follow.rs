@@ -1,11 +1,8 @@
 //! Following: how agents walk, and what edits do to them.
 
-#[path = "support/sim.rs"]
-mod sim;
-
+use crate::sim::Sim;
 use glam::Vec2;
 use nav::{Cell, Facing, Position, RequestStatus, Route};
-use sim::Sim;
 
 #[test]
 fn a_tick_spends_its_distance_over_several_steps() {

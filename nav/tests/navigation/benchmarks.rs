@@ -1,18 +1,10 @@
 //! The public benchmark maps: optimal lengths, and regions under edits. Without
 //! `NAV_DATA` these tests say SKIPPED and pass.
 
-#[path = "support/cells.rs"]
-mod cells;
-#[path = "support/flood.rs"]
-mod flood;
-#[path = "support/nav_data.rs"]
-mod nav_data;
-#[path = "support/rng.rs"]
-mod rng;
-
 use nav::{Path, PathScratch, Scenario, Terrain, path_cost};
 
 use crate::rng::Rng;
+use crate::{cells, flood, nav_data};
 
 #[test]
 fn sampled_scenarios_of_every_map_are_solved_legally_and_optimally() {

@@ -1,12 +1,8 @@
 //! Map and scenario files: what is accepted, and what each fault is called.
 
-#[path = "support/noise.rs"]
-mod noise;
-#[path = "support/rng.rs"]
-mod rng;
-
 use nav::{Cell, Grid, LoadError, Scenario, Terrain};
 
+use crate::noise;
 use crate::rng::Rng;
 
 /// The grid of a file that must be accepted, as rows of `.` and `@`.

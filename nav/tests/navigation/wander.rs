@@ -1,14 +1,11 @@
 //! Wandering: rests, choices, and coming back from failure.
 
-#[path = "support/sim.rs"]
-mod sim;
-
 use std::collections::BTreeSet;
 
+use crate::sim::Sim;
 use ecs_core::RandomStream;
 use glam::Vec2;
 use nav::{Cell, PathRequest, RequestStatus, Tally, Wander, systems};
-use sim::Sim;
 
 fn spawn_wanderer(sim: &mut Sim, at: (f32, f32), key: u64) -> ecs_core::Entity {
     let stream = RandomStream::new(1).fork(key);

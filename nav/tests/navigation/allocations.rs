@@ -1,27 +1,17 @@
 //! Once warm, no query and no tick allocates.
 
-#[path = "../../ecs-core/tests/support/allocator.rs"]
-mod allocator;
-#[path = "support/cells.rs"]
-mod cells;
-#[path = "support/noise.rs"]
-mod noise;
-#[path = "support/rng.rs"]
-mod rng;
-#[path = "support/sim.rs"]
-mod sim;
-
 use std::cell::Cell as Counter;
 
-use allocator::Watched;
+use crate::allocator::Watched;
+use crate::rng::Rng;
+use crate::sim::Sim;
+use crate::{cells, noise};
 use ecs_core::Entity;
 use glam::Vec2;
 use nav::{
     Algorithm, Avoid, Cell, FlowField, FlowFields, MoveRule, Path, PathQuery, PathRequest,
     PathScratch, Terrain, Weight, systems,
 };
-use rng::Rng;
-use sim::Sim;
 
 thread_local! {
     /// Of this thread alone: tests run side by side.

@@ -1,8 +1,6 @@
 //! Requests: every one ends, none is searched for in vain, the budget holds.
 
-#[path = "support/sim.rs"]
-mod sim;
-
+use crate::sim::Sim;
 use ecs_core::{Entity, With};
 use ecs_jobs::Threads;
 use glam::Vec2;
@@ -10,7 +8,6 @@ use nav::{
     Cell, Grid, MoveRule, Path, PathRequest, PathScratch, RequestStatus, Route, Tally, Terrain,
     Unanswered, Unreachable, Weight, path_cost,
 };
-use sim::Sim;
 
 fn waiting_count(sim: &mut Sim) -> usize {
     sim.world.query_filtered::<Entity, With<Unanswered>>().count()

@@ -1,14 +1,8 @@
 //! All systems together: crowds on a map that is dug and filled under their feet.
 
-#[path = "support/flood.rs"]
-mod flood;
-#[path = "support/noise.rs"]
-mod noise;
-#[path = "support/rng.rs"]
-mod rng;
-#[path = "support/sim.rs"]
-mod sim;
-
+use crate::rng::Rng;
+use crate::sim::Sim;
+use crate::{flood, noise};
 use ecs_core::{Entity, RandomStream};
 use ecs_jobs::{Pool, Schedule, Threads};
 use glam::Vec2;
@@ -16,8 +10,6 @@ use nav::{
     Cell, Grid, MoveRule, PathRequest, Position, RequestStatus, Route, SearchBudget, Tally,
     Terrain, Wander, path_cost, systems,
 };
-use rng::Rng;
-use sim::Sim;
 
 /// A crowd of wanderers on the open cells of a map.
 fn crowd(sim: &mut Sim, rng: &mut Rng, count: usize) -> Vec<Entity> {

@@ -1,0 +1,36 @@
+//! Grids, regions, paths and those who follow them.
+
+mod allocations;
+#[path = "../../../ecs-core/tests/support/allocator.rs"]
+mod allocator;
+mod benchmarks;
+#[path = "../support/cells.rs"]
+mod cells;
+#[path = "../support/dijkstra.rs"]
+mod dijkstra;
+#[path = "../support/flood.rs"]
+mod flood;
+mod flow;
+mod flows;
+mod follow;
+mod generate;
+mod grid;
+mod jump_points;
+mod load;
+#[path = "../support/nav_data.rs"]
+mod nav_data;
+#[path = "../support/noise.rs"]
+mod noise;
+mod paths;
+mod portals;
+mod regions;
+mod request;
+#[path = "../support/rng.rs"]
+mod rng;
+mod scenes;
+mod sight;
+#[path = "../support/sim.rs"]
+mod sim;
+mod systems;
+mod walls;
+mod wander;
