@@ -210,8 +210,8 @@ fn what_does_not_apply_is_listed_and_the_rest_applies() {
         lines,
         [
             "insert on 1v1 (sort key 3) did not apply: there is no such entity",
-            "remove on 0v1 (sort key 3) did not apply: it has no store::commands::On",
-            "set_enabled on 0v1 (sort key 3) did not apply: store::commands::Number is not enableable",
+            "remove on 0v1 (sort key 3) did not apply: it has no store::command_buffers::On",
+            "set_enabled on 0v1 (sort key 3) did not apply: store::command_buffers::Number is not enableable",
             "despawn on 1v1 (sort key 3) did not apply: there is no such entity",
             "set_enabled on 1v1 (sort key 3) did not apply: there is no such entity",
             "remove on 1v1 (sort key 3) did not apply: there is no such entity",
