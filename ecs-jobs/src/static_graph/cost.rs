@@ -81,8 +81,8 @@ impl StaticGraph {
         if self.sharing == Sharing::Never || took_ns <= WORTH_NS as u64 {
             return false;
         }
-        let known: u64 = nodes.iter().map(|&node| self.cost_ns(node) as u64).sum();
-        took_ns / 2 > known
+        let costs = nodes.iter().map(|&node| self.cost_ns(node) as u64);
+        took_ns / 2 > costs.fold(0, u64::saturating_add)
     }
 
     /// What running `nodes` would take. `ends_ns` is scratch.
@@ -186,6 +186,16 @@ mod tests {
         assert_eq!(wanted(&[100; 50]), 0);
         assert_eq!(wanted(&[1_000; 50]), 2);
         assert_eq!(wanted(&[WORTH_NS, 1_000_000, 5]), 2);
+    }
+
+    #[test]
+    fn costs_that_are_too_large_to_be_added_up_are_compared_all_the_same() {
+        let graph = StaticGraph::new(&[vec![], vec![], vec![]], Sharing::WhereWorthIt);
+        (0..3).for_each(|node| graph.took(node, u64::MAX, true));
+        assert!(!graph.is_worth_a_look(&[0, 1, 2], u64::MAX));
+        let mut ends_ns = [0; 3];
+        assert_eq!(graph.cost_of(&[0, 1, 2], &mut ends_ns).sum_ns, usize::MAX);
+        assert!(graph.is_worth_a_look(&[], u64::MAX));
     }
 
     #[test]
