@@ -75,6 +75,7 @@ const LAYERS: &[&str] = &[
     "turn::explain",
     "turn::real_time",
     "turn::turns",
+    "turn::rollback",
     "turn::judge",
     "turn::resolve",
     "turn::history",

@@ -257,6 +257,32 @@ impl DecisionLog {
         self.may_be_watched(agent) && self.rings.get(&agent).is_some_and(owes)
     }
 
+    /// Forgets what was decided after a tick, because it was undone or the world was restored: what
+    /// is left is what led to the world as it is. What has ended since and was not told yet is
+    /// forgotten, too.
+    ///
+    /// ```
+    /// use ai::explain::{Candidate, DecisionLog, Engine, Verdict};
+    /// # let mut world = ecs_core::World::new();
+    /// let rat = world.spawn(());
+    /// let mut log = DecisionLog::new();
+    /// log.watch(rat, "Rat", 16);
+    /// for turn in 1..=3 {
+    ///     log.note(rat, turn, Engine::Rules, |decision| {
+    ///         decision.candidate(Candidate::new("bite", Verdict::Chosen));
+    ///     });
+    /// }
+    /// log.forget_after(1);
+    /// assert_eq!(log.sentences(rat), ["Tick 1: Rat#0 wanted to bite."]);
+    /// ```
+    pub fn forget_after(&mut self, tick: u64) {
+        for watched in self.rings.values_mut() {
+            let ring = watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner);
+            ring.decisions.retain(|decision| decision.tick <= tick);
+            ring.stopped.clear();
+        }
+    }
+
     /// Forgets all decisions. Who is watched stays.
     pub fn clear(&mut self) {
         for watched in self.rings.values_mut() {

@@ -61,6 +61,10 @@ pub(super) trait AnyColumn: Send + Sync {
     /// Whose the change of this number is.
     fn entity(&self, index: usize) -> Entity;
     fn inserts(&self, index: usize) -> bool;
+    /// Whether an entity's component changes: a binary search.
+    fn changes(&self, entity: Entity) -> bool;
+    /// Inserts nothing into this entity.
+    fn withdraw(&mut self, entity: Entity);
     fn clear(&mut self);
     fn remove_from(&self, world: &mut World, journal: &mut Journal);
     fn insert_into(&mut self, world: &mut World, journal: &mut Journal);
@@ -94,6 +98,18 @@ impl<T: Component + Clone> AnyColumn for Column<T> {
 
     fn inserts(&self, index: usize) -> bool {
         self.changes[index].1.is_some()
+    }
+
+    fn changes(&self, entity: Entity) -> bool {
+        self.find(entity).is_ok()
+    }
+
+    fn withdraw(&mut self, entity: Entity) {
+        if let Ok(index) = self.find(entity) {
+            if self.inserts(index) {
+                self.changes.remove(index);
+            }
+        }
     }
 
     fn clear(&mut self) {
@@ -195,6 +211,12 @@ impl TurnAction {
         }
     }
 
+    /// Inserts nothing into this entity but what is inserted of `T`.
+    pub(super) fn withdraw_all_but<T: Component>(&mut self, entity: Entity) {
+        let others = self.columns.iter_mut().filter(|(id, _)| *id != TypeId::of::<T>());
+        others.for_each(|(_, column)| column.withdraw(entity));
+    }
+
     /// The changes of each component that has any.
     pub(super) fn columns(&self) -> impl Iterator<Item = (TypeId, &dyn AnyColumn)> {
         let columns = self.columns.iter().map(|(id, column)| (*id, &**column));
@@ -231,6 +253,18 @@ impl TurnAction {
         let column = self.columns[index].1.as_any_mut().downcast_mut();
         column.expect("columns are found by the type of their component")
     }
+}
+
+/// The entities of two columns, each once.
+pub(super) fn either<'a>(
+    one: Option<&'a dyn AnyColumn>,
+    other: Option<&'a dyn AnyColumn>,
+) -> impl Iterator<Item = Entity> + Clone + use<'a> {
+    let all = |it: Option<&'a dyn AnyColumn>| {
+        (0..it.map_or(0, AnyColumn::len)).filter_map(move |index| Some(it?.entity(index)))
+    };
+    let is_new = move |entity: &Entity| !one.is_some_and(|one| one.changes(*entity));
+    all(one).chain(all(other).filter(is_new))
 }
 
 /// Entities and names of components, by component.

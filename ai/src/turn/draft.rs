@@ -86,14 +86,7 @@ impl Known {
 pub struct Draft<'a, C> {
     pub(super) now: Situation<'a, C>,
     pub(super) action: &'a mut TurnAction,
-    pub(super) known: &'a [Known],
     pub(super) vacant: &'a [Entity],
-}
-
-impl fmt::Debug for Known {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Known").field(&self.component).finish()
-    }
 }
 
 impl<'a, C: CellName> Draft<'a, C> {
@@ -138,11 +131,9 @@ impl<'a, C: CellName> Draft<'a, C> {
     }
 
     /// Takes an entity out of the world: it loses all components that the turns know, and is
-    /// [`Gone`]. Its turns are struck out.
+    /// [`Gone`]. Its turns are struck out. What the same action inserts into it, before or after, is
+    /// not inserted.
     pub fn despawn(&mut self, entity: Entity) {
-        for known in self.known {
-            (known.remove)(self.now.world(), entity, self.action);
-        }
         self.action.insert(entity, Gone);
     }
 
@@ -150,4 +141,52 @@ impl<'a, C: CellName> Draft<'a, C> {
     pub fn schedule(&mut self, entity: Entity, delay: u64) {
         self.action.scheduled.push((entity, delay));
     }
+}
+
+/// Fills an action in, and looks whether all whom it is about are alive.
+pub(super) fn bind<K: TurnActionKind>(
+    kind: &K,
+    now: Situation<'_, K::Cell>,
+    known: &[Known],
+    vacant: &[Entity],
+    action: &mut TurnAction,
+) -> Result<(), Refusal> {
+    action.clear();
+    let bound = kind.bind(&mut Draft { now, action: &mut *action, vacant });
+    let settled = bound.and_then(|()| settle(now, known, action));
+    if settled.is_err() {
+        action.clear();
+    }
+    settled
+}
+
+/// Works out what follows from all that was said together: those who are despawned keep nothing, and
+/// nobody is changed who is not there.
+fn settle<C: CellName>(
+    now: Situation<'_, C>,
+    known: &[Known],
+    action: &mut TurnAction,
+) -> Result<(), Refusal> {
+    let gone: Vec<Entity> = action.inserted::<Gone>().map(|(entity, _)| entity).collect();
+    for &entity in &gone {
+        action.withdraw_all_but::<Gone>(entity);
+        known.iter().for_each(|known| (known.remove)(now.world(), entity, action));
+    }
+    action.scheduled.retain(|(entity, _)| gone.binary_search(entity).is_err());
+    let brought_count = action.removed::<Vacant>().count();
+    if brought_count != action.spawned || action.inserted::<Vacant>().next().is_some() {
+        return Err(Refusal::Malformed(String::from("only a draft brings those that are vacant")));
+    }
+    let all = action
+        .columns()
+        .flat_map(|(_, column)| (0..column.len()).map(|index| column.entity(index)));
+    let mut last = None;
+    for entity in all.chain(action.scheduled.iter().map(|&(entity, _)| entity)) {
+        let is_brought = || action.change_of::<Vacant>(entity) == Some(None);
+        if last != Some(entity) && !now.is_alive(entity) && !is_brought() {
+            return Err(Refusal::Dead(entity));
+        }
+        last = Some(entity);
+    }
+    Ok(())
 }

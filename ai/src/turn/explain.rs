@@ -11,7 +11,9 @@ impl<K: Debug> Trace<K> {
     /// Notes what the actors of this turn wanted to do, and what each rule said of it. Nothing is
     /// written for actors that are not watched.
     ///
-    /// To be called after a turn, with its number.
+    /// To be called after a turn, with its number. Where turns are undone, the number of turns in
+    /// the [log](super::Turns::log) is a good one: after undoing,
+    /// [`DecisionLog::forget_after`] with the number that is left takes out what no longer happened.
     ///
     /// ```
     /// # use ai::turn::{Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
@@ -31,7 +33,7 @@ impl<K: Debug> Trace<K> {
     /// log.watch(hero, "hero", 10);
     ///
     /// turns.take_turn(&mut world, hero, Walk, unseen)?;
-    /// turns.trace().note(&log, turns.clock());
+    /// turns.trace().note(&log, turns.log().turns.len() as u64);
     /// let decision = log.last(hero).expect("it is watched");
     /// assert_eq!(decision.rejected_by().expect("a rule said no").rule, *"webs hold fast");
     /// assert!(log.sentences(hero)[0].contains("webs hold fast"));
@@ -43,26 +45,35 @@ impl<K: Debug> Trace<K> {
             log.note(actor, turn, Engine::Rules, |decision| {
                 let kind = format!("{:?}", action.kind);
                 decision.candidate(Candidate::new(kind, Verdict::Chosen));
-                if let Fate::Refused(why) = &action.fate {
-                    decision.cause = Some(why.to_string().into());
+                // What was said of the decision, then of what it was rewritten to, and so on.
+                let mut at = Some(number);
+                while let Some(number) = at {
+                    if let Fate::Refused(why) = &self.actions()[number].fate {
+                        decision.cause = Some(why.to_string().into());
+                    }
+                    let rulings = self.rulings(number).iter();
+                    decision.rules.extend(rulings.map(|ruling| self.rule_record(number, ruling)));
+                    at = self.rewritten(number);
                 }
-                let rulings = self.rulings(number).iter();
-                decision.rules.extend(rulings.map(|ruling| self.rule_record(number, ruling)));
             });
         }
     }
 
+    /// What was put in the place of an action.
+    fn rewritten(&self, action: usize) -> Option<usize> {
+        let is_rewrite = |&it: &usize| matches!(self.actions()[it].cause, Cause::Rewrite { .. });
+        self.children(action).find(is_rewrite)
+    }
+
     fn rule_record(&self, action: usize, ruling: &TracedRuling) -> RuleRecord {
         let label = |number: usize| Label::from(format!("{:?}", self.actions()[number].kind));
-        let rewritten = || {
-            let mut children = self.children(action);
-            children.find(|&it| matches!(self.actions()[it].cause, Cause::Rewrite { .. }))
-        };
         let verdict = match ruling.said {
             Said::Accept => RuleVerdict::Accepted,
             Said::Reject => RuleVerdict::Rejected,
             Said::Rewrite => {
-                RuleVerdict::Rewritten { to: rewritten().map_or(Label::default(), label) }
+                // Nothing, where an earlier rule had rejected it.
+                let to = self.rewritten(action).map_or("nothing, too late".into(), label);
+                RuleVerdict::Rewritten { to }
             }
         };
         let follows = |it: &usize| match self.actions()[*it].cause {

@@ -1,11 +1,13 @@
 //! Turns taken back, and games played again.
 
+use std::panic::resume_unwind;
+
 use ecs_core::World;
 
 use super::draft::TurnActionKind;
 use super::error::{ReplayError, UndoError};
 use super::log::{LoggedTurn, TurnLog};
-use super::resolve::unseen;
+use super::resolve::{Turn, unseen};
 use super::turns::Turns;
 
 impl<K: TurnActionKind> Turns<K> {
@@ -15,24 +17,29 @@ impl<K: TurnActionKind> Turns<K> {
     /// Who decides the same again comes to the same state again. What the turns do not know
     /// (resources, components that hooks wrote without saying so) stays as it is.
     ///
+    /// Entities have their components again, but not their rows: a query may come by them in another
+    /// order than before the turn. The state hash does not depend on it, nor should a game: where the
+    /// order matters, go by the entities, with
+    /// [`Situation::entities_with`](super::Situation::entities_with).
+    ///
+    /// What the turn left in a log of decisions is taken out by
+    /// [`DecisionLog::forget_after`](crate::explain::DecisionLog::forget_after).
+    ///
     /// # Errors
     /// Where no turn is remembered.
     ///
     /// # Panics
-    /// Where a watcher of a component does. The rest is then taken back by the next call of any
-    /// method that takes the world.
+    /// Where a watcher of a component does. The turn has been taken back by then.
     pub fn undo(&mut self, world: &mut World) -> Result<LoggedTurn<K>, UndoError> {
-        self.tidy(world);
         let record = self.records.pop_back().ok_or(UndoError::NothingLeft)?;
         let turn = self.log.turns.pop().ok_or(UndoError::NothingLeft)?;
-        self.open = Some(record);
-        self.roll_back(world, record);
-        self.open = None;
         self.trace.clear();
+        self.roll_back(world, record).unwrap_or_else(|panic| resume_unwind(panic));
         Ok(turn)
     }
 
     /// Plays a log: in a world that is as that one was at the beginning, it comes to the same state.
+    /// Nobody draws; a turn that was broken off by whoever drew it ends where it did.
     ///
     /// # Errors
     /// Where this is not so, at the first turn that shows it. The turns until then have been taken.
@@ -41,12 +48,18 @@ impl<K: TurnActionKind> Turns<K> {
     /// As [`take_turn`](Self::take_turn).
     pub fn replay(&mut self, world: &mut World, log: &TurnLog<K>) -> Result<(), ReplayError> {
         for (turn, logged) in log.turns.iter().enumerate() {
-            let kind = logged.kind.clone();
+            let (kind, steps_max) = (logged.kind.clone(), logged.broken_off);
             let end = match logged.actor {
-                None => self.act(world, kind, unseen),
-                Some(actor) => self.take_turn(world, actor, kind, unseen).map_err(|error| {
-                    ReplayError::OtherActor { turn, logged: Some(actor), here: error.next }
-                })?,
+                None => {
+                    let is_free_if_rejected = true;
+                    let turn = Turn { place: None, kind, is_free_if_rejected, steps_max };
+                    self.whole_turn(world, turn, &mut unseen)
+                }
+                Some(actor) => {
+                    self.turn_of(world, actor, kind, steps_max, &mut unseen).map_err(|error| {
+                        ReplayError::OtherActor { turn, logged: Some(actor), here: error.next }
+                    })?
+                }
             };
             if !end.spent {
                 return Err(ReplayError::NotSpent { turn });

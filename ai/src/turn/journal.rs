@@ -2,6 +2,7 @@
 
 use std::any::{Any, TypeId};
 use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use ecs_core::{Component, Entity, World};
 
@@ -47,11 +48,14 @@ impl<T: Component + Clone> AnySaved for Saved<T> {
         match value {
             Some((value, enabled)) => {
                 // Where the entity was despawned behind our back there is nothing to restore.
-                let is_back = world.insert(entity, value).is_ok();
-                if is_back && T::ENABLEABLE {
+                let insert = || drop(world.insert(entity, value));
+                let inserted = catch_unwind(AssertUnwindSafe(insert));
+                if T::ENABLEABLE {
                     // A watcher may have taken the component at once: then there is no bit to set.
                     world.set_enabled::<T>(entity, enabled).unwrap_or_default();
                 }
+                // A watcher has panicked: the value is there all the same, and its bit is now.
+                inserted.unwrap_or_else(|panic| resume_unwind(panic));
             }
             None if world.has::<T>(entity) => drop(world.remove::<T>(entity)),
             None => {}

@@ -2,14 +2,15 @@
 
 use ecs_core::World;
 
-use super::action::Vacant;
-use super::draft::TurnActionKind;
+use super::action::{Gone, TurnAction, Vacant};
+use super::draft::{TurnActionKind, bind};
 use super::error::Refusal;
 use super::journal::Step;
 use super::rule::{Case, Checking, Verdict};
+use super::schedule::Ticket;
 use super::situation::Situation;
 use super::trace::{Cause, Fate, Said, TracedRuling};
-use super::turns::{Turns, bind};
+use super::turns::Turns;
 
 /// What the rules make of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,8 +35,7 @@ impl<K: TurnActionKind> Turns<K> {
     /// that of the last turn.
     ///
     /// For minds: an enemy asks before it walks.
-    pub fn judge(&mut self, world: &mut World, kind: K) -> Decision {
-        self.tidy(world);
+    pub fn judge(&mut self, world: &World, kind: K) -> Decision {
         let (_, decision) = self.weigh(world, kind, Cause::Decision(None), 0, Tracing::Off);
         self.abandon();
         decision
@@ -67,7 +67,7 @@ impl<K: TurnActionKind> Turns<K> {
         }
         let mut reactions = std::mem::take(&mut self.reactions);
         for reaction in reactions.decide(decision == Decision::Accepted) {
-            let cause = Cause::Reaction { to: node, rule: reaction.rule };
+            let cause = Cause::Reaction { to: reaction.to, rule: reaction.rule };
             self.enqueue(reaction.kind, time.saturating_add(reaction.delay), cause);
         }
         self.reactions = reactions;
@@ -122,7 +122,7 @@ impl<K: TurnActionKind> Turns<K> {
     }
 
     /// Asks one rule after the other about the bound action: which one rejected it first, and what
-    /// one rewrote it to.
+    /// one rewrote it to. One rejection is enough: a rewrite that comes later is not heard.
     fn ask(
         &mut self,
         world: &World,
@@ -137,7 +137,7 @@ impl<K: TurnActionKind> Turns<K> {
         while let Some(rule) = self.rules.next_from(from) {
             from = rule + 1;
             let reactions = self.reactions.len();
-            self.reactions.begin_rule(rule);
+            self.reactions.begin_rule(node, rule);
             let ruling = (self.rules.rule(rule).judge)(&case, &mut self.reactions);
             let said = match ruling.verdict {
                 Verdict::Accept => Said::Accept,
@@ -150,6 +150,7 @@ impl<K: TurnActionKind> Turns<K> {
             match ruling.verdict {
                 Verdict::Accept => {}
                 Verdict::Reject => rejected = rejected.or(Some(rule)),
+                Verdict::Rewrite(_) if rejected.is_some() => {}
                 Verdict::Rewrite(other) => return (None, Some((rule, other, checking))),
             }
             if checking == Checking::StopChecking {
@@ -161,12 +162,25 @@ impl<K: TurnActionKind> Turns<K> {
 
     /// Whether somebody sees it when the bound action is done.
     fn is_seen(&self, world: &World) -> bool {
-        let shows = |id| self.visible.is_empty() || self.visible.contains(&id);
-        if !self.action.columns().any(|(id, _)| shows(id)) {
-            return false;
-        }
         let now = Situation::now(world, &self.cells);
-        self.seen.as_ref().is_none_or(|seen| seen(&now, &now.after(&self.action), &self.action))
+        self.shows(&now, &now.after(&self.action), &self.action)
+    }
+
+    /// Whether somebody sees what a hook has done.
+    pub(super) fn is_hook_seen(&self, world: &World) -> bool {
+        let (now, changes) = (Situation::now(world, &self.cells), &self.hook_changes);
+        self.shows(&now.after(&changes.back), &now, &changes.forward)
+    }
+
+    fn shows(
+        &self,
+        before: &Situation<'_, K::Cell>,
+        after: &Situation<'_, K::Cell>,
+        action: &TurnAction,
+    ) -> bool {
+        let is_visible = |id| self.visible.is_empty() || self.visible.contains(&id);
+        action.columns().any(|(id, _)| is_visible(id))
+            && self.seen.as_ref().is_none_or(|seen| seen(before, after, action))
     }
 
     /// Does the bound action: removals, then insertions; the cells know of it before anybody looks.
@@ -174,6 +188,12 @@ impl<K: TurnActionKind> Turns<K> {
         for index in 0..self.action.scheduled.len() {
             let (entity, delay) = self.action.scheduled[index];
             self.schedule(entity, delay);
+        }
+        let gone = self.action.inserted::<Gone>();
+        let tickets: Vec<Ticket> =
+            gone.flat_map(|(entity, _)| self.schedule.tickets_of(entity)).collect();
+        for ticket in tickets {
+            self.cancel(ticket);
         }
         if self.action.spawned > 0 {
             debug_assert!(self.action.column(std::any::TypeId::of::<Vacant>()).is_some());

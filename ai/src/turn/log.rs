@@ -17,20 +17,23 @@ pub struct LoggedTurn<K> {
     /// The state hash after the turn, where one was taken, see
     /// [`TurnsBuilder::hash_every`](super::TurnsBuilder::hash_every).
     pub hash: Option<u64>,
+    /// After how many actions and points in real time whoever [draws](super::Frame) broke the turn
+    /// off, if anybody did. A replay does the same.
+    pub broken_off: Option<usize>,
 }
 
 /// All turns of a game that cost something, in their order: enough to play it again.
 ///
-/// As text it has a line for each turn: the actor (a number, or `-`), the state hash (or `-`), and
-/// the kind as its `Display` says.
+/// As text it has a line for each turn: the actor (a number, or `-`), the state hash (or `-`), after
+/// how many steps it was broken off (or `-`), and the kind as its `Display` says.
 ///
 /// ```
 /// use ai::turn::{LoggedTurn, TurnLog};
-/// let turn = LoggedTurn { actor: None, kind: 7_u32, hash: Some(0xC0FFEE) };
+/// let turn = LoggedTurn { actor: None, kind: 7_u32, hash: Some(0xC0FFEE), broken_off: None };
 /// let log = TurnLog { turns: vec![turn] };
-/// assert_eq!(log.to_string(), "- 0000000000c0ffee 7\n");
+/// assert_eq!(log.to_string(), "- 0000000000c0ffee - 7\n");
 /// assert_eq!(log.to_string().parse(), Ok(log));
-/// let error = "- - 7\n- - seven\n".parse::<TurnLog<u32>>().unwrap_err();
+/// let error = "- - - 7\n- - - seven\n".parse::<TurnLog<u32>>().unwrap_err();
 /// assert_eq!(error.to_string(), "line 2: invalid digit found in string");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,6 +59,10 @@ impl<K: Display> Display for TurnLog<K> {
                 Some(hash) => write!(f, "{hash:016x} ")?,
                 None => f.write_str("- ")?,
             }
+            match turn.broken_off {
+                Some(steps) => write!(f, "{steps} ")?,
+                None => f.write_str("- ")?,
+            }
             writeln!(f, "{}", turn.kind)?;
         }
         Ok(())
@@ -67,8 +74,9 @@ impl<K: FromStr<Err: Display>> FromStr for TurnLog<K> {
 
     fn from_str(text: &str) -> Result<Self, ScriptError> {
         let turns = read_lines(text, |line| {
-            let mut parts = line.splitn(3, ' ');
-            let (actor, hash) = (parts.next().unwrap_or(""), parts.next().unwrap_or(""));
+            let mut parts = line.splitn(4, ' ');
+            let mut part = || parts.next().unwrap_or("");
+            let (actor, hash, broken_off, kind) = (part(), part(), part(), part());
             let actor = match actor {
                 "-" => None,
                 bits => Some(
@@ -85,8 +93,14 @@ impl<K: FromStr<Err: Display>> FromStr for TurnLog<K> {
                         .map_err(|_| format!("{hash:?} is no state hash"))?,
                 ),
             };
-            let kind = parts.next().unwrap_or("").parse().map_err(|error| problem(&error))?;
-            Ok(LoggedTurn { actor, kind, hash })
+            let broken_off = match broken_off {
+                "-" => None,
+                steps => {
+                    Some(steps.parse().map_err(|_| format!("{steps:?} is no number of steps"))?)
+                }
+            };
+            let kind = kind.parse().map_err(|error| problem(&error))?;
+            Ok(LoggedTurn { actor, kind, hash, broken_off })
         })?;
         Ok(Self { turns })
     }

@@ -80,8 +80,9 @@
 //! # What happens in a turn
 //!
 //! 1. The kind is bound. Where it makes no sense, or is about somebody who is gone, it is refused.
-//! 2. The rules that look at what changes are asked, in their order. A rewritten action starts again
-//!    with the first rule.
+//! 2. The rules that look at what changes are asked, in their order. One rejection is enough, also
+//!    against a rule that would rewrite the action later on. A rewritten action starts again with the
+//!    first rule.
 //! 3. If it is accepted, removals are made, then insertions, then the cells are brought up to date,
 //!    and if anything can be seen it is drawn.
 //! 4. What was added with the final verdict waits behind what waits already; what was added with the
@@ -89,6 +90,8 @@
 //! 5. With hooks: time goes on to the next point or delayed action, whichever is first (actions
 //!    before hooks), until nothing waits and nothing moves.
 //! 6. The actor gets its next turn, unless it is gone; the turn is logged.
+//!
+//! Where user code panics in the middle of it, the whole turn is taken back before the panic goes on.
 //!
 //! All of it is bounded: actions, rewrites and points in a turn, turns that can be undone, and what a
 //! trace keeps. Order decides everywhere: of entities, rules, delays and tickets; nothing depends on
@@ -117,6 +120,7 @@ mod judge;
 mod log;
 mod real_time;
 mod resolve;
+mod rollback;
 mod rule;
 mod rule_book;
 mod schedule;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ecs_core::{Component, Entity, Present, World};
 
+use super::action::TurnAction;
 use super::cells::Cells;
 use super::draft::TurnActionKind;
 use super::journal::Journal;
@@ -146,13 +147,14 @@ impl<K: TurnActionKind> RealTime<K> {
         point: &mut Point<'_, K>,
         journal: &mut Journal,
         changed: &mut Vec<Entity>,
+        changes: Option<&mut HookChanges>,
     ) -> Motion {
         for watch in &mut self.watches {
             watch.copy(point.world);
         }
         self.is_running = true;
         let motion = (self.run)(point);
-        self.finish(point.world, journal, changed);
+        self.finish(point.world, journal, changed, changes);
         motion
     }
 
@@ -162,10 +164,36 @@ impl<K: TurnActionKind> RealTime<K> {
         world: &World,
         journal: &mut Journal,
         changed: &mut Vec<Entity>,
+        mut changes: Option<&mut HookChanges>,
     ) {
         if std::mem::take(&mut self.is_running) {
             for watch in &mut self.watches {
-                watch.compare(world, journal, changed);
+                watch.compare(world, journal, changed, changes.as_deref_mut());
+            }
+        }
+    }
+}
+
+/// What a hook has changed, as actions: for whoever decides whether it can be seen.
+#[derive(Default)]
+pub(super) struct HookChanges {
+    /// Leads from what was there before to what is there now.
+    pub(super) forward: TurnAction,
+    /// Leads back.
+    pub(super) back: TurnAction,
+}
+
+impl HookChanges {
+    pub(super) fn clear(&mut self) {
+        self.forward.clear();
+        self.back.clear();
+    }
+
+    fn add<T: Component + Clone>(&mut self, entity: Entity, before: Option<&T>, now: Option<&T>) {
+        for (action, value) in [(&mut self.forward, now), (&mut self.back, before)] {
+            match value {
+                Some(value) => action.insert(entity, value.clone()),
+                None => action.remove::<T>(entity),
             }
         }
     }
@@ -179,7 +207,13 @@ struct Watch<T> {
 
 trait AnyWatch: Send + Sync {
     fn copy(&mut self, world: &World);
-    fn compare(&mut self, world: &World, journal: &mut Journal, changed: &mut Vec<Entity>);
+    fn compare(
+        &mut self,
+        world: &World,
+        journal: &mut Journal,
+        changed: &mut Vec<Entity>,
+        changes: Option<&mut HookChanges>,
+    );
 }
 
 fn copy<T: Component + Clone>(world: &World, to: &mut Vec<(Entity, T, bool)>) {
@@ -196,23 +230,33 @@ impl<T: Component + Clone + PartialEq> AnyWatch for Watch<T> {
         copy(world, &mut self.before);
     }
 
-    fn compare(&mut self, world: &World, journal: &mut Journal, changed: &mut Vec<Entity>) {
+    fn compare(
+        &mut self,
+        world: &World,
+        journal: &mut Journal,
+        changed: &mut Vec<Entity>,
+        mut changes: Option<&mut HookChanges>,
+    ) {
         copy(world, &mut self.after);
+        let mut note = |entity, before: Option<(T, bool)>, now: Option<&T>| {
+            if let Some(changes) = &mut changes {
+                changes.add(entity, before.as_ref().map(|(value, _)| value), now);
+            }
+            journal.save_value(entity, before);
+            changed.push(entity);
+        };
         let mut after = self.after.drain(..).peekable();
         for (entity, value, enabled) in self.before.drain(..) {
-            while let Some((new, ..)) = after.next_if(|(it, ..)| *it < entity) {
-                journal.save_value::<T>(new, None);
-                changed.push(new);
+            while let Some((new, now, _)) = after.next_if(|(it, ..)| *it < entity) {
+                note(new, None, Some(&now));
             }
             let same = after.next_if(|(it, ..)| *it == entity);
-            if same.is_none_or(|(_, now, is)| now != value || is != enabled) {
-                journal.save_value(entity, Some((value, enabled)));
-                changed.push(entity);
+            if same.as_ref().is_none_or(|(_, now, is)| *now != value || *is != enabled) {
+                note(entity, Some((value, enabled)), same.as_ref().map(|(_, now, _)| now));
             }
         }
-        for (new, ..) in after {
-            journal.save_value::<T>(new, None);
-            changed.push(new);
+        for (new, now, _) in after {
+            note(new, None, Some(&now));
         }
     }
 }

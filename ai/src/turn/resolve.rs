@@ -2,11 +2,11 @@
 
 use std::fmt;
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use ecs_core::{Entity, World};
 
 use super::draft::TurnActionKind;
-use super::journal::Step;
 use super::judge::Decision;
 use super::log::LoggedTurn;
 use super::real_time::{Motion, Point};
@@ -52,6 +52,9 @@ pub struct Frame<'a, C> {
 pub fn unseen<C>(_: &Frame<'_, C>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
+
+/// Whoever draws.
+pub(super) type Draw<'a, C> = dyn FnMut(&Frame<'_, C>) -> ControlFlow<()> + 'a;
 
 /// Why a turn ended before everything that followed from it was done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,20 +128,38 @@ struct Counted {
     points: usize,
 }
 
+impl Counted {
+    /// How many steps of a turn are done: actions and points, whether anybody saw them or not.
+    fn steps(&self) -> usize {
+        self.commits + self.rejections + self.points
+    }
+}
+
+/// A turn that is to be taken.
+pub(super) struct Turn<K> {
+    /// Whose it is, if anybody's.
+    pub(super) place: Option<(Ticket, Entity)>,
+    pub(super) kind: K,
+    /// Whether it costs nothing if nothing is done.
+    pub(super) is_free_if_rejected: bool,
+    /// After how many steps it is broken off, whoever draws: it was when it was logged.
+    pub(super) steps_max: Option<usize>,
+}
+
 impl<K: TurnActionKind> Turns<K> {
-    /// Whose turn is next. The turns of those who are gone are struck out on the way.
-    pub fn next(&mut self, world: &mut World) -> Next {
-        self.tidy(world);
-        while let Some((ticket, entity)) = self.schedule.first() {
-            if !self.now(world).is_alive(entity) {
-                self.cancel(ticket);
-            } else if (self.is_player)(world, entity) {
-                return Next::Waiting(entity);
-            } else {
-                return Next::Ready(entity);
-            }
+    /// Whose turn is next. Nothing is changed by asking.
+    #[must_use]
+    pub fn next(&self, world: &World) -> Next {
+        match self.next_place(world) {
+            None => Next::Nobody,
+            Some((_, entity)) if (self.is_player)(world, entity) => Next::Waiting(entity),
+            Some((_, entity)) => Next::Ready(entity),
         }
-        Next::Nobody
+    }
+
+    /// The first turn of somebody who is there: turns do not know of those who went by other ways.
+    fn next_place(&self, world: &World) -> Option<(Ticket, Entity)> {
+        self.schedule.iter().find(|&(_, entity)| self.now(world).is_alive(entity))
     }
 
     /// Takes the next turn: `actor` has decided on this. `draw` sees the world after each commit that
@@ -151,23 +172,33 @@ impl<K: TurnActionKind> Turns<K> {
     /// Where it is not that actor's turn: it died, say, while somebody was thinking. Nothing happens.
     ///
     /// # Panics
-    /// Where a rule, a hook or a watcher does. The whole turn is then taken back by the next call
-    /// of any method that takes the world.
+    /// Where a rule, a hook, a watcher or whoever draws does. The whole turn has been taken back by
+    /// then; the trace shows how far it came.
     pub fn take_turn(
         &mut self,
         world: &mut World,
         actor: Entity,
         kind: K,
-        draw: impl FnMut(&Frame<'_, K::Cell>) -> ControlFlow<()>,
+        mut draw: impl FnMut(&Frame<'_, K::Cell>) -> ControlFlow<()>,
     ) -> Result<TurnEnd, NotTheirTurn> {
-        let next = self.next(world);
-        match self.schedule.first() {
-            Some((ticket, entity)) if entity == actor => {
-                let waits = matches!(next, Next::Waiting(_));
-                Ok(self.whole_turn(world, Some((ticket, actor)), waits, kind, draw))
-            }
-            other => Err(NotTheirTurn { actor, next: other.map(|(_, entity)| entity) }),
+        self.turn_of(world, actor, kind, None, &mut draw)
+    }
+
+    pub(super) fn turn_of(
+        &mut self,
+        world: &mut World,
+        actor: Entity,
+        kind: K,
+        steps_max: Option<usize>,
+        draw: &mut Draw<'_, K::Cell>,
+    ) -> Result<TurnEnd, NotTheirTurn> {
+        let place = self.next_place(world);
+        if place.is_none_or(|(_, entity)| entity != actor) {
+            return Err(NotTheirTurn { actor, next: place.map(|(_, entity)| entity) });
         }
+        let is_free_if_rejected = (self.is_player)(world, actor);
+        let turn = Turn { place, kind, is_free_if_rejected, steps_max };
+        Ok(self.whole_turn(world, turn, draw))
     }
 
     /// Does something out of turn, for nobody in particular: a lever that a script pulls. It goes
@@ -179,10 +210,10 @@ impl<K: TurnActionKind> Turns<K> {
         &mut self,
         world: &mut World,
         kind: K,
-        draw: impl FnMut(&Frame<'_, K::Cell>) -> ControlFlow<()>,
+        mut draw: impl FnMut(&Frame<'_, K::Cell>) -> ControlFlow<()>,
     ) -> TurnEnd {
-        self.tidy(world);
-        self.whole_turn(world, None, true, kind, draw)
+        let turn = Turn { place: None, kind, is_free_if_rejected: true, steps_max: None };
+        self.whole_turn(world, turn, &mut draw)
     }
 
     /// Lets everybody take turns until the player has to decide, nobody is left, or so many turns
@@ -206,50 +237,72 @@ impl<K: TurnActionKind> Turns<K> {
         self.next(world)
     }
 
-    fn whole_turn(
+    pub(super) fn whole_turn(
         &mut self,
         world: &mut World,
-        turn: Option<(Ticket, Entity)>,
-        is_free_if_rejected: bool,
-        kind: K,
-        draw: impl FnMut(&Frame<'_, K::Cell>) -> ControlFlow<()>,
+        turn: Turn<K>,
+        draw: &mut Draw<'_, K::Cell>,
     ) -> TurnEnd {
         let record = Record {
             journal_start: self.journal.end(),
             clock: self.clock,
             sequence: self.schedule.sequence,
         };
-        self.open = Some(record);
         self.trace.clear();
-        if let Some((ticket, _)) = turn {
-            self.clock = ticket.time();
+        // A panic ends the turn, and is given on once the turn has been taken back: nobody ever
+        // sees half of one.
+        let half = AssertUnwindSafe(|| self.half_turn(world, turn, record, draw));
+        let (end, logged) = catch_unwind(half).unwrap_or_else(|panic| {
+            self.take_back_half(world, record);
+            resume_unwind(panic)
+        });
+        if let Some(logged) = logged {
+            self.write_down(record, logged);
         }
-        let actor = turn.map(|(_, actor)| actor);
-        let mut end = self.resolve(world, kind.clone(), actor, draw);
-        let is_done = end.commits > 0 || self.journal.end() > record.journal_start;
-        end.spent = is_done || !is_free_if_rejected;
-        if end.spent {
-            if let Some((ticket, actor)) = turn {
-                self.cancel(ticket);
-                if self.now(world).is_alive(actor) {
-                    // Nobody fails again and again in no time at all.
-                    let least = u64::from(!is_done);
-                    self.schedule(actor, kind.duration().max(least));
-                }
-            }
-            self.write_down(world, record, actor, kind);
-        } else {
-            self.clock = record.clock;
-        }
-        self.open = None;
         end
     }
 
-    fn write_down(&mut self, world: &World, record: Record, actor: Option<Entity>, kind: K) {
+    /// A turn, but that it cannot be undone yet, and is not in the log.
+    fn half_turn(
+        &mut self,
+        world: &mut World,
+        turn: Turn<K>,
+        record: Record,
+        draw: &mut Draw<'_, K::Cell>,
+    ) -> (TurnEnd, Option<LoggedTurn<K>>) {
+        let Turn { place, kind, is_free_if_rejected, steps_max } = turn;
+        if let Some((ticket, _)) = place {
+            self.clock = ticket.time();
+        }
+        let actor = place.map(|(_, actor)| actor);
+        let (mut end, steps) = self.resolve(world, kind.clone(), actor, steps_max, draw);
+        let is_done = end.commits > 0 || self.journal.end() > record.journal_start;
+        end.spent = is_done || !is_free_if_rejected;
+        if !end.spent {
+            self.clock = record.clock;
+            return (end, None);
+        }
+        if let Some((ticket, actor)) = place {
+            // Those before it are of entities that went by other ways than turns.
+            while let Some((first, _)) = self.schedule.first().filter(|&(it, _)| it <= ticket) {
+                self.cancel(first);
+            }
+            if self.now(world).is_alive(actor) {
+                // Nobody fails again and again in no time at all.
+                let least = u64::from(!is_done);
+                self.schedule(actor, kind.duration().max(least));
+            }
+        }
         let every = self.limits.hash_every;
         let is_due = every > 0 && (self.log.turns.len() + 1) % every == 0;
         let hash = is_due.then(|| self.state_hash(world));
-        self.log.turns.push(LoggedTurn { actor, kind, hash });
+        let is_broken_off = matches!(end.stopped, Some(Stopped::Interrupted { .. }));
+        let broken_off = is_broken_off.then_some(steps);
+        (end, Some(LoggedTurn { actor, kind, hash, broken_off }))
+    }
+
+    fn write_down(&mut self, record: Record, logged: LoggedTurn<K>) {
+        self.log.turns.push(logged);
         self.records.push_back(record);
         if self.records.len() > self.limits.undo {
             self.records.pop_front();
@@ -258,14 +311,15 @@ impl<K: TurnActionKind> Turns<K> {
         }
     }
 
-    /// Does an action and all that follows from it.
+    /// Does an action and all that follows from it; how it went, and in how many steps.
     fn resolve(
         &mut self,
         world: &mut World,
         kind: K,
         actor: Option<Entity>,
-        mut draw: impl FnMut(&Frame<'_, K::Cell>) -> ControlFlow<()>,
-    ) -> TurnEnd {
+        steps_max: Option<usize>,
+        draw: &mut Draw<'_, K::Cell>,
+    ) -> (TurnEnd, usize) {
         let mut counted = Counted::default();
         let mut decision = None;
         let mut stopped = None;
@@ -277,13 +331,13 @@ impl<K: TurnActionKind> Turns<K> {
             let due = self.pending.peek().map(|pending| pending.time);
             if let Some(due) = due.filter(|&due| self.hooks.is_empty() || due <= next_point) {
                 time = due;
-                stopped = self.one_action(world, &mut counted, &mut decision, &mut draw);
+                stopped = self.one_action(world, &mut counted, &mut decision, draw);
             } else if self.hooks.is_empty() {
                 break;
             } else {
                 time = next_point;
                 next_point = next_point.saturating_add(self.limits.step);
-                let (motion, flow) = self.one_point(world, time, &mut counted, &mut draw);
+                let (motion, flow) = self.one_point(world, time, &mut counted, draw);
                 let dropped = self.pending.len();
                 let limit = self.limits.points;
                 if flow.is_break() {
@@ -294,9 +348,12 @@ impl<K: TurnActionKind> Turns<K> {
                     stopped = Some(Stopped::TooManyPoints { limit, dropped });
                 }
             }
+            if steps_max == Some(counted.steps()) {
+                stopped = Some(Stopped::Interrupted { dropped: self.pending.len() });
+            }
         }
         self.abandon();
-        TurnEnd {
+        let end = TurnEnd {
             decision: decision.unwrap_or(Decision::Accepted),
             spent: false,
             commits: counted.commits,
@@ -304,7 +361,8 @@ impl<K: TurnActionKind> Turns<K> {
             frames: counted.frames,
             time,
             stopped,
-        }
+        };
+        (end, counted.steps())
     }
 
     /// Does the action that comes next.
@@ -313,7 +371,7 @@ impl<K: TurnActionKind> Turns<K> {
         world: &mut World,
         counted: &mut Counted,
         decision: &mut Option<Decision>,
-        draw: &mut impl FnMut(&Frame<'_, K::Cell>) -> ControlFlow<()>,
+        draw: &mut Draw<'_, K::Cell>,
     ) -> Option<Stopped> {
         let limit = self.limits.actions;
         if counted.commits + counted.rejections >= limit {
@@ -342,22 +400,25 @@ impl<K: TurnActionKind> Turns<K> {
         world: &mut World,
         time: u64,
         counted: &mut Counted,
-        draw: &mut impl FnMut(&Frame<'_, K::Cell>) -> ControlFlow<()>,
+        draw: &mut Draw<'_, K::Cell>,
     ) -> (Motion, ControlFlow<()>) {
         counted.points += 1;
         let mut motion = Motion::Still;
-        let mut is_changed = false;
+        let mut is_seen = false;
+        // Where every change can be seen there is no need to know what it was.
+        let is_told = !self.visible.is_empty() || self.seen.is_some();
         for hook in 0..self.hooks.len() {
-            let Self { hooks, cells, requests, journal, touched, .. } = self;
+            let Self { hooks, cells, requests, journal, touched, hook_changes, .. } = self;
+            hook_changes.clear();
             let mut point = Point { world: &mut *world, cells, requests, time };
-            if hooks[hook].run(&mut point, journal, touched) == Motion::Moving {
+            let told = is_told.then_some(hook_changes);
+            if hooks[hook].run(&mut point, journal, touched, told) == Motion::Moving {
                 motion = Motion::Moving;
             }
             let (changes, requests) = (self.touched.len(), self.requests.len());
             if changes + requests > 0 {
                 self.trace.point(TracedPoint { hook, time, changes, requests });
             }
-            is_changed |= changes > 0;
             self.refresh_touched(world);
             debug_assert_eq!(
                 self.cells.check(world),
@@ -365,47 +426,17 @@ impl<K: TurnActionKind> Turns<K> {
                 "the hook {:?} wrote what it had not declared",
                 self.hooks[hook].name()
             );
+            is_seen |= if is_told { self.is_hook_seen(world) } else { changes > 0 };
             let mut requests = std::mem::take(&mut self.requests);
             for (delay, kind) in requests.drain(..) {
                 self.enqueue(kind, time.saturating_add(delay), Cause::RealTime { hook });
             }
             self.requests = requests;
         }
-        if !is_changed {
+        if !is_seen {
             return (motion, ControlFlow::Continue(()));
         }
         counted.frames += 1;
         (motion, draw(&Frame { now: self.now(world), time }))
-    }
-
-    /// Takes back what a panic left half done, if there was one.
-    pub(super) fn tidy(&mut self, world: &mut World) {
-        let Some(record) = self.open else { return };
-        for hook in 0..self.hooks.len() {
-            let Self { hooks, journal, touched, .. } = self;
-            hooks[hook].finish(world, journal, touched);
-        }
-        self.abandon();
-        self.roll_back(world, record);
-        self.cells.rebuild(world);
-        self.open = None;
-    }
-
-    /// Takes back everything since the beginning of a turn, the last first.
-    pub(super) fn roll_back(&mut self, world: &mut World, record: Record) {
-        while let Some(step) = self.journal.pop_after(record.journal_start) {
-            match step {
-                Step::Component(column) => {
-                    if let Some(entity) = self.journal.restore(column, world) {
-                        self.cells.refresh(world, entity);
-                    }
-                }
-                Step::Took(count) => self.vacant_used -= count,
-                Step::Scheduled(ticket) => drop(self.schedule.cancel(ticket)),
-                Step::Unscheduled(ticket, entity) => self.schedule.restore(ticket, entity),
-            }
-        }
-        self.clock = record.clock;
-        self.schedule.sequence = record.sequence;
     }
 }

@@ -14,10 +14,12 @@ use super::situation::Situation;
 pub enum Verdict<K> {
     /// Nothing speaks against it.
     Accept,
-    /// It does not happen. One such verdict is enough.
+    /// It does not happen. One such verdict is enough, whatever the rules that are asked later say:
+    /// what is rejected is not rewritten any more.
     Reject,
-    /// Something else happens in its place. The new action is judged from the first rule on; with
-    /// [`StopChecking`](Checking::StopChecking) it is accepted as it is.
+    /// Something else happens in its place, unless a rule before has rejected it. The new action is
+    /// judged from the first rule on; with [`StopChecking`](Checking::StopChecking) it is accepted
+    /// as it is.
     Rewrite(K),
 }
 
@@ -101,6 +103,8 @@ impl<K: TurnActionKind> fmt::Debug for Case<'_, K> {
 /// What follows, by which rule's word, and how long after.
 #[derive(Debug)]
 pub(super) struct Reaction<K> {
+    /// The number of the action that the rule looked at, in the trace.
+    pub(super) to: usize,
     pub(super) rule: usize,
     pub(super) delay: u64,
     pub(super) kind: K,
@@ -112,7 +116,9 @@ pub(super) struct Reaction<K> {
 /// it adds together with `Reject`, if it does not.
 #[derive(Debug)]
 pub struct Reactions<K> {
+    to: usize,
     rule: usize,
+    is_rejected: bool,
     current: Vec<Reaction<K>>,
     accepted: Vec<Reaction<K>>,
     rejected: Vec<Reaction<K>>,
@@ -120,7 +126,14 @@ pub struct Reactions<K> {
 
 impl<K> Default for Reactions<K> {
     fn default() -> Self {
-        Self { rule: 0, current: Vec::new(), accepted: Vec::new(), rejected: Vec::new() }
+        Self {
+            to: 0,
+            rule: 0,
+            is_rejected: false,
+            current: Vec::new(),
+            accepted: Vec::new(),
+            rejected: Vec::new(),
+        }
     }
 }
 
@@ -135,11 +148,11 @@ impl<K> Reactions<K> {
     /// The delay is in the units of [`TurnsBuilder::step`](super::TurnsBuilder::step), which the
     /// game chooses: milliseconds, say.
     pub fn push_after(&mut self, delay: u64, kind: K) {
-        self.current.push(Reaction { rule: self.rule, delay, kind });
+        self.current.push(Reaction { to: self.to, rule: self.rule, delay, kind });
     }
 
-    pub(super) fn begin_rule(&mut self, rule: usize) {
-        self.rule = rule;
+    pub(super) fn begin_rule(&mut self, to: usize, rule: usize) {
+        (self.to, self.rule) = (to, rule);
     }
 
     /// How many wait in the queue of this verdict.
@@ -148,11 +161,16 @@ impl<K> Reactions<K> {
     }
 
     /// Puts what was added with a verdict into its queue. A rewritten action is another one, with
-    /// which what was said before has nothing to do.
+    /// which what was said before has nothing to do; where it comes too late to be done, nor has
+    /// what was to follow from it.
     fn settle(&mut self, verdict: &Verdict<K>) {
         match verdict {
             Verdict::Accept => self.accepted.append(&mut self.current),
-            Verdict::Reject => self.rejected.append(&mut self.current),
+            Verdict::Reject => {
+                self.is_rejected = true;
+                self.rejected.append(&mut self.current);
+            }
+            Verdict::Rewrite(_) if self.is_rejected => self.current.clear(),
             Verdict::Rewrite(_) => {
                 self.accepted.clear();
                 self.rejected.clear();
@@ -169,10 +187,12 @@ impl<K> Reactions<K> {
             (&mut self.rejected, &mut self.accepted)
         };
         dropped.clear();
+        self.is_rejected = false;
         kept.drain(..)
     }
 
     pub(super) fn clear(&mut self) {
+        self.is_rejected = false;
         self.current.clear();
         self.accepted.clear();
         self.rejected.clear();
@@ -190,6 +210,11 @@ pub struct Change<'a, T> {
 
 /// What a rule is made of, once its component is known.
 type Judge<K> = Box<dyn Fn(&Case<'_, K>, &mut Reactions<K>) -> Ruling<K> + Send + Sync>;
+
+type AboutInserted<K, T> =
+    dyn Fn(&Case<'_, K>, Change<'_, T>, &mut Reactions<K>) -> Ruling<K> + Send + Sync;
+
+type AboutRemoved<K> = dyn Fn(&Case<'_, K>, Entity, &mut Reactions<K>) -> Ruling<K> + Send + Sync;
 
 /// Which actions a rule is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -257,12 +282,7 @@ impl<K: TurnActionKind> Rule<K> {
         + Sync
         + 'static,
     ) -> Self {
-        Self::new(name, LooksAt::Inserted(TypeId::of::<T>()), move |case, reactions| {
-            let changes = case.action.inserted::<T>();
-            ask_about(changes, reactions, |(entity, value), reactions| {
-                rule(case, Change { entity, value }, reactions)
-            })
-        })
+        Self::about_inserted::<T>(name.into(), Box::new(rule))
     }
 
     /// A rule that is asked about each entity that loses a component of this type.
@@ -270,11 +290,7 @@ impl<K: TurnActionKind> Rule<K> {
         name: impl Into<String>,
         rule: impl Fn(&Case<'_, K>, Entity, &mut Reactions<K>) -> Ruling<K> + Send + Sync + 'static,
     ) -> Self {
-        Self::new(name, LooksAt::Removed(TypeId::of::<T>()), move |case, reactions| {
-            ask_about(case.action.removed::<T>(), reactions, |entity, reactions| {
-                rule(case, entity, reactions)
-            })
-        })
+        Self::about_removed::<T>(name.into(), Box::new(rule))
     }
 
     /// A rule that is asked about every action, once.
@@ -282,23 +298,39 @@ impl<K: TurnActionKind> Rule<K> {
         name: impl Into<String>,
         rule: impl Fn(&Case<'_, K>, &mut Reactions<K>) -> Ruling<K> + Send + Sync + 'static,
     ) -> Self {
-        Self::new(name, LooksAt::Everything, move |case, reactions| {
-            ask_about(std::iter::once(()), reactions, |(), reactions| rule(case, reactions))
-        })
+        Self::about_all(name.into(), Box::new(rule))
     }
 
-    fn new(
-        name: impl Into<String>,
-        looks_at: LooksAt,
-        judge: impl Fn(&Case<'_, K>, &mut Reactions<K>) -> Ruling<K> + Send + Sync + 'static,
-    ) -> Self {
-        Self {
-            name: name.into(),
-            before: Vec::new(),
-            behind: Vec::new(),
-            looks_at,
-            judge: Box::new(judge),
-        }
+    // What is below is compiled for each component, not for each rule.
+
+    fn about_inserted<T: Component + Clone>(name: String, rule: Box<AboutInserted<K, T>>) -> Self {
+        let judge = move |case: &Case<'_, K>, reactions: &mut Reactions<K>| {
+            let changes = case.action.inserted::<T>();
+            ask_about(changes, reactions, |(entity, value), reactions| {
+                rule(case, Change { entity, value }, reactions)
+            })
+        };
+        Self::new(name, LooksAt::Inserted(TypeId::of::<T>()), Box::new(judge))
+    }
+
+    fn about_removed<T: Component + Clone>(name: String, rule: Box<AboutRemoved<K>>) -> Self {
+        let judge = move |case: &Case<'_, K>, reactions: &mut Reactions<K>| {
+            ask_about(case.action.removed::<T>(), reactions, |entity, reactions| {
+                rule(case, entity, reactions)
+            })
+        };
+        Self::new(name, LooksAt::Removed(TypeId::of::<T>()), Box::new(judge))
+    }
+
+    fn about_all(name: String, rule: Judge<K>) -> Self {
+        let judge = move |case: &Case<'_, K>, reactions: &mut Reactions<K>| {
+            ask_about(std::iter::once(()), reactions, |(), reactions| rule(case, reactions))
+        };
+        Self::new(name, LooksAt::Everything, Box::new(judge))
+    }
+
+    fn new(name: String, looks_at: LooksAt, judge: Judge<K>) -> Self {
+        Self { name, before: Vec::new(), behind: Vec::new(), looks_at, judge }
     }
 
     /// The rule must be asked before the rule of that name.
@@ -334,9 +366,13 @@ fn ask_about<K, I>(
         reactions.settle(&ruling.verdict);
         whole.checking = ruling.checking;
         match ruling.verdict {
-            Verdict::Accept => {}
             Verdict::Reject => whole.verdict = Verdict::Reject,
-            Verdict::Rewrite(_) => return ruling,
+            Verdict::Rewrite(_) if !reactions.is_rejected => return ruling,
+            // It was said, and comes too late: the others are asked as after any rejection.
+            Verdict::Rewrite(other) if matches!(whole.verdict, Verdict::Accept) => {
+                whole.verdict = Verdict::Rewrite(other);
+            }
+            Verdict::Accept | Verdict::Rewrite(_) => {}
         }
         if whole.checking == Checking::StopChecking {
             break;

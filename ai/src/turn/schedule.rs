@@ -4,11 +4,16 @@ use std::collections::BTreeMap;
 
 use ecs_core::{Entity, StateHasher};
 
-/// A place in a [`TurnSchedule`]: the time of a turn and a number that no other ticket has.
+/// A place in a [`TurnSchedule`], good for one turn: no other ticket of the schedule is ever equal to
+/// it, whatever is undone. Where its own turn comes back by undoing, it is good again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket {
     time: u64,
+    /// Decides among turns of one time. It comes back by undoing, so that the same decisions lead to
+    /// the same state.
     sequence: u64,
+    /// Never comes back, and decides nothing.
+    stamp: u64,
 }
 
 impl Ticket {
@@ -37,6 +42,7 @@ impl Ticket {
 pub struct TurnSchedule {
     turns: BTreeMap<Ticket, Entity>,
     pub(super) sequence: u64,
+    stamp: u64,
 }
 
 impl TurnSchedule {
@@ -48,9 +54,10 @@ impl TurnSchedule {
 
     /// Schedules a turn. The ticket is for [`cancel`](Self::cancel).
     pub fn insert(&mut self, entity: Entity, time: u64) -> Ticket {
-        let ticket = Ticket { time, sequence: self.sequence };
+        let ticket = Ticket { time, sequence: self.sequence, stamp: self.stamp };
         self.sequence += 1;
-        self.turns.insert(ticket, entity);
+        self.stamp += 1;
+        self.restore(ticket, entity);
         ticket
     }
 
@@ -73,6 +80,12 @@ impl TurnSchedule {
     /// All turns in their order.
     pub fn iter(&self) -> impl Iterator<Item = (Ticket, Entity)> + '_ {
         self.turns.iter().map(|(&ticket, &entity)| (ticket, entity))
+    }
+
+    /// The turns of one entity in their order. Looks at all turns: few games have many thousands,
+    /// and a list of each entity's would cost every turn more.
+    pub fn tickets_of(&self, entity: Entity) -> impl Iterator<Item = Ticket> + '_ {
+        self.iter().filter(move |&(_, whose)| whose == entity).map(|(ticket, _)| ticket)
     }
 
     /// How many turns there are.

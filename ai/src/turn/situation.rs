@@ -4,9 +4,9 @@ use std::any::TypeId;
 use std::fmt;
 use std::iter::{FusedIterator, Peekable};
 
-use ecs_core::{Component, ComponentError, Entity, MissingComponent, World};
+use ecs_core::{Component, ComponentError, Entity, MissingComponent, Present, World};
 
-use super::action::{Gone, TurnAction, Vacant};
+use super::action::{Gone, TurnAction, Vacant, either};
 use super::cells::{CellName, Cells};
 
 /// The world as it is, or as it would be after a [`TurnAction`], with the same getters.
@@ -108,6 +108,43 @@ impl<'a, C: CellName> Situation<'a, C> {
         }
     }
 
+    /// All entities that have a component, enabled or not, in their order.
+    ///
+    /// A query comes by entities as their rows lie, which undoing may change; this order stays. It
+    /// takes memory and time by how many there are.
+    ///
+    /// ```
+    /// # use ai::turn::{Draft, Refusal, TurnAction, TurnActionKind, Turns};
+    /// # use ecs_core::prelude::*;
+    /// # #[derive(Clone, Debug)] enum Deed {}
+    /// # impl TurnActionKind for Deed {
+    /// #     type Cell = ();
+    /// #     fn bind(&self, _: &mut Draft<'_, ()>) -> Result<(), Refusal> { match *self {} }
+    /// # }
+    /// #[derive(Component, Clone)]
+    /// struct Burning;
+    /// # let mut world = World::new();
+    /// let (imp, rat) = (world.spawn(()), world.spawn(Burning));
+    /// let turns = Turns::<Deed>::builder().build(&mut world)?;
+    /// let mut action = TurnAction::new();
+    /// action.insert(imp, Burning);
+    /// assert_eq!(turns.now(&world).entities_with::<Burning>(), [rat]);
+    /// assert_eq!(turns.now(&world).after(&action).entities_with::<Burning>(), [imp, rat]);
+    /// # Ok::<(), ai::turn::RuleError>(())
+    /// ```
+    #[must_use]
+    pub fn entities_with<T: Component>(&self) -> Vec<Entity> {
+        let here = self.world.query_ref_filtered::<Entity, Present<T>>();
+        let mut all: Vec<Entity> = here.into_iter().collect();
+        if let Some(column) = self.action.and_then(|action| action.column(TypeId::of::<T>())) {
+            all.retain(|&entity| !column.changes(entity));
+            let inserted = (0..column.len()).filter(|&index| column.inserts(index));
+            all.extend(inserted.map(|index| column.entity(index)));
+        }
+        all.sort_unstable();
+        all
+    }
+
     /// The world as it is now, without the action: for queries over all entities.
     #[must_use]
     pub fn world(&self) -> &'a World {
@@ -191,15 +228,8 @@ impl<'a, C: CellName> CellView<'a, C> {
         let column = |id: TypeId| action.and_then(|action| action.column(id));
         let moved = cells.position_type().and_then(column);
         let changed = column(component);
-        let all = |it: Option<&'a dyn super::action::AnyColumn>| {
-            (0..it.map_or(0, |it| it.len())).filter_map(move |index| Some(it?.entity(index)))
-        };
-        let is_moved = move |entity: &Entity| {
-            moved.is_some_and(|moved| (0..moved.len()).any(|index| moved.entity(index) == *entity))
-        };
         let same = cells.position_type() == Some(component);
-        let changed = if same { None } else { changed };
-        all(moved).chain(all(changed).filter(move |entity| !is_moved(entity)))
+        either(moved, if same { None } else { changed })
     }
 
     /// Whether any entity in the cell has a component.
@@ -322,3 +352,76 @@ impl<C: CellName> Iterator for CellEntities<'_, C> {
 }
 
 impl<C: CellName> FusedIterator for CellEntities<'_, C> {}
+
+#[cfg(test)]
+mod tests {
+    use std::any::Any;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use ecs_core::{Entity, World};
+
+    use crate::turn::action::{AnyColumn, either};
+    use crate::turn::journal::Journal;
+
+    /// Changes of some entities that count how many were looked at.
+    struct Counting {
+        entities: Vec<Entity>,
+        looks: AtomicUsize,
+    }
+
+    impl AnyColumn for Counting {
+        fn name(&self) -> &'static str {
+            "Counting"
+        }
+
+        fn len(&self) -> usize {
+            self.entities.len()
+        }
+
+        fn entity(&self, index: usize) -> Entity {
+            self.looks.fetch_add(1, Ordering::Relaxed);
+            self.entities[index]
+        }
+
+        fn inserts(&self, _: usize) -> bool {
+            true
+        }
+
+        fn changes(&self, entity: Entity) -> bool {
+            let look = |other: &Entity| {
+                self.looks.fetch_add(1, Ordering::Relaxed);
+                other.cmp(&entity)
+            };
+            self.entities.binary_search_by(look).is_ok()
+        }
+
+        fn withdraw(&mut self, _: Entity) {}
+
+        fn clear(&mut self) {}
+
+        fn remove_from(&self, _: &mut World, _: &mut Journal) {}
+
+        fn insert_into(&mut self, _: &mut World, _: &mut Journal) {}
+
+        fn as_any(&self) -> &dyn Any {
+            self
+        }
+
+        fn as_any_mut(&mut self) -> &mut dyn Any {
+            self
+        }
+    }
+
+    #[test]
+    fn who_is_in_two_columns_is_counted_once_without_looking_at_all_for_each() {
+        let all: Vec<Entity> = World::new().spawn_batch([(); 1000]);
+        let column = |entities: &[Entity]| {
+            let looks = AtomicUsize::new(0);
+            Counting { entities: entities.to_vec(), looks }
+        };
+        let (one, other) = (column(&all[..700]), column(&all[300..]));
+        assert!(either(Some(&one), Some(&other)).eq(all.iter().copied()));
+        let looks = one.looks.into_inner() + other.looks.into_inner();
+        assert!(looks < 1400 + 700 * 12, "{looks} looks at 1400 changes");
+    }
+}

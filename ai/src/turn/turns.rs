@@ -6,15 +6,15 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
-use ecs_core::{Component, Entity, StateHasher, World};
+use ecs_core::{Component, Entity, Present, StateHasher, World};
 
 use super::action::{Gone, TurnAction, Vacant};
 use super::cells::{CellPosition, Cells};
-use super::draft::{Draft, Known, TurnActionKind};
+use super::draft::{Known, TurnActionKind, bind};
 use super::error::{Refusal, RuleError};
 use super::journal::{Journal, Step};
 use super::log::TurnLog;
-use super::real_time::RealTime;
+use super::real_time::{HookChanges, RealTime};
 use super::rule::{Reactions, Rule};
 use super::rule_book::RuleBook;
 use super::schedule::{Ticket, TurnSchedule};
@@ -99,13 +99,12 @@ pub struct Turns<K: TurnActionKind> {
     pub(super) pending_sequence: u64,
     pub(super) requests: Vec<(u64, K)>,
     pub(super) touched: Vec<Entity>,
+    pub(super) hook_changes: HookChanges,
 
     pub(super) journal: Journal,
     pub(super) records: VecDeque<Record>,
     pub(super) log: TurnLog<K>,
     pub(super) trace: Trace<K>,
-    /// The turn that was begun and not ended: its end never came, if somebody panicked.
-    pub(super) open: Option<Record>,
 }
 
 impl<K: TurnActionKind> fmt::Debug for Turns<K> {
@@ -191,12 +190,22 @@ impl<K: TurnActionKind> Turns<K> {
         self.clock
     }
 
-    /// Makes room for so many more entities that actions can [bring](Draft::spawn).
+    /// Makes room for so many more entities that actions can [bring](super::Draft::spawn).
     ///
     /// They are in the world from now on, as [`Vacant`]. This is no part of a turn and is not undone;
     /// a replay has to do the same.
     pub fn reserve(&mut self, world: &mut World, count: usize) {
         self.vacant.extend(world.spawn_batch(std::iter::repeat_n(Vacant, count)));
+        self.sort_vacant();
+    }
+
+    /// Those that are vacant are brought in the order of entities: which one is next follows from
+    /// the world alone, and is the same after a restore.
+    pub(super) fn sort_vacant(&mut self) {
+        let waiting = &mut self.vacant[self.vacant_used..];
+        if !waiting.is_sorted() {
+            waiting.sort_unstable();
+        }
     }
 
     /// How many entities can still be brought.
@@ -229,14 +238,24 @@ impl<K: TurnActionKind> Turns<K> {
         hasher.finish()
     }
 
-    /// Works the cells out anew, after the world was changed by something else than turns: it was
-    /// restored, say. What was there before can no longer be undone.
+    /// Looks at the world anew, after it was changed by something else than turns: it was restored,
+    /// say. Cells and vacancies are as the world has them, and the turns of those who are not there
+    /// are struck out. What was there before can no longer be undone.
     pub fn rebuild(&mut self, world: &World) {
         self.abandon();
-        self.open = None;
         self.records.clear();
         self.journal.forget_before(self.journal.end());
+        self.vacant.clear();
+        self.vacant.extend(world.query_ref_filtered::<Entity, Present<Vacant>>());
+        self.vacant_used = 0;
+        self.sort_vacant();
+        let all: Vec<(Ticket, Entity)> = self.schedule.iter().collect();
         self.cells.rebuild(world);
+        for (ticket, entity) in all {
+            if !self.now(world).is_alive(entity) {
+                self.schedule.cancel(ticket);
+            }
+        }
     }
 
     /// Drops whatever is half done.
@@ -247,6 +266,7 @@ impl<K: TurnActionKind> Turns<K> {
         self.requests.clear();
         self.touched.clear();
         self.action.clear();
+        self.hook_changes.clear();
     }
 
     pub(super) fn enqueue(&mut self, kind: K, time: u64, cause: Cause) {
@@ -254,35 +274,6 @@ impl<K: TurnActionKind> Turns<K> {
         self.pending_sequence += 1;
         self.pending.push(Pending { time, sequence, kind, cause });
     }
-}
-
-/// Fills an action in, and looks whether all whom it is about are alive.
-pub(super) fn bind<K: TurnActionKind>(
-    kind: &K,
-    now: Situation<'_, K::Cell>,
-    known: &[Known],
-    vacant: &[Entity],
-    action: &mut TurnAction,
-) -> Result<(), Refusal> {
-    action.clear();
-    let bound = kind.bind(&mut Draft { now, action: &mut *action, known, vacant });
-    let alive = bound.and_then(|()| {
-        let mut last = None;
-        for (_, column) in action.columns() {
-            for entity in (0..column.len()).map(|index| column.entity(index)) {
-                let brought = action.change_of::<Vacant>(entity) == Some(None);
-                if last != Some(entity) && !brought && !now.is_alive(entity) {
-                    return Err(Refusal::Dead(entity));
-                }
-                last = Some(entity);
-            }
-        }
-        Ok(())
-    });
-    if alive.is_err() {
-        action.clear();
-    }
-    alive
 }
 
 /// What [`Turns`] are to be told before the game begins.
@@ -445,7 +436,8 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
         self
     }
 
-    /// Room for so many entities that actions can bring, see [`Turns::reserve`].
+    /// Room for so many entities that actions can bring, see [`Turns::reserve`]. Those that are
+    /// [`Vacant`] in the world already count.
     #[must_use]
     pub fn vacancies(mut self, count: usize) -> Self {
         self.vacancies = count;
@@ -482,13 +474,13 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
             pending_sequence: 0,
             requests: Vec::new(),
             touched: Vec::new(),
+            hook_changes: HookChanges::default(),
             journal: Journal::default(),
             records: VecDeque::new(),
             log: TurnLog::default(),
-            open: None,
         };
-        turns.reserve(world, self.vacancies);
-        turns.cells.rebuild(world);
+        turns.rebuild(world);
+        turns.reserve(world, self.vacancies.saturating_sub(turns.vacancies()));
         Ok(turns)
     }
 }

@@ -4,14 +4,15 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use ai::turn::{
-    Change, Decision, Gone, Next, NotTheirTurn, Refusal, Rule, Ruling, Stopped, Turns, unseen,
+    Change, Decision, Gone, Next, NotTheirTurn, Refusal, Rule, Ruling, Stopped, Turns, Vacant,
+    unseen,
 };
 use ecs_core::prelude::*;
 
-use crate::game::{Deed, Health, Lit, Player, Position, Solid, bare, collision};
+use crate::game::{Deed, Health, Lit, Player, Position, Solid, bare, collision, put};
 
 fn walkers(world: &mut World, count: i32) -> Vec<Entity> {
-    (0..count).map(|y| world.spawn((Position { x: 0, y }, Solid, Health(3)))).collect()
+    (0..count).map(|y| put(world, &[&Position { x: 0, y }, &Solid, &Health(3)])).collect()
 }
 
 #[test]
@@ -41,14 +42,14 @@ fn a_cancelled_ticket_gives_no_turn() {
     turns.schedule(all[1], 0);
     assert_eq!(turns.cancel(ticket), Some(all[0]));
     assert_eq!(turns.cancel(ticket), None);
-    assert_eq!(turns.next(&mut world), Next::Ready(all[1]));
+    assert_eq!(turns.next(&world), Next::Ready(all[1]));
 }
 
 #[test]
 fn the_players_turn_waits_until_there_is_a_decision() {
     let mut world = World::new();
-    let hero = world.spawn((Position { x: 0, y: 0 }, Player));
-    let rat = world.spawn(Position { x: 1, y: 0 });
+    let hero = put(&mut world, &[&Position { x: 0, y: 0 }, &Player]);
+    let rat = put(&mut world, &[&Position { x: 1, y: 0 }]);
     let mut turns = bare().build(&mut world).unwrap();
     turns.schedule(rat, 0);
     turns.schedule(hero, 1);
@@ -64,45 +65,45 @@ fn the_players_turn_waits_until_there_is_a_decision() {
     }
     assert_eq!(turns.state_hash(&world), state, "waiting changes nothing");
     turns.take_turn(&mut world, hero, Deed::Wait, unseen).unwrap();
-    assert_eq!(turns.next(&mut world), Next::Ready(rat));
+    assert_eq!(turns.next(&world), Next::Ready(rat));
     assert_eq!(asked, 1);
 }
 
 #[test]
 fn a_players_turn_in_which_nothing_is_done_is_not_spent_and_that_of_others_is() {
     let mut world = World::new();
-    let wall = world.spawn((Position { x: 1, y: 0 }, Solid));
-    let hero = world.spawn((Position { x: 0, y: 0 }, Solid, Player));
-    let rat = world.spawn((Position { x: 2, y: 0 }, Solid));
+    let wall = put(&mut world, &[&Position { x: 1, y: 0 }, &Solid]);
+    let hero = put(&mut world, &[&Position { x: 0, y: 0 }, &Solid, &Player]);
+    let rat = put(&mut world, &[&Position { x: 2, y: 0 }, &Solid]);
     let mut turns = bare().rule(collision()).build(&mut world).unwrap();
     turns.schedule(hero, 0);
     turns.schedule(rat, 0);
     let end = turns.take_turn(&mut world, hero, Deed::Walk(hero, 1, 0), unseen).unwrap();
     assert!(!end.spent);
-    assert_eq!(turns.next(&mut world), Next::Waiting(hero));
+    assert_eq!(turns.next(&world), Next::Waiting(hero));
     assert!(turns.log().turns.is_empty());
     // To wait is to do something.
     assert!(turns.take_turn(&mut world, hero, Deed::Echo(0), unseen).unwrap().spent);
     let end = turns.take_turn(&mut world, rat, Deed::Walk(rat, -1, 0), unseen).unwrap();
     assert!(end.spent && matches!(end.decision, Decision::Rejected(_)));
-    assert_eq!(turns.next(&mut world), Next::Waiting(hero));
+    assert_eq!(turns.next(&world), Next::Waiting(hero));
     assert!(world.contains(wall));
 }
 
 #[test]
 fn who_decides_after_their_turn_was_taken_away_is_told_so() {
     let mut world = World::new();
-    let hero = world.spawn((Position { x: 0, y: 0 }, Player));
-    let rat = world.spawn(Position { x: 1, y: 0 });
+    let hero = put(&mut world, &[&Position { x: 0, y: 0 }, &Player]);
+    let rat = put(&mut world, &[&Position { x: 1, y: 0 }]);
     let mut turns = bare().build(&mut world).unwrap();
     let ticket = turns.schedule(hero, 0);
     turns.schedule(rat, 5);
-    assert_eq!(turns.next(&mut world), Next::Waiting(hero));
+    assert_eq!(turns.next(&world), Next::Waiting(hero));
     turns.cancel(ticket);
     let error = turns.take_turn(&mut world, hero, Deed::Walk(hero, 1, 0), unseen).unwrap_err();
     assert_eq!(error, NotTheirTurn { actor: hero, next: Some(rat) });
     turns.schedule(hero, 0);
-    assert_eq!(turns.next(&mut world), Next::Waiting(hero));
+    assert_eq!(turns.next(&world), Next::Waiting(hero));
     turns.act(&mut world, Deed::Die(hero), unseen);
     let error = turns.take_turn(&mut world, hero, Deed::Wait, unseen).unwrap_err();
     assert_eq!(error.next, Some(rat));
@@ -119,16 +120,74 @@ fn the_dead_have_no_turns_and_nothing_can_be_done_to_them() {
     turns.act(&mut world, Deed::Die(all[0]), unseen);
     assert!(world.has::<Gone>(all[0]));
     assert!(!world.has::<Position>(all[0]) && !world.has::<Health>(all[0]));
-    assert_eq!(turns.next(&mut world), Next::Ready(all[1]));
+    assert_eq!(turns.next(&world), Next::Ready(all[1]));
     let state = turns.state_hash(&world);
     for deed in [Deed::Walk(all[0], 1, 0), Deed::Open(all[0]), Deed::Die(all[0])] {
         let end = turns.act(&mut world, deed, unseen);
         assert_eq!(end.decision, Decision::Refused(Refusal::Dead(all[0])));
     }
-    let stranger = World::new().spawn_batch([(); 200].map(|()| Solid))[199];
+    let mut elsewhere = World::new();
+    let stranger = (0..200).map(|_| put(&mut elsewhere, &[])).last().unwrap();
     let end = turns.act(&mut world, Deed::Open(stranger), unseen);
     assert_eq!(end.decision, Decision::Refused(Refusal::Dead(stranger)));
+    let end = turns.act(&mut world, Deed::Call(all[0]), unseen);
+    assert_eq!(end.decision, Decision::Refused(Refusal::Dead(all[0])));
     assert_eq!(turns.state_hash(&world), state);
+}
+
+#[test]
+fn the_turns_of_the_dead_are_struck_out_with_the_death_and_by_nothing_else() {
+    let mut world = World::new();
+    let rat = put(&mut world, &[&Position { x: 1, y: 0 }]);
+    let hero = put(&mut world, &[&Position { x: 0, y: 0 }, &Player]);
+    let never = Rule::on("never", |_, _: Change<'_, Position>, _| Ruling::reject());
+    let mut turns = bare().rule(never).build(&mut world).unwrap();
+    for (who, delay) in [(rat, 0), (rat, 9), (hero, 5)] {
+        turns.schedule(who, delay);
+    }
+    let alive = turns.state_hash(&world);
+    turns.act(&mut world, Deed::Die(rat), unseen);
+    assert!(turns.upcoming().iter().all(|(_, who)| who != rat), "struck out at once");
+    let dead = (turns.state_hash(&world), format!("{turns:?}"));
+    let end = turns.take_turn(&mut world, hero, Deed::Walk(hero, 1, 0), unseen).unwrap();
+    assert!(!end.spent);
+    assert_eq!((turns.state_hash(&world), format!("{turns:?}")), dead, "nothing was done");
+    turns.undo(&mut world).unwrap();
+    assert_eq!(turns.state_hash(&world), alive);
+    assert_eq!(turns.upcoming().tickets_of(rat).map(|it| it.time()).collect::<Vec<_>>(), [0, 9]);
+}
+
+#[test]
+fn who_went_by_other_ways_than_turns_is_passed_over_and_not_struck_out_by_asking() {
+    let mut world = World::new();
+    let rat = put(&mut world, &[&Position { x: 1, y: 0 }]);
+    let hero = put(&mut world, &[&Position { x: 0, y: 0 }, &Player]);
+    let mut turns = bare().rule(collision()).build(&mut world).unwrap();
+    turns.schedule(rat, 0);
+    turns.schedule(hero, 0);
+    world.despawn(rat).unwrap();
+    let before = turns.state_hash(&world);
+    assert_eq!(turns.next(&world), Next::Waiting(hero));
+    assert!(!turns.take_turn(&mut world, hero, Deed::Echo(2_000_000), unseen).unwrap().spent);
+    assert_eq!(turns.state_hash(&world), before);
+    turns.take_turn(&mut world, hero, Deed::Wait, unseen).unwrap();
+    assert_eq!(turns.upcoming().len(), 1, "a turn that is taken leaves none behind it");
+    turns.undo(&mut world).unwrap();
+    assert_eq!(turns.state_hash(&world), before);
+}
+
+#[test]
+fn who_is_despawned_is_given_nothing_by_the_same_action() {
+    let mut world = World::new();
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }, &Health(3)]);
+    let mut turns = bare().build(&mut world).unwrap();
+    turns.act(&mut world, Deed::Burst(who), unseen);
+    assert!(world.has::<Gone>(who) && !world.has::<Position>(who) && !world.has::<Lit>(who));
+    assert!(!world.has::<Health>(who));
+    assert_eq!(turns.now(&world).cell_of(who), None);
+    assert!(turns.upcoming().is_empty());
+    turns.undo(&mut world).unwrap();
+    assert_eq!(world.get(who), Ok(&Health(3)));
 }
 
 #[test]
@@ -139,13 +198,13 @@ fn who_dies_in_their_own_turn_has_no_other() {
     turns.schedule(all[0], 0);
     assert!(turns.take_turn(&mut world, all[0], Deed::Die(all[0]), unseen).unwrap().spent);
     assert!(turns.upcoming().is_empty());
-    assert_eq!(turns.next(&mut world), Next::Nobody);
+    assert_eq!(turns.next(&world), Next::Nobody);
 }
 
 #[test]
 fn malformed_actions_are_refused_with_a_reason() {
     let mut world = World::new();
-    let rock = world.spawn(Solid);
+    let rock = put(&mut world, &[&Solid]);
     let mut turns = bare().build(&mut world).unwrap();
     let end = turns.act(&mut world, Deed::Echo(2_000_000), unseen);
     let why = Refusal::Malformed("2000000 is too loud".into());
@@ -154,6 +213,10 @@ fn malformed_actions_are_refused_with_a_reason() {
     let Decision::Refused(Refusal::Malformed(why)) = end.decision else { panic!() };
     assert!(why.contains("Position"), "{why}");
     assert!(turns.trace().to_string().contains(": refused, "));
+    let waiting = turns.now(&world).entities_with::<Vacant>()[0];
+    let end = turns.act(&mut world, Deed::Smuggle(waiting), unseen);
+    assert!(matches!(end.decision, Decision::Refused(Refusal::Malformed(_))), "{end:?}");
+    assert!(world.has::<Vacant>(waiting));
 }
 
 #[test]
@@ -173,8 +236,8 @@ fn entities_are_brought_until_none_is_vacant() {
 #[test]
 fn drawing_happens_only_after_a_commit_that_can_be_seen() {
     let mut world = World::new();
-    let seen = world.spawn((Position { x: 0, y: 0 }, Health(9), Lit));
-    let hidden = world.spawn((Position { x: 5, y: 0 }, Health(9)));
+    let seen = put(&mut world, &[&Position { x: 0, y: 0 }, &Health(9), &Lit]);
+    let hidden = put(&mut world, &[&Position { x: 5, y: 0 }, &Health(9)]);
     let mut turns =
         bare()
             .rule(Rule::on("walls", |_, moved: Change<'_, Position>, _| {
@@ -206,7 +269,7 @@ fn drawing_happens_only_after_a_commit_that_can_be_seen() {
 #[test]
 fn who_draws_can_interrupt_what_would_still_follow() {
     let mut world = World::new();
-    let who = world.spawn(Position { x: 0, y: 0 });
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }]);
     let march = Rule::on("march", |case, moved: Change<'_, Position>, reactions| {
         reactions.push_after(5, *case.kind);
         let _ = moved;
@@ -224,30 +287,94 @@ fn who_draws_can_interrupt_what_would_still_follow() {
     assert_eq!(turns.state_hash(&world), before);
 }
 
-#[test]
-fn a_turn_in_which_a_rule_panics_is_taken_back() {
-    let mut world = World::new();
-    let who = world.spawn((Position { x: 0, y: 0 }, Health(9)));
-    let mut turns = bare()
+/// Wounds follow from walking, and the second wound bursts a rule.
+fn bursting(world: &mut World, who: Entity) -> Turns<Deed> {
+    bare()
         .rule(Rule::on("march", move |_, _: Change<'_, Position>, reactions| {
             reactions.push(Deed::Hurt(who, 1));
             Ruling::pass()
         }))
-        .rule(Rule::on("burst", |_, hurt: Change<'_, Health>, _| {
+        .rule(Rule::on("burst", |_, hurt: Change<'_, Health>, reactions| {
+            reactions.push(Deed::Wait);
             assert!(hurt.value.0 != 8, "boom");
             Ruling::pass()
         }))
-        .build(&mut world)
-        .unwrap();
+        .build(world)
+        .unwrap()
+}
+
+#[test]
+fn a_turn_in_which_a_rule_panics_is_taken_back() {
+    let mut world = World::new();
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }, &Health(9)]);
+    let mut turns = bursting(&mut world, who);
     turns.schedule(who, 0);
     let before = turns.state_hash(&world);
     let turn = || turns.take_turn(&mut world, who, Deed::Walk(who, 1, 0), unseen);
     assert!(catch_unwind(AssertUnwindSafe(turn)).is_err());
-    assert_eq!(turns.next(&mut world), Next::Ready(who));
     assert_eq!(turns.state_hash(&world), before);
     assert_eq!(turns.cells().check(&world), Ok(()));
+    assert_eq!(turns.next(&world), Next::Ready(who));
     let end = turns.take_turn(&mut world, who, Deed::Hurt(who, 2), unseen).unwrap();
-    assert_eq!((end.commits, end.decision), (1, Decision::Accepted));
+    assert_eq!((end.commits, end.decision), (2, Decision::Accepted));
+}
+
+#[test]
+fn a_turn_in_which_whoever_draws_panics_is_taken_back() {
+    let mut world = World::new();
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }]);
+    let mut turns = bare().build(&mut world).unwrap();
+    let before = turns.state_hash(&world);
+    let act = || turns.act(&mut world, Deed::Walk(who, 1, 0), |_| panic!("no paper"));
+    assert!(catch_unwind(AssertUnwindSafe(act)).is_err());
+    assert_eq!(turns.state_hash(&world), before);
+    assert_eq!(turns.cells().check(&world), Ok(()));
+    assert!(turns.log().turns.is_empty());
+}
+
+#[test]
+fn what_is_scheduled_and_cancelled_after_a_panic_stays_so() {
+    let mut world = World::new();
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }, &Health(9)]);
+    let other = put(&mut world, &[&Health(9)]);
+    let mut turns = bursting(&mut world, who);
+    let ticket = turns.schedule(who, 0);
+    let turn = || turns.take_turn(&mut world, who, Deed::Walk(who, 1, 0), unseen);
+    assert!(catch_unwind(AssertUnwindSafe(turn)).is_err());
+    turns.schedule(other, 7);
+    assert_eq!(turns.cancel(ticket), Some(who));
+    turns.reserve(&mut world, 3);
+    assert_eq!(turns.next(&world), Next::Ready(other));
+    turns.take_turn(&mut world, other, Deed::Hurt(other, 2), unseen).unwrap();
+    assert_eq!((turns.clock(), turns.upcoming().len(), turns.vacancies()), (7, 1, 67));
+}
+
+#[test]
+fn a_rule_that_panics_leaves_no_reactions_behind() {
+    let mut world = World::new();
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }, &Health(9)]);
+    let mut turns = bursting(&mut world, who);
+    let judge = || turns.judge(&world, Deed::Hurt(who, 1));
+    assert!(catch_unwind(AssertUnwindSafe(judge)).is_err());
+    let end = turns.act(&mut world, Deed::Open(who), unseen);
+    assert_eq!((end.commits, turns.trace().actions().len()), (1, 1));
+}
+
+#[test]
+fn an_undo_in_which_a_watcher_panics_is_complete_all_the_same() {
+    let mut world = World::new();
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }, &Health(9), &Lit]);
+    world.set_enabled::<Lit>(who, false).unwrap();
+    let mut turns = bare().build(&mut world).unwrap();
+    turns.schedule(who, 4);
+    let before = turns.state_hash(&world);
+    turns.act(&mut world, Deed::Die(who), unseen);
+    world.hooks::<Lit>().on_insert(|_, _| panic!("boom"));
+    assert!(catch_unwind(AssertUnwindSafe(|| turns.undo(&mut world))).is_err());
+    assert_eq!(turns.state_hash(&world), before);
+    assert_eq!(turns.cells().check(&world), Ok(()));
+    assert!(turns.log().turns.is_empty());
+    assert!(turns.undo(&mut world).is_err(), "there is nothing else to be undone");
 }
 
 #[test]
@@ -273,7 +400,7 @@ fn a_turn_in_which_a_watcher_panics_is_taken_back() {
         match catch_unwind(AssertUnwindSafe(act)) {
             Err(_) => {
                 panics += 1;
-                assert_eq!(turns.next(&mut world), Next::Nobody);
+                assert_eq!(turns.next(&world), Next::Nobody);
             }
             Ok(true) => drop(turns.undo(&mut world).unwrap()),
             Ok(false) => {}

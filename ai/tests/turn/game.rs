@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use ai::turn::{
-    CellPosition, Change, Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, TurnsBuilder,
+    CellPosition, Change, Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, TurnsBuilder, Vacant,
 };
 use bytemuck::{Pod, Zeroable};
 use ecs_core::RandomStream;
@@ -55,6 +55,24 @@ pub(crate) struct OpensDoors;
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Player;
 
+/// A component that a thing can be made of.
+pub(crate) trait Part {
+    fn give(&self, world: &mut World, to: Entity);
+}
+
+impl<T: Component + Clone> Part for T {
+    fn give(&self, world: &mut World, to: Entity) {
+        world.insert(to, self.clone()).map_err(drop).unwrap();
+    }
+}
+
+/// Spawns a thing, part by part: a bundle of its own for each test takes its time to compile.
+pub(crate) fn put(world: &mut World, parts: &[&dyn Part]) -> Entity {
+    let thing = world.spawn(());
+    parts.iter().for_each(|part| part.give(world, thing));
+    thing
+}
+
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Deed {
     Walk(Entity, i32, i32),
@@ -64,6 +82,12 @@ pub(crate) enum Deed {
     Bring(i32, i32),
     /// Two things change places in one action.
     Swap(Entity, Entity),
+    /// Inserts into somebody who dies of it, and gives them another turn.
+    Burst(Entity),
+    /// Brings a vacant entity without a draft's knowing.
+    Smuggle(Entity),
+    /// Gives somebody a turn.
+    Call(Entity),
     /// Changes drawn by chance.
     Anything(u64),
     /// Answers with itself for ever, where the rule is there.
@@ -111,6 +135,15 @@ impl TurnActionKind for Deed {
                 draft.insert(one, b);
                 draft.insert(other, a);
             }
+            Self::Burst(who) => {
+                draft.insert(who, Health(0));
+                draft.insert(who, Lit);
+                draft.despawn(who);
+                draft.insert(who, Position { x: 1, y: 1 });
+                draft.schedule(who, 1);
+            }
+            Self::Smuggle(who) => draft.remove::<Vacant>(who),
+            Self::Call(who) => draft.schedule(who, 1),
             Self::Anything(seed) => anything(seed, draft)?,
             Self::Echo(number) if number > 1_000_000 => {
                 return Err(Refusal::Malformed(format!("{number} is too loud")));
@@ -234,7 +267,7 @@ pub(crate) fn populate(world: &mut World, seed: u64, count: usize) -> Vec<Entity
     let mut dice = RandomStream::new(seed);
     let mut all = Vec::new();
     for _ in 0..count {
-        let who = world.spawn((chance_position(&mut dice), Health(5)));
+        let who = put(world, &[&chance_position(&mut dice), &Health(5)]);
         if dice.below(2) == 0 {
             world.insert(who, Solid).unwrap();
         }

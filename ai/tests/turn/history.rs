@@ -1,32 +1,37 @@
 //! Undo, replay, scripts and logs that are not as they should be.
 
-use ai::turn::{LoggedTurn, ReplayError, Turns, UndoError, read_script, unseen};
+use std::ops::ControlFlow;
+
+use ai::turn::{
+    Change, Decision, Motion, RealTime, Refusal, ReplayError, Rule, Ruling, Stopped, TurnLog,
+    Turns, UndoError, read_script, unseen,
+};
 use ecs_core::prelude::*;
 
-use crate::game::{Deed, Health, Lit, Player, Position, bare};
+use crate::game::{Deed, Health, Lit, Player, Position, Velocity, bare, put};
 
 #[test]
 fn an_undone_death_gives_back_all_components_and_the_turn() {
     let mut world = World::new();
-    let hero = world.spawn((Position { x: 2, y: 2 }, Health(3), Player, Lit));
+    let hero = put(&mut world, &[&Position { x: 2, y: 2 }, &Health(3), &Player, &Lit]);
     world.set_enabled::<Lit>(hero, false).unwrap();
     let mut turns = bare().component::<Player>().build(&mut world).unwrap();
     turns.schedule(hero, 4);
     let before = turns.state_hash(&world);
     turns.take_turn(&mut world, hero, Deed::Die(hero), unseen).unwrap();
-    assert!(turns.next(&mut world).entity().is_none());
+    assert!(turns.next(&world).entity().is_none());
     let undone = turns.undo(&mut world).unwrap();
-    assert_eq!(undone, LoggedTurn { actor: Some(hero), kind: Deed::Die(hero), hash: None });
+    assert_eq!((undone.actor, undone.kind), (Some(hero), Deed::Die(hero)));
     assert_eq!(turns.state_hash(&world), before);
     assert_eq!(world.is_enabled::<Lit>(hero), Ok(false));
     assert_eq!(turns.now(&world).cell((2, 2)).entities().collect::<Vec<_>>(), [hero]);
-    assert_eq!((turns.clock(), turns.next(&mut world).entity()), (0, Some(hero)));
+    assert_eq!((turns.clock(), turns.next(&world).entity()), (0, Some(hero)));
 }
 
 #[test]
 fn only_so_many_turns_can_be_undone() {
     let mut world = World::new();
-    let who = world.spawn(Position { x: 0, y: 0 });
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }]);
     let mut turns = bare().undo_max(3).build(&mut world).unwrap();
     for _ in 0..10 {
         turns.act(&mut world, Deed::Walk(who, 1, 0), unseen);
@@ -42,7 +47,7 @@ fn only_so_many_turns_can_be_undone() {
 #[test]
 fn nothing_before_a_rebuild_can_be_undone() {
     let mut world = World::new();
-    let who = world.spawn(Position { x: 0, y: 0 });
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }]);
     let mut turns = bare().build(&mut world).unwrap();
     turns.act(&mut world, Deed::Walk(who, 1, 0), unseen);
     world.get_mut::<Position>(who).unwrap().x = 7;
@@ -53,7 +58,10 @@ fn nothing_before_a_rebuild_can_be_undone() {
 
 fn game() -> (World, Turns<Deed>, Entity, Entity) {
     let mut world = World::new();
-    let (one, other) = (world.spawn(Position { x: 0, y: 0 }), world.spawn(Position { x: 1, y: 1 }));
+    let (one, other) = (
+        put(&mut world, &[&Position { x: 0, y: 0 }]),
+        put(&mut world, &[&Position { x: 1, y: 1 }]),
+    );
     let mut turns = bare().hash_every(1).build(&mut world).unwrap();
     turns.schedule(one, 0);
     turns.schedule(other, 1);
@@ -81,7 +89,7 @@ fn a_replay_says_where_it_left_the_way_of_the_log() {
 
     let (mut world, mut turns, ..) = game();
     let mut still = log.clone();
-    still.turns[0] = LoggedTurn { actor: None, kind: Deed::Echo(2_000_000), hash: None };
+    (still.turns[0].actor, still.turns[0].kind) = (None, Deed::Echo(2_000_000));
     assert_eq!(turns.replay(&mut world, &still), Err(ReplayError::NotSpent { turn: 0 }));
 }
 
@@ -102,12 +110,115 @@ fn a_script_is_read_and_a_malformed_one_says_in_which_line() {
 
 #[test]
 fn a_malformed_log_says_in_which_line() {
-    use ai::turn::TurnLog;
     for (text, expected) in [
-        ("- - anything 7\n0 - anything 7", "line 2: \"0\" is no entity"),
-        ("- xyz anything 7", "line 1: \"xyz\" is no state hash"),
-        ("- -", "line 1: \"\" is nothing that can be done"),
+        ("- - - anything 7\n0 - - anything 7", "line 2: \"0\" is no entity"),
+        ("- xyz - anything 7", "line 1: \"xyz\" is no state hash"),
+        ("- - x anything 7", "line 1: \"x\" is no number of steps"),
+        ("- - -", "line 1: \"\" is nothing that can be done"),
     ] {
         assert_eq!(text.parse::<TurnLog<Deed>>().unwrap_err().to_string(), expected);
     }
+}
+
+#[test]
+fn a_turn_that_was_broken_off_is_replayed_to_where_it_ended() {
+    // Somebody marches on by reactions, an arrow flies in real time, and both are seen.
+    let begin = || {
+        let mut world = World::new();
+        let who = put(&mut world, &[&Position { x: 0, y: 0 }]);
+        let arrow = put(&mut world, &[&Position { x: 0, y: 1 }, &Velocity { x: 1, y: 0 }]);
+        let march = Rule::on("march", |case, _: Change<'_, Position>, reactions| {
+            reactions.push_after(15, *case.kind);
+            Ruling::pass()
+        });
+        let fly = RealTime::new("fly", move |point| {
+            point.world().get_mut::<Position>(arrow).unwrap().x += 1;
+            Motion::Moving
+        });
+        let builder = bare().rule(march).real_time(fly.writes::<Position>()).hash_every(1);
+        let turns = builder.build(&mut world).unwrap();
+        (world, turns, who)
+    };
+    for frames in 1..9 {
+        let (mut world, mut turns, who) = begin();
+        let mut left = frames;
+        let end = turns.act(&mut world, Deed::Walk(who, 1, 0), |_| {
+            left -= 1;
+            if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        });
+        assert!(matches!(end.stopped, Some(Stopped::Interrupted { .. })));
+        let log: TurnLog<Deed> = turns.log().to_string().parse().unwrap();
+        let (mut again, mut replayed, _) = begin();
+        assert_eq!(replayed.replay(&mut again, &log), Ok(()), "{frames} frames");
+        assert_eq!(replayed.log(), turns.log());
+        assert_eq!(replayed.state_hash(&again), turns.state_hash(&world));
+    }
+}
+
+#[test]
+fn after_a_restore_a_rebuild_knows_who_is_vacant_and_whose_turns_are_left() {
+    let mut world = World::new();
+    let mut turns = bare().vacancies(2).build(&mut world).unwrap();
+    let bring = |turns: &mut Turns<Deed>, world: &mut World| {
+        turns.act(world, Deed::Bring(0, 0), unseen).decision
+    };
+    let saved = world.snapshot().unwrap();
+    for _ in 0..2 {
+        assert_eq!(bring(&mut turns, &mut world), Decision::Accepted);
+    }
+    let full = world.snapshot().unwrap();
+    world.restore(&saved).unwrap();
+    turns.rebuild(&world);
+    assert_eq!((turns.vacancies(), turns.upcoming().len()), (2, 0));
+    for _ in 0..2 {
+        assert_eq!(bring(&mut turns, &mut world), Decision::Accepted);
+    }
+    assert_eq!(world.snapshot().unwrap(), full, "the same entities are brought in the same order");
+    world.restore(&saved).unwrap();
+    world.restore(&full).unwrap();
+    turns.rebuild(&world);
+    assert_eq!(turns.vacancies(), 0);
+    assert_eq!(bring(&mut turns, &mut world), Decision::Refused(Refusal::NoVacancy));
+    // New turns in a world that has been played in before know as much.
+    world.restore(&saved).unwrap();
+    let mut turns = bare().vacancies(3).build(&mut world).unwrap();
+    assert_eq!(turns.vacancies(), 3);
+    assert_eq!(turns.now(&world).entities_with::<ai::turn::Vacant>().len(), 3);
+    assert_eq!(bring(&mut turns, &mut world), Decision::Accepted);
+}
+
+#[test]
+fn a_ticket_of_what_was_undone_or_has_run_strikes_nothing_else_out() {
+    let mut world = World::new();
+    let one = put(&mut world, &[&Position { x: 0, y: 0 }]);
+    let other = put(&mut world, &[&Position { x: 1, y: 0 }]);
+    let mut turns = bare().build(&mut world).unwrap();
+    let kept = turns.schedule(one, 0);
+    turns.take_turn(&mut world, one, Deed::Wait, unseen).unwrap();
+    let undone = turns.schedule(one, 5);
+    assert_eq!(turns.cancel(kept), None, "it has run");
+    turns.undo(&mut world).unwrap();
+    assert_eq!(turns.upcoming().len(), 1, "it is to run again");
+    let again = [turns.schedule(other, 3), turns.schedule(other, 5)];
+    assert_eq!(turns.cancel(undone), None);
+    assert_eq!(again.map(|ticket| turns.cancel(ticket)), [Some(other); 2]);
+    assert_eq!(turns.cancel(kept), Some(one), "its own turn came back");
+}
+
+#[test]
+fn undoing_may_change_the_order_of_rows_but_neither_the_hash_nor_the_order_of_entities() {
+    let mut world = World::new();
+    let all: Vec<Entity> = (0..4).map(|x| put(&mut world, &[&Position { x, y: 0 }])).collect();
+    let mut turns = bare().build(&mut world).unwrap();
+    let rows = |world: &World| {
+        world.query_ref::<(Entity, &Position)>().map(|(who, _)| who).collect::<Vec<_>>()
+    };
+    let before = turns.state_hash(&world);
+    assert_eq!(rows(&world), all);
+    turns.act(&mut world, Deed::Die(all[1]), unseen);
+    turns.undo(&mut world).unwrap();
+    assert_ne!(rows(&world), all, "this test is of use where rows have moved");
+    assert_eq!(turns.state_hash(&world), before);
+    assert_eq!(turns.now(&world).entities_with::<Position>(), all);
+    assert!(turns.now(&world).cell((1, 0)).entities().eq([all[1]]));
 }

@@ -1,6 +1,6 @@
 //! What holds for any actions in any order.
 
-use ai::turn::{Decision, Rule, Ruling, Situation, TurnAction, Turns, unseen};
+use ai::turn::{Decision, Gone, Rule, Ruling, Situation, TurnAction, Turns, unseen};
 use ecs_core::RandomStream;
 use ecs_core::prelude::*;
 
@@ -23,6 +23,12 @@ fn answers(situation: Situation<'_, Cell>) -> Vec<String> {
             situation.get::<Lit>(entity),
         ));
     }
+    text.push(format!(
+        "{:?} {:?} {:?}",
+        situation.entities_with::<Position>(),
+        situation.entities_with::<Lit>(),
+        situation.entities_with::<Gone>(),
+    ));
     let side = i32::try_from(SIDE).unwrap();
     for (x, y) in (0..side).flat_map(|x| (0..side).map(move |y| (x, y))) {
         let cell = situation.cell((x, y));
@@ -62,6 +68,10 @@ fn the_world_after_an_action_answers_as_the_world_does_once_it_is_done() {
             let end = turns.act(&mut world, deed, unseen);
             assert_eq!(bound.is_ok(), end.decision == Decision::Accepted);
             assert_eq!(foreseen, answers(turns.now(&world)), "seed {seed}, turn {turn}");
+            let has_something =
+                |&who: &Entity| world.has::<Position>(who) || world.has::<Health>(who);
+            let gone = turns.now(&world).entities_with::<Gone>();
+            assert!(!gone.iter().any(has_something), "seed {seed}, turn {turn}");
         }
     }
 }
@@ -148,7 +158,7 @@ fn play(seed: u64, undo_every: u64) -> (World, Turns<Deed>) {
     let (mut world, mut turns) = begin(seed);
     let mut dice = RandomStream::new(seed);
     for turn in 0..turn_count() {
-        let Some(actor) = turns.next(&mut world).entity() else { break };
+        let Some(actor) = turns.next(&world).entity() else { break };
         let deed = Deed::Anything(dice.next_u64());
         let end = turns.take_turn(&mut world, actor, deed, unseen).unwrap();
         assert!(end.spent);
@@ -201,7 +211,7 @@ fn rules_that_commute_come_to_the_same_verdict_in_any_order() {
         }
         let mut turns = builder.build(&mut world).unwrap();
         (0..turn_count())
-            .map(|turn| turns.judge(&mut world, Deed::Anything(turn)) == Decision::Accepted)
+            .map(|turn| turns.judge(&world, Deed::Anything(turn)) == Decision::Accepted)
             .collect()
     };
     let first = verdicts(0);

@@ -3,11 +3,11 @@
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ai::turn::{Cause, Motion, Point, RealTime, Stopped, Turns, unseen};
+use ai::turn::{Cause, Motion, Point, RealTime, Stopped, Turns, TurnsBuilder, unseen};
 use ecs_core::prelude::*;
 use ecs_jobs::prelude::{Pool, Query, RunSystem, Threads};
 
-use crate::game::{Deed, Health, Lit, Position, Solid, Velocity, bare};
+use crate::game::{Deed, Health, Lit, Position, Solid, Velocity, bare, put};
 
 /// Everything with a velocity moves; what runs into something solid stops and hurts it.
 fn fly(point: &mut Point<'_, Deed>) -> Motion {
@@ -35,9 +35,9 @@ fn fly(point: &mut Point<'_, Deed>) -> Motion {
 
 fn range() -> (World, Turns<Deed>, Entity, Entity) {
     let mut world = World::new();
-    let target = world.spawn((Position { x: 4, y: 0 }, Solid, Health(9)));
-    let who = world.spawn((Position { x: -1, y: 0 }, Health(9)));
-    world.spawn((Position { x: 0, y: 0 }, Velocity { x: 1, y: 0 }));
+    let target = put(&mut world, &[&Position { x: 4, y: 0 }, &Solid, &Health(9)]);
+    let who = put(&mut world, &[&Position { x: -1, y: 0 }, &Health(9)]);
+    put(&mut world, &[&Position { x: 0, y: 0 }, &Velocity { x: 1, y: 0 }]);
     let hook = RealTime::new("fly", fly).writes::<Position>();
     let turns = bare().real_time(hook).build(&mut world).unwrap();
     (world, turns, target, who)
@@ -104,7 +104,7 @@ fn something_that_flies_for_ever_is_cut_off() {
 fn hooks_may_give_take_and_switch_components_that_they_declare() {
     let mut world = World::new();
     let all: Vec<Entity> =
-        (0..4).map(|x| world.spawn((Position { x, y: 0 }, Lit, Health(1)))).collect();
+        (0..4).map(|x| put(&mut world, &[&Position { x, y: 0 }, &Lit, &Health(1)])).collect();
     world.remove::<Lit>(all[3]).unwrap();
     let others = all.clone();
     let hook = RealTime::<Deed>::new("switch", move |point| {
@@ -130,9 +130,53 @@ fn hooks_may_give_take_and_switch_components_that_they_declare() {
 }
 
 #[test]
+fn what_a_hook_does_is_drawn_only_where_it_can_be_seen() {
+    // At 10 somebody is hurt, at 20 something moves in the dark, at 30 in the light, at 40 out of
+    // it, and at 50 the lamp moves.
+    let frames = |builder: TurnsBuilder<Deed>| {
+        let mut world = World::new();
+        let rat = put(&mut world, &[&Position { x: 0, y: 0 }, &Health(9)]);
+        let lamp = put(&mut world, &[&Position { x: 9, y: 0 }, &Lit]);
+        let hook = RealTime::<Deed>::new("scurry", move |point| {
+            let time = point.time();
+            let world = point.world();
+            match time {
+                10 => world.get_mut::<Health>(rat).unwrap().0 -= 1,
+                20..50 => {
+                    let x = if time == 30 { 8 } else { 1 };
+                    world.get_mut::<Position>(rat).unwrap().x = x;
+                }
+                _ => world.get_mut::<Position>(lamp).unwrap().x = 5,
+            }
+            if time < 50 { Motion::Moving } else { Motion::Still }
+        });
+        let hook = hook.writes::<Position>().writes::<Health>();
+        let mut turns = builder.real_time(hook).build(&mut world).unwrap();
+        let mut frames = Vec::new();
+        let end = turns.act(&mut world, Deed::Wait, |frame| {
+            frames.push(frame.time);
+            ControlFlow::Continue(())
+        });
+        assert_eq!(end.frames, frames.len());
+        frames
+    };
+    assert_eq!(frames(bare()), [10, 20, 30, 40, 50]);
+    assert_eq!(frames(bare().visible::<Position>()), [20, 30, 40, 50]);
+    assert_eq!(frames(bare().visible::<Solid>()), []);
+    let in_the_light = bare().visible::<Position>().seen(|before, after, changes| {
+        let lamp = after.entities_with::<Lit>()[0];
+        let is_near = |cell: Option<(i32, i32)>| cell.is_some_and(|(x, _)| (x - 9).abs() < 3);
+        changes.inserted::<Position>().any(|(who, _)| {
+            who == lamp || is_near(before.cell_of(who)) || is_near(after.cell_of(who))
+        })
+    });
+    assert_eq!(frames(in_the_light), [30, 40, 50]);
+}
+
+#[test]
 fn a_turn_in_which_a_hook_panics_is_taken_back() {
     let mut world = World::new();
-    let arrow = world.spawn((Position { x: 0, y: 0 }, Velocity { x: 1, y: 0 }));
+    let arrow = put(&mut world, &[&Position { x: 0, y: 0 }, &Velocity { x: 1, y: 0 }]);
     let hook = RealTime::<Deed>::new("fly", move |point| {
         let position = point.world().get_mut::<Position>(arrow).unwrap();
         position.x += 1;
@@ -144,7 +188,6 @@ fn a_turn_in_which_a_hook_panics_is_taken_back() {
     let before = turns.state_hash(&world);
     let act = || turns.act(&mut world, Deed::Wait, unseen);
     assert!(catch_unwind(AssertUnwindSafe(act)).is_err());
-    turns.next(&mut world);
     assert_eq!(turns.state_hash(&world), before);
     assert_eq!(turns.cells().check(&world), Ok(()));
 }

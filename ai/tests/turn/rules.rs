@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ai::explain::{DecisionLog, RuleVerdict};
+use ai::explain::{DecisionLog, Label, RuleVerdict};
 use ai::turn::{
     Cause, Change, Checking, Decision, Fate, Refusal, Rule, RuleError, Ruling, Said, Stopped,
     Turns, unseen,
@@ -12,6 +12,7 @@ use ecs_core::prelude::*;
 
 use crate::game::{
     Deed, Door, Health, OpensDoors, Position, Solid, Velocity, bare, bump_opens_doors, collision,
+    put,
 };
 
 fn pass(name: &str) -> Rule<Deed> {
@@ -70,7 +71,7 @@ fn a_rule_is_asked_only_about_the_component_it_looks_at() {
     };
     let (moves, wounds, losses) = (count(0), count(1), count(2));
     let mut world = World::new();
-    let who = world.spawn((Position { x: 0, y: 0 }, Health(3), Solid));
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }, &Health(3), &Solid]);
     let mut turns = bare()
         .rule(Rule::on("moves", move |_, _: Change<'_, Position>, _| {
             moves();
@@ -99,8 +100,8 @@ fn a_rule_is_asked_only_about_the_component_it_looks_at() {
 /// A door to the right of somebody who can open doors.
 fn door_game(is_locked: bool) -> (World, Turns<Deed>, Entity, Entity) {
     let mut world = World::new();
-    let who = world.spawn((Position { x: 0, y: 0 }, Solid, OpensDoors));
-    let door = world.spawn((Position { x: 1, y: 0 }, Solid, Door(0)));
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }, &Solid, &OpensDoors]);
+    let door = put(&mut world, &[&Position { x: 1, y: 0 }, &Solid, &Door(0)]);
     let mut builder = bare().rule(collision()).rule(bump_opens_doors());
     if is_locked {
         builder = builder.rule(Rule::on("locked", |_, _: Change<'_, Door>, _| Ruling::reject()));
@@ -152,9 +153,9 @@ fn the_trace_shows_the_tree_of_actions_rules_verdicts_and_reactions() {
 #[test]
 fn the_log_of_decisions_has_what_the_rules_said_of_those_who_are_watched() {
     let mut world = World::new();
-    let who = world.spawn((Position { x: 0, y: 0 }, Solid, OpensDoors));
-    let door = world.spawn((Position { x: 1, y: 0 }, Solid, Door(0)));
-    let other = world.spawn(Position { x: 0, y: 3 });
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }, &Solid, &OpensDoors]);
+    let door = put(&mut world, &[&Position { x: 1, y: 0 }, &Solid, &Door(0)]);
+    let other = put(&mut world, &[&Position { x: 0, y: 3 }]);
     let ice = Rule::on("ice", |case, _: Change<'_, Position>, _| match *case.kind {
         Deed::Walk(who, 2, 0) => Ruling::rewrite(Deed::Walk(who, 1, 0)),
         _ => Ruling::pass(),
@@ -173,6 +174,12 @@ fn the_log_of_decisions_has_what_the_rules_said_of_those_who_are_watched() {
     let to = format!("{:?}", Deed::Walk(who, 1, 0)).into();
     assert_eq!(decisions[0].rules[0].verdict, RuleVerdict::Rewritten { to });
     assert_eq!(decisions.len(), 2);
+    // Which rule said no to what the ice made of it.
+    let bump = decisions[0].rejected_by().unwrap();
+    assert_eq!((&*bump.rule, bump.reactions.len()), ("bump opens doors", 1));
+    let sentence = &log.sentences(who)[0];
+    assert!(sentence.contains("the rule ice made it Walk"), "{sentence}");
+    assert!(sentence.contains("the rule bump opens doors said no"), "{sentence}");
 
     // The door is open by now; that it was bumped into is in the reactions of the rewritten action.
     assert_eq!(world.get(door), Ok(&Door(1)));
@@ -183,10 +190,10 @@ fn the_log_of_decisions_has_what_the_rules_said_of_those_who_are_watched() {
 #[test]
 fn things_may_change_places_and_stay_where_they_are_without_colliding() {
     let mut world = World::new();
-    let one = world.spawn((Position { x: 0, y: 0 }, Solid));
-    let other = world.spawn((Position { x: 1, y: 0 }, Solid));
+    let one = put(&mut world, &[&Position { x: 0, y: 0 }, &Solid]);
+    let other = put(&mut world, &[&Position { x: 1, y: 0 }, &Solid]);
     let mut turns = bare().rule(collision()).build(&mut world).unwrap();
-    let mut verdict = |deed| turns.judge(&mut world, deed) == Decision::Accepted;
+    let mut verdict = |deed| turns.judge(&world, deed) == Decision::Accepted;
     assert!(verdict(Deed::Swap(one, other)));
     assert!(verdict(Deed::Walk(one, 0, 0)));
     assert!(!verdict(Deed::Walk(one, 1, 0)));
@@ -196,7 +203,7 @@ fn things_may_change_places_and_stay_where_they_are_without_colliding() {
 #[test]
 fn reactions_happen_if_their_verdict_is_the_final_one_and_leak_into_no_other_action() {
     let mut world = World::new();
-    let (glad, sad) = (world.spawn(Health(100)), world.spawn(Health(100)));
+    let (glad, sad) = (put(&mut world, &[&Health(100)]), put(&mut world, &[&Health(100)]));
     let mut turns = bare()
         .rule(Rule::always("glad", move |case, reactions| {
             if matches!(case.kind, Deed::Echo(_)) {
@@ -224,7 +231,7 @@ fn reactions_happen_if_their_verdict_is_the_final_one_and_leak_into_no_other_act
 #[test]
 fn reactions_come_in_the_order_of_their_delay_and_then_of_their_pushing() {
     let mut world = World::new();
-    let who = world.spawn(Position { x: 0, y: 0 });
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }]);
     let mut turns = bare()
         .rule(Rule::always("chain", move |case, reactions| {
             if *case.kind == Deed::Echo(0) {
@@ -247,8 +254,8 @@ fn reactions_come_in_the_order_of_their_delay_and_then_of_their_pushing() {
 #[test]
 fn what_a_rule_rewrites_is_judged_from_the_first_rule_on() {
     let mut world = World::new();
-    let who = world.spawn((Position { x: 0, y: 0 }, Solid));
-    let wall = world.spawn((Position { x: 2, y: 0 }, Solid));
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }, &Solid]);
+    let wall = put(&mut world, &[&Position { x: 2, y: 0 }, &Solid]);
     let ice = Rule::on("ice", move |case, _: Change<'_, Position>, _| match *case.kind {
         Deed::Walk(who, 1, 0) => Ruling::rewrite(Deed::Walk(who, 2, 0)),
         _ => Ruling::pass(),
@@ -265,7 +272,7 @@ fn what_a_rule_rewrites_is_judged_from_the_first_rule_on() {
 #[test]
 fn what_is_rewritten_without_further_checks_happens() {
     let mut world = World::new();
-    let who = world.spawn(Position { x: 0, y: 0 });
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }]);
     let rewrite = Rule::always("instead", move |case, _| match case.kind {
         Deed::Wait => Ruling::rewrite(Deed::Walk(who, 1, 0)).stop_checking(),
         _ => Ruling::reject(),
@@ -273,6 +280,103 @@ fn what_is_rewritten_without_further_checks_happens() {
     let mut turns = bare().rule(rewrite).build(&mut world).unwrap();
     assert_eq!(turns.act(&mut world, Deed::Wait, unseen).decision, Decision::Accepted);
     assert_eq!(world.get(who), Ok(&Position { x: 1, y: 0 }));
+}
+
+#[test]
+fn what_is_rejected_is_not_rewritten_any_more() {
+    for later in [Checking::StopChecking, Checking::KeepChecking] {
+        let mut world = World::new();
+        let who = put(&mut world, &[&Position { x: 0, y: 0 }, &Health(9)]);
+        let never = Rule::always("never", move |case, reactions| match case.kind {
+            Deed::Echo(_) => {
+                reactions.push(Deed::Hurt(who, 1));
+                Ruling::reject().keep_checking()
+            }
+            _ => Ruling::pass(),
+        });
+        let instead = Rule::always("instead", move |case, reactions| match case.kind {
+            Deed::Echo(_) => {
+                reactions.push(Deed::Hurt(who, 5));
+                Ruling { checking: later, ..Ruling::rewrite(Deed::Walk(who, 1, 0)) }
+            }
+            _ => Ruling::pass(),
+        });
+        let mut turns = bare().rule(never).rule(instead).build(&mut world).unwrap();
+        let mut log = DecisionLog::new();
+        log.watch(who, "walker", 4);
+        turns.schedule(who, 0);
+        let end = turns.take_turn(&mut world, who, Deed::Echo(0), unseen).unwrap();
+        turns.trace().note(&log, 1);
+        assert_eq!(end.decision, Decision::Rejected(0));
+        assert_eq!(world.get(who), Ok(&Position { x: 0, y: 0 }));
+        // What follows from the rejection does, and what would have from the other does not.
+        assert_eq!(world.get(who), Ok(&Health(8)));
+        assert_eq!(turns.trace().rulings(0)[1].said, Said::Rewrite, "that it said so can be seen");
+        assert_eq!(&*log.last(who).unwrap().rejected_by().unwrap().rule, "never");
+    }
+}
+
+#[test]
+fn what_a_rule_rejects_for_one_it_does_not_rewrite_for_another() {
+    let mut world = World::new();
+    let one = put(&mut world, &[&Position { x: 0, y: 0 }]);
+    let other = put(&mut world, &[&Position { x: 1, y: 0 }]);
+    for reject_first in [true, false] {
+        let rule = Rule::on("split", move |case, moved: Change<'_, Position>, _| match case.kind {
+            Deed::Swap(..) if (moved.entity == one) == reject_first => {
+                Ruling::reject().keep_checking()
+            }
+            Deed::Swap(..) => Ruling::rewrite(Deed::Walk(one, 0, 1)).stop_checking(),
+            _ => Ruling::pass(),
+        });
+        let mut turns = bare().rule(rule).build(&mut world).unwrap();
+        // Whichever comes first decides: what is rewritten before anybody rejects it is another one.
+        let expected = if reject_first { Decision::Rejected(0) } else { Decision::Accepted };
+        assert_eq!(turns.judge(&world, Deed::Swap(one, other)), expected);
+    }
+}
+
+#[test]
+fn what_a_rewriting_rule_asks_for_follows_from_what_it_looked_at() {
+    let mut world = World::new();
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }, &Health(9)]);
+    let instead = Rule::always("instead", move |case, reactions| match case.kind {
+        Deed::Echo(_) => {
+            reactions.push(Deed::Hurt(who, 1));
+            Ruling::rewrite(Deed::Walk(who, 1, 0)).stop_checking()
+        }
+        _ => Ruling::pass(),
+    });
+    let mut turns = bare().rule(instead).build(&mut world).unwrap();
+    turns.act(&mut world, Deed::Echo(0), unseen);
+    let causes: Vec<_> = turns.trace().actions().iter().map(|it| it.cause).collect();
+    let (rewrite, reaction) =
+        (Cause::Rewrite { of: 0, rule: 0 }, Cause::Reaction { to: 0, rule: 0 });
+    assert_eq!(causes, [Cause::Decision(None), rewrite, reaction]);
+    assert_eq!(turns.trace().children(0).collect::<Vec<_>>(), [1, 2]);
+}
+
+#[test]
+fn decisions_of_turns_that_were_undone_are_taken_out_of_the_log_of_decisions() {
+    let mut world = World::new();
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }]);
+    let mut turns = bare().build(&mut world).unwrap();
+    let mut log = DecisionLog::new();
+    log.watch(who, "walker", 9);
+    turns.schedule(who, 0);
+    for x in 1..=3 {
+        turns.take_turn(&mut world, who, Deed::Walk(who, x, 0), unseen).unwrap();
+        turns.trace().note(&log, turns.log().turns.len() as u64);
+    }
+    let first = log.decisions(who)[0].clone();
+    turns.undo(&mut world).unwrap();
+    turns.undo(&mut world).unwrap();
+    log.forget_after(turns.log().turns.len() as u64);
+    assert_eq!(log.decisions(who), [first]);
+    turns.take_turn(&mut world, who, Deed::Wait, unseen).unwrap();
+    turns.trace().note(&log, turns.log().turns.len() as u64);
+    assert_eq!(log.last(who).unwrap().chosen().unwrap().name, Label::from("Wait"));
+    assert_eq!(log.decisions(who).len(), 2);
 }
 
 #[test]
@@ -338,7 +442,7 @@ fn more_than_64_rules_are_asked_in_order() {
 #[test]
 fn a_component_that_cells_do_not_know_is_looked_for_in_them() {
     let mut world = World::new();
-    let arrow = world.spawn((Position { x: 1, y: 1 }, Velocity { x: 1, y: 0 }));
+    let arrow = put(&mut world, &[&Position { x: 1, y: 1 }, &Velocity { x: 1, y: 0 }]);
     let turns = bare().build(&mut world).unwrap();
     let cell = turns.now(&world).cell((1, 1));
     assert_eq!((cell.count::<Velocity>(), cell.first::<Velocity>()), (1, Some(arrow)));

@@ -54,9 +54,7 @@ fn burn(point: &mut Point<'_, Deed>) -> bool {
 
 /// Arrows go on by a cell, by the rules: these know what they hit.
 fn fly(point: &mut Point<'_, Deed>) -> bool {
-    let arrows = point.world().query_ref_filtered::<Entity, With<Velocity>>();
-    let mut arrows: Vec<Entity> = arrows.into_iter().collect();
-    arrows.sort_unstable();
+    let arrows = point.now().entities_with::<Velocity>();
     let is_flying = !arrows.is_empty();
     arrows.into_iter().for_each(|arrow| point.request(Deed::Fly(arrow)));
     is_flying

@@ -94,7 +94,8 @@ impl Game {
                 let looks = action.inserted::<Look>().map(|(who, _)| who);
                 let moved = action.inserted::<Position>().map(|(who, _)| who);
                 let gone = action.removed::<Position>();
-                let mut touched = looks.chain(moved).chain(gone);
+                let flames = action.inserted::<Flame>().map(|(who, _)| who);
+                let mut touched = looks.chain(moved).chain(gone).chain(flames);
                 touched.any(|who| {
                     let cells = [now.cell_of(who), after.cell_of(who)];
                     cells.into_iter().flatten().any(near)
@@ -169,7 +170,7 @@ impl Game {
         self.why.clear();
         let end = self.turn(who, deed, watch);
         self.message = end.map_or_else(String::new, |end| self.tell(&end));
-        if let Next::Waiting(_) | Next::Nobody = self.turns.next(&mut self.world) {
+        if let Next::Waiting(_) | Next::Nobody = self.turns.next(&self.world) {
             return;
         }
         self.others(watch);
@@ -177,7 +178,7 @@ impl Game {
 
     fn others(&mut self, watch: &mut Watch<'_>) {
         while self.status() == Status::Playing {
-            let Next::Ready(who) = self.turns.next(&mut self.world) else { break };
+            let Next::Ready(who) = self.turns.next(&self.world) else { break };
             let deed = self.minds.decide(&self.turns.now(&self.world), who);
             self.turn(who, deed, watch);
         }
@@ -195,7 +196,7 @@ impl Game {
         }
         // For `--explain`, of those who are watched.
         if let Ok(log) = self.world.resource::<DecisionLog>() {
-            self.turns.trace().note(log, self.hero_turn_count);
+            self.turns.trace().note(log, self.turns.log().turns.len() as u64);
         }
         self.why.push(format!("{name}\n{}", self.turns.trace()));
         self.explore();
@@ -209,9 +210,14 @@ impl Game {
         while let Ok(turn) = self.turns.undo(&mut self.world) {
             if turn.actor == Some(self.hero) {
                 self.undo_count += 1;
+                self.hero_turn_count -= 1;
                 self.message = String::from("Taken back.");
                 break;
             }
+        }
+        // Nobody is told why something was done that was not.
+        if let Ok(log) = self.world.resource_mut::<DecisionLog>() {
+            log.forget_after(self.turns.log().turns.len() as u64);
         }
     }
 

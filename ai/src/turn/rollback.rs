@@ -1,0 +1,62 @@
+//! Taking back what was done since the beginning of a turn, also of one that a panic cut off.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use ecs_core::World;
+
+use super::draft::TurnActionKind;
+use super::journal::Step;
+use super::turns::{Record, Turns};
+
+impl<K: TurnActionKind> Turns<K> {
+    /// Takes back everything since the beginning of a turn, the last first.
+    ///
+    /// A watcher that panics does not stop it. The first panic is given back, for the caller to go on
+    /// with.
+    pub(super) fn roll_back(
+        &mut self,
+        world: &mut World,
+        record: Record,
+    ) -> std::thread::Result<()> {
+        let mut outcome = Ok(());
+        while let Some(step) = self.journal.pop_after(record.journal_start) {
+            outcome = outcome.and(catch_unwind(AssertUnwindSafe(|| self.take_back(world, step))));
+        }
+        self.clock = record.clock;
+        self.schedule.sequence = record.sequence;
+        if outcome.is_err() {
+            // The cells were not told of the change whose watcher has panicked.
+            self.cells.rebuild(world);
+        }
+        outcome
+    }
+
+    fn take_back(&mut self, world: &mut World, step: Step) {
+        match step {
+            Step::Component(column) => {
+                if let Some(entity) = self.journal.restore(column, world) {
+                    self.cells.refresh(world, entity);
+                }
+            }
+            Step::Took(count) => {
+                self.vacant_used -= count;
+                self.sort_vacant();
+            }
+            Step::Scheduled(ticket) => drop(self.schedule.cancel(ticket)),
+            Step::Unscheduled(ticket, entity) => self.schedule.restore(ticket, entity),
+        }
+    }
+
+    /// Takes back a turn that a panic has cut off, before anybody else gets to see it.
+    pub(super) fn take_back_half(&mut self, world: &mut World, record: Record) {
+        let Self { hooks, journal, touched, .. } = self;
+        // What a hook has written can be told from what it wrote over, unless comparing panics, too.
+        drop(catch_unwind(AssertUnwindSafe(|| {
+            hooks.iter_mut().for_each(|hook| hook.finish(world, journal, touched, None));
+        })));
+        self.abandon();
+        // The panic that began it all goes on; what comes after it is less worth knowing.
+        drop(self.roll_back(world, record));
+        self.cells.rebuild(world);
+    }
+}
