@@ -18,7 +18,6 @@ use super::column::{
 use crate::archetype::Archetype;
 use crate::component::{ComponentId, IdSource};
 use crate::mask::Rows;
-use crate::prefetch::prefetch;
 use crate::storage::{ChunkVersions, Chunks, Moment};
 
 pub use component::WriteFetch;
@@ -155,10 +154,17 @@ pub trait QueryData: Sealed {
         right.into_rows().for_each(|right| f(Self::item(fetch, right)));
     }
 
-    /// Asks for these rows of a chunk to be brought into the cache.
+    /// Has `ask` ask for these rows of a chunk, column by column: the start, and how many bytes.
     #[doc(hidden)]
     #[inline]
-    fn prefetch(_slots: &Self::Slots, _chunks: &Chunks, _chunk: usize, _rows: Range<usize>) {}
+    fn prefetch(
+        _slots: &Self::Slots,
+        _chunks: &Chunks,
+        _chunk: usize,
+        _rows: Range<usize>,
+        _ask: impl Fn(*const u8, usize) + Copy,
+    ) {
+    }
 
     #[doc(hidden)]
     fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a>;

@@ -10,6 +10,7 @@ use super::filter::QueryFilter;
 use super::plan::MatchOf;
 use crate::archetype::Archetype;
 use crate::mask::{RowMask, Rows};
+use crate::prefetch::{prefetch, prefetch_pages};
 use crate::storage::Moment;
 
 /// An archetype with so many chunks is larger than the caches: each chunk begins with misses, since
@@ -18,12 +19,13 @@ const PACED_MIN: usize = 72;
 /// How many bytes are asked for at a time. All rows of a chunk at once are too many misses to be on
 /// their way together.
 const PACE_BYTES: usize = 1024;
-/// The same where rows are handed out as slices, which should not be too short.
-const PACE_BYTES_RUN: usize = 2048;
+/// So many chunks before its turn, one line of each page of a chunk is asked for: where a page is has
+/// to be looked up in memory as well, which holds up whoever asks for its other lines.
+const PAGES_AHEAD: usize = 2;
 
-/// As many rows as take these bytes, all lanes of a vector full.
-const fn pace<Q: QueryData>(bytes: usize) -> usize {
-    match bytes.checked_div(Q::ROW_BYTES) {
+/// As many rows as are asked for at a time, all lanes of a vector full.
+const fn pace<Q: QueryData>() -> usize {
+    match PACE_BYTES.checked_div(Q::ROW_BYTES) {
         Some(rows) if rows < 16 => 16,
         Some(rows) => rows / 16 * 16,
         None => usize::MAX,
@@ -47,7 +49,7 @@ pub(crate) unsafe fn visit_rows<'w, Q: QueryData, F: QueryFilter>(
     matches: &[MatchOf<Q, F>],
     f: &mut impl FnMut(Q::Item<'w>),
 ) {
-    visit::<Q, F>(source, matches, pace::<Q>(PACE_BYTES), |fetch, part| match part {
+    visit::<Q, F>(source, matches, |fetch, part| match part {
         Part::Run(rows) => {
             // SAFETY: rows of the chunk that was fetched, by the caller's right; `visit` gives each
             // once.
@@ -72,7 +74,7 @@ pub(crate) unsafe fn visit_runs<'w, Q: ColumnData, F: QueryFilter>(
     matches: &[MatchOf<Q, F>],
     f: &mut impl FnMut(Q::Columns<'w>),
 ) {
-    visit::<Q, F>(source, matches, pace::<Q>(PACE_BYTES_RUN), |fetch, part| match part {
+    visit::<Q, F>(source, matches, |fetch, part| match part {
         Part::Run(rows) => {
             // SAFETY: rows of the chunk that was fetched, by the caller's right; `visit` gives each
             // once.
@@ -94,12 +96,11 @@ enum Part<'a> {
 }
 
 /// Calls `f` with each chunk and the rows of it that match, each once; where an archetype is large,
-/// with no more than `pace` rows at a time.
+/// with no more than [`pace`] rows at a time.
 #[inline]
 fn visit<'w, Q: QueryData, F: QueryFilter>(
     source: Source<'w>,
     matches: &[MatchOf<Q, F>],
-    pace: usize,
     mut f: impl FnMut(&Q::Fetch<'w>, Part<'_>),
 ) {
     let is_dense = is_dense::<Q, F>(source.moment);
@@ -115,7 +116,7 @@ fn visit<'w, Q: QueryData, F: QueryFilter>(
             let fetch = Q::fetch(&found.query, chunks, 0, source.moment);
             f(&fetch, Part::Run(0..chunks.row_count()));
         } else if chunks.used_count() > 0 {
-            visit_archetype::<Q, F>(archetype, found, source.moment, pace, &mut f);
+            visit_archetype::<Q, F>(archetype, found, source.moment, &mut f);
         }
     }
 }
@@ -132,7 +133,6 @@ fn visit_archetype<'w, Q: QueryData, F: QueryFilter>(
     archetype: &'w Archetype,
     found: &MatchOf<Q, F>,
     moment: Moment,
-    pace: usize,
     f: &mut impl FnMut(&Q::Fetch<'w>, Part<'_>),
 ) {
     let chunks = &archetype.chunks;
@@ -147,7 +147,7 @@ fn visit_archetype<'w, Q: QueryData, F: QueryFilter>(
     // While some rows of a chunk of a large archetype are visited, the same rows of the next one
     // are on their way.
     let is_paced = last + 1 >= PACED_MIN;
-    let pace = if is_paced { pace } else { usize::MAX };
+    let pace = if is_paced { pace::<Q>() } else { usize::MAX };
     for chunk in 0..=last {
         let rows = rows::<Q, F>(archetype, found, chunk, moment);
         if matches!(rows, Rows::None) {
@@ -158,13 +158,17 @@ fn visit_archetype<'w, Q: QueryData, F: QueryFilter>(
             f(&fetch, Part::Masked(mask));
             continue;
         }
+        let later = chunk + PAGES_AHEAD;
+        if is_paced && later <= last {
+            Q::prefetch(&found.query, chunks, later, 0..chunks.len(later), prefetch_pages);
+        }
         let len = chunks.len(chunk);
         let mut start = 0;
         while start < len {
             let some = start..len.min(start.saturating_add(pace));
             start = some.end;
             if is_paced && chunk < last {
-                Q::prefetch(&found.query, chunks, chunk + 1, some.clone());
+                Q::prefetch(&found.query, chunks, chunk + 1, some.clone(), prefetch);
             }
             f(&fetch, Part::Run(some));
         }

@@ -1,11 +1,11 @@
 //! `&T` and `&mut T`.
 
+use super::Range;
 use super::{
     Access, Archetype, ChunkVersions, Chunks, ColumnData, ColumnDoor, DoorRight, IdSource, Moment,
     QueryData, ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState,
     Values, ValuesDoor,
 };
-use super::{Range, prefetch};
 use crate::component::Component;
 
 impl<T: Component> Sealed for &T {}
@@ -84,9 +84,15 @@ impl<T: Component> QueryData for &T {
     }
 
     #[inline]
-    fn prefetch(slots: &TermSlot, chunks: &Chunks, chunk: usize, rows: Range<usize>) {
+    fn prefetch(
+        slots: &TermSlot,
+        chunks: &Chunks,
+        chunk: usize,
+        rows: Range<usize>,
+        ask: impl Fn(*const u8, usize) + Copy,
+    ) {
         let start = chunks.column(chunk, slots.column()).cast::<T>().as_ptr();
-        prefetch(start.wrapping_add(rows.start).cast(), rows.len() * size_of::<T>());
+        ask(start.wrapping_add(rows.start).cast(), rows.len() * size_of::<T>());
     }
 
     #[inline]
@@ -202,9 +208,15 @@ impl<T: Component> QueryData for &mut T {
     }
 
     #[inline]
-    fn prefetch(slots: &TermSlot, chunks: &Chunks, chunk: usize, rows: Range<usize>) {
+    fn prefetch(
+        slots: &TermSlot,
+        chunks: &Chunks,
+        chunk: usize,
+        rows: Range<usize>,
+        ask: impl Fn(*const u8, usize) + Copy,
+    ) {
         let start = chunks.column(chunk, slots.column()).cast::<T>().as_ptr();
-        prefetch(start.wrapping_add(rows.start).cast(), rows.len() * size_of::<T>());
+        ask(start.wrapping_add(rows.start).cast(), rows.len() * size_of::<T>());
     }
 
     #[inline]

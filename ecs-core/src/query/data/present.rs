@@ -94,8 +94,14 @@ impl<Q: QueryData> QueryData for Present<Q> {
     }
 
     #[inline]
-    fn prefetch(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: Range<usize>) {
-        Q::prefetch(slots, chunks, chunk, rows);
+    fn prefetch(
+        slots: &Self::Slots,
+        chunks: &Chunks,
+        chunk: usize,
+        rows: Range<usize>,
+        ask: impl Fn(*const u8, usize) + Copy,
+    ) {
+        Q::prefetch(slots, chunks, chunk, rows, ask);
     }
 
     #[inline]

@@ -127,9 +127,15 @@ macro_rules! tuple_data {
             }
 
             #[inline]
-            fn prefetch(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: Range<usize>) {
+            fn prefetch(
+                slots: &Self::Slots,
+                chunks: &Chunks,
+                chunk: usize,
+                rows: Range<usize>,
+                ask: impl Fn(*const u8, usize) + Copy,
+            ) {
                 let ($($var,)*) = slots;
-                $($name::prefetch($var, chunks, chunk, rows.clone());)*
+                $($name::prefetch($var, chunks, chunk, rows.clone(), ask);)*
             }
 
             #[inline]
