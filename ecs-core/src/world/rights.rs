@@ -47,6 +47,12 @@ impl Rights {
         Self { owner: owner.into(), components, resources: Vec::new() }
     }
 
+    /// The components that may be touched.
+    #[must_use]
+    pub const fn components(&self) -> &Access {
+        &self.components
+    }
+
     /// Adds the right to read a resource, or to write it as well.
     pub fn add_resource<T: 'static>(&mut self, write: bool) {
         self.resources.push((TypeId::of::<T>(), write));

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use super::node::Outcome;
+use ecs_core::Access;
+
+use super::node::{Outcome, Role};
 use super::run::Schedule;
 use super::stages::Part;
 
@@ -152,6 +154,30 @@ impl Schedule {
         let panicked = |&node: &usize| self.last_outcome(node) == Some(Outcome::Panicked);
         let numbers = (0..self.nodes.len()).filter(panicked);
         numbers.map(|node| self.nodes[node].name.clone()).collect()
+    }
+
+    /// The systems and what they touch, their conditions included, in the order of adding. `None` for
+    /// an exclusive one, which may touch everything.
+    ///
+    /// ```
+    /// use ecs_jobs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// fn mint(mut purses: Query<'_, &mut Gold>) {
+    ///     purses.for_each(|gold| gold.0 += 1);
+    /// }
+    /// let mut world = World::new();
+    /// let schedule = Schedule::builder().add(mint).build(&mut world)?;
+    /// let (name, access) = schedule.accesses().next().expect("it has a system");
+    /// assert!(name.ends_with("mint"));
+    /// assert_eq!(access.expect("not exclusive").writes(), [world.register::<Gold>()]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn accesses(&self) -> impl Iterator<Item = (&str, Option<&Access>)> {
+        self.nodes.iter().filter_map(|node| match node.role {
+            Role::Switch(_) => None,
+            Role::Exclusive(_) => Some((&*node.name, None)),
+            Role::System(_) => Some((&*node.name, Some(node.rights.components()))),
+        })
     }
 
     /// The sync points, in the order in which a run comes to them.
