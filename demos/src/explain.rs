@@ -42,9 +42,15 @@ impl Wanted {
     }
 
     /// The agent that is meant, who may be named by one of its actions.
-    fn find(self, world: &World) -> Option<Entity> {
-        let entity = world.entities().find(|&entity| self.is(entity))?;
-        Some(world.get::<Action>(entity).map_or(entity, |action| action.agent()))
+    fn find(self, world: &World) -> Result<Entity, Failure> {
+        let Some(entity) = world.entities().find(|&entity| self.is(entity)) else {
+            let count = grouped(world.len() as u64);
+            return Err(Failure::Usage(format!(
+                "there is no entity {}: there are {count} at the start, from 0 on",
+                self.index
+            )));
+        };
+        Ok(world.get::<Action>(entity).map_or(entity, |action| action.agent()))
     }
 }
 
@@ -71,26 +77,24 @@ pub fn watch(
     if wanted.is_empty() {
         return Ok(());
     }
-    let mut worlds = simulation.worlds_mut();
-    if worlds.is_empty() {
+    let mut found = Vec::new();
+    for (_, world) in simulation.worlds() {
+        found.push(wanted.iter().map(|it| it.find(world)).collect::<Result<Vec<_>, _>>()?);
+    }
+    if found.is_empty() {
         return Err(Failure::Usage(format!("{} cannot explain itself", demo.name)));
     }
-    worlds.iter_mut().try_for_each(|world| watch_in(world, demo, wanted))
-}
-
-fn watch_in(world: &mut World, demo: &Demo, wanted: &[Wanted]) -> Result<(), Failure> {
-    let mut log = world.remove_resource::<DecisionLog>().unwrap_or_default();
-    for one in wanted {
-        let Some(agent) = one.find(world) else {
-            let count = grouped(world.len() as u64);
-            return Err(Failure::Usage(format!(
-                "there is no entity {}: there are {count} at the start, from 0 on",
-                one.index
-            )));
-        };
-        log.watch(agent, kind(demo.agents_noun), DECISIONS_MAX);
+    let named = |agent| simulation.view().and_then(|view| view.noun(agent));
+    let noun = |agent| kind(named(agent).unwrap_or(demo.agents_noun));
+    let found: Vec<Vec<(Entity, String)>> = found
+        .into_iter()
+        .map(|agents| agents.into_iter().map(|agent| (agent, noun(agent))).collect())
+        .collect();
+    for (world, agents) in simulation.worlds_mut().into_iter().zip(found) {
+        let mut log = world.remove_resource::<DecisionLog>().unwrap_or_default();
+        agents.into_iter().for_each(|(agent, noun)| log.watch(agent, noun, DECISIONS_MAX));
+        world.insert_resource(log);
     }
-    world.insert_resource(log);
     Ok(())
 }
 

@@ -14,7 +14,7 @@
 //!
 //! The first line is the [`Header`]; it is one line in the file. A tick is counted when it has been
 //! lived; an input comes before the next one. The last hash is that of the end. A file without its
-//! last line was cut off.
+//! last line was cut off, as by a program that was killed: what is on it can be replayed.
 
 use std::fmt;
 use std::fs::File;
@@ -60,6 +60,8 @@ pub struct Recording {
     /// The state hash after how many ticks, in order; the first is that of the start, the last that
     /// of the end.
     pub hashes: Vec<(u64, u64)>,
+    /// Whether the run was recorded to its end.
+    pub is_whole: bool,
 }
 
 /// One line behind the header.
@@ -85,11 +87,8 @@ pub enum RecordingError {
     BadLine(usize),
     /// A line is in the wrong place: ticks go up, and the hashes begin with the start.
     Disorder(usize),
-    /// It ends in the middle.
-    CutOff {
-        /// How many ticks are on it.
-        ticks: u64,
-    },
+    /// It ends before its first hash: there is nothing to replay.
+    CutOff,
 }
 
 impl fmt::Display for RecordingError {
@@ -102,9 +101,7 @@ impl fmt::Display for RecordingError {
             Self::BadHeader(what) => write!(f, "line 1: {what} is out of range"),
             Self::BadLine(line) => write!(f, "line {line} cannot be understood"),
             Self::Disorder(line) => write!(f, "line {line} is in the wrong place"),
-            Self::CutOff { ticks } => {
-                write!(f, "it was cut off: {ticks} ticks are on it, and no end")
-            }
+            Self::CutOff => f.write_str("it was cut off before anything was recorded"),
         }
     }
 }
@@ -112,14 +109,15 @@ impl fmt::Display for RecordingError {
 impl std::error::Error for RecordingError {}
 
 impl Recording {
-    /// Reads a recording.
+    /// Reads a recording. Of one that was cut off, what is on it.
     ///
     /// # Errors
     /// See [`RecordingError`].
     pub fn parse(bytes: &[u8]) -> Result<Self, RecordingError> {
         let mut lines = bytes.split(|&byte| byte == b'\n');
         let header = header(lines.next().unwrap_or_default())?;
-        let mut recording = Self { header, inputs: Vec::new(), hashes: Vec::new() };
+        let mut recording =
+            Self { header, inputs: Vec::new(), hashes: Vec::new(), is_whole: false };
         // Whole lines end with a line break; what is behind the last one was being written when
         // somebody pulled the plug.
         let mut lines: Vec<&[u8]> = lines.collect();
@@ -149,17 +147,18 @@ impl Recording {
                     now = tick;
                 }
                 Line::End { end } => {
-                    if recording.hashes.is_empty() || recording.ticks() != end || now > end {
+                    let hashed = recording.hashes.last().map(|&(tick, _)| tick);
+                    if hashed != Some(end) || now > end {
                         return Err(disorder);
                     }
                     if has_rest || number <= lines.len() {
                         return Err(RecordingError::Disorder(number + 1));
                     }
-                    return Ok(recording);
+                    return Ok(Self { is_whole: true, ..recording });
                 }
             }
         }
-        Err(RecordingError::CutOff { ticks: now })
+        if recording.hashes.is_empty() { Err(RecordingError::CutOff) } else { Ok(recording) }
     }
 
     /// Reads a recording from a file.
@@ -171,10 +170,11 @@ impl Recording {
         Self::parse(&bytes).map_err(|error| Failure::on_file("replay", path, error))
     }
 
-    /// How many ticks are on it.
+    /// How many ticks are on it. What was put in last was for a tick of its own.
     #[must_use]
     pub fn ticks(&self) -> u64 {
-        self.hashes.last().map_or(0, |&(tick, _)| tick)
+        let hashed = self.hashes.last().map_or(0, |&(tick, _)| tick);
+        self.inputs.last().map_or(hashed, |&(tick, _)| hashed.max(tick.saturating_add(1)))
     }
 }
 
@@ -204,8 +204,8 @@ fn parse_hash(text: &str) -> Option<u64> {
     u64::from_str_radix(text, 16).ok()
 }
 
-/// Writes a recording as the run goes on: what is there when the program is killed can be read by a
-/// person, and is refused by a replay with a word about where it ends.
+/// Writes a recording as the run goes on, line by line: what is there when the program is killed can
+/// be replayed.
 #[derive(Debug)]
 pub struct Recorder {
     file: File,
@@ -311,16 +311,28 @@ mod tests {
     }
 
     #[test]
-    fn every_file_that_was_cut_off_is_refused() {
+    fn of_every_file_that_was_cut_off_the_whole_lines_are_read() {
         let whole = text(&[H0, H2, r#"{"end":2}"#]);
-        assert!(Recording::parse(&whole).is_ok());
+        assert!(Recording::parse(&whole).is_ok_and(|it| it.is_whole));
         for length in 0..whole.len() {
-            assert!(Recording::parse(&whole[..length]).is_err(), "{length} bytes");
+            let lines = whole[..length].iter().filter(|&&byte| byte == b'\n').count();
+            match Recording::parse(&whole[..length]) {
+                Ok(part) => assert!(!part.is_whole && part.hashes.len() + 1 == lines),
+                Err(_) => assert!(lines < 2, "{length} bytes"),
+            }
         }
         let killed = &text(&[H0, H2])[..];
-        assert_eq!(Recording::parse(killed), Err(RecordingError::CutOff { ticks: 2 }));
         let half = [killed, br#"{"tick":4,"ha"#].concat();
-        assert_eq!(Recording::parse(&half), Err(RecordingError::CutOff { ticks: 2 }));
+        for bytes in [killed, &half] {
+            let recording = Recording::parse(bytes).expect("two hashes are on it");
+            assert_eq!(
+                (recording.hashes.len(), recording.ticks(), recording.is_whole),
+                (2, 2, false)
+            );
+        }
+        let played = text(&[H0, r#"{"tick":0,"input":"rest"}"#, r#"{"tick":1,"input":"rest"}"#]);
+        assert_eq!(Recording::parse(&played).expect("two inputs are on it").ticks(), 2);
+        assert_eq!(Recording::parse(&text(&[])), Err(RecordingError::CutOff));
     }
 
     #[test]

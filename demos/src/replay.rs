@@ -1,7 +1,7 @@
 //! From a recording back to a run: `--replay`, and `demos verify`.
 
 use std::ffi::OsString;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use crate::catalogue::DEMOS;
@@ -60,6 +60,10 @@ pub fn of_command(
     path: &Path,
 ) -> Result<(Plan, Box<dyn Simulation>), Failure> {
     let recording = Recording::read(path)?;
+    if !recording.is_whole && !command.run.quiet {
+        // Whether it can be told does not matter.
+        drop(writeln!(io::stderr(), "demos: {}", cut_off(path, &recording)));
+    }
     if recording.header.demo != command.demo.name {
         let demo = &recording.header.demo;
         let what = format!("it is a run of {demo}, not of {}", command.demo.name);
@@ -81,6 +85,12 @@ pub fn of_command(
     Ok((plan, simulation))
 }
 
+/// What there is to say of a recording without an end.
+fn cut_off(path: &Path, recording: &Recording) -> String {
+    let ticks = grouped(recording.ticks());
+    format!("{} was cut off, and ends with tick {ticks}", path.display())
+}
+
 /// `demos verify FILE`: lives the run of a recording again, and compares all its hashes.
 ///
 /// # Errors
@@ -88,6 +98,10 @@ pub fn of_command(
 pub fn verify(path: &Path, threads: Option<usize>, out: &mut dyn Write) -> Result<(), Failure> {
     let recording = Recording::read(path)?;
     let (hashes, ticks) = (recording.hashes.len(), recording.ticks());
+    let note = match recording.is_whole {
+        true => String::new(),
+        false => format!("; {}", cut_off(path, &recording)),
+    };
     let (plan, mut simulation) = run_of(recording, path, threads)?;
     let lived = runner::live(&plan, simulation.as_mut())?;
     if lived.is_interrupted {
@@ -98,7 +112,7 @@ pub fn verify(path: &Path, threads: Option<usize>, out: &mut dyn Write) -> Resul
     let noun = if threads == 1 { "thread" } else { "threads" };
     writeln!(
         out,
-        "{}: {} ticks, {} hashes, all equal on {threads} {noun}",
+        "{}: {} ticks, {} hashes, all equal on {threads} {noun}{note}",
         plan.demo.name,
         grouped(ticks),
         grouped(hashes as u64),

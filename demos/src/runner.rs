@@ -30,27 +30,24 @@ pub fn run(
     for path in plan.png.iter().chain(&plan.trace) {
         files::prove_writable(path)?;
     }
-    if plan.trace.is_some() && simulation.schedule().is_none() {
+    if plan.trace.is_some() && simulation.trace().is_none() {
         return Err(Failure::Usage(format!("{} has no timeline", plan.demo.name)));
     }
     explain::watch(simulation, plan.demo, &plan.explain)?;
-    if simulation.is_for_terminal() {
-        if !matches!(plan.tape, Tape::None) {
-            let why = "what is played by hand is not recorded; record a --script";
-            return Err(Failure::Usage(why.to_owned()));
-        }
-        simulation.play()?;
-    }
-    let lived = live(plan, simulation)?;
+    let is_replay = matches!(plan.tape, Tape::Replay(..));
+    let lived = match simulation.is_for_terminal() && !is_replay {
+        true => play(plan, simulation)?,
+        false => live(plan, simulation)?,
+    };
     let checked = simulation.check();
     if let Some(path) = &plan.png {
         files::write(path, &simulation.raster().png())?;
     }
-    if let (Some(path), Some(schedule)) = (&plan.trace, simulation.schedule()) {
-        files::write(path, schedule.trace_json().as_bytes())?;
+    if let (Some(path), Some(trace)) = (&plan.trace, simulation.trace()) {
+        files::write(path, trace.as_bytes())?;
     }
     // A recording names the files of another run.
-    if !matches!(plan.tape, Tape::Replay(..)) {
+    if !is_replay {
         for (path, content) in simulation.files() {
             files::write(&path, &content)?;
         }
@@ -62,6 +59,20 @@ pub fn run(
         true => Err(Failure::Interrupted { ticks: lived.ticks }),
         false => Ok(()),
     }
+}
+
+/// Lets a person play, with every input on the recording.
+fn play(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failure> {
+    let start = Instant::now();
+    let mut tape = plan.tape.begin()?;
+    let mut ticks = 0;
+    simulation.play(&mut |hash, input| {
+        tape.input(ticks, hash, input)?;
+        ticks += 1;
+        Ok(())
+    })?;
+    tape.end(ticks, simulation)?;
+    Ok(Lived { ticks, elapsed: start.elapsed(), is_interrupted: false })
 }
 
 /// Lives all ticks of a plan, or as many as there is time for until Ctrl-C.

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use ecs_core::World;
-use ecs_jobs::Schedule;
 
 use crate::failure::Failure;
 use crate::raster::Raster;
@@ -31,11 +30,13 @@ pub trait Simulation {
         false
     }
 
-    /// Lets a person at the terminal take over, and comes back when they have enough.
+    /// Lets a person at the terminal take over, and comes back when they have enough. `note` is told
+    /// the state hash and what is put in, before each tick.
     ///
     /// # Errors
-    /// Where there is no terminal.
-    fn play(&mut self) -> Result<(), Failure> {
+    /// Where there is no terminal, or `note` fails.
+    fn play(&mut self, note: &mut Note<'_>) -> Result<(), Failure> {
+        _ = note;
         Ok(())
     }
 
@@ -83,12 +84,13 @@ pub trait Simulation {
 
     /// The same, to have agents watched.
     fn worlds_mut(&mut self) -> Vec<&mut World> {
-        Vec::new()
+        self.view_mut().map(View::world_mut).into_iter().collect()
     }
 
-    /// What runs the world, for `--trace`; none where the demo keeps it to itself.
-    fn schedule(&self) -> Option<&Schedule> {
-        self.view().map(View::schedule)
+    /// The timeline of the last ticks, for `--trace`: JSON in the trace event format. None where the
+    /// demo has no systems.
+    fn trace(&self) -> Option<String> {
+        self.view().map(|view| view.schedule().trace_json())
     }
 
     /// Takes something from outside between two ticks: a key, a click, a cheat, in words of the
@@ -100,6 +102,9 @@ pub trait Simulation {
         Err(format!("nothing can be put in, and this was: {input:?}"))
     }
 }
+
+/// Hears of the state hash before a tick, and of what is put in for it.
+pub type Note<'a> = dyn FnMut(u64, &str) -> Result<(), Failure> + 'a;
 
 /// One figure of a demo: a key of the JSON object and its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

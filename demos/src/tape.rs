@@ -106,6 +106,18 @@ impl Running<'_> {
         }
     }
 
+    /// Notes what is put in after so many ticks, when the state has this hash.
+    ///
+    /// # Errors
+    /// Where the file cannot be written.
+    pub fn input(&mut self, tick: u64, hash: u64, input: &str) -> Result<(), Failure> {
+        let Kind::Record(recorder) = &mut self.kind else { return Ok(()) };
+        if recorder.is_due(tick) {
+            recorder.hash(tick, hash)?;
+        }
+        recorder.input(tick, input)
+    }
+
     /// Ends after so many ticks.
     ///
     /// # Errors

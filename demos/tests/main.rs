@@ -7,6 +7,8 @@ mod command_line;
 mod dungeon;
 mod fleet;
 mod layers;
+mod live;
+mod matrix;
 mod minds;
 mod miners;
 mod proofs;

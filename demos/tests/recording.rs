@@ -1,9 +1,11 @@
-//! Recordings, replays and explanations of every demo there is, and Ctrl-C.
+//! What recordings and explanations say, what is refused of them, and Ctrl-C. That every demo has them
+//! is in `matrix`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
-use demos::catalogue::DEMOS;
 use serde_json::Value;
 
 use crate::support::{demos, json, refused, run, scratch, text};
@@ -21,38 +23,6 @@ fn record(demo: &str, name: &str) -> (PathBuf, Value) {
 fn said(path: &Path, threads: &str) -> (Option<i32>, String, String) {
     let output = run(&["verify", path.to_str().expect("Unicode"), "--threads", threads]);
     (output.status.code(), text(&output.stdout), text(&output.stderr))
-}
-
-#[test]
-fn every_demo_is_verified_on_any_number_of_threads() {
-    for demo in DEMOS {
-        let (path, recorded) = record(demo.name, &format!("every-{}.recording", demo.name));
-        for threads in ["1", "3"] {
-            let (code, out, complaint) = said(&path, threads);
-            assert_eq!(code, Some(0), "{}: {complaint}", demo.name);
-            // At the start, at 25, at 50, and at the end.
-            assert!(out.starts_with(&format!("{}: 60 ticks, 4 hashes, all equal", demo.name)));
-        }
-        let file = path.to_str().expect("Unicode");
-        let replayed = json(&[demo.name, "--replay", file]);
-        for key in ["state_hash", "agents", "seed", "ticks"] {
-            assert_eq!(replayed[key], recorded[key], "{}: {key}", demo.name);
-        }
-        let shorter = json(&[demo.name, "--replay", file, "--until", "30"]);
-        assert_eq!(shorter["ticks"], 30, "{}", demo.name);
-    }
-}
-
-#[test]
-fn every_demo_does_the_same_whether_it_is_asked_why_or_not() {
-    for demo in DEMOS {
-        let plain = json(&[&[demo.name][..], &SMALL].concat());
-        let asked =
-            json(&[&[demo.name, "--explain", "0,3", "--threads", "2"][..], &SMALL].concat());
-        assert_eq!(plain["state_hash"], asked["state_hash"], "{}", demo.name);
-        assert!(plain.get("explained").is_none());
-        assert!(asked["explained"].as_array().is_some_and(|all| !all.is_empty()), "{}", demo.name);
-    }
 }
 
 #[test]
@@ -109,8 +79,9 @@ fn what_is_no_recording_is_refused_in_one_line() {
     refuse(b"{\"formic_recording\":99}\n", "format 99");
     let (whole, _) = record("miners", "whole.recording");
     let whole = fs::read(whole).expect("it was written");
-    refuse(&whole[..whole.len() - 5], "cut off");
-    refuse(&whole[..whole.len() * 3 / 4], "cut off");
+    let header = whole.iter().position(|&byte| byte == b'\n').expect("it has lines");
+    refuse(&whole[..header + 1], "cut off");
+    refuse(&whole[..header + 9], "cut off");
     let text = String::from_utf8(whole).expect("text");
     refuse(text.replace("\"demo\":\"miners\"", "\"demo\":\"moles\"").as_bytes(), "moles");
     let lies = text.replace("\"arguments\":[\"miners\"", "\"arguments\":[\"dungeon\"");
@@ -121,6 +92,38 @@ fn what_is_no_recording_is_refused_in_one_line() {
     refuse(input.as_bytes(), "line 2");
     refused(&["verify", "/no/such/file"], &["/no/such/file"]);
     refused(&["verify"], &["FILE"]);
+}
+
+#[test]
+fn what_was_recorded_before_a_kill_is_replayed() {
+    let path = scratch("killed.recording");
+    let file = path.to_str().expect("Unicode");
+    let arguments = ["fleet", "--agents", "30", "--ticks", "900000000", "--hash-every", "5"];
+    let mut child = demos(&[&arguments[..], &["--record", file, "--quiet"]].concat())
+        .stdout(Stdio::null())
+        .spawn()
+        .expect("the binary starts");
+    let start = Instant::now();
+    let has_begun = || fs::read_to_string(&path).is_ok_and(|text| text.lines().count() > 4);
+    while !has_begun() && start.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // On Unix this is SIGKILL: nobody gets to write an end.
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    // Cut in the middle of a line, as by a full disk, it is the same.
+    let bytes = fs::read(&path).expect("it was written");
+    fs::write(&path, [&bytes[..], br#"{"tick":9"#].concat()).expect("it can be written");
+    let (code, out, complaint) = said(&path, "2");
+    assert_eq!(code, Some(0), "{complaint}");
+    assert!(out.starts_with("fleet: ") && out.contains("all equal"), "{out}");
+    assert!(out.contains("was cut off, and ends with tick "), "{out}");
+    let output = run(&["fleet", "--replay", file, "--until", "10", "--json"]);
+    let complaint = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{complaint}");
+    assert!(complaint.contains("was cut off") && complaint.lines().count() == 1, "{complaint}");
+    let value: Value = serde_json::from_slice(&output.stdout).expect("the results");
+    assert_eq!(value["ticks"], 10);
 }
 
 #[test]
@@ -166,8 +169,7 @@ fn a_timeline_is_written_as_one_json_value() {
 #[cfg(target_os = "linux")]
 #[test]
 fn ctrl_c_ends_a_run_with_its_results_and_a_recording_that_is_whole() {
-    use std::process::{Command, Stdio};
-    use std::time::{Duration, Instant};
+    use std::process::Command;
     for signal in ["-INT", "-TERM"] {
         let path = scratch("interrupted.recording");
         let file = path.to_str().expect("Unicode");

@@ -13,7 +13,7 @@ use demos::session::Session;
 use demos::setup::Setup;
 use serde_json::{Value, json};
 
-use crate::support::{refused, state_hash, text};
+use crate::support::{refused, text};
 
 /// A server of this process, which ends with the test.
 pub(crate) struct Running {
@@ -50,14 +50,14 @@ impl Running {
     }
 
     /// Sends bytes, and reads the one answer.
-    fn raw(&self, bytes: &[u8]) -> (u16, Vec<u8>) {
+    pub(crate) fn raw(&self, bytes: &[u8]) -> (u16, Vec<u8>) {
         let mut stream = self.connect();
         // A refused request may be answered before all of it was sent.
         drop(stream.write_all(bytes));
         read_answer(&mut stream).expect("there is an answer")
     }
 
-    fn get(&self, path: &str) -> (u16, Value) {
+    pub(crate) fn get(&self, path: &str) -> (u16, Value) {
         let (status, body) =
             self.raw(format!("GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n").as_bytes());
         (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
@@ -73,7 +73,7 @@ impl Running {
         (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
     }
 
-    fn state(&self) -> Value {
+    pub(crate) fn state(&self) -> Value {
         let (status, state) = self.get("/api/state");
         assert_eq!(status, 200, "{state}");
         state
@@ -118,140 +118,6 @@ fn the_page_is_one_file_that_loads_nothing_from_elsewhere() {
     stream.read_to_string(&mut answer).expect("it ends");
     assert!(answer.contains(&format!("Content-Length: {}\r\n", page.len())), "{answer}");
     assert!(answer.ends_with("\r\n\r\n"), "{answer}");
-}
-
-#[test]
-fn every_demo_is_opened_stepped_and_told_of() {
-    let server = serve("miners", 60);
-    let (_, demos) = server.get("/api/demos");
-    let names: Vec<_> = demos["demos"].as_array().expect("a list").iter().collect();
-    assert_eq!(names.len(), DEMOS.len());
-    for demo in DEMOS {
-        let (status, state) = server.post("/api/open", &json!({ "demo": demo.name, "agents": 60 }));
-        assert_eq!((status, &state["tick"]), (200, &0.into()), "{}: {state}", demo.name);
-        let (_, state) = server.post("/api/step", &json!({ "what": "tick", "count": 40 }));
-        assert_eq!(state["tick"], 40, "{}", demo.name);
-        let hash = state["state_hash"].as_str().expect("a text").to_owned();
-        let alone = [demo.name, "--agents", "60", "--ticks", "40", "--threads", "1"];
-        assert_eq!(hash, state_hash(&alone), "{}: as without the page", demo.name);
-        assert_eq!(server.get("/api/check").1["check"], "ok", "{}", demo.name);
-        let (status, picture) = server.raw(b"GET /api/picture HTTP/1.1\r\nHost: localhost\r\n\r\n");
-        assert_eq!((status, &picture[1..4]), (200, &b"PNG"[..]));
-    }
-}
-
-#[test]
-fn stepping_system_by_system_gives_the_same_tick() {
-    let server = serve("dungeon", 50);
-    let (_, whole) = server.post("/api/step", &json!({ "what": "tick" }));
-    server.post("/api/open", &json!({ "demo": "dungeon", "agents": 50 }));
-    let (_, systems) = server.get("/api/systems");
-    let names: Vec<String> = systems["systems"]
-        .as_array()
-        .expect("a list")
-        .iter()
-        .map(|system| system["name"].as_str().expect("a text").to_owned())
-        .collect();
-    for (place, name) in names.iter().enumerate() {
-        let state = server.state();
-        assert_eq!(state["next_step"], name.as_str());
-        assert_eq!(state["stepping"], place > 0);
-        server.post("/api/step", &json!({ "what": "system" }));
-    }
-    let state = server.state();
-    assert_eq!((&state["tick"], &state["stepping"]), (&1.into(), &false.into()));
-    assert_eq!(state["state_hash"], whole["state_hash"]);
-    // A tick that was begun by steps is ended by the next one.
-    server.post("/api/step", &json!({ "what": "system", "count": 2 }));
-    let (_, state) = server.post("/api/step", &json!({ "what": "tick" }));
-    assert_eq!(state["tick"], 2);
-}
-
-#[test]
-fn a_picked_agent_is_told_of_with_its_place_and_its_reasons() {
-    let server = serve("dungeon", 80);
-    server.post("/api/step", &json!({ "what": "tick", "count": 30 }));
-    let (status, nobody) = server.post("/api/pick", &json!({ "x": -50, "y": -50, "reach": 1 }));
-    assert_eq!((status, nobody), (200, json!({ "entity": null })));
-    assert_eq!(server.get("/api/entity").0, 404);
-    let (_, picked) = server.post("/api/pick", &json!({ "x": 64, "y": 48, "reach": 200 }));
-    let (status, agent) = server.get("/api/entity");
-    assert_eq!((status, &agent["entity"]), (200, &picked["entity"]), "{agent}");
-    assert!(agent["row"].as_u64() < agent["chunk_rows"].as_u64(), "{agent}");
-    let has = |name: &str| {
-        let components = agent["components"].as_array().expect("a list");
-        components.iter().find(|it| it["name"] == name).expect("imps have it").clone()
-    };
-    assert!(has("Position")["value"].as_str().is_some_and(|it| it.starts_with("Position(Vec2(")));
-    assert_eq!(has("Unanswered")["enabled"], false);
-    assert_eq!(has("Speed")["enabled"], Value::Null);
-    let why = agent["why"][0].as_str().expect("a sentence");
-    assert!(why.contains("because") && why.ends_with('.'), "{why}");
-    let (status, _) = server.get("/api/entity?id=77777777777777");
-    assert_eq!(status, 404);
-    assert_eq!(server.get("/api/entity?id=imp").0, 400);
-}
-
-#[test]
-fn the_decisions_of_a_picked_agent_are_told_and_change_nothing() {
-    let server = serve("cats", 50);
-    server.post("/api/pick", &json!({ "x": 50, "y": 20, "reach": 500 }));
-    let (_, state) = server.post("/api/step", &json!({ "what": "tick", "count": 300 }));
-    let (_, cat) = server.get("/api/entity");
-    let decisions = cat["decisions"].as_array().expect("a list");
-    assert!(decisions.len() > 1, "{cat}");
-    let last = decisions[0].as_str().expect("a sentence");
-    assert!(last.contains("chose") && last.ends_with('.'), "{last}");
-    let alone = ["cats", "--agents", "50", "--ticks", "300", "--threads", "1"];
-    assert_eq!(state["state_hash"], state_hash(&alone).as_str());
-}
-
-#[test]
-fn cheats_change_the_dungeon_between_two_ticks() {
-    let server = serve("dungeon", 20);
-    let cheats = server.state()["scene"]["cheats"].clone();
-    let names: Vec<_> = cheats.as_array().expect("a list").iter().map(|it| &it["name"]).collect();
-    assert!(["dig", "fill", "send"].iter().all(|name| names.contains(&&json!(name))), "{cheats}");
-    let (_, open) = server.post("/api/pick", &json!({ "x": 64, "y": 48, "reach": 200 }));
-    assert!(open["entity"].is_string());
-    let cheat = |name: &str, x: f32, y: f32| {
-        server.post("/api/cheat", &json!({ "cheat": name, "x": x, "y": y }))
-    };
-    // In the corner of our own map is rock.
-    assert_eq!(cheat("spawn100", 0.5, 0.5).0, 409);
-    assert_eq!(cheat("dig", 0.5, 0.5).0, 200);
-    assert_eq!(cheat("dig", 0.5, 0.5).0, 409, "it is open already");
-    // A tick that was begun is ended first.
-    server.post("/api/step", &json!({ "what": "system" }));
-    assert_eq!(cheat("spawn100", 0.5, 0.5).0, 200);
-    let state = server.state();
-    assert_eq!((&state["tick"], &state["stepping"]), (&1.into(), &false.into()));
-    assert_eq!(state["entities"], 120);
-    assert_eq!(cheat("send", 0.5, 0.5).0, 200);
-    assert_eq!(cheat("send", -3.0, 0.5).0, 409);
-    server.post("/api/step", &json!({ "what": "tick", "count": 50 }));
-    assert_eq!(server.get("/api/check").1["check"], "ok");
-}
-
-#[test]
-fn archetypes_and_systems_are_told_of() {
-    let server = serve("miners", 3_000);
-    server.post("/api/step", &json!({ "what": "tick", "count": 5 }));
-    let (_, data) = server.get("/api/archetypes");
-    for archetype in data["archetypes"].as_array().expect("a list") {
-        let bars = archetype["fill"].as_array().expect("a list");
-        let chunks: u64 = bars.iter().filter_map(Value::as_u64).sum();
-        assert_eq!((bars.len(), Some(chunks)), (10, archetype["chunks"].as_u64()), "{archetype}");
-    }
-    let (_, data) = server.get("/api/systems");
-    let spans = data["spans"].as_array().expect("a list");
-    assert!(!spans.is_empty());
-    for span in spans {
-        assert!(span["from_us"].as_f64() <= span["to_us"].as_f64(), "{span}");
-        assert!(
-            span["delay"].as_str().is_some_and(|it| it.contains("wait") || it.contains("busy"))
-        );
-    }
 }
 
 #[test]

@@ -154,18 +154,6 @@ fn spawn_cats(world: &mut World, setup: &Setup, plan: &Plan, reasoner: &Reasoner
 }
 
 impl Simulation for CatWorld {
-    fn worlds(&self) -> Vec<(&str, &World)> {
-        vec![("", &self.engine.world)]
-    }
-
-    fn worlds_mut(&mut self) -> Vec<&mut World> {
-        vec![&mut self.engine.world]
-    }
-
-    fn schedule(&self) -> Option<&Schedule> {
-        Some(self.engine.schedule())
-    }
-
     fn tick(&mut self) {
         self.engine.tick();
     }

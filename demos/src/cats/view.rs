@@ -35,13 +35,13 @@ impl View for CatWorld {
 
     fn scene(&self) -> Scene {
         let chosen = OPTIONS.into_iter().zip(COLOURS);
-        let chosen = chosen.map(|(name, colour)| Kind { name, colour: lighter(colour) });
+        let chosen = chosen.map(|(name, colour)| Kind::new(name, lighter(colour)));
         Scene {
             size: Vec2::new(HUNGER_MAX, TIREDNESS_MAX),
             unit: "point of need",
             ticks_per_second: 1.0 / TICK_SECONDS,
             mark_radius: 0.25,
-            kinds: chosen.chain([Kind { name: "undecided", colour: Colour::WHITE }]).collect(),
+            kinds: chosen.chain([Kind::new("undecided", Colour::WHITE)]).collect(),
         }
     }
 
@@ -78,7 +78,7 @@ impl View for CatWorld {
         cats.for_each(|(entity, hunger, tiredness, agent)| {
             let at = Vec2::new(hunger.0, TIREDNESS_MAX - tiredness.0);
             let kind = u8::try_from(agent.current().unwrap_or(OPTIONS.len())).unwrap_or_default();
-            marks.push(Mark { entity, at, kind });
+            marks.push(Mark { entity, at, kind, world: 0 });
         });
     }
 

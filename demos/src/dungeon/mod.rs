@@ -12,7 +12,8 @@
 //! * `works`: digs tunnels and bricks up corridors, by a script that follows from
 //!   the seed;
 //! * `watch`: looks over the shoulder of every imp, and remembers what it did wrong;
-//! * `world`: puts it together, answers the shell, and lets a page look on and cheat;
+//! * `world`: puts it together;
+//! * `simulation` and `view`: answer the shell, and let a page look on and cheat;
 //! * `cheat` and `script`: what a player may do from outside, and when;
 //! * `digest`: the state hash;
 //! * `picture`: the map as it looks at the end.
@@ -21,6 +22,7 @@ mod cheat;
 mod digest;
 mod picture;
 mod script;
+mod simulation;
 mod view;
 mod watch;
 mod works;

@@ -12,7 +12,7 @@ use crate::dungeon::picture::{FACE, floor_colour};
 use crate::dungeon::watch::Watch;
 use crate::dungeon::world::Dungeon;
 use crate::raster::{Colour, region_colour};
-use crate::view::{Cheat as Button, Ground, Inspector, Kind, Mark, Scene, View};
+use crate::view::{Cheat as Button, Ground, Inspector, Kind, Mark, Scene, Touch, View};
 
 /// Rock and its face come before the regions in the palette.
 const ROCK_TILE: u8 = 0;
@@ -27,29 +27,29 @@ const WAITS: u8 = 2;
 const STUCK: u8 = 3;
 
 const BUTTONS: [Button; 5] = [
-    Button { name: "dig", label: "Dig", key: 'd', is_brush: true },
-    Button { name: "fill", label: "Fill", key: 'f', is_brush: true },
-    Button { name: "spawn", label: "Spawn an imp", key: 'i', is_brush: false },
-    Button { name: "spawn100", label: "Spawn a hundred", key: 'h', is_brush: false },
-    Button { name: "send", label: "Send all here", key: 's', is_brush: false },
+    Button { name: "dig", label: "Dig", key: "d", touch: Touch::Brush },
+    Button { name: "fill", label: "Fill", key: "f", touch: Touch::Brush },
+    Button { name: "spawn", label: "Spawn an imp", key: "i", touch: Touch::Place },
+    Button { name: "spawn100", label: "Spawn a hundred", key: "h", touch: Touch::Place },
+    Button { name: "send", label: "Send all here", key: "s", touch: Touch::Place },
 ];
 
 impl View for Dungeon {
     fn world(&self) -> &World {
-        &self.world
+        &self.engine.world
     }
 
     fn world_mut(&mut self) -> &mut World {
-        &mut self.world
+        &mut self.engine.world
     }
 
     fn schedule(&self) -> &Schedule {
-        &self.schedule
+        self.engine.schedule()
     }
 
     fn step(&mut self) -> Step {
         self.begin_tick();
-        self.schedule.step(&mut self.world, &self.pool).step
+        self.engine.step()
     }
 
     fn scene(&self) -> Scene {
@@ -60,10 +60,10 @@ impl View for Dungeon {
             ticks_per_second: 20.0,
             mark_radius: 0.3,
             kinds: vec![
-                Kind { name: "rests", colour: Colour([150, 160, 180]) },
-                Kind { name: "walks", colour: Colour::WHITE },
-                Kind { name: "waits for a path", colour: Colour([255, 214, 90]) },
-                Kind { name: "found no way", colour: Colour([255, 98, 98]) },
+                Kind::new("rests", Colour([150, 160, 180])),
+                Kind::new("walks", Colour::WHITE),
+                Kind::new("waits for a path", Colour([255, 214, 90])),
+                Kind::new("found no way", Colour([255, 98, 98])),
             ],
         }
     }
@@ -87,7 +87,7 @@ impl View for Dungeon {
     }
 
     fn marks(&self, marks: &mut Vec<Mark>) {
-        let imps = self.world.query_ref::<(Entity, &Position, &PathRequest)>();
+        let imps = self.engine.world.query_ref::<(Entity, &Position, &PathRequest)>();
         imps.for_each(|(entity, position, request)| {
             let kind = match request.status() {
                 RequestStatus::Idle | RequestStatus::Arrived | RequestStatus::Nearby(_) => RESTS,
@@ -95,12 +95,12 @@ impl View for Dungeon {
                 RequestStatus::Pending => WAITS,
                 RequestStatus::Unreachable(_) => STUCK,
             };
-            marks.push(Mark { entity, at: position.0, kind });
+            marks.push(Mark { entity, at: position.0, kind, world: 0 });
         });
     }
 
     fn path(&self, agent: Entity) -> Vec<Vec2> {
-        let world = &self.world;
+        let world = &self.engine.world;
         let (Ok(position), Ok(request), Ok(route)) = (
             world.get::<Position>(agent),
             world.get::<PathRequest>(agent),
@@ -129,7 +129,7 @@ impl View for Dungeon {
     }
 
     fn why(&self, agent: Entity) -> Vec<String> {
-        let world = &self.world;
+        let world = &self.engine.world;
         let Ok(request) = world.get::<PathRequest>(agent) else { return Vec::new() };
         let mut lines = vec![self.doing(agent, request)];
         if let Ok(tally) = world.get::<Tally>(agent) {
@@ -174,8 +174,9 @@ impl Dungeon {
 
     /// What an imp does, and what for.
     fn doing(&self, agent: Entity, request: &PathRequest) -> String {
-        let rest_seconds = self.world.get::<Wander>(agent).map_or(0.0, Wander::rest_seconds);
-        let cells_ahead = self.world.get::<Route>(agent).map_or(0, |route| route.rest().len());
+        let rest_seconds = self.engine.world.get::<Wander>(agent).map_or(0.0, Wander::rest_seconds);
+        let cells_ahead =
+            self.engine.world.get::<Route>(agent).map_or(0, |route| route.rest().len());
         let goal = request.goal().map_or(String::new(), |goal| {
             format!(" ({:.0}, {:.0})", goal.x.floor(), goal.y.floor())
         });

@@ -1,9 +1,9 @@
-//! The dungeon as the shell sees it.
+//! The dungeon: a map, its imps, and what can be done to both.
 
 use std::fmt;
 
 use ecs_core::{Bundle, Entity, RandomStream, World};
-use ecs_jobs::{IntoSystem, Pool, Schedule};
+use ecs_jobs::{IntoSystem, Schedule};
 use glam::Vec2;
 use nav::{
     Cell, Facing, Grid, MoveRule, PathRequest, Position, RequestStatus, Route, SearchReport, Tally,
@@ -11,17 +11,12 @@ use nav::{
 };
 
 use crate::dungeon::cheat::Cheat;
-use crate::dungeon::digest::digest;
-use crate::dungeon::picture::picture;
 use crate::dungeon::script::Script;
 use crate::dungeon::watch::{Watch, watch};
-use crate::dungeon::works::{Works, WorksCount, work};
+use crate::dungeon::works::{Works, work};
+use crate::engine::Engine;
 use crate::failure::Failure;
-use crate::raster::Raster;
 use crate::setup::Setup;
-use crate::simulation::{Counter, Simulation, Summary};
-use crate::text::grouped;
-use crate::view::View;
 
 /// The slowest and the fastest imp, in cells per second; at twenty ticks a second
 /// none walks half a cell in a tick, which `watch` relies on.
@@ -39,7 +34,7 @@ const IMPS_STREAM: u64 = 2;
 
 /// A world of imps, and what runs it.
 ///
-/// Beside what the shell asks of every [`Simulation`], it shows what a player would see, and lets
+/// Beside what the shell asks of every [`Simulation`](crate::simulation::Simulation), it shows what a player would see, and lets
 /// itself be changed between two ticks.
 ///
 /// ```
@@ -58,18 +53,16 @@ const IMPS_STREAM: u64 = 2;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Dungeon {
-    pub(super) world: World,
-    pub(super) schedule: Schedule,
-    pub(super) pool: Pool,
-    open_count_at_start: usize,
+    pub(super) engine: Engine,
+    pub(super) open_count_at_start: usize,
     ticks: u64,
     script: Script,
     /// Where imps that are still to come get their random numbers from, each from the stream of
     /// its number.
     streams: RandomStream,
-    imp_count: u32,
-    cheat_count: u64,
-    refusal_count: u64,
+    pub(super) imp_count: u32,
+    pub(super) cheat_count: u64,
+    pub(super) refusal_count: u64,
 }
 
 impl fmt::Debug for Dungeon {
@@ -133,9 +126,6 @@ impl Dungeon {
     ///
     /// # Errors
     /// [`Failure::Usage`] where the system refuses a thread, or there is no open tile to stand on.
-    ///
-    /// # Panics
-    /// Only if the order of the systems had circles.
     pub fn new(setup: &Setup, grid: Grid) -> Result<Self, Failure> {
         let terrain = Terrain::new(grid, MoveRule::default());
         let open_count_at_start = terrain.grid().open_count();
@@ -148,13 +138,9 @@ impl Dungeon {
         world.insert_resource(Works::new(seed.fork(WORKS_STREAM), &terrain));
         systems::insert_resources(&mut world, terrain);
         let schedule = systems::add(Schedule::builder().add(work.before(systems::push_out)))
-            .add(watch.after(systems::search))
-            .build(&mut world)
-            .expect("the order of these systems has no circles");
+            .add(watch.after(systems::search));
         Ok(Self {
-            world,
-            schedule,
-            pool: setup.pool()?,
+            engine: Engine::new(setup, world, schedule)?,
             open_count_at_start,
             ticks: 0,
             script: Script::default(),
@@ -176,12 +162,12 @@ impl Dungeon {
     /// Only if somebody had taken the terrain out of the world.
     #[must_use]
     pub fn terrain(&self) -> &Terrain {
-        self.world.resource().expect("inserted at the start, and nobody takes it out")
+        self.engine.world.resource().expect("inserted at the start, and nobody takes it out")
     }
 
     /// What comes before the systems of a tick; nothing, where the tick was begun by steps.
     pub(super) fn begin_tick(&mut self) {
-        if self.schedule.is_stepping() {
+        if self.engine.schedule().is_stepping() {
             return;
         }
         while let Some(cheat) = self.script.next(self.ticks) {
@@ -201,7 +187,7 @@ impl Dungeon {
     /// All imps.
     pub fn imps(&self) -> impl Iterator<Item = Imp<'_>> {
         type Seen<'a> = (Entity, &'a Position, &'a Facing, &'a PathRequest, &'a Route);
-        let imps = self.world.query_ref::<Seen<'_>>();
+        let imps = self.engine.world.query_ref::<Seen<'_>>();
         imps.map(|(entity, position, facing, request, route)| Imp {
             entity,
             position: position.0,
@@ -228,8 +214,11 @@ impl Dungeon {
     }
 
     fn try_apply(&mut self, cheat: Cheat) -> Result<(), Refusal> {
-        let terrain: &mut Terrain =
-            self.world.resource_mut().expect("inserted at the start, and nobody takes it out");
+        let terrain: &mut Terrain = self
+            .engine
+            .world
+            .resource_mut()
+            .expect("inserted at the start, and nobody takes it out");
         if !terrain.grid().contains(cheat.cell()) {
             return Err(Refusal::Outside);
         }
@@ -245,7 +234,7 @@ impl Dungeon {
             Cheat::Spawn { count, cell } => self.spawn(count, cell),
             Cheat::Send(cell) => {
                 let goal = cell.centre();
-                self.world.query::<&mut PathRequest>().for_each(|request| {
+                self.engine.world.query::<&mut PathRequest>().for_each(|request| {
                     request.ask(goal).or_nearest();
                 });
                 Ok(())
@@ -263,27 +252,27 @@ impl Dungeon {
             let mut stream = self.streams.fork(number.into());
             // A hundred imps that share one point would look like one.
             let offset = Vec2::new(stream.between(low, high), stream.between(low, high));
-            self.world.spawn(imp(corner + offset, stream));
+            self.engine.world.spawn(imp(corner + offset, stream));
         }
         self.imp_count += count;
         Ok(())
     }
 
-    fn works(&self) -> &Works {
-        self.world.resource().expect("inserted at the start, and nobody takes it out")
+    pub(super) fn works(&self) -> &Works {
+        self.engine.world.resource().expect("inserted at the start, and nobody takes it out")
     }
 
-    fn report(&self) -> SearchReport {
-        self.world.resource().copied().unwrap_or_default()
+    pub(super) fn report(&self) -> SearchReport {
+        self.engine.world.resource().copied().unwrap_or_default()
     }
 
-    fn tally(&self) -> TallySum {
-        Tally::sum(self.world.query_ref::<&Tally>().map(|tally| *tally))
+    pub(super) fn tally(&self) -> TallySum {
+        Tally::sum(self.engine.world.query_ref::<&Tally>().map(|tally| *tally))
     }
 
     /// What the watch has seen, and what it cannot see: where everybody is now.
-    fn check_imps(&self) -> Result<(), String> {
-        for (position, watch) in self.world.query_ref::<(&Position, &Watch)>() {
+    pub(super) fn check_imps(&self) -> Result<(), String> {
+        for (position, watch) in self.engine.world.query_ref::<(&Position, &Watch)>() {
             let is_in_the_open = position.cell().is_some_and(|cell| self.terrain().is_open(cell));
             if watch.ticks_in_rock > 0 || !is_in_the_open || !position.0.is_finite() {
                 return Err(format!("an imp, now at {}, stood in rock", position.0));
@@ -313,137 +302,4 @@ fn spawn_imps(world: &mut World, terrain: &Terrain, count: u32, seed: &RandomStr
         imp(open[chosen].centre(), streams.fork(number.into()))
     });
     world.spawn_batch(imps);
-}
-
-impl Simulation for Dungeon {
-    fn worlds(&self) -> Vec<(&str, &World)> {
-        vec![("", &self.world)]
-    }
-
-    fn worlds_mut(&mut self) -> Vec<&mut World> {
-        vec![&mut self.world]
-    }
-
-    fn schedule(&self) -> Option<&Schedule> {
-        Some(&self.schedule)
-    }
-
-    fn tick(&mut self) {
-        self.begin_tick();
-        let report = self.schedule.run(&mut self.world, &self.pool);
-        debug_assert!(report.failures.is_empty(), "no system here records commands");
-    }
-
-    fn state_hash(&self) -> u64 {
-        digest(&self.world, self.terrain(), self.works(), self.imp_count)
-    }
-
-    fn counters(&self) -> Vec<Counter> {
-        let (tally, works, report) = (self.tally(), self.works().count, self.report());
-        [
-            ("paths_found", tally.paths_found),
-            ("paths_unreachable", tally.paths_unreachable),
-            ("paths_broken", tally.paths_broken),
-            ("arrivals", tally.arrivals),
-            ("pushed_out", tally.pushed_out),
-            ("regions", self.terrain().regions().count() as u64),
-            ("regions_merged", works.regions_merged),
-            ("regions_split", works.regions_split),
-            ("tiles_dug", works.tiles_dug),
-            ("tiles_filled", works.tiles_filled),
-            ("cells_expanded", report.expansions),
-            ("imps", self.imp_count.into()),
-            ("cheats", self.cheat_count),
-            ("cheats_refused", self.refusal_count),
-        ]
-        .map(|(name, value)| Counter::new(name, value))
-        .into()
-    }
-
-    fn check(&self) -> Result<(), String> {
-        self.check_imps()?;
-        self.terrain().check().map_err(|fault| fault.to_string())?;
-        self.world.check().map_err(|broken| broken.to_string())
-    }
-
-    fn view(&self) -> Option<&dyn View> {
-        Some(self)
-    }
-
-    fn view_mut(&mut self) -> Option<&mut dyn View> {
-        Some(self)
-    }
-
-    fn raster(&self) -> Raster {
-        picture(&self.world, self.terrain())
-    }
-
-    fn summary(&self) -> Summary {
-        let (tally, works, report) = (self.tally(), self.works().count, self.report());
-        Summary::new()
-            .line("map", self.map_line())
-            .line("works", works_line(&works))
-            .line("paths", paths_line(&tally))
-            .line("imps", imps_line(&tally))
-            .line("search", search_line(&report))
-            .line("cheats", self.cheats_line())
-    }
-}
-
-impl Dungeon {
-    fn map_line(&self) -> String {
-        let terrain = self.terrain();
-        let grid = terrain.grid();
-        format!(
-            "{} x {} cells, {} of them open ({} at the start), in {} regions",
-            grid.width(),
-            grid.height(),
-            grouped(grid.open_count() as u64),
-            grouped(self.open_count_at_start as u64),
-            grouped(terrain.regions().count() as u64),
-        )
-    }
-}
-
-impl Dungeon {
-    fn cheats_line(&self) -> String {
-        let (cheats, refused) = (grouped(self.cheat_count), grouped(self.refusal_count));
-        format!("{cheats}, of which {refused} changed nothing")
-    }
-}
-
-fn works_line(works: &WorksCount) -> String {
-    format!(
-        "{} tiles dug, {} filled in; regions merged {} and split {} times",
-        grouped(works.tiles_dug),
-        grouped(works.tiles_filled),
-        grouped(works.regions_merged),
-        grouped(works.regions_split),
-    )
-}
-
-fn paths_line(tally: &TallySum) -> String {
-    format!(
-        "{} found, {} as near as it gets, {} unreachable, {} broken by an edit on the way",
-        grouped(tally.paths_found),
-        grouped(tally.paths_partial),
-        grouped(tally.paths_unreachable),
-        grouped(tally.paths_broken),
-    )
-}
-
-fn imps_line(tally: &TallySum) -> String {
-    format!(
-        "{} walks ended at their goal, {} imps put aside by a new wall",
-        grouped(tally.arrivals),
-        grouped(tally.pushed_out),
-    )
-}
-
-fn search_line(report: &SearchReport) -> String {
-    format!(
-        "{} cells expanded, {} in the busiest tick",
-        grouped(report.expansions),
-        grouped(report.expansions_max),
-    )
 }

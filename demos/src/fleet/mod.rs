@@ -112,18 +112,6 @@ impl Fleet {
 }
 
 impl Simulation for Fleet {
-    fn worlds(&self) -> Vec<(&str, &World)> {
-        vec![("", &self.engine.world)]
-    }
-
-    fn worlds_mut(&mut self) -> Vec<&mut World> {
-        vec![&mut self.engine.world]
-    }
-
-    fn schedule(&self) -> Option<&Schedule> {
-        Some(self.engine.schedule())
-    }
-
     fn tick(&mut self) {
         self.engine.tick();
     }

@@ -6,11 +6,13 @@ use ecs_jobs::Step;
 use glam::Vec2;
 
 use super::Fleet;
+use super::guns::{Cool, Fire, RANGE};
 use super::parts::{
     Aim, Bullet, Gun, Hull, Member, Orders, Position, Side, Station, Strength, TICK_SECONDS,
     Trigger, Velocity, War,
 };
 use super::picture::{BASE, SPACE, colour};
+use super::ships::Ships;
 use super::sky::Sky;
 use crate::raster::Colour;
 use crate::view::{Ground, Inspector, Kind, Landmark, Mark, Scene, View};
@@ -50,7 +52,7 @@ impl View for Fleet {
     }
 
     fn scene(&self) -> Scene {
-        let kind = |name, side, light| Kind { name, colour: colour(side, light) };
+        let kind = |name, side, light| Kind::new(name, colour(side, light));
         Scene {
             size: self.world().resource::<Sky>().map_or(Vec2::ONE, Sky::size),
             unit: "metre",
@@ -61,7 +63,7 @@ impl View for Fleet {
                 kind("blue ships", Side::Blue, UNIT_LIGHT),
                 kind("red turrets", Side::Red, TURRET_LIGHT),
                 kind("blue turrets", Side::Blue, TURRET_LIGHT),
-                Kind { name: "bullets", colour: Colour([255, 240, 170]) },
+                Kind::new("bullets", Colour([255, 240, 170])),
             ],
         }
     }
@@ -86,11 +88,11 @@ impl View for Fleet {
         let units = self.world().query_ref_filtered::<Unit<'_>, With<Hull>>();
         units.for_each(|(entity, position, side, velocity)| {
             let kind = of_side(if velocity.is_some() { SHIPS } else { TURRETS }, *side);
-            marks.push(Mark { entity, at: position.0, kind });
+            marks.push(Mark { entity, at: position.0, kind, world: 0 });
         });
         let bullets = self.world().query_ref_filtered::<(Entity, &Position), With<Bullet>>();
         bullets.for_each(|(entity, position)| {
-            marks.push(Mark { entity, at: position.0, kind: BULLETS });
+            marks.push(Mark { entity, at: position.0, kind: BULLETS, world: 0 });
         });
     }
 
@@ -140,11 +142,41 @@ impl View for Fleet {
         } else {
             "It aims at nobody, because no enemy is near enough.".to_owned()
         };
-        vec![target, health]
+        vec![self.doing(agent, hull, aim), target, health]
     }
 
     fn companions(&self, agent: Entity) -> Vec<Entity> {
         let actions = self.world().get::<Buffer<OwnedAction>>(agent);
         actions.map_or_else(|_| Vec::new(), |it| it.iter().map(|it| it.entity()).collect())
+    }
+}
+
+impl Fleet {
+    /// What a unit does, and which of its senses made its mind do so.
+    fn doing(&self, unit: Entity, hull: &Hull, aim: &Aim) -> String {
+        let world = self.world();
+        let near = if aim.distance < RANGE { "in range" } else { "in sight, but out of range" };
+        if let (Ok(agent), Ok(Ships(machine))) =
+            (world.get::<FsmAgent>(unit), world.resource::<Ships>())
+        {
+            let state = agent.state().map_or("waiting", |state| machine.name(state));
+            return match state {
+                "retreating" => "It is retreating, because it was badly hurt.".to_owned(),
+                _ if aim.has_target() => format!("It is {state}, because an enemy is {near}."),
+                _ => format!("It is {state}, because no enemy is in sight."),
+            };
+        }
+        let actions = self.companions(unit).into_iter();
+        let runs = |&action: &Entity| world.is_enabled::<Executing>(action) == Ok(true);
+        let doing = actions.into_iter().find(runs);
+        let does = |name: &str| format!("It {name}.");
+        match doing {
+            Some(it) if world.has::<Fire>(it) => does("fires, because an enemy is in range"),
+            Some(it) if world.has::<Cool>(it) => does("cools its gun, which was too hot"),
+            Some(_) if hull.points < hull.points_max => {
+                does("repairs itself, because nobody is in range and it is damaged")
+            }
+            _ => does("waits, because nobody is in range and it is whole"),
+        }
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use ai::action;
 use ai::prelude::*;
-use ecs_jobs::ScheduleBuilder;
+use ecs_jobs::{ScheduleBuilder, Step};
 
 use super::actions;
 use super::forager::{
@@ -25,6 +25,14 @@ pub(super) struct Mind {
     pub(super) drive: fn(&mut World, &[Entity]),
     /// Everything that happens in a tick.
     pub(super) systems: fn(ScheduleBuilder) -> ScheduleBuilder,
+    /// Which of the four things a forager does, by its place.
+    pub(super) deed: fn(&World, Entity) -> Option<usize>,
+}
+
+/// What a forager does that has a body: it runs one action at a time.
+pub(super) fn deed_of_body(world: &World, forager: Entity) -> Option<usize> {
+    let body = world.get::<Body>(forager).ok()?;
+    (0..4).find(|&place| body.is_running(place))
 }
 
 /// The names of the counters of a mind.
@@ -125,6 +133,19 @@ impl Crowd {
         let start = Instant::now();
         self.engine.tick();
         self.elapsed += start.elapsed();
+        self.end_tick();
+    }
+
+    /// Takes a step of a tick.
+    pub(super) fn step(&mut self) -> Step {
+        let step = self.engine.step();
+        if !self.engine.schedule().is_stepping() {
+            self.end_tick();
+        }
+        step
+    }
+
+    fn end_tick(&mut self) {
         self.ticks += 1;
         if self.ticks % self.ticks_per_sample == 0 {
             self.sample();
@@ -150,6 +171,10 @@ impl Crowd {
 
     pub(super) fn size(&self) -> u32 {
         self.size
+    }
+
+    pub(super) fn deed(&self, forager: Entity) -> Option<usize> {
+        (self.mind.deed)(&self.engine.world, forager)
     }
 
     pub(super) fn name(&self) -> &'static str {

@@ -21,6 +21,7 @@ pub(super) const MIND: Mind = Mind {
         }
     },
     systems,
+    deed: |world, forager| world.get::<Doing>(forager).ok().map(|doing| doing.deed as usize),
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]

@@ -20,6 +20,7 @@ pub(super) const MIND: Mind = Mind {
         world.insert_resource(Foragers(machine));
     },
     systems: |schedule| crowd::with_mind(schedule, think),
+    deed: crowd::deed_of_body,
 };
 
 struct Foragers(Machine<Senses>);

@@ -14,7 +14,8 @@
 //! * `actions`: the four things to do;
 //! * `if_else`, `sequence`, `machine`, `tree`, `utility`, `planner`: the minds, a file for each;
 //! * `crowd`: a world with one of them, and its books;
-//! * `picture`: what the crowds did over time.
+//! * `picture`: what the crowds did over time;
+//! * `view`: the same live, side by side.
 
 mod actions;
 mod crowd;
@@ -28,17 +29,19 @@ mod sequence;
 mod tests;
 mod tree;
 mod utility;
+mod view;
 
 use std::sync::Arc;
 
 use ecs_core::{StateHasher, World};
-use ecs_jobs::Schedule;
+use serde_json::{Value, json};
 
 use self::crowd::{Crowd, Mind, Tally};
 use crate::failure::Failure;
 use crate::raster::Raster;
 use crate::setup::{Demo, Setup, no_arguments};
 use crate::simulation::{Counter, Simulation, Summary};
+use crate::view::View;
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -57,6 +60,8 @@ const MINDS: [&Mind; 6] =
 
 struct Minds {
     crowds: Vec<Crowd>,
+    /// The one that is looked at.
+    focus: usize,
 }
 
 /// Deals the agents out to the minds; each has one at least.
@@ -68,7 +73,35 @@ fn simulation(setup: &Setup) -> Result<Box<dyn Simulation>, Failure> {
         Crowd::new(mind, size, setup, Arc::clone(&pool))
     };
     let crowds = MINDS.iter().zip(0..).map(crowd).collect::<Result<_, _>>()?;
-    Ok(Box::new(Minds { crowds }))
+    Ok(Box::new(Minds { crowds, focus: 0 }))
+}
+
+impl Minds {
+    fn in_focus(&self) -> &Crowd {
+        &self.crowds[self.focus]
+    }
+
+    fn others(&mut self) -> impl Iterator<Item = &mut Crowd> {
+        let focus = self.focus;
+        let crowds = self.crowds.iter_mut().enumerate();
+        crowds.filter(move |&(number, _)| number != focus).map(|(_, crowd)| crowd)
+    }
+}
+
+/// Several timelines in one.
+fn merged<'a>(traces: impl Iterator<Item = (&'a str, String)>) -> Option<String> {
+    let mut events = Vec::new();
+    for ((name, trace), process) in traces.zip(1_u64..) {
+        let mut trace: Value = serde_json::from_str(&trace).ok()?;
+        events.push(json!({
+            "name": "process_name", "ph": "M", "pid": process, "args": { "name": name },
+        }));
+        for event in trace["traceEvents"].as_array_mut()? {
+            event["pid"] = process.into();
+            events.push(event.take());
+        }
+    }
+    Some(json!({ "displayTimeUnit": "ns", "traceEvents": events }).to_string())
 }
 
 impl Simulation for Minds {
@@ -80,9 +113,19 @@ impl Simulation for Minds {
         self.crowds.iter_mut().map(|crowd| &mut crowd.engine.world).collect()
     }
 
-    fn schedule(&self) -> Option<&Schedule> {
-        // Each crowd has its own: the last one's.
-        self.crowds.last().map(|crowd| crowd.engine.schedule())
+    /// Each crowd is a process of its own in the viewer.
+    fn trace(&self) -> Option<String> {
+        let traces =
+            self.crowds.iter().map(|crowd| (crowd.name(), crowd.engine.schedule().trace_json()));
+        merged(traces)
+    }
+
+    fn view(&self) -> Option<&dyn View> {
+        Some(self)
+    }
+
+    fn view_mut(&mut self) -> Option<&mut dyn View> {
+        Some(self)
     }
 
     fn tick(&mut self) {

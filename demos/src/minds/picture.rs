@@ -9,7 +9,7 @@ const WIDTH: u32 = 960;
 const STRIP_HEIGHT: u32 = 96;
 const GAP: u32 = 8;
 /// Of gathering, eating, sleeping, hiding and idling: colours that the colour-blind can tell apart.
-const COLOURS: [Colour; 5] = [
+pub(super) const COLOURS: [Colour; 5] = [
     Colour([0, 158, 115]),
     Colour([230, 159, 0]),
     Colour([0, 114, 178]),

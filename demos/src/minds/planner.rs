@@ -20,6 +20,7 @@ pub(super) const MIND: Mind = Mind {
         world.insert_resource(Foragers(sensors(&plan)));
     },
     systems: |schedule| crowd::with_mind(schedule.add(howl.before(think)), think),
+    deed: crowd::deed_of_body,
 };
 
 struct Foragers(Sensors<Senses>);

@@ -22,6 +22,7 @@ pub(super) const MIND: Mind = Mind {
         }
     },
     systems,
+    deed: crowd::deed_of_body,
 };
 
 /// The mind is `advance`, which comes with the phases.

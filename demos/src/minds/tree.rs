@@ -21,6 +21,7 @@ pub(super) const MIND: Mind = Mind {
         world.insert_resource(Foragers(tree));
     },
     systems: |schedule| crowd::with_mind(schedule, think),
+    deed: crowd::deed_of_body,
 };
 
 struct Foragers(Tree<Senses>);

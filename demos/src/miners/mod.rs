@@ -181,18 +181,6 @@ impl Miners {
 }
 
 impl Simulation for Miners {
-    fn worlds(&self) -> Vec<(&str, &World)> {
-        vec![("", &self.engine.world)]
-    }
-
-    fn worlds_mut(&mut self) -> Vec<&mut World> {
-        vec![&mut self.engine.world]
-    }
-
-    fn schedule(&self) -> Option<&Schedule> {
-        Some(self.engine.schedule())
-    }
-
     fn tick(&mut self) {
         self.engine.tick();
         self.ticks += 1;

@@ -42,9 +42,9 @@ impl View for Miners {
             ticks_per_second: 1.0 / TICK_SECONDS,
             mark_radius: 0.25,
             kinds: vec![
-                Kind { name: "empty-handed", colour: EMPTY_HANDED },
-                Kind { name: "laden", colour: LADEN },
-                Kind { name: "mining", colour: AT_WORK },
+                Kind::new("empty-handed", EMPTY_HANDED),
+                Kind::new("laden", LADEN),
+                Kind::new("mining", AT_WORK),
             ],
         }
     }
@@ -74,7 +74,7 @@ impl View for Miners {
                 (_, 0) => WALKS_EMPTY,
                 (_, _) => WALKS_LADEN,
             };
-            marks.push(Mark { entity, at: position.0, kind });
+            marks.push(Mark { entity, at: position.0, kind, world: 0 });
         });
     }
 

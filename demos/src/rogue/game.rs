@@ -1,22 +1,33 @@
 //! The game: a level, its turns, and what the hero has seen of it.
+//!
+//! All of it is in a world. What is no component is in one resource, [`Play`], which the systems of a
+//! tick take out while somebody has a turn: turns change the whole world.
+//!
+//! ```text
+//!   choose ──> hero_acts (if there is a command) ──> foes_act (if it is their turn)
+//! ```
 
+use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
 use ai::explain::DecisionLog;
 use ai::turn::{Decision, Next, Situation, Stopped, TurnEnd, Turns};
-use ecs_core::prelude::*;
+use ecs_jobs::prelude::*;
 
 use super::command::Command;
 use super::deed::Deed;
 use super::fire;
 use super::level::{self, Level};
-use super::mind::Minds;
+use super::mind::{self, Minds};
 use super::rules;
 use super::sight::{self, SIGHT, cell_of};
 use super::things::{
     Asleep, Barrel, Blow, Bow, Cell, Closed, Door, Escaped, Flame, Foe, Hands, Health, Hero, Look,
     Opaque, Position, Potion, Solid, Stairs, TheHero, Velocity,
 };
+use crate::engine::Engine;
+use crate::failure::Failure;
+use crate::setup::Setup;
 
 /// How things stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,11 +54,26 @@ pub(super) fn unwatched(_: &Scene<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-pub(super) struct Game {
-    pub(super) world: World,
+/// Who tells the hero what to do.
+pub(super) enum Player {
+    /// A mind of its own.
+    Nobody,
+    /// The rest of a script.
+    Script(VecDeque<Command>),
+    /// Somebody at the keyboard, whose commands come in from outside.
+    Terminal(VecDeque<Command>),
+}
+
+/// What there is beside the things in the level.
+pub(super) struct Play {
     pub(super) turns: Turns<Deed>,
-    pub(super) hero: Entity,
+    hero: Entity,
     minds: Minds,
+    pub(super) player: Player,
+    /// What the hero is to do next.
+    command: Option<Command>,
+    /// Whether somebody else has a turn before the hero's next one.
+    is_foes_turn: bool,
     /// Which cells the hero has ever seen. Nobody forgets by undoing.
     explored: Vec<bool>,
     /// The traces of all turns since the hero decided last.
@@ -56,12 +82,152 @@ pub(super) struct Game {
     pub(super) message: String,
     pub(super) hero_turn_count: u64,
     pub(super) undo_count: u64,
+    /// How many turns were taken or taken back: another number where the level looks otherwise.
+    pub(super) change_count: u64,
+}
+
+/// A level that is played.
+pub(super) struct Game {
+    pub(super) engine: Engine,
+    pub(super) hero: Entity,
 }
 
 impl Game {
-    pub(super) fn new(foes: u32, seed: u64) -> Self {
+    /// A new level, with as many foes as the setup says.
+    ///
+    /// # Errors
+    /// Where the system refuses a thread.
+    pub(super) fn new(setup: &Setup, player: Player) -> Result<Self, Failure> {
         let mut world = World::new();
-        let hero = level::fill(&mut world, foes, seed);
+        let hero = level::fill(&mut world, setup.agents, setup.seed);
+        let play = Play::new(&mut world, hero, player);
+        world.insert_resource(play);
+        let systems = (choose, hero_acts.run_if(is_commanded), foes_act.run_if(is_foes_turn));
+        let systems = Schedule::builder().add(systems.chain());
+        Ok(Self { engine: Engine::new(setup, world, systems)?, hero })
+    }
+
+    pub(super) fn play(&self) -> &Play {
+        play(&self.engine.world)
+    }
+
+    pub(super) fn now(&self) -> Situation<'_, Cell> {
+        self.play().turns.now(&self.engine.world)
+    }
+
+    /// A hash of everything that can be taken back.
+    pub(super) fn state_hash(&self) -> u64 {
+        self.play().turns.state_hash(&self.engine.world)
+    }
+
+    pub(super) fn level(&self) -> &Level {
+        sight::level(&self.now())
+    }
+
+    pub(super) fn scene(&self) -> Scene<'_> {
+        Scene { now: self.now(), hero: self.hero, explored: &self.play().explored, time: 0 }
+    }
+
+    pub(super) fn explored_count(&self) -> usize {
+        self.play().explored.iter().filter(|seen| **seen).count()
+    }
+
+    pub(super) fn status(&self) -> Status {
+        self.play().status(&self.engine.world)
+    }
+
+    /// The hero does as told, then everybody else has their turns until it is the hero's again.
+    pub(super) fn command(&mut self, command: Command, watch: &mut Watch<'_>) {
+        with_play(&mut self.engine.world, |play, world| {
+            play.obey(world, command, watch);
+            play.others(world, watch);
+        });
+    }
+
+    /// Has the player of the next ticks say this, behind what was said before.
+    pub(super) fn say(&mut self, command: Command) -> Result<(), String> {
+        with_play(&mut self.engine.world, |play, _| match &mut play.player {
+            Player::Terminal(commands) => {
+                commands.push_back(command);
+                Ok(())
+            }
+            Player::Nobody | Player::Script(_) => {
+                Err(String::from("the hero listens to nobody but in --play"))
+            }
+        })
+    }
+
+    /// Adds to what the last command came to.
+    pub(super) fn add_to_message(&mut self, text: &str) {
+        with_play(&mut self.engine.world, |play, _| play.message.push_str(text));
+    }
+
+    /// What somebody is called.
+    pub(super) fn name(&self, who: Entity) -> String {
+        name(&self.engine.world, who)
+    }
+
+    /// Looks for what must never be.
+    pub(super) fn check(&self) -> Result<(), String> {
+        self.engine.check()?;
+        let world = &self.engine.world;
+        self.play().turns.cells().check(world)?;
+        let now = self.now();
+        for (entity, position) in world.query_ref::<(Entity, &Position)>() {
+            let cell = (position.x, position.y);
+            if !self.level().is_open(cell) {
+                return Err(format!("{} is inside the rock at {cell:?}", self.name(entity)));
+            }
+            if now.cell(cell).count::<Solid>() > 1 {
+                return Err(format!("two solid things are at {cell:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn play(world: &World) -> &Play {
+    world.resource().expect("inserted with the world, and put back after each turn")
+}
+
+/// Lends the play out beside its world.
+pub(super) fn with_play<T>(world: &mut World, lend: impl FnOnce(&mut Play, &mut World) -> T) -> T {
+    let mut play: Play =
+        world.remove_resource().expect("inserted with the world, and put back after each turn");
+    let result = lend(&mut play, world);
+    world.insert_resource(play);
+    result
+}
+
+/// System: the player says what the hero does next.
+fn choose(world: &mut World) {
+    with_play(world, |play, world| play.command = play.next_command(world));
+}
+
+fn is_commanded(play: Res<'_, Play>) -> bool {
+    play.command.is_some()
+}
+
+/// System: the hero does it.
+fn hero_acts(world: &mut World) {
+    with_play(world, |play, world| {
+        if let Some(command) = play.command.take() {
+            play.obey(world, command, &mut unwatched);
+        }
+    });
+}
+
+fn is_foes_turn(play: Res<'_, Play>) -> bool {
+    play.is_foes_turn
+}
+
+/// System: everybody has their turns until it is the hero's again.
+fn foes_act(world: &mut World) {
+    with_play(world, |play, world| play.others(world, &mut unwatched));
+}
+
+impl Play {
+    fn new(world: &mut World, hero: Entity, player: Player) -> Self {
         let builder = Turns::builder()
             .position::<Position>()
             .count::<Solid>()
@@ -105,59 +271,55 @@ impl Game {
             .real_time(fire::real_time())
             .vacancies(4096);
         let builder = rules::all().into_iter().fold(builder, |builder, rule| builder.rule(rule));
-        let mut turns = builder.build(&mut world).expect("each rule names rules that are there");
+        let mut turns = builder.build(world).expect("each rule names rules that are there");
         turns.schedule(hero, 0);
         let cells = world.resource::<Level>().map_or(0, |level| level.width * level.height);
         let explored = vec![false; usize::try_from(cells).unwrap_or(0)];
-        let message = String::from("Find the stairs: >");
-        let (why, minds) = (Vec::new(), Minds::new());
-        let mut game = Self {
-            world,
+        let mut play = Self {
             turns,
             hero,
-            minds,
+            minds: Minds::new(),
+            player,
+            command: None,
+            is_foes_turn: false,
             explored,
-            why,
-            message,
+            why: Vec::new(),
+            message: String::from("Find the stairs: >"),
             hero_turn_count: 0,
             undo_count: 0,
+            change_count: 0,
         };
-        game.explore();
-        game
+        play.explore(world);
+        play
     }
 
-    pub(super) fn now(&self) -> Situation<'_, Cell> {
-        self.turns.now(&self.world)
-    }
-
-    pub(super) fn level(&self) -> &Level {
-        self.world.resource().expect("inserted with the world, and nobody takes it out")
-    }
-
-    pub(super) fn scene(&self) -> Scene<'_> {
-        Scene { now: self.now(), hero: self.hero, explored: &self.explored, time: 0 }
-    }
-
-    pub(super) fn explored_count(&self) -> usize {
-        self.explored.iter().filter(|seen| **seen).count()
-    }
-
-    pub(super) fn status(&self) -> Status {
-        if self.world.has::<Escaped>(self.hero) {
+    fn status(&self, world: &World) -> Status {
+        if world.has::<Escaped>(self.hero) {
             Status::Escaped
-        } else if self.now().is_alive(self.hero) {
+        } else if self.turns.now(world).is_alive(self.hero) {
             Status::Playing
         } else {
             Status::Dead
         }
     }
 
-    /// The hero does as told, then everybody else has their turns until it is the hero's again.
-    pub(super) fn command(&mut self, command: Command, watch: &mut Watch<'_>) {
+    fn next_command(&mut self, world: &World) -> Option<Command> {
+        let is_playing = self.status(world) == Status::Playing;
+        match &mut self.player {
+            Player::Nobody if !is_playing => None,
+            Player::Nobody => Some(mind::hero(&self.turns.now(world), self.hero)),
+            // A script may take the hero's death back.
+            Player::Script(commands) | Player::Terminal(commands) => commands.pop_front(),
+        }
+    }
+
+    /// The hero does as told.
+    fn obey(&mut self, world: &mut World, command: Command, watch: &mut Watch<'_>) {
+        self.is_foes_turn = false;
         let who = self.hero;
         let deed = match command {
-            Command::Undo => return self.undo(),
-            _ if self.status() != Status::Playing => return,
+            Command::Undo => return self.undo(world),
+            _ if self.status(world) != Status::Playing => return,
             Command::Go(way) => Deed::Step { who, way },
             Command::Shoot(way) => Deed::Shoot { who, way },
             Command::Close(way) => Deed::Close { who, way },
@@ -165,49 +327,55 @@ impl Game {
         };
         // So rarely that undoing hardly ever goes back past it.
         if self.turns.vacancies() < 512 {
-            self.turns.reserve(&mut self.world, 4096);
+            self.turns.reserve(world, 4096);
         }
         self.why.clear();
-        let end = self.turn(who, deed, watch);
-        self.message = end.map_or_else(String::new, |end| self.tell(&end));
-        if let Next::Waiting(_) | Next::Nobody = self.turns.next(&self.world) {
-            return;
-        }
-        self.others(watch);
+        let end = self.turn(world, who, deed, watch);
+        self.message = end.map_or_else(String::new, |end| self.tell(world, &end));
+        self.is_foes_turn = matches!(self.turns.next(world), Next::Ready(_));
     }
 
-    fn others(&mut self, watch: &mut Watch<'_>) {
-        while self.status() == Status::Playing {
-            let Next::Ready(who) = self.turns.next(&self.world) else { break };
-            let deed = self.minds.decide(&self.turns.now(&self.world), who);
-            self.turn(who, deed, watch);
+    fn others(&mut self, world: &mut World, watch: &mut Watch<'_>) {
+        while self.is_foes_turn && self.status(world) == Status::Playing {
+            let Next::Ready(who) = self.turns.next(world) else { break };
+            let deed = self.minds.decide(&self.turns.now(world), who);
+            self.turn(world, who, deed, watch);
         }
+        self.is_foes_turn = false;
     }
 
-    fn turn(&mut self, who: Entity, deed: Deed, watch: &mut Watch<'_>) -> Option<TurnEnd> {
-        let name = self.name(who);
-        let Self { turns, world, hero, explored, .. } = self;
+    fn turn(
+        &mut self,
+        world: &mut World,
+        who: Entity,
+        deed: Deed,
+        watch: &mut Watch<'_>,
+    ) -> Option<TurnEnd> {
+        let name = name(world, who);
+        let Self { turns, hero, explored, .. } = self;
         let draw = |frame: &ai::turn::Frame<'_, Cell>| {
             watch(&Scene { now: frame.now, hero: *hero, explored, time: frame.time })
         };
         let end = turns.take_turn(world, who, deed, draw).ok()?;
+        self.change_count += 1;
         if who == self.hero && end.spent {
             self.hero_turn_count += 1;
         }
         // For `--explain`, of those who are watched.
-        if let Ok(log) = self.world.resource::<DecisionLog>() {
+        if let Ok(log) = world.resource::<DecisionLog>() {
             self.turns.trace().note(log, self.turns.log().turns.len() as u64);
         }
         self.why.push(format!("{name}\n{}", self.turns.trace()));
-        self.explore();
+        self.explore(world);
         Some(end)
     }
 
     /// Takes turns back until the hero's last one is among them.
-    fn undo(&mut self) {
+    fn undo(&mut self, world: &mut World) {
         self.why.clear();
         self.message = String::from("There is nothing to take back.");
-        while let Ok(turn) = self.turns.undo(&mut self.world) {
+        while let Ok(turn) = self.turns.undo(world) {
+            self.change_count += 1;
             if turn.actor == Some(self.hero) {
                 self.undo_count += 1;
                 self.hero_turn_count -= 1;
@@ -216,13 +384,13 @@ impl Game {
             }
         }
         // Nobody is told why something was done that was not.
-        if let Ok(log) = self.world.resource_mut::<DecisionLog>() {
+        if let Ok(log) = world.resource_mut::<DecisionLog>() {
             log.forget_after(self.turns.log().turns.len() as u64);
         }
     }
 
-    fn explore(&mut self) {
-        let now = self.turns.now(&self.world);
+    fn explore(&mut self, world: &World) {
+        let now = self.turns.now(world);
         let Some(at) = cell_of(&now, self.hero) else { return };
         for cell in sight::field(&now, at) {
             if let Some(index) = sight::level(&now).index(cell) {
@@ -232,8 +400,8 @@ impl Game {
     }
 
     /// What came of the hero's decision, in a line.
-    fn tell(&self, end: &TurnEnd) -> String {
-        let text = match (&end.decision, self.status()) {
+    fn tell(&self, world: &World, end: &TurnEnd) -> String {
+        let text = match (&end.decision, self.status(world)) {
             (_, Status::Escaped) => String::from("You got away."),
             (_, Status::Dead) => String::from("You are dead."),
             (Decision::Accepted, _) => String::new(),
@@ -251,37 +419,20 @@ impl Game {
             _ => text,
         }
     }
+}
 
-    /// What somebody is called.
-    pub(super) fn name(&self, who: Entity) -> String {
-        let letter = self.world.get::<Look>(who).map_or(' ', |look| look.letter());
-        let kind = match letter {
-            '@' => "the hero",
-            'r' => "a rat",
-            'g' => "a goblin",
-            'a' => "an archer",
-            'o' => "a barrel",
-            _ => "something",
-        };
-        format!("{kind} ({who})")
-    }
-
-    /// Looks for what must never be.
-    pub(super) fn check(&self) -> Result<(), String> {
-        self.world.check().map_err(|error| error.to_string())?;
-        self.turns.cells().check(&self.world)?;
-        let now = self.now();
-        for (entity, position) in self.world.query_ref::<(Entity, &Position)>() {
-            let cell = (position.x, position.y);
-            if !self.level().is_open(cell) {
-                return Err(format!("{} is inside the rock at {cell:?}", self.name(entity)));
-            }
-            if now.cell(cell).count::<Solid>() > 1 {
-                return Err(format!("two solid things are at {cell:?}"));
-            }
-        }
-        Ok(())
-    }
+/// What somebody is called.
+fn name(world: &World, who: Entity) -> String {
+    let letter = world.get::<Look>(who).map_or(' ', |look| look.letter());
+    let kind = match letter {
+        '@' => "the hero",
+        'r' => "a rat",
+        'g' => "a goblin",
+        'a' => "an archer",
+        'o' => "a barrel",
+        _ => "something",
+    };
+    format!("{kind} ({who})")
 }
 
 fn capital(text: &str) -> String {

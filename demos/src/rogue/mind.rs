@@ -68,7 +68,7 @@ impl Minds {
     }
 }
 
-fn number(cells: i32) -> f32 {
+pub(super) fn number(cells: i32) -> f32 {
     f32::from(i16::try_from(cells).unwrap_or(i16::MAX))
 }
 

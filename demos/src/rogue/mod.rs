@@ -19,7 +19,8 @@
 //! * `command`: what a player says;
 //! * `game`: the whole, turn by turn;
 //! * `screen`, `play`: the terminal;
-//! * `picture`: a drawing of the level.
+//! * `picture`: a drawing of the level;
+//! * `view`: the same live.
 
 mod command;
 mod deed;
@@ -37,6 +38,7 @@ mod sight;
 #[cfg(test)]
 mod tests;
 mod things;
+mod view;
 
 use std::collections::VecDeque;
 use std::fs;
@@ -44,16 +46,17 @@ use std::path::{Path, PathBuf};
 
 use ai::turn::read_script;
 use clap::Args;
-use ecs_core::World;
+use ecs_core::With;
 
 use self::command::Command;
-use self::game::{Game, Status, unwatched};
+use self::game::{Game, Play, Player, Status};
 use self::things::{Barrel, Foe, Health};
 use crate::failure::Failure;
 use crate::raster::Raster;
 use crate::setup::{Demo, Setup, own_arguments};
-use crate::simulation::{Counter, Simulation, Summary};
+use crate::simulation::{Counter, Note, Simulation, Summary};
 use crate::text::grouped;
+use crate::view::View;
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -80,30 +83,18 @@ struct Arguments {
     why: bool,
 }
 
-/// Who tells the hero what to do.
-enum Player {
-    /// A mind of its own.
-    Nobody,
-    /// The rest of a script.
-    Script(VecDeque<Command>),
-    /// Somebody at the keyboard.
-    Terminal,
-}
-
 struct Rogue {
     game: Game,
-    player: Player,
     tells_why: bool,
 }
 
 fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation>, Failure> {
     let player = match &arguments.script {
-        _ if arguments.play => Player::Terminal,
+        _ if arguments.play => Player::Terminal(VecDeque::new()),
         Some(path) => Player::Script(read(path)?.into()),
         None => Player::Nobody,
     };
-    let game = Game::new(setup.agents, setup.seed);
-    Ok(Box::new(Rogue { game, player, tells_why: arguments.why }))
+    Ok(Box::new(Rogue { game: Game::new(setup, player)?, tells_why: arguments.why }))
 }
 
 fn read(path: &Path) -> Result<Vec<Command>, Failure> {
@@ -113,64 +104,58 @@ fn read(path: &Path) -> Result<Vec<Command>, Failure> {
 
 impl Rogue {
     fn count<T: ecs_core::Component>(&self) -> u64 {
-        self.game.world.query_ref_filtered::<(), ecs_core::With<T>>().count() as u64
+        self.game.engine.world.query_ref_filtered::<(), With<T>>().count() as u64
     }
 
     fn health(&self) -> u32 {
-        self.game.world.get::<Health>(self.game.hero).map_or(0, |health| health.now)
+        self.game.engine.world.get::<Health>(self.game.hero).map_or(0, |health| health.now)
     }
 }
 
 impl Simulation for Rogue {
     /// A command to the hero, and everybody's turns until the next.
     fn tick(&mut self) {
-        let command = match &mut self.player {
-            _ if self.game.status() != Status::Playing => None,
-            Player::Nobody => Some(mind::hero(&self.game.now(), self.game.hero)),
-            Player::Script(commands) => commands.pop_front(),
-            Player::Terminal => None,
-        };
-        if let Some(command) = command {
-            self.game.command(command, &mut unwatched);
-        }
+        self.game.engine.tick();
     }
 
     fn is_over(&self) -> bool {
-        match &self.player {
-            // A script may take the hero's death back.
-            Player::Script(commands) => commands.is_empty(),
+        match &self.game.play().player {
+            Player::Script(commands) | Player::Terminal(commands) => commands.is_empty(),
             // Who asks for so many ticks gets them, also with a hero who is dead.
             Player::Nobody => false,
-            Player::Terminal => true,
         }
     }
 
     fn is_for_terminal(&self) -> bool {
-        matches!(self.player, Player::Terminal)
+        matches!(self.game.play().player, Player::Terminal(_))
     }
 
     #[cfg(not(target_family = "wasm"))]
-    fn play(&mut self) -> Result<(), Failure> {
-        play::play(&mut self.game)
+    fn play(&mut self, note: &mut Note<'_>) -> Result<(), Failure> {
+        play::play(&mut self.game, note)
     }
 
-    fn worlds(&self) -> Vec<(&str, &World)> {
-        vec![("", &self.game.world)]
+    fn input(&mut self, input: &str) -> Result<(), String> {
+        self.game.say(input.parse()?)
     }
 
-    fn worlds_mut(&mut self) -> Vec<&mut World> {
-        vec![&mut self.game.world]
+    fn view(&self) -> Option<&dyn View> {
+        Some(self)
+    }
+
+    fn view_mut(&mut self) -> Option<&mut dyn View> {
+        Some(self)
     }
 
     fn state_hash(&self) -> u64 {
-        self.game.turns.state_hash(&self.game.world)
+        self.game.state_hash()
     }
 
     fn counters(&self) -> Vec<Counter> {
         vec![
-            Counter::new("hero_turns", self.game.hero_turn_count),
-            Counter::new("turns", self.game.turns.log().turns.len() as u64),
-            Counter::new("undone", self.game.undo_count),
+            Counter::new("hero_turns", self.game.play().hero_turn_count),
+            Counter::new("turns", self.game.play().turns.log().turns.len() as u64),
+            Counter::new("undone", self.game.play().undo_count),
             Counter::new("hero_health", self.health().into()),
             Counter::new("escaped", u64::from(self.game.status() == Status::Escaped)),
             Counter::new("foes_left", self.count::<Foe>()),
@@ -195,7 +180,7 @@ impl Simulation for Rogue {
             Status::Dead => String::from("dead"),
             Status::Escaped => format!("got away with {} health left", self.health()),
         };
-        let Game { hero_turn_count, undo_count, turns, .. } = &self.game;
+        let Play { hero_turn_count, undo_count, turns, .. } = self.game.play();
         let turns = turns.log().turns.len() as u64;
         let summary = Summary::new()
             .line("hero", hero)
@@ -219,7 +204,7 @@ impl Simulation for Rogue {
         if !self.tells_why {
             return summary;
         }
-        let lines = self.game.why.iter().flat_map(|trace| trace.lines());
+        let lines = self.game.play().why.iter().flat_map(|trace| trace.lines());
         lines.fold(summary, |summary, line| summary.line("why", line))
     }
 }

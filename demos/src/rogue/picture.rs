@@ -6,15 +6,38 @@ use super::things::{Cell, Look, Position};
 use crate::raster::{Colour, Point, Raster, Rectangle};
 
 const TILE: u32 = 8;
-/// How many cells are drawn on each side at most.
+/// How many cells are shown on each side at most.
 const SIDE: (i32, i32) = (160, 100);
+
+/// The part of a level that is shown, in cells.
+pub(super) struct Window {
+    pub(super) left: i32,
+    pub(super) top: i32,
+    pub(super) width: i32,
+    pub(super) height: i32,
+}
+
+impl Window {
+    /// The cells around the hero; all of them, where the level is not too large for that.
+    pub(super) fn around_hero(game: &Game) -> Self {
+        let level = game.level();
+        let centre = cell_of(&game.now(), game.hero).unwrap_or((0, 0));
+        let (width, height) = (level.width.min(SIDE.0), level.height.min(SIDE.1));
+        let left = (centre.0 - width / 2).clamp(0, level.width - width);
+        let top = (centre.1 - height / 2).clamp(0, level.height - height);
+        Self { left, top, width, height }
+    }
+
+    pub(super) fn contains(&self, (x, y): Cell) -> bool {
+        let Self { left, top, width, height } = *self;
+        (left..left + width).contains(&x) && (top..top + height).contains(&y)
+    }
+}
 
 pub(super) fn draw(game: &Game) -> Raster {
     let level = game.level();
-    let centre = cell_of(&game.now(), game.hero).unwrap_or((0, 0));
-    let (width, height) = (level.width.min(SIDE.0), level.height.min(SIDE.1));
-    let left = (centre.0 - width / 2).clamp(0, level.width - width);
-    let top = (centre.1 - height / 2).clamp(0, level.height - height);
+    let window = Window::around_hero(game);
+    let Window { left, top, width, height } = window;
     let pixels = |cells: i32| TILE * cells.unsigned_abs().max(1);
     let mut raster = Raster::new(pixels(width), pixels(height), Colour::ROCK);
     let tile = i32::try_from(TILE).unwrap_or(1);
@@ -30,12 +53,11 @@ pub(super) fn draw(game: &Game) -> Raster {
         }
     }
     let mut things: Vec<(Cell, char)> = game
+        .engine
         .world
         .query_ref::<(&Position, &Look)>()
         .map(|(position, look)| ((position.x, position.y), look.letter()))
-        .filter(|&((x, y), _)| {
-            (left..left + width).contains(&x) && (top..top + height).contains(&y)
-        })
+        .filter(|&(cell, _)| window.contains(cell))
         .collect();
     // The hero lies above all others, and otherwise the order must not matter.
     things.sort_unstable_by_key(|&(cell, letter)| (letter == '@', cell, letter));

@@ -16,6 +16,7 @@ use super::screen::{self, Page};
 use super::things::Cell;
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::simulation::Note;
 
 /// The longest that a turn waits between two frames.
 const PAUSE_MAX: Duration = Duration::from_millis(120);
@@ -68,7 +69,7 @@ pub(super) fn meaning(key: KeyEvent) -> Key {
 ///
 /// # Errors
 /// Where there is no terminal, or it cannot be used.
-pub(super) fn play(game: &mut Game) -> Result<(), Failure> {
+pub(super) fn play(game: &mut Game, note: &mut Note<'_>) -> Result<(), Failure> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         let why = "--play needs a terminal; without one play a file with --script FILE";
         return Err(Failure::Usage(why.to_owned()));
@@ -76,25 +77,44 @@ pub(super) fn play(game: &mut Game) -> Result<(), Failure> {
     let unusable = |error: io::Error| Failure::Usage(format!("cannot use the terminal: {error}"));
     // This also sets a panic hook that gives the terminal back.
     let mut terminal = ratatui::try_init().map_err(unusable)?;
-    let played = session(&mut terminal, game);
-    let restored = ratatui::try_restore();
-    played.and(restored).map_err(unusable)
+    let (mut aim, mut page) = (None, None);
+    let played = loop {
+        match next_command(&mut terminal, game, &mut aim, &mut page) {
+            Ok(Some(command)) => {
+                let done = note(game.state_hash(), &command.to_string())
+                    .and_then(|()| obey(&mut terminal, game, command).map_err(unusable));
+                if done.is_err() {
+                    break done;
+                }
+            }
+            Ok(None) => break Ok(()),
+            Err(error) => break Err(unusable(error)),
+        }
+        if game.status() != Status::Playing {
+            game.add_to_message(" u: take it back, ?: why, q: quit.");
+        }
+    };
+    played.and(ratatui::try_restore().map_err(unusable))
 }
 
-fn session(terminal: &mut DefaultTerminal, game: &mut Game) -> io::Result<()> {
-    let mut aim: Option<Aim> = None;
-    let mut page = None;
+/// Waits until the player says something to the hero; `None` for enough.
+fn next_command(
+    terminal: &mut DefaultTerminal,
+    game: &Game,
+    aim: &mut Option<Aim>,
+    page: &mut Option<u16>,
+) -> io::Result<Option<Command>> {
     loop {
         let message = match aim {
             Some(_) => "Which way?",
-            None => &game.message,
+            None => &game.play().message,
         };
-        let shown = page.map_or(Page::None, |from| Page::Why(&game.why, from));
+        let shown = page.map_or(Page::None, |from| Page::Why(&game.play().why, from));
         terminal.draw(|frame| screen::draw(frame, &game.scene(), message, shown))?;
         // Once in a while it looks whether the program was asked to end from outside.
         while !event::poll(PATIENCE)? {
             if interrupt::asked() {
-                return Ok(());
+                return Ok(None);
             }
         }
         let Event::Key(key) = event::read()? else { continue };
@@ -103,10 +123,10 @@ fn session(terminal: &mut DefaultTerminal, game: &mut Game) -> io::Result<()> {
         }
         let meaning = meaning(key);
         if meaning == Key::Quit && (page.is_none() || key.code != KeyCode::Char('q')) {
-            return Ok(());
+            return Ok(None);
         }
-        if let Some(from) = page {
-            page = match meaning {
+        if let Some(from) = *page {
+            *page = match meaning {
                 Key::Way((0, 1)) => Some(u16::saturating_add(from, 1)),
                 Key::Way((0, -1)) => Some(from.saturating_sub(1)),
                 _ => None,
@@ -120,18 +140,15 @@ fn session(terminal: &mut DefaultTerminal, game: &mut Game) -> io::Result<()> {
             (Key::Way(way), None) => Command::Go(way),
             (Key::Say(command), None) => command,
             (Key::Why, None) => {
-                page = Some(0);
+                *page = Some(0);
                 continue;
             }
             (Key::Aim(next), None) => {
-                aim = Some(next);
+                *aim = Some(next);
                 continue;
             }
         };
-        obey(terminal, game, command)?;
-        if game.status() != Status::Playing {
-            game.message.push_str(" u: take it back, ?: why, q: quit.");
-        }
+        return Ok(Some(command));
     }
 }
 

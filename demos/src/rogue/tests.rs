@@ -8,7 +8,7 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::command::Command;
-use super::game::{Game, Status, unwatched};
+use super::game::{Game, Player, Status, unwatched, with_play};
 use super::level::Level;
 use super::mind;
 use super::play::{Key, meaning};
@@ -17,6 +17,12 @@ use super::sight::{SIGHT, cell_of, sees};
 use super::things::{
     Asleep, Barrel, Cell, Closed, Door, Flame, Foe, Health, Position, Solid, Velocity,
 };
+use crate::setup::Setup;
+
+fn new_game(foes: u32, seed: u64) -> Game {
+    let setup = Setup { agents: foes, ticks: 0, seed, threads: 1 };
+    Game::new(&setup, Player::Nobody).expect("one thread is here")
+}
 
 /// A free cell beside the hero, and one behind it.
 fn two_cells_in_a_row(game: &Game) -> (Cell, Cell, Cell) {
@@ -31,39 +37,39 @@ fn two_cells_in_a_row(game: &Game) -> (Cell, Cell, Cell) {
 }
 
 fn put(game: &mut Game, cell: Cell, bundle: impl ecs_core::Bundle) -> Entity {
-    let thing = game.world.spawn(bundle);
-    game.world.insert(thing, Position::from(cell)).map_err(drop).unwrap();
-    game.turns.rebuild(&game.world);
+    let thing = game.engine.world.spawn(bundle);
+    game.engine.world.insert(thing, Position::from(cell)).map_err(drop).unwrap();
+    with_play(&mut game.engine.world, |play, world| play.turns.rebuild(world));
     thing
 }
 
 #[test]
 fn a_bump_opens_a_door_and_closing_it_hides_what_is_behind() {
-    let mut game = Game::new(1, 3);
+    let mut game = new_game(1, 3);
     let (way, beside, behind) = two_cells_in_a_row(&game);
     let door = put(&mut game, beside, (Door, Closed, Solid, super::things::Opaque));
     let at = cell_of(&game.now(), game.hero).unwrap();
     assert!(!sees(&game.now(), at, behind) || at.0 != behind.0 && at.1 != behind.1);
     game.command(Command::Go(way), &mut unwatched);
-    assert!(!game.world.has::<Closed>(door) && !game.world.has::<Solid>(door));
+    assert!(!game.engine.world.has::<Closed>(door) && !game.engine.world.has::<Solid>(door));
     assert_eq!(cell_of(&game.now(), game.hero), Some(at), "opening takes the turn");
-    assert!(game.message.starts_with("A bump opens doors"));
+    assert!(game.play().message.starts_with("A bump opens doors"));
     game.command(Command::Close(way), &mut unwatched);
-    assert!(game.world.has::<Closed>(door));
+    assert!(game.engine.world.has::<Closed>(door));
     game.command(Command::Undo, &mut unwatched);
     game.command(Command::Undo, &mut unwatched);
-    assert!(game.world.has::<Closed>(door));
+    assert!(game.engine.world.has::<Closed>(door));
     assert_eq!(game.check(), Ok(()));
 }
 
 #[test]
 fn a_barrel_bursts_in_real_time_and_takes_the_next_one_along() {
-    let mut game = Game::new(1, 3);
+    let mut game = new_game(1, 3);
     let (way, beside, behind) = two_cells_in_a_row(&game);
     let health = Health { now: 1, most: 1 };
     put(&mut game, beside, (Barrel, Solid, health));
     let second = put(&mut game, behind, (Barrel, Solid, health));
-    let before = game.turns.state_hash(&game.world);
+    let before = game.state_hash();
     let mut times = Vec::new();
     game.command(Command::Go(way), &mut |scene| {
         times.push(scene.time);
@@ -71,65 +77,65 @@ fn a_barrel_bursts_in_real_time_and_takes_the_next_one_along() {
     });
     assert!(!game.now().is_alive(second));
     assert!(times.len() > 3 && times.is_sorted() && times[0] < *times.last().unwrap(), "{times:?}");
-    assert_eq!(game.world.query::<&Flame>().count(), 0, "all flames have gone out");
-    assert!(game.world.get::<Health>(game.hero).map_or(true, |health| health.now < 20));
-    let why = game.why.concat();
+    assert_eq!(game.engine.world.query::<&Flame>().count(), 0, "all flames have gone out");
+    assert!(game.engine.world.get::<Health>(game.hero).map_or(true, |health| health.now < 20));
+    let why = game.play().why.concat();
     assert!(why.contains("arrows and flames -> Wound") && why.contains("Burst("), "{why}");
     game.command(Command::Undo, &mut unwatched);
-    assert_eq!(game.turns.state_hash(&game.world), before);
+    assert_eq!(game.state_hash(), before);
 }
 
 #[test]
 fn an_arrow_flies_until_it_hits_and_leaves_nothing() {
-    let mut game = Game::new(1, 3);
+    let mut game = new_game(1, 3);
     let (way, _, behind) = two_cells_in_a_row(&game);
     let health = Health { now: 9, most: 9 };
     let foe = put(&mut game, behind, (Solid, health, Foe(0), Asleep));
     game.command(Command::Shoot(way), &mut unwatched);
-    assert!(game.world.get::<Health>(foe).is_ok_and(|health| health.now == 7));
-    assert!(!game.world.has::<Asleep>(foe), "who is hurt wakes");
-    assert_eq!(game.world.query::<&Velocity>().count(), 0);
+    assert!(game.engine.world.get::<Health>(foe).is_ok_and(|health| health.now == 7));
+    assert!(!game.engine.world.has::<Asleep>(foe), "who is hurt wakes");
+    assert_eq!(game.engine.world.query::<&Velocity>().count(), 0);
 }
 
 #[test]
 fn who_sees_the_hero_wakes_and_comes_and_others_have_no_turns() {
-    let mut game = Game::new(30, 5);
-    let asleep = game.world.query_filtered::<Entity, With<Asleep>>().count();
+    let mut game = new_game(30, 5);
+    let asleep = game.engine.world.query_filtered::<Entity, With<Asleep>>().count();
     for _ in 0..40 {
         let command = mind::hero(&game.now(), game.hero);
         game.command(command, &mut unwatched);
     }
-    let still = game.world.query_filtered::<Entity, With<Asleep>>().count();
+    let still = game.engine.world.query_filtered::<Entity, With<Asleep>>().count();
     assert!(still < asleep);
-    let scheduled: Vec<Entity> = game.turns.upcoming().iter().map(|(_, who)| who).collect();
-    assert!(scheduled.iter().all(|&who| !game.world.has::<Asleep>(who)));
+    let scheduled: Vec<Entity> = game.play().turns.upcoming().iter().map(|(_, who)| who).collect();
+    assert!(scheduled.iter().all(|&who| !game.engine.world.has::<Asleep>(who)));
 }
 
 #[test]
 fn games_can_be_taken_back_to_their_beginning() {
     for seed in 1..4 {
-        let mut game = Game::new(15, seed);
-        let first = game.turns.state_hash(&game.world);
+        let mut game = new_game(15, seed);
+        let first = game.state_hash();
         for _ in 0..60 {
             let command = mind::hero(&game.now(), game.hero);
             game.command(command, &mut unwatched);
             assert_eq!(game.check(), Ok(()));
         }
-        assert_ne!(game.turns.state_hash(&game.world), first);
+        assert_ne!(game.state_hash(), first);
         for _ in 0..60 {
             game.command(Command::Undo, &mut unwatched);
         }
-        assert_eq!(game.turns.state_hash(&game.world), first, "seed {seed}");
+        assert_eq!(game.state_hash(), first, "seed {seed}");
         assert_eq!(game.check(), Ok(()));
     }
 }
 
 #[test]
 fn death_can_be_taken_back() {
-    let mut game = Game::new(1, 3);
+    let mut game = new_game(1, 3);
     let (way, beside, _) = two_cells_in_a_row(&game);
     put(&mut game, beside, (Barrel, Solid, Health { now: 1, most: 1 }));
-    game.world.get_mut::<Health>(game.hero).unwrap().now = 1;
+    game.engine.world.get_mut::<Health>(game.hero).unwrap().now = 1;
     game.command(Command::Go(way), &mut unwatched);
     assert_eq!(game.status(), Status::Dead);
     game.command(Command::Rest, &mut unwatched);
@@ -139,7 +145,7 @@ fn death_can_be_taken_back() {
 
 #[test]
 fn seeing_goes_both_ways() {
-    let game = Game::new(9, 2);
+    let game = new_game(9, 2);
     let now = game.now();
     let level: &Level = game.level();
     let open = (0..level.height).flat_map(|y| (0..level.width).map(move |x| (x, y)));
@@ -152,7 +158,7 @@ fn seeing_goes_both_ways() {
 
 fn screen(game: &Game, width: u16, height: u16, page: Page<'_>) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| screen::draw(frame, &game.scene(), &game.message, page)).unwrap();
+    terminal.draw(|frame| screen::draw(frame, &game.scene(), &game.play().message, page)).unwrap();
     let buffer = terminal.backend().buffer();
     let rows = buffer.content.chunks(usize::from(width));
     rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>() + "\n").collect()
@@ -160,7 +166,7 @@ fn screen(game: &Game, width: u16, height: u16, page: Page<'_>) -> String {
 
 #[test]
 fn the_screen_shows_the_hero_the_walls_and_the_keys() {
-    let game = Game::new(6, 1);
+    let game = new_game(6, 1);
     let text = screen(&game, 80, 24, Page::None);
     for part in ["@", "#", "Health", "20/20", "? why did that happen", "Find the stairs"] {
         assert!(text.contains(part), "{part}\n{text}");
@@ -169,23 +175,25 @@ fn the_screen_shows_the_hero_the_walls_and_the_keys() {
 
 #[test]
 fn a_terminal_that_is_too_small_says_so_and_any_size_is_drawn() {
-    let game = Game::new(6, 1);
+    let game = new_game(6, 1);
     assert!(screen(&game, 43, 30, Page::None).contains("too small"));
     assert!(!screen(&game, LEAST.0, LEAST.1, Page::None).contains("too small"));
     for (width, height) in [(1, 1), (3, 40), (200, 2), (300, 100)] {
         screen(&game, width, height, Page::None);
-        screen(&game, width, height, Page::Why(&game.why, 9));
+        screen(&game, width, height, Page::Why(&game.play().why, 9));
     }
 }
 
 #[test]
 fn why_shows_the_rules() {
-    let mut game = Game::new(6, 1);
-    assert!(screen(&game, 80, 24, Page::Why(&game.why, 0)).contains("Nothing has happened yet"));
+    let mut game = new_game(6, 1);
+    assert!(
+        screen(&game, 80, 24, Page::Why(&game.play().why, 0)).contains("Nothing has happened yet")
+    );
     game.command(Command::Rest, &mut unwatched);
     let (way, ..) = two_cells_in_a_row(&game);
     game.command(Command::Go(way), &mut unwatched);
-    let text = screen(&game, 100, 24, Page::Why(&game.why, 0));
+    let text = screen(&game, 100, 24, Page::Why(&game.play().why, 0));
     assert!(text.contains("the hero") && text.contains("| rock stands: accept"), "{text}");
 }
 

@@ -1,9 +1,10 @@
 //! One entity in JSON: where it is, what it is made of, and why it does what it does.
 
 use ai::explain::DecisionLog;
-use ecs_core::{Entity, EntityPlace, World};
+use ecs_core::{Access, ComponentId, Entity, EntityPlace, World};
 use serde_json::{Value, json};
 
+use crate::session::report::system_names;
 use crate::session::request::{entity_of, entity_text, parameter};
 use crate::session::{Answer, Session};
 use crate::view::{Field, View, short_name};
@@ -27,13 +28,18 @@ impl Session {
         match entity_json(view, entity) {
             Some(mut value) => {
                 value["why"] = json!(view.why(entity));
+                value["systems"] = json!(touching(view, entity));
                 value["decisions"] = json!(decisions(view.world(), entity));
                 let companions = view.companions(entity);
                 value["companions"] =
                     companions.iter().filter_map(|&other| entity_json(view, other)).collect();
                 Answer::json(&value)
             }
-            None => Answer::error(404, &format!("there is no entity {entity} any more")),
+            // That somebody who was selected went is no fault of who asks.
+            None => {
+                let status = if parameter(query, "id").is_some() { 404 } else { 200 };
+                Answer::error(status, &format!("There is no entity {entity} any more."))
+            }
         }
     }
 }
@@ -54,6 +60,29 @@ fn entity_json(view: &dyn View, entity: Entity) -> Option<Value> {
         "parent": parent(world, entity),
         "components": fields.iter().map(field_json).collect::<Vec<_>>(),
     }))
+}
+
+/// The systems that may touch an entity, and what of it they write and read.
+fn touching(view: &dyn View, entity: Entity) -> Vec<Value> {
+    let world = view.world();
+    let Ok(place) = world.place_of(entity) else { return Vec::new() };
+    let has = world.archetypes()[place.archetype.index()].components();
+    let named = |ids: &[ComponentId]| -> Vec<String> {
+        let own = ids.iter().filter(|&&id| has.contains(id));
+        let infos = own.filter_map(|&id| world.component_info(id).ok());
+        infos.map(|info| short_name(info.name().as_str())).collect()
+    };
+    let names = system_names(view.schedule());
+    let paths = view.schedule().system_names();
+    let touched = |(path, access): (&str, Option<&Access>)| {
+        let place = paths.iter().position(|known| known == path)?;
+        let system = &names[place];
+        let Some(access) = access else { return Some(json!({ "system": system, "all": true })) };
+        let (writes, reads) = (named(access.writes()), named(access.reads()));
+        let touches = !writes.is_empty() || !reads.is_empty();
+        touches.then(|| json!({ "system": system, "writes": writes, "reads": reads }))
+    };
+    view.schedule().accesses().filter_map(touched).collect()
 }
 
 /// What the minds of a watched agent wrote down, the last first.

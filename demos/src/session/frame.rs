@@ -166,7 +166,8 @@ impl Session {
 
     fn write_selected(&self, bytes: &mut Vec<u8>, view: &dyn View, marks: &[Mark], size: Vec2) {
         let Some(entity) = self.selected else { return };
-        let Some(mark) = marks.iter().find(|mark| mark.entity == entity) else { return };
+        let is_it = |mark: &&Mark| mark.entity == entity && mark.world == view.focus();
+        let Some(mark) = marks.iter().find(is_it) else { return };
         let path = view.path(entity);
         section(bytes, SELECTED, |bytes| {
             put_point(bytes, mark.at, size);
@@ -176,13 +177,13 @@ impl Session {
     }
 
     /// The agent that is nearest to a place, and not farther from it than `reach`.
-    pub(super) fn nearest(&mut self, at: Vec2, reach: f32) -> Option<ecs_core::Entity> {
+    pub(super) fn nearest(&self, at: Vec2, reach: f32) -> Option<Mark> {
         let mut marks = Vec::new();
         self.view()?.marks(&mut marks);
         let distance = |mark: &Mark| mark.at.distance_squared(at);
         let nearest =
             marks.iter().min_by(|one, other| distance(one).total_cmp(&distance(other)))?;
-        (distance(nearest) <= reach * reach).then_some(nearest.entity)
+        (distance(nearest) <= reach * reach).then_some(*nearest)
     }
 }
 

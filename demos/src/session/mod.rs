@@ -173,12 +173,37 @@ impl Session {
         }
     }
 
+    /// Whether a tick was begun by steps, and has not ended.
+    fn is_mid_tick(&self) -> bool {
+        self.view().is_some_and(|view| view.schedule().is_stepping())
+    }
+
+    /// Ends a tick that was begun by steps: what changes the world is for the time between two.
+    fn end_tick(&mut self) {
+        if self.is_mid_tick() {
+            self.tick();
+        }
+    }
+
+    /// Looks at another of the demo's worlds, with nobody selected in it yet.
+    fn look_at(&mut self, world: u8) {
+        if self.view().is_none_or(|view| view.focus() == world) {
+            return;
+        }
+        self.end_tick();
+        self.choose(None);
+        if let Some(view) = self.simulation.view_mut() {
+            view.set_focus(world);
+        }
+    }
+
     /// Selects an entity, and has its decisions written down from now on.
     fn choose(&mut self, entity: Option<Entity>) {
         self.version += 1;
         let before = std::mem::replace(&mut self.selected, entity);
-        let noun = self.demo.agents_noun;
         let Some(view) = self.simulation.view_mut() else { return };
+        let own = entity.and_then(|entity| view.noun(entity));
+        let noun = own.unwrap_or_else(|| singular(self.demo.agents_noun));
         let world = view.world_mut();
         if world.resource::<DecisionLog>().is_err() {
             world.insert_resource(DecisionLog::new());
@@ -188,7 +213,7 @@ impl Session {
             log.unwatch(before);
         }
         if let Some(entity) = entity {
-            log.watch(entity, singular(noun), DECISIONS_MAX);
+            log.watch(entity, noun, DECISIONS_MAX);
         }
     }
 

@@ -1,13 +1,13 @@
 //! The session in JSON: how things are, what there is, and what ran when.
 
 use ecs_core::Archetype;
-use ecs_jobs::{Delay, Reason, Schedule, Span, Step};
+use ecs_jobs::{Delay, Explanation, Reason, Schedule, Span, Step};
 use serde_json::{Value, json};
 
 use crate::session::advice::advice;
 use crate::session::request::entity_text;
 use crate::session::{Answer, Session};
-use crate::view::{View, short_name};
+use crate::view::{Touch, View, short_name};
 
 /// How many bars a histogram of chunks has.
 const BARS: usize = 10;
@@ -62,6 +62,8 @@ impl Session {
         if let Some(view) = self.view() {
             state["scene"] = scene_json(view);
             state["entities"] = view.world().len().into();
+            state["worlds"] = json!(view.world_names());
+            state["focus"] = view.focus().into();
             state["stepping"] = view.schedule().is_stepping().into();
             state["next_step"] = next_step(view.schedule()).into();
         }
@@ -116,7 +118,7 @@ impl Session {
             return Answer::json(&json!({ "systems": [], "spans": [], "sync_points": [] }));
         };
         let schedule = view.schedule();
-        let names: Vec<_> = schedule.system_names().iter().map(|name| short_name(name)).collect();
+        let names = system_names(schedule);
         let spans: Vec<_> =
             schedule.last_run().iter().map(|span| span_json(span, &names)).collect();
         let explained: Vec<_> = schedule
@@ -124,10 +126,12 @@ impl Session {
             .0
             .iter()
             .map(|known| {
+                let place = schedule.system_names().iter().position(|name| *name == known.system);
                 json!({
-                    "name": short_name(&known.system),
+                    "name": place.map_or_else(|| short_name(&known.system), |at| names[at].clone()),
+                    "system": place,
                     "ran": known.reason == Reason::Ran,
-                    "text": readable(&known.to_string()),
+                    "text": verdict(known),
                 })
             })
             .collect();
@@ -160,7 +164,7 @@ fn scene_json(view: &dyn View) -> Value {
     let kinds: Vec<_> = scene
         .kinds
         .iter()
-        .map(|kind| json!({ "name": kind.name, "colour": kind.colour.0 }))
+        .map(|kind| json!({ "name": kind.name, "colour": kind.colour.0, "letter": kind.letter }))
         .collect();
     let cheats: Vec<_> = view
         .cheats()
@@ -169,8 +173,12 @@ fn scene_json(view: &dyn View) -> Value {
             json!({
                 "name": cheat.name,
                 "label": cheat.label,
-                "key": cheat.key.to_string(),
-                "brush": cheat.is_brush,
+                "key": cheat.key,
+                "touch": match cheat.touch {
+                    Touch::None => "none",
+                    Touch::Place => "place",
+                    Touch::Brush => "brush",
+                },
             })
         })
         .collect();
@@ -183,10 +191,29 @@ fn scene_json(view: &dyn View) -> Value {
     })
 }
 
+/// What systems are called: without their paths, but for as much of these as tells two apart.
+pub(super) fn system_names(schedule: &Schedule) -> Vec<String> {
+    let paths = schedule.system_names();
+    let short: Vec<String> = paths.iter().map(|path| short_name(path)).collect();
+    let longer = |path: &String, name: &String| {
+        let module = path.strip_suffix(&format!("::{name}")).unwrap_or_default();
+        format!("{}::{name}", short_name(module))
+    };
+    let is_alone = |name: &String| short.iter().filter(|other| *other == name).count() == 1;
+    let named = |(path, name)| if is_alone(name) { name.clone() } else { longer(path, name) };
+    paths.iter().zip(&short).map(named).collect()
+}
+
+/// What became of a system, without its name in front.
+fn verdict(known: &Explanation) -> String {
+    let nameless = Explanation { system: String::new(), ..known.clone() };
+    readable(nameless.to_string().trim_start())
+}
+
 /// What the next step would be, in words.
 fn next_step(schedule: &Schedule) -> String {
     match schedule.next_step() {
-        Some(Step::System(system)) => short_name(&schedule.system_names()[system]),
+        Some(Step::System(system)) => system_names(schedule)[system].clone(),
         Some(Step::SyncPoint(_)) => "sync point".to_owned(),
         _ => "nothing".to_owned(),
     }
@@ -235,6 +262,21 @@ mod tests {
         let bars = histogram(archetype);
         assert_eq!(bars.iter().sum::<usize>(), archetype.chunk_count());
         assert_eq!(bars[BARS - 1], archetype.chunk_count() - 1, "all but the last are full");
+    }
+
+    #[test]
+    fn systems_of_one_name_are_told_apart_by_their_modules() {
+        mod ants {
+            pub(super) fn think() {}
+        }
+        mod bees {
+            pub(super) fn think() {}
+            pub(super) fn fly() {}
+        }
+        let systems = (ants::think, bees::think, bees::fly);
+        let schedule = Schedule::builder().add(systems).build(&mut World::new());
+        let names = system_names(&schedule.expect("they have an order"));
+        assert_eq!(names, ["ants::think", "bees::think", "fly"]);
     }
 
     #[test]

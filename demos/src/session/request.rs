@@ -73,14 +73,38 @@ struct Select {
     entity: Option<String>,
 }
 
+/// One of the worlds of a demo that has several.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Focus {
+    world: u8,
+}
+
 /// A demo to be opened; what is left out is as the demo likes it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Open {
     demo: String,
     agents: Option<u32>,
-    seed: Option<u64>,
+    /// As text, or as a number where it has no more than 53 bits: JSON in a page has no more.
+    seed: Option<Seed>,
     threads: Option<usize>,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Seed {
+    Number(u64),
+    Text(String),
+}
+
+impl Seed {
+    fn get(&self) -> Option<u64> {
+        match self {
+            Self::Number(seed) => Some(*seed),
+            Self::Text(text) => text.parse().ok(),
+        }
+    }
 }
 
 impl Session {
@@ -100,6 +124,7 @@ impl Session {
             ("/api/step", true) => reply(body, |steps| self.take_steps(&steps)),
             ("/api/pick", true) => reply(body, |pick| self.pick(&pick)),
             ("/api/select", true) => reply(body, |select| self.select(&select)),
+            ("/api/focus", true) => reply(body, |focus| self.focus(&focus)),
             ("/api/cheat", true) => reply(body, |cheat| self.cheat(&cheat)),
             ("/api/open", true) => reply(body, |open| self.open_other(&open)),
             (path, is_post) if PATHS.contains(&path) => {
@@ -144,7 +169,10 @@ impl Session {
             return Answer::error(400, "x, y and reach are numbers");
         }
         let nearest = self.nearest(at, pick.reach);
-        self.choose(nearest);
+        if let Some(mark) = nearest {
+            self.look_at(mark.world);
+        }
+        self.choose(nearest.map(|mark| mark.entity));
         Answer::json(&json!({ "entity": self.selected.map(entity_text) }))
     }
 
@@ -160,6 +188,15 @@ impl Session {
         Answer::json(&json!({ "entity": self.selected.map(entity_text) }))
     }
 
+    fn focus(&mut self, focus: &Focus) -> Answer {
+        let count = self.view().map_or(0, |view| view.world_names().len());
+        if usize::from(focus.world) >= count {
+            return Answer::error(404, &format!("there is no world {} here", focus.world));
+        }
+        self.look_at(focus.world);
+        self.state()
+    }
+
     fn cheat(&mut self, cheat: &DoCheat) -> Answer {
         let at = Vec2::new(cheat.x, cheat.y);
         if !at.is_finite() {
@@ -171,10 +208,7 @@ impl Session {
         if view.cheats().iter().all(|known| known.name != cheat.cheat) {
             return Answer::error(404, &format!("there is no cheat {}", cheat.cheat));
         }
-        // Cheats are for the time between two ticks: one that was begun is ended first.
-        if view.schedule().is_stepping() {
-            self.tick();
-        }
+        self.end_tick();
         let done = self.simulation.view_mut().map(|view| view.cheat(&cheat.cheat, at));
         let done = done.unwrap_or_else(|| Err("this demo has no cheats".to_owned()));
         self.version += 1;
@@ -196,7 +230,9 @@ impl Session {
         if !(1..=Setup::THREADS_MAX).contains(&threads) {
             return Answer::error(400, "threads is a number from 1 to 256");
         }
-        let seed = open.seed.unwrap_or(self.setup.seed);
+        let Some(seed) = open.seed.as_ref().map_or(Some(self.setup.seed), Seed::get) else {
+            return Answer::error(400, "seed is a whole number of 64 bits");
+        };
         let setup = Setup { agents, seed, threads, ..self.setup };
         match self.reopen(demo, setup) {
             Ok(()) => self.state(),
@@ -218,7 +254,7 @@ impl Session {
 }
 
 /// Every path, for telling a wrong method from a wrong path.
-const PATHS: [&str; 14] = [
+const PATHS: [&str; 15] = [
     "/api/demos",
     "/api/state",
     "/api/archetypes",
@@ -231,6 +267,7 @@ const PATHS: [&str; 14] = [
     "/api/step",
     "/api/pick",
     "/api/select",
+    "/api/focus",
     "/api/cheat",
     "/api/open",
 ];

@@ -1,7 +1,8 @@
 //! What a demo has to answer to be shown live: its map, its agents, and what is known of each.
 //!
 //! A demo that implements [`View`] and says so in `Simulation::view` is shown by `demos serve` with
-//! everything that the page has. One that does not is shown as its picture.
+//! everything that the page has. So do all in the catalogue; a world without a view is shown as its
+//! picture.
 
 mod inspect;
 mod scene;
@@ -11,7 +12,7 @@ use ecs_jobs::{Schedule, Step};
 use glam::Vec2;
 
 pub use crate::view::inspect::{Field, Inspector};
-pub use crate::view::scene::{Cheat, Ground, Kind, Landmark, Mark, Scene, short_name};
+pub use crate::view::scene::{Cheat, Ground, Kind, Landmark, Mark, Scene, Touch, short_name};
 
 /// A world that can be looked at while it lives.
 ///
@@ -26,6 +27,22 @@ pub trait View {
 
     /// What runs it, for the timeline and for why something did not run.
     fn schedule(&self) -> &Schedule;
+
+    /// What the worlds are called, of a demo that has several. Everything that is about one world is
+    /// about the one in focus.
+    fn world_names(&self) -> Vec<&'static str> {
+        Vec::new()
+    }
+
+    /// The number of the world in focus.
+    fn focus(&self) -> u8 {
+        0
+    }
+
+    /// Looks at another world. Called between two ticks, and for a number that is there.
+    fn set_focus(&mut self, world: u8) {
+        _ = world;
+    }
 
     /// Takes one step of a tick; the tick that it begins is ended by further steps, or by the next
     /// `Simulation::tick`.
@@ -56,6 +73,12 @@ pub trait View {
     fn why(&self, agent: Entity) -> Vec<String> {
         _ = agent;
         Vec::new()
+    }
+
+    /// What an agent is called, where that is not the noun of the demo: one goblin is a goblin.
+    fn noun(&self, agent: Entity) -> Option<&'static str> {
+        _ = agent;
+        None
     }
 
     /// Entities that belong to an agent: its actions, what it carries.

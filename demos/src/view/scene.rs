@@ -27,6 +27,16 @@ pub struct Kind {
     pub name: &'static str,
     /// What it looks like.
     pub colour: Colour,
+    /// The letter that it is drawn as; a disc where there is none.
+    pub letter: Option<char>,
+}
+
+impl Kind {
+    /// A kind that is drawn as a disc.
+    #[must_use]
+    pub const fn new(name: &'static str, colour: Colour) -> Self {
+        Self { name, colour, letter: None }
+    }
 }
 
 /// Where an agent is, and of what kind.
@@ -38,6 +48,8 @@ pub struct Mark {
     pub at: Vec2,
     /// Its place in [`Scene::kinds`].
     pub kind: u8,
+    /// Which of the worlds it lives in, where a demo has several; 0 otherwise.
+    pub world: u8,
 }
 
 /// What agents stand on: tiles, landmarks, or both.
@@ -75,10 +87,21 @@ pub struct Cheat {
     pub name: &'static str,
     /// What the button says.
     pub label: &'static str,
-    /// The key that does it.
-    pub key: char,
-    /// Whether it goes on while the mouse is dragged, as digging does.
-    pub is_brush: bool,
+    /// The key that does it, as browsers call it: "d", or `ArrowLeft`.
+    pub key: &'static str,
+    /// Where it is done.
+    pub touch: Touch,
+}
+
+/// Where a [`Cheat`] is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Touch {
+    /// Nowhere in particular: pressing its button is all.
+    None,
+    /// Where the mouse is clicked.
+    Place,
+    /// The same, and it goes on while the mouse is dragged, as digging does.
+    Brush,
 }
 
 /// The last part of a type's path, that of each parameter too: `action::Queue<world::Imp>` is

@@ -38,6 +38,31 @@ impl Chore {
         matches!(self.now.get(), Some(Step::Break(_, it)) if *it == block)
     }
 
+    /// Why the mind chose it.
+    pub(super) fn reason(&self) -> &'static str {
+        match self.kind {
+            Kind::Flee => "a wolf was near when it last looked",
+            Kind::Eat => "its last meal was too long ago, and no wolf was near",
+            Kind::Mine { equips: true, .. } => {
+                "it was not hungry and no wolf was near; it had no pickaxe, and takes one first"
+            }
+            Kind::Mine { equips: false, .. } => "it was not hungry and no wolf was near",
+        }
+    }
+
+    /// The stone that it is about.
+    pub(super) fn stone(&self) -> Option<Entity> {
+        match self.kind {
+            Kind::Mine { block, .. } => Some(block),
+            Kind::Eat | Kind::Flee => None,
+        }
+    }
+
+    /// What it waits for while it sleeps.
+    pub(super) fn waits_for(&self) -> &'static str {
+        self.now.get().map_or("its next step", Step::waits_for)
+    }
+
     fn next(&mut self) -> Option<Step> {
         let begun = self.steps;
         self.steps += 1;

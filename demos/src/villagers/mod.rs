@@ -12,13 +12,15 @@
 //! * `steps`: the sub-activities;
 //! * `chores`: the activities, which put them in order;
 //! * `country`: the systems;
-//! * `picture`: all of it from above.
+//! * `picture`: all of it from above;
+//! * `view`: the same live.
 
 mod chores;
 mod country;
 mod parts;
 mod picture;
 mod steps;
+mod view;
 
 use ai::activity::{self, Doing, State};
 use ai::prelude::*;
@@ -35,6 +37,7 @@ use crate::raster::Raster;
 use crate::setup::{Demo, Setup, own_arguments};
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
+use crate::view::View;
 
 /// The card of this demo.
 pub const DEMO: Demo = Demo {
@@ -62,6 +65,8 @@ const HOME: Vec2 = Vec2::new(60.0, 40.0);
 /// How near is there, in metres.
 const REACH: f32 = 0.5;
 const WOLVES_MAX: u32 = 8;
+/// How fast the page lets time go by.
+const TICKS_PER_SECOND: f32 = 20.0;
 
 struct Villagers {
     engine: Engine,
@@ -182,6 +187,14 @@ impl Simulation for Villagers {
         self.ticks += 1;
     }
 
+    fn view(&self) -> Option<&dyn View> {
+        Some(self)
+    }
+
+    fn view_mut(&mut self) -> Option<&mut dyn View> {
+        Some(self)
+    }
+
     fn state_hash(&self) -> u64 {
         self.engine.world.state_hash()
     }
@@ -225,18 +238,6 @@ impl Simulation for Villagers {
 
     fn raster(&self) -> Raster {
         picture::draw(&self.engine.world)
-    }
-
-    fn worlds(&self) -> Vec<(&str, &World)> {
-        vec![("", &self.engine.world)]
-    }
-
-    fn worlds_mut(&mut self) -> Vec<&mut World> {
-        vec![&mut self.engine.world]
-    }
-
-    fn schedule(&self) -> Option<&Schedule> {
-        Some(self.engine.schedule())
     }
 
     fn summary(&self) -> Summary {

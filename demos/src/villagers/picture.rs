@@ -10,13 +10,13 @@ use super::{HOME, SIZE};
 use crate::raster::{Colour, Point, Raster, Rectangle};
 
 const PIXELS_PER_METRE: f32 = 8.0;
-const MEADOW: Colour = Colour([34, 46, 34]);
-const STONE: Colour = Colour([112, 108, 104]);
-const HOUSE: Colour = Colour([86, 66, 50]);
-const ASLEEP: Colour = Colour([96, 128, 160]);
-const AWAKE: Colour = Colour([250, 240, 200]);
-const EATING: Colour = Colour([130, 200, 90]);
-const FLEEING: Colour = Colour([250, 170, 60]);
+pub(super) const MEADOW: Colour = Colour([34, 46, 34]);
+pub(super) const STONE: Colour = Colour([112, 108, 104]);
+pub(super) const HOUSE: Colour = Colour([86, 66, 50]);
+pub(super) const ASLEEP: Colour = Colour([96, 128, 160]);
+pub(super) const AWAKE: Colour = Colour([250, 240, 200]);
+pub(super) const EATING: Colour = Colour([130, 200, 90]);
+pub(super) const FLEEING: Colour = Colour([250, 170, 60]);
 
 pub(super) fn draw(world: &World) -> Raster {
     let size = point(SIZE);

@@ -69,6 +69,18 @@ impl Step {
         Self::GoTo(Errand::default(), place)
     }
 
+    /// What ends it, as the rest of "It sleeps until ...".
+    pub(super) fn waits_for(&self) -> &'static str {
+        match self {
+            Self::GoTo(..) => "it is there",
+            Self::Break(..) => "the block is broken out",
+            Self::Haul(..) => "it is home",
+            Self::Equip(_) => "it has its pickaxe",
+            Self::Eat(_) => "its meal is over",
+            Self::Hide(_) => "it has hidden for long enough",
+        }
+    }
+
     /// The numbers that say what it is and how far it has come.
     pub(super) fn digest(&self) -> [u64; 4] {
         let (kind, errand, what) = match *self {

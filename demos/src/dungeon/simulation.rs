@@ -1,0 +1,137 @@
+//! The dungeon as the shell sees it.
+
+use nav::{SearchReport, TallySum};
+
+use crate::dungeon::cheat::{Cheat, CheatError};
+use crate::dungeon::digest::digest;
+use crate::dungeon::picture::picture;
+use crate::dungeon::works::WorksCount;
+use crate::dungeon::world::Dungeon;
+use crate::raster::Raster;
+use crate::simulation::{Counter, Simulation, Summary};
+use crate::text::grouped;
+use crate::view::View;
+
+impl Simulation for Dungeon {
+    fn tick(&mut self) {
+        self.begin_tick();
+        self.engine.tick();
+    }
+
+    fn state_hash(&self) -> u64 {
+        digest(&self.engine.world, self.terrain(), self.works(), self.imp_count)
+    }
+
+    fn counters(&self) -> Vec<Counter> {
+        let (tally, works, report) = (self.tally(), self.works().count, self.report());
+        [
+            ("paths_found", tally.paths_found),
+            ("paths_unreachable", tally.paths_unreachable),
+            ("paths_broken", tally.paths_broken),
+            ("arrivals", tally.arrivals),
+            ("pushed_out", tally.pushed_out),
+            ("regions", self.terrain().regions().count() as u64),
+            ("regions_merged", works.regions_merged),
+            ("regions_split", works.regions_split),
+            ("tiles_dug", works.tiles_dug),
+            ("tiles_filled", works.tiles_filled),
+            ("cells_expanded", report.expansions),
+            ("imps", self.imp_count.into()),
+            ("cheats", self.cheat_count),
+            ("cheats_refused", self.refusal_count),
+        ]
+        .map(|(name, value)| Counter::new(name, value))
+        .into()
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.check_imps()?;
+        self.terrain().check().map_err(|fault| fault.to_string())?;
+        self.engine.check()
+    }
+
+    /// A cheat: `dig 3 7`.
+    fn input(&mut self, input: &str) -> Result<(), String> {
+        let cheat: Cheat = input.parse().map_err(|error: CheatError| error.to_string())?;
+        self.apply(cheat).map_err(|refusal| format!("{cheat}: {refusal}"))
+    }
+
+    fn view(&self) -> Option<&dyn View> {
+        Some(self)
+    }
+
+    fn view_mut(&mut self) -> Option<&mut dyn View> {
+        Some(self)
+    }
+
+    fn raster(&self) -> Raster {
+        picture(&self.engine.world, self.terrain())
+    }
+
+    fn summary(&self) -> Summary {
+        let (tally, works, report) = (self.tally(), self.works().count, self.report());
+        Summary::new()
+            .line("map", self.map_line())
+            .line("works", works_line(&works))
+            .line("paths", paths_line(&tally))
+            .line("imps", imps_line(&tally))
+            .line("search", search_line(&report))
+            .line("cheats", self.cheats_line())
+    }
+}
+
+impl Dungeon {
+    fn map_line(&self) -> String {
+        let terrain = self.terrain();
+        let grid = terrain.grid();
+        format!(
+            "{} x {} cells, {} of them open ({} at the start), in {} regions",
+            grid.width(),
+            grid.height(),
+            grouped(grid.open_count() as u64),
+            grouped(self.open_count_at_start as u64),
+            grouped(terrain.regions().count() as u64),
+        )
+    }
+
+    fn cheats_line(&self) -> String {
+        let (cheats, refused) = (grouped(self.cheat_count), grouped(self.refusal_count));
+        format!("{cheats}, of which {refused} changed nothing")
+    }
+}
+
+fn works_line(works: &WorksCount) -> String {
+    format!(
+        "{} tiles dug, {} filled in; regions merged {} and split {} times",
+        grouped(works.tiles_dug),
+        grouped(works.tiles_filled),
+        grouped(works.regions_merged),
+        grouped(works.regions_split),
+    )
+}
+
+fn paths_line(tally: &TallySum) -> String {
+    format!(
+        "{} found, {} as near as it gets, {} unreachable, {} broken by an edit on the way",
+        grouped(tally.paths_found),
+        grouped(tally.paths_partial),
+        grouped(tally.paths_unreachable),
+        grouped(tally.paths_broken),
+    )
+}
+
+fn imps_line(tally: &TallySum) -> String {
+    format!(
+        "{} walks ended at their goal, {} imps put aside by a new wall",
+        grouped(tally.arrivals),
+        grouped(tally.pushed_out),
+    )
+}
+
+fn search_line(report: &SearchReport) -> String {
+    format!(
+        "{} cells expanded, {} in the busiest tick",
+        grouped(report.expansions),
+        grouped(report.expansions_max),
+    )
+}

@@ -1,0 +1,239 @@
+//! The crowds as they are shown live, side by side: each forager where its needs are.
+
+use ai::prelude::*;
+use ecs_jobs::{Schedule, Step};
+use glam::Vec2;
+
+use super::Minds;
+use super::crowd::Crowd;
+use super::forager::{
+    Basket, Books, EAT, GATHER, HIDE, Needs, SLEEP, Shelter, TICK_SECONDS, Wolf, has_berries,
+    is_hungry, is_tired, is_wolf_near,
+};
+use super::picture::COLOURS;
+use crate::raster::Colour;
+use crate::view::{Cheat, Ground, Inspector, Kind, Landmark, Mark, Scene, Touch, View};
+
+/// How many panels there are in a row.
+const COLUMNS: u16 = 3;
+/// The side of a panel: needs go from 0 to 100.
+const SIDE: u16 = 100;
+/// Around each panel.
+const MARGIN: u16 = 6;
+/// Above each panel, for its name.
+const HEAD: u16 = 10;
+const CELL: (u16, u16) = (SIDE + 2 * MARGIN, SIDE + HEAD + MARGIN);
+
+const NAMES: [&str; 5] = ["gathers", "eats", "sleeps", "hides", "idles"];
+/// Around the panels, and in them: of the content, the hungry, the tired, and those who are both.
+const PALETTE: [Colour; 5] = [
+    Colour::ROCK,
+    Colour([26, 31, 39]),
+    Colour([46, 38, 24]),
+    Colour([22, 34, 50]),
+    Colour([44, 40, 46]),
+];
+
+const CHEATS: [Cheat; 1] =
+    [Cheat { name: "wolf", label: "Let the wolf come", key: "w", touch: Touch::None }];
+
+impl View for Minds {
+    fn world(&self) -> &World {
+        &self.in_focus().engine.world
+    }
+
+    fn world_mut(&mut self) -> &mut World {
+        &mut self.crowds[self.focus].engine.world
+    }
+
+    fn schedule(&self) -> &Schedule {
+        self.in_focus().engine.schedule()
+    }
+
+    fn world_names(&self) -> Vec<&'static str> {
+        self.crowds.iter().map(Crowd::name).collect()
+    }
+
+    fn focus(&self) -> u8 {
+        u8::try_from(self.focus).unwrap_or_default()
+    }
+
+    fn set_focus(&mut self, world: u8) {
+        self.focus = usize::from(world).min(self.crowds.len() - 1);
+    }
+
+    /// The crowd in focus is stepped through; the others live their tick when its own is over.
+    fn step(&mut self) -> Step {
+        let focus = self.focus;
+        let step = self.crowds[focus].step();
+        if !self.crowds[focus].engine.schedule().is_stepping() {
+            self.others().for_each(Crowd::tick);
+        }
+        step
+    }
+
+    fn scene(&self) -> Scene {
+        let (columns, rows) = size();
+        Scene {
+            size: Vec2::new(columns.into(), rows.into()),
+            unit: "point of need",
+            ticks_per_second: 1.0 / TICK_SECONDS,
+            mark_radius: 0.6,
+            kinds: NAMES
+                .into_iter()
+                .zip(COLOURS)
+                .map(|(it, colour)| Kind::new(it, colour))
+                .collect(),
+        }
+    }
+
+    fn ground_version(&self) -> u64 {
+        1
+    }
+
+    /// Hunger to the right, tiredness upwards, as in the cats.
+    fn ground(&self) -> Ground {
+        let (columns, rows) = size();
+        let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row)));
+        let corners = (0..MINDS_MAX).map(|crowd| corner(crowd).as_vec2());
+        let landmark = |(corner, crowd): (Vec2, &Crowd)| Landmark {
+            at: corner + Vec2::new(f32::from(SIDE) / 2.0, -0.5),
+            radius: 0.0,
+            colour: PALETTE[0],
+            label: crowd.name().to_owned(),
+        };
+        Ground {
+            columns,
+            rows,
+            palette: PALETTE.to_vec(),
+            tiles: places.map(tile).collect(),
+            landmarks: corners.zip(&self.crowds).map(landmark).collect(),
+        }
+    }
+
+    fn marks(&self, marks: &mut Vec<Mark>) {
+        for (crowd, number) in self.crowds.iter().zip(0..) {
+            let corner = corner(number).as_vec2();
+            let world = &crowd.engine.world;
+            world.query_ref::<(Entity, &Needs)>().for_each(|(entity, needs)| {
+                let at = corner + Vec2::new(needs.hunger, f32::from(SIDE) - needs.tiredness);
+                let deed = crowd.deed(entity).unwrap_or(NAMES.len() - 1);
+                let kind = u8::try_from(deed).unwrap_or_default();
+                let number = u8::try_from(number).unwrap_or_default();
+                marks.push(Mark { entity, at, kind, world: number });
+            });
+        }
+    }
+
+    fn inspector(&self) -> Inspector {
+        Inspector::new()
+            .show::<Needs>()
+            .show::<Basket>()
+            .show::<Wolf>()
+            .show::<Shelter>()
+            .show::<Books>()
+            .show::<Body>()
+            .show::<SequenceAgent>()
+            .show::<ai::fsm::FsmAgent>()
+            .show::<ai::bt::TreeAgent>()
+            .show::<ai::utility::UtilityAgent>()
+            .show::<ai::goap::GoapAgent>()
+            .show::<Action>()
+    }
+
+    fn why(&self, agent: Entity) -> Vec<String> {
+        let (crowd, world) = (self.in_focus(), self.world());
+        let (Ok(needs), Ok(basket), Ok(wolf)) =
+            (world.get::<Needs>(agent), world.get::<Basket>(agent), world.get::<Wolf>(agent))
+        else {
+            return Vec::new();
+        };
+        let senses = &(needs, basket, wolf);
+        let deed = crowd.deed(agent);
+        let name = NAMES[deed.unwrap_or(NAMES.len() - 1)];
+        let because = match (crowd.name(), deed) {
+            ("sequence", Some(_)) => "it was the turn of that, come what may".to_owned(),
+            (_, deed) => reason(deed, senses),
+        };
+        let (wolf, hunger, tiredness) =
+            (if is_wolf_near(senses) { "near" } else { "far" }, needs.hunger, needs.tiredness);
+        vec![
+            format!("It {name}, because {because}. Its mind: {}.", crowd.name()),
+            format!(
+                "Its hunger is {hunger:.0} (hungry above 40), its tiredness {tiredness:.0} (tired \
+                 above 60), it has {} of {} berries, and the wolf is {wolf}.",
+                basket.0,
+                Basket::FULL
+            ),
+        ]
+    }
+
+    fn companions(&self, agent: Entity) -> Vec<Entity> {
+        let actions = self.world().get::<Buffer<OwnedAction>>(agent);
+        actions.map_or_else(|_| Vec::new(), |it| it.iter().map(|it| it.entity()).collect())
+    }
+
+    fn cheats(&self) -> &'static [Cheat] {
+        &CHEATS
+    }
+
+    /// The wolf comes in the next tick, to every crowd.
+    fn cheat(&mut self, name: &str, _: Vec2) -> Result<String, String> {
+        if name != CHEATS[0].name {
+            return Err(format!("there is no cheat {name} here"));
+        }
+        for crowd in &mut self.crowds {
+            let wolves = crowd.engine.world.query::<&mut Wolf>();
+            wolves.for_each(|wolf| wolf.ticks = Wolf::PERIOD - 1);
+        }
+        Ok("The wolf comes.".to_owned())
+    }
+}
+
+/// As many crowds as there are panels for.
+const MINDS_MAX: usize = super::MINDS.len();
+
+/// What somebody does that can see, and for which reason.
+fn reason(deed: Option<usize>, senses: &(&Needs, &Basket, &Wolf)) -> String {
+    let (needs, basket, _) = senses;
+    match deed {
+        Some(HIDE) if is_wolf_near(senses) => "the wolf is near".to_owned(),
+        Some(HIDE) => "the wolf was near when it last looked".to_owned(),
+        Some(EAT) => {
+            format!("its hunger is {:.0} and it has {} berries", needs.hunger, basket.0)
+        }
+        Some(SLEEP) if is_tired(senses) => "it is tired".to_owned(),
+        Some(SLEEP) => "it was tired, and sleeps until it is rested".to_owned(),
+        Some(GATHER) if is_hungry(senses) && !has_berries(senses) => {
+            "it is hungry and has no berries".to_owned()
+        }
+        Some(_) => "nothing is more urgent".to_owned(),
+        None => "its mind has not decided yet".to_owned(),
+    }
+}
+
+fn size() -> (u16, u16) {
+    let count = u16::try_from(MINDS_MAX).unwrap_or(u16::MAX);
+    (COLUMNS * CELL.0, count.div_ceil(COLUMNS) * CELL.1)
+}
+
+/// The upper left corner of a crowd's panel.
+fn corner(crowd: usize) -> glam::U16Vec2 {
+    let crowd = u16::try_from(crowd).unwrap_or_default();
+    let (column, row) = (crowd % COLUMNS, crowd / COLUMNS);
+    glam::U16Vec2::new(column * CELL.0 + MARGIN, row * CELL.1 + HEAD)
+}
+
+fn tile((column, row): (u16, u16)) -> u8 {
+    let (x, y) = (column % CELL.0, row % CELL.1);
+    let is_inside = (MARGIN..MARGIN + SIDE).contains(&x) && (HEAD..HEAD + SIDE).contains(&y);
+    if !is_inside {
+        return 0;
+    }
+    let needs = Needs {
+        hunger: f32::from(x - MARGIN) + 0.5,
+        tiredness: f32::from(SIDE - (y - HEAD)) - 0.5,
+    };
+    let senses = &(&needs, &Basket(0), &Wolf { ticks: Wolf::PERIOD / 2 });
+    1 + u8::from(is_hungry(senses)) + 2 * u8::from(is_tired(senses))
+}

@@ -1,0 +1,278 @@
+//! The roguelike as it is shown live: what the hero sees, remembers, and what is dark.
+
+use ai::explain::DecisionLog;
+use ecs_core::prelude::*;
+use ecs_jobs::{Schedule, Step};
+use glam::Vec2;
+
+use super::Rogue;
+use super::command::Command;
+use super::game::Status;
+use super::picture::{Window, colour};
+use super::sight::{WAYS, cell_of, field, first_step};
+use super::things::{
+    Asleep, Blow, Bow, Cell, Closed, Door, Flame, Foe, Hands, Health, Hero, Look, Position, Potion,
+    Solid, Stairs, Velocity,
+};
+use crate::raster::Colour;
+use crate::view::{Cheat, Ground, Inspector, Kind, Mark, Scene, Touch, View};
+
+/// The letters of the legend; the last one stands for all others.
+const KINDS: [(char, &str); 12] = [
+    ('>', "stairs"),
+    ('!', "potion"),
+    ('+', "closed door"),
+    ('/', "open door"),
+    ('o', "barrel"),
+    ('r', "rat"),
+    ('g', "goblin"),
+    ('a', "archer"),
+    ('z', "asleep"),
+    ('*', "flame"),
+    ('@', "hero"),
+    ('-', "arrow"),
+];
+const ASLEEP: char = 'z';
+const ARROW: char = '-';
+
+/// Dark rock and floor are not known; dim ones are remembered.
+const PALETTE: [Colour; 6] = [
+    Colour([12, 15, 20]),
+    Colour([12, 15, 20]),
+    Colour([46, 45, 54]),
+    Colour([27, 28, 34]),
+    Colour([98, 94, 108]),
+    Colour([58, 52, 48]),
+];
+const DARK: u8 = 0;
+const REMEMBERED: u8 = 2;
+const SEEN: u8 = 4;
+
+const fn way(name: &'static str, label: &'static str, key: &'static str) -> Cheat {
+    Cheat { name, label, key, touch: Touch::None }
+}
+
+const CHEATS: [Cheat; 13] = [
+    way("go west", "\u{2190}", "ArrowLeft"),
+    way("go south", "\u{2193}", "ArrowDown"),
+    way("go north", "\u{2191}", "ArrowUp"),
+    way("go east", "\u{2192}", "ArrowRight"),
+    way("go northwest", "\u{2196}", "y"),
+    way("go northeast", "\u{2197}", "i"),
+    way("go southwest", "\u{2199}", "b"),
+    way("go southeast", "\u{2198}", "n"),
+    way("rest", "Rest", "s"),
+    way("undo", "Take back", "u"),
+    Cheat { name: "walk", label: "Go there", key: "g", touch: Touch::Place },
+    Cheat { name: "shoot", label: "Shoot there", key: "f", touch: Touch::Place },
+    Cheat { name: "close", label: "Close door", key: "c", touch: Touch::Place },
+];
+
+impl View for Rogue {
+    fn world(&self) -> &World {
+        &self.game.engine.world
+    }
+
+    fn world_mut(&mut self) -> &mut World {
+        &mut self.game.engine.world
+    }
+
+    fn schedule(&self) -> &Schedule {
+        self.game.engine.schedule()
+    }
+
+    fn step(&mut self) -> Step {
+        self.game.engine.step()
+    }
+
+    fn scene(&self) -> Scene {
+        let Window { width, height, .. } = Window::around_hero(&self.game);
+        let kind = |(letter, name)| {
+            let shown = if letter == ASLEEP { Colour([110, 110, 120]) } else { colour(letter) };
+            Kind { name, colour: shown, letter: Some(letter) }
+        };
+        Scene {
+            size: Vec2::new(number(width), number(height)),
+            unit: "cell",
+            ticks_per_second: 5.0,
+            mark_radius: 0.5,
+            kinds: KINDS.map(kind).to_vec(),
+        }
+    }
+
+    fn ground_version(&self) -> u64 {
+        self.game.play().change_count
+    }
+
+    fn ground(&self) -> Ground {
+        let game = &self.game;
+        let (level, scene) = (game.level(), game.scene());
+        let Window { left, top, width, height } = Window::around_hero(game);
+        let tile = |(x, y): Cell| {
+            let is_known = level.index((x, y)).is_some_and(|index| scene.explored[index]);
+            (if is_known { REMEMBERED } else { DARK }) + u8::from(level.is_open((x, y)))
+        };
+        let cells = (top..top + height).flat_map(|y| (left..left + width).map(move |x| (x, y)));
+        let mut tiles: Vec<u8> = cells.map(tile).collect();
+        for (x, y) in self.seen() {
+            let place = usize::try_from((y - top) * width + x - left).unwrap_or(usize::MAX);
+            if let Some(tile) = tiles.get_mut(place) {
+                *tile = SEEN + u8::from(level.is_open((x, y)));
+            }
+        }
+        Ground {
+            columns: u16::try_from(width).unwrap_or(0),
+            rows: u16::try_from(height).unwrap_or(0),
+            palette: PALETTE.to_vec(),
+            tiles,
+            landmarks: Vec::new(),
+        }
+    }
+
+    fn marks(&self, marks: &mut Vec<Mark>) {
+        let game = &self.game;
+        let (now, scene, seen) = (game.now(), game.scene(), self.seen());
+        let window = Window::around_hero(game);
+        let things = self.world().query_ref::<(Entity, &Position, &Look)>();
+        things.for_each(|(entity, position, look)| {
+            let cell = (position.x, position.y);
+            let is_seen = seen.contains(&cell);
+            // What moves is shown where it is seen, and what lies there where it was.
+            let is_known = game.level().index(cell).is_some_and(|index| scene.explored[index]);
+            let is_waiting = now.get::<Flame>(entity).is_ok_and(|flame| flame.wait > 0);
+            let is_shown = is_seen || is_known && !now.has::<Foe>(entity);
+            if is_shown && !is_waiting && window.contains(cell) {
+                let asleep = now.has::<Asleep>(entity);
+                let letter = if asleep { ASLEEP } else { look.letter() };
+                let at = middle((cell.0 - window.left, cell.1 - window.top));
+                marks.push(Mark { entity, at, kind: kind_of(letter), world: 0 });
+            }
+        });
+    }
+
+    fn inspector(&self) -> Inspector {
+        Inspector::new()
+            .show::<Position>()
+            .show::<Look>()
+            .show::<Health>()
+            .show::<Blow>()
+            .show::<Bow>()
+            .show::<Velocity>()
+            .show::<Flame>()
+            .show::<Foe>()
+            .show::<Door>()
+            .show::<Closed>()
+            .show::<Potion>()
+            .show::<Hero>()
+            .show::<Hands>()
+            .show::<Stairs>()
+    }
+
+    /// What it is, and for the hero every rule that spoke since the last command.
+    fn why(&self, agent: Entity) -> Vec<String> {
+        let (game, now) = (&self.game, self.game.now());
+        let name = game.name(agent);
+        let health = now.get::<Health>(agent);
+        let health = health.map_or_else(
+            |_| String::new(),
+            |health| format!(", with {} of {} points of health", health.now, health.most),
+        );
+        let state = if now.has::<Asleep>(agent) {
+            "sleeps, because it has not seen the hero: it has no turns".to_owned()
+        } else if let Ok(Foe(mind)) = now.get::<Foe>(agent) {
+            format!("is after the hero, by the mind of number {mind}")
+        } else if agent == game.hero {
+            match game.status() {
+                Status::Playing => game.play().message.clone(),
+                Status::Dead => "is dead".to_owned(),
+                Status::Escaped => "got away".to_owned(),
+            }
+        } else {
+            "has no mind".to_owned()
+        };
+        let mut lines = vec![format!("It is {name}{health}. It {state}.")];
+        if agent == game.hero {
+            lines[0] = format!("It is {name}{health}. {state}");
+            lines.extend(game.play().why.iter().flat_map(|trace| trace.lines()).map(str::to_owned));
+        } else if let Ok(log) = self.world().resource::<DecisionLog>() {
+            lines.extend(log.sentences(agent).pop());
+        }
+        lines
+    }
+
+    fn noun(&self, agent: Entity) -> Option<&'static str> {
+        let letter = self.world().get::<Look>(agent).ok()?.letter();
+        let (_, name) = KINDS.iter().find(|(known, _)| *known == letter)?;
+        Some(name)
+    }
+
+    fn cheats(&self) -> &'static [Cheat] {
+        &CHEATS
+    }
+
+    fn cheat(&mut self, name: &str, at: Vec2) -> Result<String, String> {
+        let command = self.command_of(name, at)?;
+        self.game.command(command, &mut super::game::unwatched);
+        Ok(format!("{command}: {}", self.game.play().message))
+    }
+}
+
+impl Rogue {
+    /// The cells that the hero sees.
+    fn seen(&self) -> Vec<Cell> {
+        let now = self.game.now();
+        cell_of(&now, self.game.hero).map_or_else(Vec::new, |hero| field(&now, hero))
+    }
+
+    /// What the hero is told by a button or a click.
+    fn command_of(&self, name: &str, at: Vec2) -> Result<Command, String> {
+        let now = self.game.now();
+        let window = Window::around_hero(&self.game);
+        let target = (window.left + whole(at.x), window.top + whole(at.y));
+        let hero = cell_of(&now, self.game.hero);
+        // The way that points there best.
+        let towards = || {
+            let (x, y) = hero.ok_or("there is no hero any more")?;
+            let wanted = Vec2::new(number(target.0 - x), number(target.1 - y)).normalize_or_zero();
+            let along = |way: &Cell| {
+                Vec2::new(number(way.0), number(way.1)).normalize_or_zero().dot(wanted)
+            };
+            let best = WAYS.into_iter().max_by(|one, other| along(one).total_cmp(&along(other)));
+            best.ok_or_else(|| "there is no way".to_owned())
+        };
+        match name {
+            "walk" => {
+                let from = hero.ok_or("there is no hero any more")?;
+                let is_blocked =
+                    |cell| now.cell(cell).any::<Solid>() && !now.cell(cell).any::<Closed>();
+                let step = first_step(&now, from, |cell| cell == target, is_blocked);
+                step.map(Command::Go).ok_or_else(|| "there is no way that is known".to_owned())
+            }
+            "shoot" => towards().map(Command::Shoot),
+            "close" => towards().map(Command::Close),
+            command => command.parse(),
+        }
+    }
+}
+
+fn kind_of(letter: char) -> u8 {
+    let known = KINDS.iter().position(|&(known, _)| known == letter);
+    let arrow = KINDS.iter().position(|&(known, _)| known == ARROW);
+    known.or(arrow).and_then(|kind| u8::try_from(kind).ok()).unwrap_or(0)
+}
+
+fn middle((x, y): Cell) -> Vec2 {
+    Vec2::new(number(x) + 0.5, number(y) + 0.5)
+}
+
+fn number(cells: i32) -> f32 {
+    f32::from(i16::try_from(cells).unwrap_or(i16::MAX))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "the page shows a window of some hundred cells"
+)]
+fn whole(at: f32) -> i32 {
+    at.floor() as i32
+}

@@ -1,0 +1,179 @@
+//! The village as it is shown live.
+
+use ai::activity::{Blocking, Doing, State};
+use ai::prelude::*;
+use ecs_jobs::Step;
+use glam::Vec2;
+
+use super::chores::{Chore, Kind as ChoreKind};
+use super::country::somewhere;
+use super::parts::{Block, Books, Dig, Pickaxe, Position, Walk, Wolf};
+use super::picture::{ASLEEP, AWAKE, EATING, FLEEING, HOUSE, MEADOW, STONE};
+use super::{HOME, SIZE, TICKS_PER_SECOND, Villagers};
+use crate::raster::Colour;
+use crate::view::{Cheat, Ground, Inspector, Kind, Landmark, Mark, Scene, Touch, View};
+
+/// What lies about is drawn first, and thereby under those who walk over it.
+const STONES: u8 = 0;
+const SLEEPS: u8 = 1;
+const ACTS: u8 = 2;
+const EATS: u8 = 3;
+const FLEES: u8 = 4;
+const WOLVES: u8 = 5;
+
+const CHEATS: [Cheat; 1] = [Cheat { name: "wolf", label: "A wolf", key: "w", touch: Touch::Place }];
+
+impl View for Villagers {
+    fn world(&self) -> &World {
+        &self.engine.world
+    }
+
+    fn world_mut(&mut self) -> &mut World {
+        &mut self.engine.world
+    }
+
+    fn schedule(&self) -> &Schedule {
+        self.engine.schedule()
+    }
+
+    fn step(&mut self) -> Step {
+        let step = self.engine.step();
+        self.ticks += u64::from(!self.schedule().is_stepping());
+        step
+    }
+
+    fn scene(&self) -> Scene {
+        Scene {
+            size: SIZE,
+            unit: "metre",
+            ticks_per_second: TICKS_PER_SECOND,
+            mark_radius: 0.4,
+            kinds: vec![
+                Kind::new("stones", STONE),
+                Kind::new("asleep until something happens", ASLEEP),
+                Kind::new("awake", AWAKE),
+                Kind::new("at a meal", EATING),
+                Kind::new("in flight", FLEEING),
+                Kind::new("wolves", Colour::RED),
+            ],
+        }
+    }
+
+    fn ground_version(&self) -> u64 {
+        1
+    }
+
+    fn ground(&self) -> Ground {
+        let home = Landmark { at: HOME, radius: 3.0, colour: HOUSE, label: "home".to_owned() };
+        Ground { palette: vec![MEADOW], landmarks: vec![home], ..Ground::default() }
+    }
+
+    fn marks(&self, marks: &mut Vec<Mark>) {
+        let world = self.world();
+        let mut mark = |entity, position: &Position, kind| {
+            marks.push(Mark { entity, at: position.0, kind, world: 0 });
+        };
+        let blocks = world.query_ref::<(Entity, &Position, &Block)>();
+        blocks.for_each(|(entity, position, block)| {
+            if block.carrier().is_none() {
+                mark(entity, position, STONES);
+            }
+        });
+        let villagers = world.query_ref::<(Entity, &Position, &Doing<Chore>)>();
+        villagers.for_each(|(entity, position, doing)| mark(entity, position, kind(doing)));
+        let wolves = world.query_ref_filtered::<(Entity, &Position), With<Wolf>>();
+        wolves.for_each(|(entity, position)| mark(entity, position, WOLVES));
+    }
+
+    fn path(&self, agent: Entity) -> Vec<Vec2> {
+        let world = self.world();
+        let Ok(position) = world.get::<Position>(agent) else { return Vec::new() };
+        let to = match (world.get::<Walk>(agent), world.get::<Wolf>(agent)) {
+            (Ok(walk), _) if world.is_enabled::<Walk>(agent) == Ok(true) => walk.to,
+            (_, Ok(wolf)) => wolf.to,
+            _ => return Vec::new(),
+        };
+        vec![position.0, to]
+    }
+
+    fn inspector(&self) -> Inspector {
+        Inspector::new()
+            .show::<Position>()
+            .show::<Books>()
+            .show::<Walk>()
+            .show::<Dig>()
+            .show::<Pickaxe>()
+            .show::<Doing<Chore>>()
+            .show::<Blocking>()
+            .show::<Block>()
+            .show::<Wolf>()
+    }
+
+    fn why(&self, agent: Entity) -> Vec<String> {
+        let world = self.world();
+        if world.has::<Wolf>(agent) {
+            return vec!["It prowls from one place to the next, and frightens.".to_owned()];
+        }
+        if let Ok(block) = world.get::<Block>(agent) {
+            return vec![match block.carrier() {
+                Some(carrier) => format!("It is in the arms of {carrier}."),
+                None => format!("It takes {} ticks to break it out.", block.ticks),
+            }];
+        }
+        let (Ok(doing), Ok(books)) = (world.get::<Doing<Chore>>(agent), world.get::<Books>(agent))
+        else {
+            return Vec::new();
+        };
+        let Some(chore) = doing.activity() else {
+            return vec!["It is at nothing: its mind has its turn every tenth tick.".to_owned()];
+        };
+        let done = format!(
+            "So far it hauled {} stones home, dropped {}, had {} meals and fled {} times.",
+            books.hauled, books.dropped, books.meals, books.flights
+        );
+        vec![format!("It is {doing}, because {}.", chore.reason()), waiting(doing), done]
+    }
+
+    /// The stone that it is about.
+    fn companions(&self, agent: Entity) -> Vec<Entity> {
+        let doing = self.world().get::<Doing<Chore>>(agent).ok();
+        let stone = doing.and_then(|it| it.activity()?.stone());
+        stone.filter(|&stone| self.world().contains(stone)).into_iter().collect()
+    }
+
+    fn cheats(&self) -> &'static [Cheat] {
+        &CHEATS
+    }
+
+    fn cheat(&mut self, name: &str, at: Vec2) -> Result<String, String> {
+        if name != CHEATS[0].name {
+            return Err(format!("there is no cheat {name} here"));
+        }
+        let at = at.clamp(Vec2::ONE, SIZE - Vec2::ONE);
+        let mut random = RandomStream::new(self.ticks).fork(self.world().len() as u64);
+        let to = somewhere(&mut random);
+        self.engine.world.spawn((Wolf { to, random: random.state() }, Position(at)));
+        Ok("A wolf is there.".to_owned())
+    }
+}
+
+fn kind(doing: &Doing<Chore>) -> u8 {
+    match (doing.activity().map(|chore| chore.kind), doing.state()) {
+        (Some(ChoreKind::Flee), _) => FLEES,
+        (Some(ChoreKind::Eat), _) => EATS,
+        (_, State::Active) => ACTS,
+        (_, _) => SLEEPS,
+    }
+}
+
+/// What it waits for, if it does.
+fn waiting(doing: &Doing<Chore>) -> String {
+    match doing.state() {
+        State::Blocked => {
+            let until = doing.activity().map_or("something happens", Chore::waits_for);
+            format!("It sleeps until {until}: nobody asks it before.")
+        }
+        State::Active => "It is awake, and asked in every tick.".to_owned(),
+        State::Idle => "It has nothing to do.".to_owned(),
+    }
+}

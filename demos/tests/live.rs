@@ -1,0 +1,276 @@
+//! What the page is told of worlds that live: where everybody is, what they are made of, why they do
+//! what they do, and what cheats do to them.
+
+use demos::catalogue::DEMOS;
+use serde_json::{Value, json};
+
+use crate::serve::{Running, serve};
+use crate::support::state_hash;
+
+#[test]
+fn every_demo_is_opened_stepped_and_told_of() {
+    let server = serve("miners", 60);
+    let (_, demos) = server.get("/api/demos");
+    let names: Vec<_> = demos["demos"].as_array().expect("a list").iter().collect();
+    assert_eq!(names.len(), DEMOS.len());
+    for demo in DEMOS {
+        let (status, state) = server.post("/api/open", &json!({ "demo": demo.name, "agents": 60 }));
+        assert_eq!((status, &state["tick"]), (200, &0.into()), "{}: {state}", demo.name);
+        let (_, state) = server.post("/api/step", &json!({ "what": "tick", "count": 40 }));
+        assert_eq!(state["tick"], 40, "{}", demo.name);
+        let hash = state["state_hash"].as_str().expect("a text").to_owned();
+        let alone = [demo.name, "--agents", "60", "--ticks", "40", "--threads", "1"];
+        assert_eq!(hash, state_hash(&alone), "{}: as without the page", demo.name);
+        assert_eq!(server.get("/api/check").1["check"], "ok", "{}", demo.name);
+        let (status, picture) = server.raw(b"GET /api/picture HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        assert_eq!((status, &picture[1..4]), (200, &b"PNG"[..]));
+    }
+}
+
+#[test]
+fn stepping_system_by_system_gives_the_same_tick() {
+    let server = serve("dungeon", 50);
+    let (_, whole) = server.post("/api/step", &json!({ "what": "tick" }));
+    server.post("/api/open", &json!({ "demo": "dungeon", "agents": 50 }));
+    let (_, systems) = server.get("/api/systems");
+    let names: Vec<String> = systems["systems"]
+        .as_array()
+        .expect("a list")
+        .iter()
+        .map(|system| system["name"].as_str().expect("a text").to_owned())
+        .collect();
+    for (place, name) in names.iter().enumerate() {
+        let state = server.state();
+        assert_eq!(state["next_step"], name.as_str());
+        assert_eq!(state["stepping"], place > 0);
+        server.post("/api/step", &json!({ "what": "system" }));
+    }
+    let state = server.state();
+    assert_eq!((&state["tick"], &state["stepping"]), (&1.into(), &false.into()));
+    assert_eq!(state["state_hash"], whole["state_hash"]);
+    // A tick that was begun by steps is ended by the next one.
+    server.post("/api/step", &json!({ "what": "system", "count": 2 }));
+    let (_, state) = server.post("/api/step", &json!({ "what": "tick" }));
+    assert_eq!(state["tick"], 2);
+}
+
+#[test]
+fn a_picked_agent_is_told_of_with_its_place_and_its_reasons() {
+    let server = serve("dungeon", 80);
+    server.post("/api/step", &json!({ "what": "tick", "count": 30 }));
+    let (status, nobody) = server.post("/api/pick", &json!({ "x": -50, "y": -50, "reach": 1 }));
+    assert_eq!((status, nobody), (200, json!({ "entity": null })));
+    assert_eq!(server.get("/api/entity").0, 404);
+    let (_, picked) = server.post("/api/pick", &json!({ "x": 64, "y": 48, "reach": 200 }));
+    let (status, agent) = server.get("/api/entity");
+    assert_eq!((status, &agent["entity"]), (200, &picked["entity"]), "{agent}");
+    assert!(agent["row"].as_u64() < agent["chunk_rows"].as_u64(), "{agent}");
+    let has = |name: &str| {
+        let components = agent["components"].as_array().expect("a list");
+        components.iter().find(|it| it["name"] == name).expect("imps have it").clone()
+    };
+    assert!(has("Position")["value"].as_str().is_some_and(|it| it.starts_with("Position(Vec2(")));
+    assert_eq!(has("Unanswered")["enabled"], false);
+    assert_eq!(has("Speed")["enabled"], Value::Null);
+    let why = agent["why"][0].as_str().expect("a sentence");
+    assert!(why.contains("because") && why.ends_with('.'), "{why}");
+    let (status, _) = server.get("/api/entity?id=77777777777777");
+    assert_eq!(status, 404);
+    assert_eq!(server.get("/api/entity?id=imp").0, 400);
+}
+
+#[test]
+fn the_decisions_of_a_picked_agent_are_told_and_change_nothing() {
+    let server = serve("cats", 50);
+    server.post("/api/pick", &json!({ "x": 50, "y": 20, "reach": 500 }));
+    let (_, state) = server.post("/api/step", &json!({ "what": "tick", "count": 300 }));
+    let (_, cat) = server.get("/api/entity");
+    let decisions = cat["decisions"].as_array().expect("a list");
+    assert!(decisions.len() > 1, "{cat}");
+    let last = decisions[0].as_str().expect("a sentence");
+    assert!(last.contains("chose") && last.ends_with('.'), "{last}");
+    let alone = ["cats", "--agents", "50", "--ticks", "300", "--threads", "1"];
+    assert_eq!(state["state_hash"], state_hash(&alone).as_str());
+}
+
+#[test]
+fn cheats_change_the_dungeon_between_two_ticks() {
+    let server = serve("dungeon", 20);
+    let cheats = server.state()["scene"]["cheats"].clone();
+    let names: Vec<_> = cheats.as_array().expect("a list").iter().map(|it| &it["name"]).collect();
+    assert!(["dig", "fill", "send"].iter().all(|name| names.contains(&&json!(name))), "{cheats}");
+    let (_, open) = server.post("/api/pick", &json!({ "x": 64, "y": 48, "reach": 200 }));
+    assert!(open["entity"].is_string());
+    let cheat = |name: &str, x: f32, y: f32| {
+        server.post("/api/cheat", &json!({ "cheat": name, "x": x, "y": y }))
+    };
+    // In the corner of our own map is rock.
+    assert_eq!(cheat("spawn100", 0.5, 0.5).0, 409);
+    assert_eq!(cheat("dig", 0.5, 0.5).0, 200);
+    assert_eq!(cheat("dig", 0.5, 0.5).0, 409, "it is open already");
+    // A tick that was begun is ended first.
+    server.post("/api/step", &json!({ "what": "system" }));
+    assert_eq!(cheat("spawn100", 0.5, 0.5).0, 200);
+    let state = server.state();
+    assert_eq!((&state["tick"], &state["stepping"]), (&1.into(), &false.into()));
+    assert_eq!(state["entities"], 120);
+    assert_eq!(cheat("send", 0.5, 0.5).0, 200);
+    assert_eq!(cheat("send", -3.0, 0.5).0, 409);
+    server.post("/api/step", &json!({ "what": "tick", "count": 50 }));
+    assert_eq!(server.get("/api/check").1["check"], "ok");
+}
+
+#[test]
+fn archetypes_and_systems_are_told_of() {
+    let server = serve("miners", 3_000);
+    server.post("/api/step", &json!({ "what": "tick", "count": 5 }));
+    let (_, data) = server.get("/api/archetypes");
+    for archetype in data["archetypes"].as_array().expect("a list") {
+        let bars = archetype["fill"].as_array().expect("a list");
+        let chunks: u64 = bars.iter().filter_map(Value::as_u64).sum();
+        assert_eq!((bars.len(), Some(chunks)), (10, archetype["chunks"].as_u64()), "{archetype}");
+    }
+    let (_, data) = server.get("/api/systems");
+    let spans = data["spans"].as_array().expect("a list");
+    assert!(!spans.is_empty());
+    for span in spans {
+        assert!(span["from_us"].as_f64() <= span["to_us"].as_f64(), "{span}");
+        assert!(
+            span["delay"].as_str().is_some_and(|it| it.contains("wait") || it.contains("busy"))
+        );
+    }
+}
+
+/// Where the marks of a frame are, as fractions of the map, and of which kind each is.
+fn marks(server: &Running) -> Vec<(f64, f64, u8)> {
+    let (status, frame) = server.raw(b"GET /api/frame HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    assert_eq!(status, 200);
+    let number = |at: usize| {
+        let bytes = frame[at..at + 4].try_into().expect("four bytes");
+        usize::try_from(u32::from_le_bytes(bytes)).expect("a length")
+    };
+    let mut at = 0;
+    while number(at) != 2 {
+        at += 8 + number(at + 4).next_multiple_of(4);
+    }
+    let (count, start) = (number(at + 8), at + 12);
+    let place = |at: usize| f64::from(u16::from_le_bytes([frame[at], frame[at + 1]])) / 65_535.0;
+    let mark = |i: usize| {
+        let kind = frame[start + 4 * count + i];
+        (place(start + 2 * i), place(start + 2 * count + 2 * i), kind)
+    };
+    (0..count).map(mark).collect()
+}
+
+/// Clicks on the first mark, and returns what is told of whoever is there.
+fn click_first(server: &Running) -> Value {
+    let size = server.state()["scene"]["size"].clone();
+    let side = |axis: usize| size[axis].as_f64().expect("a number");
+    let (x, y, _) = marks(server)[0];
+    let at = json!({ "x": x * side(0), "y": y * side(1), "reach": 2.0 });
+    let (_, picked) = server.post("/api/pick", &at);
+    assert!(picked["entity"].is_string(), "{at}: {picked}");
+    let (status, entity) = server.get("/api/entity");
+    assert_eq!(status, 200, "{entity}");
+    entity
+}
+
+#[test]
+fn every_demo_has_a_map_and_agents_that_can_be_asked() {
+    let server = serve("miners", 60);
+    for demo in DEMOS {
+        let name = demo.name;
+        server.post("/api/open", &json!({ "demo": name, "agents": 60 }));
+        server.post("/api/step", &json!({ "what": "tick", "count": 12 }));
+        let kinds = server.state()["scene"]["kinds"].as_array().expect("a list").len();
+        let marks = marks(&server);
+        assert!(!marks.is_empty(), "{name}");
+        assert!(marks.iter().all(|&(_, _, kind)| usize::from(kind) < kinds), "{name}");
+        let agent = click_first(&server);
+        assert!(agent["row"].as_u64() < agent["chunk_rows"].as_u64(), "{name}: {agent}");
+        let list = |of: &Value, key: &str| of[key].as_array().expect("a list").clone();
+        for key in ["components", "why", "systems"] {
+            assert!(!list(&agent, key).is_empty(), "{name}: no {key} in {agent}");
+        }
+        let (_, archetypes) = server.get("/api/archetypes");
+        assert!(!list(&archetypes, "archetypes").is_empty(), "{name}");
+        // System by system to the end of a tick, with a word on each that has not run.
+        let count = list(&server.get("/api/systems").1, "systems").len();
+        assert!(count > 1, "{name}");
+        server.post("/api/step", &json!({ "what": "system" }));
+        let (_, begun) = server.get("/api/systems");
+        let waits = |it: &Value| it["text"].as_str().is_some_and(|it| it.contains("has not run"));
+        assert!(list(&begun, "systems").iter().any(waits), "{name}: {begun}");
+        while server.state()["tick"] == 12 {
+            server.post("/api/step", &json!({ "what": "system" }));
+        }
+        assert_eq!(server.state()["stepping"], false, "{name}");
+        let (_, ran) = server.get("/api/systems");
+        assert!(!list(&ran, "spans").is_empty(), "{name}: {ran}");
+        let alone = [name, "--agents", "60", "--ticks", "13", "--threads", "1"];
+        assert_eq!(server.state()["state_hash"], state_hash(&alone).as_str(), "{name}");
+    }
+}
+
+#[test]
+fn the_systems_that_touch_an_agent_are_told_with_what_they_write() {
+    let server = serve("dungeon", 30);
+    let agent = click_first(&server);
+    let systems = agent["systems"].as_array().expect("a list");
+    let named = |name: &str| {
+        systems.iter().find(|it| it["system"] == name).unwrap_or_else(|| panic!("{name}: {agent}"))
+    };
+    let writes = named("follow")["writes"].as_array().expect("a list");
+    assert!(writes.contains(&json!("Position")), "{agent}");
+    let watch = named("watch");
+    assert!(watch["reads"].as_array().expect("a list").contains(&json!("Position")), "{watch}");
+    // The works dig and fill, and touch no imp.
+    assert!(systems.iter().all(|it| it["system"] != "work"), "{agent}");
+}
+
+#[test]
+fn a_demo_of_several_worlds_shows_the_one_that_is_chosen() {
+    let server = serve("minds", 60);
+    let names = server.state()["worlds"].as_array().expect("a list").len();
+    assert_eq!((names, &server.state()["focus"]), (6, &0.into()));
+    server.post("/api/step", &json!({ "what": "system" }));
+    let (status, state) = server.post("/api/focus", &json!({ "world": 3 }));
+    // A tick that was begun in one world is ended in all before another is looked at.
+    assert_eq!((status, &state["focus"], &state["tick"]), (200, &3.into(), &1.into()), "{state}");
+    let (_, systems) = server.get("/api/systems");
+    assert!(systems.to_string().contains("tree"), "{systems}");
+    assert_eq!(server.post("/api/focus", &json!({ "world": 6 })).0, 404);
+    // Who is clicked on is in the first world.
+    click_first(&server);
+    assert_eq!(server.state()["focus"], 0);
+    let (status, done) = server.post("/api/cheat", &json!({ "cheat": "wolf", "x": 0, "y": 0 }));
+    assert_eq!(status, 200, "{done}");
+    server.post("/api/step", &json!({ "what": "tick", "count": 5 }));
+    let hiding = marks(&server).iter().filter(|&&(_, _, kind)| kind == 3).count();
+    assert!(hiding > 30, "all but the sequence hide from the wolf: {hiding}");
+    assert_eq!(server.get("/api/check").1["check"], "ok");
+}
+
+#[test]
+fn the_roguelike_is_played_by_buttons_and_clicks() {
+    let server = serve("rogue", 6);
+    let start = server.state()["state_hash"].clone();
+    let cheat = |name: &str, x: f64, y: f64| {
+        server.post("/api/cheat", &json!({ "cheat": name, "x": x, "y": y }))
+    };
+    let (status, done) = cheat("rest", 0.0, 0.0);
+    assert!(status == 200 && done["done"].as_str().is_some_and(|it| it.starts_with("rest")));
+    let hero = |marks: &[(f64, f64, u8)]| marks.iter().find(|mark| mark.2 == 10).copied();
+    let at = hero(&marks(&server)).expect("the hero is shown");
+    let size = server.state()["scene"]["size"].clone();
+    let (width, height) = (size[0].as_f64().expect("one"), size[1].as_f64().expect("two"));
+    let (status, done) = cheat("walk", at.0 * width + 1.0, at.1 * height);
+    assert_eq!(status, 200, "{done}");
+    assert_ne!(hero(&marks(&server)), Some(at), "{done}");
+    assert_eq!(cheat("walk", 0.5, 0.5).0, 409, "rock");
+    for _ in 0..2 {
+        assert_eq!(cheat("undo", 0.0, 0.0).0, 200);
+    }
+    assert_eq!(server.state()["state_hash"], start, "everything was taken back");
+    assert_eq!(server.get("/api/check").1["check"], "ok");
+}

@@ -1,0 +1,163 @@
+//! Every demo with every argument that all demos have, and every way in which it can go wrong.
+
+use std::fs;
+
+use demos::catalogue::DEMOS;
+use serde_json::Value;
+
+use crate::support::{
+    demos, has_keys, hash_for_any_threads, is_picture, json, refused, run, scratch, text,
+};
+
+/// Arguments that make a demo small.
+const SMALL: [&str; 6] = ["--agents", "30", "--ticks", "60", "--seed", "7"];
+
+/// The rows are the demos; these are the columns.
+const COLUMNS: [(&str, fn(&str)); 7] = [
+    ("headless", runs_without_a_screen),
+    ("--json", prints_one_object),
+    ("--threads", has_one_hash_for_any_threads),
+    ("--seed", is_another_one_with_another_seed),
+    ("--png", draws),
+    ("--record, --replay, verify", is_recorded_and_lived_again),
+    ("--explain, --trace", explains_itself_and_changes_nothing_by_it),
+];
+
+#[test]
+fn every_demo_has_every_argument() {
+    for demo in DEMOS {
+        for (column, check) in COLUMNS {
+            eprintln!("{} {column}", demo.name);
+            check(demo.name);
+        }
+    }
+}
+
+fn small<'a>(demo: &'a str, more: &[&'a str]) -> Vec<&'a str> {
+    [&[demo][..], &SMALL, more].concat()
+}
+
+fn runs_without_a_screen(demo: &str) {
+    let output = run(&small(demo, &[]));
+    let (out, complaint) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!((output.status.code(), &*complaint), (Some(0), ""), "{demo}");
+    assert!(out.starts_with(&format!("{demo}: 30 ")) && out.contains("60 ticks"), "{out}");
+    assert!(out.contains("check       passed"), "{out}");
+}
+
+fn prints_one_object(demo: &str) {
+    let value = json(&small(demo, &[]));
+    has_keys(&value, demo, &[]);
+    assert_eq!(
+        (&value["agents"], &value["ticks"], &value["seed"]),
+        (&30.into(), &60.into(), &7.into())
+    );
+    assert_eq!(value["check"], "ok");
+    assert!(value.get("explained").is_none(), "{value}");
+}
+
+fn has_one_hash_for_any_threads(demo: &str) {
+    hash_for_any_threads(&small(demo, &[]));
+}
+
+fn is_another_one_with_another_seed(demo: &str) {
+    let of = |seed| {
+        json(&[demo, "--agents", "30", "--ticks", "60", "--seed", seed])["state_hash"].clone()
+    };
+    assert_ne!(of("7"), of("18446744073709551615"), "{demo}");
+}
+
+fn draws(demo: &str) {
+    let path = scratch(&format!("matrix-{demo}.png"));
+    json(&small(demo, &["--png", path.to_str().expect("Unicode")]));
+    is_picture(&fs::read(&path).expect("it was written"));
+}
+
+fn is_recorded_and_lived_again(demo: &str) {
+    let path = scratch(&format!("matrix-{demo}.recording"));
+    let file = path.to_str().expect("Unicode");
+    let recorded = json(&small(demo, &["--record", file, "--hash-every", "25"]));
+    for threads in ["1", "3"] {
+        let output = run(&["verify", file, "--threads", threads]);
+        let (out, complaint) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!((output.status.code(), &*complaint), (Some(0), ""), "{demo}");
+        // At the start, at 25, at 50, and at the end.
+        assert!(out.starts_with(&format!("{demo}: 60 ticks, 4 hashes, all equal")), "{out}");
+    }
+    let replayed = json(&[demo, "--replay", file]);
+    for key in ["state_hash", "agents", "seed", "ticks"] {
+        assert_eq!(replayed[key], recorded[key], "{demo}: {key}");
+    }
+    assert_eq!(json(&[demo, "--replay", file, "--until", "30"])["ticks"], 30, "{demo}");
+}
+
+fn explains_itself_and_changes_nothing_by_it(demo: &str) {
+    let trace = scratch(&format!("matrix-{demo}.json"));
+    let file = trace.to_str().expect("Unicode");
+    let plain = json(&small(demo, &[]));
+    let asked = json(&small(demo, &["--explain", "0,3", "--trace", file, "--threads", "2"]));
+    assert_eq!(plain["state_hash"], asked["state_hash"], "{demo}");
+    assert!(asked["explained"].as_array().is_some_and(|all| !all.is_empty()), "{demo}");
+    let trace: Value =
+        serde_json::from_slice(&fs::read(&trace).expect("it is there")).expect("JSON");
+    let events = trace["traceEvents"].as_array().expect("a list");
+    let systems = events.iter().filter(|event| event["cat"] == "system");
+    assert!(systems.count() > 60, "{demo}: a system or more in every tick");
+}
+
+/// What is asked for, and what the complaint has to name.
+const REFUSED: [(&[&str], &str); 10] = [
+    (&["--png", "/no/such/folder/a.png"], "/no/such/folder/a.png"),
+    (&["--trace", "/no/such/folder/a.json"], "/no/such/folder/a.json"),
+    (&["--record", "/no/such/folder/a.recording"], "/no/such/folder/a.recording"),
+    (&["--replay", "/no/such/a.recording"], "/no/such/a.recording"),
+    (&["--explain", "4000000000"], "there is no entity 4000000000"),
+    (&["--explain", "me"], "such as 12"),
+    (&["--agents", "0"], "from 1 to 2,000,000"),
+    (&["--threads", "0"], "from 1 to 256"),
+    (&["--colour"], "--colour"),
+    (&["extra"], "extra"),
+];
+
+#[test]
+fn every_demo_refuses_what_cannot_be_done_in_one_line() {
+    for demo in DEMOS {
+        for (arguments, part) in REFUSED {
+            let numbers: &[&str] = match arguments[0] {
+                "--agents" | "--replay" => &[],
+                _ => &["--agents", "5"],
+            };
+            refused(&[&[demo.name][..], numbers, arguments].concat(), &[part]);
+        }
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn every_demo_says_so_where_the_disk_is_full_or_the_reader_has_gone() {
+    use std::process::Stdio;
+    for demo in DEMOS {
+        for flag in ["--png", "--trace", "--record"] {
+            let arguments = [demo.name, "--agents", "5", "--ticks", "5", flag, "/dev/full"];
+            let output = run(&arguments);
+            let complaint = text(&output.stderr);
+            assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
+            assert!(complaint.contains("cannot write /dev/full"), "{complaint}");
+            assert_eq!(complaint.lines().count(), 1, "{complaint}");
+        }
+        let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+        let output = demos(&[demo.name, "--agents", "5", "--ticks", "5"]).stdout(full).output();
+        let output = output.expect("the binary starts");
+        assert_eq!(output.status.code(), Some(2), "{}", demo.name);
+        assert!(text(&output.stderr).contains("cannot write the results"), "{}", demo.name);
+        let mut child = demos(&[demo.name, "--agents", "5", "--ticks", "5"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("it ends");
+        let complaint = text(&output.stderr);
+        assert_eq!((output.status.code(), &*complaint), (Some(0), ""), "{}", demo.name);
+    }
+}
