@@ -112,10 +112,11 @@ pub fn verify(path: &Path, threads: Option<usize>, out: &mut dyn Write) -> Resul
     let noun = if threads == 1 { "thread" } else { "threads" };
     writeln!(
         out,
-        "{}: {} ticks, {} hashes, all equal on {threads} {noun}{note}",
+        "{}: {} ticks, {} {}, all equal on {threads} {noun}{note}",
         plan.demo.name,
         grouped(ticks),
         grouped(hashes as u64),
+        if hashes == 1 { "hash" } else { "hashes" },
     )
     .map_err(Failure::Stdout)
 }

@@ -97,7 +97,7 @@ impl Running<'_> {
                         break;
                     }
                     simulation.input(text).map_err(|error| {
-                        Failure::Usage(format!("cannot replay the input at tick {due}: {error}"))
+                        Failure::Usage(format!("cannot put in {text:?} at tick {due}: {error}"))
                     })?;
                     *input += 1;
                 }

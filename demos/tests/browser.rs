@@ -237,6 +237,8 @@ fn the_page_shows_a_world_and_does_what_it_is_told() {
     what_a_click_does(&browser, &server);
     what_the_panels_say(&browser);
     another_demo(&browser);
+    what_keys_do_in_the_roguelike(&browser);
+    what_is_said_of_several_worlds(&browser);
     let log = browser.call("POST", "/se/log", &json!({ "type": "browser" }));
     assert_eq!(log, json!([]), "the page has nothing to complain about");
 }
@@ -258,7 +260,9 @@ fn what_a_click_does(browser: &Browser, server: &Running) {
     browser.click_at(x, y);
     browser.wait_until("document.getElementById('agent').innerText.includes('Position')");
     let panel = browser.text_of("agent");
-    for part in ["Entity ", "archetype", "chunk, ", "row", "because", "Unanswered"] {
+    for part in
+        ["Entity ", "archetype", "chunk, ", "row", "because", "Unanswered", "writes Position"]
+    {
         assert!(panel.contains(part), "{part} in {panel}");
     }
     let (_, state) = server.post("/api/run", &json!({}));
@@ -299,16 +303,49 @@ fn what_the_panels_say(browser: &Browser) {
     browser.wait_until("document.getElementById('world').innerText.includes('paths found')");
 }
 
-fn another_demo(browser: &Browser) {
-    browser.script(
+/// Chooses a demo in the list, as a person would.
+fn choose(browser: &Browser, demo: &str) {
+    browser.script(&format!(
         "const demo = document.getElementById('demo');
-         demo.value = 'miners';
-         demo.dispatchEvent(new Event('change'));",
-    );
+         demo.value = '{demo}';
+         demo.dispatchEvent(new Event('change'));"
+    ));
+    browser.wait_until(&format!("document.title === 'Formic: {demo}' && marks.count > 0"));
+}
+
+fn another_demo(browser: &Browser) {
+    choose(browser, "miners");
     browser.wait_until("document.title === 'Formic: miners' && marks.count > 1000");
     browser.wait_until("head.running && head.tick > 3");
     browser.wait_until("document.getElementById('legend').innerText.includes('laden')");
     browser.screenshot("page-miners.png");
+}
+
+fn what_keys_do_in_the_roguelike(browser: &Browser) {
+    choose(browser, "rogue");
+    browser.wait_until("head.running");
+    browser.press(" ");
+    browser.wait_until("!head.running");
+    browser.press("\u{e014}"); // The right arrow.
+    browser.wait_until("document.getElementById('note').textContent.startsWith('go east')");
+    browser.press("u");
+    browser.wait_until("document.getElementById('note').textContent.includes('Taken back')");
+    browser.wait_until("document.querySelector('#legend .letter').textContent === '>'");
+    browser.wait_until("[...marks.kind].includes(10)");
+    browser.screenshot("page-rogue.png");
+}
+
+fn what_is_said_of_several_worlds(browser: &Browser) {
+    choose(browser, "minds");
+    browser.wait_until("document.querySelectorAll('#worlds button').length === 6");
+    browser.click("#worlds button:nth-child(4)");
+    browser
+        .wait_until("document.querySelector('#worlds [aria-pressed=true]').textContent === 'tree'");
+    browser.click("nav [data-tab=archetypes]");
+    browser.wait_until("document.getElementById('archetypes').innerText.includes('TreeAgent')");
+    browser.press("w");
+    browser.wait_until("document.getElementById('note').textContent === 'The wolf comes.'");
+    browser.screenshot("page-minds.png");
 }
 
 #[test]

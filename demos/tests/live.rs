@@ -237,8 +237,8 @@ fn a_demo_of_several_worlds_shows_the_one_that_is_chosen() {
     let (status, state) = server.post("/api/focus", &json!({ "world": 3 }));
     // A tick that was begun in one world is ended in all before another is looked at.
     assert_eq!((status, &state["focus"], &state["tick"]), (200, &3.into(), &1.into()), "{state}");
-    let (_, systems) = server.get("/api/systems");
-    assert!(systems.to_string().contains("tree"), "{systems}");
+    let (_, archetypes) = server.get("/api/archetypes");
+    assert!(archetypes.to_string().contains("TreeAgent"), "{archetypes}");
     assert_eq!(server.post("/api/focus", &json!({ "world": 6 })).0, 404);
     // Who is clicked on is in the first world.
     click_first(&server);

@@ -201,6 +201,12 @@ impl Crowd {
         u64::from(self.size) * self.ticks
     }
 
+    /// For how many ticks nobody did anything. In the middle of a tick some have done more than
+    /// there were ticks.
+    fn idle_ticks(&self, tally: &Tally) -> u64 {
+        self.agent_ticks().saturating_sub(tally.ticks.iter().sum())
+    }
+
     pub(super) fn counters(&self) -> Vec<Counter> {
         let tally = self.tally();
         let ns = |time: Duration| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
@@ -210,7 +216,7 @@ impl Crowd {
             ns(self.thinking()),
             tally.meals,
             tally.bitten,
-            self.agent_ticks() - tally.ticks.iter().sum::<u64>(),
+            self.idle_ticks(&tally),
         ];
         self.mind
             .keys
@@ -226,7 +232,7 @@ impl Crowd {
         let cost = |time: Duration| time.as_nanos() as f64 / agent_ticks;
         let tally = self.tally();
         let percent = |ticks: u64| 100.0 * ticks as f64 / agent_ticks;
-        let idle = self.agent_ticks() - tally.ticks.iter().sum::<u64>();
+        let idle = self.idle_ticks(&tally);
         let minutes = agent_ticks * f64::from(TICK_SECONDS) / 60.0;
         format!(
             "{:>7.1} {:>8} {:>7.0} {:>5.0} {:>6.0} {:>5.0} {:>5.0} {:>8.0} {:>9.1} {:>11.1}",
