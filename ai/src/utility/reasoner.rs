@@ -130,8 +130,10 @@ impl Reasoner {
                 for place in 0..BATCH {
                     let (score, best_score) = (scores[place], best_scores[place]);
                     let is_better = beats(score, best_score, current[place] == option);
-                    best[place] = if is_better { option } else { best[place] };
-                    best_scores[place] = if is_better { score } else { best_score };
+                    // By bits: it would store under a condition, one agent at a time, otherwise.
+                    let mask = 0_u32.wrapping_sub(u32::from(is_better));
+                    best[place] = best[place] & !mask | option & mask;
+                    best_scores[place] = if score > best_score { score } else { best_score };
                 }
                 continue;
             }

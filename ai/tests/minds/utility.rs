@@ -130,15 +130,30 @@ fn random_curve(random: &mut RandomStream) -> Curve {
 
 const INPUTS: u64 = 4;
 
+/// One of those that are worked out for many agents at once.
+fn cheap_curve(random: &mut RandomStream) -> Curve {
+    let curve = match random.below(4) {
+        0 => Curve::linear(random.between(-2.0, 4.0), random.between(-1.0, 2.0)),
+        1 => Curve::exponential(1.0 + random.below(6) as f32),
+        2 => Curve::fast_then_slow(1.0 + random.below(6) as f32),
+        _ => Curve::step(random.next_f32()),
+    };
+    if random.below(2) == 0 { curve } else { curve.inverted() }
+}
+
 fn random_utility(random: &mut RandomStream) -> Utility {
+    utility_of(random, random_curve)
+}
+
+fn utility_of(random: &mut RandomStream, curve: fn(&mut RandomStream) -> Curve) -> Utility {
     let start = [Utility::sum, Utility::minimum, Utility::maximum];
     let input = |random: &mut RandomStream| Input(random.below(INPUTS) as usize);
     let mut utility = match random.below(5) {
         kind @ 0..3 => start[kind as usize](),
-        _ => Utility::of(input(random), random_curve(random)),
+        _ => Utility::of(input(random), curve(random)),
     };
     for _ in 0..=random.below(4) {
-        utility = utility.weighted(random.between(0.1, 2.0), input(random), random_curve(random));
+        utility = utility.weighted(random.between(0.1, 2.0), input(random), curve(random));
     }
     if random.below(2) == 0 {
         utility = utility.compensated();
@@ -217,6 +232,45 @@ fn scoring_all_and_giving_up_early_choose_the_same_whatever_runs() {
     }
 }
 
+#[test]
+fn agents_that_decide_in_batches_decide_as_each_does_by_itself() {
+    for seed in 0..80 {
+        let random = &mut RandomStream::new(seed);
+        let mut options: Vec<Utility> = (0..2 + random.below(3))
+            .map(|_| {
+                let utility = utility_of(random, cheap_curve);
+                let utility = if random.below(2) == 0 { utility.weight(1.0) } else { utility };
+                match random.below(3) {
+                    0 => utility.until(Input(random.below(INPUTS) as usize), random.next_f32()),
+                    _ => utility,
+                }
+            })
+            .collect();
+        if random.below(2) == 0 {
+            options = options.into_iter().map(|utility| utility.rank(1)).collect();
+        }
+        let mut stage = Stage::new(1_000, Select::Highest, options);
+        // More than two batches, the last of them not full.
+        let agents: Vec<Entity> = (0..150).map(|_| stage.spawn()).collect();
+        for tick in 0..8 {
+            let expected: Vec<_> = agents
+                .iter()
+                .map(|&agent| {
+                    let senses = random_inputs(random);
+                    stage.world.get_mut::<Senses>(agent).unwrap().0 = senses;
+                    let mut mind = *stage.world.get::<UtilityAgent>(agent).unwrap();
+                    mind.choose(&stage.world.resource::<Shared>().unwrap().0, &senses, &[])
+                })
+                .collect();
+            stage.schedule.run(&mut stage.world, &stage.pool);
+            for (agent, expected) in agents.iter().zip(expected) {
+                let mind = stage.world.get::<UtilityAgent>(*agent).unwrap();
+                assert_eq!(mind.current(), expected, "seed {seed}, tick {tick}");
+            }
+        }
+    }
+}
+
 /// The rank of an option, read off its description.
 fn random_rank(utility: &Utility) -> bool {
     format!("{utility:?}").contains("rank: 1")
@@ -261,11 +315,12 @@ struct Stage {
     world: World,
     schedule: Schedule,
     pool: Pool,
+    plan: Plan,
     agent: Entity,
 }
 
 #[derive(Component)]
-struct Senses([f32; 3]);
+struct Senses([f32; INPUTS as usize]);
 #[derive(Component, Clone)]
 struct Doing {
     ticks: u32,
@@ -286,6 +341,12 @@ impl Processor for Work {
     }
 }
 
+fn spawn(world: &mut World, plan: &Plan, reasoner: &Reasoner) -> Entity {
+    let agent = plan.spawn(world, Senses([0.0; INPUTS as usize])).unwrap();
+    UtilityAgent::drive(world, agent, reasoner, 7).unwrap();
+    agent
+}
+
 impl Stage {
     fn new(ticks: u32, select: Select, options: Vec<Utility>) -> Self {
         fn think(mut minds: ai::utility::Minds<'_, &'static Senses>, shared: Res<'_, Shared>) {
@@ -298,8 +359,7 @@ impl Stage {
             .fold(Plan::new(), |plan, it| plan.action(it.to_string(), Doing { ticks, done: 0 }));
         let reasoner = reasoner(select, options);
         let mut world = World::new();
-        let agent = plan.spawn(&mut world, Senses([0.0; 3])).unwrap();
-        UtilityAgent::drive(&mut world, agent, &reasoner, 7).unwrap();
+        let agent = spawn(&mut world, &plan, &reasoner);
         world.insert_resource(Shared(reasoner));
         let schedule = ai::action::phases(
             Schedule::builder(),
@@ -307,11 +367,17 @@ impl Stage {
             |actions| actions.add(work.in_sequence()),
         );
         let schedule = schedule.build(&mut world).unwrap();
-        Self { world, schedule, pool: Pool::new(Threads::None).unwrap(), agent }
+        Self { world, schedule, pool: Pool::new(Threads::None).unwrap(), plan, agent }
     }
 
-    fn tick(&mut self, senses: [f32; 3]) -> Option<usize> {
-        self.world.get_mut::<Senses>(self.agent).unwrap().0 = senses;
+    /// One more agent.
+    fn spawn(&mut self) -> Entity {
+        let reasoner = self.world.resource::<Shared>().unwrap().0.clone();
+        spawn(&mut self.world, &self.plan, &reasoner)
+    }
+
+    fn tick(&mut self, [a, b, c]: [f32; 3]) -> Option<usize> {
+        self.world.get_mut::<Senses>(self.agent).unwrap().0 = [a, b, c, 0.0];
         self.schedule.run(&mut self.world, &self.pool);
         let current = self.world.get::<UtilityAgent>(self.agent).unwrap().current();
         // What was chosen is what executes.
