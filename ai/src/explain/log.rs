@@ -1,6 +1,6 @@
 //! The records of all agents that are watched.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ecs_core::Entity;
@@ -43,13 +43,22 @@ use super::label::Label;
 /// ```
 #[derive(Debug, Default)]
 pub struct DecisionLog {
-    rings: BTreeMap<Entity, Watched>,
+    /// In no order.
+    watched: Vec<Watched>,
+    /// For each entity index the first of `watched` that has it; [`NOBODY`] where there is none.
+    first: Vec<u32>,
     /// A bit for each entity index that may be watched: the quick way to say no.
     marks: Vec<u64>,
 }
 
+/// No place in `watched`.
+const NOBODY: u32 = u32::MAX;
+
 #[derive(Debug)]
 struct Watched {
+    agent: Entity,
+    /// The next one whose entity has the same index, and another generation.
+    next: u32,
     kind: Label,
     decisions_max: usize,
     /// Locked for a moment only. What an agent is at on its lanes may be noted on several threads at
@@ -57,21 +66,54 @@ struct Watched {
     ring: Mutex<Ring>,
 }
 
+/// Decisions lie in boxes of their own: what is moved is a pointer.
 #[derive(Debug, Default)]
 struct Ring {
-    decisions: VecDeque<Decision>,
+    decisions: VecDeque<Box<Decision>>,
     /// How many were overwritten.
     lost: u64,
     /// What has stopped since the last decision.
     stopped: VecDeque<Stopped>,
     /// One that was overwritten, whose lists have room already.
-    spare: Option<Decision>,
+    spare: Option<Box<Decision>>,
 }
 
 impl Watched {
     fn ring(&self) -> MutexGuard<'_, Ring> {
         // A record is put into the ring when it is complete: a panic leaves the ring in order.
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A decision to be filled in; what has stopped is in it if the agent itself has decided.
+    fn begin(&self, by: Entity, tick: u64, engine: Engine) -> Box<Decision> {
+        let mut ring = self.ring();
+        let spare = ring.spare.take();
+        let told = if by == self.agent { ring.stopped.len() } else { 0 };
+        let stopped: Vec<Stopped> = ring.stopped.drain(..told).collect();
+        drop(ring);
+        let mut decision = match spare {
+            Some(mut old) => {
+                old.reset(tick, self.agent, by, engine);
+                old
+            }
+            None => Box::new(Decision::new(tick, self.agent, by, engine)),
+        };
+        decision.stopped.extend(stopped);
+        decision
+    }
+
+    /// Puts a decision in its place. Of more than there is room for the first ones go, whichever was
+    /// put in first.
+    fn keep(&self, decision: Box<Decision>) {
+        let mut ring = self.ring();
+        let key = |it: &Decision| (it.tick, it.engine, it.by);
+        let later = ring.decisions.iter().rev().take_while(|it| key(it) > key(&decision)).count();
+        let place = ring.decisions.len() - later;
+        ring.decisions.insert(place, decision);
+        if ring.decisions.len() > self.decisions_max {
+            ring.spare = ring.decisions.pop_front();
+            ring.lost += 1;
+        }
     }
 }
 
@@ -93,12 +135,11 @@ impl DecisionLog {
             self.marks.resize(word + 1, 0);
         }
         self.marks[word] |= bit;
-        let ring = Mutex::new(Ring::default());
-        let watched = self.rings.entry(agent).or_insert(Watched {
-            kind: Label::default(),
-            decisions_max,
-            ring,
-        });
+        let place = match self.place(agent) {
+            Some(place) => place,
+            None => self.add(agent),
+        };
+        let watched = &mut self.watched[place];
         (watched.kind, watched.decisions_max) = (kind.into(), decisions_max);
         let ring = watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner);
         let surplus = ring.decisions.len().saturating_sub(decisions_max);
@@ -106,22 +147,74 @@ impl DecisionLog {
         ring.lost += surplus as u64;
     }
 
+    /// Where an agent lies in `watched`.
+    #[inline]
+    fn place(&self, agent: Entity) -> Option<usize> {
+        let mut place = *self.first.get(agent.index() as usize)?;
+        loop {
+            let watched = self.watched.get(place as usize)?;
+            if watched.agent == agent {
+                return Some(place as usize);
+            }
+            place = watched.next;
+        }
+    }
+
+    #[inline]
+    fn get(&self, agent: Entity) -> Option<&Watched> {
+        self.place(agent).map(|place| &self.watched[place])
+    }
+
+    fn add(&mut self, agent: Entity) -> usize {
+        let index = agent.index() as usize;
+        if self.first.len() <= index {
+            self.first.resize(index + 1, NOBODY);
+        }
+        let place = self.watched.len();
+        let number = u32::try_from(place).expect("there are fewer entities than 2^32");
+        let next = std::mem::replace(&mut self.first[index], number);
+        let (kind, ring) = (Label::default(), Mutex::new(Ring::default()));
+        self.watched.push(Watched { agent, next, kind, decisions_max: 1, ring });
+        place
+    }
+
+    /// The link that leads to a place, from `first` or from another one with the same index.
+    fn link(&mut self, place: usize) -> &mut u32 {
+        let index = self.watched[place].agent.index() as usize;
+        let mut at = self.first[index] as usize;
+        if at == place {
+            return &mut self.first[index];
+        }
+        while self.watched[at].next as usize != place {
+            at = self.watched[at].next as usize;
+        }
+        &mut self.watched[at].next
+    }
+
     /// Watches an agent no more, and forgets what it has decided. Whether it was watched.
     pub fn unwatch(&mut self, agent: Entity) -> bool {
-        let was_watched = self.rings.remove(&agent).is_some();
+        let Some(place) = self.place(agent) else { return false };
+        *self.link(place) = self.watched[place].next;
+        let last = self.watched.len() - 1;
+        if place != last {
+            // The last one takes its place.
+            let link = self.link(last);
+            *link = u32::try_from(place).unwrap_or(NOBODY);
+        }
+        self.watched.swap_remove(place);
         // Another generation of the same index may be watched, too.
-        if was_watched && !self.rings.keys().any(|other| other.index() == agent.index()) {
+        if self.first[agent.index() as usize] == NOBODY {
             let (word, bit) = mark(agent);
             self.marks[word] &= !bit;
         }
-        was_watched
+        true
     }
 
     /// Whether an agent is watched.
     #[must_use]
     #[inline]
     pub fn is_watched(&self, agent: Entity) -> bool {
-        self.may_be_watched(agent) && self.rings.contains_key(&agent)
+        self.may_be_watched(agent) && self.place(agent).is_some()
     }
 
     /// No for most of those that are not watched, and yes for all that are.
@@ -134,46 +227,51 @@ impl DecisionLog {
     /// Whether nobody is watched.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.rings.is_empty()
+        self.watched.is_empty()
     }
 
     /// The agents that are watched, by their handles. Those that are gone stay until
     /// [`unwatch`](Self::unwatch): why they went may be what one wants to know.
     pub fn agents(&self) -> impl ExactSizeIterator<Item = Entity> {
-        self.rings.keys().copied()
+        let mut agents: Vec<Entity> = self.watched.iter().map(|watched| watched.agent).collect();
+        agents.sort_unstable();
+        agents.into_iter()
     }
 
     /// What an agent has decided of late, the oldest first; nothing if it is not watched.
     #[must_use]
     pub fn decisions(&self, agent: Entity) -> Vec<Decision> {
-        let decisions = |watched: &Watched| watched.ring().decisions.iter().cloned().collect();
-        self.rings.get(&agent).map(decisions).unwrap_or_default()
+        let decisions = |watched: &Watched| {
+            watched.ring().decisions.iter().map(|decision| Decision::clone(decision)).collect()
+        };
+        self.get(agent).map(decisions).unwrap_or_default()
     }
 
     /// The last decision of an agent, if it is watched and has decided.
     #[must_use]
     pub fn last(&self, agent: Entity) -> Option<Decision> {
-        self.rings.get(&agent)?.ring().decisions.back().cloned()
+        self.get(agent)?.ring().decisions.back().map(|decision| Decision::clone(decision))
     }
 
     /// The decision that an agent was following in a tick: the last one made in it or before.
     /// `None` where there is none, or it was overwritten.
     #[must_use]
     pub fn at(&self, agent: Entity, tick: u64) -> Option<Decision> {
-        let ring = self.rings.get(&agent)?.ring();
-        ring.decisions.iter().rev().find(|decision| decision.tick <= tick).cloned()
+        let ring = self.get(agent)?.ring();
+        let decision = ring.decisions.iter().rev().find(|decision| decision.tick <= tick)?;
+        Some(Decision::clone(decision))
     }
 
     /// How many decisions of an agent were overwritten by later ones.
     #[must_use]
     pub fn lost(&self, agent: Entity) -> u64 {
-        self.rings.get(&agent).map_or(0, |watched| watched.ring().lost)
+        self.get(agent).map_or(0, |watched| watched.ring().lost)
     }
 
     /// What an agent is called in sentences: `Cat#12`.
     #[must_use]
     pub fn name(&self, agent: Entity) -> String {
-        let kind = self.rings.get(&agent).map_or("Entity", |watched| &watched.kind);
+        let kind = self.get(agent).map_or("Entity", |watched| &watched.kind);
         format!("{kind}#{}", agent.index())
     }
 
@@ -207,30 +305,10 @@ impl DecisionLog {
         if !self.may_be_watched(agent) {
             return;
         }
-        let Some(watched) = self.rings.get(&agent) else { return };
-        let mut ring = watched.ring();
-        let spare = ring.spare.take();
-        let told = if by == agent { ring.stopped.len() } else { 0 };
-        let stopped: Vec<Stopped> = ring.stopped.drain(..told).collect();
-        drop(ring);
-        let mut decision = match spare {
-            Some(mut old) => {
-                old.reset(tick, agent, by, engine);
-                old
-            }
-            None => Decision::new(tick, agent, by, engine),
-        };
-        decision.stopped.extend(stopped);
+        let Some(watched) = self.get(agent) else { return };
+        let mut decision = watched.begin(by, tick, engine);
         fill(&mut decision);
-        let mut ring = watched.ring();
-        let key = |it: &Decision| (it.tick, it.engine, it.by);
-        let later = ring.decisions.iter().rev().take_while(|it| key(it) > key(&decision)).count();
-        let place = ring.decisions.len() - later;
-        ring.decisions.insert(place, decision);
-        if ring.decisions.len() > watched.decisions_max {
-            ring.spare = ring.decisions.pop_front();
-            ring.lost += 1;
-        }
+        watched.keep(decision);
     }
 
     /// Writes down that something ended, for the next decision of the agent to tell, if it is
@@ -239,7 +317,7 @@ impl DecisionLog {
         if !self.may_be_watched(agent) {
             return;
         }
-        let Some(watched) = self.rings.get(&agent) else { return };
+        let Some(watched) = self.get(agent) else { return };
         let what = what();
         let mut ring = watched.ring();
         // A mind that never decides anything shall not fill the memory.
@@ -254,7 +332,7 @@ impl DecisionLog {
     #[must_use]
     pub fn owes(&self, agent: Entity) -> bool {
         let owes = |watched: &Watched| !watched.ring().stopped.is_empty();
-        self.may_be_watched(agent) && self.rings.get(&agent).is_some_and(owes)
+        self.may_be_watched(agent) && self.get(agent).is_some_and(owes)
     }
 
     /// Forgets what was decided after a tick, because it was undone or the world was restored: what
@@ -285,7 +363,7 @@ impl DecisionLog {
 
     /// Forgets all decisions. Who is watched stays.
     pub fn clear(&mut self) {
-        for watched in self.rings.values_mut() {
+        for watched in &mut self.watched {
             *watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner) = Ring::default();
         }
     }

@@ -95,6 +95,87 @@ fn what_ends_is_told_with_the_next_decision() {
 }
 
 #[test]
+fn what_ends_without_a_decision_takes_no_more_room_than_decisions() {
+    let [agent] = entities();
+    let mut log = DecisionLog::new();
+    log.watch(agent, "Cat", 3);
+    for step in 0..1_000 {
+        log.note_end(agent, || format!("step {step}").into(), Ending::Success);
+    }
+    note(&log, agent, 1);
+    let last = log.last(agent).unwrap();
+    let told: Vec<&str> = last.stopped.iter().map(|stopped| &*stopped.what).collect();
+    assert_eq!(told, ["step 997", "step 998", "step 999"], "the last ones are kept");
+    assert!(!log.owes(agent));
+}
+
+#[test]
+fn who_is_watched_is_known_whatever_indices_are_used_again() {
+    let mut world = World::new();
+    let random = &mut RandomStream::new(5);
+    // Five indices, with five generations each.
+    let mut entities = Vec::new();
+    for _generation in 0..5 {
+        let alive: Vec<Entity> = (0..5).map(|_| world.spawn(())).collect();
+        alive.iter().for_each(|&entity| world.despawn(entity).unwrap());
+        entities.extend(alive);
+    }
+    let mut log = DecisionLog::new();
+    let mut watched = std::collections::BTreeMap::new();
+    for tick in 0..2_000 {
+        let entity = entities[random.below(25) as usize];
+        if random.below(3) == 0 {
+            assert_eq!(log.unwatch(entity), watched.remove(&entity).is_some());
+        } else {
+            log.watch(entity, "Cat", 1);
+            note(&log, entity, tick);
+            watched.insert(entity, tick);
+        }
+        assert!(log.agents().eq(watched.keys().copied()));
+        for &entity in &entities {
+            assert_eq!(log.is_watched(entity), watched.contains_key(&entity));
+            assert_eq!(log.last(entity).map(|it| it.tick), watched.get(&entity).copied());
+        }
+    }
+}
+
+/// On a lane: whose it is.
+#[derive(Component)]
+struct LaneOf(Entity);
+
+fn work(mut lanes: Query<(Entity, &LaneOf)>, witness: Witness) {
+    let tick = witness.tick();
+    let Some(log) = witness.log() else { return };
+    lanes.par_for_each(|(lane, of)| {
+        log.note_by(of.0, lane, tick, Engine::Activity, |decision| {
+            decision.candidate(Candidate::new(format!("{lane}"), Verdict::Chosen));
+        });
+    });
+}
+
+#[test]
+fn a_full_ring_holds_the_same_decisions_on_any_number_of_threads() {
+    let rings = [Threads::None, Threads::Own(1), Threads::Own(3)].map(|threads| {
+        let mut world = World::new();
+        let agent = world.spawn(());
+        // Several chunks of lanes, all of which decide in each tick.
+        world.spawn_batch((0..3_000).map(|_| LaneOf(agent)));
+        let mut log = DecisionLog::new();
+        log.watch(agent, "Cat", 40);
+        world.insert_resource(log);
+        let mut schedule = Schedule::builder().add(work).build(&mut world).unwrap();
+        let pool = Pool::new(threads).unwrap();
+        (0..3).for_each(|_| drop(schedule.run(&mut world, &pool)));
+        let log = world.resource::<DecisionLog>().unwrap();
+        (log.decisions(agent), log.lost(agent))
+    });
+    let (decisions, lost) = &rings[0];
+    assert_eq!((decisions.len(), *lost), (40, 3 * 3_000 - 40));
+    assert!(decisions.iter().all(|decision| decision.tick == 2), "the last ones are kept");
+    assert!(rings.iter().all(|ring| *ring == rings[0]));
+}
+
+#[test]
 fn the_decisions_of_a_tick_lie_in_one_order() {
     let [agent] = entities();
     let engines = [Engine::Rules, Engine::Sequence, Engine::Tree];
@@ -215,7 +296,6 @@ fn rules_plans_and_sleep_are_said_in_words() {
     );
 }
 
-#[expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 fn speak(mut all: Query<Entity>, witness: Witness) {
     let tick = witness.tick();
     let Some(log) = witness.log() else { return };
