@@ -123,7 +123,7 @@ fn who_is_watched_is_known_whatever_indices_are_used_again() {
     let mut log = DecisionLog::new();
     let mut watched = std::collections::BTreeMap::new();
     for tick in 0..2_000 {
-        let entity = entities[random.below(25) as usize];
+        let entity = entities[usize::try_from(random.below(25)).unwrap()];
         if random.below(3) == 0 {
             assert_eq!(log.unwatch(entity), watched.remove(&entity).is_some());
         } else {
