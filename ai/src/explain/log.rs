@@ -354,7 +354,7 @@ impl DecisionLog {
     /// assert_eq!(log.sentences(rat), ["Tick 1: Rat#0 wanted to bite."]);
     /// ```
     pub fn forget_after(&mut self, tick: u64) {
-        for watched in self.rings.values_mut() {
+        for watched in &mut self.watched {
             let ring = watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner);
             ring.decisions.retain(|decision| decision.tick <= tick);
             ring.stopped.clear();
