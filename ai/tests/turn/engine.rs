@@ -2,6 +2,7 @@
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
 
 use ai::turn::{
     Change, Decision, Gone, Next, NotTheirTurn, Refusal, Rule, Ruling, Stopped, Turns, Vacant,
@@ -9,7 +10,7 @@ use ai::turn::{
 };
 use ecs_core::prelude::*;
 
-use crate::game::{Deed, Health, Lit, Player, Position, Solid, bare, collision, put};
+use crate::game::{Deed, Door, Health, Lit, Player, Position, Solid, bare, collision, put};
 
 fn walkers(world: &mut World, count: i32) -> Vec<Entity> {
     (0..count).map(|y| put(world, &[&Position { x: 0, y }, &Solid, &Health(3)])).collect()
@@ -267,6 +268,28 @@ fn drawing_happens_only_after_a_commit_that_can_be_seen() {
 }
 
 #[test]
+fn removals_come_before_insertions_and_cells_are_right_before_anybody_looks() {
+    let mut world = World::new();
+    let door = put(&mut world, &[&Position { x: 0, y: 0 }]);
+    let mut turns = bare().build(&mut world).unwrap();
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let (inserted, removed) = (Arc::clone(&order), Arc::clone(&order));
+    world.hooks::<Door>().on_insert(move |_, _| inserted.lock().unwrap().push("insert"));
+    world.hooks::<Solid>().on_remove(move |_, _| removed.lock().unwrap().push("remove"));
+    // An insertion of the component is known from here on, and comes first among the changes.
+    turns.act(&mut world, Deed::Close(door), |frame| {
+        assert_eq!(frame.now.cell((0, 0)).count::<Solid>(), 1);
+        assert_eq!(frame.now.cell((0, 0)).first::<Door>(), Some(door));
+        ControlFlow::Continue(())
+    });
+    let end = turns.act(&mut world, Deed::Open(door), |frame| {
+        assert_eq!(frame.now.cell((0, 0)).count::<Solid>(), 0);
+        ControlFlow::Continue(())
+    });
+    assert_eq!((end.frames, &**order.lock().unwrap()), (1, &["insert", "remove", "insert"][..]));
+}
+
+#[test]
 fn who_draws_can_interrupt_what_would_still_follow() {
     let mut world = World::new();
     let who = put(&mut world, &[&Position { x: 0, y: 0 }]);
@@ -356,8 +379,8 @@ fn a_rule_that_panics_leaves_no_reactions_behind() {
     let mut turns = bursting(&mut world, who);
     let judge = || turns.judge(&world, Deed::Hurt(who, 1));
     assert!(catch_unwind(AssertUnwindSafe(judge)).is_err());
-    let end = turns.act(&mut world, Deed::Open(who), unseen);
-    assert_eq!((end.commits, turns.trace().actions().len()), (1, 1));
+    let end = turns.act(&mut world, Deed::Hurt(who, 2), unseen);
+    assert_eq!((end.commits, turns.trace().actions().len()), (2, 2), "one reaction, not two");
 }
 
 #[test]

@@ -82,6 +82,11 @@ pub(crate) enum Deed {
     Bring(i32, i32),
     /// Two things change places in one action.
     Swap(Entity, Entity),
+    /// Two go to one cell in one action.
+    Meet(Entity, Entity),
+    /// Somebody learns to open doors, and walks, in one action.
+    Learn(Entity, i32),
+    Close(Entity),
     /// Inserts into somebody who dies of it, and gives them another turn.
     Burst(Entity),
     /// Brings a vacant entity without a draft's knowing.
@@ -134,6 +139,19 @@ impl TurnActionKind for Deed {
                 let (a, b) = (*draft.get::<Position>(one)?, *draft.get::<Position>(other)?);
                 draft.insert(one, b);
                 draft.insert(other, a);
+            }
+            Self::Meet(one, other) => {
+                draft.insert(one, Position { x: 3, y: 3 });
+                draft.insert(other, Position { x: 3, y: 3 });
+            }
+            Self::Learn(who, x) => {
+                let from = *draft.get::<Position>(who)?;
+                draft.insert(who, Position { x: from.x + x, ..from });
+                draft.insert(who, OpensDoors);
+            }
+            Self::Close(door) => {
+                draft.insert(door, Door(0));
+                draft.insert(door, Solid);
             }
             Self::Burst(who) => {
                 draft.insert(who, Health(0));

@@ -124,6 +124,35 @@ fn who_bumps_into_a_door_opens_it_and_walks_through_the_next_time() {
 }
 
 #[test]
+fn who_learns_to_open_doors_by_the_action_that_bumps_into_one_opens_it() {
+    let (mut world, mut turns, who, door) = door_game(false);
+    world.remove::<OpensDoors>(who).unwrap();
+    assert_eq!(turns.act(&mut world, Deed::Walk(who, 1, 0), unseen).commits, 0);
+    let end = turns.act(&mut world, Deed::Learn(who, 1), unseen);
+    assert!(matches!(end.decision, Decision::Rejected(_)));
+    assert_eq!(world.get(door), Ok(&Door(1)));
+    assert!(!world.has::<OpensDoors>(who), "nothing of what was rejected is done");
+}
+
+#[test]
+fn a_rule_that_accepts_and_stops_is_the_last_that_is_asked() {
+    for (ruling, expected) in [
+        (Ruling::accept(), Decision::Accepted),
+        (Ruling::pass(), Decision::Rejected(1)),
+        (Ruling::reject(), Decision::Rejected(0)),
+        (Ruling::reject().keep_checking(), Decision::Rejected(0)),
+    ] {
+        let mut world = World::new();
+        let asked = if ruling.checking == Checking::StopChecking { 1 } else { 2 };
+        let first = Rule::always("first", move |_, _| ruling.clone());
+        let never = Rule::always("never", |_, _| Ruling::reject());
+        let mut turns = bare().rule(first).rule(never).build(&mut world).unwrap();
+        assert_eq!(turns.act(&mut world, Deed::Wait, unseen).decision, expected);
+        assert_eq!(turns.trace().rulings(0).len(), asked);
+    }
+}
+
+#[test]
 fn a_reaction_goes_through_the_same_rules() {
     let (mut world, mut turns, who, door) = door_game(true);
     let end = turns.act(&mut world, Deed::Walk(who, 1, 0), unseen);
@@ -197,6 +226,7 @@ fn things_may_change_places_and_stay_where_they_are_without_colliding() {
     assert!(verdict(Deed::Swap(one, other)));
     assert!(verdict(Deed::Walk(one, 0, 0)));
     assert!(!verdict(Deed::Walk(one, 1, 0)));
+    assert!(!verdict(Deed::Meet(one, other)), "the cell was empty, and will not be");
 }
 
 /// What each rule reacts with happens by its own verdict and that of the whole.
@@ -249,6 +279,8 @@ fn reactions_come_in_the_order_of_their_delay_and_then_of_their_pushing() {
     let steps: Vec<_> = turns.trace().actions()[1..].iter().map(|it| (it.kind, it.time)).collect();
     let step = |time, y| (Deed::Walk(who, 0, y), time);
     assert_eq!(steps, [step(0, 3), step(5, 2), step(5, 4), step(20, 1)]);
+    // Each was bound when its turn had come: it goes on from where the one before ended.
+    assert_eq!(world.get(who), Ok(&Position { x: 0, y: 10 }));
 }
 
 #[test]
