@@ -211,11 +211,6 @@ pub struct Change<'a, T> {
 /// What a rule is made of, once its component is known.
 type Judge<K> = Box<dyn Fn(&Case<'_, K>, &mut Reactions<K>) -> Ruling<K> + Send + Sync>;
 
-type AboutInserted<K, T> =
-    dyn Fn(&Case<'_, K>, Change<'_, T>, &mut Reactions<K>) -> Ruling<K> + Send + Sync;
-
-type AboutRemoved<K> = dyn Fn(&Case<'_, K>, Entity, &mut Reactions<K>) -> Ruling<K> + Send + Sync;
-
 /// Which actions a rule is asked about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LooksAt {
@@ -282,7 +277,12 @@ impl<K: TurnActionKind> Rule<K> {
         + Sync
         + 'static,
     ) -> Self {
-        Self::about_inserted::<T>(name.into(), Box::new(rule))
+        Self::new(name.into(), LooksAt::Inserted(TypeId::of::<T>()), move |case, reactions| {
+            let changes = case.action.inserted::<T>();
+            ask_about(changes, reactions, |(entity, value), reactions| {
+                rule(case, Change { entity, value }, reactions)
+            })
+        })
     }
 
     /// A rule that is asked about each entity that loses a component of this type.
@@ -290,7 +290,11 @@ impl<K: TurnActionKind> Rule<K> {
         name: impl Into<String>,
         rule: impl Fn(&Case<'_, K>, Entity, &mut Reactions<K>) -> Ruling<K> + Send + Sync + 'static,
     ) -> Self {
-        Self::about_removed::<T>(name.into(), Box::new(rule))
+        Self::new(name.into(), LooksAt::Removed(TypeId::of::<T>()), move |case, reactions| {
+            ask_about(case.action.removed::<T>(), reactions, |entity, reactions| {
+                rule(case, entity, reactions)
+            })
+        })
     }
 
     /// A rule that is asked about every action, once.
@@ -298,38 +302,17 @@ impl<K: TurnActionKind> Rule<K> {
         name: impl Into<String>,
         rule: impl Fn(&Case<'_, K>, &mut Reactions<K>) -> Ruling<K> + Send + Sync + 'static,
     ) -> Self {
-        Self::about_all(name.into(), Box::new(rule))
-    }
-
-    // What is below is compiled for each component, not for each rule.
-
-    fn about_inserted<T: Component + Clone>(name: String, rule: Box<AboutInserted<K, T>>) -> Self {
-        let judge = move |case: &Case<'_, K>, reactions: &mut Reactions<K>| {
-            let changes = case.action.inserted::<T>();
-            ask_about(changes, reactions, |(entity, value), reactions| {
-                rule(case, Change { entity, value }, reactions)
-            })
-        };
-        Self::new(name, LooksAt::Inserted(TypeId::of::<T>()), Box::new(judge))
-    }
-
-    fn about_removed<T: Component + Clone>(name: String, rule: Box<AboutRemoved<K>>) -> Self {
-        let judge = move |case: &Case<'_, K>, reactions: &mut Reactions<K>| {
-            ask_about(case.action.removed::<T>(), reactions, |entity, reactions| {
-                rule(case, entity, reactions)
-            })
-        };
-        Self::new(name, LooksAt::Removed(TypeId::of::<T>()), Box::new(judge))
-    }
-
-    fn about_all(name: String, rule: Judge<K>) -> Self {
-        let judge = move |case: &Case<'_, K>, reactions: &mut Reactions<K>| {
+        Self::new(name.into(), LooksAt::Everything, move |case, reactions| {
             ask_about(std::iter::once(()), reactions, |(), reactions| rule(case, reactions))
-        };
-        Self::new(name, LooksAt::Everything, Box::new(judge))
+        })
     }
 
-    fn new(name: String, looks_at: LooksAt, judge: Judge<K>) -> Self {
+    fn new(
+        name: String,
+        looks_at: LooksAt,
+        judge: impl Fn(&Case<'_, K>, &mut Reactions<K>) -> Ruling<K> + Send + Sync + 'static,
+    ) -> Self {
+        let judge = Box::new(judge);
         Self { name, before: Vec::new(), behind: Vec::new(), looks_at, judge }
     }
 
