@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "the second half lies in the caller's frame while a thief runs it")]
 
 use crate::group::Group;
+use crate::halves::Place;
 use crate::job::JobRef;
 use crate::panic_slot::{AbortOnDrop, Payload, catch, discard};
 use crate::seat::Seat;
@@ -167,13 +168,50 @@ where
     // Not `never_unwinding`: its closure would be a function of its own, with a frame of its own.
     let unwinding = AbortOnDrop;
     let place = bench.push(shared, half.job_ref());
-    let first = catch(first);
+    let first = match catch(first) {
+        Ok(first) => first,
+        Err(payload) => {
+            std::mem::forget(unwinding);
+            resume_first(shared, (seat, bench), place, &half, payload);
+        }
+    };
     let is_own = bench.take_back(shared, place, NonNull::from(&*half).cast());
     if !is_own {
         wait_for_thief(shared, seat, &half.group);
     }
     std::mem::forget(unwinding);
-    if is_own { conclude(first, half.take_body(), catch) } else { conclude_stolen(first, &half) }
+    if is_own {
+        conclude(Ok(first), half.take_body(), catch)
+    } else {
+        conclude_stolen(first, &half)
+    }
+}
+
+/// The first half has panicked: the second is not begun any more, or waited for; then that goes on.
+#[cold]
+#[inline(never)]
+fn resume_first<F, R>(
+    shared: &Shared,
+    (seat, bench): (&Seat, &Bench),
+    place: Place,
+    half: &Half<'_, F, R>,
+    payload: Payload,
+) -> !
+where
+    F: FnOnce() -> R + Send,
+    R: Send,
+{
+    let unwinding = AbortOnDrop;
+    let is_own = bench.take_back(shared, place, NonNull::from(half).cast());
+    if !is_own {
+        wait_for_thief(shared, seat, &half.group);
+    }
+    std::mem::forget(unwinding);
+    if is_own {
+        resume_without(payload, half.take_body())
+    } else {
+        resume_without(payload, half.take_outcome())
+    }
 }
 
 #[cold]
@@ -184,12 +222,12 @@ fn wait_for_thief(shared: &Shared, seat: &Seat, group: &Group) {
 
 #[cold]
 #[inline(never)]
-fn conclude_stolen<RA, F, RB>(first: Result<RA, Payload>, half: &Half<'_, F, RB>) -> (RA, RB)
+fn conclude_stolen<RA, F, RB>(first: RA, half: &Half<'_, F, RB>) -> (RA, RB)
 where
     F: FnOnce() -> RB + Send,
     RB: Send,
 {
-    conclude(first, half.take_outcome(), |outcome| outcome)
+    conclude(Ok(first), half.take_outcome(), |outcome| outcome)
 }
 
 /// Both results, or the panic to resume: the first half's, else the second's.

@@ -21,7 +21,7 @@ pub(crate) fn pool(worker_count: usize) -> Pool {
 /// Runs `test` on a thread of its own and fails if it has not ended in time: a
 /// lost wake-up then is a failure with a name, and not a run without an end.
 pub(crate) fn within(limit: Duration, test: impl FnOnce() + Send + 'static) {
-    let limit = if cfg!(miri) { limit * 30 } else { limit };
+    let limit = limit * patience();
     let (ended, end) = mpsc::channel();
     let thread = std::thread::spawn(move || {
         test();
@@ -35,13 +35,20 @@ pub(crate) fn within(limit: Duration, test: impl FnOnce() + Send + 'static) {
     }
 }
 
+/// How many times as long everything may take: under Miri, or where `FORMIC_PATIENCE` says so, as
+/// under a sanitizer.
+fn patience() -> u32 {
+    let told = std::env::var("FORMIC_PATIENCE").ok().and_then(|times| times.parse().ok());
+    told.unwrap_or(if cfg!(miri) { 30 } else { 1 })
+}
+
 /// Waits, and fails rather than waiting for ever.
 pub(crate) fn wait_until(mut condition: impl FnMut() -> bool) {
-    for _ in 0..10_000 {
+    for _ in 0..10_000 * patience() {
         if condition() {
             return;
         }
         std::thread::sleep(Duration::from_millis(1));
     }
-    panic!("the condition did not come true within ten seconds");
+    panic!("the condition did not come true in time");
 }
