@@ -225,27 +225,33 @@ impl Borrows {
         access: &'w Access,
         registry: &Registry,
     ) -> Result<BorrowGuard<'w>, AccessConflict> {
-        let mut guard = BorrowGuard { borrows: self, access, writes_taken: 0, reads_taken: 0 };
-        for &id in &access.writes {
+        let Access { writes, reads, .. } = access;
+        // What was taken is counted by place: a count in the guard would be written by parts and
+        // read as a whole when it is returned, for which the processor waits.
+        for (place, &id) in writes.iter().enumerate() {
             if !take_write(&self.words[id.index()]) {
-                return Err(AccessConflict {
-                    name: registry.info(id).name().clone(),
-                    wanted_write: true,
-                });
+                self.leave(&writes[..place], &[]);
+                return Err(conflict(id, true, registry));
             }
-            guard.writes_taken += 1;
         }
-        for &id in &access.reads {
+        for (place, &id) in reads.iter().enumerate() {
             if !take_read(&self.words[id.index()]) {
-                return Err(AccessConflict {
-                    name: registry.info(id).name().clone(),
-                    wanted_write: false,
-                });
+                self.leave(writes, &reads[..place]);
+                return Err(conflict(id, false, registry));
             }
-            guard.reads_taken += 1;
         }
-        Ok(guard)
+        Ok(BorrowGuard { borrows: self, access })
     }
+
+    fn leave(&self, writes: &[ComponentId], reads: &[ComponentId]) {
+        writes.iter().for_each(|id| leave_write(&self.words[id.index()]));
+        reads.iter().for_each(|id| leave_read(&self.words[id.index()]));
+    }
+}
+
+#[cold]
+fn conflict(id: ComponentId, wanted_write: bool, registry: &Registry) -> AccessConflict {
+    AccessConflict { name: registry.info(id).name().clone(), wanted_write }
 }
 
 pub(crate) fn take_write(word: &ProtocolU64) -> bool {
@@ -277,17 +283,10 @@ pub(crate) fn leave_read(word: &ProtocolU64) {
 pub(crate) struct BorrowGuard<'w> {
     borrows: &'w Borrows,
     access: &'w Access,
-    writes_taken: usize,
-    reads_taken: usize,
 }
 
 impl Drop for BorrowGuard<'_> {
     fn drop(&mut self) {
-        for id in &self.access.writes[..self.writes_taken] {
-            leave_write(&self.borrows.words[id.index()]);
-        }
-        for id in &self.access.reads[..self.reads_taken] {
-            leave_read(&self.borrows.words[id.index()]);
-        }
+        self.borrows.leave(&self.access.writes, &self.access.reads);
     }
 }

@@ -83,7 +83,7 @@ impl Slot {
         &mut self,
         node: (&[usize], Rate),
         switches: &[Switch],
-        context: RunContext<'_>,
+        context: &RunContext<'_>,
         tick: u64,
     ) -> Option<Outcome> {
         let (wanted, rate) = node;
@@ -95,7 +95,7 @@ impl Slot {
         if let Some(ticks) = rate.ticks_to_go(tick) {
             return Some(Outcome::NotDue(ticks));
         }
-        let refused = self.conditions.iter_mut().position(|condition| !condition.holds(context));
+        let refused = self.conditions.iter_mut().position(|condition| !condition.holds(*context));
         refused.map(Outcome::NotWanted)
     }
 }

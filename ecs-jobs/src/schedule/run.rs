@@ -283,7 +283,7 @@ impl Schedule {
             slice: rate.slice(run.tick),
             tick: run.tick,
         };
-        let hindrance = slot.hindrance((wanted, *rate), switches, context, run.tick);
+        let hindrance = slot.hindrance((wanted, *rate), switches, &context, run.tick);
         let outcome = hindrance.unwrap_or(Outcome::Ran);
         if let (Outcome::Ran, Role::Exclusive(_), Some(system)) = (outcome, *role, &mut slot.system)
         {
@@ -336,7 +336,7 @@ pub(super) fn take_turn(
 ) -> Outcome {
     // Until it is known better.
     slot.last = Some((tick, Outcome::Panicked));
-    let outcome = slot.hindrance(node, switches, context, tick).unwrap_or(Outcome::Ran);
+    let outcome = slot.hindrance(node, switches, &context, tick).unwrap_or(Outcome::Ran);
     if let Role::Switch(switch) = role {
         switches[switch].is_on.store(outcome == Outcome::Ran, Ordering::Relaxed);
     } else if let (Outcome::Ran, Some(system)) = (outcome, &mut slot.system) {
