@@ -195,6 +195,23 @@ fn giving_up_early_never_changes_who_wins() {
 }
 
 #[test]
+fn the_order_of_the_options_matters_for_ties_alone() {
+    for seed in 0..1_000 {
+        let random = &mut RandomStream::new(seed);
+        let options: Vec<_> = (0..2 + random.below(4)).map(|_| random_utility(random)).collect();
+        let reversed: Vec<_> = options.iter().rev().cloned().collect();
+        let [one, other] = [options, reversed].map(|it| reasoner(Select::Highest, it));
+        let inputs = random_inputs(random);
+        let scores = one.scores(&inputs);
+        let choose = |reasoner| UtilityAgent::new(1).choose(reasoner, &inputs, &[]);
+        let (chosen, mirrored) = (choose(&one), choose(&other));
+        let mirrored = mirrored.map(|option| scores.len() - 1 - option);
+        let is_tie = chosen.zip(mirrored).is_some_and(|(a, b)| scores[a] == scores[b]);
+        assert!(chosen == mirrored || is_tie, "seed {seed}: {scores:?}");
+    }
+}
+
+#[test]
 fn scoring_all_and_giving_up_early_choose_the_same_whatever_runs() {
     for seed in 0..40 {
         let random = &mut RandomStream::new(seed);
