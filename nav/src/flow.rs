@@ -8,7 +8,7 @@ pub(crate) mod wave;
 
 use crate::cell::Cell;
 use crate::cost::Cost;
-use crate::direction::{Direction, MoveRule};
+use crate::direction::Direction;
 use crate::flow::store::UNREACHED;
 use crate::flow::wave::{Ground, Wave};
 use crate::grid::change::GridVersion;
@@ -67,8 +67,6 @@ pub struct FlowField {
     /// The regions of the goals, sorted, each once.
     goal_regions: Vec<RegionId>,
     wave: Wave,
-    rule: MoveRule,
-    size: (u16, u16),
     version: GridVersion,
     /// The cells of the edits that are being followed.
     edited: Vec<Cell>,
@@ -85,8 +83,6 @@ impl FlowField {
             goals: Vec::new(),
             goal_regions: Vec::new(),
             wave: Wave::default(),
-            rule: terrain.rule(),
-            size: size(terrain),
             version: terrain.version(),
             edited: Vec::new(),
         };
@@ -115,8 +111,6 @@ impl FlowField {
     }
 
     fn begin(&mut self, terrain: &Terrain) {
-        self.rule = terrain.rule();
-        self.size = size(terrain);
         self.version = terrain.version();
         self.wave.begin(terrain.grid(), &self.goals);
         self.find_goal_regions(terrain);
@@ -138,14 +132,10 @@ impl FlowField {
     /// Follows the edits since the last call. Whatever asks the field calls this
     /// first, so there is no need to, other than to choose the moment.
     ///
-    /// If there were more than [`CHANGES_MAX`](crate::CHANGES_MAX), the field begins
-    /// anew.
-    ///
-    /// # Panics
-    /// If this is another terrain, of another size or rule.
+    /// If there were more than [`CHANGES_MAX`](crate::CHANGES_MAX), or this is another
+    /// terrain, be it another level or a state of the same one that was put back, the
+    /// field begins anew.
     pub fn update(&mut self, terrain: &Terrain) {
-        let is_same = self.size == size(terrain) && self.rule == terrain.rule();
-        assert!(is_same, "a flow field is for one terrain");
         if self.version == terrain.version() {
             return;
         }
@@ -165,9 +155,6 @@ impl FlowField {
     /// is none or the cell is solid or outside.
     ///
     /// That there is none is known without running the wave.
-    ///
-    /// # Panics
-    /// As [`FlowField::update`].
     pub fn distance(&mut self, terrain: &Terrain, cell: Cell) -> Option<Cost> {
         self.update(terrain);
         if !self.is_reachable(terrain, cell) {
@@ -180,9 +167,6 @@ impl FlowField {
     /// [`FlowField::distance`] is `None`.
     ///
     /// The step is legal, and the distance after it is less by exactly its cost.
-    ///
-    /// # Panics
-    /// As [`FlowField::update`].
     pub fn direction(&mut self, terrain: &Terrain, cell: Cell) -> Option<Direction> {
         self.distance(terrain, cell)?;
         self.wave.direction(ground(terrain), cell)
@@ -245,9 +229,6 @@ impl FlowField {
     /// });
     /// # Ok::<(), nav::GridSizeError>(())
     /// ```
-    ///
-    /// # Panics
-    /// As [`FlowField::update`].
     pub fn settle_all<'a>(&'a mut self, terrain: &'a Terrain) -> SettledFlow<'a> {
         self.update(terrain);
         self.wave.settle_all(ground(terrain));
@@ -323,10 +304,6 @@ impl SettledFlow<'_> {
 
 const fn ground(terrain: &Terrain) -> Ground<'_> {
     Ground::new(terrain.grid(), terrain.rule())
-}
-
-fn size(terrain: &Terrain) -> (u16, u16) {
-    (terrain.grid().width(), terrain.grid().height())
 }
 
 fn to_cost(units: u64) -> Option<Cost> {

@@ -9,7 +9,7 @@
 
 pub(crate) mod fields;
 
-use bytemuck::NoUninit;
+use bytemuck::{CheckedBitPattern, NoUninit};
 use ecs_core::Component;
 use ecs_jobs::{Query, Res, ResMut};
 use glam::Vec2;
@@ -53,7 +53,10 @@ const ARRIVAL_DISTANCE: f32 = 0.1;
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Component, Clone, Copy, PartialEq, Eq, Debug, NoUninit)]
+///
+/// Snapshots have it, with the id of the field: the [`FlowFields`] are a resource, so who
+/// restores a world puts those back that it had, or adds the same in the same order.
+#[derive(Component, Clone, Copy, PartialEq, Eq, Debug, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub struct FlowFollower {
     field: FlowId,
@@ -61,7 +64,7 @@ pub struct FlowFollower {
 }
 
 /// How it goes for an agent that follows a flow field.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, NoUninit)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, NoUninit, CheckedBitPattern)]
 #[repr(u32)]
 pub enum FlowStatus {
     /// The field is not worked out yet where the agent stands.

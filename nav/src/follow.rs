@@ -12,10 +12,11 @@ use glam::Vec2;
 use crate::agent::{Facing, Position, Speed, Tally, TimeStep};
 use crate::avoid::body::Avoid;
 use crate::cell::Cell;
+use crate::direction::MoveRule;
 use crate::follow::push_out::refuge;
 use crate::follow::steer::{Steering, steer, velocity_to};
-use crate::follow::walk::{is_at_goal, is_on_route, walk};
-use crate::grid::change::GridVersion;
+use crate::follow::walk::{footing, is_at_goal, is_on_route, leave, leg, walk};
+use crate::grid::change::{ChangeKind, GridVersion};
 use crate::request::{PathRequest, RequestStatus, Route, Unanswered};
 use crate::terrain::Terrain;
 
@@ -25,6 +26,10 @@ use crate::terrain::Terrain;
 /// Those that were on their way ask for a path from there. Where no cell is open
 /// at all, agents stay in the rock and their requests are unreachable. Ticks
 /// without edits cost nothing, so agents have to be spawned on open cells.
+///
+/// Under the rules that let agents cut corners they may be over a solid cell by right.
+/// Those on a legal step of their routes are left alone, and those without a route whose
+/// cell was not filled just now and is beside an open one.
 pub fn push_out(
     mut agents: Query<(
         &mut Position,
@@ -34,12 +39,33 @@ pub fn push_out(
     )>,
     terrain: Res<Terrain>,
     mut seen: Local<Option<GridVersion>>,
+    mut filled: Local<Vec<Cell>>,
 ) {
-    if seen.replace(terrain.version()) == Some(terrain.version()) {
+    let before = seen.replace(terrain.version());
+    if before == Some(terrain.version()) || terrain.grid().open_count() == 0 {
         return;
     }
+    filled.clear();
+    let changes = before.and_then(|version| terrain.grid().changes_since(version));
+    let is_known = changes.is_some();
+    let fills = changes.into_iter().flatten().filter(|change| change.kind == ChangeKind::Filled);
+    filled.extend(fills.map(|change| change.cell));
+    filled.sort_unstable();
+    let cuts_corners = matches!(terrain.rule(), MoveRule::OneFree | MoveRule::Always);
+    let is_beside_open =
+        |cell| terrain.grid().neighbours(cell, MoveRule::Orthogonal).next().is_some();
+    let is_old = |cell| is_known && filled.binary_search(&cell).is_err();
     agents.par_for_each(|(position, request, route, tally)| {
-        if position.cell().is_some_and(|cell| terrain.is_open(cell)) {
+        let cell = position.cell();
+        if cell.is_some_and(|cell| terrain.is_open(cell)) {
+            return;
+        }
+        let may_stay = cuts_corners
+            && match &route {
+                Some(route) => leg(position.0, route, &terrain).is_some(),
+                None => cell.is_some_and(|cell| is_old(cell) && is_beside_open(cell)),
+            };
+        if may_stay {
             return;
         }
         let Some(place) = refuge(terrain.grid(), position.0) else { return };
@@ -48,8 +74,8 @@ pub fn push_out(
             tally.pushed_out += 1;
         }
         if let Some((request, route)) = request.zip(route) {
+            route.clear();
             if request.status().is_under_way() {
-                route.clear();
                 request.reopen();
             }
         }
@@ -62,19 +88,20 @@ pub fn push_out(
 ///
 /// Ticks without edits cost nothing.
 pub fn retry(
-    mut agents: Query<(&Position, &mut PathRequest)>,
+    mut agents: Query<(&Position, Option<&Route>, &mut PathRequest)>,
     terrain: Res<Terrain>,
     mut seen: Local<Option<GridVersion>>,
 ) {
     if seen.replace(terrain.version()) == Some(terrain.version()) {
         return;
     }
-    agents.par_for_each(|(position, request)| {
+    agents.par_for_each(|(position, route, request)| {
         if !request.is_waiting_for_edits() {
             return;
         }
-        let ends = position.cell().zip(Cell::containing(request.last_goal()));
-        if ends.is_some_and(|(start, goal)| terrain.reachable(start, goal)) {
+        let start = footing(position.0, route, &terrain);
+        let ends = start.zip(Cell::containing(request.last_goal()));
+        if ends.is_some_and(|(start, goal)| terrain.reachable(start.cell, goal)) {
             request.reopen();
         }
     });
@@ -103,22 +130,29 @@ type Walkers<'a> = Query<
 /// anew before the agent takes another step on it, so no agent ever enters a
 /// solid cell, nor cuts a corner that the rule protects. (Under the rules that do
 /// let agents cut corners, straight lines between positions may graze them.)
+///
+/// An agent that waits for an answer walks on along the path that it has, as
+/// [`PathRequest::ask`] says.
 pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
     let seconds = step.seconds;
     agents.par_for_each(
-        |(position, facing, speed, request, route, tally, mut unanswered, body)| {
+        |(position, facing, speed, request, route, tally, mut unanswered, mut body)| {
             let Some(goal) = request.goal() else {
+                leave(position.0, route, &terrain);
                 if let Some(body) = body {
                     stand(request, body);
                 }
                 return;
             };
-            if request.status().is_under_way() {
-                let goal = end_of_route(request, route, goal);
-                let done = match body {
-                    Some(body) => direct(*position, goal, *speed, route, body, &terrain, seconds),
+            let is_under_way = request.status().is_under_way();
+            let walks = is_under_way || (request.walks_on() && !route.path().is_empty());
+            let mut is_left = !walks;
+            if walks {
+                let end = end_of_route(request, route, goal);
+                let done = match &mut body {
+                    Some(body) => direct(*position, end, *speed, route, body, &terrain, seconds),
                     None if is_usable(route, &terrain, *position) => {
-                        let walked = walk(position.0, goal, route, speed.0.max(0.0) * seconds);
+                        let walked = walk(position.0, end, route, speed.0.max(0.0) * seconds);
                         position.0 = walked.position;
                         facing.0 = walked.facing.unwrap_or(facing.0);
                         if walked.arrived { Done::Arrived } else { Done::OnTheWay }
@@ -126,17 +160,24 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
                     None => Done::Broken,
                 };
                 match done {
-                    Done::OnTheWay => return,
-                    Done::Arrived => return arrive(request, route, tally),
-                    Done::Broken => tally.paths_broken += 1,
-                    Done::Strayed => {}
+                    Done::OnTheWay if is_under_way => return,
+                    Done::OnTheWay => {}
+                    Done::Arrived if is_under_way => return arrive(request, route, tally),
+                    Done::Broken => {
+                        tally.paths_broken += 1;
+                        is_left = true;
+                    }
+                    // The end of an old path is no goal, but the place to wait.
+                    Done::Arrived | Done::Strayed => is_left = true,
                 }
                 request.reopen();
-            } else if let Some(body) = body {
-                body.pause();
             }
-            // A new goal makes the old path useless as well.
-            route.clear();
+            if is_left {
+                leave(position.0, route, &terrain);
+                if let Some(body) = body {
+                    body.pause();
+                }
+            }
             if is_at_goal(position.0, goal) {
                 arrive(request, route, tally);
             } else {
@@ -193,11 +234,11 @@ fn stand(request: &PathRequest, body: &mut Avoid) {
     }
 }
 
-/// Where a route ends: at the goal, or if it is a partial one, in the middle of its last
+/// Where a route ends: at the goal, or if it does not lead there, in the middle of its last
 /// cell.
 fn end_of_route(request: &PathRequest, route: &Route, goal: Vec2) -> Vec2 {
-    let is_partial = matches!(request.status(), RequestStatus::Partial(_));
-    let last = route.rest().last().filter(|_| is_partial);
+    let leads_to_goal = request.status() == RequestStatus::Found;
+    let last = route.rest().last().filter(|_| !leads_to_goal);
     last.map_or(goal, |cell| cell.centre())
 }
 

@@ -55,13 +55,15 @@ impl Grid {
     pub fn solid(width: u32, height: u32) -> Result<Self, GridSizeError> {
         let (width, height) = check_size(width, height)?;
         let cell_count = usize::from(width) * usize::from(height);
+        let mut changes = ChangeLog::default();
+        changes.begin([u64::from(width) << 16 | u64::from(height)]);
         Ok(Self {
             width,
             height,
             open: BitPlane::new(width, height),
             weights: vec![Weight::ONE; cell_count],
             census: Census::default(),
-            changes: ChangeLog::default(),
+            changes,
         })
     }
 
@@ -93,6 +95,7 @@ impl Grid {
                 }
             }
         }
+        grid.changes.begin(grid.open.words().iter().copied());
         Ok(grid)
     }
 
@@ -185,7 +188,7 @@ impl Grid {
         }
         self.open.set(cell, true);
         self.census.add(self.weight_inside(cell));
-        self.changes.push(cell, ChangeKind::Dug);
+        self.changes.push(cell, ChangeKind::Dug, Weight::ONE);
         true
     }
 
@@ -196,7 +199,7 @@ impl Grid {
         }
         self.open.set(cell, false);
         self.census.remove(self.weight_inside(cell));
-        self.changes.push(cell, ChangeKind::Filled);
+        self.changes.push(cell, ChangeKind::Filled, Weight::ONE);
         true
     }
 
@@ -213,18 +216,19 @@ impl Grid {
             self.census.add(weight);
             self.census.remove(before);
         }
-        self.changes.push(cell, ChangeKind::Weighed);
+        self.changes.push(cell, ChangeKind::Weighed, weight);
         true
     }
 
-    /// How many edits changed this grid since it was made.
+    /// How many edits changed this grid since it was made, and which.
     #[must_use]
     pub fn version(&self) -> GridVersion {
         self.changes.version()
     }
 
     /// The changes after a version, oldest first, or `None` if they are more than
-    /// the grid remembers ([`CHANGES_MAX`](crate::CHANGES_MAX)).
+    /// the grid remembers ([`CHANGES_MAX`](crate::CHANGES_MAX)), or this grid never had
+    /// that version.
     ///
     /// ```
     /// use nav::{Cell, ChangeKind, Grid};
@@ -238,6 +242,11 @@ impl Grid {
     #[must_use]
     pub fn changes_since(&self, version: GridVersion) -> Option<impl Iterator<Item = Change> + '_> {
         self.changes.since(version)
+    }
+
+    /// Lets the version tell what becomes of the grid: the changes before are forgotten.
+    pub(crate) fn become_of(&mut self, number: u64) {
+        self.changes.begin([number]);
     }
 
     /// The open cells around a cell inside the grid, as a set of directions.

@@ -16,12 +16,11 @@ pub(crate) mod trace;
 
 use crate::cell::Cell;
 use crate::cost::Cost;
-use crate::direction::MoveRule;
 use crate::grid::change::GridVersion;
 use crate::path::a_star::{AStar, Query};
 use crate::path::frontier::Frontier;
 use crate::path::jump::{JumpOutcome, JumpProgress, JumpSearch};
-use crate::path::nearest::nearest;
+use crate::path::nearest::Nearest;
 use crate::path::outcome::{Path, PathOutcome, Unreachable};
 use crate::path::query::{Algorithm, PathQuery};
 use crate::path::trace::trace_back;
@@ -33,7 +32,8 @@ use crate::terrain::Terrain;
 /// and allocates nothing once it has grown. Where all cells weigh the same it
 /// takes some 50 bytes for each jump point of the longest search, of which there
 /// are few, and nothing for other cells. Over weights it takes 6 bytes a cell and
-/// the open list.
+/// the open list, and 4 bytes a cell more from the first search on whose costs may not
+/// fit 32 bits: on maps of millions of cells with heavy weights.
 ///
 /// ```
 /// use nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathScratch, Terrain, Unreachable};
@@ -71,13 +71,20 @@ const CELLS_PER_EXPANSION: u64 = 16;
 #[derive(Clone, Copy, Debug)]
 struct Interrupted {
     query: PathQuery,
-    /// Where the search leads, and why not to the goal of the query.
-    target: Target,
-    method: Method,
+    stage: Stage,
     /// What the terrain was.
-    rule: MoveRule,
-    size: (u16, u16),
     version: GridVersion,
+}
+
+/// How far a search has come.
+#[derive(Clone, Copy, Debug)]
+enum Stage {
+    /// It looks for the cell nearest to the goal, which cannot be reached for this reason.
+    Looking(Nearest, Unreachable),
+    /// It knows where it leads.
+    Ready(Target),
+    /// It is on its way there.
+    Begun(Target, Method),
 }
 
 /// The cell that a search leads to.
@@ -159,32 +166,52 @@ impl PathScratch {
     /// ```
     pub fn solve(&mut self, terrain: &Terrain, query: &PathQuery, path: &mut Path) -> PathOutcome {
         self.reset(path);
-        let target = match check_ends(terrain, query.start, query.goal) {
-            Ok(()) => Target { cell: query.goal, reason: None },
+        let stage = match check_ends(terrain, query.start, query.goal) {
+            Ok(()) => Stage::Ready(Target { cell: query.goal, reason: None }),
             Err(reason) => {
                 // Solid starts have no region, and no way out.
                 let region = terrain.region(query.start).filter(|_| query.or_nearest);
                 let Some(region) = region else { return PathOutcome::Unreachable(reason) };
-                let (cell, looked_at_count) = nearest(terrain, region, query.goal);
-                self.looked_at_count = looked_at_count;
-                Target { cell, reason: Some(reason) }
+                Stage::Looking(Nearest::new(terrain, region, query.goal), reason)
             }
         };
-        if query.expansion_count_max == 0 {
-            // Nothing is begun, and so there is nothing to go on with: whoever does
-            // begins.
-            self.interrupt(terrain, query, target, None);
-            return PathOutcome::OutOfBudget;
+        self.go_on(terrain, query, stage, path)
+    }
+
+    /// Goes on from a stage, within the budget of the query.
+    fn go_on(
+        &mut self,
+        terrain: &Terrain,
+        query: &PathQuery,
+        stage: Stage,
+        path: &mut Path,
+    ) -> PathOutcome {
+        let (target, method) = match stage {
+            Stage::Ready(target) => (target, None),
+            Stage::Begun(target, method) => (target, Some(method)),
+            Stage::Looking(mut nearest, reason) => {
+                let count_max = query.expansion_count_max.saturating_mul(CELLS_PER_EXPANSION);
+                let (cell, looked_at_count) = nearest.run(terrain, count_max);
+                self.looked_at_count = looked_at_count;
+                let Some(cell) = cell else {
+                    return self.interrupt(terrain, query, Stage::Looking(nearest, reason));
+                };
+                (Target { cell, reason: Some(reason) }, None)
+            }
+        };
+        let left = query.expansion_count_max - self.charge();
+        if left == 0 {
+            let stage = method.map_or(Stage::Ready(target), |method| Stage::Begun(target, method));
+            return self.interrupt(terrain, query, stage);
         }
-        self.run(terrain, query, target, None, path)
+        self.run(terrain, &query.within(left), target, method, path)
     }
 
     /// Goes on with the search that was given up last, for as many expansions more.
     ///
     /// What comes out, and after how many expansions in all, is the same as without
     /// the interruptions, so a long search can be spread over many ticks. If the
-    /// terrain was edited in between, the search begins anew. It must be the same
-    /// terrain: of another one the answer is arbitrary.
+    /// terrain was edited in between, or this is another one, the search begins anew.
     ///
     /// ```
     /// use nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathScratch, Terrain};
@@ -214,11 +241,11 @@ impl PathScratch {
     ) -> PathOutcome {
         let interrupted = self.interrupted.expect("there is a search to go on with");
         let query = PathQuery { expansion_count_max, ..interrupted.query };
-        if !interrupted.is_of(terrain) {
+        if interrupted.version != terrain.version() {
             return self.solve(terrain, &query, path);
         }
         self.reset(path);
-        self.run(terrain, &query, interrupted.target, Some(interrupted.method), path)
+        self.go_on(terrain, &query, interrupted.stage, path)
     }
 
     /// How many cells the last search expanded; where it was
@@ -231,7 +258,7 @@ impl PathScratch {
     /// What the last search has cost, in expansions: looking for the cell nearest to a
     /// goal is work, too, at so many cells to an expansion.
     pub(crate) const fn charge(&self) -> u64 {
-        self.expansion_count + self.looked_at_count / CELLS_PER_EXPANSION
+        self.expansion_count + self.looked_at_count.div_ceil(CELLS_PER_EXPANSION)
     }
 
     /// Memory held, in bytes.
@@ -277,8 +304,8 @@ impl PathScratch {
                     return target.outcome(cost);
                 }
                 JumpOutcome::OutOfBudget => {
-                    self.interrupt(terrain, query, target, Some(Method::Jumping(progress)));
-                    return PathOutcome::OutOfBudget;
+                    let stage = Stage::Begun(target, Method::Jumping(progress));
+                    return self.interrupt(terrain, query, stage);
                 }
                 JumpOutcome::TooLong => {}
             }
@@ -290,35 +317,17 @@ impl PathScratch {
         };
         self.expansion_count += self.a_star.expansion_count;
         let Some(cost) = cost else {
-            self.interrupt(terrain, query, target, Some(Method::Stepping));
-            return PathOutcome::OutOfBudget;
+            return self.interrupt(terrain, query, Stage::Begun(target, Method::Stepping));
         };
         let cells = self.a_star.trace_back(terrain.grid(), target.cell);
         path.set_reversed(cost, terrain.version(), cells);
         target.outcome(cost)
     }
 
-    /// Remembers a search that is given up; without a method it has not begun.
-    fn interrupt(
-        &mut self,
-        terrain: &Terrain,
-        query: &PathQuery,
-        target: Target,
-        method: Option<Method>,
-    ) {
-        // No edit has this version, so what has not begun will begin.
-        let version = if method.is_some() { terrain.version() } else { GridVersion::NEVER };
-        let (rule, size) = (terrain.rule(), (terrain.grid().width(), terrain.grid().height()));
-        let method = method.unwrap_or(Method::Stepping);
-        self.interrupted = Some(Interrupted { query: *query, target, method, rule, size, version });
-    }
-}
-
-impl Interrupted {
-    /// Whether the terrain is still what it was.
-    fn is_of(&self, terrain: &Terrain) -> bool {
-        let size = (terrain.grid().width(), terrain.grid().height());
-        (self.rule, self.size, self.version) == (terrain.rule(), size, terrain.version())
+    /// Remembers a search that is given up.
+    fn interrupt(&mut self, terrain: &Terrain, query: &PathQuery, stage: Stage) -> PathOutcome {
+        self.interrupted = Some(Interrupted { query: *query, stage, version: terrain.version() });
+        PathOutcome::OutOfBudget
     }
 }
 

@@ -64,6 +64,9 @@ pub struct PortalGraph {
     generation: u32,
     queue: BinaryHeap<Reverse<(u64, u32)>>,
     cells: Vec<Cell>,
+    /// Units between the ends of a way and the gates of their sectors.
+    from_start: Vec<u32>,
+    to_goal: Vec<u32>,
 }
 
 /// A sector as a part of the graph.
@@ -105,6 +108,8 @@ impl PortalGraph {
             generation: 0,
             queue: BinaryHeap::new(),
             cells: Vec::new(),
+            from_start: Vec::new(),
+            to_goal: Vec::new(),
         };
         graph.rebuild(terrain.grid(), (0..sectors.count()).collect());
         graph
@@ -113,13 +118,14 @@ impl PortalGraph {
     /// Follows the edits of the terrain since the last call; returns how many
     /// sectors were worked out again.
     ///
-    /// [`PortalGraph::find`] does so by itself. Call this to choose the time.
-    ///
-    /// # Panics
-    /// If this is another terrain, of another size or rule.
+    /// [`PortalGraph::find`] does so by itself. Call this to choose the time. Of another
+    /// terrain, be it another level or a state of the same one that was put back, all
+    /// sectors are worked out.
     pub fn update(&mut self, terrain: &Terrain) -> usize {
-        let is_same = self.sectors == Sectors::new(terrain.grid()) && self.rule == terrain.rule();
-        assert!(is_same, "a portal graph is for one terrain");
+        if self.sectors != Sectors::new(terrain.grid()) || self.rule != terrain.rule() {
+            *self = Self::new(terrain);
+            return self.sectors.count();
+        }
         let sectors = self.sectors;
         let mut touched: Vec<usize> = match terrain.grid().changes_since(self.version) {
             Some(changes) => changes.flat_map(|change| sectors.touched(change.cell)).collect(),
@@ -139,9 +145,6 @@ impl PortalGraph {
     /// The cost of the outcome is exactly that of the path, which need not be the
     /// least. Goals that are near, within two sectors, are searched for exactly,
     /// and so are those that only squeezing between corners leads to.
-    ///
-    /// # Panics
-    /// As [`PortalGraph::update`].
     pub fn find(
         &mut self,
         terrain: &Terrain,
@@ -217,8 +220,13 @@ impl PortalGraph {
         let rule = self.rule;
         let rest = |cell| u64::from(distance_units(rule, cell, goal)) * weight_min;
         let (first, last) = (self.sectors.number(start), self.sectors.number(goal));
-        let from_start = self.costs_to_gates(grid, start);
-        let to_goal = self.costs_to_gates(grid, goal);
+        let mut costs = std::mem::take(&mut self.from_start);
+        self.costs_to_gates(grid, start, &mut costs);
+        self.from_start = costs;
+        costs = std::mem::take(&mut self.to_goal);
+        self.costs_to_gates(grid, goal, &mut costs);
+        self.to_goal = costs;
+        let to_goal = &self.to_goal;
         let goal_number = gate_number(self.sectors.count(), 0);
 
         if self.generation == u32::MAX {
@@ -243,7 +251,7 @@ impl PortalGraph {
                     }
                 }
             };
-        leave(&mut reach, first, 0, &from_start, START);
+        leave(&mut reach, first, 0, &self.from_start, START);
         while let Some((cost, number)) = reach
             .next(|number| if number == goal_number { 0 } else { rest(gate(nodes, number).cell) })
         {
@@ -261,11 +269,12 @@ impl PortalGraph {
         None
     }
 
-    /// The units between a cell and the gates of its sector.
-    fn costs_to_gates(&mut self, grid: &Grid, cell: Cell) -> Vec<u32> {
+    /// Lists the units between a cell and the gates of its sector.
+    fn costs_to_gates(&mut self, grid: &Grid, cell: Cell, costs: &mut Vec<u32>) {
         self.local.run(grid, self.rule, self.sectors.extent(cell), cell, None);
         let gates = &self.nodes[self.sectors.number(cell)].gates;
-        gates.iter().map(|gate| self.local.cost(gate.cell)).collect()
+        costs.clear();
+        costs.extend(gates.iter().map(|gate| self.local.cost(gate.cell)));
     }
 
     /// Lists the cells of the way that the last search has found, from the goal to

@@ -19,11 +19,13 @@
 //! [keeps trying](PathRequest::keep_trying) is searched for again in the tick in
 //! which an edit joins the regions of the agent and of its goal, and not before.
 
-use bytemuck::NoUninit;
-use ecs_core::Component;
+use bytemuck::{CheckedBitPattern, NoUninit};
+use ecs_core::{CloneFn, Codec, CodecError, Component};
 use glam::Vec2;
 
 use crate::cell::Cell;
+use crate::cost::Cost;
+use crate::grid::change::GridVersion;
 use crate::path::outcome::{Path, Unreachable};
 
 /// Where an agent is to go, and how that stands.
@@ -40,7 +42,7 @@ use crate::path::outcome::{Path, Unreachable};
 /// request.ask(Vec2::new(3.5, 0.5));
 /// assert_eq!(request.status(), RequestStatus::Pending);
 /// ```
-#[derive(Component, Clone, Copy, PartialEq, Debug, Default, NoUninit)]
+#[derive(Component, Clone, Copy, PartialEq, Debug, Default, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub struct PathRequest {
     goal: Vec2,
@@ -54,12 +56,14 @@ pub struct PathRequest {
 const OR_NEAREST: u8 = 1;
 /// The request is opened again once the goal can be reached.
 const KEEPS_TRYING: u8 = 2;
+/// The agent does not walk the route before while it waits for the answer.
+const STANDS: u8 = 4;
 /// The wishes of [`PathRequest`] take the lower bits of their byte; the upper ones say
 /// why the goal itself cannot be reached.
 const REASON_SHIFT: u32 = 4;
 
 /// The status in one byte, so that requests are plain bytes to hashes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, NoUninit)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, NoUninit, CheckedBitPattern)]
 #[repr(u8)]
 enum State {
     #[default]
@@ -122,6 +126,9 @@ impl RequestStatus {
 
 impl PathRequest {
     /// A request for a path to `goal`, as by [`PathRequest::ask`].
+    ///
+    /// It is for agents that are spawned. Inserted over a request that there is already
+    /// it counts from one again, and loses the place among those that wait.
     #[must_use]
     pub fn to(goal: Vec2) -> Self {
         let mut request = Self::default();
@@ -129,15 +136,39 @@ impl PathRequest {
         request
     }
 
-    /// Asks for a path to `goal`, which replaces any goal before.
+    /// Asks for a path to `goal`, which replaces any goal before, and the wishes that came
+    /// with it.
     ///
     /// The path is found in the same tick if this is called before
-    /// [`systems::search`](crate::systems::search) runs, and the first motion is
-    /// in the tick after, or later if the search budget is spent.
+    /// [`systems::follow`](crate::systems::follow) runs, and in the next one otherwise, or
+    /// later if the search budget is spent. The first motion on it is in the tick after.
+    /// Until then an agent that is under way walks on along the path that it has, so it
+    /// may be asked in every tick to go where something moves. It keeps its place among
+    /// those that wait; a search that takes more than one tick is the only thing that it
+    /// stands still for.
+    ///
+    /// Asking for the goal that the agent waits for or is on its way to is no new request:
+    /// only the wishes are others from then on, for the searches to come. Once the agent is
+    /// there, or was told that there is no path, asking for the same goal is asking anew.
+    ///
+    /// ```
+    /// use glam::Vec2;
+    /// use nav::PathRequest;
+    /// let mut request = PathRequest::to(Vec2::new(3.5, 0.5));
+    /// request.ask(Vec2::new(3.5, 0.5));
+    /// assert_eq!(request.number(), 1);
+    /// request.ask(Vec2::new(2.5, 0.5));
+    /// assert_eq!(request.number(), 2);
+    /// ```
     pub fn ask(&mut self, goal: Vec2) -> &mut Self {
+        let is_open = matches!(self.state, State::Pending | State::Found | State::Partial);
+        if is_open && self.goal == goal {
+            self.wishes &= !(OR_NEAREST | KEEPS_TRYING);
+            return self;
+        }
         self.goal = goal;
         self.number = self.number.wrapping_add(1);
-        self.wishes = 0;
+        self.wishes &= STANDS;
         self.reopen();
         self
     }
@@ -170,6 +201,7 @@ impl PathRequest {
     /// Takes the request back: the agent stops where it is.
     pub fn cancel(&mut self) {
         self.state = State::Idle;
+        self.wishes = STANDS;
     }
 
     /// Where the agent is to go, as long as it still is to.
@@ -194,7 +226,14 @@ impl PathRequest {
     }
 
     const fn reason(&self) -> Unreachable {
-        REASONS[(self.wishes >> REASON_SHIFT) as usize]
+        match self.wishes >> REASON_SHIFT {
+            0 => REASONS[0],
+            1 => REASONS[1],
+            2 => REASONS[2],
+            3 => REASONS[3],
+            // There are no others, save in a snapshot that somebody has made up.
+            _ => REASONS[4],
+        }
     }
 
     fn set_reason(&mut self, reason: Unreachable) {
@@ -203,8 +242,8 @@ impl PathRequest {
         self.wishes = wishes | u8::try_from(number).unwrap_or_default() << REASON_SHIFT;
     }
 
-    /// How often this agent has asked: tells the answer to one request from the
-    /// answer to the next, even if both have the same goal.
+    /// How often this agent has asked, since this component was inserted: tells the answer
+    /// to one request from the answer to the next, even if both have the same goal.
     #[must_use]
     pub const fn number(&self) -> u32 {
         self.number
@@ -221,10 +260,23 @@ impl PathRequest {
         self.goal
     }
 
-    /// The same request once more, because its path is of no use any longer.
+    /// The same request once more, because its path is of no use any longer. Whoever waits
+    /// already keeps its place.
     pub(crate) fn reopen(&mut self) {
-        self.state = State::Pending;
-        self.waited_ticks = 0;
+        if self.state != State::Pending {
+            self.state = State::Pending;
+            self.waited_ticks = 0;
+        }
+    }
+
+    /// Lets the agent stand until it is answered: the search for it has begun at its place.
+    pub(crate) fn stand(&mut self) {
+        self.wishes |= STANDS;
+    }
+
+    /// Whether the agent walks on along the route before while it waits.
+    pub(crate) const fn walks_on(&self) -> bool {
+        matches!(self.state, State::Pending) && self.wishes & STANDS == 0
     }
 
     pub(crate) fn pass_over(&mut self) {
@@ -243,6 +295,7 @@ impl PathRequest {
     }
 
     pub(crate) fn found(&mut self) {
+        self.wishes &= !STANDS;
         self.state = State::Found;
     }
 
@@ -274,15 +327,22 @@ pub struct Unanswered;
 
 /// The path that an agent walks, and how far it has come.
 ///
+/// Snapshots have it, so that agents walk on from there when a world is restored.
+///
 /// ```text
 ///   path.cells:   start ── cell ── cell ── cell ── goal
 ///                            ^
 ///                           next: everything before it is behind the agent
 /// ```
-#[derive(Component, Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Route {
     path: Path,
     next: usize,
+}
+
+impl Component for Route {
+    const CLONE: Option<CloneFn<Self>> = Some(Self::clone);
+    const CODEC: Codec<Self> = Codec::custom(Self::write, Self::read);
 }
 
 impl Route {
@@ -327,4 +387,58 @@ impl Route {
         self.path.clear();
         self.next = 0;
     }
+
+    /// The cell behind the agent and the one that it walks to.
+    pub(crate) fn leg(&self) -> Option<[Cell; 2]> {
+        let behind = self.next.checked_sub(1)?;
+        let cells = self.path.cells();
+        Some([*cells.get(behind)?, *cells.get(self.next)?])
+    }
+
+    /// Forgets all but the step that the agent is taking.
+    pub(crate) fn keep_leg(&mut self) {
+        if let Some(behind) = self.next.checked_sub(1) {
+            self.path.keep(behind..self.next + 1);
+            self.next = 1;
+        }
+    }
+
+    /// Four bytes each for the place of the next cell, the number of cells, and the cells;
+    /// eight for the cost.
+    fn write(&self, bytes: &mut Vec<u8>) -> Result<(), CodecError> {
+        let count = |count: usize| u32::try_from(count).map_err(|_| CodecError);
+        bytes.extend(count(self.next)?.to_le_bytes());
+        bytes.extend(count(self.path.cells().len())?.to_le_bytes());
+        bytes.extend(self.path.cost().units().to_le_bytes());
+        for cell in self.path.cells() {
+            bytes.extend(cell.x.to_le_bytes());
+            bytes.extend(cell.y.to_le_bytes());
+        }
+        Ok(())
+    }
+
+    fn read(bytes: &mut &[u8]) -> Result<Self, CodecError> {
+        let next = u32::from_le_bytes(take(bytes)?);
+        let count = u32::from_le_bytes(take(bytes)?);
+        let cost = Cost::from_units(u64::from_le_bytes(take(bytes)?));
+        let mut cells = Vec::new();
+        for _ in 0..count {
+            let (x, y) = (u16::from_le_bytes(take(bytes)?), u16::from_le_bytes(take(bytes)?));
+            cells.push(Cell::new(x, y));
+        }
+        if next > count {
+            return Err(CodecError);
+        }
+        let mut path = Path::new();
+        // What the terrain has become since is not known, so every step will be looked at.
+        path.set_reversed(cost, GridVersion::ZERO, cells.into_iter().rev());
+        Ok(Self { path, next: next as usize })
+    }
+}
+
+/// Takes so many bytes off the front.
+fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], CodecError> {
+    let (first, rest) = bytes.split_first_chunk().ok_or(CodecError)?;
+    *bytes = rest;
+    Ok(*first)
 }

@@ -10,9 +10,10 @@
 //! together no more than the tick has left. The first one, which gets what the others
 //! leave, is interrupted where that is not enough, and goes on in the next batch or
 //! tick. Others that have too little begin anew when they are first. Where an edit
-//! overtakes an interrupted search, it begins anew as well, and is brought to its end
-//! in one go, or a map that is edited all the time would never see it end; what that
-//! takes beyond the budget is taken off the budgets of the ticks that follow.
+//! overtakes an interrupted search, or its agent asks for another goal, it begins anew as
+//! well, and is brought to its end in one go, or a map that is edited all the time, or a
+//! goal that moves, would never see it end; what that takes beyond the budget is taken
+//! off the budgets of the ticks that follow.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 mod batch;
@@ -24,8 +25,10 @@ use ecs_jobs::{Local, Pool, Query, Res, ResMut};
 
 use crate::agent::{Position, Tally};
 use crate::cell::Cell;
+use crate::check::path_cost;
+use crate::follow::walk::{footing, leave};
 use crate::grid::change::GridVersion;
-use crate::path::outcome::{PathOutcome, Unreachable};
+use crate::path::outcome::PathOutcome;
 use crate::request::{PathRequest, RequestStatus, Route, Unanswered};
 use crate::search::batch::{Estimate, Job, Question, Searchers};
 use crate::terrain::Terrain;
@@ -58,8 +61,8 @@ impl Default for SearchBudget {
 pub struct SearchReport {
     /// Requests answered, with a path or a reason.
     pub answers: u64,
-    /// Expansions. Looking for the reachable cell nearest to a goal counts as well, a
-    /// sixteenth for each cell.
+    /// Expansions. Looking for the reachable cell nearest to a goal counts as well, one
+    /// for sixteen cells.
     pub expansions: u64,
     /// Requests that the budget passed over in the last tick.
     pub waiting: u64,
@@ -67,8 +70,8 @@ pub struct SearchReport {
     pub expansions_max: u64,
     /// What was spent beyond the budgets so far and will be taken off the next ones.
     ///
-    /// A search that an edit has overtaken between two ticks is brought to its end in
-    /// one go. At any time `expansions` is at most the sum of all budgets plus this.
+    /// A search that an edit or another goal has overtaken between two ticks is brought to
+    /// its end in one go. At any time `expansions` is at most the sum of all budgets plus this.
     pub debt: u64,
     /// How often a search was interrupted, to go on in a later tick.
     pub interruptions: u64,
@@ -123,7 +126,7 @@ pub fn search(
     mut state: Local<SearchState>,
     pool: &Pool,
 ) {
-    queue(&mut requests, &mut state.tickets);
+    queue(&mut requests, &terrain, &mut state.tickets);
     state.resume_first();
     let mut left = budget.expansions.saturating_sub(report.debt);
     report.debt = report.debt.saturating_sub(budget.expansions);
@@ -149,9 +152,9 @@ pub fn search(
 }
 
 /// Lists the requests that wait, in the order in which they will be answered.
-fn queue(requests: &mut Requests, tickets: &mut Vec<Ticket>) {
+fn queue(requests: &mut Requests, terrain: &Terrain, tickets: &mut Vec<Ticket>) {
     tickets.clear();
-    requests.for_each(|(entity, position, request, _, _, mut unanswered)| {
+    requests.for_each(|(entity, position, request, route, _, mut unanswered)| {
         if request.status() != RequestStatus::Pending {
             // Fresh agents, and requests that were taken back.
             unanswered.set(false);
@@ -159,10 +162,12 @@ fn queue(requests: &mut Requests, tickets: &mut Vec<Ticket>) {
         }
         let (goal, or_nearest) = (request.last_goal(), request.is_content_with_nearest());
         let inside = Cell::containing(goal);
+        let footing = footing(position.0, Some(route), terrain);
         let question = Question {
             entity,
             number: request.number(),
-            start: position.cell(),
+            start: footing.map(|footing| footing.cell),
+            behind: footing.and_then(|footing| footing.behind),
             goal: inside.or(if or_nearest { Cell::nearest_to(goal) } else { None }),
             is_beyond: inside.is_none(),
             or_nearest,
@@ -175,11 +180,11 @@ fn queue(requests: &mut Requests, tickets: &mut Vec<Ticket>) {
 }
 
 impl SearchState {
-    /// Lets the interrupted search be the first, or forgets it if nobody asks for it
-    /// any longer.
+    /// Lets the agent whose search was interrupted be the first, or forgets the search if
+    /// the agent does not ask any longer.
     fn resume_first(&mut self) {
         let Some(unfinished) = self.unfinished else { return };
-        let is_same = |ticket: &Ticket| ticket.question == unfinished.question;
+        let is_same = |ticket: &Ticket| ticket.question.entity == unfinished.question.entity;
         match self.tickets.iter().position(is_same) {
             Some(place) => self.tickets[..=place].rotate_right(1),
             None => self.unfinished = None,
@@ -199,8 +204,10 @@ impl SearchState {
     ) -> (u64, usize) {
         let Self { tickets, searchers, estimate, unfinished } = self;
         let batch = batch_of(&mut tickets[first..], estimate, left);
-        let resumed = unfinished.take();
-        let is_overtaken = resumed.is_some_and(|search| search.version != terrain.version());
+        let begun = unfinished.take();
+        let resumed = begun.filter(|search| search.question == batch[0].question);
+        let is_overtaken = begun.is_some() && resumed.is_none()
+            || resumed.is_some_and(|search| search.version != terrain.version());
         let allotment = |ticket: &Ticket| estimate.expansions(ticket.question.distance()) * 2;
         let of_others: u64 = batch[1..].iter().map(allotment).sum();
         let of_first = if is_overtaken { u64::MAX } else { left - of_others };
@@ -220,11 +227,14 @@ impl SearchState {
             if place == 0 && !is_answered {
                 let version = terrain.version();
                 *unfinished = Some(Unfinished { question, version, charge: in_all });
+                if let Ok((_, _, request, ..)) = requests.get(question.entity) {
+                    request.stand();
+                }
                 continue;
             }
             estimate.learn(question.distance(), in_all);
             if is_answered {
-                deliver(requests, job);
+                deliver(requests, job, terrain);
             }
         }
         (charge, answered_first(batch))
@@ -259,14 +269,18 @@ fn answered_first(tickets: &mut [Ticket]) -> usize {
 
 /// Hands an answer to the agent that asked. The path that it had goes into the
 /// job, whose memory it will be.
-fn deliver(requests: &mut Requests, job: &mut Job) {
+fn deliver(requests: &mut Requests, job: &mut Job, terrain: &Terrain) {
     // The entity was in the query when the queue was made, and nothing else has
     // touched it since.
     let entity = job.question.entity;
-    let Ok((_, _, request, route, tally, mut unanswered)) = requests.get(entity) else {
+    let Ok((_, position, request, route, tally, mut unanswered)) = requests.get(entity) else {
         return;
     };
     unanswered.set(false);
+    if let (Some(behind), Some(&start)) = (job.question.behind, job.path.cells().first()) {
+        let step = path_cost(terrain.grid(), terrain.rule(), &[behind, start]);
+        job.path.prepend(behind, step.expect("the step that it is taking is legal"));
+    }
     match job.outcome {
         PathOutcome::Found { .. } => {
             route.begin(&mut job.path);
@@ -278,12 +292,11 @@ fn deliver(requests: &mut Requests, job: &mut Job) {
             request.found_partly(reason);
             tally.paths_partial += 1;
         }
-        PathOutcome::Unreachable(reason) => refuse(request, tally, reason),
+        PathOutcome::Unreachable(reason) => {
+            leave(position.0, route, terrain);
+            request.unreachable(reason);
+            tally.paths_unreachable += 1;
+        }
         PathOutcome::OutOfBudget => unreachable!("answers only are delivered"),
     }
-}
-
-fn refuse(request: &mut PathRequest, tally: &mut Tally, reason: Unreachable) {
-    request.unreachable(reason);
-    tally.paths_unreachable += 1;
 }

@@ -18,8 +18,8 @@
 //! | system | reads | writes |
 //! |---|---|---|
 //! | `push_out` | `Terrain` | `Position`, `PathRequest`, `Route`, `Tally` |
-//! | `retry` | `Terrain`, `Position` | `PathRequest` |
-//! | `wander` | `Terrain`, `TimeStep`, `Position` | `Wander`, `PathRequest` |
+//! | `retry` | `Terrain`, `Position`, `Route` | `PathRequest` |
+//! | `wander` | `Terrain`, `TimeStep`, `Position`, `Route` | `Wander`, `PathRequest` |
 //! | `settle_flows` | `Terrain`, `Position`, `FlowFollower` | `FlowFields` |
 //! | `follow` | `Terrain`, `TimeStep`, `Speed` | `Position`, `Facing`, `PathRequest`, `Route`, `Tally`, `Unanswered`, `Avoid` |
 //! | `follow_flow` | `Terrain`, `TimeStep`, `FlowFields`, `Speed` | `Position`, `Facing`, `FlowFollower`, `Avoid` |

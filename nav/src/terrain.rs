@@ -45,8 +45,12 @@ pub struct Terrain {
 
 impl Terrain {
     /// Finds the regions of a grid by one flood over it.
+    ///
+    /// The version keeps its number and gets another history, that of a terrain with this
+    /// rule: what was derived from another terrain is not taken for one of this.
     #[must_use]
-    pub fn new(grid: Grid, rule: MoveRule) -> Self {
+    pub fn new(mut grid: Grid, rule: MoveRule) -> Self {
+        grid.become_of(rule as u64);
         let regions = Regions::new(&grid, rule.connectivity());
         let lanes = LanePair::new(&grid, rule);
         Self { grid, rule, regions, lanes }
@@ -83,7 +87,8 @@ impl Terrain {
         &self.lanes
     }
 
-    /// How many edits changed the grid.
+    /// How many edits changed the grid, and which. Two terrains of equal versions are
+    /// alike.
     #[must_use]
     pub fn version(&self) -> GridVersion {
         self.grid.version()

@@ -7,7 +7,8 @@ use ecs_jobs::{Query, Res};
 use glam::Vec2;
 
 use crate::agent::{Position, TimeStep};
-use crate::request::PathRequest;
+use crate::follow::walk::footing;
+use crate::request::{PathRequest, Route};
 use crate::terrain::Terrain;
 
 /// How long an agent rests between two walks.
@@ -59,9 +60,15 @@ impl Wander {
     }
 
     /// A place in the region of the agent, every cell of it as likely as any
-    /// other. `None` in a solid cell, which has no region.
-    fn choose(&mut self, terrain: &Terrain, position: Position) -> Option<Vec2> {
-        let region = terrain.region(position.cell()?)?;
+    /// other. `None` in a solid cell, which has no region, unless it is cutting a corner
+    /// there.
+    fn choose(
+        &mut self,
+        terrain: &Terrain,
+        position: Position,
+        route: Option<&Route>,
+    ) -> Option<Vec2> {
+        let region = terrain.region(footing(position.0, route, terrain)?.cell)?;
         let mut stream = RandomStream::new(self.random_state);
         let cell = terrain.regions().random_cell(region, stream.next_u64())?;
         let (low, high) = GOAL_OFFSETS;
@@ -76,11 +83,11 @@ impl Wander {
 /// A goal that turns out to be unreachable is as good as reached: the agent rests
 /// and chooses another.
 pub fn wander(
-    mut agents: Query<(&Position, &mut Wander, &mut PathRequest)>,
+    mut agents: Query<(&Position, Option<&Route>, &mut Wander, &mut PathRequest)>,
     terrain: Res<Terrain>,
     step: Res<TimeStep>,
 ) {
-    agents.par_for_each(|(position, wander, request)| {
+    agents.par_for_each(|(position, route, wander, request)| {
         if !request.status().is_at_rest() {
             return;
         }
@@ -89,7 +96,7 @@ pub fn wander(
             return;
         }
         wander.rest_seconds = wander.pause_seconds;
-        if let Some(goal) = wander.choose(&terrain, *position) {
+        if let Some(goal) = wander.choose(&terrain, *position, route) {
             request.ask(goal);
         }
     });

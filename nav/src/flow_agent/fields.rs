@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use bytemuck::NoUninit;
+use bytemuck::{Pod, Zeroable};
 
 use crate::cell::Cell;
 use crate::flow::FlowField;
@@ -12,7 +12,7 @@ use crate::terrain::Terrain;
 ///
 /// Slots are used again, generations make the difference: the id of a field that was
 /// removed names nothing ever after.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, NoUninit)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub struct FlowId {
     slot: u32,
@@ -37,10 +37,14 @@ pub struct FlowFields {
     slots: Vec<Slot>,
     /// Free slots, the one freed last on top.
     free: Vec<u32>,
+    /// The slot that is served first in the next tick.
+    first: usize,
     /// Cells that may be worked out in a tick, in all fields together.
     ///
-    /// Agents whose way is not known yet wait. Fields are served in the order of their
-    /// slots, each as far as its agents need it.
+    /// Agents whose way is not known yet wait. Fields are served in turns, each as far as
+    /// its agents need it: a tick begins behind the field with which the one before has
+    /// ended. To forget what an edit has made wrong is not part of this; it takes less than
+    /// finding it took, and so all ticks together no more than their budgets.
     pub expansions_per_tick: u64,
 }
 
@@ -56,7 +60,7 @@ struct Slot {
 impl Default for FlowFields {
     /// No fields, and some three milliseconds of work a tick on one thread.
     fn default() -> Self {
-        Self { slots: Vec::new(), free: Vec::new(), expansions_per_tick: 20_000 }
+        Self { slots: Vec::new(), free: Vec::new(), first: 0, expansions_per_tick: 20_000 }
     }
 }
 
@@ -128,12 +132,21 @@ impl FlowFields {
     /// Works the fields out as far as agents want it, within the budget.
     pub(crate) fn serve(&mut self, terrain: &Terrain) {
         let mut left = self.expansions_per_tick;
-        for slot in &mut self.slots {
+        let count = self.slots.len();
+        for turn in 0..count {
+            if left == 0 {
+                return;
+            }
+            let number = (self.first + turn) % count;
+            let slot = &mut self.slots[number];
             let Some(field) = &mut slot.field else { continue };
             // A wave is the same in whatever order its cells are asked for, be it
             // halted or not: it goes on until the last of them is final.
             for &cell in &slot.wanted {
                 left -= field.settle_within(terrain, cell, left);
+            }
+            if left == 0 {
+                self.first = number + 1;
             }
         }
     }

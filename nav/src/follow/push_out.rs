@@ -13,7 +13,18 @@ const MARGIN: f32 = 0.25;
 
 /// The place for an agent that stands at `position`: as near as the nearest open
 /// cell has one. `None` if no cell is open.
+///
+/// Of an agent beyond the map the nearest place on its edge counts, and of a coordinate
+/// that is no number zero.
 pub(crate) fn refuge(grid: &Grid, position: Vec2) -> Option<Vec2> {
+    if grid.open_count() == 0 {
+        return None;
+    }
+    let inside = |value: f32, side: u16| match value.is_nan() {
+        true => 0.0,
+        false => value.clamp(0.0, side.into()),
+    };
+    let position = Vec2::new(inside(position.x, grid.width()), inside(position.y, grid.height()));
     let cell = nearest_open(grid, position)?;
     let reach = Vec2::splat(0.5 - MARGIN);
     Some(position.clamp(cell.centre() - reach, cell.centre() + reach))
@@ -46,7 +57,6 @@ fn nearest_open(grid: &Grid, position: Vec2) -> Option<Cell> {
 /// The cell of the grid under a position, or the nearest one to it.
 #[expect(clippy::cast_possible_truncation, reason = "clamped to the sides of the grid first")]
 fn clamped(grid: &Grid, position: Vec2) -> Cell {
-    // Of a number that is none, the conversion makes zero.
     let inside = |value: f32, side: u16| value.clamp(0.0, f32::from(side - 1)) as u16;
     Cell::new(inside(position.x, grid.width()), inside(position.y, grid.height()))
 }

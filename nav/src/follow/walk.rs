@@ -3,7 +3,9 @@
 use glam::Vec2;
 
 use crate::cell::Cell;
+use crate::check::path_cost;
 use crate::request::Route;
+use crate::terrain::Terrain;
 
 /// How near to its goal an agent is there without walking, in cells.
 const ARRIVAL_DISTANCE: f32 = 0.1;
@@ -37,6 +39,46 @@ pub(crate) fn is_on_route(position: Vec2, route: &Route) -> bool {
     let from = cells[route.next().saturating_sub(1)];
     (from.x.min(to.x)..=from.x.max(to.x)).contains(&at.x)
         && (from.y.min(to.y)..=from.y.max(to.y)).contains(&at.y)
+}
+
+/// The step that an agent at `position` is taking, where its route says one that is legal
+/// still.
+///
+/// Under the rules that let agents cut corners it may be over a solid cell then.
+pub(crate) fn leg(position: Vec2, route: &Route, terrain: &Terrain) -> Option<[Cell; 2]> {
+    let leg = route.leg().filter(|_| is_on_route(position, route))?;
+    path_cost(terrain.grid(), terrain.rule(), &leg).is_ok().then_some(leg)
+}
+
+/// The cell that a path of an agent begins in, if there can be one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Footing {
+    pub(crate) cell: Cell,
+    /// The cell that the agent is coming from, where it is cutting a corner.
+    pub(crate) behind: Option<Cell>,
+}
+
+/// Where an agent at `position` stands: in the cell under it, or where it is cutting a
+/// solid corner, in the one that its step leads to.
+pub(crate) fn footing(position: Vec2, route: Option<&Route>, terrain: &Terrain) -> Option<Footing> {
+    let under = Cell::containing(position)?;
+    let route = route.filter(|_| !terrain.is_open(under));
+    Some(match route.and_then(|route| leg(position, route, terrain)) {
+        Some([behind, cell]) => Footing { cell, behind: Some(behind) },
+        None => Footing { cell: under, behind: None },
+    })
+}
+
+/// Forgets a route that is not to be walked any longer, but for the step by which an agent
+/// at `position` is cutting a solid corner: it says where the agent stands.
+pub(crate) fn leave(position: Vec2, route: &mut Route, terrain: &Terrain) {
+    if route.path().is_empty() {
+        return;
+    }
+    match footing(position, Some(route), terrain) {
+        Some(Footing { behind: Some(_), .. }) => route.keep_leg(),
+        _ => route.clear(),
+    }
 }
 
 /// Walks `reach` cells along a route, over as many of its steps as that takes,

@@ -4,31 +4,55 @@ use std::collections::VecDeque;
 use std::fmt;
 
 use crate::cell::Cell;
+use crate::cost::Weight;
 
 /// How many changes a grid remembers.
 pub const CHANGES_MAX: usize = 4096;
 
-/// The number of changes a grid has seen: it grows by one with each.
+/// The number of changes a grid has seen, and a hash of what it was and of all of them.
+///
+/// Two grids have equal versions if they began alike and have seen the same changes, and
+/// not otherwise, save for one chance in 2^63: whoever derived something from one
+/// grid notices that it is shown another. Of versions of one grid the later is greater.
+///
+/// ```
+/// use nav::{Cell, Grid};
+/// let (mut a, mut b) = (Grid::solid(4, 4)?, Grid::solid(4, 4)?);
+/// assert_eq!(a.version(), b.version());
+/// a.dig(Cell::new(1, 1));
+/// b.dig(Cell::new(2, 2));
+/// assert_ne!(a.version(), b.version());
+/// assert_eq!(a.version().get(), b.version().get());
+/// assert!(a.changes_since(b.version()).is_none()); // of another history
+/// # Ok::<(), nav::GridSizeError>(())
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
-pub struct GridVersion(u64);
+pub struct GridVersion {
+    count: u64,
+    history: u64,
+}
 
 impl GridVersion {
-    /// The version of a grid that has seen no changes.
-    pub const ZERO: Self = Self(0);
+    /// The version of nothing, which no grid has.
+    pub const ZERO: Self = Self { count: 0, history: 0 };
 
-    /// A version that no grid ever has.
-    pub(crate) const NEVER: Self = Self(u64::MAX);
-
-    /// The version as a number.
+    /// The number of changes.
     #[must_use]
     pub const fn get(self) -> u64 {
-        self.0
+        self.count
+    }
+
+    /// The version after something that this number tells happened, which is no change.
+    fn told(self, number: u64) -> Self {
+        // The odd constant is 2^64 divided by the golden ratio; zero is kept for nothing.
+        let mixed = (self.history ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        Self { history: (mixed ^ mixed >> 32).wrapping_add(number) | 1, ..self }
     }
 }
 
 impl fmt::Display for GridVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
+        write!(f, "{}", self.count)
     }
 }
 
@@ -58,6 +82,8 @@ pub enum ChangeKind {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChangeLog {
     changes: VecDeque<Change>,
+    /// The version before the oldest change that is remembered.
+    base: GridVersion,
     version: GridVersion,
 }
 
@@ -66,20 +92,33 @@ impl ChangeLog {
         self.version
     }
 
-    pub(crate) fn push(&mut self, cell: Cell, kind: ChangeKind) {
+    /// Gives the grid another history, by numbers that tell what it is, and forgets the
+    /// changes before.
+    pub(crate) fn begin(&mut self, numbers: impl IntoIterator<Item = u64>) {
+        self.changes.clear();
+        self.version = numbers.into_iter().fold(self.version, GridVersion::told);
+        self.base = self.version;
+    }
+
+    pub(crate) fn push(&mut self, cell: Cell, kind: ChangeKind, weight: Weight) {
         if self.changes.len() == CHANGES_MAX {
-            self.changes.pop_front();
+            if let Some(oldest) = self.changes.pop_front() {
+                self.base = oldest.version;
+            }
         }
-        self.version = GridVersion(self.version.0 + 1);
+        let place = u64::from(cell.x) << 16 | u64::from(cell.y);
+        let number = place << 16 | u64::from(weight.get()) << 8 | kind as u64;
+        self.version = self.version.told(number);
+        self.version.count += 1;
         self.changes.push_back(Change { version: self.version, cell, kind });
     }
 
     /// The changes after `version`, oldest first, or `None` if some of them are
-    /// forgotten already.
+    /// forgotten already, or the version is of another history.
     pub(crate) fn since(&self, version: GridVersion) -> Option<impl Iterator<Item = Change> + '_> {
-        // A version of the future has seen everything.
-        let missed = usize::try_from(self.version.0.saturating_sub(version.0)).ok()?;
+        let missed = usize::try_from(self.version.count.checked_sub(version.count)?).ok()?;
         let known = self.changes.len().checked_sub(missed)?;
-        Some(self.changes.range(known..).copied())
+        let before = known.checked_sub(1).map_or(self.base, |last| self.changes[last].version);
+        (before == version).then(|| self.changes.range(known..).copied())
     }
 }

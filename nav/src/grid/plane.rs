@@ -30,6 +30,11 @@ impl BitPlane {
         Self { words, row_words }
     }
 
+    /// All rows with their frames.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// The bit of a cell inside the frame.
     pub(crate) fn get(&self, cell: Cell) -> bool {
         let (word, mask) = self.locate(cell);

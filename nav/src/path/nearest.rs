@@ -6,37 +6,89 @@ use crate::direction::MoveRule;
 use crate::region::event::RegionId;
 use crate::terrain::Terrain;
 
-/// The cell of a region, which must be alive, that is nearest to `goal` by the
-/// steps of the rule; of equals the first in reading order.
+/// Looks for the cell of a region that is nearest to a goal by the steps of the rule; of
+/// equals the first in reading order. It can be halted anywhere.
 ///
 /// Squares around the goal are looked at, each larger by one. Once that has been
 /// more work than going through the region, the rest is done by going through it:
-/// either way no more than twice the cells of the region are touched. How many were is
-/// returned as well.
-pub(crate) fn nearest(terrain: &Terrain, region: RegionId, goal: Cell) -> (Cell, u64) {
-    let cells = terrain.regions().cells(region);
-    let mut best = Nearest { terrain, goal, found: None };
-    let mut left = cells.len();
-    let mut radius = Square::distance(terrain, goal);
-    while best.found.is_none_or(|(units, _)| units >= u64::from(radius) * u64::from(STRAIGHT)) {
-        for cell in Square::new(terrain, goal, radius).cells() {
-            if left == 0 {
-                cells.iter().for_each(|&cell| best.meet(cell));
-                return (best.cell(), 2 * cells.len() as u64);
+/// either way no more than twice the cells of the region are touched.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Nearest {
+    region: RegionId,
+    goal: Cell,
+    /// Cells that squares may still cost.
+    left: usize,
+    radius: u16,
+    /// Cells of this square, or then of the region, that were looked at.
+    done: usize,
+    is_sweeping: bool,
+    best: Option<(u64, Cell)>,
+}
+
+impl Nearest {
+    /// Begins to look for a cell of a region, which must be alive.
+    pub(crate) fn new(terrain: &Terrain, region: RegionId, goal: Cell) -> Self {
+        let left = terrain.regions().cells(region).len();
+        let radius = Square::distance(terrain, goal);
+        Self { region, goal, left, radius, done: 0, is_sweeping: false, best: None }
+    }
+
+    /// Looks at `count_max` cells more, or until the cell is found. Returns it, and how
+    /// many cells were looked at.
+    pub(crate) fn run(&mut self, terrain: &Terrain, count_max: u64) -> (Option<Cell>, u64) {
+        let mut count = 0;
+        while !self.is_sweeping && self.goes_on() {
+            for cell in Square::new(terrain, self.goal, self.radius).cells().skip(self.done) {
+                if self.left == 0 {
+                    self.sweep();
+                    break;
+                }
+                if count == count_max {
+                    return (None, count);
+                }
+                (self.left, self.done, count) = (self.left - 1, self.done + 1, count + 1);
+                if terrain.region(cell) == Some(self.region) {
+                    self.meet(terrain, cell);
+                }
             }
-            left -= 1;
-            if terrain.region(cell) == Some(region) {
-                best.meet(cell);
+            if !self.is_sweeping {
+                match self.radius.checked_add(1) {
+                    Some(next) => (self.radius, self.done) = (next, 0),
+                    // Coordinates end before the region begins.
+                    None if self.best.is_none() => self.sweep(),
+                    None => break,
+                }
             }
         }
-        let Some(next) = radius.checked_add(1) else { break };
-        radius = next;
+        if self.is_sweeping {
+            let cells = terrain.regions().cells(self.region);
+            for &cell in &cells[self.done..] {
+                if count == count_max {
+                    return (None, count);
+                }
+                (self.done, count) = (self.done + 1, count + 1);
+                self.meet(terrain, cell);
+            }
+        }
+        let (_, cell) = self.best.expect("a region has cells");
+        (Some(cell), count)
     }
-    if best.found.is_none() {
-        // Coordinates end before the region begins.
-        cells.iter().for_each(|&cell| best.meet(cell));
+
+    /// Whether a larger square may have a nearer cell.
+    fn goes_on(&self) -> bool {
+        self.best.is_none_or(|(units, _)| units >= u64::from(self.radius) * u64::from(STRAIGHT))
     }
-    (best.cell(), (cells.len() - left) as u64)
+
+    fn sweep(&mut self) {
+        (self.is_sweeping, self.done) = (true, 0);
+    }
+
+    fn meet(&mut self, terrain: &Terrain, cell: Cell) {
+        let candidate = (distance_units(terrain.rule(), cell, self.goal), cell);
+        if self.best.is_none_or(|best| candidate < best) {
+            self.best = Some(candidate);
+        }
+    }
 }
 
 /// The least units between two cells, of which one may lie far outside of any grid.
@@ -45,26 +97,6 @@ fn distance_units(rule: MoveRule, from: Cell, to: Cell) -> u64 {
     match rule {
         MoveRule::Orthogonal => u64::from(STRAIGHT) * (dx + dy),
         _ => u64::from(STRAIGHT) * dx.max(dy) + u64::from(DIAGONAL - STRAIGHT) * dx.min(dy),
-    }
-}
-
-/// The best cell so far.
-struct Nearest<'a> {
-    terrain: &'a Terrain,
-    goal: Cell,
-    found: Option<(u64, Cell)>,
-}
-
-impl Nearest<'_> {
-    fn meet(&mut self, cell: Cell) {
-        let candidate = (distance_units(self.terrain.rule(), cell, self.goal), cell);
-        if self.found.is_none_or(|found| candidate < found) {
-            self.found = Some(candidate);
-        }
-    }
-
-    fn cell(&self) -> Cell {
-        self.found.expect("a region has cells").1
     }
 }
 

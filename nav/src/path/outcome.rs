@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 use std::fmt;
+use std::ops::Range;
 
 use crate::cell::Cell;
 use crate::check::{PathFault, path_cost};
@@ -136,7 +137,7 @@ impl Path {
     /// That a path is legal does not make it the best one still: edits may have
     /// opened a shorter way, or changed weights. While nothing was filled within
     /// the bounds of the path this costs next to nothing, so followers can ask
-    /// before every step. A path of another terrain gives an arbitrary answer.
+    /// before every step. On another terrain every step is looked at.
     ///
     /// ```
     /// use nav::{Cell, Grid, MoveRule, Path, PathFault, PathOutcome, PathScratch, Terrain};
@@ -172,6 +173,7 @@ impl Path {
     pub fn clear(&mut self) {
         self.cells.clear();
         self.cost = Cost::ZERO;
+        self.version = GridVersion::ZERO;
         self.bounds = Bounds::NOTHING;
     }
 
@@ -214,6 +216,19 @@ impl Path {
         self.cells.reverse();
         self.cost = cost;
         self.version = version;
+    }
+
+    /// Forgets all cells but these; the cost stays that of the whole path.
+    pub(crate) fn keep(&mut self, places: Range<usize>) {
+        self.cells.truncate(places.end);
+        self.cells.drain(..places.start);
+    }
+
+    /// Puts a cell in front, from which there is a legal step to the first one.
+    pub(crate) fn prepend(&mut self, cell: Cell, cost: Cost) {
+        self.bounds.include(cell);
+        self.cells.insert(0, cell);
+        self.cost += cost;
     }
 
     /// Whether anything has happened that could make a step illegal.

@@ -28,7 +28,8 @@ pub struct PathQuery {
     pub goal: Cell,
     /// How to search.
     pub algorithm: Algorithm,
-    /// Cells to expand before the search is given up.
+    /// Cells to expand before the search is given up. Sixteen cells that are looked at to
+    /// find the one nearest to the goal count as one.
     pub expansion_count_max: u64,
     /// Whether a path to the reachable cell next to the goal will do where the
     /// goal itself cannot be reached.

@@ -22,6 +22,9 @@ pub(crate) struct Question {
     pub(crate) number: u32,
     /// A place where no cell can be is none.
     pub(crate) start: Option<Cell>,
+    /// The cell that the agent comes from, where it is cutting a corner on its way to the
+    /// start.
+    pub(crate) behind: Option<Cell>,
     pub(crate) goal: Option<Cell>,
     /// Whether the goal is beyond where cells can be, and this is the nearest one.
     pub(crate) is_beyond: bool,

@@ -274,10 +274,12 @@ fn a_field_that_has_grown_takes_no_more_memory() {
 }
 
 #[test]
-#[should_panic(expected = "a flow field is for one terrain")]
-fn another_terrain_is_refused() {
-    let terrain = Terrain::new(Grid::solid(5, 5).unwrap(), MoveRule::BothFree);
+fn a_field_of_another_terrain_begins_anew() {
+    let terrain = Terrain::new(Grid::from_fn(5, 5, |_| true).unwrap(), MoveRule::BothFree);
     let mut field = FlowField::new(&terrain, &[Cell::new(0, 0)]);
-    let other = Terrain::new(Grid::solid(5, 5).unwrap(), MoveRule::Always);
-    field.distance(&other, Cell::new(0, 0));
+    let mut length = |terrain: &Terrain| field.distance(terrain, Cell::new(2, 2)).unwrap().length();
+    assert!(length(&terrain) < 3.0);
+    let other = Terrain::new(terrain.grid().clone(), MoveRule::Orthogonal);
+    assert_eq!(length(&other), 4.0);
+    assert!(length(&terrain) < 3.0);
 }

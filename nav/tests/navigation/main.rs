@@ -3,9 +3,11 @@
 mod allocations;
 #[path = "../../../ecs-core/tests/support/allocator.rs"]
 mod allocator;
+mod asking;
 mod benchmarks;
 #[path = "../support/cells.rs"]
 mod cells;
+mod corners;
 #[path = "../support/dijkstra.rs"]
 mod dijkstra;
 #[path = "../support/flood.rs"]
@@ -16,6 +18,7 @@ mod follow;
 mod generate;
 mod grid;
 mod jump_points;
+mod levels;
 mod load;
 #[path = "../support/nav_data.rs"]
 mod nav_data;

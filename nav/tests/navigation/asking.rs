@@ -1,0 +1,148 @@
+//! Asking again and again: nobody starves, nobody freezes, and the budget is the budget.
+
+use crate::sim::Sim;
+use ecs_core::Entity;
+use glam::Vec2;
+use nav::{Cell, FlowFields, FlowFollower, FlowStatus, Grid, PathRequest, RequestStatus, systems};
+
+/// Pillars, so that there is something to search.
+fn pillars(side: u32) -> Grid {
+    Grid::from_fn(side, side, |cell| cell.x % 4 != 2 || cell.y % 3 != 1).unwrap()
+}
+
+#[test]
+fn a_chaser_that_asks_in_every_tick_walks_in_every_tick() {
+    for moves in [false, true] {
+        let mut sim = Sim::new(pillars(40));
+        let agent = sim.spawn(0.5, 0.5, 4.0);
+        for tick in 0..60_u8 {
+            let y = if moves { 20.5 + f32::from(tick % 2) * 0.25 } else { 20.5 };
+            sim.ask(agent, 39.5, y);
+            let before = sim.position(agent);
+            sim.tick();
+            assert!(tick == 0 || sim.position(agent) != before, "tick {tick}, moves: {moves}");
+        }
+        let asked = sim.world.get::<PathRequest>(agent).unwrap().number();
+        assert_eq!(asked, if moves { 60 } else { 1 });
+        assert!(sim.position(agent).x > 8.0);
+    }
+}
+
+#[test]
+fn a_chaser_whose_searches_are_longer_than_a_tick_gets_there_and_starves_nobody() {
+    let mut sim = Sim::new(pillars(60));
+    let (chaser, other) = (sim.spawn(0.5, 0.5, 4.0), sim.spawn(0.5, 3.5, 4.0));
+    sim.set_budget(20);
+    sim.ask(other, 59.5, 31.5);
+    for tick in 0..900_u16 {
+        sim.ask(chaser, 59.5, 40.5 + f32::from(tick % 2) * 0.25);
+        sim.tick();
+    }
+    assert!(sim.position(chaser).x > 58.0, "at {}", sim.position(chaser));
+    assert_eq!(sim.status(other), RequestStatus::Arrived);
+}
+
+#[test]
+fn of_a_thousand_that_ask_in_every_tick_all_are_served_in_turn() {
+    let mut sim = Sim::new(pillars(40));
+    let agents: Vec<Entity> = (0..300).map(|_| sim.spawn(0.5, 0.5, 0.0)).collect();
+    sim.set_budget(200);
+    for tick in 0..120_u8 {
+        for &agent in &agents {
+            sim.ask(agent, 12.5 + f32::from(tick % 2) * 0.25, 8.5);
+        }
+        sim.tick();
+    }
+    let found: Vec<u32> = agents.iter().map(|&agent| sim.tally(agent).paths_found).collect();
+    let (least, most) = (found.iter().min().unwrap(), found.iter().max().unwrap());
+    assert!(*least > 1 && most - least <= 1, "from {least} to {most} answers each");
+}
+
+#[test]
+fn a_search_goes_on_when_its_agent_asks_for_the_same_goal_again() {
+    let mut sim = Sim::new(pillars(60));
+    let agent = sim.spawn(0.5, 0.5, 0.0);
+    sim.set_budget(5);
+    let mut ticks = 0;
+    while sim.status(agent) != RequestStatus::Found {
+        sim.ask(agent, 59.5, 31.5);
+        sim.tick();
+        ticks += 1;
+    }
+    assert_eq!((sim.report().debt, sim.report().interruptions), (0, ticks - 1));
+    assert!(ticks > 2 && sim.report().expansions > 5 * (ticks - 1), "one search, in pieces");
+}
+
+#[test]
+fn an_agent_that_was_cancelled_does_not_walk_its_old_path_while_it_waits() {
+    let mut sim = Sim::of(&["......"]);
+    let agent = sim.spawn(2.5, 0.5, 2.0);
+    sim.ask(agent, 5.5, 0.5);
+    sim.ticks(5);
+    sim.world.get_mut::<PathRequest>(agent).unwrap().cancel();
+    sim.set_budget(0);
+    sim.ask(agent, 0.5, 0.5);
+    let before = sim.position(agent);
+    sim.ticks(3);
+    assert_eq!((sim.position(agent), sim.status(agent)), (before, RequestStatus::Pending));
+}
+
+#[test]
+fn looking_for_the_nearest_cell_is_within_the_budget() {
+    // A block whose middle is sealed off, and goals inside of it.
+    let sealed = |cell: Cell| cell.x.abs_diff(50).max(cell.y.abs_diff(50)) == 40;
+    let ends = |budget: u64| {
+        let mut sim = Sim::new(Grid::from_fn(100, 100, |cell| !sealed(cell)).unwrap());
+        let agents: Vec<Entity> = (0..40).map(|_| sim.spawn(0.5, 0.5, 0.0)).collect();
+        for (number, &agent) in (0_u8..).zip(&agents) {
+            let goal = Vec2::new(30.5 + f32::from(number), 50.5);
+            sim.world.get_mut::<PathRequest>(agent).unwrap().ask(goal).or_nearest();
+        }
+        sim.set_budget(budget);
+        let partial = |sim: &Sim, agent| matches!(sim.status(agent), RequestStatus::Partial(_));
+        let mut tick = 0;
+        while !agents.iter().all(|&agent| partial(&sim, agent)) {
+            sim.tick();
+            tick += 1;
+            let report = sim.report();
+            assert!(report.expansions_max <= budget && report.debt == 0, "{report:?}");
+            assert!(tick < 3_000, "{report:?}");
+        }
+        let end = |&agent: &Entity| {
+            let route = sim.world.get::<nav::Route>(agent).unwrap();
+            (*route.path().cells().last().unwrap(), route.path().cost())
+        };
+        (agents.iter().map(end).collect::<Vec<_>>(), tick)
+    };
+    let (at_once, ticks) = ends(1_000_000);
+    assert_eq!(ticks, 1);
+    let (in_pieces, ticks) = ends(100);
+    assert!(ticks > 100, "{ticks} ticks");
+    assert_eq!(in_pieces, at_once);
+}
+
+#[test]
+fn flow_fields_are_served_in_turns() {
+    let mut sim = Sim::new(Grid::from_fn(40, 40, |_| true).unwrap());
+    let mut fields = FlowFields::default();
+    fields.expansions_per_tick = 100;
+    let terrain = sim.terrain().clone();
+    let ids = [(0, 0), (39, 39)].map(|(x, y)| fields.add(&terrain, &[Cell::new(x, y)]));
+    sim.world.insert_resource(fields);
+    let agents = ids.map(|id| sim.world.spawn(systems::flow_agent(Vec2::new(20.5, 20.5), 0.0, id)));
+    for tick in 0..40 {
+        // Next to the goal of the first field: it has to be found anew in every tick.
+        let terrain = sim.terrain_mut();
+        let cells = [Cell::new(1, 0), Cell::new(0, 1), Cell::new(1, 1)];
+        for cell in cells {
+            if tick % 2 == 0 {
+                terrain.fill(cell)
+            } else {
+                terrain.dig(cell)
+            };
+        }
+        sim.tick();
+    }
+    let status = sim.world.get::<FlowFollower>(agents[1]).unwrap().status();
+    assert_eq!(status, FlowStatus::Going);
+}
