@@ -109,8 +109,15 @@ impl View for CatWorld {
         scored.sort_by(|one, other| other.1.total_cmp(&one.1));
         let list: Vec<_> =
             scored.iter().map(|(name, score)| format!("{name} {score:.2}")).collect();
-        let now = match chosen {
-            Some(option) => format!("It chose to {}.", OPTIONS[option]),
+        let best = scored[0].0;
+        let now = match chosen.map(|option| OPTIONS[option]) {
+            Some(name) if name == best => {
+                format!("It chose to {name}, because nothing else is worth more to it.")
+            }
+            Some(name) => format!(
+                "It goes on with what it has begun, to {name}, because it does so until that need \
+                 is gone, or because it chose before its needs were what they are now."
+            ),
             None => "It has not chosen yet.".to_owned(),
         };
         let needs = format!("hunger {:.0}, tiredness {:.0}", hunger.0, tiredness.0);

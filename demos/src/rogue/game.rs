@@ -158,6 +158,7 @@ impl Game {
     }
 
     /// Adds to what the last command came to.
+    #[cfg(not(target_family = "wasm"))]
     pub(super) fn add_to_message(&mut self, text: &str) {
         with_play(&mut self.engine.world, |play, _| play.message.push_str(text));
     }

@@ -54,7 +54,7 @@ use self::things::{Barrel, Foe, Health};
 use crate::failure::Failure;
 use crate::raster::Raster;
 use crate::setup::{Demo, Setup, own_arguments};
-use crate::simulation::{Counter, Note, Simulation, Summary};
+use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
 use crate::view::View;
 
@@ -131,7 +131,7 @@ impl Simulation for Rogue {
     }
 
     #[cfg(not(target_family = "wasm"))]
-    fn play(&mut self, note: &mut Note<'_>) -> Result<(), Failure> {
+    fn play(&mut self, note: &mut crate::simulation::Note<'_>) -> Result<(), Failure> {
         play::play(&mut self.game, note)
     }
 
