@@ -11,11 +11,11 @@ use super::plan::MatchOf;
 use crate::archetype::Archetype;
 use crate::mask::{RowMask, Rows};
 use crate::prefetch::{prefetch, prefetch_pages};
-use crate::storage::Moment;
+use crate::storage::{BLOCK_BYTES, Moment};
 
-/// An archetype with so many chunks is larger than the caches: each chunk begins with misses, since
-/// the processor foresees only what follows in memory.
-const PACED_MIN: usize = 72;
+/// Where the columns of a query take so many bytes, 4 MiB, they come from further away than the second
+/// cache: each chunk begins with misses, since the processor foresees only what follows in memory.
+const PACED_BYTES: usize = 256 * BLOCK_BYTES;
 /// How many bytes are asked for at a time. All rows of a chunk at once are too many misses to be on
 /// their way together.
 const PACE_BYTES: usize = 1024;
@@ -137,7 +137,8 @@ fn visit_archetype<'w, Q: QueryData, F: QueryFilter>(
 ) {
     let chunks = &archetype.chunks;
     let last = chunks.used_count() - 1;
-    if is_dense::<Q, F>(moment) && last + 1 < PACED_MIN {
+    let is_paced = chunks.row_count().saturating_mul(Q::ROW_BYTES) >= PACED_BYTES;
+    if is_dense::<Q, F>(moment) && !is_paced {
         for chunk in 0..=last {
             let fetch = Q::fetch(&found.query, chunks, chunk, moment);
             f(&fetch, Part::Run(0..chunks.len(chunk)));
@@ -146,7 +147,6 @@ fn visit_archetype<'w, Q: QueryData, F: QueryFilter>(
     }
     // While some rows of a chunk of a large archetype are visited, the same rows of the next one
     // are on their way.
-    let is_paced = last + 1 >= PACED_MIN;
     let pace = if is_paced { pace::<Q>() } else { usize::MAX };
     for chunk in 0..=last {
         let rows = rows::<Q, F>(archetype, found, chunk, moment);

@@ -21,5 +21,6 @@ pub use column_records::ColumnRecord;
 pub use column_versions::{ColumnStamps, Moment};
 pub(crate) use column_versions::{Slice, Writers};
 pub(crate) use directory::{Directory, Place, RowAddress};
+pub(crate) use layout::BLOCK_BYTES;
 pub use row_versions::ChunkVersions;
 pub(crate) use values::{EmptiedValues, OuterValues};
