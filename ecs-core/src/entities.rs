@@ -74,11 +74,26 @@ pub(crate) struct Entities {
     free_head: u32,
     live_count: usize,
     reserved_count: usize,
+    /// Of whoever is the first in its slot.
+    first_generation: NonZeroU32,
 }
 
 impl Entities {
-    pub(crate) const fn new() -> Self {
-        Self { slots: Vec::new(), free_head: NOBODY, live_count: 0, reserved_count: 0 }
+    /// Panics where no handle has this generation.
+    pub(crate) const fn new(first_generation: NonZeroU32) -> Self {
+        assert!(first_generation.get() <= GENERATION_MAX, "generations end at 2^31 - 1");
+        Self {
+            slots: Vec::new(),
+            free_head: NOBODY,
+            live_count: 0,
+            reserved_count: 0,
+            first_generation,
+        }
+    }
+
+    /// Of whoever will be the first in its slot.
+    pub(crate) fn first_generation(&self) -> NonZeroU32 {
+        self.first_generation
     }
 
     /// How many entities are alive.
@@ -114,7 +129,7 @@ impl Entities {
     pub(crate) fn next(&self) -> Entity {
         match self.slots.get(self.free_head as usize) {
             Some(slot) => Entity::new(self.free_head, slot.next_generation()),
-            None => Entity::new(self.new_index(), NonZeroU32::MIN),
+            None => Entity::new(self.new_index(), self.first_generation),
         }
     }
 
@@ -137,7 +152,7 @@ impl Entities {
             *free = Slot::at(entity, place);
             entity
         } else {
-            let entity = Entity::new(self.new_index(), NonZeroU32::MIN);
+            let entity = Entity::new(self.new_index(), self.first_generation);
             self.slots.push(Slot::at(entity, place));
             entity
         };
@@ -264,6 +279,7 @@ impl Entities {
     /// into the others somebody is to [`move_in`](Self::move_in). `None` where no table is like
     /// that.
     pub(crate) fn vacant(
+        first_generation: NonZeroU32,
         generations: impl ExactSizeIterator<Item = u32>,
         free: impl Iterator<Item = u32>,
     ) -> Option<Self> {
@@ -274,7 +290,7 @@ impl Entities {
             let is_valid = (1..=GENERATION_MAX).contains(&generation);
             is_valid.then_some(Slot { generation: generation | EMPTY, word: RETIRED })
         });
-        let mut entities = Self { slots: slots.collect::<Option<_>>()?, ..Self::new() };
+        let mut entities = Self { slots: slots.collect::<Option<_>>()?, ..Self::new(first_generation) };
         let mut last: Option<u32> = None;
         for index in free {
             let slot = entities.slots.get_mut(index as usize)?;
@@ -373,7 +389,7 @@ mod tests {
 
     #[test]
     fn a_freed_slot_is_used_again_under_another_generation() {
-        let mut entities = Entities::new();
+        let mut entities = Entities::new(NonZeroU32::MIN);
         let first = entities.allocate(HERE);
         entities.free(first);
         assert_eq!(entities.get(first), None);
@@ -387,7 +403,7 @@ mod tests {
 
     #[test]
     fn a_slot_whose_generations_are_exhausted_is_retired() {
-        let mut entities = Entities::new();
+        let mut entities = Entities::new(NonZeroU32::MIN);
         let first = entities.allocate(HERE);
         entities.slots[0].generation = GENERATION_MAX;
         let last = Entity::new(first.index(), NonZeroU32::new(GENERATION_MAX).expect("not zero"));
@@ -403,7 +419,7 @@ mod tests {
 
     #[test]
     fn no_handle_names_an_empty_slot() {
-        let mut entities = Entities::new();
+        let mut entities = Entities::new(NonZeroU32::MIN);
         let free = entities.allocate(HERE);
         let retired = entities.allocate(HERE);
         entities.free(free);
@@ -427,7 +443,7 @@ mod tests {
 
     #[test]
     fn next_foretells_what_allocate_gives() {
-        let mut entities = Entities::new();
+        let mut entities = Entities::new(NonZeroU32::MIN);
         let all: Vec<_> = (0..5).map(|_| entities.allocate(HERE)).collect();
         entities.free(all[3]);
         entities.free(all[1]);

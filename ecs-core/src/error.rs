@@ -6,7 +6,7 @@
 //!
 //! | who says it | the error | what to do |
 //! |---|---|---|
-//! | [`World::despawn`], [`components_of`] | [`NoSuchEntity`] | the handle is stale or of another world: forget it |
+//! | [`World::despawn`], [`components_of`] | [`NoSuchEntity`] | the handle is stale: forget it |
 //! | [`World::insert`], [`set_shared`] | [`NotInserted`] | the same; what was to be inserted is in the error |
 //! | [`World::get`], [`get_mut`], [`remove`], [`set_enabled`], [`is_enabled`], [`shared`], [`chunk_value`] | [`ComponentError`]: [`NoSuchEntity`], [`MissingComponent`], not enableable | forget the handle; insert the component first; declare it `enableable` |
 //! | [`World::query_one`], [`Query::get`], [`View::get`] | [`QueryEntityError`] | the entity is gone, or lacks what is asked for, or (in a query) has it disabled: pass over it |
@@ -113,7 +113,8 @@ pub use query::{QueryEntityError, QueryManyError, QuerySingleError};
 pub use relation::RelationError;
 pub use snapshot::{MalformedSnapshot, RestoreError, SnapshotError};
 
-/// The handle is stale, deferred, or was issued by another world.
+/// The handle is stale or deferred, or was issued by another world that has
+/// [generations of its own](crate::World::with_first_generation).
 ///
 /// ```
 /// use ecs_core::{NoSuchEntity, World};

@@ -229,7 +229,15 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
 
 /// The plans of a world's own queries, by their types.
 #[derive(Debug, Default)]
-pub(crate) struct PlanCache(TypeMap<Box<dyn Any + Send + Sync>>);
+pub(crate) struct PlanCache(TypeMap<KeptPlan>);
+
+#[derive(Debug)]
+struct KeptPlan {
+    /// The [`Parts`] of the query.
+    parts: Box<dyn Any + Send + Sync>,
+    /// Whether these are what would be found if all archetypes were looked at again.
+    is_exact: fn(&dyn Any, &[Archetype]) -> bool,
+}
 
 impl PlanCache {
     /// The matches of this query, from the plan that is kept for it.
@@ -240,16 +248,39 @@ impl PlanCache {
     ) -> &[MatchOf<Q, F>] {
         let key = TypeId::of::<PartsOf<Q, F>>();
         let entry = self.0.entry(key).or_insert_with(|| Self::entry::<Q, F>(registry));
-        let parts = entry.downcast_mut::<PartsOf<Q, F>>().expect("the key is the type");
+        let parts = entry.parts.downcast_mut::<PartsOf<Q, F>>().expect("the key is the type");
         parts.extend::<Q, F>(archetypes);
         &parts.matches
     }
 
     #[cold]
     #[inline(never)]
-    fn entry<Q: QueryData, F: QueryFilter>(registry: &mut Registry) -> Box<dyn Any + Send + Sync> {
-        Box::new(PartsOf::<Q, F>::make::<Q, F>(&mut IdSource::Register(registry)))
+    fn entry<Q: QueryData, F: QueryFilter>(registry: &mut Registry) -> KeptPlan {
+        let parts = PartsOf::<Q, F>::make::<Q, F>(&mut IdSource::Register(registry));
+        KeptPlan { parts: Box::new(parts), is_exact: is_exact::<Q, F> }
     }
+
+    /// Whether each plan lists what matches, each once (I-8).
+    pub(crate) fn check(&self, archetypes: &[Archetype]) -> Result<(), &'static str> {
+        let is_exact = |plan: &KeptPlan| (plan.is_exact)(&*plan.parts, archetypes);
+        if self.0.values().all(is_exact) {
+            Ok(())
+        } else {
+            Err("a plan lists other archetypes than those that match")
+        }
+    }
+}
+
+fn is_exact<Q: QueryData, F: QueryFilter>(parts: &dyn Any, archetypes: &[Archetype]) -> bool {
+    let kept = parts.downcast_ref::<PartsOf<Q, F>>().expect("the key is the type");
+    let Some(seen) = archetypes.get(..kept.seen) else { return false };
+    let does_match = |archetype: &&Archetype| {
+        !kept.access.leaves_out(archetype)
+            && Q::slots(&kept.query, archetype).is_some()
+            && F::slots(&kept.filter, archetype).is_some()
+    };
+    let found = seen.iter().filter(does_match).map(Archetype::id);
+    kept.matches.iter().map(|known| known.archetype).eq(found)
 }
 
 /// The matches of a query that is asked without the right to write anything down.
@@ -330,5 +361,19 @@ mod tests {
         assert_eq!((ask(&mut world, &mut plan), cached(&mut world)), (0, 0));
         _ = world.spawn(B);
         assert_eq!((ask(&mut world, &mut plan), cached(&mut world)), (1, 1));
+    }
+
+    #[test]
+    fn a_plan_that_lists_an_archetype_twice_is_found() {
+        #[derive(crate::Component)]
+        struct Gold;
+        let mut world = World::new();
+        world.spawn(Gold);
+        assert_eq!(world.query::<&Gold>().into_iter().count(), 1);
+        world.check().unwrap();
+        let plan = world.plans.0.values_mut().next().unwrap();
+        let parts = plan.parts.downcast_mut::<PartsOf<&Gold, ()>>().unwrap();
+        parts.matches.push(parts.matches[0]);
+        assert_eq!(world.check().unwrap_err().invariant, "I-8");
     }
 }

@@ -36,7 +36,7 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreEr
         world.register_despawned();
     }
     let found = Known::of(&world.registry).find_all(&image.table)?;
-    let entities = image.vacant()?;
+    let entities = image.vacant(world.entities.first_generation())?;
     let mut interned = Interned::new(world);
     let ids = interned.intern(&image.table, &found)?;
     let world = interned.world();

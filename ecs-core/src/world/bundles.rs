@@ -1,11 +1,13 @@
 //! Which archetype a bundle leads to: worked out once for each archetype and bundle.
 
 use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::any::TypeId;
 
 use super::edges::{BundleIndex, Edges, Recent};
-use crate::archetype::{Archetype, ArchetypeId, Archetypes};
+use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column};
 use crate::bundle::Bundle;
 use crate::component::{ComponentId, ComponentSet, Prefab, Registry};
 use crate::hash::{BuildFibonacci, TypeMap};
@@ -342,6 +344,70 @@ impl Bundles {
         let missing = info.ids.iter().find(|&&id| !archetype.components().contains(id));
         missing.and_then(|&id| registry.info(id).name().as_static()).unwrap_or(info.name)
     }
+
+    /// Whether each transition leads where I-6 says, by the shortest way of saying it.
+    pub(crate) fn check(
+        &self,
+        registry: &Registry,
+        archetypes: &[Archetype],
+    ) -> Result<(), String> {
+        for (from, bundle, way) in self.inserts.iter() {
+            let ids = &*self.infos[bundle.0 as usize].ids;
+            let source = &archetypes[from.index()];
+            let with = source.components().with(ids);
+            let left_out = displaced(&with, ids, registry);
+            way.check(source, archetypes, &with.without(&left_out), |id| !ids.contains(&id))?;
+        }
+        for (from, bundle, way) in self.removes.iter() {
+            let ids = &*self.infos[bundle.0 as usize].ids;
+            let source = &archetypes[from.index()];
+            let has_all = ids.iter().all(|&id| source.components().contains(id));
+            match way {
+                Some(way) => {
+                    way.check(source, archetypes, &source.components().without(ids), |_| true)?;
+                }
+                None if has_all => return Err(format!("no way takes {bundle:?} from {from:?}")),
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Transition {
+    fn check(
+        &self,
+        source: &Archetype,
+        archetypes: &[Archetype],
+        set: &ComponentSet,
+        goes_along: impl Fn(ComponentId) -> bool,
+    ) -> Result<(), String> {
+        let target = &archetypes[self.target.index()];
+        let wrong = |what| format!("{what}, from {:?} to {:?}", source.id(), target.id());
+        if target.components() != set {
+            return Err(wrong("another set of components"));
+        }
+        let id_of = |(from, to): (usize, usize)| (source.columns[from].info.id, target.columns[to].info.id);
+        if self.moves.iter().any(|&pair| id_of(pair).0 != id_of(pair).1) {
+            return Err(wrong("a value goes into another component's column"));
+        }
+        let ids = source.components().ids().iter();
+        let moved = ids.filter(|&&id| goes_along(id) && set.contains(id));
+        if !moved.copied().eq(self.moves.iter().map(|&pair| id_of(pair).0)) {
+            return Err(wrong("other values than those that go along"));
+        }
+        let steps = source.columns.iter().zip(&*self.plan.steps);
+        let is_right = |(column, step): (&Column, &ColumnStep)| {
+            let moves = goes_along(column.info.id) && set.contains(column.info.id);
+            step.size == column.info.layout.size()
+                && step.target.map(|at| at as usize) == target.column_of(column.info.id)
+                && (step.fate == Fate::Move) == moves
+        };
+        if self.plan.steps.len() != source.columns.len() || !steps.into_iter().all(is_right) {
+            return Err(wrong("a step of the row plan is another column's"));
+        }
+        Ok(())
+    }
 }
 
 /// The shared values of a set that go because another value of their type comes (I-17).
@@ -411,5 +477,49 @@ fn plan(source: &Archetype, goal: &Archetype, kept: impl Fn(&ComponentId) -> boo
         version_moves: version_moves.collect(),
         has_marks: has_marks(source) || has_marks(goal),
         steps,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::World;
+
+    #[derive(crate::Component)]
+    struct A(#[expect(dead_code, reason = "only takes room")] u32);
+    #[derive(crate::Component)]
+    struct B(#[expect(dead_code, reason = "only takes room")] u32);
+    #[derive(crate::Component)]
+    struct C;
+
+    /// What a check says after `spoil` has been at the way of an insertion.
+    fn complaint(spoil: impl FnOnce(&mut Transition)) -> String {
+        let mut world = World::new();
+        let entity = world.spawn((A(1), B(2)));
+        world.insert(entity, C).unwrap();
+        world.check().unwrap();
+        spoil(world.bundles.inserts.known_mut(0));
+        let broken = world.check().unwrap_err();
+        assert_eq!(broken.invariant, "I-6");
+        broken.detail
+    }
+
+    #[test]
+    fn a_transition_that_leads_elsewhere_is_found() {
+        let detail = complaint(|way| way.target = ArchetypeId(0));
+        assert!(detail.starts_with("another set"), "{detail}");
+    }
+
+    #[test]
+    fn a_transition_that_mixes_up_columns_is_found() {
+        let detail = complaint(|way| {
+            let (from, to) = (way.moves[0].0, way.moves[1].0);
+            (way.moves[0].0, way.moves[1].0) = (to, from);
+        });
+        assert!(detail.starts_with("a value goes into"), "{detail}");
+        let detail = complaint(|way| way.moves = way.moves[1..].into());
+        assert!(detail.starts_with("other values"), "{detail}");
+        let detail = complaint(|way| way.plan.steps[1].size += 4);
+        assert!(detail.starts_with("a step of"), "{detail}");
     }
 }

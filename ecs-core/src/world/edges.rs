@@ -50,6 +50,19 @@ impl<T> Edges<T> {
         &self.known[place as usize]
     }
 
+    #[cfg(test)]
+    pub(super) fn known_mut(&mut self, place: usize) -> &mut T {
+        &mut self.known[place]
+    }
+
+    /// All that is known, with the pair that it is about.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (ArchetypeId, BundleIndex, &T)> {
+        (0..).zip(&self.places).flat_map(move |(from, row)| {
+            let known = (0..).zip(row).filter(|&(_, &place)| place != UNKNOWN);
+            known.map(move |(bundle, &place)| (ArchetypeId(from), BundleIndex(bundle), self.at(place)))
+        })
+    }
+
     #[cold]
     fn enter(&mut self, from: ArchetypeId, bundle: BundleIndex, found: T) -> u32 {
         let place = u32::try_from(self.known.len()).expect("fewer than 2^32 transitions");

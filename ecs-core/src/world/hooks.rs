@@ -349,10 +349,14 @@ impl World {
     /// Calls a watcher.
     pub(super) fn call(&mut self, event: Option<Event>, watcher: impl FnOnce(&mut Self)) {
         /// Goes up again, whatever happens.
-        struct Deeper<'w>(&'w mut World, usize);
+        struct Deeper<'w>(&'w mut World, usize, u64);
 
         impl Drop for Deeper<'_> {
             fn drop(&mut self) {
+                if self.0.id != self.2 {
+                    // Not the world that went deeper: `call` panics.
+                    return;
+                }
                 let hooks = &mut self.0.hooks;
                 hooks.depth = hooks.depth.saturating_sub(1);
                 hooks.telling.truncate(self.1);
@@ -367,7 +371,7 @@ impl World {
         let told_before = self.hooks.telling.len();
         self.hooks.depth += 1;
         self.hooks.telling.extend(event);
-        watcher(Deeper(self, told_before).0);
+        watcher(Deeper(self, told_before, id).0);
         assert_eq!(self.id, id, "a hook or observer put another world in place of its own");
     }
 }

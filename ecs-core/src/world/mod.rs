@@ -29,6 +29,7 @@ mod telling;
 
 use alloc::vec::Vec;
 use core::fmt;
+use core::num::NonZeroU32;
 
 use crate::archetype::{Archetype, Archetypes};
 use crate::component::Registry;
@@ -131,12 +132,43 @@ impl World {
     /// ```
     #[must_use]
     pub fn new() -> Self {
+        Self::with_first_generation(NonZeroU32::MIN)
+    }
+
+    /// A world with nothing in it, whose handles begin with this generation.
+    ///
+    /// A handle says nothing about its world: the same program is to get the same handles, and all
+    /// of its bits are in use. So worlds that began alike take each other's handles for their own.
+    /// Where several worlds live side by side and their handles could be confused, give each a range
+    /// of generations: then a handle of another world is as stale as that of a dead entity. A slot
+    /// takes the next generation each time that its entity is despawned; ranges that are a million
+    /// apart meet after a million times, and there is room for 2,147 of them.
+    ///
+    /// What is restored keeps the handles that it was saved with; the world's own generation is that
+    /// of slots that are new after that.
+    ///
+    /// ```
+    /// use std::num::NonZeroU32;
+    /// use ecs_core::{NoSuchEntity, World};
+    ///
+    /// let million = NonZeroU32::new(1_000_000).expect("not zero");
+    /// let (mut mine, mut dreams) = (World::new(), World::with_first_generation(million));
+    /// let (imp, ghost) = (mine.spawn(()), dreams.spawn(()));
+    /// assert_eq!(imp.index(), ghost.index());
+    /// assert_eq!(mine.despawn(ghost), Err(NoSuchEntity(ghost)));
+    /// assert_eq!(dreams.despawn(imp), Err(NoSuchEntity(imp)));
+    /// ```
+    ///
+    /// # Panics
+    /// Where the generation is above 2^31 - 1.
+    #[must_use]
+    pub fn with_first_generation(first: NonZeroU32) -> Self {
         let registry = Registry::default();
         let archetypes = Archetypes::new(&registry);
         Self {
             id: WORLD_IDS.next(),
             registry,
-            entities: Entities::new(),
+            entities: Entities::new(first),
             archetypes,
             blocks: BlockPool::default(),
             bundles: Bundles::default(),
@@ -194,12 +226,14 @@ impl World {
 
     /// Whether this entity is alive in this world.
     ///
+    /// A handle of another world is told apart only where the worlds have
+    /// [generations of their own](Self::with_first_generation).
+    ///
     /// ```
     /// use ecs_core::prelude::*;
     /// let mut world = World::new();
     /// let imp = world.spawn(());
     /// assert!(world.contains(imp));
-    /// assert!(!World::new().contains(imp), "the handle is not of that world");
     /// world.despawn(imp)?;
     /// assert!(!world.contains(imp));
     /// # Ok::<(), ecs_core::NoSuchEntity>(())
