@@ -290,7 +290,8 @@ impl Entities {
             let is_valid = (1..=GENERATION_MAX).contains(&generation);
             is_valid.then_some(Slot { generation: generation | EMPTY, word: RETIRED })
         });
-        let mut entities = Self { slots: slots.collect::<Option<_>>()?, ..Self::new(first_generation) };
+        let mut entities =
+            Self { slots: slots.collect::<Option<_>>()?, ..Self::new(first_generation) };
         let mut last: Option<u32> = None;
         for index in free {
             let slot = entities.slots.get_mut(index as usize)?;

@@ -31,6 +31,9 @@ const ROW_BITS: u32 = ROWS_MAX.ilog2();
 /// like the marks that the entity table puts where there is no place.
 const CHUNKS_MAX: usize = (1 << (u32::BITS - ROW_BITS)) - 1;
 
+/// After this many there are no more. Few in tests, which are to see what happens then.
+const CHUNKS_LIMIT: usize = if cfg!(test) { 64 } else { CHUNKS_MAX };
+
 const _: () = assert!(ROWS_MAX == 1 << ROW_BITS);
 
 impl Place {
@@ -96,7 +99,7 @@ impl Directory {
     /// Where the world has 2,097,151 chunks already.
     pub(crate) fn prepare(&mut self) {
         if self.free.is_empty() {
-            assert!(self.entries.len() < CHUNKS_MAX, "a world has at most {CHUNKS_MAX} chunks");
+            assert!(self.entries.len() < CHUNKS_LIMIT, "a world has at most {CHUNKS_LIMIT} chunks");
             self.entries.reserve(1);
             // Giving numbers back, which happens while rows are being taken out, needs no memory.
             self.free.reserve(self.entries.len() + 1);
@@ -189,5 +192,40 @@ mod tests {
     fn no_place_looks_like_a_mark() {
         let last = ChunkId(u32::try_from(CHUNKS_MAX - 1).expect("21 bits"));
         assert!(Place::new(last, ROWS_MAX - 1).to_bits() < u32::MAX - 2047);
+    }
+
+    /// Too large for a block of its own size, so that each row has a chunk.
+    #[derive(crate::Component, Clone)]
+    struct Huge(#[expect(dead_code, reason = "only takes room")] [u64; 3000]);
+
+    #[derive(crate::Component, Clone)]
+    struct Counted(#[expect(dead_code, reason = "is counted")] std::sync::Arc<()>);
+
+    #[test]
+    fn a_world_without_another_chunk_refuses_what_needs_one_and_goes_on() {
+        use crate::world::World;
+        use std::panic::{AssertUnwindSafe, catch_unwind};
+
+        let counted = std::sync::Arc::new(());
+        let mut world = World::new();
+        let mut all = std::vec![world.spawn(Counted(counted.clone()))];
+        while catch_unwind(AssertUnwindSafe(|| all.push(world.spawn(Huge([1; 3000]))))).is_ok() {
+            assert!(all.len() <= CHUNKS_LIMIT);
+        }
+        assert_eq!((all.len(), world.len()), (CHUNKS_LIMIT, CHUNKS_LIMIT));
+        let before = world.state_hash();
+        let mut fails = |attempt: &mut dyn FnMut(&mut World)| {
+            assert!(catch_unwind(AssertUnwindSafe(|| attempt(&mut world))).is_err());
+            world.check().expect("in order");
+            assert_eq!((world.len(), world.state_hash()), (CHUNKS_LIMIT, before));
+        };
+        fails(&mut |world| _ = world.spawn((Counted(counted.clone()), Huge([2; 3000]))));
+        fails(&mut |world| _ = world.spawn_batch([(Counted(counted.clone()), Huge([2; 3000]))]));
+        fails(&mut |world| _ = world.insert(all[0], Huge([2; 3000])));
+        fails(&mut |world| _ = world.instantiate(all[1], 1));
+        assert_eq!(std::sync::Arc::strong_count(&counted), 2, "what was refused is dropped");
+        world.despawn(all[1]).expect("alive");
+        _ = world.spawn(Huge([3; 3000]));
+        world.check().expect("in order");
     }
 }

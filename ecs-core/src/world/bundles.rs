@@ -387,7 +387,8 @@ impl Transition {
         if target.components() != set {
             return Err(wrong("another set of components"));
         }
-        let id_of = |(from, to): (usize, usize)| (source.columns[from].info.id, target.columns[to].info.id);
+        let id_of =
+            |(from, to): (usize, usize)| (source.columns[from].info.id, target.columns[to].info.id);
         if self.moves.iter().any(|&pair| id_of(pair).0 != id_of(pair).1) {
             return Err(wrong("a value goes into another component's column"));
         }

@@ -43,9 +43,7 @@ impl World {
             return Err(broken("I-1", format!("{chunks} chunks, {listed} in the directory")));
         }
         let archetypes = self.archetypes();
-        self.bundles
-            .check(&self.registry, archetypes)
-            .map_err(|detail| broken("I-6", detail))?;
+        self.bundles.check(&self.registry, archetypes).map_err(|detail| broken("I-6", detail))?;
         self.plans.check(archetypes).map_err(|detail| broken("I-8", detail.into()))?;
         self.check_relations().map_err(|detail| broken("I-18", detail))?;
         let rows: usize = self.archetypes().iter().map(Archetype::len).sum();

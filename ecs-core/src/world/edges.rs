@@ -59,7 +59,9 @@ impl<T> Edges<T> {
     pub(super) fn iter(&self) -> impl Iterator<Item = (ArchetypeId, BundleIndex, &T)> {
         (0..).zip(&self.places).flat_map(move |(from, row)| {
             let known = (0..).zip(row).filter(|&(_, &place)| place != UNKNOWN);
-            known.map(move |(bundle, &place)| (ArchetypeId(from), BundleIndex(bundle), self.at(place)))
+            known.map(move |(bundle, &place)| {
+                (ArchetypeId(from), BundleIndex(bundle), self.at(place))
+            })
         })
     }
 

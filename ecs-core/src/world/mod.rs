@@ -78,6 +78,11 @@ pub use stats::{ArchetypeStats, EntityPlace, WorldStats};
 /// assert!(world.get::<Health>(imp).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Limits
+/// A world has at most 2^32 - 3 slots for entities and 2,097,151 chunks: 32 GiB of rows, or as many
+/// combinations of components and shared values that have entities at once. Whatever would need one
+/// more panics, before anything has changed; [`restore`](Self::restore) does so as well.
 pub struct World {
     /// No two worlds of a process have the same.
     id: u64,

@@ -6,6 +6,7 @@
 //! the two must agree about everything that can be seen from outside.
 
 mod bonds;
+mod bulk;
 mod commands;
 mod model;
 mod outer;
@@ -14,12 +15,16 @@ mod queries;
 mod questions;
 mod run;
 mod shapes;
+mod shrink;
 mod society;
 mod watch;
+
+use std::panic::{self, AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use arbitrary::{Arbitrary, Unstructured};
 
 use bonds::Bond;
+use bulk::{Crowd, Deed};
 use parts::Kind;
 use queries::{Change, Walk};
 use questions::Question;
@@ -166,6 +171,14 @@ pub(crate) enum Op {
         is_hook: bool,
         sure: u8,
     },
+    /// Changes all entities that pass a filter; despawns them only where `sure` is small.
+    Bulk {
+        crowd: Crowd,
+        deed: Deed,
+        value: u8,
+        is_recorded: bool,
+        sure: u8,
+    },
     /// Rarely meant: only where `sure` is small.
     Clear {
         sure: u8,
@@ -227,31 +240,41 @@ const OPS_MAX: usize = 200;
 /// Runs the program that these bytes are, twice: the two worlds must come out the same. Panics
 /// where world and model disagree.
 pub(crate) fn run_bytes(bytes: &[u8]) {
-    let program = program(bytes);
-    let first = run(&program);
-    assert_eq!(first, run(&program), "the same program gave two different worlds");
+    run_twice_or_shrink(&program(bytes));
 }
 
 /// Runs the program of mostly commands that these bytes are, as [`run_bytes`] does.
 pub(crate) fn run_command_bytes(bytes: &[u8]) {
-    let program = commands::program(bytes);
-    let first = run(&program);
-    assert_eq!(first, run(&program), "the same program gave two different worlds");
+    run_twice_or_shrink(&commands::program(bytes));
 }
 
 /// Runs the program of mostly queries that these bytes are, as [`run_bytes`] does.
 pub(crate) fn run_query_bytes(bytes: &[u8]) {
-    let program = questions::program(bytes);
-    let first = run(&program);
-    assert_eq!(first, run(&program), "the same program gave two different worlds");
+    run_twice_or_shrink(&questions::program(bytes));
 }
 
 /// Runs the program of mostly relations, watchers and clean-ups that these bytes are, as
 /// [`run_bytes`] does.
 pub(crate) fn run_society_bytes(bytes: &[u8]) {
-    let program = society::program(bytes);
-    let first = run(&program);
-    assert_eq!(first, run(&program), "the same program gave two different worlds");
+    run_twice_or_shrink(&society::program(bytes));
+}
+
+fn run_twice(program: &[Op]) {
+    assert_eq!(run(program), run(program), "the same program gave two different worlds");
+}
+
+/// Where the program fails, says a shorter one that does, and panics as the first did.
+fn run_twice_or_shrink(program: &[Op]) {
+    let run = |program: &[Op]| catch_unwind(AssertUnwindSafe(|| run_twice(program)));
+    if let Err(panic) = run(program) {
+        // The others would fill the screen.
+        let hook = panic::take_hook();
+        panic::set_hook(Box::new(|_| ()));
+        let shortest = shrink::shortest(program, |program| run(program).is_err());
+        panic::set_hook(hook);
+        eprintln!("the shortest program found that fails: {shortest:#?}");
+        resume_unwind(panic);
+    }
 }
 
 fn program(bytes: &[u8]) -> Vec<Op> {

@@ -11,6 +11,7 @@ use ecs_core::{
 };
 
 use super::bonds::Bond;
+use super::bulk::{self, Deed};
 use super::model::{Held, Holding, Model};
 use super::outer::{self, Outer};
 use super::parts::{Kind, Ledger, Seed, keep_books_in};
@@ -179,6 +180,14 @@ impl Run {
                 // Where somebody watches, the short ways are not taken.
                 if sure < 12 {
                     self.watch(watched, is_hook);
+                }
+            }
+            Op::Bulk { crowd, deed, value, is_recorded, sure } => {
+                if sure < 64 || !matches!(deed, Deed::Despawn) {
+                    let (value, link) = (u64::from(value), self.handles[0]);
+                    let seed = Seed { value, link, ledger: &self.ledger };
+                    let what = (crowd, deed);
+                    bulk::change(&mut self.world, &mut self.model, &seed, what, is_recorded);
                 }
             }
             Op::Clear { sure } => {
