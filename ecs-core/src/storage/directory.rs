@@ -220,9 +220,11 @@ mod tests {
             assert_eq!((world.len(), world.state_hash()), (CHUNKS_LIMIT, before));
         };
         fails(&mut |world| _ = world.spawn((Counted(counted.clone()), Huge([2; 3000]))));
-        fails(&mut |world| _ = world.spawn_batch([(Counted(counted.clone()), Huge([2; 3000]))]));
+        fails(&mut |world| {
+            drop(world.spawn_batch([(Counted(counted.clone()), Huge([2; 3000]))]));
+        });
         fails(&mut |world| _ = world.insert(all[0], Huge([2; 3000])));
-        fails(&mut |world| _ = world.instantiate(all[1], 1));
+        fails(&mut |world| drop(world.instantiate(all[1], 1)));
         assert_eq!(std::sync::Arc::strong_count(&counted), 2, "what was refused is dropped");
         world.despawn(all[1]).expect("alive");
         _ = world.spawn(Huge([3; 3000]));
