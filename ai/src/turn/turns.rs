@@ -380,7 +380,7 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     }
 
     /// Which commits can be seen, of those that change something visible: it gets the world before
-    /// and after, and what changes.
+    /// and after, and what changes. What a real-time hook has written comes before it in the same way.
     #[must_use]
     pub fn seen(
         mut self,
