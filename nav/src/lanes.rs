@@ -183,7 +183,7 @@ impl Lanes {
 
     /// The open cells of the ring around a cell, as a set of directions: that of
     /// [`Grid::ring`], where these lanes are rows.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ring(&self, lane: u32, place: u32) -> u8 {
         let north = self.three_open(lane - 1, place);
         let middle = self.three_open(lane, place);

@@ -97,10 +97,15 @@ impl JumpNode {
 pub(crate) struct Frontier {
     slots: Vec<u32>,
     slot_bits: u32,
+    /// From so many nodes on there should be more slots.
+    crowd: usize,
     nodes: Vec<JumpNode>,
     /// A min-heap of estimates in the upper half, and in the lower half numbers
     /// of nodes, inverted: of equals, the one that was reached last comes first.
     heap: Vec<u64>,
+    /// An entry less than all of the heap, kept out of it. Where the way to the goal
+    /// is open, what was reached last is expanded next, and never sifted.
+    first: Option<u64>,
 }
 
 impl Frontier {
@@ -108,6 +113,7 @@ impl Frontier {
     pub(crate) fn begin(&mut self) {
         self.nodes.clear();
         self.heap.clear();
+        self.first = None;
         self.set_slot_bits(SLOT_BITS_MIN);
     }
 
@@ -127,7 +133,7 @@ impl Frontier {
     /// is the estimate of what comes behind.
     #[inline]
     pub(crate) fn reach(&mut self, node: JumpNode, rest: u32) {
-        let mask = self.slots.len() - 1;
+        let mask = (1 << self.slot_bits) - 1;
         let mut slot = self.home(node.place);
         let number = loop {
             let number = self.slots[slot & mask];
@@ -189,7 +195,7 @@ impl Frontier {
             self.nodes.reserve_exact(self.nodes.len() / 4 + 256);
         }
         self.nodes.push(JumpNode { tag: node.tag | count_u32(slot) << SLOT_SHIFT, ..node });
-        if self.is_crowded() {
+        if self.nodes.len() > self.crowd {
             let step = if self.slot_bits < SLOT_BITS_LARGE { 2 } else { 1 };
             self.set_slot_bits(self.slot_bits + step);
             self.place_all();
@@ -197,23 +203,22 @@ impl Frontier {
         number
     }
 
-    /// Whether there should be more slots: small tables are kept half empty for the sake of
-    /// speed, large ones a quarter for the sake of memory.
-    fn is_crowded(&self) -> bool {
-        let (nodes, slots) = (self.nodes.len(), 1 << self.slot_bits);
-        if self.slot_bits < SLOT_BITS_LARGE { nodes * 2 > slots } else { nodes * 4 > slots * 3 }
-    }
-
-    /// Takes so many slots into use. The list never gets shorter, but only its
-    /// first part is looked at.
+    /// Takes so many slots into use: those that are there stay, whatever they hold. Small
+    /// tables are kept half empty for the sake of speed, large ones a quarter for the
+    /// sake of memory.
     fn set_slot_bits(&mut self, bits: u32) {
+        let count = 1 << bits;
         self.slot_bits = bits;
-        self.slots.resize(1 << bits, 0);
+        self.crowd = if bits < SLOT_BITS_LARGE { count / 2 } else { count / 4 * 3 };
+        if self.slots.len() < count {
+            self.slots.reserve_exact(count - self.slots.len());
+            self.slots.resize(count, 0);
+        }
     }
 
     /// Gives all nodes new slots.
     fn place_all(&mut self) {
-        let mask = self.slots.len() - 1;
+        let mask = (1 << self.slot_bits) - 1;
         for number in 0..self.nodes.len() {
             let mut slot = self.home(self.nodes[number].place) & mask;
             // Taken by a node before this one; those behind are placed later.
@@ -237,6 +242,20 @@ impl Frontier {
 
     #[inline]
     fn push(&mut self, entry: u64) {
+        let least = self.first.or_else(|| self.heap.first().copied());
+        if least.is_some_and(|least| least <= entry) {
+            self.sift_up(entry);
+        } else if let Some(second) = self.first.replace(entry) {
+            self.sift_up(second);
+        }
+    }
+
+    #[inline]
+    fn pop(&mut self) -> Option<u64> {
+        self.first.take().or_else(|| self.pop_heap())
+    }
+
+    fn sift_up(&mut self, entry: u64) {
         let mut i = self.heap.len();
         self.heap.push(entry);
         while i > 0 {
@@ -251,18 +270,15 @@ impl Frontier {
     }
 
     #[inline]
-    fn pop(&mut self) -> Option<u64> {
+    fn pop_heap(&mut self) -> Option<u64> {
         let last = self.heap.pop()?;
         let Some(&least) = self.heap.first() else { return Some(last) };
         let mut i = 0;
-        loop {
-            let first = ARITY * i + 1;
-            let end = (first + ARITY).min(self.heap.len());
-            let Some(child) = (first..end).min_by_key(|&child| self.heap[child]) else { break };
-            if last <= self.heap[child] {
+        while let Some((child, entry)) = least_child(&self.heap, ARITY * i + 1) {
+            if last <= entry {
                 break;
             }
-            self.heap[i] = self.heap[child];
+            self.heap[i] = entry;
             i = child;
         }
         self.heap[i] = last;
@@ -270,6 +286,56 @@ impl Frontier {
     }
 }
 
+/// The least of the children that begin at an index, with its own.
+#[inline]
+fn least_child(heap: &[u64], first: usize) -> Option<(usize, u64)> {
+    let children = heap.get(first..)?;
+    let less = |one: (usize, u64), other: (usize, u64)| if other.1 < one.1 { other } else { one };
+    if let Some(&[a, b, c, d]) = children.first_chunk::<ARITY>() {
+        // In pairs, without a branch: which is less cannot be foreseen.
+        let (one, other) = (less((0, a), (1, b)), less((2, c), (3, d)));
+        let (at, entry) = less(one, other);
+        return Some((first + at, entry));
+    }
+    let (at, &entry) = children.iter().enumerate().min_by_key(|&(_, entry)| entry)?;
+    Some((first + at, entry))
+}
+
 fn count_u32(count: usize) -> u32 {
     u32::try_from(count).expect("grids have fewer than 2^32 cells")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use ecs_core::RandomStream;
+
+    use super::{Frontier, JumpNode, Place};
+
+    #[test]
+    fn nodes_come_by_their_estimate_and_of_equals_the_last_one_first() {
+        let mut stream = RandomStream::new(6);
+        let mut below = |count: u64| u32::try_from(stream.next_u64() % count).unwrap();
+        let mut frontier = Frontier::default();
+        // More nodes than the slots at first, then fewer again.
+        for step_count in [9000, 300, 3000] {
+            frontier.begin();
+            let mut waiting = BTreeSet::new();
+            for number in 0..step_count {
+                let estimate = 1000 + below(40);
+                let place = Place { x: 1 + number % 90, y: 1 + number / 90 };
+                frontier.reach(JumpNode::new(place, 900, number, None), estimate - 900);
+                waiting.insert((estimate, !number));
+                if below(3) == 0 {
+                    let (_, inverted) = waiting.pop_first().unwrap();
+                    assert_eq!(frontier.close_next(), Some(!inverted));
+                }
+            }
+            while let Some((_, inverted)) = waiting.pop_first() {
+                assert_eq!(frontier.close_next(), Some(!inverted));
+            }
+            assert_eq!(frontier.close_next(), None);
+        }
+    }
 }

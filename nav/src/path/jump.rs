@@ -11,7 +11,7 @@
 
 use crate::cell::Cell;
 use crate::cost::{DIAGONAL, STRAIGHT};
-use crate::direction::{Direction, MoveRule, members};
+use crate::direction::{Direction, MoveRule};
 use crate::lanes::{LanePair, Stop};
 use crate::path::frontier::{Frontier, JumpNode, Place};
 use crate::path::prune;
@@ -123,29 +123,50 @@ impl<'a> JumpSearch<'a> {
                 Some(arrival) => table[arrival as usize][ring],
                 None => rule.table()[ring],
             };
-            for direction in members(steps) {
-                self.look::<RULE>(number, &node, direction);
-            }
+            self.look::<RULE>(number, place, node.cost, steps);
         }
         let is_too_long = self.progress.is_too_long;
         assert!(is_too_long, "start and goal are of one region, but no path joins them");
         JumpOutcome::TooLong
     }
 
-    /// Hands on what can be reached by setting off in a direction.
-    fn look<const RULE: u8>(&mut self, number: u32, node: &JumpNode, direction: Direction) {
-        let (place, cost) = (node.place(), node.cost);
-        match direction {
-            Direction::North => _ = self.vertical::<RULE, false>(number, place, cost),
-            Direction::South => _ = self.vertical::<RULE, true>(number, place, cost),
-            Direction::East if RULE == ORTHOGONAL => self.sweep::<RULE, true>(number, place, cost),
-            Direction::West if RULE == ORTHOGONAL => self.sweep::<RULE, false>(number, place, cost),
-            Direction::East => _ = self.horizontal::<RULE, true>(number, place, cost),
-            Direction::West => _ = self.horizontal::<RULE, false>(number, place, cost),
-            Direction::NorthWest => self.diagonal::<RULE, false, false>(number, place, cost),
-            Direction::NorthEast => self.diagonal::<RULE, true, false>(number, place, cost),
-            Direction::SouthWest => self.diagonal::<RULE, false, true>(number, place, cost),
-            Direction::SouthEast => self.diagonal::<RULE, true, true>(number, place, cost),
+    /// Hands on what can be reached by setting off in each of these directions.
+    #[inline]
+    fn look<const RULE: u8>(&mut self, number: u32, place: Place, cost: u32, steps: u8) {
+        // One question after the other, for each is easier to foresee than which
+        // direction comes next.
+        let has = |direction: Direction| steps & direction.bit() != 0;
+        if has(Direction::NorthWest) {
+            self.diagonal::<RULE, false, false>(number, place, cost);
+        }
+        if has(Direction::North) {
+            self.vertical::<RULE, false>(number, place, cost);
+        }
+        if has(Direction::NorthEast) {
+            self.diagonal::<RULE, true, false>(number, place, cost);
+        }
+        if has(Direction::West) {
+            if RULE == ORTHOGONAL {
+                self.sweep::<RULE, false>(number, place, cost);
+            } else {
+                self.horizontal::<RULE, false>(number, place, cost);
+            }
+        }
+        if has(Direction::East) {
+            if RULE == ORTHOGONAL {
+                self.sweep::<RULE, true>(number, place, cost);
+            } else {
+                self.horizontal::<RULE, true>(number, place, cost);
+            }
+        }
+        if has(Direction::SouthWest) {
+            self.diagonal::<RULE, false, true>(number, place, cost);
+        }
+        if has(Direction::South) {
+            self.vertical::<RULE, true>(number, place, cost);
+        }
+        if has(Direction::SouthEast) {
+            self.diagonal::<RULE, true, true>(number, place, cost);
         }
     }
 
