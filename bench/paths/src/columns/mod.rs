@@ -7,6 +7,7 @@ mod grid_pathfinding;
 mod hierarchical_pathfinding;
 #[cfg(feature = "pathfinding")]
 mod pathfinding;
+mod reference;
 
 use nav::Cell;
 
@@ -31,6 +32,7 @@ pub(crate) trait Solver {
 /// All columns that know such a problem, ours first.
 pub(crate) fn all(problem: &Problem) -> Vec<Column> {
     let mut columns = vec![formic::column(problem)];
+    columns.extend(reference::column(problem));
     #[cfg(feature = "pathfinding")]
     columns.push(pathfinding::column(problem));
     #[cfg(feature = "grid_pathfinding")]
