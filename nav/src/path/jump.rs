@@ -12,7 +12,7 @@
 use crate::cell::Cell;
 use crate::cost::{DIAGONAL, STRAIGHT};
 use crate::direction::{Direction, MoveRule};
-use crate::lanes::{LanePair, Stop};
+use crate::lanes::{LanePair, Lanes, Stop};
 use crate::path::frontier::{Frontier, JumpNode, Place};
 use crate::path::prune;
 
@@ -272,21 +272,20 @@ impl<'a> JumpSearch<'a> {
         // made a detour will make more of it, by some part of what it has.
         let estimate = u64::from(cost) + u64::from(self.rest::<RULE>(from));
         let likely = estimate + (estimate - u64::from(self.progress.first_estimate)) / 8;
-        let (mut place, mut cost) = (from, cost);
-        while self.may_pass::<RULE, EAST, SOUTH>(place) {
-            place = beyond::<EAST, SOUTH>(place);
-            let Some(next) = cost.checked_add(DIAGONAL) else {
+        let mut place = from;
+        while let Some(find) = find_ahead::<RULE, EAST, SOUTH>(self.lanes, self.goal, place) {
+            place = find.place;
+            let steps = place.x.abs_diff(from.x);
+            let Some(cost) = cost.checked_add(steps * DIAGONAL) else {
                 self.progress.is_too_long = true;
                 return;
             };
-            cost = next;
-            let is_node = place == self.goal || self.has_forced::<RULE, EAST, SOUTH>(place);
-            if is_node {
+            if place == self.goal || find.is_forced {
                 self.reach::<RULE>(place, cost, parent, Some(diagonal_of::<EAST, SOUTH>()));
                 return;
             }
-            let has_row = self.horizontal::<RULE, EAST>(parent, place, cost);
-            let has_column = self.vertical::<RULE, SOUTH>(parent, place, cost);
+            let has_row = self.end_row::<RULE, EAST>(parent, place, cost, find.row);
+            let has_column = self.end_column::<RULE, SOUTH>(parent, place, cost, find.column);
             let is_found = has_row || has_column;
             if is_found && u64::from(cost) + u64::from(self.rest::<RULE>(place)) > likely {
                 // The rest of the diagonal leads away from the goal. It may never
@@ -316,39 +315,6 @@ impl<'a> JumpSearch<'a> {
         } else {
             self.lanes.columns.is_run_open(x, y, self.goal.y)
         }
-    }
-
-    /// Whether a diagonal step is legal.
-    #[inline]
-    fn may_pass<const RULE: u8, const EAST: bool, const SOUTH: bool>(&self, from: Place) -> bool {
-        let rows = &self.lanes.rows;
-        if RULE == BOTH_FREE {
-            let (x, y) = (from.x - u32::from(!EAST), from.y - u32::from(!SOUTH));
-            return rows.is_square_open(y, x);
-        }
-        let to = beyond::<EAST, SOUTH>(from);
-        let is_open = rows.is_open(to.y, to.x);
-        let beside = || rows.is_open(from.y, to.x) || rows.is_open(to.y, from.x);
-        is_open && (RULE == ALWAYS || beside())
-    }
-
-    /// Whether a cell that a diagonal has come to must become a node: something
-    /// lies behind a corner that the last step has passed.
-    #[inline]
-    fn has_forced<const RULE: u8, const EAST: bool, const SOUTH: bool>(&self, at: Place) -> bool {
-        if RULE == BOTH_FREE || RULE == ORTHOGONAL {
-            return false;
-        }
-        let rows = &self.lanes.rows;
-        let ahead = beyond::<EAST, SOUTH>(at);
-        let (back_x, back_y) = (2 * at.x - ahead.x, 2 * at.y - ahead.y);
-        let is_open = |x, y| rows.is_open(y, x);
-        let may_turn = |x, y| RULE == ALWAYS || is_open(x, y);
-        let over_row =
-            !is_open(back_x, at.y) && is_open(back_x, ahead.y) && may_turn(at.x, ahead.y);
-        let over_column =
-            !is_open(at.x, back_y) && is_open(ahead.x, back_y) && may_turn(ahead.x, at.y);
-        over_row || over_column
     }
 
     /// Enters a cell at the end of a straight line.
@@ -393,6 +359,74 @@ impl<'a> JumpSearch<'a> {
         }
         self.frontier.reach(JumpNode::new(place, cost, parent, arrival), rest);
     }
+}
+
+/// A cell of a diagonal where there may be something to hand on.
+struct Find {
+    place: Place,
+    /// Whether the cell itself must become a node.
+    is_forced: bool,
+    /// Where the scans end that set off from here.
+    row: Stop,
+    column: Stop,
+}
+
+/// The next cell along a diagonal that has a jump point ahead in its row or column, or
+/// the goal; `None` if the diagonal ends before. Apart from the search, so that all it
+/// looks at stays in registers.
+#[inline(always)]
+fn find_ahead<const RULE: u8, const EAST: bool, const SOUTH: bool>(
+    lanes: &LanePair,
+    goal: Place,
+    from: Place,
+) -> Option<Find> {
+    let mut place = from;
+    while may_pass::<RULE, EAST, SOUTH>(&lanes.rows, place) {
+        place = beyond::<EAST, SOUTH>(place);
+        let is_forced = has_forced::<RULE, EAST, SOUTH>(&lanes.rows, place);
+        let row = lanes.rows.scan::<EAST>(place.y, place.x);
+        let column = lanes.columns.scan::<SOUTH>(place.x, place.y);
+        let may_see_goal = place.y == goal.y || place.x == goal.x;
+        if row.is_open || column.is_open || may_see_goal || is_forced {
+            return Some(Find { place, is_forced, row, column });
+        }
+    }
+    None
+}
+
+/// Whether a diagonal step is legal.
+#[inline]
+fn may_pass<const RULE: u8, const EAST: bool, const SOUTH: bool>(
+    rows: &Lanes,
+    from: Place,
+) -> bool {
+    if RULE == BOTH_FREE {
+        let (x, y) = (from.x - u32::from(!EAST), from.y - u32::from(!SOUTH));
+        return rows.is_square_open(y, x);
+    }
+    let to = beyond::<EAST, SOUTH>(from);
+    let is_open = rows.is_open(to.y, to.x);
+    let beside = || rows.is_open(from.y, to.x) || rows.is_open(to.y, from.x);
+    is_open && (RULE == ALWAYS || beside())
+}
+
+/// Whether a cell that a diagonal has come to must become a node: something lies
+/// behind a corner that the last step has passed.
+#[inline]
+fn has_forced<const RULE: u8, const EAST: bool, const SOUTH: bool>(
+    rows: &Lanes,
+    at: Place,
+) -> bool {
+    if RULE == BOTH_FREE || RULE == ORTHOGONAL {
+        return false;
+    }
+    let ahead = beyond::<EAST, SOUTH>(at);
+    let (back_x, back_y) = (2 * at.x - ahead.x, 2 * at.y - ahead.y);
+    let is_open = |x, y| rows.is_open(y, x);
+    let may_turn = |x, y| RULE == ALWAYS || is_open(x, y);
+    let over_row = !is_open(back_x, at.y) && is_open(back_x, ahead.y) && may_turn(at.x, ahead.y);
+    let over_column = !is_open(at.x, back_y) && is_open(ahead.x, back_y) && may_turn(ahead.x, at.y);
+    over_row || over_column
 }
 
 /// Whether a scan from `from` passes or ends at `goal` before or at `stop`.
