@@ -311,7 +311,7 @@ mod tests {
 
     use ecs_core::RandomStream;
 
-    use super::{Frontier, JumpNode, Place};
+    use crate::path::frontier::{Frontier, JumpNode, Place};
 
     #[test]
     fn nodes_come_by_their_estimate_and_of_equals_the_last_one_first() {
