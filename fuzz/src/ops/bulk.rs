@@ -49,7 +49,7 @@ pub(crate) fn change(
     match crowd {
         Crowd::Everybody => change_those::<()>(world, model, seed, (crowd, deed), is_recorded),
         Crowd::Active => {
-            change_those::<With<Active>>(world, model, seed, (crowd, deed), is_recorded)
+            change_those::<With<Active>>(world, model, seed, (crowd, deed), is_recorded);
         }
         Crowd::Unfuelled => {
             change_those::<Disabled<Fuel>>(world, model, seed, (crowd, deed), is_recorded);
