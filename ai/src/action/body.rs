@@ -1,6 +1,6 @@
 //! The face that every mind sees: which actions of an agent run, and how they ended.
 
-use bytemuck::NoUninit;
+use bytemuck::{CheckedBitPattern, NoUninit};
 use ecs_core::{Component, Entity};
 
 use super::components::ActionResult;
@@ -24,7 +24,7 @@ use super::components::ActionResult;
 /// body.halt(1);
 /// assert_eq!(body.running(), 0);
 /// ```
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(unique)]
 #[repr(C)]
 pub struct Body {
@@ -238,7 +238,7 @@ pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
 }
 
 /// The entity of one action of a [`Body`]; the list of them is a `Buffer<OwnedAction>` beside it.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(buffer = 6, unique)]
 #[repr(transparent)]
 pub struct OwnedAction(#[component(entity)] pub(super) Entity);

@@ -1,10 +1,10 @@
 //! The components of actions.
 
-use bytemuck::NoUninit;
+use bytemuck::{CheckedBitPattern, NoUninit};
 use ecs_core::{Component, Entity};
 
 /// How an action stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(u32)]
 pub enum ActionResult {
     /// It goes on.
@@ -30,7 +30,7 @@ pub enum ActionResult {
 /// assert_eq!(world.get::<Action>(wave)?.activations(), 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(unique)]
 #[repr(C)]
 pub struct Action {
@@ -50,7 +50,7 @@ pub struct Action {
 }
 
 /// What is to be done with an action at its next turn, as bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct ActionFlags(u16);
 

@@ -1,7 +1,7 @@
 //! Actions that consist of others.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use bytemuck::NoUninit;
+use bytemuck::{CheckedBitPattern, NoUninit};
 use ecs_core::{Component, EnabledMut, Entity, With};
 use ecs_jobs::{Claims, Query, Toggles};
 
@@ -29,7 +29,7 @@ use crate::explain::{Candidate, DecisionLog, Ending, Engine, Verdict};
 /// assert_eq!(world.len(), 1 + 2 + 2);
 /// # Ok::<(), ai::action::PlanError>(())
 /// ```
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(unique)]
 #[repr(C)]
 pub struct Composite {
@@ -38,7 +38,7 @@ pub struct Composite {
     at: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(u32)]
 enum Kind {
     Sequence,

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use bytemuck::NoUninit;
+use bytemuck::{CheckedBitPattern, NoUninit};
 use ecs_core::{Bundle, Component, EnabledMut, Entity, With, World};
 use ecs_jobs::Query;
 
@@ -35,7 +35,7 @@ pub enum OnFailure {
 }
 
 /// [`OnFailure`] as plain data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(u32)]
 enum Policy {
     Retry,
@@ -49,7 +49,7 @@ enum Policy {
 ///
 /// An agent cannot be instantiated: the copy would share the actions of the original. Give it a
 /// sequence of its own, with [`Sequence::attach`].
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(unique)]
 #[repr(C)]
 pub struct SequenceAgent {

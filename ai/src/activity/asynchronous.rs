@@ -28,7 +28,7 @@ const ROUNDS_MAX: u32 = 10_000;
 ///
 /// It lives on the same runtime as the others, and a game's own activity may contain one. The future
 /// gets a [`Cue`], by which it asks for the world and waits for events. Being interrupted is being
-/// dropped at the `await` that it is at; what is to be tidied up then is in a [`Guard`].
+/// dropped at the `await` that it is at; what is to be tidied up then is in a [`Guard`](super::Guard).
 ///
 /// What a future holds cannot be saved: a snapshot of a world that has one is
 /// [`SnapshotError::NotSerializable`](ecs_core::SnapshotError::NotSerializable). The state hash takes

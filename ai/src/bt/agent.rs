@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bytemuck::{NoUninit, TransparentWrapper};
+use bytemuck::{CheckedBitPattern, NoUninit, TransparentWrapper};
 use ecs_core::{
     Buffer, Component, ComponentError, EnabledMut, Entity, QueryData, RandomStream, With, World,
 };
@@ -16,7 +16,7 @@ use crate::explain::Witness;
 
 /// On an agent that follows a behaviour tree: 16 bytes. What single nodes remember is in its
 /// `Buffer<NodeMemory>`, 8 bytes for each node that does.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(unique)]
 #[repr(C)]
 pub struct TreeAgent {
@@ -27,7 +27,18 @@ pub struct TreeAgent {
 }
 
 /// What one node of a tree remembers for one agent.
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit, TransparentWrapper)]
+#[derive(
+    Component,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    NoUninit,
+    CheckedBitPattern,
+    TransparentWrapper,
+)]
 #[component(buffer = 4)]
 #[repr(transparent)]
 pub struct NodeMemory(u64);

@@ -1,13 +1,13 @@
 //! The mind of one agent that follows a machine.
 
-use bytemuck::NoUninit;
+use bytemuck::{CheckedBitPattern, NoUninit};
 use ecs_core::{Buffer, Component, ComponentError, Entity, QueryData, World};
 
 use super::machine::{Machine, NONE};
 use crate::action::{Body, Reported, Switching, link_mind};
 
 /// On an agent that follows a state machine: its innermost state, and what it was sent.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(unique)]
 #[repr(C)]
 pub struct FsmAgent {
@@ -19,7 +19,7 @@ pub struct FsmAgent {
 
 /// On an agent that follows a state machine: how it changed state last. It is switched on from the
 /// update in which it did until the next one.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(enableable)]
 #[repr(C)]
 pub struct StateChanged {
@@ -43,7 +43,7 @@ impl StateChanged {
 
 /// What an agent remembers of its machine: which states were interrupted, and which were last in
 /// those that have a history.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(buffer = 4)]
 #[repr(transparent)]
 pub struct StateMemory(pub(super) u16);

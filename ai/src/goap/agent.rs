@@ -2,8 +2,10 @@
 
 use std::fmt;
 
-use bytemuck::NoUninit;
-use ecs_core::{Buffer, Component, ComponentError, EnabledMut, Entity, Or, QueryData, With, World};
+use bytemuck::{CheckedBitPattern, NoUninit};
+use ecs_core::{
+    Buffer, Codec, Component, ComponentError, EnabledMut, Entity, Or, QueryData, With, World,
+};
 use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
 
 use super::facts::Fact;
@@ -117,7 +119,7 @@ impl<Q: QueryData> Sensors<Q> {
 }
 
 /// On an agent that plans: what it pursues and how far it is.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(unique)]
 #[repr(C)]
 pub struct GoapAgent {
@@ -133,7 +135,7 @@ pub struct GoapAgent {
 const NONE: u32 = u32::MAX;
 
 /// One operator of the plan of an agent; the plan is its `Buffer<PlannedStep>`.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(buffer = 6)]
 #[repr(transparent)]
 pub struct PlannedStep(u32);
@@ -146,10 +148,14 @@ impl PlannedStep {
     }
 }
 
-/// On an agent that plans: the plan that it is making, if it takes more than one tick.
-#[derive(Component, Debug, Default)]
-#[component(unique, transient)]
+/// On an agent that plans: the plan that it is making, if it takes more than one tick. An agent that
+/// is restored from a snapshot begins to think anew.
+#[derive(Debug, Default)]
 pub struct Thoughts(Option<Box<Planning>>);
+
+impl Component for Thoughts {
+    const CODEC: Codec<Self> = Codec::custom(|_, _| Ok(()), |_| Ok(Self::default()));
+}
 
 /// On an agent that plans: it is to think. Switch it on where something has changed that its plan
 /// does not know of; it is off while a plan is carried out.

@@ -1,13 +1,13 @@
 //! The mind of one agent.
 
-use bytemuck::{NoUninit, TransparentWrapper};
+use bytemuck::{CheckedBitPattern, NoUninit, TransparentWrapper};
 use ecs_core::{Buffer, Component, ComponentError, Entity, RandomStream, World};
 
 use super::reasoner::{Reasoner, SCORES_MAX, Select};
 use crate::action::{ActionResult, Body, Reported, Switching, link_mind};
 
 /// On an agent that does whatever scores most: which option runs, and its random numbers.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(unique)]
 #[repr(C)]
 pub struct UtilityAgent {
@@ -23,7 +23,18 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// How many decisions an option of an agent is not to be had for. An agent has a
 /// `Buffer<Cooldown>`, one for each option, if its reasoner [asks for it](Reasoner::has_cooldowns).
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit, TransparentWrapper)]
+#[derive(
+    Component,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    NoUninit,
+    CheckedBitPattern,
+    TransparentWrapper,
+)]
 #[component(buffer = 6)]
 #[repr(transparent)]
 pub struct Cooldown(pub u32);

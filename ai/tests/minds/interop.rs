@@ -9,13 +9,13 @@ use ai::fsm::{FsmAgent, Machine, MachineBuilder, Machines, State, Transition};
 use ai::goap::{Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Replan, Sensors};
 use ai::prelude::*;
 use ai::utility::{Curve, Input, Minds, Reasoner, Select, Utility, UtilityAgent};
-use bytemuck::NoUninit;
+use bytemuck::{Pod, Zeroable};
 use std::collections::BTreeMap;
 
 const ACTIONS: usize = 5;
 
 /// On an agent: who it is, and the numbers that its mind goes by.
-#[derive(Component, Clone, Copy, NoUninit)]
+#[derive(Component, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Senses {
     key: u64,
@@ -25,10 +25,11 @@ struct Senses {
 
 /// On an agent: what was done with its actions, `s`tart, `u`pdate, `e`nd, `i`nterruption.
 #[derive(Component, Default, Clone)]
+#[component(transient)]
 struct Log(Vec<(usize, char)>);
 
 /// An action whose length and end are drawn anew for each activation.
-#[derive(Component, Clone, Copy, NoUninit)]
+#[derive(Component, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Deed {
     number: u32,
@@ -408,4 +409,56 @@ fn agents_do_the_same_whether_they_are_watched_or_not() {
             }
         }
     }
+}
+
+/// A crowd of these minds in the middle of what it does, and the hashes of the ticks after that.
+fn interrupted(kinds: std::ops::Range<u64>) -> (Stage, ecs_core::Snapshot, Vec<u64>) {
+    let mut stage = Stage::new(60, PLAIN);
+    for key in 0..60 {
+        stage.give_mind(key, kinds.start + key % (kinds.end - kinds.start));
+    }
+    (0..25).for_each(|_| stage.tick());
+    let saved = stage.world.snapshot().unwrap();
+    let hashes = hashes(&mut stage);
+    (stage, saved, hashes)
+}
+
+fn hashes(stage: &mut Stage) -> Vec<u64> {
+    let tick = |stage: &mut Stage| {
+        stage.tick();
+        // Without what is not saved.
+        for agent in stage.agents.values() {
+            drop(stage.world.remove::<(Log,)>(*agent));
+        }
+        stage.world.state_hash()
+    };
+    (0..30).map(|_| tick(stage)).collect()
+}
+
+#[test]
+fn agents_that_are_restored_in_the_middle_go_on_as_those_that_were_saved() {
+    // Sequences, utility, trees and machines.
+    let (mut stage, saved, expected) = interrupted(0..4);
+    assert_ne!(expected[0], expected[29], "they are up to something");
+    for _ in 0..2 {
+        stage.world.restore(&saved).unwrap();
+        stage.world.check().unwrap();
+        assert_eq!(hashes(&mut stage), expected);
+    }
+}
+
+#[test]
+fn planners_that_are_restored_think_anew_and_go_on() {
+    let (mut stage, saved, _) = interrupted(4..5);
+    stage.world.restore(&saved).unwrap();
+    let again = hashes(&mut stage);
+    assert_ne!(again[0], again[29]);
+    stage.world.restore(&saved).unwrap();
+    assert_eq!(hashes(&mut stage), again, "a search begins anew each time");
+    let activations = |stage: &mut Stage| {
+        stage.world.query_ref::<&Action>().into_iter().map(|it| it.activations()).sum::<u32>()
+    };
+    let after = activations(&mut stage);
+    stage.world.restore(&saved).unwrap();
+    assert!(after > activations(&mut stage) + 100, "nobody waits for a search that is gone");
 }

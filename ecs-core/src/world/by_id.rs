@@ -172,7 +172,7 @@ impl World {
     }
 
     /// The bytes of a component of an entity, enabled or not: of one that was registered as plain
-    /// bytes, or of a type that has bytes (see [`Component::BYTES`]).
+    /// bytes, or of a type that has bytes (see [`Component::BYTES`](crate::Component::BYTES)).
     ///
     /// ```
     /// use ecs_core::prelude::*;
