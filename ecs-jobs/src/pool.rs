@@ -235,7 +235,6 @@ impl Pool {
         flat_loop::for_each_range_with_slot(&self.shared, len, &body);
     }
 
-    /// Runs nodes of a graph on all threads; see [`StaticGraph::run_together`].
     pub(crate) fn now_ns(&self) -> u64 {
         self.shared.clock.now_ns()
     }
@@ -244,6 +243,7 @@ impl Pool {
         self.shared.clock.look_ns()
     }
 
+    /// Runs nodes of a graph on all threads; see [`StaticGraph::run_together`].
     pub(crate) fn run_static_graph(
         &self,
         graph: &StaticGraph,

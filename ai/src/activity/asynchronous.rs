@@ -168,6 +168,10 @@ impl<G: Setting> Async<G> {
         let waiting = self.desk.open().waiting.iter().filter(|it| it.will_wake(waker)).count();
         // Ours are those that wait at the desk, this one, and the one that it was made of.
         if Arc::strong_count(&self.woken) <= waiting + 2 {
+            // Or it would seem to wait for a call that nobody can make any more.
+            if let Some(token) = self.called_by.take() {
+                _ = tick.unsubscribe(token);
+            }
             return None;
         }
         let task = tick.task();

@@ -24,9 +24,14 @@ impl Calls {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes out those that were called, in their order.
-    pub(super) fn take(&self) -> BTreeSet<Token> {
-        std::mem::take(&mut self.open())
+    /// How many were called.
+    pub(super) fn len(&self) -> usize {
+        self.open().len()
+    }
+
+    /// Takes out the first of those that were called.
+    pub(super) fn next(&self) -> Option<Token> {
+        self.open().pop_first()
     }
 
     /// A waker that calls this subscription.

@@ -117,8 +117,8 @@ impl<G: Setting> Cue<G> {
         let mut future = std::pin::pin!(future);
         poll_fn(|context| {
             let polled = future.as_mut().poll(context);
-            if polled.is_pending() {
-                let mut papers = self.0.open();
+            let mut papers = self.0.open();
+            if polled.is_pending() && !papers.is_closed {
                 papers.wants_tick = true;
                 papers.waiting.push(context.waker().clone());
             }

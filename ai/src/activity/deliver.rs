@@ -180,7 +180,10 @@ struct Teller<'t, 'v, A: Activity> {
 impl<A: Activity> Teller<'_, '_, A> {
     /// Wakes those that somebody outside has called.
     fn tell_calls(&mut self) {
-        for token in self.table.calls.take() {
+        // One by one, because what a record asks of an activity may panic; and none of those that
+        // come meanwhile, which might have no end.
+        for _ in 0..self.table.calls.len() {
+            let Some(token) = self.table.calls.next() else { break };
             let task = token.task();
             let Ok((doing, mut blocking)) = self.view.get_mut(task) else { continue };
             let is_in_force = doing.subscriptions.iter().any(|it| it.token(task) == token);
@@ -212,7 +215,8 @@ impl<A: Activity> Teller<'_, '_, A> {
             return Ok(());
         }
         matches.clear();
-        self.table.all_to_events(matches);
+        // Their wakers may have been among what was lost.
+        self.table.all_to_events(lost, matches);
         for (task, subscription) in matches.drain(..) {
             let token = subscription.token(task);
             self.tell(task, Notice::Missed(token), subscription.subject());

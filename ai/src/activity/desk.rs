@@ -70,7 +70,7 @@ pub(super) struct Papers<G: Setting> {
     /// The parts of the future that wait for something here.
     pub(super) waiting: Vec<Waker>,
     /// The activity is no more: nobody looks here.
-    is_closed: bool,
+    pub(super) is_closed: bool,
 }
 
 impl<G: Setting> Default for Papers<G> {

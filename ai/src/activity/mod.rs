@@ -136,6 +136,7 @@
 //! | an activity panics in `on_event` | it is awake afterwards, and not told of the same thing again; others may not have been told: [`Notice::Missed`] |
 //! | an activity panics in `on_finish` | it is not finished again; what was to come next begins |
 //! | a snapshot | has activities with a [`CODEC`](Activity::CODEC), with their subscriptions and timers; others are a [`SnapshotError`](ecs_core::SnapshotError) |
+//! | an activity that waits for a [waker](Tick::waker) is restored | it waits: whoever has the waker of that time can call it, in the same process alone |
 //! | a snapshot while events are on their way | they are not in it: end the tick with [`deliver`] |
 //!
 //! # When to use it, and when not

@@ -166,13 +166,14 @@ impl<A> Subscriptions<A> {
             .filter(move |(task, it)| it.due().is_none() && it.token(*task) == token)
     }
 
-    /// All subscriptions that wait for events, by task and in the order of subscribing.
-    pub(super) fn all_to_events(&self, all: &mut Vec<(Entity, Subscription)>) {
+    /// All subscriptions that wait for events, by task and in the order of subscribing; and those
+    /// to being called, where `also_to_calls`.
+    pub(super) fn all_to_events(&self, also_to_calls: bool, all: &mut Vec<(Entity, Subscription)>) {
         let live = self.nodes.iter().filter(|node| !node.is_free);
-        let is_to_events = |it: &Subscription| it.kinds() != EventKinds::NONE;
-        all.extend(
-            live.map(|node| (node.task, node.subscription)).filter(|it| is_to_events(&it.1)),
-        );
+        let is_meant = |it: &Subscription| {
+            it.kinds() != EventKinds::NONE || also_to_calls && it.due().is_none()
+        };
+        all.extend(live.map(|node| (node.task, node.subscription)).filter(|it| is_meant(&it.1)));
         all.sort_unstable_by_key(|(task, it)| it.token(*task));
     }
 

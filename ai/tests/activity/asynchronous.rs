@@ -501,3 +501,24 @@ fn a_story_that_nobody_finishes_is_freed_with_all_that_its_guards_hold() {
         assert_eq!(Arc::strong_count(&held), 1);
     }
 }
+
+#[test]
+fn a_story_whose_call_has_come_does_not_seem_to_wait_for_another() {
+    let letter = Arc::new(Mutex::new(Letter::default()));
+    let opened = letter.clone();
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        assert_eq!(receive(&opened).await, 7);
+        opened.lock().unwrap().waker = None;
+        // It has no subscription, and nobody has its waker any more.
+        _ = cue.event().await;
+        Ok(())
+    });
+    stage.tick();
+    stage.tick();
+    assert_eq!(stage.doing(agent).state(), State::Blocked);
+    deliver(&letter, 7);
+    for _ in 0..3 {
+        stage.tick();
+        assert_eq!(stage.doing(agent).state(), State::Active, "it is counted, not forgotten");
+    }
+}

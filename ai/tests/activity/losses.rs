@@ -295,3 +295,23 @@ fn a_thread_outside_wakes_whom_it_has_a_waker_of_and_nobody_else() {
     call(&ann);
     assert_eq!(stage.ticks(2), [""; 0], "it has ended the subscription");
 }
+
+#[test]
+fn a_waker_that_a_panic_elsewhere_has_undone_is_not_waited_for_in_silence() {
+    let mut stage = Stage::new();
+    let ask = |tick: &mut Tick<'_, Theatre>| {
+        tick.unsubscribe_all();
+        tick.subscribe(tick.agent(), EventKinds::NONE);
+        // The waker would go with a command.
+        tick.commands().insert(tick.agent(), Asked);
+        Status::Blocked
+    };
+    let puppet = stage.puppet("ann").act(ask).act(ask).act(|_| done());
+    let agent = stage.agent(puppet);
+    stage.sabotage(true);
+    assert_eq!(stage.failing_tick(), ["ann ticks"]);
+    stage.sabotage(false);
+    assert_eq!(stage.tick(), [missed("ann", agent), "ann ticks".into()]);
+    assert!(stage.world.has::<Asked>(agent));
+    assert_eq!(stage.tick(), [""; 0]);
+}

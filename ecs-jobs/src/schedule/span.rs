@@ -95,7 +95,8 @@ impl Schedule {
         let span = |place: usize| {
             let (thread, Record { node, from_ns, to_ns, .. }) = records[place];
             let delay = self.delay(&records, place, &parts);
-            let [from_ns, to_ns] = [from_ns, to_ns].map(|at| at.saturating_sub(began));
+            // A host's clock may go back.
+            let [from_ns, to_ns] = [from_ns, to_ns.max(from_ns)].map(|at| at.saturating_sub(began));
             Span { system: node, thread, from_ns, to_ns, delay }
         };
         (0..records.len()).map(span).collect()
