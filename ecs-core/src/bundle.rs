@@ -27,7 +27,8 @@ use crate::entity::Entity;
 ///
 /// # Safety
 /// `COUNT` is the number of components in declared order that `register` appends; `write`
-/// initialises, and `read` takes, exactly these, the k-th through the k-th pointer.
+/// initialises, and `read` takes, exactly these, the k-th through the k-th pointer. Columns that
+/// were written so are taken to be initialised (I-2), as their components' types (I-9).
 pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     /// How many components there are.
     #[doc(hidden)]
@@ -48,8 +49,8 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     /// Moves the components into a row.
     ///
     /// # Safety
-    /// The k-th of `columns` is the start of a column of the k-th component's type, and `row` is a
-    /// row in it that is reserved and nobody's.
+    /// The k-th of `columns` is the start of a column of the k-th component's type (I-9), and `row`
+    /// is a row in it (I-3) that is reserved and nobody's (I-2).
     #[doc(hidden)]
     unsafe fn write(self, columns: &[NonNull<u8>], row: usize);
 
@@ -57,21 +58,22 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     ///
     /// # Safety
     /// The k-th of `slots`, unless the component is left over, is the start of a column of the k-th
-    /// component's type, and `row` is a row in it that belongs to the caller: reserved and nobody's
-    /// where it is to be written, initialised where a value is to be replaced.
+    /// component's type (I-9), and `row` is a row in it (I-3) that belongs to the caller: reserved
+    /// and nobody's where it is to be written, initialised (I-2) where a value is to be replaced.
     #[doc(hidden)]
     unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers);
 
     /// Moves the components out of a row.
     ///
     /// # Safety
-    /// The k-th of `columns` is the start of a column of the k-th component's type, and `row` is a
-    /// row in it that is initialised and given up.
+    /// The k-th of `columns` is the start of a column of the k-th component's type (I-9), and `row`
+    /// is a row in it (I-3) that is initialised (I-2) and given up.
     #[doc(hidden)]
     unsafe fn read(columns: &[NonNull<u8>], row: usize) -> Self;
 }
 
-// SAFETY: one component, through the first pointer.
+// SAFETY: one component: one id, and one value of its type by the first pointer, as `Managed` does
+// it, so a row that is written has it (I-2).
 unsafe impl<T: Component> Bundle for T {
     const COUNT: usize = {
         assert!(!T::MANAGED, "this component is the world's to give and to take");
@@ -90,17 +92,19 @@ unsafe impl<T: Component> Bundle for T {
     }
 
     unsafe fn write(self, columns: &[NonNull<u8>], row: usize) {
-        // SAFETY: the caller's word is what this asks for.
+        // SAFETY: the caller vouches for a column of this type (I-9) and a reserved row (I-2, I-3).
         unsafe { Managed(self).write(columns, row) };
     }
 
     unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers) {
-        // SAFETY: the caller's word is what this asks for.
+        // SAFETY: the caller vouches for a column of this type (I-9) and a row that is its own
+        // (I-2, I-3).
         unsafe { Managed(self).place(slots, row, leftovers) };
     }
 
     unsafe fn read(columns: &[NonNull<u8>], row: usize) -> Self {
-        // SAFETY: the caller's word is what this asks for.
+        // SAFETY: the caller vouches for a column of this type (I-9) and a row that is given up
+        // (I-2, I-3).
         let Managed(value) = unsafe { Managed::read(columns, row) };
         value
     }
@@ -109,7 +113,8 @@ unsafe impl<T: Component> Bundle for T {
 /// A component as a bundle, also one that only the world gives and takes.
 pub(crate) struct Managed<T>(pub(crate) T);
 
-// SAFETY: one component, through the first pointer.
+// SAFETY: one component: one id, and one value of its type by the first pointer, so a row that is
+// written has it (I-2).
 unsafe impl<T: Component> Bundle for Managed<T> {
     const COUNT: usize = 1;
     const MAPS_ENTITIES: bool = T::MAP_ENTITIES.is_some();
@@ -126,9 +131,11 @@ unsafe impl<T: Component> Bundle for Managed<T> {
 
     unsafe fn write(self, columns: &[NonNull<u8>], row: usize) {
         let column = columns[0].cast::<T>();
-        // SAFETY: the caller ensures that the row is inside the column of this type.
+        // SAFETY: the caller vouches for a row inside the column (I-3), which is of this type
+        // (I-9).
         let target = unsafe { column.add(row) };
-        // SAFETY: the caller ensures that the row is reserved: aligned, in bounds, nobody's.
+        // SAFETY: the caller vouches for a row that is reserved: aligned, in bounds (I-3), and
+        // nobody's (I-2).
         unsafe { target.write(self.0) };
     }
 
@@ -138,22 +145,25 @@ unsafe impl<T: Component> Bundle for Managed<T> {
             Slot::Replace(column) => (column.cast::<T>(), true),
             Slot::Leave => return leftovers.push(self.0),
         };
-        // SAFETY: the caller ensures that the row is inside the column of this type.
+        // SAFETY: the caller vouches for a row inside the column (I-3), which is of this type
+        // (I-9).
         let target = unsafe { column.add(row) };
         if replaces {
-            // SAFETY: the caller ensures that the row is initialised and its own.
+            // SAFETY: the caller vouches for a row that is initialised (I-2) and its own.
             leftovers.push(unsafe { target.replace(self.0) });
         } else {
-            // SAFETY: the caller ensures that the row is aligned, in bounds, and nobody's.
+            // SAFETY: the caller vouches for a row that is aligned, in bounds (I-3), and nobody's
+            // (I-2).
             unsafe { target.write(self.0) };
         }
     }
 
     unsafe fn read(columns: &[NonNull<u8>], row: usize) -> Self {
         let column = columns[0].cast::<T>();
-        // SAFETY: the caller ensures that the row is inside the column of this type.
+        // SAFETY: the caller vouches for a row inside the column (I-3), which is of this type
+        // (I-9).
         let source = unsafe { column.add(row) };
-        // SAFETY: the caller ensures that the row is initialised and given up.
+        // SAFETY: the caller vouches for a row that is initialised (I-2), and has given it up.
         Self(unsafe { source.read() })
     }
 }
@@ -241,7 +251,7 @@ impl ColumnStarts {
     }
 }
 
-// SAFETY: no components, and nothing is written or read.
+// SAFETY: no ids, and nothing is written or read: a row that is written lacks nothing (I-2).
 unsafe impl Bundle for () {
     const COUNT: usize = 0;
     const MAPS_ENTITIES: bool = false;
@@ -271,7 +281,7 @@ impl<'a, C> Rest<'a, C> {
 macro_rules! tuple_bundle {
     ($(($name:ident $var:ident)),*) => {
         // SAFETY: the members' components one after the other; each member gets the pointers from
-        // the sum of its forerunners' counts on.
+        // the sum of its forerunners' counts on, so all are written, each as its type (I-2, I-9).
         unsafe impl<$($name: Bundle),*> Bundle for ($($name,)*) {
             const COUNT: usize = 0 $(+ $name::COUNT)*;
             const MAPS_ENTITIES: bool = false $(|| $name::MAPS_ENTITIES)*;
@@ -290,7 +300,8 @@ macro_rules! tuple_bundle {
                 let mut columns = Rest(columns);
                 $(
                     let mine = columns.take($name::COUNT);
-                    // SAFETY: the caller's word for all columns holds for these.
+                    // SAFETY: what the caller vouches for in all columns (I-2, I-3, I-9) holds for
+                    // these.
                     unsafe { $var.write(mine, row) };
                 )*
             }
@@ -300,7 +311,8 @@ macro_rules! tuple_bundle {
                 let mut slots = Rest(slots);
                 $(
                     let mine = slots.take($name::COUNT);
-                    // SAFETY: the caller's word for all slots holds for these.
+                    // SAFETY: what the caller vouches for in all slots (I-2, I-3, I-9) holds for
+                    // these.
                     unsafe { $var.place(mine, row, leftovers) };
                 )*
             }
@@ -309,7 +321,8 @@ macro_rules! tuple_bundle {
                 let mut columns = Rest(columns);
                 $(
                     let mine = columns.take($name::COUNT);
-                    // SAFETY: the caller's word for all columns holds for these.
+                    // SAFETY: what the caller vouches for in all columns (I-2, I-3, I-9) holds for
+                    // these.
                     let $var = unsafe { $name::read(mine, row) };
                 )*
                 ($($var,)*)

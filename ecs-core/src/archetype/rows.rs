@@ -49,7 +49,8 @@ impl Archetype {
         // SAFETY: the function is that of the column's component (I-9, I-16), and the row, which
         // `row` has seen to be there, is initialised (I-2); `&self` keeps writers out.
         let bytes = unsafe { bytes(value, 1, info.layout.size()) };
-        // SAFETY: the bytes of the value are there for as long as `&self` keeps writers out.
+        // SAFETY: the bytes are those of a row, initialised (I-2), or what the type's own function
+        // lends with it (I-9); `&self`, which the result borrows, keeps writers out (I-10).
         Some(unsafe { bytes.as_ref() })
     }
 
@@ -120,7 +121,7 @@ impl Archetype {
         }
         rows.into_committed();
         // SAFETY: reserved above, with nothing taken or committed since, and every column of these
-        // rows was loaded.
+        // rows was loaded: all are initialised (I-2).
         unsafe { self.chunks.commit_rows(first, &entities[..count], 0, 0) };
         Ok((first, count))
     }
@@ -129,11 +130,12 @@ impl Archetype {
     /// and that `which` names. Where a drop panics the others are dropped all the same.
     ///
     /// # Safety
-    /// The values are initialised, nobody's, and not used afterwards; the row's memory is still
-    /// there.
+    /// The values are initialised and nobody's (I-2), of their columns' types (I-9), and not used
+    /// afterwards; the row's memory is still there.
     pub(crate) unsafe fn drop_row(&self, address: RowAddress, which: impl Fn(usize) -> bool) {
         let rows = address.row..address.row + 1;
-        // SAFETY: the caller's word is what this asks for.
+        // SAFETY: the caller vouches for values that are initialised, nobody's (I-2), and of the
+        // columns' types (I-9).
         unsafe { self.drop_rows(address.chunk, rows, 0..self.columns.len(), &which) };
     }
 
@@ -160,7 +162,7 @@ impl Archetype {
         rows: Range<usize>,
         which: impl Fn(usize) -> bool,
     ) {
-        // SAFETY: the caller's word is what this asks for.
+        // SAFETY: the caller vouches for each row as `drop_row` asks (I-2, I-9).
         unsafe { self.drop_rows(chunk, rows, 0..self.columns.len(), &which) };
     }
 
@@ -187,14 +189,16 @@ impl Archetype {
     pub(crate) fn empty(&mut self, pool: &mut BlockPool) {
         let forgotten = self.forget_rows();
         let emptied = Emptied { archetype: self, pool };
-        // SAFETY: just given up, and not touched since.
+        // SAFETY: just given up, and not touched since: the rows that were counted are initialised
+        // (I-2) and nobody's now.
         unsafe { emptied.archetype.drop_forgotten(&forgotten) };
     }
 
     /// Drops the values of the rows that were given up.
     ///
     /// # Safety
-    /// `forgotten` came from this archetype, which has not been touched since.
+    /// `forgotten` came from this archetype, which has not been touched since: the rows that it
+    /// counts are initialised (I-2).
     pub(crate) unsafe fn drop_forgotten(&self, forgotten: &ForgottenRows) {
         if !self.drops.is_empty() {
             DropChunks { archetype: self, forgotten, next: 0 }.run();
@@ -280,7 +284,8 @@ impl<'a> RowCopies<'a> {
             unsafe { (column.clone)(column.source, room, column.size) };
             cloned.columns.end += 1;
             if let Some(map_entities) = column.map_entities {
-                // SAFETY: as above; the value was just written and is nobody else's.
+                // SAFETY: the function is that of the column's type (I-9); the value was just
+                // written, and the row is nobody else's (I-2), as it is not committed.
                 unsafe { map_entities(room, map) };
             }
         }
@@ -300,7 +305,8 @@ impl Drop for RowCopies<'_> {
             return;
         }
         // SAFETY: the rows were reserved when this was made, and the archetype is borrowed since;
-        // each entity was pushed after every column of its row had been cloned.
+        // each entity was pushed after every column of its row had been cloned, so all are
+        // initialised (I-2).
         unsafe { target.chunks.commit_rows(first, copies, version, version) };
         for &(mine, theirs) in self.bit_moves {
             let source = self.source.unwrap_or(target);
@@ -380,7 +386,8 @@ impl Drop for UncommittedRows<'_> {
     fn drop(&mut self) {
         let RowAddress { chunk, row } = self.first;
         let rows = row..row + self.count;
-        // SAFETY: these columns were written by `RowCopies` or `load_rows` and belong to this value.
+        // SAFETY: these columns were written by `RowCopies` or `load_rows`, and belong to this
+        // value: their rows are not committed, so the chunk does not own them (I-2).
         unsafe { self.archetype.drop_rows(chunk, rows, self.columns.clone(), &|_| true) };
     }
 }
@@ -444,7 +451,8 @@ impl Drop for DropColumns<'_> {
 impl Drop for Archetype {
     fn drop(&mut self) {
         let forgotten = self.forget_rows();
-        // SAFETY: just given up. The blocks are freed by the chunks, also where a drop panics.
+        // SAFETY: just given up: the rows that were counted are initialised (I-2) and nobody's now.
+        // The blocks are freed by the chunks, also where a drop panics.
         unsafe { self.drop_forgotten(&forgotten) };
     }
 }

@@ -87,36 +87,40 @@ impl ErasedCodec {
 }
 
 /// # Safety
-/// `value` points at an initialised `T` that nobody else uses, and that is not used afterwards.
+/// `value` points at an initialised `T` (I-2, I-9) that nobody else uses, and that is not used
+/// afterwards.
 unsafe fn drop_value<T>(value: NonNull<u8>) {
-    // SAFETY: the caller ensures an initialised, unshared `T`.
+    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2) and nobody else's.
     unsafe { value.cast::<T>().drop_in_place() }
 }
 
 /// # Safety
-/// `source` points at an initialised `T` that nobody writes, `target` at room for another.
+/// `source` points at an initialised `T` (I-2, I-9) that nobody writes, `target` at room for
+/// another (I-3) that is nobody's.
 unsafe fn clone_value<T: Component>(source: NonNull<u8>, target: NonNull<u8>, _size: usize) {
-    // SAFETY: the caller ensures an initialised `T` that nobody writes meanwhile.
+    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2), and that nobody writes.
     let source = unsafe { source.cast::<T>().as_ref() };
     let clone = T::CLONE.expect("`of` makes this function only for types that have one");
     let copy = clone(source);
-    // SAFETY: the caller ensures that there is room for a `T`.
+    // SAFETY: the caller vouches for room for a `T` (I-3, I-9) that is nobody's (I-2).
     unsafe { target.cast::<T>().write(copy) };
 }
 
 /// # Safety
-/// `value` points at an initialised `T` that nobody writes.
+/// `value` points at an initialised `T` (I-2, I-9) that nobody writes.
 unsafe fn hash_value<T: Component>(value: NonNull<u8>, hasher: &mut StateHasher) {
-    // SAFETY: the caller ensures an initialised `T` that nobody writes meanwhile.
+    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2), and that nobody writes.
     let value = unsafe { value.cast::<T>().as_ref() };
     let hash = T::HASH.expect("`of` makes this function only for types that have one");
     hash(value, hasher);
 }
 
 /// # Safety
-/// `values` points at `count` initialised values of `T` that nobody writes while the bytes are used.
+/// `values` points at `count` initialised values of `T` (I-2, I-9) that nobody writes while the
+/// bytes are used.
 unsafe fn bytes_of<T: Component>(values: NonNull<u8>, count: usize, _size: usize) -> NonNull<[u8]> {
-    // SAFETY: the caller ensures initialised values of `T` that nobody writes meanwhile.
+    // SAFETY: the caller vouches for so many values of `T` (I-9) that are initialised (I-2), and
+    // that nobody writes.
     let values = unsafe { core::slice::from_raw_parts(values.cast::<T>().as_ptr(), count) };
     match T::BYTES {
         // A zero-sized value has no bytes, and bytemuck refuses to cast to none.
@@ -126,22 +130,24 @@ unsafe fn bytes_of<T: Component>(values: NonNull<u8>, count: usize, _size: usize
 }
 
 /// # Safety
-/// `values` points at `count` values of `size` initialised bytes each.
+/// `values` points at `count` values of `size` initialised bytes each (I-2, I-16).
 unsafe fn plain_bytes(values: NonNull<u8>, count: usize, size: usize) -> NonNull<[u8]> {
     NonNull::slice_from_raw_parts(values, count * size)
 }
 
 /// # Safety
-/// `source` points at `size` bytes that nobody writes, `target` at room for as many elsewhere.
+/// `source` points at `size` bytes (I-16) that nobody writes, `target` at room for as many
+/// elsewhere.
 unsafe fn copy_plain(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
-    // SAFETY: the caller's word is what this asks for.
+    // SAFETY: the caller vouches for `size` bytes (I-16) that nobody writes, and for room
+    // elsewhere.
     unsafe { target.copy_from_nonoverlapping(source, size) };
 }
 
 /// # Safety
-/// `value` points at an initialised `T` that nobody else uses.
+/// `value` points at an initialised `T` (I-2, I-9) that nobody else uses.
 unsafe fn map_value<T: Component>(value: NonNull<u8>, map: &mut dyn FnMut(Entity) -> Entity) {
-    // SAFETY: the caller ensures an initialised, unshared `T`.
+    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2) and nobody else's.
     let value = unsafe { value.cast::<T>().as_mut() };
     if let Some(map_entities) = T::MAP_ENTITIES {
         map_entities(value, map);
@@ -149,20 +155,21 @@ unsafe fn map_value<T: Component>(value: NonNull<u8>, map: &mut dyn FnMut(Entity
 }
 
 /// # Safety
-/// From `first` on there are `count` initialised values, which nobody writes.
+/// From `first` on there are `count` initialised values of `T` (I-2, I-9), which nobody writes.
 unsafe fn save_values<T: Component>(
     first: NonNull<u8>,
     count: usize,
     _size: usize,
     out: &mut Vec<u8>,
 ) -> Result<(), CodecError> {
-    // SAFETY: the caller ensures so many initialised values that nobody writes meanwhile.
+    // SAFETY: the caller vouches for so many values of `T` (I-9) that are initialised (I-2), and
+    // that nobody writes.
     let values = unsafe { core::slice::from_raw_parts(first.cast::<T>().as_ptr(), count) };
     T::CODEC.write_all(values, out)
 }
 
 /// # Safety
-/// From `first` on there is room for `count` values, which is nobody's.
+/// From `first` on there is room for `count` values of `T` (I-3, I-9), which is nobody's (I-2).
 unsafe fn load_values<T: Component>(
     source: &mut &[u8],
     first: NonNull<u8>,
@@ -178,9 +185,10 @@ unsafe fn load_values<T: Component>(
     let mut loaded = Loaded { first: first.cast::<T>(), count: 0 };
     while loaded.count < count {
         let value = T::CODEC.read(source)?;
-        // SAFETY: fewer than `count` rows from `first` on, for which there is room.
+        // SAFETY: fewer than `count` rows from `first` on; the caller vouches for room for `count`
+        // values of `T` (I-3, I-9).
         let target = unsafe { loaded.first.add(loaded.count) };
-        // SAFETY: as above; the row is nobody's.
+        // SAFETY: inside that room, as was just said; the caller vouches that it is nobody's (I-2).
         unsafe { target.write(value) };
         loaded.count += 1;
     }
@@ -198,14 +206,15 @@ struct Loaded<T> {
 impl<T> Drop for Loaded<T> {
     fn drop(&mut self) {
         let values = NonNull::slice_from_raw_parts(self.first, self.count);
-        // SAFETY: made only by `load_values`, which wrote this many values and tells nobody of them
-        // unless it forgets this.
+        // SAFETY: made only by `load_values`, which wrote this many values of `T` into a room that
+        // is nobody's (I-2), and tells nobody of them unless it forgets this.
         unsafe { values.drop_in_place() };
     }
 }
 
 /// # Safety
-/// From `first` on there are `count` values of `size` initialised bytes each, which nobody writes.
+/// From `first` on there are `count` values of `size` initialised bytes each (I-16), which nobody
+/// writes.
 unsafe fn save_plain(
     first: NonNull<u8>,
     count: usize,
@@ -218,7 +227,7 @@ unsafe fn save_plain(
 }
 
 /// # Safety
-/// From `first` on there is room for `count` values of `size` bytes, which is nobody's.
+/// From `first` on there is room for `count` values of `size` bytes (I-3, I-16), which is nobody's.
 unsafe fn load_plain(
     source: &mut &[u8],
     first: NonNull<u8>,

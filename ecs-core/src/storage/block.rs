@@ -16,10 +16,11 @@ use super::layout::{BLOCK_BYTES_MAX, COLUMN_ALIGN};
 #[derive(Debug)]
 pub(crate) struct Block(NonNull<u8>);
 
-// SAFETY: a block is owned memory like a `Box<[MaybeUninit<u8>]>`; the components that chunks
-// keep in it are `Send + Sync` by the bounds of `Component`.
+// SAFETY: a block is owned memory like a `Box<[MaybeUninit<u8>]>`, and what lies in it may go to
+// any thread (I-22).
 unsafe impl Send for Block {}
-// SAFETY: as for `Send`; a shared block gives out nothing but its address.
+// SAFETY: a shared block gives out nothing but its address; what lies there may be used from any
+// thread (I-22).
 unsafe impl Sync for Block {}
 
 /// Where a column of a chunk starts: an address inside a block, kept beside the blocks so that a
@@ -27,9 +28,9 @@ unsafe impl Sync for Block {}
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ColumnStart(pub(crate) NonNull<u8>);
 
-// SAFETY: an address; what lies there is `Send + Sync`, and getting at it takes unsafe code.
+// SAFETY: an address of what may go to any thread (I-22); getting at it takes unsafe code.
 unsafe impl Send for ColumnStart {}
-// SAFETY: as for `Send`.
+// SAFETY: an address of what may be used from any thread (I-22); getting at it takes unsafe code.
 unsafe impl Sync for ColumnStart {}
 
 impl Block {
@@ -108,13 +109,13 @@ impl BlockPool {
     /// Takes back a block that this pool gave out for this layout. What lies in it is forgotten.
     ///
     /// # Safety
-    /// `layout` is the one that the block was taken with.
+    /// `layout` is the one that the block was taken with (I-24).
     pub(crate) unsafe fn give_back(&mut self, block: Block, layout: Layout) {
         if is_kept(layout) {
             self.shelf(layout).blocks.push(block);
         } else {
-            // SAFETY: the caller ensures that the block was allocated with this layout, and the
-            // block is owned, so nobody else uses or frees it.
+            // SAFETY: the caller vouches for the layout that the block was allocated with (I-24);
+            // the block is owned, so nobody else uses or frees it.
             unsafe { dealloc(block.0.as_ptr(), layout) };
         }
     }
@@ -129,8 +130,8 @@ impl Drop for BlockPool {
     fn drop(&mut self) {
         for Shelf { layout, blocks } in &mut self.shelves {
             for block in blocks.drain(..) {
-                // SAFETY: a shelf has blocks that were allocated with its layout (`give_back`);
-                // they are owned by the pool.
+                // SAFETY: a shelf has blocks that were allocated with its layout (`give_back`,
+                // I-24); they are owned by the pool.
                 unsafe { dealloc(block.0.as_ptr(), *layout) };
             }
         }

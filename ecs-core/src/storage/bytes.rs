@@ -8,25 +8,27 @@ use core::ptr::NonNull;
 /// where a call of `memcpy` costs more than the copy itself.
 ///
 /// # Safety
-/// `source` may be read and `target` written for `size` bytes, and the two do not overlap.
+/// `source` may be read and `target` written for `size` bytes, and the two do not overlap: such are
+/// two rows of columns whose values have this size (I-3), or one and a local as large.
 #[inline(always)]
 pub(super) unsafe fn copy(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
     // The usual sizes come first.
     match size {
-        // SAFETY: the caller's word; both ends lie in the `size` bytes, in each of these.
+        // SAFETY: the caller vouches for both, as for rows of this size (I-3); both ends lie in the
+        // `size` bytes.
         8..=16 => unsafe { copy_ends::<u64>(source, target, size) },
-        // SAFETY: as above.
+        // SAFETY: the caller vouches for both, as for rows of this size (I-3).
         4..=7 => unsafe { copy_ends::<u32>(source, target, size) },
-        // SAFETY: as above.
+        // SAFETY: the caller vouches for both, as for rows of this size (I-3).
         17..=32 => unsafe { copy_ends::<u128>(source, target, size) },
-        // SAFETY: as above.
+        // SAFETY: the caller vouches for both, as for rows of this size (I-3).
         33..=64 => unsafe { copy_halves(source, target, size) },
         0 => {}
-        // SAFETY: as above.
+        // SAFETY: the caller vouches for both, as for rows of this size (I-3).
         1 => unsafe { copy_ends::<u8>(source, target, size) },
-        // SAFETY: as above.
+        // SAFETY: the caller vouches for both, as for rows of this size (I-3).
         2..=3 => unsafe { copy_ends::<u16>(source, target, size) },
-        // SAFETY: the caller's word is the same.
+        // SAFETY: the caller vouches for both, as for rows of this size (I-3).
         _ => unsafe { target.copy_from_nonoverlapping(source, size) },
     }
 }
@@ -34,21 +36,24 @@ pub(super) unsafe fn copy(source: NonNull<u8>, target: NonNull<u8>, size: usize)
 /// Swaps the `size` bytes of two values.
 ///
 /// # Safety
-/// Both may be read and written for `size` bytes, and do not overlap.
+/// Both may be read and written for `size` bytes, and do not overlap: such are two rows of columns
+/// whose values have this size (I-3).
 #[inline]
 pub(super) unsafe fn swap(a: NonNull<u8>, b: NonNull<u8>, size: usize) {
     let mut buffer = [MaybeUninit::<u8>::uninit(); BUFFER_BYTES];
     if size > BUFFER_BYTES {
-        // SAFETY: the caller's word is the same.
+        // SAFETY: the caller vouches for both, as for two rows of this size (I-3).
         unsafe { core::ptr::swap_nonoverlapping(a.as_ptr(), b.as_ptr(), size) };
         return;
     }
     let buffer = NonNull::from(&mut buffer).cast();
-    // SAFETY: the caller's word, and the buffer is a local of at least this size.
+    // SAFETY: the caller vouches for `a`, as for a row of this size (I-3); the buffer is a local as
+    // large.
     unsafe { copy(a, buffer, size) };
-    // SAFETY: as above.
+    // SAFETY: the caller vouches for both, as for two rows of this size (I-3).
     unsafe { copy(b, a, size) };
-    // SAFETY: as above.
+    // SAFETY: the caller vouches for `b`, as for a row of this size (I-3); the buffer was just
+    // filled.
     unsafe { copy(buffer, b, size) };
 }
 
@@ -63,19 +68,21 @@ const BUFFER_BYTES: usize = 64;
 unsafe fn copy_ends<T>(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
     debug_assert!(size >= size_of::<T>() && size <= 2 * size_of::<T>());
     let end = size - size_of::<T>();
-    // SAFETY: `end` is below `size`, which the caller vouches for.
+    // SAFETY: `end` is below `size`, and the caller vouches for so many bytes, as of a row (I-3).
     let source_end = unsafe { source.add(end) };
-    // SAFETY: as above.
+    // SAFETY: `end` is below `size`, and the caller vouches for so many bytes, as of a row (I-3).
     let target_end = unsafe { target.add(end) };
     // Padding is copied as what it is. Both loads come first, so that they need not wait for the
     // stores.
-    // SAFETY: the bytes may be read (the caller's word); no alignment is asked.
+    // SAFETY: the caller vouches for bytes that may be read, as of a row (I-3); no alignment is
+    // asked.
     let first = unsafe { source.cast::<MaybeUninit<T>>().read_unaligned() };
-    // SAFETY: as above.
+    // SAFETY: the last of the bytes that may be read (I-3, see # Safety); no alignment is asked.
     let last = unsafe { source_end.cast::<MaybeUninit<T>>().read_unaligned() };
-    // SAFETY: the bytes may be written (the caller's word); no alignment is asked.
+    // SAFETY: the caller vouches for bytes that may be written, as of a row (I-3); no alignment is
+    // asked.
     unsafe { target.cast::<MaybeUninit<T>>().write_unaligned(first) };
-    // SAFETY: as above.
+    // SAFETY: the last of the bytes that may be written (I-3, see # Safety); no alignment is asked.
     unsafe { target_end.cast::<MaybeUninit<T>>().write_unaligned(last) };
 }
 
@@ -86,13 +93,13 @@ unsafe fn copy_ends<T>(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
 #[inline(always)]
 unsafe fn copy_halves(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
     debug_assert!((32..=64).contains(&size));
-    // SAFETY: the caller's word, for the first bytes.
+    // SAFETY: the first 32 of the bytes that the caller vouches for, as of rows (I-3).
     unsafe { copy_ends::<u128>(source, target, 32) };
-    // SAFETY: below `size`, which the caller vouches for.
+    // SAFETY: below `size`, and the caller vouches for so many bytes, as of a row (I-3).
     let source = unsafe { source.add(size - 32) };
-    // SAFETY: as above.
+    // SAFETY: below `size`, and the caller vouches for so many bytes, as of a row (I-3).
     let target = unsafe { target.add(size - 32) };
-    // SAFETY: the caller's word, for the last bytes.
+    // SAFETY: the last 32 of the bytes that the caller vouches for, as of rows (I-3).
     unsafe { copy_ends::<u128>(source, target, 32) };
 }
 

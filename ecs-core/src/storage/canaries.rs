@@ -76,7 +76,7 @@ mod tests {
                 // SAFETY: the reserved rows are this many values of this size (I-3).
                 unsafe { start.write_bytes(0xFF, layout.size() * count) };
             }
-            // SAFETY: just reserved, and written in full.
+            // SAFETY: just reserved, and written in full (I-2).
             unsafe { chunks.commit_rows(first, &entities, 1, 1) };
         }
         chunks
@@ -101,9 +101,11 @@ mod tests {
                 let mut pool = BlockPool::default();
                 let chunks = filled(&mut pool);
                 let bytes = layout.size() * chunks.capacity(chunk);
-                // SAFETY: wrong on purpose, but inside the block: the first byte of the canary.
+                // SAFETY: breaks I-3 on purpose, but is inside the block: the first byte of the
+                // canary.
                 let past = unsafe { chunks.column(chunk, column).add(bytes) };
-                // SAFETY: as above; nobody else looks at the block.
+                // SAFETY: breaks I-3 on purpose, inside the block; nobody else looks at it
+                // meanwhile.
                 unsafe { past.write(0xFF) };
                 let found = chunks.check(1);
                 assert_eq!(found, Err(("I-3", "something was written past the end of a column")));

@@ -277,8 +277,8 @@ impl Chunks {
     /// Gives back the block of the chunk that was the last one.
     fn give_back(&self, pool: &mut BlockPool, block: Block) {
         let layout = self.layouts.of_chunk(self.heads.len()).block;
-        // SAFETY: the block was taken with the layout of its place in the list (`push_chunk`), which
-        // is the one behind those that are left.
+        // SAFETY: the block was taken with the layout of its place in the list (`push_chunk`, or
+        // `hand_over` of one that is alike: I-24), which is the one behind those that are left.
         unsafe { pool.give_back(block, layout) };
     }
 
@@ -303,8 +303,8 @@ impl Chunks {
     /// Where a drop panics, the others are dropped all the same and the panic goes on.
     ///
     /// # Safety
-    /// The values are initialised, nobody's, of the type that `drop` is for (I-9), and not used
-    /// afterwards.
+    /// The values are initialised and nobody's (I-2), of the type that `drop` is for (I-9), and not
+    /// used afterwards.
     pub(crate) unsafe fn drop_column(
         &self,
         chunk: usize,
@@ -331,8 +331,8 @@ impl DropRows<'_> {
         // The range steps over the row before its drop runs, so that no row is dropped twice.
         for row in self.rows.by_ref() {
             let value = self.chunks.value(RowAddress { chunk: self.chunk, row }, self.column);
-            // SAFETY: the caller of `drop_column` ensures a value of the right type that nobody
-            // else uses; each row comes up once.
+            // SAFETY: the caller of `drop_column` vouches for a value that is initialised, nobody's
+            // (I-2), and of the type that the function is for (I-9); each row comes up once.
             unsafe { (self.drop)(value) };
         }
     }

@@ -79,10 +79,10 @@ impl Chunks {
     ) {
         debug_assert!(first.row + entities.len() <= self.capacity(first.chunk));
         let target = self.entity_row(first);
-        // SAFETY: the caller ensures that this many rows are free from there on; `entities` is
-        // borrowed from outside the block.
+        // SAFETY: the caller vouches for so many free rows, which are inside the entity column
+        // (I-3) and nobody's (I-2); `entities` is borrowed from outside the block.
         unsafe { target.copy_from_nonoverlapping(NonNull::from(entities).cast(), entities.len()) };
-        // SAFETY: the caller's word, and the entities were just written.
+        // SAFETY: the caller vouches for all columns (I-2), and the entities were just written.
         unsafe { self.commit_written(first, entities.len(), version, added) };
     }
 
@@ -112,7 +112,7 @@ impl Chunks {
     /// Writes whose a reserved row is going to be.
     ///
     /// # Safety
-    /// The row is reserved.
+    /// The row is reserved: it is inside the column (I-3), and nobody's (I-2).
     #[inline]
     pub(crate) unsafe fn set_reserved(&mut self, address: RowAddress, entity: Entity) {
         debug_assert!(address.row >= self.len(address.chunk));

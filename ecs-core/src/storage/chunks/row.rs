@@ -74,9 +74,9 @@ impl Chunks {
     /// `moves` (from here, to there).
     ///
     /// # Safety
-    /// `other` is another archetype's; `from` is a row here and `to` a reserved row there; each
-    /// pair of columns holds the same component type (I-9). Afterwards the values count as moved:
-    /// of each pair, one is not used.
+    /// `other` is another archetype's; `from` is a row here (I-2) and `to` a reserved row there;
+    /// each pair of columns holds the same component type (I-9). Afterwards the values count as
+    /// moved: of each pair, one is not used.
     pub(crate) unsafe fn copy_row(
         &self,
         from: RowAddress,
@@ -102,9 +102,9 @@ impl Chunks {
     /// other archetype.
     ///
     /// # Safety
-    /// `plan` is the way from this archetype to the other one. `from` is a row here. `to` came from
-    /// [`reserve_row`](Self::reserve_row) of the other, with nothing committed or taken since, and
-    /// its columns that `plan` does not move to are initialised.
+    /// `plan` is the way from this archetype to the other one (I-6). `from` is a row here (I-2).
+    /// `to` came from [`reserve_row`](Self::reserve_row) of the other, with nothing committed or
+    /// taken since, and its columns that `plan` does not move to are initialised (I-2).
     #[inline(always)]
     pub(crate) unsafe fn move_row(
         &mut self,
@@ -119,7 +119,8 @@ impl Chunks {
         }
         debug_assert_eq!(other.end(), to);
         let last = self.last_row();
-        // SAFETY: the caller's word; the row is the next one of the last used chunk now.
+        // SAFETY: the caller vouches for the plan (I-6) and the two rows (I-2); the row is the next
+        // one of the last used chunk now (I-4).
         let (moved, place) =
             unsafe { self.move_to_end(entity, (from, last), (other, to), plan, version) };
         (self.taken(pool, last, moved), place)
@@ -158,12 +159,14 @@ impl Chunks {
                     // SAFETY: there is room for the row: it is inside the column (I-3), whose values
                     // are of the same type (I-6).
                     let target = unsafe { record.start().add(to.row * size) };
-                    // SAFETY: rows of columns of this size, in blocks of two archetypes.
+                    // SAFETY: rows inside columns (I-3) of values of this size (I-6), in blocks of
+                    // two archetypes.
                     unsafe { bytes::copy(hole, target, size) };
                 }
             }
             if !is_last {
-                // SAFETY: the last row is there, in a column of the same type, and is another one.
+                // SAFETY: the last row is there (I-2), in the same column, whose values have this
+                // size (I-6), and is another one.
                 unsafe { fill(hole, tail.start(), last.row, size, fate == Fate::Drop) };
             }
         }
@@ -173,7 +176,8 @@ impl Chunks {
         if plan.has_marks {
             self.move_marks(from, last, other, to, plan, version);
         }
-        // SAFETY: the row is nobody's, and all its columns are initialised now.
+        // SAFETY: the row is nobody's, and all its columns are initialised now (I-2): those that
+        // the plan moves to (I-6) by the copies above, the others by the caller.
         let place = unsafe { other.push_entity(to, entity) };
         let moved = (!is_last).then(|| self.fill_entity(from, last));
         self.pop_last(last);
@@ -280,9 +284,11 @@ impl Chunks {
         let tails = self.records.of_chunk(last.chunk);
         for ((&ColumnStep { fate, size, .. }, mine), tail) in steps.iter().zip(holes).zip(tails) {
             mine.leave(tail, version);
-            // SAFETY: the row is there: it is inside the column (I-3).
+            // SAFETY: the row is there: it is inside the column (I-3), whose values have this size
+            // (I-6).
             let value = unsafe { mine.start().add(hole.row * size) };
-            // SAFETY: the last row is there, in a column of the same type, and is another one.
+            // SAFETY: the last row is there (I-2), in the same column, whose values have this size
+            // (I-6), and is another one.
             unsafe { fill(value, tail.start(), last.row, size, fate == Fate::Drop) };
         }
         self.fill_entity(hole, last)
@@ -329,14 +335,15 @@ impl Chunks {
     /// Enters the entity of a row that has come, and counts it. Returns its place.
     ///
     /// # Safety
-    /// The row is the next one of its chunk, and its columns are initialised.
+    /// The row is the next one of its chunk, nobody's, and its columns are initialised (I-2).
     #[inline]
     unsafe fn push_entity(&mut self, to: RowAddress, entity: Entity) -> Place {
         debug_assert!(to.row == self.len(to.chunk) && to.row < self.capacity(to.chunk));
         let head = &mut self.heads[to.chunk];
         // SAFETY: there is room for the row in the entity column, which starts the block (I-3).
         let room = unsafe { head.entities().add(to.row) };
-        // SAFETY: the caller ensures a row of the entity column that is nobody's.
+        // SAFETY: the room is inside the entity column (I-3), and the caller vouches that it is
+        // nobody's (I-2).
         unsafe { room.write(entity) };
         head.set_len(to.row + 1);
         self.row_count += 1;
@@ -350,7 +357,8 @@ impl Chunks {
         let (hole, tail) = (self.entity_row(hole), self.entity_row(last));
         // SAFETY: the last row is there (`last_row`), so its entity is initialised (I-2).
         let moved = unsafe { tail.read() };
-        // SAFETY: the caller has seen the row to be there; `&mut self` makes this the only access.
+        // SAFETY: the callers have seen the row to be there, so it is inside the entity column
+        // (I-3); `&mut self` makes this the only access.
         unsafe { hole.write(moved) };
         moved
     }
@@ -367,17 +375,17 @@ impl Chunks {
 /// was there goes the other way; else it is forgotten.
 ///
 /// # Safety
-/// Both are rows of columns of one type, of values of this size; they are initialised, and not the
-/// same.
+/// Both are rows of columns of one type, of values of this size (I-3, I-6); they are initialised
+/// (I-2), and not the same.
 #[inline(always)]
 unsafe fn fill(hole: NonNull<u8>, tail: NonNull<u8>, row: usize, size: usize, swaps: bool) {
-    // SAFETY: the caller ensures that the row is inside the column.
+    // SAFETY: the caller vouches for a row inside the column (I-3).
     let tail = unsafe { tail.add(row * size) };
     if swaps {
-        // SAFETY: two different rows, by the caller's word.
+        // SAFETY: the caller vouches for two different rows of this size (I-3).
         unsafe { bytes::swap(hole, tail, size) };
     } else {
-        // SAFETY: as above.
+        // SAFETY: the caller vouches for two different rows of this size (I-3).
         unsafe { bytes::copy(tail, hole, size) };
     }
 }

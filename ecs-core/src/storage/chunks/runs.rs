@@ -129,13 +129,15 @@ impl Chunks {
                 // (I-2), each of this size (I-3).
                 unsafe { core::ptr::swap_nonoverlapping(to, from, size) };
             } else {
-                // SAFETY: as above; the values in the hole are forgotten.
+                // SAFETY: two runs of rows of one column that do not overlap, both there (I-2),
+                // each of this size (I-3); the values in the hole are forgotten.
                 unsafe { core::ptr::copy_nonoverlapping(from, to, size) };
             }
         }
         let to = self.entity_row(hole);
         let from = self.entity_row(tail);
-        // SAFETY: as above, for the entity column; `&mut self` makes this the only access.
+        // SAFETY: two runs of rows of the entity column that do not overlap, both there (I-2, I-3);
+        // `&mut self` makes this the only access.
         unsafe { to.copy_from_nonoverlapping(from, count) };
     }
 }
