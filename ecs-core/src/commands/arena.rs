@@ -27,7 +27,8 @@ impl Arena {
         let place = Offset::try_from(offset).expect("a command buffer has at most 32 GiB");
         self.words.reserve(word_count::<T>());
         let target = self.words.spare_capacity_mut().as_mut_ptr().cast::<T>();
-        // SAFETY: `word_count` words were just reserved from there on; no alignment is asked.
+        // SAFETY: `word_count` words were just reserved from there on, and `&mut self` makes this
+        // the only access; no alignment is asked.
         unsafe { target.write_unaligned(value) };
         // SAFETY: reserved above, and a `MaybeUninit` is always initialised.
         unsafe { self.words.set_len(offset + word_count::<T>()) };
@@ -38,12 +39,13 @@ impl Arena {
     ///
     /// # Safety
     /// `offset` came from `push` or `put_back` with this very type since the last `clear`, and the
-    /// value was not taken since.
+    /// value was not taken since (C-1).
     #[inline]
     pub(crate) unsafe fn take<T>(&self, offset: Offset) -> T {
         let offset = offset as usize;
         let source = self.words[offset..offset + word_count::<T>()].as_ptr().cast::<T>();
-        // SAFETY: the caller ensures that a `T` was put there and not taken; no alignment is asked.
+        // SAFETY: the caller vouches that a `T` was put there and is taken once (C-1); the slice
+        // has as many words; no alignment is asked.
         unsafe { source.read_unaligned() }
     }
 

@@ -38,7 +38,7 @@ impl Payload {
     }
 
     /// # Safety
-    /// The payload is in this arena. Should this panic, it is there no longer.
+    /// The payload is in this arena (C-1). Should this panic, it is there no longer.
     pub(super) unsafe fn map_entities(&self, arena: &mut Arena, map: &mut MapFn<'_>) {
         if let Some(map_entities) = self.functions.map_entities {
             // SAFETY: the functions are those of the type that was stored; that it is in this arena
@@ -57,7 +57,7 @@ pub(super) struct Held<'a> {
 
 impl<'a> Held<'a> {
     /// # Safety
-    /// The payload is in this arena.
+    /// The payload is in this arena, and was taken from its record (C-1).
     #[inline]
     pub(super) unsafe fn new(payload: Payload, arena: &'a Arena) -> Self {
         Self { payload: ManuallyDrop::new(payload), arena }
@@ -79,7 +79,7 @@ impl<'a> Held<'a> {
     /// Gives it to an entity.
     pub(super) fn insert(self, world: &mut World, entity: Entity) -> Outcome {
         let (arena, offset, functions) = self.into_parts();
-        // SAFETY: as above.
+        // SAFETY: a bundle of this type is there and was not taken (`new`, C-1).
         unsafe { (functions.insert)(arena, offset, world, entity) }
     }
 
@@ -90,7 +90,8 @@ impl<'a> Held<'a> {
     #[inline]
     pub(super) unsafe fn write(self, columns: &[NonNull<u8>], row: usize) {
         let (arena, offset, functions) = self.into_parts();
-        // SAFETY: as above; the columns and the row are the caller's word.
+        // SAFETY: a bundle of this type is there and was not taken (`new`, C-1); the caller vouches
+        // for the columns and the row (I-2, I-3, I-9).
         unsafe { (functions.write)(arena, offset, columns, row) }
     }
 }
@@ -102,7 +103,8 @@ impl Held<'_> {
     /// As for [`Bundle::place`].
     pub(super) unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers) {
         let (arena, offset, functions) = self.into_parts();
-        // SAFETY: as above; the slots and the row are the caller's word.
+        // SAFETY: a bundle of this type is there and was not taken (`new`, C-1); the caller vouches
+        // for the slots and the row (I-2, I-3, I-9).
         unsafe { (functions.place)(arena, offset, slots, row, leftovers) }
     }
 }
@@ -181,39 +183,39 @@ impl BundleFns {
 }
 
 /// # Safety
-/// A `B` is at this offset and has not been taken.
+/// A `B` is at this offset and has not been taken (C-1).
 unsafe fn spawn<B: Bundle>(arena: &Arena, offset: Offset, world: &mut World, entity: Entity) {
-    // SAFETY: the caller ensures that a `B` is there and was not taken.
+    // SAFETY: the caller vouches that a `B` is there and was not taken (C-1).
     let bundle = unsafe { arena.take::<B>(offset) };
     world.spawn_reserved(entity, bundle);
 }
 
 /// # Safety
-/// A `B` is at this offset and has not been taken.
+/// A `B` is at this offset and has not been taken (C-1).
 unsafe fn insert<B: Bundle>(
     arena: &Arena,
     offset: Offset,
     world: &mut World,
     entity: Entity,
 ) -> Outcome {
-    // SAFETY: the caller ensures that a `B` is there and was not taken.
+    // SAFETY: the caller vouches that a `B` is there and was not taken (C-1).
     let bundle = unsafe { arena.take::<B>(offset) };
     world.insert(entity, bundle).map_err(|_| CommandFailureReason::NoSuchEntity)
 }
 
 /// # Safety
-/// A `B` is at this offset and has not been taken; the columns and the row are as
+/// A `B` is at this offset and has not been taken (C-1); the columns and the row are as
 /// [`Bundle::write`] asks.
 unsafe fn write<B: Bundle>(arena: &Arena, offset: Offset, columns: &[NonNull<u8>], row: usize) {
-    // SAFETY: the caller ensures that a `B` is there and was not taken.
+    // SAFETY: the caller vouches that a `B` is there and was not taken (C-1).
     let bundle = unsafe { arena.take::<B>(offset) };
-    // SAFETY: the caller ensures columns of these types and a row that is nobody's.
+    // SAFETY: the caller vouches for columns of these types (I-9) and a reserved row (I-2, I-3).
     unsafe { bundle.write(columns, row) };
 }
 
 /// # Safety
-/// A `B` is at this offset and has not been taken; the slots and the row are as [`Bundle::place`]
-/// asks.
+/// A `B` is at this offset and has not been taken (C-1); the slots and the row are as
+/// [`Bundle::place`] asks.
 unsafe fn place<B: Bundle>(
     arena: &Arena,
     offset: Offset,
@@ -221,23 +223,25 @@ unsafe fn place<B: Bundle>(
     row: usize,
     leftovers: &mut Leftovers,
 ) {
-    // SAFETY: the caller ensures that a `B` is there and was not taken.
+    // SAFETY: the caller vouches that a `B` is there and was not taken (C-1).
     let bundle = unsafe { arena.take::<B>(offset) };
-    // SAFETY: the caller ensures slots of these types and a row that is its own.
+    // SAFETY: the caller vouches for slots of these types (I-9) and a row that is its own (I-2,
+    // I-3).
     unsafe { bundle.place(slots, row, leftovers) };
 }
 
 /// # Safety
-/// A `B` is at this offset and has not been taken.
+/// A `B` is at this offset and has not been taken (C-1).
 unsafe fn drop_payload<B: Bundle>(arena: &Arena, offset: Offset) {
-    // SAFETY: the caller ensures that a `B` is there and was not taken.
+    // SAFETY: the caller vouches that a `B` is there and was not taken (C-1).
     drop(unsafe { arena.take::<B>(offset) });
 }
 
 /// # Safety
-/// A `B` is at this offset and has not been taken.
+/// A `B` is at this offset and has not been taken (C-1).
 unsafe fn map_entities<B: Bundle>(arena: &mut Arena, offset: Offset, map: &mut MapFn<'_>) {
-    // SAFETY: the caller ensures that a `B` is there and was not taken.
+    // SAFETY: the caller vouches that a `B` is there and was not taken (C-1); another is put back
+    // below.
     let mut bundle = unsafe { arena.take::<B>(offset) };
     bundle.map_entities(map);
     arena.put_back(offset, bundle);

@@ -226,7 +226,8 @@ impl Group<'_, '_> {
         let archetype = archetypes.get_mut(target);
         entities.activate(self.entity, archetype.chunks.place(to));
         // SAFETY: reserved above, and nothing but the entity table was touched since. Every
-        // component of the archetype came by a bundle, and `place` has written it.
+        // component of the archetype came by a bundle, and `place` has written it: all columns are
+        // initialised (I-2).
         unsafe { archetype.chunks.commit_rows(to, &[self.entity], version, version) };
         set_bits(archetype, to, &self.plan.bits);
     }
@@ -253,7 +254,7 @@ impl Group<'_, '_> {
         unsafe { source.chunks.copy_row(from.address, &goal.chunks, to, moves) };
         // SAFETY: reserved above, and nothing was committed there or taken since. A component of
         // the goal was either given by a bundle, and `place` has written it, or was in the source
-        // and never taken away, and was just copied.
+        // and never taken away, and was just copied: all columns are initialised (I-2).
         unsafe { goal.chunks.commit_rows(to, &[self.entity], version, 0) };
         copy_bits(source, from.address, goal, to);
         set_bits(goal, to, bits);
@@ -271,8 +272,9 @@ impl Group<'_, '_> {
             entities.set_place(moved, from.place);
         }
         if !source.drops.is_empty() {
-            // SAFETY: these values did not go along and were kept behind the last row for us to
-            // drop; all books are in order.
+            // SAFETY: these values, initialised (I-2) and of their columns' types (I-9), did not go
+            // along: `take_row` kept them behind the last row, where they are nobody's; all books
+            // are in order.
             unsafe { source.drop_row(taken.vacated, |column| !kept[column]) };
         }
     }

@@ -206,7 +206,7 @@ fn spawn(stream: &mut Stream<'_>, kind: Kind, functions: &BundleFns, world: &mut
         // SAFETY: the columns are those of this bundle type in its archetype (I-9), which has no
         // others, and the row was reserved by `prepare`.
         unsafe { bundle.write(columns, row) };
-        // SAFETY: prepared and written just now; the entity is reserved.
+        // SAFETY: prepared and written just now: the row is complete (C-3); the entity is reserved.
         unsafe { moves.begin(entity) };
         true
     });

@@ -8,7 +8,8 @@ impl CommandBuffer {
     /// Takes a command out of its record, which forgets it (C-1).
     #[inline]
     pub(super) fn take(&mut self, record: usize) -> Action<Held<'_>> {
-        // SAFETY: the record is of the buffer that the arena is of.
+        // SAFETY: the record is of the buffer that the arena is of, and forgets the payload below
+        // (C-1).
         let hold = |payload| unsafe { Held::new(payload, &self.arena) };
         match core::mem::replace(&mut self.records[record].action, Action::Taken) {
             Action::Spawn(payload) => Action::Spawn(hold(payload)),
@@ -46,7 +47,8 @@ impl CommandBuffer {
             // Should the mapping panic, the payload is gone: its record does not have it meanwhile.
             let action = core::mem::replace(&mut record.action, Action::Taken);
             if let Action::Spawn(payload) | Action::Insert(payload) = &action {
-                // SAFETY: the record is of the buffer that the arena is of.
+                // SAFETY: the record is of the buffer that the arena is of, and does not have the
+                // payload meanwhile (C-1).
                 unsafe { payload.map_entities(arena, &mut |entity| deferred.resolve(entity)) };
             }
             record.action = action;

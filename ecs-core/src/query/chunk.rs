@@ -107,13 +107,14 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
         match &self.rows {
             Rows::None => {}
             Rows::All => {
-                // SAFETY: the rows are the chunk's, and the chunk, which holds the right, is
-                // consumed here; each row comes up once.
+                // SAFETY: the rows are the chunk's (I-2), and the chunk, which holds the right
+                // (`new`, I-10), is consumed here; each row comes up once (I-11).
                 let right = unsafe { RunRight::new(0..self.len) };
                 Q::visit(&self.fetch, right, &mut f);
             }
             Rows::Some(mask) => mask.for_each(|row| {
-                // SAFETY: as above.
+                // SAFETY: the rows of the mask are the chunk's (I-2), and the chunk, which holds
+                // the right (`new`, I-10), is consumed here; a mask has no row twice (I-11).
                 let right = unsafe { RowRight::new(row) };
                 f(Q::item(&self.fetch, right));
             }),
@@ -129,7 +130,8 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
         let mut from = 0;
         while let Some(run) = self.rows.next_run(from, self.len) {
             from = run.end;
-            // SAFETY: as in `for_each`.
+            // SAFETY: the run is of the chunk's rows (I-2), and the chunk, which holds the right
+            // (`new`, I-10), is consumed here; the runs do not overlap (I-11).
             let right = unsafe { RunRight::new(run) };
             f(Q::columns(&self.fetch, right));
         }
@@ -191,7 +193,8 @@ pub(crate) unsafe fn open<'w, Q: QueryData, F: QueryFilter>(
     let chunks = &archetype.chunks;
     let fetch = Q::fetch(&found.query, chunks, chunk, moment);
     // SAFETY: fetched from the chunk whose length is given; the rows began as all of its rows and
-    // were only narrowed (`QueryData`, `QueryFilter`); the right is the caller's to give.
+    // were only narrowed (`QueryData`, `QueryFilter`); the right (I-10) is the caller's to give
+    // (I-11).
     Some(unsafe { Chunk::new(fetch, rows, chunks.len(chunk), ordinal) })
 }
 
@@ -262,7 +265,7 @@ impl<'w, Q: QueryData> Iterator for ChunkIter<'w, Q> {
         let row = self.row;
         self.row += 1;
         // SAFETY: `row` is inside a run of the chunk, which this iterator owns together with the
-        // right to it; it only ever goes up, so each row comes up once.
+        // right to it (I-10); it only ever goes up, so each row comes up once (I-11).
         let right = unsafe { RowRight::new(row) };
         Some(Q::item(&self.chunk.fetch, right))
     }

@@ -128,7 +128,8 @@ impl<Q: QueryData> fmt::Debug for ClaimView<'_, Q> {
 impl<'w, Q: QueryData> ClaimView<'w, Q> {
     /// # Safety
     /// `guard` is the right that Q needs in these archetypes (I-10); the flags were prepared for
-    /// these entities and are used by no other view, and the plan was just extended over the source.
+    /// these entities and are used by no other view (I-12), and the plan was just extended over the
+    /// source (I-23).
     pub(crate) unsafe fn new(
         source: Source<'w>,
         plan: &'w ClaimPlan<Q>,
@@ -165,7 +166,8 @@ impl<'w, Q: QueryData> ClaimView<'w, Q> {
     pub fn claim(&self, entity: Entity) -> Result<Claim<'_, Q>, ClaimError> {
         // Opening the chunk finds addresses and stamps it; no value is touched before the claim
         // stands.
-        // SAFETY: the plan was extended over the source as this view was made (`new`).
+        // SAFETY: the plan was extended over the source as this view was made (`new`), and the
+        // source is borrowed since (I-23).
         let (fetch, row) = match unsafe { opened::<Q>(self.source, self.doors, entity) } {
             Ok(opened) => opened,
             Err(QueryEntityError::NoSuchEntity(error)) => {

@@ -79,7 +79,7 @@ impl<'a> RunRight<'a> {
     /// The right to each of the rows.
     #[inline]
     pub(crate) fn into_rows(self) -> impl Iterator<Item = RowRight<'a>> {
-        // SAFETY: whoever made this vouched for each row, and each comes up once.
+        // SAFETY: whoever made this vouched for each row (`new`, I-10); each comes up once (I-11).
         self.rows.map(|row| unsafe { RowRight::new(row) })
     }
 }
@@ -132,7 +132,8 @@ impl<'w, T: Component> Values<'w, T> {
     #[inline]
     pub(crate) fn of_run_mut(run: &'w mut [T], right: &RunRight<'w>) -> Self {
         debug_assert_eq!(run.len(), right.rows.len());
-        // SAFETY: as in `of_run`, made by `write_run`.
+        // SAFETY: the run was made by `write_run` with this right (`QueryData`), so as many rows as
+        // the first one's number lie before it in the same block (I-3).
         let start = unsafe { NonNull::from(run).cast::<T>().sub(right.rows.start) };
         Self { start, marker: PhantomData }
     }
@@ -156,7 +157,8 @@ impl<'w, T: Component> Values<'w, T> {
     where
         'w: 'a,
     {
-        // SAFETY: as in `read`.
+        // SAFETY: the right is to a row of this chunk (`RowRight::new`), so it is inside the column
+        // (I-3), which holds values of T (I-9).
         let mut value = unsafe { self.start.add(right.row) };
         // SAFETY: the row is initialised (I-2); the right allows to write it (I-10), and nobody
         // else holds it (I-11).
@@ -182,7 +184,8 @@ impl<'w, T: Component> Values<'w, T> {
     where
         'w: 'a,
     {
-        // SAFETY: as in `read_run`.
+        // SAFETY: the right is to rows of this chunk (`RunRight::new`), so they are inside the
+        // column (I-3).
         let start = unsafe { self.start.add(right.rows.start) };
         // SAFETY: the rows are initialised (I-2) values of T (I-9) that may be written (I-10) and
         // that nobody else holds (I-11).
@@ -198,7 +201,7 @@ pub struct DoorRight<'w>(PhantomData<&'w ()>);
 impl DoorRight<'_> {
     /// # Safety
     /// The doors that it is shown to were made from chunks that are borrowed for `'w` and have not
-    /// changed since.
+    /// changed since (I-23).
     #[inline]
     pub(crate) unsafe fn new() -> Self {
         Self(PhantomData)
@@ -219,9 +222,10 @@ impl<T> Clone for ValuesDoor<T> {
 
 impl<T> Copy for ValuesDoor<T> {}
 
-// SAFETY: an address; what lies there is `Send + Sync`, and getting at it takes a right.
+// SAFETY: an address of what may be used from any thread (I-22), which is got at by a right alone
+// (I-23).
 unsafe impl<T: Component> Send for ValuesDoor<T> {}
-// SAFETY: as for `Send`.
+// SAFETY: as for `Send` (I-22, I-23).
 unsafe impl<T: Component> Sync for ValuesDoor<T> {}
 
 impl<T: Component> ValuesDoor<T> {
@@ -256,9 +260,10 @@ impl<T> Clone for ColumnDoor<T> {
 
 impl<T> Copy for ColumnDoor<T> {}
 
-// SAFETY: addresses; what lies there is `Send + Sync`, and getting at it takes a right.
+// SAFETY: addresses of what may be used from any thread (I-22), which is got at by a right alone
+// (I-23).
 unsafe impl<T: Component> Send for ColumnDoor<T> {}
-// SAFETY: as for `Send`.
+// SAFETY: as for `Send` (I-22, I-23).
 unsafe impl<T: Component> Sync for ColumnDoor<T> {}
 
 impl<T: Component> ColumnDoor<T> {
@@ -281,14 +286,15 @@ impl<T: Component> ColumnDoor<T> {
     #[inline]
     pub(crate) fn stamps<'w>(&self, _right: DoorRight<'w>) -> &'w ColumnStamps {
         // SAFETY: made from a reference into the chunks, which the right says are borrowed and as
-        // they were.
+        // they were (I-23).
         unsafe { self.stamps.as_ref() }
     }
 
     /// The versions of its rows, if they have any.
     #[inline]
     pub(crate) fn rows<'w>(&self, _right: DoorRight<'w>) -> Option<&'w ChunkVersions> {
-        // SAFETY: as in `stamps`.
+        // SAFETY: made from a reference into the chunks, which the right says are borrowed and as
+        // they were (I-23).
         self.rows.map(|rows| unsafe { rows.as_ref() })
     }
 }
@@ -302,9 +308,11 @@ pub struct ChunkDoor<S> {
     pub(crate) chunk: usize,
 }
 
-// SAFETY: an address of what is `Sync`, and getting at it takes a right.
+// SAFETY: an address of what may be used from any thread (I-22), which is got at by a right alone
+// (I-23); the slots are `Send`.
 unsafe impl<S: Send> Send for ChunkDoor<S> {}
-// SAFETY: as for `Send`.
+// SAFETY: an address of what may be used from any thread (I-22), which is got at by a right alone
+// (I-23); the slots are `Sync`.
 unsafe impl<S: Sync> Sync for ChunkDoor<S> {}
 
 impl<S> ChunkDoor<S> {
@@ -315,7 +323,7 @@ impl<S> ChunkDoor<S> {
     #[inline]
     pub(crate) fn chunks<'w>(&self, _right: DoorRight<'w>) -> &'w Chunks {
         // SAFETY: made from a reference to the chunks, which the right says are borrowed and as
-        // they were.
+        // they were (I-23).
         unsafe { self.chunks.as_ref() }
     }
 }
@@ -325,9 +333,10 @@ impl<S> ChunkDoor<S> {
 #[derive(Clone, Copy, Debug)]
 pub struct BitsDoor(NonNull<[AtomicU64]>);
 
-// SAFETY: an address of what is `Sync`, and getting at it takes a right.
+// SAFETY: an address of what may be used from any thread (I-22), which is got at by a right alone
+// (I-23).
 unsafe impl Send for BitsDoor {}
-// SAFETY: as for `Send`.
+// SAFETY: as for `Send` (I-22, I-23).
 unsafe impl Sync for BitsDoor {}
 
 impl BitsDoor {
@@ -339,7 +348,7 @@ impl BitsDoor {
     #[inline]
     pub(crate) fn words<'w>(&self, _right: DoorRight<'w>) -> &'w [AtomicU64] {
         // SAFETY: made from a reference into the chunks, which the right says are borrowed and as
-        // they were.
+        // they were (I-23).
         unsafe { self.0.as_ref() }
     }
 }

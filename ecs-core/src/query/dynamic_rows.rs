@@ -323,8 +323,9 @@ impl<'w> BorrowedDynamicRows<'w> {
         query: &'w DynamicQuery,
         guard: BorrowGuard<'w>,
     ) -> Self {
-        // SAFETY: the guard, which lives as long as the rows, is the right; what they hand out
-        // cannot outlive the borrow of `self` in `rows`.
+        // SAFETY: the guard, which lives as long as the rows, is the right (I-10); what they hand
+        // out cannot outlive the borrow of `self` in `rows`. The caller vouches for the matches
+        // (I-8).
         let rows = unsafe { DynamicRows::new(source, query) };
         Self { rows, _guard: guard }
     }

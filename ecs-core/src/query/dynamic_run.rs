@@ -79,7 +79,8 @@ impl<'w> Run<'w> {
         // (I-9, I-16), which the query has the right to read (I-10); who writes them borrows the
         // run exclusively.
         let bytes = unsafe { bytes(value, self.rows.len(), size) };
-        // SAFETY: as above.
+        // SAFETY: made by that function from rows that are there and may be read for as long as the
+        // run is borrowed (I-2, I-10).
         Ok(unsafe { bytes.as_ref() })
     }
 
@@ -109,7 +110,9 @@ impl<'w> Run<'w> {
         let (wanted, value) = self.written_term(term)?;
         expect_type::<T>(wanted)?;
         let mut values = NonNull::slice_from_raw_parts(value.cast::<T>(), self.rows.len());
-        // SAFETY: as in `slice`, and as in `bytes_mut` for the right to write.
+        // SAFETY: rows of the chunk, initialised (I-2) values of `T`, as was just checked (I-9),
+        // which the query has the right to write (I-10), and which are in no other run (I-11); this
+        // one is borrowed exclusively.
         Ok(unsafe { values.as_mut() })
     }
 

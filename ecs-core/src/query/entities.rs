@@ -91,7 +91,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     #[inline]
     pub fn into_get(self, entity: Entity) -> Result<Q::Item<'w>, QueryEntityError> {
         let place = self.find(entity)?;
-        // SAFETY: just found; the query holds the right and is consumed.
+        // SAFETY: just found; the query holds the right (I-10) and is consumed, so there is no
+        // other item (I-11).
         Ok(unsafe { self.item(place) })
     }
 
@@ -147,8 +148,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         let query = self.shared();
         entities.into_iter().filter_map(move |entity| {
             let place = query.find(entity).ok()?;
-            // SAFETY: just found; the query holds the right to read and is borrowed for as long as
-            // the items are used, of which there may be many.
+            // SAFETY: just found; the query holds the right to read (I-10) and is borrowed for as
+            // long as the items are used, of which there may be many, as all of them read (I-11).
             Some(unsafe { query.item(place) })
         })
     }

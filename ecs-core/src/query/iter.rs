@@ -205,7 +205,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// ```
     #[inline]
     pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
-        // SAFETY: the query holds the right and is consumed; the matches are its own.
+        // SAFETY: the query holds the right (I-10) and is consumed (I-11); the matches are its own,
+        // each once (I-8).
         unsafe { visit_rows::<Q, F>(self.source, self.matches.as_slice(), &mut f) };
     }
 
@@ -229,7 +230,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     where
         Q: ColumnData,
     {
-        // SAFETY: as in `for_each`.
+        // SAFETY: the query holds the right (I-10) and is consumed (I-11); the matches are its own,
+        // each once (I-8).
         unsafe { visit_runs::<Q, F>(self.source, self.matches.as_slice(), &mut f) };
     }
 
@@ -250,7 +252,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         for found in self.matches.as_slice() {
             let archetype = &self.source.archetypes[found.archetype.index()];
             for chunk in 0..archetype.chunks.used_count() {
-                // SAFETY: the query holds the right and is consumed; each chunk comes up once.
+                // SAFETY: the query holds the right (I-10) and is consumed; the matches are each
+                // there once (I-8), so each chunk comes up once (I-11).
                 let opened =
                     unsafe { open::<Q, F>(archetype, found, chunk, ordinal, self.source.moment) };
                 opened.into_iter().for_each(&mut visit);
@@ -327,7 +330,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         scratch: &'a mut ParallelScratch,
     ) -> ParallelChunks<'a, Q, F> {
         let matches = self.matches.as_slice();
-        // SAFETY: the query holds the right and is borrowed for as long as the chunks are.
+        // SAFETY: the query holds the right (I-10) and is borrowed exclusively for as long as the
+        // chunks are used (I-11); the matches are its own (I-8).
         unsafe { ParallelChunks::new(self.source, matches, scratch) }
     }
 }
@@ -401,8 +405,9 @@ impl<'w, Q: QueryData, F: QueryFilter> RowIter<'w, Q, F> {
                 let chunk = self.next_chunk;
                 self.next_chunk += 1;
                 self.ordinal += 1;
-                // SAFETY: the iterator owns the query and its right; the place only ever goes up,
-                // so each chunk is opened once.
+                // SAFETY: the iterator owns the query and its right (I-10); the place only ever
+                // goes up among matches that are each there once (I-8), so each chunk is opened
+                // once (I-11).
                 let opened = unsafe {
                     open::<Q, F>(archetype, found, chunk, self.ordinal - 1, source.moment)
                 };

@@ -54,12 +54,14 @@ impl<P> Guarded<P> {
     }
 
     fn read(&self) -> usize {
-        // SAFETY: loom checks that nobody writes meanwhile, which is what is to be shown.
+        // SAFETY: loom checks that nobody writes meanwhile: that the protocol gives the right which
+        // I-10 and I-12 speak of is what is to be shown.
         self.value.with(|value| unsafe { *value })
     }
 
     fn write(&self) {
-        // SAFETY: loom checks that nobody else is here, which is what is to be shown.
+        // SAFETY: loom checks that nobody else is here: that the protocol gives the right which
+        // I-10 and I-12 speak of is what is to be shown.
         self.value.with_mut(|value| unsafe { *value += 1 });
     }
 }

@@ -184,8 +184,8 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
         let fetch = Q::fetch(&found.query, chunks, unit.chunk, self.source.moment);
         // SAFETY: fetched from the chunk whose length is given; the rows were those of this chunk
         // when the query was cut, and no row has come or gone since, as the query borrows the
-        // world. This holds the right to all chunks (`new`), each is a unit once, and the bit shows
-        // that this one has not been given away.
+        // world. This holds the right to all chunks (`new`, I-10), each is a unit once, and the bit
+        // shows that this one has not been given away (I-11).
         Some(unsafe { Chunk::new(fetch, self.scratch.rows(unit, len), len, unit.ordinal) })
     }
 }

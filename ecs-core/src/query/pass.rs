@@ -51,13 +51,14 @@ pub(crate) unsafe fn visit_rows<'w, Q: QueryData, F: QueryFilter>(
 ) {
     visit::<Q, F>(source, matches, |fetch, part| match part {
         Part::Run(rows) => {
-            // SAFETY: rows of the chunk that was fetched, by the caller's right; `visit` gives each
-            // once.
+            // SAFETY: rows of the chunk that was fetched, to which the caller has the right (I-10);
+            // `visit` gives each once (I-11).
             let right = unsafe { RunRight::new(rows) };
             Q::visit(fetch, right, f);
         }
         Part::Masked(mask) => mask.for_each(|row| {
-            // SAFETY: as above; a mask has no row twice.
+            // SAFETY: rows of the chunk that was fetched, to which the caller has the right (I-10);
+            // `visit` gives each mask once, and a mask has no row twice (I-11).
             let right = unsafe { RowRight::new(row) };
             f(Q::item(fetch, right));
         }),
@@ -76,13 +77,14 @@ pub(crate) unsafe fn visit_runs<'w, Q: ColumnData, F: QueryFilter>(
 ) {
     visit::<Q, F>(source, matches, |fetch, part| match part {
         Part::Run(rows) => {
-            // SAFETY: rows of the chunk that was fetched, by the caller's right; `visit` gives each
-            // once.
+            // SAFETY: rows of the chunk that was fetched, to which the caller has the right (I-10);
+            // `visit` gives each once (I-11).
             let right = unsafe { RunRight::new(rows) };
             f(Q::columns(fetch, right));
         }
         Part::Masked(mask) => mask.for_each_run(|rows| {
-            // SAFETY: as above; the runs of a mask do not overlap.
+            // SAFETY: rows of the chunk that was fetched, to which the caller has the right (I-10);
+            // `visit` gives each mask once, and its runs do not overlap (I-11).
             let right = unsafe { RunRight::new(rows) };
             f(Q::columns(fetch, right));
         }),

@@ -108,7 +108,7 @@ impl<'w, Q: ReadOnly, const K: usize> Iterator for Combinations<'w, Q, K> {
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
         let places = self.choice.next(self.places.rows.len())?;
-        // SAFETY: Q only reads, and the query gave its right away with the places.
+        // SAFETY: Q only reads, and the query gave its right away with the places (I-10).
         Some(unsafe { self.places.items(places) })
     }
 }
@@ -144,8 +144,8 @@ impl<Q: QueryData, const K: usize> CombinationsMut<'_, Q, K> {
     #[inline]
     pub fn fetch_next(&mut self) -> Option<[Q::Item<'_>; K]> {
         let places = self.choice.next(self.places.rows.len())?;
-        // SAFETY: the places go up, so they are different; the query gave its right away with the
-        // places, and the items borrow `self` exclusively.
+        // SAFETY: the places go up, so they are different (I-15); the query gave its right away
+        // with the places (I-10), and the items borrow `self` exclusively (I-11).
         Some(unsafe { self.places.items(places) })
     }
 }

@@ -221,7 +221,7 @@ fn found<'a, Q: QueryData>(
 /// The chunk and the row of one entity, if it has what the plan asks for.
 ///
 /// # Safety
-/// The doors were made from this very source, which is borrowed and has not changed since.
+/// The doors were made from this very source, which is borrowed and has not changed since (I-23).
 #[inline]
 pub(crate) unsafe fn opened<'a, Q: QueryData>(
     source: Source<'a>,
@@ -235,8 +235,8 @@ pub(crate) unsafe fn opened<'a, Q: QueryData>(
         // SAFETY: the chunk of a live entity has a number that the directory gave (I-1), which is
         // below the number of doors: they were made from this source, as the caller ensures.
         if let Some(door) = unsafe { doors.doors.get_unchecked(place.chunk()) } {
-            // SAFETY: the caller ensures that the doors were made from this source, and that it is
-            // borrowed for `'a` and as it was.
+            // SAFETY: the caller vouches that the doors were made from this source, and that it is
+            // borrowed for `'a` and as it was (I-23).
             let right = unsafe { DoorRight::new() };
             return Ok((Q::enter(door, right, source.moment), place.row()));
         }
@@ -256,7 +256,8 @@ fn why_not_opened(source: Source<'_>, entity: Entity) -> QueryEntityError {
 impl<'w, Q: QueryData> View<'w, Q> {
     /// # Safety
     /// The caller has the right that Q needs to all of these archetypes for `'w`, by itself or by
-    /// `guard` (I-10), and gives it away with the view. The doors were just made from the source.
+    /// `guard` (I-10), and gives it away with the view. The doors were just made from the
+    /// source (I-23).
     pub(crate) unsafe fn new(
         source: Source<'w>,
         doors: Doors<'w, Q>,
@@ -288,7 +289,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
     #[inline]
     fn open(&self, entity: Entity) -> Result<(Q::Fetch<'_>, usize), QueryEntityError> {
         // SAFETY: the doors were made from the source as the view was (`new`), and the source is
-        // borrowed for as long as the view lives.
+        // borrowed for as long as the view lives (I-23).
         unsafe { opened(self.source, self.doors, entity) }
     }
 

@@ -138,8 +138,8 @@ impl World {
             directory: &self.blocks.directory,
             moment,
         };
-        // SAFETY: the world is borrowed exclusively for as long as the query lives; the cache holds
-        // the plan of this very query, just extended (I-8).
+        // SAFETY: the world is borrowed exclusively for as long as the query lives (I-10); the
+        // cache holds the plan of this very query, just extended (I-8).
         unsafe { Query::planned(source, matches) }
     }
 
@@ -174,8 +174,8 @@ impl World {
     /// ```
     pub fn query_ref_filtered<Q: ReadOnly, F: QueryFilter>(&self) -> Query<'_, Q, F> {
         let matches = matches_once::<Q, F>(&self.registry, self.archetypes.list());
-        // SAFETY: `Q` only reads, and the world is borrowed shared for as long as the query lives;
-        // the matches were just worked out (I-8).
+        // SAFETY: `Q` only reads, and the world is borrowed shared for as long as the query lives
+        // (I-10); the matches were just worked out (I-8).
         unsafe { Query::once(self.source(), matches) }
     }
 
@@ -204,8 +204,8 @@ impl World {
             moment,
         };
         let doors = self.views.doors::<Q>(&mut self.registry, source);
-        // SAFETY: the world is borrowed exclusively for as long as the view lives; the doors were
-        // just made from what it has.
+        // SAFETY: the world is borrowed exclusively for as long as the view lives (I-10); the doors
+        // were just made from what it has (I-23).
         unsafe { View::new(source, doors, None) }
     }
 

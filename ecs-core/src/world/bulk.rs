@@ -274,7 +274,8 @@ struct Writing<'a, 'w> {
 impl Drop for Writing<'_, '_> {
     fn drop(&mut self) {
         // SAFETY: made only by `insert_all`, for rows for which `prepare` has said that there is
-        // room, and which come up once; so many bundles were written.
+        // room, and which come up once, so that none is a hole (C-2); so many bundles were written
+        // (C-3).
         unsafe { self.moves.relocate_run(self.from, self.written) };
     }
 }
@@ -389,7 +390,7 @@ impl World {
         each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
             each_piece(moves, from, count, |moves, from, count| {
                 // SAFETY: `each_piece` asked for room, and nothing is to be written; each row of
-                // the source comes up once.
+                // the source comes up once, so that none is a hole (C-2).
                 unsafe { moves.relocate_run(from, count) };
             });
         })
@@ -402,7 +403,8 @@ impl World {
         let mut moves = RowMoves::despawn(books, archetypes.get_mut(found.archetype));
         each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
             each_piece(moves, from, count, |moves, from, count| {
-                // SAFETY: there is no target; each row of the source comes up once.
+                // SAFETY: there is no target; each row of the source comes up once, so that none is
+                // a hole (C-2).
                 unsafe { moves.end_run(from, count) };
             });
         })

@@ -114,7 +114,8 @@ impl World {
         let (size, drop) = (info.layout.size(), info.erased.drop);
         let from = self.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
         let Some(there) = self.open_row(from, id) else {
-            // SAFETY: the caller ensures a value of this component, which is given up.
+            // SAFETY: the caller vouches for a value of this component (I-9, I-16), which is given
+            // up; the entity lives at `from` (I-1), and was found not to have it.
             unsafe { self.move_in(entity, from, id, value) };
             self.after_insert(entity, from.archetype, id);
             return Ok(());
@@ -123,8 +124,8 @@ impl World {
         // outside the world and may be written.
         unsafe { core::ptr::swap_nonoverlapping(there.as_ptr(), value.as_ptr(), size) };
         if let Some(drop) = drop {
-            // SAFETY: the old value lies in the caller's memory now, which was given up; all books
-            // are in order.
+            // SAFETY: the old value, of the component that the function is for (I-9, I-16), lies in
+            // the caller's memory now, which was given up; all books are in order.
             unsafe { drop(value) };
         }
         self.after_insert(entity, from.archetype, id);
@@ -382,8 +383,8 @@ impl World {
             unsafe { target.copy_from_nonoverlapping(value, bytes.len()) };
         }
         let entity = entities.allocate(chunks.place(to));
-        // SAFETY: reserved above; the archetype has these components and no others, so every
-        // column of it was written.
+        // SAFETY: reserved above; the archetype has these components and no others, so every column
+        // of it was written (I-2), with bytes that are values (I-16).
         unsafe { chunks.commit_rows(to, &[entity], version, version) };
         self.after_spawn(entity, &ids);
         Ok(entity)
@@ -432,8 +433,9 @@ impl World {
         let from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         let there = self.archetypes.get(from.archetype).components().contains(id);
         if !there {
-            // SAFETY: a value without a size and a drop function needs no memory; the entity was
-            // found, and does not have it.
+            // SAFETY: of a component without a size and a drop function there is nothing to copy,
+            // so that any value will do (I-2); the entity lives at `from` (I-1), and does not have
+            // it.
             unsafe { self.move_in(entity, from, id, NonNull::dangling()) };
             self.after_insert(entity, from.archetype, id);
         }
@@ -443,8 +445,8 @@ impl World {
     /// Moves an entity to where it has one component more, whose value is copied from `value`.
     ///
     /// # Safety
-    /// `value` points at a value of this component, of this world, which is given up. The entity is
-    /// at `from` and does not have it.
+    /// `value` points at a value of this component, of this world (I-9, I-16), which is given up.
+    /// The entity is at `from` (I-1) and does not have it.
     unsafe fn move_in(
         &mut self,
         entity: Entity,

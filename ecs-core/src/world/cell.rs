@@ -251,9 +251,9 @@ impl<'w> WorldCell<'w> {
         let guard = self.take(access)?;
         let moment = self.moment(*last_asked);
         *last_asked = moment.version;
-        // SAFETY: the guard is the right that the plan's access asks for, as long as everybody
-        // goes through cells, which is the case: the world is borrowed exclusively by the first. The
-        // plan was just extended (I-8). The guard goes with the query.
+        // SAFETY: the guard is the right that the plan's access asks for (I-10), as long as
+        // everybody goes through cells, which is the case: the world is borrowed exclusively by the
+        // first. The plan was just extended (I-8). The guard goes with the query.
         let query = unsafe { Query::planned(self.source(moment), matches) };
         Ok(BorrowedQuery::new(query, guard))
     }
@@ -286,7 +286,9 @@ impl<'w> WorldCell<'w> {
         plan.extend(world.plan_source(), self.source(self.moment(0)));
         let guard = self.take(plan.access())?;
         let source = self.source(self.moment(0));
-        // SAFETY: as in `query`.
+        // SAFETY: the guard is the right that the plan's access asks for (I-10), as everybody goes
+        // through cells (see `query`), and goes with the view. The plan was just extended over the
+        // source, which is borrowed (I-23).
         Ok(unsafe { View::new(source, Doors::new(source, plan), Some(guard)) })
     }
 
@@ -329,7 +331,10 @@ impl<'w> WorldCell<'w> {
         let plan = &*plan;
         let guard = self.take(plan.access())?;
         let source = self.source(self.moment(0));
-        // SAFETY: as in `query`; the flags were just prepared, and the plan is borrowed by the view.
+        // SAFETY: the guard is the right that the plan's access asks for (I-10), as everybody goes
+        // through cells (see `query`), and goes with the view. The flags were just prepared, and
+        // are this view's alone, which borrows the plan (I-12); that was just extended over the
+        // source (I-23).
         Ok(unsafe { ClaimView::new(source, plan, guard) })
     }
 
@@ -353,7 +358,8 @@ impl<'w> WorldCell<'w> {
     /// Where the cell is [limited](Self::limited_to) to others.
     pub fn resource<T: Send + Sync + 'static>(self) -> Result<Res<'w, T>, ResourceError> {
         self.check_resource::<T>(false);
-        // SAFETY: the world is borrowed exclusively by the first cell, so all go through cells.
+        // SAFETY: the world is borrowed exclusively by the first cell, so all go through cells
+        // (I-13).
         unsafe { self.world.resources.read() }
     }
 
@@ -429,7 +435,8 @@ impl<'w> WorldCell<'w> {
     /// Where the cell is [limited](Self::limited_to) to others.
     pub fn resource_mut<T: Send + Sync + 'static>(self) -> Result<ResMut<'w, T>, ResourceError> {
         self.check_resource::<T>(true);
-        // SAFETY: the world is borrowed exclusively by the first cell, so all go through cells.
+        // SAFETY: the world is borrowed exclusively by the first cell, so all go through cells
+        // (I-13).
         unsafe { self.world.resources.write(self.version()) }
     }
 }

@@ -184,7 +184,8 @@ impl World {
         self.version += 1;
         let version = self.version;
         if removal.target == from.archetype {
-            // The empty bundle. SAFETY: it has no components, so nothing is read.
+            // SAFETY: only the empty bundle leads to where it came from (I-6); it has no
+            // components, so nothing is read.
             return Ok((unsafe { B::read(&[], 0) }, Duties::NONE));
         }
         let Self { archetypes, blocks, entities, .. } = self;
@@ -333,8 +334,8 @@ impl MoveRow<'_> {
     ///
     /// # Safety
     /// `way` leads from the archetype that the entity is in, and to another one (I-6). `transfer`
-    /// does not panic, and initialises the columns of the target that `way` does not move to. It
-    /// takes only values that `way` forgets.
+    /// does not panic, and initialises the columns of the target that `way` does not move to (I-2).
+    /// It takes only values that `way` forgets.
     #[inline]
     pub(super) unsafe fn run<R>(
         self,
@@ -357,8 +358,8 @@ impl MoveRow<'_> {
         }
         if way.plan.drops {
             let is_left = |column: usize| way.plan.steps[column].fate == Fate::Drop;
-            // SAFETY: these values were kept behind the last row for us to drop; all books are in
-            // order.
+            // SAFETY: these values, initialised (I-2) and of their columns' types (I-9), were kept
+            // behind the last row for us to drop, where they are nobody's; all books are in order.
             unsafe { source.drop_row(taken.vacated, is_left) };
         }
         taken.emptied.drop_now();
@@ -380,9 +381,11 @@ pub(super) fn replace<B: Bundle>(
     }
     let starts = column_starts(&archetype.chunks, &insertion.columns, chunk);
     // SAFETY: the columns are those of the bundle's components (I-6, I-9), and the row is a live
-    // entity's (I-1); it is given up here and written again below, with no user code between.
+    // entity's (I-1, I-2), in a world that the caller has to itself (I-10); it is given up here and
+    // written again below, with no user code between.
     let old = unsafe { B::read(starts.as_slice(), row) };
-    // SAFETY: as above; `old` has what lay there.
+    // SAFETY: the columns are those of the bundle's components (I-6, I-9); `old` has what lay in
+    // the row, which the caller has to itself (I-10).
     unsafe { bundle.write(starts.as_slice(), row) };
     drop(old);
 }

@@ -43,8 +43,8 @@ impl World {
     ) -> Result<DynamicRows<'w>, DynamicQueryError> {
         query.extend(self.plan_source())?;
         self.next_version();
-        // SAFETY: the world is borrowed exclusively for as long as the rows live; the query is of
-        // this world and was just extended (I-8).
+        // SAFETY: the world is borrowed exclusively for as long as the rows live (I-10); the query
+        // is of this world and was just extended (I-8).
         Ok(unsafe { DynamicRows::new(self.source(), query) })
     }
 }
@@ -80,9 +80,9 @@ impl<'w> WorldCell<'w> {
         let query = &*query;
         let guard = self.take(query.access())?;
         let source = self.source(self.moment(0));
-        // SAFETY: the guard is the right that the query's access asks for, as long as everybody
-        // goes through cells, which is the case: the world is borrowed exclusively by the first.
-        // The query was just extended (I-8).
+        // SAFETY: the guard is the right that the query's access asks for (I-10), as long as
+        // everybody goes through cells, which is the case: the world is borrowed exclusively by the
+        // first. The query was just extended (I-8).
         Ok(unsafe { BorrowedDynamicRows::new(source, query, guard) })
     }
 }

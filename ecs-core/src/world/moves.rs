@@ -222,8 +222,8 @@ impl<'w> RowMoves<'w> {
     /// An entity goes from a row of the source to the next row of the target.
     ///
     /// # Safety
-    /// `prepare` was called since the last row, the entity lives in that row of the source, and
-    /// the caller has written the bundle into [`next_row`](Self::next_row).
+    /// `prepare` was called since the last row, the entity lives in that row of the source (I-1),
+    /// and the caller has written all of the bundle into [`next_row`](Self::next_row) (I-2, C-3).
     #[inline]
     pub(crate) unsafe fn relocate(&mut self, entity: Entity, from: RowAddress) {
         let place = self.arrive(entity);
@@ -245,8 +245,8 @@ impl<'w> RowMoves<'w> {
     /// An entity in a row of the source ends.
     ///
     /// # Safety
-    /// `prepare` was called since the last row, the entity lives in that row of the source, and
-    /// there is no target.
+    /// `prepare` was called since the last row, the entity lives in that row of the source (I-1),
+    /// and there is no target.
     #[inline]
     pub(crate) unsafe fn end(&mut self, entity: Entity, from: RowAddress) {
         debug_assert!(self.target.is_none());
@@ -258,14 +258,14 @@ impl<'w> RowMoves<'w> {
     ///
     /// # Safety
     /// As for [`relocate`](Self::relocate), for each of them: `prepare` said that there is room, the
-    /// rows are there and are no holes, and the bundles were written from
-    /// [`next_row`](Self::next_row) on.
+    /// rows are there and are no holes (I-2, C-2), and the bundles were written from
+    /// [`next_row`](Self::next_row) on (C-3).
     pub(crate) unsafe fn relocate_run(&mut self, from: RowAddress, count: usize) {
         let (Some(source), Some(target)) = (&self.source, &mut self.target) else { return };
         assert!(target.arrived + count <= target.granted, "the rows were granted");
         let (chunks, to) = (&source.archetype.chunks, target.next());
-        // SAFETY: rows of the source, by the caller's word, and as many that are reserved in the
-        // target.
+        // SAFETY: the caller vouches for so many rows of the source (I-2); as many are reserved in
+        // the target, as was just asserted, and nobody's (C-3).
         unsafe { chunks.copy_entities(from, count, &mut target.archetype.chunks, to) };
         target.arrived += count;
         let rows = from.row..from.row + count;
@@ -277,7 +277,7 @@ impl<'w> RowMoves<'w> {
     /// The entities in `count` rows of the source, from one on, end.
     ///
     /// # Safety
-    /// As for [`end`](Self::end), for each of them: the rows are there and are no holes.
+    /// As for [`end`](Self::end), for each of them: the rows are there and are no holes (I-2, C-2).
     pub(crate) unsafe fn end_run(&mut self, from: RowAddress, count: usize) {
         debug_assert!(self.target.is_none());
         let Some(source) = &self.source else { return };
@@ -304,7 +304,8 @@ impl<'w> RowMoves<'w> {
         let to = target.next();
         target.arrived += 1;
         let chunks = &mut target.archetype.chunks;
-        // SAFETY: the row was reserved (`reserve`), and was just seen to be one of those.
+        // SAFETY: the row was reserved (`reserve`), was just seen to be one of those, and is not
+        // committed: it is nobody's (I-2).
         unsafe { chunks.set_reserved(to, entity) };
         chunks.place(to)
     }
@@ -343,7 +344,8 @@ impl<'w> RowMoves<'w> {
         let added = if self.source.is_some() { 0 } else { *version };
         // SAFETY: reserved by `reserve`, and nothing was committed to the target or taken from it
         // since; the caller has written the bundle of each row (`relocate`, `begin`), the moves
-        // above the other columns; the entities were written as they arrived.
+        // above the other columns, so all are initialised (I-2, C-3); the entities were written as
+        // they arrived.
         unsafe { target.archetype.chunks.commit_written(target.first, arrived, *version, added) };
         if let Some(source @ Source { plan: Some(plan), .. }) = &self.source {
             copy_bits(source, plan, fresh, target.archetype, target.first);
@@ -392,8 +394,9 @@ impl Source<'_> {
         }
         if !matches!(dropped, Dropped::None) {
             let rows = taken.vacated.row..taken.vacated.row + count;
-            // SAFETY: `take_rows` kept these values behind the last row; they were holes', so they
-            // are nobody's, and each comes up once.
+            // SAFETY: `take_rows` kept these values, initialised (I-2) and of their columns' types
+            // (I-9), behind the last row; they were holes' (C-2), so they are nobody's, and each
+            // comes up once.
             unsafe { archetype.drop_run(taken.vacated.chunk, rows, keep) };
         }
         drop(taken.emptied);

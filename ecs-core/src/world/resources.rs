@@ -222,7 +222,7 @@ impl Resources {
     /// Reads a resource beside others that do.
     ///
     /// # Safety
-    /// For as long as `self` is borrowed the resources are reached through cells alone.
+    /// For as long as `self` is borrowed the resources are reached through cells alone (I-13).
     pub(crate) unsafe fn read<T: Send + Sync + 'static>(
         &self,
     ) -> Result<Res<'_, T>, ResourceError> {
@@ -241,7 +241,7 @@ impl Resources {
     /// Writes a resource, alone; if it is, it was changed at this version.
     ///
     /// # Safety
-    /// For as long as `self` is borrowed the resources are reached through cells alone.
+    /// For as long as `self` is borrowed the resources are reached through cells alone (I-13).
     pub(crate) unsafe fn write<T: Send + Sync + 'static>(
         &self,
         version: u64,
@@ -323,13 +323,15 @@ pub struct ResMut<'w, T> {
     _guard: WriteGuard<'w>,
 }
 
-// SAFETY: gives out `&T` and nothing else, as `&T` does; the word of the guard is an atomic.
+// SAFETY: gives out `&T` and nothing else, as `&T` does; the right goes along, and its word is an
+// atomic (I-13).
 unsafe impl<T: Sync> Send for Res<'_, T> {}
-// SAFETY: as for `Send`.
+// SAFETY: gives out `&T` and nothing else, as `&T` does, by the right of its word (I-13).
 unsafe impl<T: Sync> Sync for Res<'_, T> {}
-// SAFETY: gives out `&mut T` to whoever holds it, as `&mut T` does.
+// SAFETY: gives out `&mut T` to whoever holds it, as `&mut T` does; the right goes along, and its
+// word is an atomic (I-13).
 unsafe impl<T: Send> Send for ResMut<'_, T> {}
-// SAFETY: when shared it gives out `&T`.
+// SAFETY: when shared it gives out `&T`, by the right of its word (I-13).
 unsafe impl<T: Sync> Sync for ResMut<'_, T> {}
 
 impl<T> Deref for Res<'_, T> {

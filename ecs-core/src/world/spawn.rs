@@ -58,7 +58,8 @@ impl World {
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, .. } = self;
         let placement = bundles.placement::<B>(registry, archetypes);
-        // SAFETY: the placement is that of this bundle.
+        // SAFETY: the placement is that of this bundle: its columns are of the components' types
+        // (I-9).
         (unsafe { write_at(archetypes, blocks, placement, bundle) }, version)
     }
 
@@ -71,7 +72,8 @@ impl World {
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, .. } = self;
         let placement = bundles.group_placement::<B>(marker, registry, archetypes);
-        // SAFETY: the placement is that of this bundle and of a component without a size.
+        // SAFETY: the placement is that of this bundle (I-9) and of a component without a size,
+        // which has nothing to be written.
         let location = unsafe { write_at(archetypes, blocks, placement, bundle) };
         let entity = self.entities.allocate(location.place);
         if self.commit_row(location, entity, version).any(Duties::ARRIVAL) {
@@ -85,9 +87,9 @@ impl World {
     /// Gives what is to be done next.
     fn commit_row(&mut self, location: Location, entity: Entity, version: u64) -> Duties {
         let archetype = self.archetypes.get_mut(location.archetype);
-        // SAFETY: `write_at` has just reserved the row, and nothing but the entity table was touched
-        // since; the archetype has the bundle's components and no others with a size, so every
-        // column of it was written.
+        // SAFETY: `write_at` has just reserved the row, and nothing but the entity table was
+        // touched since; the archetype has the bundle's components and no others with a size, so
+        // every column of it was written (I-2).
         unsafe { archetype.chunks.commit_rows(location.address, &[entity], version, version) };
         archetype.duties
     }
@@ -201,8 +203,9 @@ impl World {
         if let Some(moved) = taken.moved {
             self.entities.set_place(moved, location.place);
         }
-        // SAFETY: `take_row` kept these values, beyond the last row, for us to drop; all books are
-        // in order, and nothing touches the row before this returns.
+        // SAFETY: `take_row` kept these values, initialised (I-2) and of their columns' types
+        // (I-9), beyond the last row, where they are nobody's; all books are in order, and nothing
+        // touches the row before this returns.
         unsafe { archetype.drop_whole_row(taken.vacated) };
         taken.emptied.drop_now();
     }
@@ -235,7 +238,7 @@ impl World {
 /// Writes a bundle into a reserved row.
 ///
 /// # Safety
-/// The placement's columns are those of the bundle's components.
+/// The placement's columns are those of the bundle's components (I-9).
 #[inline]
 unsafe fn write_at<B: Bundle>(
     archetypes: &mut Archetypes,
@@ -295,8 +298,8 @@ impl Drop for SpawnRun<'_> {
             let address = RowAddress { row: self.first.row + offset, ..self.first };
             self.spawned.push(self.world.entities.allocate(chunks.place(address)));
         }
-        // SAFETY: the rows were reserved when the run began, the world has been borrowed by the
-        // run since, and `push`, which is called at most `granted` times, wrote every column.
+        // SAFETY: the rows were reserved when the run began, the world has been borrowed by the run
+        // since, and `push`, which is called at most `granted` times, wrote every column (I-2).
         unsafe { chunks.commit_rows(self.first, &self.spawned[from..], version, version) };
     }
 }
@@ -314,8 +317,8 @@ impl Clearing<'_> {
         while let Some(forgotten) = self.forgotten.get(self.next) {
             let archetype = &self.world.archetypes.list()[self.next];
             self.next += 1;
-            // SAFETY: these rows were given up by this archetype, the world has been borrowed
-            // since, and each archetype comes up once.
+            // SAFETY: these rows, initialised until then (I-2), were given up by this archetype,
+            // the world has been borrowed since, and each archetype comes up once.
             unsafe { archetype.drop_forgotten(forgotten) };
         }
     }

@@ -88,7 +88,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
                     continue;
                 }
                 let moment = self.source.moment;
-                // SAFETY: the query holds the right and is consumed; each chunk comes up once.
+                // SAFETY: the query holds the right (I-10) and is consumed; the matches are each
+                // there once (I-8), so each chunk comes up once (I-11).
                 let opened = unsafe { open::<Q, F>(archetype, found, chunk, ordinal - 1, moment) };
                 if let Some(opened) = opened {
                     visit(found.archetype.index(), chunk, opened);
