@@ -53,7 +53,7 @@ impl Group {
     /// A group of `count` unfinished jobs, whose owner sleeps on `owner`.
     #[inline]
     pub(crate) fn new(count: usize, owner: usize) -> Self {
-        // SAFETY: there is no parent.
+        // SAFETY: there is no parent, so J-3 asks for nothing.
         unsafe { Self::below(None, None, count, owner) }
     }
 
@@ -134,8 +134,8 @@ impl Group {
 
     /// Counts one less, and wakes the owner if that was the last.
     ///
-    /// SAFETY: takes a pointer because the owner may free the group as soon as
-    /// the count is zero, while this function is still running. A reference
+    /// It takes a pointer because the owner may free the group as soon as the
+    /// count is zero (J-2), while this function is still running. A reference
     /// would promise the opposite (rayon #739, rust-lang/rust#146799).
     ///
     /// # Safety
@@ -143,10 +143,11 @@ impl Group {
     /// - `group` is alive and counts one that is the caller's (J-2).
     /// - The caller does not use `group` afterwards.
     pub(crate) unsafe fn finish_one(group: NonNull<Self>, parkers: &Parkers) {
-        // SAFETY: the caller's one keeps the group alive until the decrement.
+        // SAFETY: the caller's one keeps the group alive until the decrement
+        // (J-2).
         let owner = unsafe { (*group.as_ptr()).owner };
-        // SAFETY: alive as above until the decrement has happened, which is the
-        // last access.
+        // SAFETY: the caller's one keeps the group alive until the decrement has
+        // happened, which is the last access (J-2).
         // Release: the owner's acquire load in `is_done` sees what we did, and
         // what those did who finished before: all changes of the word are
         // read-modify-writes, which hand a release on.
@@ -317,8 +318,8 @@ impl OpenGroups {
     pub(crate) unsafe fn open(&self, work: &dyn Work) {
         let work: NonNull<dyn Work + '_> = NonNull::from(work);
         // SAFETY: only the lifetime changes. The list's use of the pointer ends
-        // at `close`, a visitor's when it is no longer counted, and the caller
-        // outwaits both.
+        // at `close` (J-1), a visitor's when it is no longer counted (J-2), and
+        // the caller outwaits both.
         let work: NonNull<dyn Work + 'static> = unsafe { std::mem::transmute(work) };
         let mut list = self.list.lock();
         list.push(Listed(work));

@@ -15,7 +15,8 @@ pub(crate) struct JobRef {
     run: unsafe fn(NonNull<()>),
 }
 
-// SAFETY: `JobRef::new` demands a job that may be run on any thread.
+// SAFETY: `JobRef::new` demands a job that may be run on any thread, and is run
+// once (J-4).
 unsafe impl Send for JobRef {}
 
 impl JobRef {

@@ -42,7 +42,7 @@ where
     ///
     /// # Safety
     ///
-    /// `half` is what `job_ref` made a reference of, and this call uses it up.
+    /// `half` is what `job_ref` made a reference of, and this call uses it up (J-4).
     unsafe fn run_stolen(half: NonNull<()>) {
         // SAFETY: the half is alive until its group is done, which is the last
         // line below (J-4). The borrow is not used after that.

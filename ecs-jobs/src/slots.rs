@@ -162,7 +162,8 @@ impl Slots {
 // SAFETY: a cell is used by who has the `Claimed` (J-8), and a job is `Send`;
 // all else in a slot is atomic.
 unsafe impl Sync for Slots {}
-// SAFETY: as above.
+// SAFETY: a cell goes to who has the `Claimed` (J-8), and a job is `Send`; all
+// else in a slot is atomic.
 unsafe impl Send for Slots {}
 
 impl std::fmt::Debug for Slots {

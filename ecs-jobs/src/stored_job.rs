@@ -43,12 +43,12 @@ struct Table {
 trait Stored<A>: FnOnce(&A) + Send + Sized {
     const TABLE: Table = Table {
         run: |room, argument| {
-            // SAFETY: who calls it keeps to the contract of `take`.
+            // SAFETY: who calls it keeps to the contract of `take` (J-7).
             let job = unsafe { take::<Self>(room) };
             // SAFETY: who calls it has a borrow of an `A` for the argument.
             job(unsafe { argument.cast::<A>().as_ref() });
         },
-        // SAFETY: as above.
+        // SAFETY: who calls it keeps to the contract of `take` (J-7).
         drop: |room| drop(unsafe { take::<Self>(room) }),
     };
     const FITS: bool =
@@ -63,7 +63,8 @@ impl<A, F: FnOnce(&A) + Send> Stored<A> for F {}
 ///
 /// `room` points to a room that holds an `F`, which nobody takes out again (J-7).
 unsafe fn take<F>(room: *const Room) -> F {
-    // SAFETY: the room holds an `F`, and is large enough and aligned for one.
+    // SAFETY: the room holds an `F` (J-7), and is large enough and aligned for
+    // one.
     unsafe { room.cast::<F>().read() }
 }
 
@@ -90,7 +91,8 @@ impl<'a, A> StoredJob<'a, A> {
         assert!(self.table.is_none(), "a job is put where there is none");
         // The caller has looked: only types that fit are stored in place.
         assert!(<F as Stored<A>>::FITS, "a job is stored where it fits");
-        // SAFETY: the room is large enough and aligned for an `F`.
+        // SAFETY: the room is large enough and aligned for an `F`, and has no
+        // value (J-7), as there was no table.
         unsafe { (&raw mut self.room).cast::<F>().write(job) };
         self.table = Some(const { &<F as Stored<A>>::TABLE });
     }

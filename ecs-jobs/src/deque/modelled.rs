@@ -28,7 +28,8 @@ struct Ring<T> {
 // SAFETY: an item is taken once, by whoever won it (the ring's invariant), so
 // a shared ring only moves items between threads.
 unsafe impl<T: Send> Sync for Ring<T> {}
-// SAFETY: as above.
+// SAFETY: an item is taken once, by whoever won it (the ring's invariant), so a
+// ring only moves items between threads.
 unsafe impl<T: Send> Send for Ring<T> {}
 
 impl<T> Ring<T> {

@@ -37,8 +37,8 @@ impl Frame {
     }
 
     pub(super) fn finish_one(&self, shared: &Shared) {
-        // SAFETY: the model counts one for the thread that calls this, and the
-        // allocation outlives the model's threads in any case.
+        // SAFETY: the model counts one for the thread that calls this (J-2),
+        // and the allocation outlives the model's threads in any case.
         unsafe { Group::finish_one(NonNull::from(&self.group), &shared.parkers) };
     }
 }

@@ -17,7 +17,8 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 fn empty_job() -> JobRef {
-    // SAFETY: the function may be called with anything, at any time.
+    // SAFETY: the function may be called with anything, at any time, and there
+    // is no frame to be left (J-4).
     unsafe { JobRef::new(NonNull::dangling(), |_| ()) }
 }
 

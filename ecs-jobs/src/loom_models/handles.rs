@@ -23,7 +23,7 @@ pub(super) struct Deed(Arc<UnsafeCell<()>>);
 
 // SAFETY: loom sees each access to the cell, and whether another one overlaps.
 unsafe impl Send for Deed {}
-// SAFETY: as above.
+// SAFETY: loom sees each access to the cell, and whether another one overlaps.
 unsafe impl Sync for Deed {}
 
 impl Deed {
