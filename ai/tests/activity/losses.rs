@@ -301,9 +301,10 @@ fn a_waker_that_a_panic_elsewhere_has_undone_is_not_waited_for_in_silence() {
     let mut stage = Stage::new();
     let ask = |tick: &mut Tick<'_, Theatre>| {
         tick.unsubscribe_all();
-        tick.subscribe(tick.agent(), EventKinds::NONE);
+        let agent = tick.agent();
+        tick.subscribe(agent, EventKinds::NONE);
         // The waker would go with a command.
-        tick.commands().insert(tick.agent(), Asked);
+        tick.commands().insert(agent, Asked);
         Status::Blocked
     };
     let puppet = stage.puppet("ann").act(ask).act(ask).act(|_| done());
