@@ -10,7 +10,7 @@ use ecs_jobs::{EventReader, Events, RunContext, SystemAccess, SystemParam};
 
 use super::behaviour::{Activity, EventOf};
 use super::doing::{Blocking, Doing, State};
-use super::event::{Notice, Posted};
+use super::event::{EventKinds, Notice, Posted};
 use super::record::Watch;
 use super::setting::Drops;
 use super::subscription::Subscription;
@@ -215,9 +215,17 @@ impl<A: Activity> Teller<'_, '_, A> {
             return Ok(());
         }
         matches.clear();
-        // Their wakers may have been among what was lost.
+        // Where a waker was among what was lost, whoever waits for a call does so by a subscription
+        // to itself.
         self.table.all_to_events(lost, matches);
         for (task, subscription) in matches.drain(..) {
+            let calls =
+                |doing: &Doing<A>| [task, doing.agent(task)].contains(&subscription.subject());
+            if subscription.kinds() == EventKinds::NONE
+                && !self.view.get_mut(task).is_ok_and(|(doing, _)| calls(doing))
+            {
+                continue;
+            }
             let token = subscription.token(task);
             self.tell(task, Notice::Missed(token), subscription.subject());
         }
