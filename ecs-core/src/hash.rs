@@ -81,6 +81,14 @@ impl Default for StateHasher {
 
 impl StateHasher {
     /// The hash of nothing so far.
+    ///
+    /// ```
+    /// use ecs_core::StateHasher;
+    /// let mut hasher = StateHasher::new();
+    /// assert_eq!(hasher.finish(), StateHasher::new().finish());
+    /// hasher.write_u64(1);
+    /// assert_ne!(hasher.finish(), StateHasher::new().finish());
+    /// ```
     #[must_use]
     pub const fn new() -> Self {
         Self(0xCBF2_9CE4_8422_2325)

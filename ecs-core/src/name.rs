@@ -30,6 +30,11 @@ enum Text {
 
 impl Name {
     /// The text.
+    ///
+    /// ```
+    /// let name = ecs_core::Name::from("game.gold");
+    /// assert_eq!(name.as_str().split_once('.'), Some(("game", "gold")));
+    /// ```
     #[must_use]
     pub fn as_str(&self) -> &str {
         match &self.0 {

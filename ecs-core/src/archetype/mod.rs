@@ -33,6 +33,16 @@ pub struct ArchetypeId(pub(crate) u32);
 
 impl ArchetypeId {
     /// The number itself.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let imp = world.spawn(Gold(1));
+    /// let place = world.place_of(imp)?;
+    /// assert_eq!(world.archetypes()[place.archetype.index()].len(), 1);
+    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// ```
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -220,6 +230,14 @@ impl Archetype {
     }
 
     /// The memory that its chunks take, in bytes.
+    ///
+    /// ```
+    /// use ecs_core::World;
+    /// let mut world = World::new();
+    /// assert_eq!(world.archetypes()[0].block_bytes(), 0);
+    /// world.spawn(());
+    /// assert!(world.archetypes()[0].block_bytes() > 0);
+    /// ```
     #[must_use]
     pub fn block_bytes(&self) -> usize {
         self.chunks.block_bytes()

@@ -38,12 +38,35 @@ pub struct Playback {
 
 impl Playback {
     /// How many commands were applied.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.insert(imp, Gold(1));
+    /// commands.spawn(Gold(2));
+    /// assert_eq!(commands.play(&mut world).applied_count(), 2);
+    /// ```
     #[must_use]
     pub const fn applied_count(&self) -> usize {
         self.applied_count
     }
 
     /// The commands that were not, in the order of playback.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let imp = world.spawn(());
+    /// let mut commands = CommandBuffer::new(&world);
+    /// commands.despawn(imp);
+    /// commands.insert(imp, Gold(1));
+    /// let playback = commands.play(&mut world);
+    /// assert_eq!(playback.failures()[0].command, "insert");
+    /// ```
     #[must_use]
     pub fn failures(&self) -> &[CommandFailure] {
         &self.failures

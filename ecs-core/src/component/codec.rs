@@ -193,6 +193,18 @@ impl<T> Codec<T> {
 
     /// Values are saved by these functions. The one has to read what the other has written, all of
     /// it and no more.
+    ///
+    /// ```
+    /// use ecs_core::{Codec, CodecError};
+    /// let codec = Codec::<char>::custom(
+    ///     |letter, bytes| Codec::plain().write(&u32::from(*letter), bytes),
+    ///     |bytes| char::from_u32(Codec::plain().read(bytes)?).ok_or(CodecError),
+    /// );
+    /// let mut bytes = Vec::new();
+    /// codec.write(&'x', &mut bytes)?;
+    /// assert_eq!(codec.read(&mut bytes.as_slice()), Ok('x'));
+    /// # Ok::<(), CodecError>(())
+    /// ```
     #[must_use]
     pub const fn custom(write: WriteFn<T>, read: ReadFn<T>) -> Self {
         Self(Way::Custom { write, read })

@@ -146,6 +146,14 @@ pub trait Component: Send + Sync + Sized + 'static {
 
     /// The name in messages, in the state hash and in snapshots. No two types of a world that are
     /// saved may have the same.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// #[derive(Component)]
+    /// #[component(name = "game.gold")]
+    /// struct Gold(u32);
+    /// assert_eq!(Gold::name(), "game.gold");
+    /// ```
     #[must_use]
     fn name() -> &'static str {
         core::any::type_name::<Self>()
@@ -229,6 +237,15 @@ pub type MapEntitiesFn<T> = fn(&mut T, &mut dyn FnMut(Entity) -> Entity);
 /// ```
 pub trait MapEntities {
     /// Replaces every entity in `self` by what `map` makes of it.
+    ///
+    /// ```
+    /// use ecs_core::{MapEntities, World};
+    /// let mut world = World::new();
+    /// let [old, new] = [world.spawn(()), world.spawn(())];
+    /// let mut party = vec![old, new];
+    /// party.map_entities(&mut |entity| if entity == old { new } else { entity });
+    /// assert_eq!(party, [new, new]);
+    /// ```
     fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity);
 }
 
@@ -301,6 +318,14 @@ impl ComponentId {
     pub(crate) const UNKNOWN: Self = Self(u32::MAX);
 
     /// The number itself.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(name = "game.gold")] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// assert_eq!(world.components()[gold.index()].name().as_str(), "game.gold");
+    /// ```
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize

@@ -102,6 +102,16 @@ impl ComponentInfo {
     }
 
     /// The Rust type of the values, if there is one.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// let type_id = world.component_info(gold)?.type_id();
+    /// assert_eq!(type_id, Some(std::any::TypeId::of::<Gold>()));
+    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// ```
     #[must_use]
     pub const fn type_id(&self) -> Option<TypeId> {
         match self.kind {
@@ -120,6 +130,15 @@ impl ComponentInfo {
 
     /// Whether it was registered at run time as plain bytes, which
     /// [`World::insert_by_id`](crate::World::insert_by_id) and others ask for.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::{ComponentDescriptor, World};
+    /// let mut world = World::new();
+    /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
+    /// assert!(world.component_info(flag)?.is_bytes());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[must_use]
     pub const fn is_bytes(&self) -> bool {
         matches!(self.kind, Kind::Bytes)

@@ -56,6 +56,14 @@ pub trait SharedComponent: Eq + Hash + Send + Sync + Sized + 'static {
     const CODEC: Codec<Self> = Codec::UNSAVED;
 
     /// The name in messages, in the state hash and in snapshots.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// #[derive(SharedComponent, PartialEq, Eq, Hash)]
+    /// #[component(name = "game.level")]
+    /// struct Level(u32);
+    /// assert_eq!(Level::name(), "game.level");
+    /// ```
     #[must_use]
     fn name() -> &'static str {
         type_name::<Self>()
@@ -117,6 +125,14 @@ pub trait ChunkComponent: Default + Send + Sync + Sized + 'static {
     const CODEC: Codec<Self> = Codec::UNSAVED;
 
     /// The name in messages, in the state hash and in snapshots.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// #[derive(ChunkComponent, Default)]
+    /// #[component(name = "game.reach")]
+    /// struct Reach(f32);
+    /// assert_eq!(Reach::name(), "game.reach");
+    /// ```
     #[must_use]
     fn name() -> &'static str {
         type_name::<Self>()

@@ -108,12 +108,30 @@ impl Access {
     }
 
     /// The components whose values are read.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// # #[derive(Component)] struct Debt(u32);
+    /// let mut world = World::new();
+    /// let plan = world.plan::<(&Gold, &mut Debt), ()>();
+    /// assert_eq!(plan.access().reads(), [world.register::<Gold>()]);
+    /// ```
     #[must_use]
     pub fn reads(&self) -> &[ComponentId] {
         &self.reads
     }
 
     /// The components whose values are written.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// # #[derive(Component)] struct Debt(u32);
+    /// let mut world = World::new();
+    /// let plan = world.plan::<(&Gold, &mut Debt), ()>();
+    /// assert_eq!(plan.access().writes(), [world.register::<Debt>()]);
+    /// ```
     #[must_use]
     pub fn writes(&self) -> &[ComponentId] {
         &self.writes
@@ -152,6 +170,17 @@ impl Access {
     }
 
     /// Takes in what another access does.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// # #[derive(Component)] struct Debt(u32);
+    /// let mut world = World::new();
+    /// let mut both = world.plan::<&Gold, ()>().access().clone();
+    /// both.merge(world.plan::<&mut Debt, ()>().access());
+    /// assert_eq!(both.reads(), [world.register::<Gold>()]);
+    /// assert_eq!(both.writes(), [world.register::<Debt>()]);
+    /// ```
     pub fn merge(&mut self, other: &Self) {
         other.reads.iter().for_each(|&id| add(&mut self.reads, id));
         other.writes.iter().for_each(|&id| add(&mut self.writes, id));
@@ -162,6 +191,15 @@ impl Access {
 
     /// The components over which this and another access cannot go on at the same time: one
     /// writes the values or the bits that the other uses, or stamps the versions that it reads.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let (writer, asking) = (world.plan::<&mut Gold, ()>(), world.plan::<(), Changed<Gold>>());
+    /// let conflicts = writer.access().conflicts(asking.access());
+    /// assert_eq!(conflicts, [world.register::<Gold>()], "one stamps what the other asks for");
+    /// ```
     #[must_use]
     pub fn conflicts(&self, other: &Self) -> Vec<ComponentId> {
         let mut found = self.value_conflicts(other);
@@ -177,6 +215,17 @@ impl Access {
 
     /// The components of which one side writes the values that the other uses: what must never
     /// happen at the same time, as opposed to what must happen in an order.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let (writer, reader) = (world.plan::<&mut Gold, ()>(), world.plan::<&Gold, ()>());
+    /// let asking = world.plan::<(), Changed<Gold>>();
+    /// let conflicts = writer.access().value_conflicts(reader.access());
+    /// assert_eq!(conflicts, [world.register::<Gold>()]);
+    /// assert!(writer.access().value_conflicts(asking.access()).is_empty(), "it uses no values");
+    /// ```
     #[must_use]
     pub fn value_conflicts(&self, other: &Self) -> Vec<ComponentId> {
         let mut found = Vec::new();

@@ -80,12 +80,32 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     /// The place of this chunk among all chunks of the query's archetypes, visited or not. It
     /// depends on the contents of the world alone, which makes it the sort key for what is
     /// recorded into a command buffer while visiting the chunk.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..10_000).map(Gold));
+    /// let mut ordinals = Vec::new();
+    /// world.query::<&Gold>().chunks(|chunk| ordinals.push(chunk.ordinal()));
+    /// assert!(ordinals.iter().copied().eq(0..ordinals.len()), "all of them are visited");
+    /// ```
     #[must_use]
     pub fn ordinal(&self) -> usize {
         self.ordinal
     }
 
     /// How many rows are visited.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(enableable)] struct Lamp;
+    /// let mut world = World::new();
+    /// let rooms = world.spawn_batch((0..9).map(|_| Lamp));
+    /// world.set_enabled::<Lamp>(rooms[4], false)?;
+    /// world.query::<&Lamp>().chunks(|chunk| assert_eq!(chunk.row_count(), 8));
+    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// ```
     #[must_use]
     pub fn row_count(&self) -> usize {
         self.rows.count(self.len)
@@ -122,6 +142,18 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     }
 
     /// Calls `f` with the slices of each run of rows.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(Gold));
+    /// let mut sum = 0;
+    /// world.query::<&Gold>().chunks(|chunk| {
+    ///     chunk.for_each_run(|run| sum += run.iter().map(|gold| gold.0).sum::<u32>());
+    /// });
+    /// assert_eq!(sum, 36);
+    /// ```
     #[inline]
     pub fn for_each_run(self, mut f: impl FnMut(Q::Columns<'w>))
     where

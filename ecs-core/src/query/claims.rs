@@ -113,6 +113,14 @@ impl<Q: QueryData> fmt::Debug for ClaimPlan<Q> {
 
 impl<Q: QueryData> ClaimPlan<Q> {
     /// What the view touches.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let plan = world.claim_plan::<&mut Gold>();
+    /// assert_eq!(plan.access().writes(), [world.register::<Gold>()]);
+    /// ```
     #[must_use]
     pub const fn access(&self) -> &super::Access {
         self.view.access()
@@ -143,11 +151,6 @@ impl<'w, Q: QueryData> ClaimView<'w, Q> {
 
     /// Exclusive access to the components of one entity, until the claim is dropped.
     ///
-    /// # Errors
-    /// Where the entity is not in the world, lacks a component, or is claimed by somebody.
-    // Always: it is the inner loop of every action system, and half of its work folds away where
-    // the columns are known.
-    ///
     /// ```
     /// use ecs_core::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
@@ -162,6 +165,11 @@ impl<'w, Q: QueryData> ClaimView<'w, Q> {
     /// assert!(claims.claim(purse).is_ok());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// Where the entity is not in the world, lacks a component, or is claimed by somebody.
+    // Always: it is the inner loop of every action system, and half of its work folds away where
+    // the columns are known.
     #[inline(always)]
     pub fn claim(&self, entity: Entity) -> Result<Claim<'_, Q>, ClaimError> {
         // Opening the chunk finds addresses and stamps it; no value is touched before the claim
@@ -223,6 +231,19 @@ pub struct Claim<'a, Q: QueryData> {
 
 impl<Q: QueryData> Claim<'_, Q> {
     /// The components.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(3));
+    /// let mut plan = world.claim_plan::<&mut Gold>();
+    /// let purses = world.cell().claims(&mut plan)?;
+    /// let mut claim = purses.claim(purse)?;
+    /// claim.get_mut().0 -= 1;
+    /// assert_eq!(claim.get_mut().0, 2);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn get_mut(&mut self) -> Q::Item<'_> {
         // SAFETY: the row is that of a live entity (I-1) in the chunk that was fetched. The view

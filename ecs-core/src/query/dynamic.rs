@@ -174,6 +174,15 @@ impl DynamicQuery {
     pub const TERMS_MAX: usize = 64;
 
     /// A query that asks for nothing yet.
+    ///
+    /// ```
+    /// use ecs_core::{DynamicQuery, World};
+    /// let mut world = World::new();
+    /// world.spawn_batch([(); 3]);
+    /// let mut all = DynamicQuery::builder().build(&world)?;
+    /// assert_eq!(world.query_by_id(&mut all)?.count(), 3);
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     pub fn builder() -> DynamicQueryBuilder {
         DynamicQueryBuilder::default()
     }

@@ -57,6 +57,20 @@ impl<'w> DynamicRows<'w> {
     }
 
     /// The same rows for a shorter time; these can be asked again afterwards.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..4).map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// let mut rows = world.query_by_id(&mut query)?;
+    /// assert_eq!(rows.reborrow().into_iter().count(), 4);
+    /// assert_eq!(rows.into_iter().count(), 4, "they are still there");
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     pub fn reborrow(&mut self) -> DynamicRows<'_> {
         DynamicRows { source: self.source, query: self.query }
     }
@@ -85,6 +99,20 @@ impl<'w> DynamicRows<'w> {
     }
 
     /// Calls `f` with every row.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..4).map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().write(gold).build(&world)?;
+    /// let rows = world.query_by_id(&mut query)?;
+    /// rows.for_each(|mut row| row.get_mut::<Gold>(0).expect("there").0 += 1);
+    /// assert!(world.query::<&Gold>().map(|gold| gold.0).eq(1..5));
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     pub fn for_each(self, f: impl FnMut(DynamicRow<'w>)) {
         self.into_iter().for_each(f);
     }
@@ -113,6 +141,19 @@ impl<'w> DynamicRows<'w> {
     }
 
     /// How many rows match.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..4).map(Gold));
+    /// world.spawn(());
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// assert_eq!(world.query_by_id(&mut query)?.count(), 4);
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     #[must_use]
     pub fn count(&self) -> usize {
         let rows_of = |found: &DynamicMatch| {
@@ -126,6 +167,20 @@ impl<'w> DynamicRows<'w> {
     }
 
     /// What one entity gives.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let [purse, nobody] = [world.spawn(Gold(3)), world.spawn(())];
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// let mut rows = world.query_by_id(&mut query)?;
+    /// assert_eq!(rows.get(purse)?.get(0), Ok(&Gold(3)));
+    /// assert!(rows.get(nobody).is_err());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// Where the entity is not in the world, or does not match.
@@ -331,6 +386,21 @@ impl<'w> BorrowedDynamicRows<'w> {
     }
 
     /// The rows, for as long as this is borrowed.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..4).map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// let cell = world.cell();
+    /// let mut purses = cell.query_by_id(&mut query)?;
+    /// purses.rows().for_each(|row| assert!(row.get::<Gold>(0).is_ok()));
+    /// assert_eq!(purses.rows().count(), 4, "asked again");
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     pub fn rows(&mut self) -> DynamicRows<'_> {
         self.rows.reborrow()
     }

@@ -138,14 +138,12 @@ fn expect_type<T: Component>(term: &Term) -> Result<(), TermError> {
 /// as they were named.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::DynamicQuery;
+/// use ecs_core::{DynamicQuery, prelude::*};
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// # #[derive(Component, Debug)] struct Depth(u32);
 /// let mut world = World::new();
 /// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
-/// let gold = world.component_id::<Gold>().expect("it is in use");
-/// let depth = world.component_id::<Depth>().expect("it is in use");
+/// let (gold, depth) = (world.register::<Gold>(), world.register::<Depth>());
 /// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
 /// for mut row in world.query_by_id(&mut query)? {
 ///     let depth = row.get::<Depth>(1)?.0;
@@ -167,8 +165,7 @@ impl<'w> DynamicRow<'w> {
     /// The entity in this row.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use ecs_core::{DynamicQuery, prelude::*};
     /// let mut world = World::new();
     /// let imp = world.spawn(());
     /// let mut query = DynamicQuery::builder().build(&world)?;
@@ -183,6 +180,17 @@ impl<'w> DynamicRow<'w> {
     /// The bytes of a term's value: of a component that was registered as plain bytes, or of a type
     /// that has bytes.
     ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use ecs_core::{ComponentDescriptor, DynamicQuery, World};
+    /// let mut world = World::new();
+    /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
+    /// world.spawn_by_id(&[(flag, &[7])])?;
+    /// let mut query = DynamicQuery::builder().read(flag).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each(|row| assert_eq!(row.bytes(0), Ok(&[7][..])));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     /// Where there is no such term, the row lacks it, or its values have no bytes.
     pub fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
@@ -193,15 +201,12 @@ impl<'w> DynamicRow<'w> {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::{ComponentDescriptor, DynamicQuery};
+    /// use ecs_core::{ComponentDescriptor, DynamicQuery, World};
     /// let mut world = World::new();
     /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
     /// let imp = world.spawn_by_id(&[(flag, &[0])])?;
     /// let mut query = DynamicQuery::builder().write(flag).build(&world)?;
-    /// for mut row in world.query_by_id(&mut query)? {
-    ///     row.bytes_mut(0)?[0] = 1;
-    /// }
+    /// world.query_by_id(&mut query)?.for_each(|mut row| row.bytes_mut(0).expect("there").fill(1));
     /// assert_eq!(world.get_by_id(imp, flag)?, [1]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -217,8 +222,7 @@ impl<'w> DynamicRow<'w> {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::{ComponentDescriptor, DynamicQuery};
+    /// use ecs_core::{ComponentDescriptor, DynamicQuery, World};
     /// let mut world = World::new();
     /// let [here, there] = ["here", "there"].map(|name| ComponentDescriptor::bytes(name, Layout::new::<u8>()));
     /// let (here, there) = (world.register_dynamic(here)?, world.register_dynamic(there)?);
@@ -245,6 +249,17 @@ impl<'w> DynamicRow<'w> {
 
     /// The value of a term whose component is the type `T`.
     ///
+    /// ```
+    /// use ecs_core::{DynamicQuery, prelude::*};
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(3));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each(|row| assert_eq!(row.get(0), Ok(&Gold(3))));
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
+    ///
     /// # Errors
     /// Where there is no such term, the row lacks it, or it is of another type.
     pub fn get<T: Component>(&self, term: usize) -> Result<&T, TermError> {
@@ -252,6 +267,18 @@ impl<'w> DynamicRow<'w> {
     }
 
     /// The value of a term whose component is the type `T`, to be written.
+    ///
+    /// ```
+    /// use ecs_core::{DynamicQuery, prelude::*};
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(3));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().write(gold).build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each(|mut row| *row.get_mut(0).expect("there") = Gold(4));
+    /// assert_eq!(world.get(purse), Ok(&Gold(4)));
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     ///
     /// # Errors
     /// Where there is no such term to write, the row lacks it, or it is of another type.
@@ -263,8 +290,7 @@ impl<'w> DynamicRow<'w> {
     /// the query writes the term, while this row is there and nothing else of it is in use.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use ecs_core::{DynamicQuery, prelude::*};
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(Gold(7));
@@ -293,23 +319,18 @@ impl<'w> DynamicRow<'w> {
 /// were named; all rows of a run have the same optional ones.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::DynamicQuery;
+/// use ecs_core::{DynamicQuery, prelude::*};
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// # #[derive(Component, Debug)] struct Depth(u32);
 /// let mut world = World::new();
 /// world.spawn_batch((0..10).map(|i| (Gold(i), Depth(2 * i))));
-/// let gold = world.component_id::<Gold>().expect("it is in use");
-/// let depth = world.component_id::<Depth>().expect("it is in use");
+/// let (gold, depth) = (world.register::<Gold>(), world.register::<Depth>());
 /// let mut query = DynamicQuery::builder().write(gold).read(depth).build(&world)?;
-/// let mut entities = 0;
 /// world.query_by_id(&mut query)?.for_each_run(|mut run| {
 ///     assert_eq!(run.entities().len(), run.row_count());
-///     entities += run.row_count();
 ///     run.slice_mut::<Gold>(0).expect("a term to write").iter_mut().for_each(|gold| gold.0 += 1);
 ///     assert_eq!(run.slice::<Depth>(1).expect("a term").len(), run.row_count());
 /// });
-/// assert_eq!(entities, 10);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -324,8 +345,7 @@ impl<'w> DynamicRun<'w> {
     /// what is recorded into a command buffer. Runs of the same chunk have the same.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use ecs_core::{DynamicQuery, prelude::*};
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..10_000).map(Gold));
@@ -342,12 +362,30 @@ impl<'w> DynamicRun<'w> {
     }
 
     /// How many rows there are.
+    ///
+    /// ```
+    /// use ecs_core::{DynamicQuery, World};
+    /// let mut world = World::new();
+    /// world.spawn_batch([(); 3]);
+    /// let mut query = DynamicQuery::builder().build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each_run(|run| assert_eq!(run.row_count(), 3));
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     #[must_use]
     pub fn row_count(&self) -> usize {
         self.0.rows.len()
     }
 
     /// The entities in these rows.
+    ///
+    /// ```
+    /// use ecs_core::{DynamicQuery, World};
+    /// let mut world = World::new();
+    /// let all = world.spawn_batch([(); 3]);
+    /// let mut query = DynamicQuery::builder().build(&world)?;
+    /// world.query_by_id(&mut query)?.for_each_run(|run| assert_eq!(run.entities(), all));
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     #[must_use]
     pub fn entities(&self) -> &[Entity] {
         self.0.entities()
@@ -357,8 +395,7 @@ impl<'w> DynamicRun<'w> {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::{ComponentDescriptor, DynamicQuery};
+    /// use ecs_core::{ComponentDescriptor, DynamicQuery, World};
     /// let mut world = World::new();
     /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
     /// world.spawn_by_id(&[(flag, &[3])])?;
@@ -378,8 +415,7 @@ impl<'w> DynamicRun<'w> {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::{ComponentDescriptor, DynamicQuery};
+    /// use ecs_core::{ComponentDescriptor, DynamicQuery, World};
     /// let mut world = World::new();
     /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
     /// let imp = world.spawn_by_id(&[(flag, &[3])])?;
@@ -400,8 +436,7 @@ impl<'w> DynamicRun<'w> {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::{ComponentDescriptor, DynamicQuery};
+    /// use ecs_core::{ComponentDescriptor, DynamicQuery, World};
     /// let mut world = World::new();
     /// let [here, there] = ["here", "there"].map(|name| ComponentDescriptor::bytes(name, Layout::new::<u8>()));
     /// let (here, there) = (world.register_dynamic(here)?, world.register_dynamic(there)?);
@@ -428,6 +463,18 @@ impl<'w> DynamicRun<'w> {
 
     /// The values of a term whose component is the type `T`.
     ///
+    /// ```
+    /// use ecs_core::{DynamicQuery, prelude::*};
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch([3, 4].map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
+    /// let runs = world.query_by_id(&mut query)?;
+    /// runs.for_each_run(|run| assert_eq!(run.slice(0), Ok(&[Gold(3), Gold(4)][..])));
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
+    ///
     /// # Errors
     /// Where there is no such term, the rows lack it, or it is of another type.
     pub fn slice<T: Component>(&self, term: usize) -> Result<&[T], TermError> {
@@ -435,6 +482,19 @@ impl<'w> DynamicRun<'w> {
     }
 
     /// The values of a term whose component is the type `T`, to be written.
+    ///
+    /// ```
+    /// use ecs_core::{DynamicQuery, prelude::*};
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch([3, 4].map(Gold));
+    /// let gold = world.register::<Gold>();
+    /// let mut query = DynamicQuery::builder().write(gold).build(&world)?;
+    /// let runs = world.query_by_id(&mut query)?;
+    /// runs.for_each_run(|mut run| run.slice_mut::<Gold>(0).expect("there")[1].0 += 5);
+    /// assert!(world.query::<&Gold>().map(|gold| gold.0).eq([3, 9]));
+    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// ```
     ///
     /// # Errors
     /// Where there is no such term to write, the rows lack it, or it is of another type.

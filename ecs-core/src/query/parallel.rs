@@ -141,12 +141,33 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
     }
 
     /// How many chunks there are.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ParallelScratch;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..9).map(Gold));
+    /// let mut scratch = ParallelScratch::default();
+    /// assert_eq!(world.query::<&Gold>().parallel(&mut scratch).len(), 1, "few fit into one");
+    /// ```
     #[must_use]
     pub fn len(&self) -> usize {
         self.scratch.units.len()
     }
 
     /// Whether there is nothing to do.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::ParallelScratch;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let mut scratch = ParallelScratch::default();
+    /// assert!(world.query::<&Gold>().parallel(&mut scratch).is_empty());
+    /// world.spawn(Gold(1));
+    /// assert!(!world.query::<&Gold>().parallel(&mut scratch).is_empty());
+    /// ```
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.scratch.units.is_empty()

@@ -141,6 +141,18 @@ impl<Q: QueryData, const K: usize> fmt::Debug for CombinationsMut<'_, Q, K> {
 
 impl<Q: QueryData, const K: usize> CombinationsMut<'_, Q, K> {
     /// The next combination. `None` where all have been lent, now and ever after.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch([1, 2].map(Gold));
+    /// let mut pairs = world.query::<&mut Gold>().combinations_mut();
+    /// let [one, two] = pairs.fetch_next().expect("there is a pair");
+    /// one.0 += two.0;
+    /// assert_eq!(one.0, 3);
+    /// assert!(pairs.fetch_next().is_none(), "that was the only one");
+    /// ```
     #[inline]
     pub fn fetch_next(&mut self) -> Option<[Q::Item<'_>; K]> {
         let places = self.choice.next(self.places.rows.len())?;

@@ -237,6 +237,21 @@ impl<'w> WorldCell<'w> {
 
     /// All entities that the plan finds, until the query is dropped.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..4).map(Gold));
+    /// let (mut writer, mut reader) = (world.plan::<&mut Gold, ()>(), world.plan::<&Gold, ()>());
+    /// let cell = world.cell();
+    /// let mut purses = cell.query(&mut writer)?;
+    /// purses.query().for_each(|gold| gold.0 += 1);
+    /// assert!(cell.query(&mut reader).is_err(), "somebody writes it");
+    /// drop(purses);
+    /// assert_eq!(cell.query(&mut reader)?.count(), 4);
+    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// ```
+    ///
     /// # Errors
     /// Where a component is in use elsewhere in a way that contradicts the plan.
     ///

@@ -9,6 +9,16 @@ use crate::query::{BorrowedDynamicRows, DynamicQuery, DynamicQueryBuilder, Dynam
 impl DynamicQueryBuilder {
     /// The query, for this world.
     ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::DynamicQuery;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let gold = world.register::<Gold>();
+    /// assert!(DynamicQuery::builder().write(gold).build(&world).is_ok());
+    /// assert!(DynamicQuery::builder().write(gold).read(gold).build(&world).is_err(), "twice");
+    /// ```
+    ///
     /// # Errors
     /// Where an id is not of this world, a component is asked for twice, once of them to write, or
     /// to be written though only the world changes it, or no entity could ever match.

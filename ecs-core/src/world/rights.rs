@@ -42,18 +42,50 @@ impl fmt::Debug for Rights {
 
 impl Rights {
     /// The right to touch these components. The name is for messages.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::Rights;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let mut plan = world.plan::<&Gold, ()>();
+    /// let rights = Rights::new("the miner", plan.access().clone());
+    /// assert!(world.cell().limited_to(&rights).query(&mut plan).is_ok());
+    /// ```
     #[must_use]
     pub fn new(owner: impl Into<String>, components: Access) -> Self {
         Self { owner: owner.into(), components, resources: Vec::new() }
     }
 
     /// The components that may be touched.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::Rights;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let plan = world.plan::<&mut Gold, ()>();
+    /// let rights = Rights::new("the miner", plan.access().clone());
+    /// assert_eq!(rights.components(), plan.access());
+    /// ```
     #[must_use]
     pub const fn components(&self) -> &Access {
         &self.components
     }
 
     /// Adds the right to read a resource, or to write it as well.
+    ///
+    /// ```
+    /// use ecs_core::{Rights, World};
+    /// let mut world = World::new();
+    /// world.insert_resource(5_u32);
+    /// let mut rights = Rights::default();
+    /// rights.add_resource::<u32>(true);
+    /// let cell = world.cell().limited_to(&rights);
+    /// *cell.resource_mut::<u32>()? += 1;
+    /// assert_eq!(*cell.resource::<u32>()?, 6);
+    /// # Ok::<(), ecs_core::ResourceError>(())
+    /// ```
     pub fn add_resource<T: 'static>(&mut self, write: bool) {
         self.resources.push((TypeId::of::<T>(), write));
     }

@@ -57,6 +57,15 @@ pub trait BufferElement: Send + Sync + Sized + 'static {
     const CODEC: Codec<Self> = Codec::UNSAVED;
 
     /// The name of the buffer in messages, in the state hash and in snapshots.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// use ecs_core::BufferElement;
+    /// #[derive(Component)]
+    /// #[component(buffer = 4, name = "game.bag")]
+    /// struct Item(u32);
+    /// assert_eq!(Item::name(), "game.bag");
+    /// ```
     #[must_use]
     fn name() -> &'static str {
         core::any::type_name::<Buffer<Self>>()

@@ -73,6 +73,16 @@ impl EnabledBit<'_> {
     }
 
     /// Whether the component is enabled now.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(enableable)] struct Lamp;
+    /// let mut world = World::new();
+    /// let rooms = world.spawn_batch([Lamp, Lamp]);
+    /// world.set_enabled::<Lamp>(rooms[0], false)?;
+    /// assert!(world.query::<Enabled<Lamp>>().map(|bit| bit.get()).eq([false, true]));
+    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// ```
     #[inline]
     #[must_use]
     pub fn get(&self) -> bool {
@@ -96,12 +106,32 @@ pub struct EnabledBitMut<'w>(EnabledBit<'w>);
 
 impl EnabledBitMut<'_> {
     /// Whether the component is enabled now.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(enableable)] struct Lamp;
+    /// let mut world = World::new();
+    /// world.spawn(Lamp);
+    /// let mut bit = world.query::<EnabledMut<Lamp>>().single()?;
+    /// bit.set(false);
+    /// assert!(!bit.get());
+    /// # Ok::<(), ecs_core::QuerySingleError>(())
+    /// ```
     #[must_use]
     pub fn get(&self) -> bool {
         self.0.get()
     }
 
     /// Switches the component on or off; returns what it was.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(enableable)] struct Lamp;
+    /// let mut world = World::new();
+    /// let room = world.spawn(Lamp);
+    /// world.query::<EnabledMut<Lamp>>().for_each(|mut bit| assert!(bit.set(false), "it was on"));
+    /// assert_eq!(world.is_enabled::<Lamp>(room), Ok(false));
+    /// ```
     #[inline]
     pub fn set(&mut self, enabled: bool) -> bool {
         self.0.set(enabled)

@@ -68,6 +68,18 @@ pub struct Ref<'w, T> {
 
 impl<T> Ref<'_, T> {
     /// Whether it was changed after the version that the query asks about.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purses = world.spawn_batch((0..3).map(Gold));
+    /// let before = world.version();
+    /// world.get_mut::<Gold>(purses[1])?.0 = 9;
+    /// let gold = world.query::<Ref<Gold>>().since(before).into_iter();
+    /// assert!(gold.map(|gold| gold.is_changed()).eq([false, true, false]));
+    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// ```
     #[must_use]
     pub const fn is_changed(&self) -> bool {
         self.changed > self.since

@@ -97,6 +97,20 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// The query itself, for as long as this is borrowed.
     ///
     /// What it hands out does not outlive that: the guard must stay.
+    ///
+    /// ```
+    /// use ecs_core::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn_batch((0..4).map(Gold));
+    /// let mut plan = world.plan::<&mut Gold, ()>();
+    /// let cell = world.cell();
+    /// let mut purses = cell.query(&mut plan)?;
+    /// purses.query().for_each(|gold| gold.0 *= 2);
+    /// // The right is still there, for another pass.
+    /// assert!(purses.query().map(|gold| gold.0).eq([0, 2, 4, 6]));
+    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// ```
     pub fn query(&mut self) -> Query<'_, Q, F> {
         self.query.reborrow()
     }
