@@ -11,6 +11,7 @@ const LAYERS: &[&str] = &[
     "explain::label",
     "explain::decision",
     "explain::sentence",
+    "explain::ring",
     "explain::log",
     "explain::witness",
     "explain",

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::setup::Demo;
+use crate::card::Demo;
 use crate::{cats, dungeon, fleet, minds, miners, rogue, villagers};
 
 /// Every demo, in the order in which `demos list` shows them. A line here is all that the shell

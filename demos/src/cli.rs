@@ -6,12 +6,13 @@ use std::path::PathBuf;
 use clap::parser::ValueSource;
 use clap::{ArgMatches, Args, Command, FromArgMatches, Subcommand};
 
+use crate::card::Demo;
 use crate::catalogue::DEMOS;
 use crate::explain::Wanted;
 use crate::failure::Failure;
 use crate::proofs::Proof;
 use crate::serve::ServeArguments;
-use crate::setup::{Demo, Setup};
+use crate::setup::Setup;
 use crate::text::grouped;
 
 /// What a command line asks for.

@@ -5,8 +5,8 @@ use ai::explain::DecisionLog;
 use ecs_core::{Entity, World};
 use serde::Serialize;
 
+use crate::card::Demo;
 use crate::failure::Failure;
-use crate::setup::Demo;
 use crate::simulation::Simulation;
 use crate::text::grouped;
 

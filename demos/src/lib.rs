@@ -1,7 +1,7 @@
 //! Every pattern of Formic as something to run and to look at.
 //!
 //! The crate is a shell and the demos it runs. A demo is a folder with one public
-//! item: `DEMO`, its card ([`setup::Demo`]), which describes it and says how it is
+//! item: `DEMO`, its card ([`card::Demo`]), which describes it and says how it is
 //! built ([`simulation::Simulation`]). The shell does the rest: the command line,
 //! the progress bar, the clock, the JSON, the summary, the picture and the exit
 //! code.
@@ -22,6 +22,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod card;
 pub mod catalogue;
 pub mod cats;
 #[cfg(not(target_family = "wasm"))]

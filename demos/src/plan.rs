@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use crate::card::Demo;
 use crate::cli::{DemoCommand, RunArguments};
 use crate::explain::Wanted;
 use crate::failure::Failure;
 use crate::recording::{FORMAT, Header};
-use crate::setup::{Demo, Setup};
+use crate::setup::Setup;
 use crate::tape::Tape;
 
 /// Everything that the runner needs to know about a run.

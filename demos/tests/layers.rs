@@ -5,17 +5,18 @@ use std::path::Path;
 
 /// From the bottom to the top, as ARCHITECTURE.md lists them. The demos lie between `BELOW` and
 /// `ABOVE` and do not name each other. `lib` is above all and not listed.
-const BELOW: [&str; 16] = [
+const BELOW: [&str; 17] = [
     "failure",
     "text",
     "files",
     "interrupt",
     "raster",
     "svg",
-    "view",
-    "simulation",
     "setup",
     "engine",
+    "view",
+    "simulation",
+    "card",
     "progress",
     "session",
     "serve",

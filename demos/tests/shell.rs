@@ -5,11 +5,12 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use demos::card::{Demo, no_arguments};
 use demos::failure::Failure;
 use demos::plan::Plan;
 use demos::raster::{Colour, Point, Raster};
 use demos::runner;
-use demos::setup::{Demo, Setup, no_arguments};
+use demos::setup::Setup;
 use demos::simulation::{Counter, Simulation, Summary};
 use demos::tape::Tape;
 

@@ -1,12 +1,12 @@
 //! The records of all agents that are watched.
 
-use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use ecs_core::Entity;
 
 use super::decision::{Decision, Ending, Engine, Stopped};
 use super::label::Label;
+use super::ring::{Facts, Recall, Ring};
 
 /// Which agents are watched, and what they have decided of late: a resource.
 ///
@@ -66,54 +66,10 @@ struct Watched {
     ring: Mutex<Ring>,
 }
 
-/// Decisions lie in boxes of their own: what is moved is a pointer.
-#[derive(Debug, Default)]
-struct Ring {
-    decisions: VecDeque<Box<Decision>>,
-    /// How many were overwritten.
-    lost: u64,
-    /// What has stopped since the last decision.
-    stopped: VecDeque<Stopped>,
-    /// One that was overwritten, whose lists have room already.
-    spare: Option<Box<Decision>>,
-}
-
 impl Watched {
     fn ring(&self) -> MutexGuard<'_, Ring> {
         // A record is put into the ring when it is complete: a panic leaves the ring in order.
         self.ring.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A decision to be filled in; what has stopped is in it if the agent itself has decided.
-    fn begin(&self, by: Entity, tick: u64, engine: Engine) -> Box<Decision> {
-        let mut ring = self.ring();
-        let spare = ring.spare.take();
-        let told = if by == self.agent { ring.stopped.len() } else { 0 };
-        let stopped: Vec<Stopped> = ring.stopped.drain(..told).collect();
-        drop(ring);
-        let mut decision = match spare {
-            Some(mut old) => {
-                old.reset(tick, self.agent, by, engine);
-                old
-            }
-            None => Box::new(Decision::new(tick, self.agent, by, engine)),
-        };
-        decision.stopped.extend(stopped);
-        decision
-    }
-
-    /// Puts a decision in its place. Of more than there is room for the first ones go, whichever was
-    /// put in first.
-    fn keep(&self, decision: Box<Decision>) {
-        let mut ring = self.ring();
-        let key = |it: &Decision| (it.tick, it.engine, it.by);
-        let later = ring.decisions.iter().rev().take_while(|it| key(it) > key(&decision)).count();
-        let place = ring.decisions.len() - later;
-        ring.decisions.insert(place, decision);
-        if ring.decisions.len() > self.decisions_max {
-            ring.spare = ring.decisions.pop_front();
-            ring.lost += 1;
-        }
     }
 }
 
@@ -141,10 +97,7 @@ impl DecisionLog {
         };
         let watched = &mut self.watched[place];
         (watched.kind, watched.decisions_max) = (kind.into(), decisions_max);
-        let ring = watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let surplus = ring.decisions.len().saturating_sub(decisions_max);
-        ring.decisions.drain(..surplus);
-        ring.lost += surplus as u64;
+        watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner).shrink(decisions_max);
     }
 
     /// Where an agent lies in `watched`.
@@ -241,31 +194,26 @@ impl DecisionLog {
     /// What an agent has decided of late, the oldest first; nothing if it is not watched.
     #[must_use]
     pub fn decisions(&self, agent: Entity) -> Vec<Decision> {
-        let decisions = |watched: &Watched| {
-            watched.ring().decisions.iter().map(|decision| Decision::clone(decision)).collect()
-        };
-        self.get(agent).map(decisions).unwrap_or_default()
+        self.get(agent).map(|watched| watched.ring().tell(agent)).unwrap_or_default()
     }
 
     /// The last decision of an agent, if it is watched and has decided.
     #[must_use]
     pub fn last(&self, agent: Entity) -> Option<Decision> {
-        self.get(agent)?.ring().decisions.back().map(|decision| Decision::clone(decision))
+        self.at(agent, u64::MAX)
     }
 
     /// The decision that an agent was following in a tick: the last one made in it or before.
     /// `None` where there is none, or it was overwritten.
     #[must_use]
     pub fn at(&self, agent: Entity, tick: u64) -> Option<Decision> {
-        let ring = self.get(agent)?.ring();
-        let decision = ring.decisions.iter().rev().find(|decision| decision.tick <= tick)?;
-        Some(Decision::clone(decision))
+        self.get(agent)?.ring().tell_at(agent, tick)
     }
 
     /// How many decisions of an agent were overwritten by later ones.
     #[must_use]
     pub fn lost(&self, agent: Entity) -> u64 {
-        self.get(agent).map_or(0, |watched| watched.ring().lost)
+        self.get(agent).map_or(0, |watched| watched.ring().lost())
     }
 
     /// What an agent is called in sentences: `Cat#12`.
@@ -306,9 +254,33 @@ impl DecisionLog {
             return;
         }
         let Some(watched) = self.get(agent) else { return };
-        let mut decision = watched.begin(by, tick, engine);
+        let mut decision = watched.ring().begin((agent, by), tick, engine);
         fill(&mut decision);
-        watched.keep(decision);
+        watched.ring().keep(decision, agent, watched.decisions_max);
+    }
+
+    /// Writes a decision of the agent down by the numbers that it was made from, if the agent is
+    /// watched. Where those are too many it is filled in at once.
+    pub(crate) fn note_facts<M: Recall + 'static>(
+        &self,
+        agent: Entity,
+        tick: u64,
+        engine: Engine,
+        (mind, facts): (&Arc<M>, impl Iterator<Item = u32> + Clone),
+    ) {
+        if !self.may_be_watched(agent) {
+            return;
+        }
+        let Some(few) = Facts::collect(facts.clone()) else {
+            let fill = |decision: &mut Decision| {
+                mind.recall(&facts.collect::<Vec<_>>(), decision);
+            };
+            return self.note(agent, tick, engine, fill);
+        };
+        if let Some(watched) = self.get(agent) {
+            let mind = (engine, mind);
+            watched.ring().keep_brief(mind, (tick, few), agent, watched.decisions_max);
+        }
     }
 
     /// Writes down that something ended, for the next decision of the agent to tell, if it is
@@ -318,20 +290,16 @@ impl DecisionLog {
             return;
         }
         let Some(watched) = self.get(agent) else { return };
-        let what = what();
-        let mut ring = watched.ring();
+        let stopped = Stopped { what: what(), why };
         // A mind that never decides anything shall not fill the memory.
-        if ring.stopped.len() >= watched.decisions_max {
-            ring.stopped.pop_front();
-        }
-        ring.stopped.push_back(Stopped { what, why });
+        watched.ring().stop(stopped, watched.decisions_max);
     }
 
     /// Whether something of an agent [has ended](Self::note_end) that no decision has told yet: a
     /// mind that has nothing new to do should say so.
     #[must_use]
     pub fn owes(&self, agent: Entity) -> bool {
-        let owes = |watched: &Watched| !watched.ring().stopped.is_empty();
+        let owes = |watched: &Watched| watched.ring().owes();
         self.may_be_watched(agent) && self.get(agent).is_some_and(owes)
     }
 
@@ -356,8 +324,7 @@ impl DecisionLog {
     pub fn forget_after(&mut self, tick: u64) {
         for watched in &mut self.watched {
             let ring = watched.ring.get_mut().unwrap_or_else(PoisonError::into_inner);
-            ring.decisions.retain(|decision| decision.tick <= tick);
-            ring.stopped.clear();
+            ring.forget_after(tick);
         }
     }
 

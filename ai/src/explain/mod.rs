@@ -71,6 +71,7 @@
 mod decision;
 mod label;
 mod log;
+mod ring;
 mod sentence;
 mod witness;
 
@@ -80,4 +81,5 @@ pub use self::decision::{
 };
 pub use self::label::Label;
 pub use self::log::DecisionLog;
+pub(crate) use self::ring::Recall;
 pub use self::witness::Witness;

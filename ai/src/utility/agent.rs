@@ -118,7 +118,7 @@ impl UtilityAgent {
         cooldowns: &[Cooldown],
     ) -> Option<usize> {
         let mut scores = [0.0; SCORES_MAX];
-        for (score, spec) in scores.iter_mut().zip(&reasoner.options) {
+        for (score, spec) in scores.iter_mut().zip(reasoner.options.iter()) {
             *score = spec.utility.score(inputs);
         }
         for (score, cooldown) in scores.iter_mut().zip(cooldowns) {

@@ -227,28 +227,60 @@ impl<'a, M: Mark, const N: usize> Batch<'a, M, N> {
         }
     }
 
-    /// All of them decide. What lies behind the last one is left over from others, and nobody
-    /// asks for it.
+    /// All of them decide.
     #[inline(never)]
     fn decide(&mut self) {
         let Self { reasoner, log, agents, inputs, current } = self;
-        let units = inputs.map(|all| all.map(unit));
+        let mut units = [[0.0; BATCH]; N];
+        for (units, inputs) in units.iter_mut().zip(inputs.iter()) {
+            units.iter_mut().zip(inputs).for_each(|(to, &input)| *to = unit(input));
+        }
         let choices = reasoner.highest_each(inputs, &units, current, NONE);
-        let all = agents.drain(..).zip(choices).enumerate();
-        for (place, ((mark, agent, body, mut switching), choice)) in all {
-            let is_new = choice != current[place];
-            let chosen = (choice != NONE).then_some(choice as usize);
-            let watched = mark.entity().zip(*log);
-            if let Some((entity, log)) = watched.filter(|_| is_new || choice == NONE) {
-                let inputs = inputs.map(|all| all[place]);
-                note_choice(reasoner, log, entity, agent, chosen, &inputs, &[]);
+        // Most go on with what they do. Those that have nothing to do may have an end to tell.
+        let mut news = 0_u64;
+        for (place, (&choice, &before)) in choices.iter().zip(&*current).enumerate() {
+            let is_news = (choice != before) | (choice == NONE);
+            news |= u64::from(is_news) << place;
+        }
+        // What lies behind the last one is left over from others.
+        let behind = u64::MAX.checked_shl(u32::try_from(agents.len()).unwrap_or(u64::BITS));
+        news &= !behind.unwrap_or(0);
+        if let Some(log) = *log {
+            // Who is watched first: what it takes to find out comes from memory for all at once.
+            let mut watched = 0_u64;
+            for place in bits(news) {
+                let is_watched = agents[place].0.entity().is_some_and(|it| log.0.is_watched(it));
+                watched |= u64::from(is_watched) << place;
             }
-            if is_new {
-                agent.switch(chosen, reasoner, body, &mut []);
+            for place in bits(watched) {
+                let (mark, agent, ..) = &agents[place];
+                let Some(entity) = mark.entity() else { continue };
+                let inputs = inputs.map(|all| all[place]);
+                note_choice(reasoner, log, entity, agent, chosen(choices[place]), &inputs, &[]);
+            }
+        }
+        for place in bits(news) {
+            if choices[place] != current[place] {
+                let (_, agent, body, switching) = &mut agents[place];
+                agent.switch(chosen(choices[place]), reasoner, body, &mut []);
                 switching.set(true);
             }
         }
+        agents.clear();
     }
+}
+
+fn chosen(choice: u32) -> Option<usize> {
+    (choice != NONE).then_some(choice as usize)
+}
+
+/// The places of the bits that are set, the lowest first.
+fn bits(mut word: u64) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let place = word.trailing_zeros();
+        word &= word.wrapping_sub(1);
+        (place < u64::BITS).then_some(place as usize)
+    })
 }
 
 /// One agent decides by itself.

@@ -1,6 +1,8 @@
 //! What there is to choose from.
 
 use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
 
 use super::worth::{BATCH, Input, Utility};
 use crate::action::Plan;
@@ -39,7 +41,8 @@ pub enum Select {
 /// ```
 #[derive(Clone, Debug)]
 pub struct Reasoner {
-    pub(super) options: Vec<OptionSpec>,
+    /// Records that are read later share them.
+    pub(super) options: Arc<Options>,
     pub(super) select: Select,
     /// Whether all options are scored, since finding out that one need not be takes as long.
     pub(super) scores_all: bool,
@@ -59,6 +62,19 @@ fn beats(score: f32, best_score: f32, runs: bool) -> bool {
 
 /// For so many options there is room for all scores.
 pub(super) const SCORES_MAX: usize = 16;
+
+/// In the order in which they were added.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Options(Vec<OptionSpec>);
+
+impl Deref for Options {
+    type Target = [OptionSpec];
+
+    #[inline(always)]
+    fn deref(&self) -> &[OptionSpec] {
+        &self.0
+    }
+}
 
 #[derive(Clone, Debug)]
 pub(super) struct OptionSpec {
@@ -123,7 +139,7 @@ impl Reasoner {
         let mut best_scores = [0.0; BATCH];
         let mut best_ranks = [i32::MIN; BATCH];
         let mut scores = [0.0; BATCH];
-        for (option, spec) in (0_u32..).zip(&self.options) {
+        for (option, spec) in (0_u32..).zip(self.options.iter()) {
             spec.utility.score_each(units, &mut scores);
             spec.utility.run_each(option, inputs, current, &mut scores);
             if !self.has_ranks {
@@ -153,9 +169,9 @@ impl Reasoner {
 
     /// No options yet; [`Select::Highest`].
     #[must_use]
-    pub const fn new() -> Self {
+    pub fn new() -> Self {
         Self {
-            options: Vec::new(),
+            options: Arc::default(),
             select: Select::Highest,
             scores_all: false,
             input_count: 0,
@@ -173,7 +189,7 @@ impl Reasoner {
         self.has_cooldowns |= utility.cooldown_decisions() > 0;
         let is_ranked = |other: &OptionSpec| other.utility.rank_value() != utility.rank_value();
         self.has_ranks |= self.options.iter().any(is_ranked);
-        self.options.push(OptionSpec { name, action: usize::MAX, utility });
+        Arc::make_mut(&mut self.options).0.push(OptionSpec { name, action: usize::MAX, utility });
         self
     }
 
@@ -202,7 +218,7 @@ impl Reasoner {
         if self.options.is_empty() {
             return Err(ReasonerError::NoOptions);
         }
-        for option in &mut self.options {
+        for option in &mut Arc::make_mut(&mut self.options).0 {
             let name = || option.name.to_string();
             if option.utility.is_empty() {
                 return Err(ReasonerError::NoConsiderations(name()));

@@ -2,8 +2,8 @@
 
 use ecs_core::Entity;
 
-use super::reasoner::Reasoner;
-use crate::explain::{Candidate, Decision, DecisionLog, Ending, Engine, Verdict};
+use super::reasoner::{Options, Reasoner};
+use crate::explain::{Candidate, Decision, DecisionLog, Ending, Engine, Recall, Verdict};
 
 /// What an agent has decided by, as far as it is not in the reasoner.
 pub(super) struct Choice<'a> {
@@ -17,16 +17,41 @@ pub(super) struct Choice<'a> {
     pub(super) cooldowns: &'a [u32],
 }
 
+/// No option, as a fact.
+const NO_OPTION: u32 = u32::MAX;
+
 impl Reasoner {
-    /// Writes a decision down if the agent is watched: works the scores out once more, one by one.
+    /// Writes a decision down if the agent is watched: what it was made from. The scores are worked
+    /// out once more when somebody reads it.
     #[cold]
     pub(super) fn note(&self, log: &DecisionLog, tick: u64, agent: Entity, choice: &Choice<'_>) {
-        log.note(agent, tick, Engine::Utility, |decision| self.record(choice, decision));
+        let option = |option: Option<usize>| {
+            option.and_then(|option| u32::try_from(option).ok()).unwrap_or(NO_OPTION)
+        };
+        let inputs = &choice.inputs[..self.input_count()];
+        let facts = [option(choice.before), option(choice.chosen)].into_iter();
+        let facts = facts.chain(inputs.iter().map(|input| input.to_bits()));
+        let facts = facts.chain(choice.cooldowns.iter().copied());
+        log.note_facts(agent, tick, Engine::Utility, (&self.options, facts));
     }
+}
 
+impl Recall for Options {
+    fn recall(&self, facts: &[u32], decision: &mut Decision) {
+        let (ends, facts) = facts.split_at(2);
+        let option = |fact: u32| (fact != NO_OPTION).then_some(fact as usize);
+        let (before, chosen) = (option(ends[0]), option(ends[1]));
+        let inputs_wanted = self.iter().map(|spec| spec.utility.inputs_wanted()).max();
+        let (inputs, cooldowns) = facts.split_at(inputs_wanted.unwrap_or(0));
+        let inputs: Vec<f32> = inputs.iter().copied().map(f32::from_bits).collect();
+        self.record(&Choice { before, chosen, inputs: &inputs, cooldowns }, decision);
+    }
+}
+
+impl Options {
     fn record(&self, choice: &Choice<'_>, decision: &mut Decision) {
-        let rank = choice.chosen.map(|chosen| self.options[chosen].utility.rank_value());
-        for (option, spec) in self.options.iter().enumerate() {
+        let rank = choice.chosen.map(|chosen| self[chosen].utility.rank_value());
+        for (option, spec) in self.iter().enumerate() {
             let utility = &spec.utility;
             let base = utility.score(choice.inputs);
             let runs = choice.before == Some(option);
@@ -49,8 +74,8 @@ impl Reasoner {
             utility.record_factors(option, choice.inputs, decision);
         }
         if let Some(left) = choice.before.filter(|_| choice.before != choice.chosen) {
-            let by = choice.chosen.map(|chosen| self.options[chosen].name.clone());
-            decision.stop(self.options[left].name.clone(), Ending::Interrupted { by });
+            let by = choice.chosen.map(|chosen| self[chosen].name.clone());
+            decision.stop(self[left].name.clone(), Ending::Interrupted { by });
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use ai::prelude::*;
 use ai::utility::UtilityAgent;
-use ecs_jobs::Step;
 use glam::Vec2;
 
 use super::actions::{Eat, Play, Sleep};
@@ -10,6 +9,7 @@ use super::mind::{OPTIONS, inputs};
 use super::needs::{Hunger, Temper, TimeSpent, Tiredness};
 use super::picture::{COLOURS, HUNGER_MAX, TIREDNESS_MAX, darker, lighter};
 use super::{CatWorld, TICK_SECONDS};
+use crate::engine::Engine;
 use crate::raster::Colour;
 use crate::view::{Ground, Inspector, Kind, Mark, Scene, View};
 
@@ -17,20 +17,12 @@ use crate::view::{Ground, Inspector, Kind, Mark, Scene, View};
 const TILES: u16 = 4;
 
 impl View for CatWorld {
-    fn world(&self) -> &World {
-        &self.engine.world
+    fn engine(&self) -> &Engine {
+        &self.engine
     }
 
-    fn world_mut(&mut self) -> &mut World {
-        &mut self.engine.world
-    }
-
-    fn schedule(&self) -> &Schedule {
-        self.engine.schedule()
-    }
-
-    fn step(&mut self) -> Step {
-        self.engine.step()
+    fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
     }
 
     fn scene(&self) -> Scene {

@@ -33,12 +33,13 @@ use std::path::PathBuf;
 use clap::Args;
 use nav::Grid;
 
+use crate::card::{Demo, own_arguments};
 pub use crate::dungeon::cheat::{Cheat, CheatError, SPAWN_MAX};
 use crate::dungeon::script::{Script, Timed};
 pub use crate::dungeon::world::{Dungeon, Imp, Refusal};
 use crate::failure::Failure;
 use crate::files;
-use crate::setup::{Demo, Setup, own_arguments};
+use crate::setup::Setup;
 use crate::simulation::Simulation;
 
 /// The card of this demo.

@@ -1,7 +1,7 @@
 //! The dungeon as it is shown live.
 
-use ecs_core::{Entity, World};
-use ecs_jobs::{Schedule, Step};
+use ecs_core::Entity;
+use ecs_jobs::Step;
 use glam::Vec2;
 use nav::{
     Cell, Facing, PathRequest, Position, RequestStatus, Route, Speed, Tally, Unanswered, Wander,
@@ -11,6 +11,7 @@ use crate::dungeon::cheat::Cheat;
 use crate::dungeon::picture::{FACE, floor_colour};
 use crate::dungeon::watch::Watch;
 use crate::dungeon::world::Dungeon;
+use crate::engine::Engine;
 use crate::raster::{Colour, region_colour};
 use crate::view::{Cheat as Button, Ground, Inspector, Kind, Mark, Scene, Touch, View};
 
@@ -35,16 +36,12 @@ const BUTTONS: [Button; 5] = [
 ];
 
 impl View for Dungeon {
-    fn world(&self) -> &World {
-        &self.engine.world
+    fn engine(&self) -> &Engine {
+        &self.engine
     }
 
-    fn world_mut(&mut self) -> &mut World {
-        &mut self.engine.world
-    }
-
-    fn schedule(&self) -> &Schedule {
-        self.engine.schedule()
+    fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
     }
 
     fn step(&mut self) -> Step {

@@ -2,7 +2,6 @@
 
 use ai::fsm::FsmAgent;
 use ai::prelude::*;
-use ecs_jobs::Step;
 use glam::Vec2;
 
 use super::Fleet;
@@ -14,6 +13,7 @@ use super::parts::{
 use super::picture::{BASE, SPACE, colour};
 use super::ships::Ships;
 use super::sky::Sky;
+use crate::engine::Engine;
 use crate::raster::Colour;
 use crate::view::{Ground, Inspector, Kind, Landmark, Mark, Scene, View};
 
@@ -35,20 +35,12 @@ const fn of_side(kind: u8, side: Side) -> u8 {
 }
 
 impl View for Fleet {
-    fn world(&self) -> &World {
-        &self.engine.world
+    fn engine(&self) -> &Engine {
+        &self.engine
     }
 
-    fn world_mut(&mut self) -> &mut World {
-        &mut self.engine.world
-    }
-
-    fn schedule(&self) -> &Schedule {
-        self.engine.schedule()
-    }
-
-    fn step(&mut self) -> Step {
-        self.engine.step()
+    fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
     }
 
     fn scene(&self) -> Scene {

@@ -37,9 +37,10 @@ use ecs_core::{StateHasher, World};
 use serde_json::{Value, json};
 
 use self::crowd::{Crowd, Mind, Tally};
+use crate::card::{Demo, no_arguments};
 use crate::failure::Failure;
 use crate::raster::Raster;
-use crate::setup::{Demo, Setup, no_arguments};
+use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::view::View;
 

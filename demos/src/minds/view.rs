@@ -1,7 +1,7 @@
 //! The crowds as they are shown live, side by side: each forager where its needs are.
 
 use ai::prelude::*;
-use ecs_jobs::{Schedule, Step};
+use ecs_jobs::Step;
 use glam::Vec2;
 
 use super::Minds;
@@ -11,6 +11,7 @@ use super::forager::{
     is_hungry, is_tired, is_wolf_near,
 };
 use super::picture::COLOURS;
+use crate::engine::Engine;
 use crate::raster::Colour;
 use crate::view::{Cheat, Ground, Inspector, Kind, Landmark, Mark, Scene, Touch, View};
 
@@ -38,16 +39,12 @@ const CHEATS: [Cheat; 1] =
     [Cheat { name: "wolf", label: "Let the wolf come", key: "w", touch: Touch::None }];
 
 impl View for Minds {
-    fn world(&self) -> &World {
-        &self.in_focus().engine.world
+    fn engine(&self) -> &Engine {
+        &self.in_focus().engine
     }
 
-    fn world_mut(&mut self) -> &mut World {
-        &mut self.crowds[self.focus].engine.world
-    }
-
-    fn schedule(&self) -> &Schedule {
-        self.in_focus().engine.schedule()
+    fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.crowds[self.focus].engine
     }
 
     fn world_names(&self) -> Vec<&'static str> {

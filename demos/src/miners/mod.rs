@@ -23,11 +23,12 @@ use self::components::{
     RemoveItem, Speed, Standing, Workplace,
 };
 use self::systems::{Places, TimeStep};
+use crate::card::{Demo, own_arguments};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::files;
 use crate::raster::Raster;
-use crate::setup::{Demo, Setup, own_arguments};
+use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text;
 use crate::view::View;

@@ -10,6 +10,7 @@ use super::components::{
 };
 use super::picture::{AT_WORK, EMPTY_HANDED, LADEN, MEADOW, STONE, TOWER};
 use super::{CASTLE, CROWD_RADIUS, MINES, Miners, SIZE, TICK_SECONDS};
+use crate::engine::Engine;
 use crate::view::{Ground, Inspector, Kind, Landmark, Mark, Scene, View};
 
 const WALKS_EMPTY: u8 = 0;
@@ -17,16 +18,12 @@ const WALKS_LADEN: u8 = 1;
 const MINES_GOLD: u8 = 2;
 
 impl View for Miners {
-    fn world(&self) -> &World {
-        &self.engine.world
+    fn engine(&self) -> &Engine {
+        &self.engine
     }
 
-    fn world_mut(&mut self) -> &mut World {
-        &mut self.engine.world
-    }
-
-    fn schedule(&self) -> &Schedule {
-        self.engine.schedule()
+    fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
     }
 
     fn step(&mut self) -> Step {

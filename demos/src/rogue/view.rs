@@ -2,7 +2,6 @@
 
 use ai::explain::DecisionLog;
 use ecs_core::prelude::*;
-use ecs_jobs::{Schedule, Step};
 use glam::Vec2;
 
 use super::Rogue;
@@ -14,6 +13,7 @@ use super::things::{
     Asleep, Blow, Bow, Cell, Closed, Door, Flame, Foe, Hands, Health, Hero, Look, Position, Potion,
     Solid, Stairs, Velocity,
 };
+use crate::engine::Engine;
 use crate::raster::Colour;
 use crate::view::{Cheat, Ground, Inspector, Kind, Mark, Scene, Touch, View};
 
@@ -69,20 +69,12 @@ const CHEATS: [Cheat; 13] = [
 ];
 
 impl View for Rogue {
-    fn world(&self) -> &World {
-        &self.game.engine.world
+    fn engine(&self) -> &Engine {
+        &self.game.engine
     }
 
-    fn world_mut(&mut self) -> &mut World {
-        &mut self.game.engine.world
-    }
-
-    fn schedule(&self) -> &Schedule {
-        self.game.engine.schedule()
-    }
-
-    fn step(&mut self) -> Step {
-        self.game.engine.step()
+    fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.game.engine
     }
 
     fn scene(&self) -> Scene {

@@ -21,10 +21,11 @@ use std::thread;
 
 use clap::Args;
 
+use crate::card::Demo;
 use crate::failure::Failure;
 use crate::serve::link::Link;
 use crate::session::Session;
-use crate::setup::{Demo, Setup};
+use crate::setup::Setup;
 
 /// The port without `--port`.
 pub const PORT_DEFAULT: u16 = 4747;

@@ -24,8 +24,9 @@ pub use crate::session::answer::Answer;
 pub use crate::session::frame::{Frame, Known};
 pub use crate::session::request::Request;
 
+use crate::card::Demo;
 use crate::failure::Failure;
-use crate::setup::{Demo, Setup};
+use crate::setup::Setup;
 use crate::simulation::Simulation;
 use crate::view::View;
 

@@ -11,6 +11,7 @@ use ecs_core::{Entity, World};
 use ecs_jobs::{Schedule, Step};
 use glam::Vec2;
 
+use crate::engine::Engine;
 pub use crate::view::inspect::{Field, Inspector};
 pub use crate::view::scene::{Cheat, Ground, Kind, Landmark, Mark, Scene, Touch, short_name};
 
@@ -19,14 +20,26 @@ pub use crate::view::scene::{Cheat, Ground, Kind, Landmark, Mark, Scene, Touch, 
 /// Places are in the units of the scene, with the origin in the upper left corner. Nothing here may
 /// change what the world does next, but for [`step`](View::step) and [`cheat`](View::cheat).
 pub trait View {
+    /// The world and what runs it.
+    fn engine(&self) -> &Engine;
+
+    /// The same, to be stepped.
+    fn engine_mut(&mut self) -> &mut Engine;
+
     /// The world itself, for its archetypes, chunks and components.
-    fn world(&self) -> &World;
+    fn world(&self) -> &World {
+        &self.engine().world
+    }
 
     /// The same, for what only whoever looks on keeps in it: the log of decisions.
-    fn world_mut(&mut self) -> &mut World;
+    fn world_mut(&mut self) -> &mut World {
+        &mut self.engine_mut().world
+    }
 
     /// What runs it, for the timeline and for why something did not run.
-    fn schedule(&self) -> &Schedule;
+    fn schedule(&self) -> &Schedule {
+        self.engine().schedule()
+    }
 
     /// What the worlds are called, of a demo that has several. Everything that is about one world is
     /// about the one in focus.
@@ -46,7 +59,9 @@ pub trait View {
 
     /// Takes one step of a tick; the tick that it begins is ended by further steps, or by the next
     /// `Simulation::tick`.
-    fn step(&mut self) -> Step;
+    fn step(&mut self) -> Step {
+        self.engine_mut().step()
+    }
 
     /// How large the world is, and what the marks in it mean.
     fn scene(&self) -> Scene;

@@ -10,6 +10,7 @@ use super::country::somewhere;
 use super::parts::{Block, Books, Dig, Pickaxe, Position, Walk, Wolf};
 use super::picture::{ASLEEP, AWAKE, EATING, FLEEING, HOUSE, MEADOW, STONE};
 use super::{HOME, SIZE, TICKS_PER_SECOND, Villagers};
+use crate::engine::Engine;
 use crate::raster::Colour;
 use crate::view::{Cheat, Ground, Inspector, Kind, Landmark, Mark, Scene, Touch, View};
 
@@ -24,16 +25,12 @@ const WOLVES: u8 = 5;
 const CHEATS: [Cheat; 1] = [Cheat { name: "wolf", label: "A wolf", key: "w", touch: Touch::Place }];
 
 impl View for Villagers {
-    fn world(&self) -> &World {
-        &self.engine.world
+    fn engine(&self) -> &Engine {
+        &self.engine
     }
 
-    fn world_mut(&mut self) -> &mut World {
-        &mut self.engine.world
-    }
-
-    fn schedule(&self) -> &Schedule {
-        self.engine.schedule()
+    fn engine_mut(&mut self) -> &mut Engine {
+        &mut self.engine
     }
 
     fn step(&mut self) -> Step {

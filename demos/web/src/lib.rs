@@ -12,8 +12,9 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
+use demos::card::Demo;
 use demos::session::{Known, Request, Session};
-use demos::setup::{Demo, Setup};
+use demos::setup::Setup;
 use demos::{cats, dungeon, miners};
 
 /// The demos that the page offers, the one that it opens with first.

@@ -135,3 +135,29 @@ fn the_record_says_what_was_chosen_however_it_is_selected() {
         }
     }
 }
+
+#[test]
+fn a_decision_is_told_by_the_reasoner_that_made_it_whichever_came_after() {
+    let mut stage = stage(cats());
+    stage.sense([0.9, 0.44, 0.0]);
+    stage.ticks(1);
+    // More options with cooldowns than there is room for in a short record.
+    let many = ["play", "sleep", "eat", "play", "sleep", "eat", "play"].into_iter().enumerate();
+    let many = many.fold(Reasoner::new(), |reasoner, (place, name)| {
+        reasoner.option(name, plain(place % 3).cooldown(9))
+    });
+    let many = many.bind(&plan()).unwrap();
+    UtilityAgent::drive(&mut stage.world, stage.agent, &many, 1).unwrap();
+    stage.world.insert_resource(Cats(many));
+    stage.sense([0.0, 0.7, 0.6]);
+    stage.ticks(1);
+    stage.world.insert_resource(Cats(cats().bind(&plan()).unwrap()));
+    stage.sense([0.95, 0.5, 0.0]);
+    stage.ticks(1);
+    let decisions = stage.decisions();
+    let told = decisions.iter().map(|it| (it.tick, it.candidates.len(), it.factors.len()));
+    assert_eq!(told.collect::<Vec<_>>(), [(0, 3, 3), (1, 7, 7), (2, 3, 3)]);
+    let chosen = decisions.iter().map(|it| it.chosen().unwrap());
+    let chosen: Vec<_> = chosen.map(|it| (&*it.name, it.score.unwrap())).collect();
+    assert_eq!(chosen, [("eat", 0.9 * 0.9), ("sleep", 0.7), ("eat", 0.95 * 0.95)]);
+}

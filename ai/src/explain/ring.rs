@@ -1,0 +1,232 @@
+//! What is kept of the decisions of one agent.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::Arc;
+
+use ecs_core::Entity;
+
+use super::decision::{Decision, Engine, Stopped};
+
+/// A kind of mind that makes a record when somebody reads it, out of the few numbers that the
+/// decision was made from. A record is a thousand bytes in a dozen places, and most are overwritten
+/// before anybody asks for them; the numbers are one line of the cache.
+pub(crate) trait Recall: fmt::Debug + Send + Sync {
+    /// Fills in what follows from the facts, in the way in which it put them down.
+    fn recall(&self, facts: &[u32], decision: &mut Decision);
+}
+
+/// So many numbers are kept at most, which makes [`Kept`] one line of the cache.
+const FACTS_MAX: usize = 8;
+
+/// The numbers that a decision was made from.
+#[derive(Debug)]
+pub(crate) struct Facts {
+    all: [u32; FACTS_MAX],
+    count: u32,
+}
+
+impl Facts {
+    /// `None` where there are too many.
+    pub(crate) fn collect(facts: impl Iterator<Item = u32>) -> Option<Self> {
+        let mut all = [0; FACTS_MAX];
+        let mut count = 0;
+        for fact in facts {
+            *all.get_mut(count as usize)? = fact;
+            count += 1;
+        }
+        Some(Self { all, count })
+    }
+
+    fn as_slice(&self) -> &[u32] {
+        &self.all[..self.count as usize]
+    }
+}
+
+#[derive(Debug)]
+#[repr(align(64))]
+enum Kept {
+    /// In a box of its own: what is moved is a pointer.
+    Whole(Box<Decision>),
+    /// One of the agent itself, by the mind of the ring: made again when it is read.
+    Brief { tick: u64, facts: Facts, stopped: Box<[Stopped]> },
+}
+
+const _: () = assert!(size_of::<Kept>() == 64, "it is one line of the cache");
+
+/// What briefs are told by.
+#[derive(Debug)]
+struct Mind {
+    engine: Engine,
+    recall: Arc<dyn Recall>,
+}
+
+/// The last decisions of an agent, by their ticks, engines, and who has decided.
+#[derive(Debug, Default)]
+pub(super) struct Ring {
+    kept: VecDeque<Kept>,
+    /// Of all that are brief.
+    mind: Option<Mind>,
+    /// How many were overwritten.
+    lost: u64,
+    /// What has stopped since the last decision.
+    stopped: Vec<Stopped>,
+    /// One that was overwritten, whose lists have room already.
+    spare: Option<Box<Decision>>,
+}
+
+impl Kept {
+    const fn tick(&self) -> u64 {
+        match self {
+            Self::Whole(decision) => decision.tick,
+            Self::Brief { tick, .. } => *tick,
+        }
+    }
+
+    /// Decisions lie in this order.
+    fn key(&self, agent: Entity, mind: Option<&Mind>) -> (u64, Engine, Entity) {
+        match self {
+            Self::Whole(decision) => (decision.tick, decision.engine, decision.by),
+            Self::Brief { tick, .. } => (*tick, engine(mind), agent),
+        }
+    }
+
+    fn tell(&self, agent: Entity, mind: Option<&Mind>) -> Decision {
+        match self {
+            Self::Whole(decision) => Decision::clone(decision),
+            Self::Brief { tick, facts, stopped } => {
+                let mut decision = Decision::new(*tick, agent, agent, engine(mind));
+                decision.stopped.extend_from_slice(stopped);
+                if let Some(mind) = mind {
+                    mind.recall.recall(facts.as_slice(), &mut decision);
+                }
+                decision
+            }
+        }
+    }
+}
+
+/// There is a mind where anything is brief.
+fn engine(mind: Option<&Mind>) -> Engine {
+    mind.map_or(Engine::Other(""), |mind| mind.engine)
+}
+
+impl Ring {
+    /// A decision to be filled in; what has stopped is in it if the agent itself has decided.
+    pub(super) fn begin(
+        &mut self,
+        (agent, by): (Entity, Entity),
+        tick: u64,
+        engine: Engine,
+    ) -> Box<Decision> {
+        let mut decision = match self.spare.take() {
+            Some(mut old) => {
+                old.reset(tick, agent, by, engine);
+                old
+            }
+            None => Box::new(Decision::new(tick, agent, by, engine)),
+        };
+        if by == agent {
+            decision.stopped.append(&mut self.stopped);
+        }
+        decision
+    }
+
+    /// Puts a decision in its place.
+    pub(super) fn keep(&mut self, decision: Box<Decision>, agent: Entity, decisions_max: usize) {
+        self.insert(Kept::Whole(decision), agent, decisions_max);
+    }
+
+    /// The same for one of the agent itself that is not filled in yet.
+    pub(super) fn keep_brief<M: Recall + 'static>(
+        &mut self,
+        (engine, mind): (Engine, &Arc<M>),
+        (tick, facts): (u64, Facts),
+        agent: Entity,
+        decisions_max: usize,
+    ) {
+        self.go_by(engine, mind, agent);
+        let stopped = std::mem::take(&mut self.stopped).into_boxed_slice();
+        self.insert(Kept::Brief { tick, facts, stopped }, agent, decisions_max);
+    }
+
+    /// Briefs to come are of this mind; those of another one are filled in.
+    fn go_by<M: Recall + 'static>(&mut self, engine: Engine, mind: &Arc<M>, agent: Entity) {
+        let is_the_same = |it: &Mind| {
+            std::ptr::addr_eq(Arc::as_ptr(&it.recall), Arc::as_ptr(mind)) && it.engine == engine
+        };
+        if self.mind.as_ref().is_some_and(is_the_same) {
+            return;
+        }
+        for kept in &mut self.kept {
+            if matches!(kept, Kept::Brief { .. }) {
+                *kept = Kept::Whole(Box::new(kept.tell(agent, self.mind.as_ref())));
+            }
+        }
+        let recall: Arc<dyn Recall> = Arc::<M>::clone(mind);
+        self.mind = Some(Mind { engine, recall });
+    }
+
+    /// Of more than there is room for the first ones go, whichever was put in first.
+    fn insert(&mut self, kept: Kept, agent: Entity, decisions_max: usize) {
+        let key = |it: &Kept| it.key(agent, self.mind.as_ref());
+        let later = self.kept.iter().rev().take_while(|it| key(it) > key(&kept)).count();
+        let place = self.kept.len() - later;
+        if self.kept.len() < decisions_max {
+            return self.kept.insert(place, kept);
+        }
+        self.lost += 1;
+        // The old one goes before the new one comes, so that the list needs no more room.
+        let old = match place.checked_sub(1) {
+            None => kept,
+            Some(place) => {
+                let Some(old) = self.kept.pop_front() else { return };
+                self.kept.insert(place, kept);
+                old
+            }
+        };
+        if let Kept::Whole(decision) = old {
+            self.spare = Some(decision);
+        }
+    }
+
+    /// Something stopped, for the next decision to tell; of more than so many the last ones.
+    pub(super) fn stop(&mut self, stopped: Stopped, stopped_max: usize) {
+        if self.stopped.len() >= stopped_max {
+            self.stopped.remove(0);
+        }
+        self.stopped.push(stopped);
+    }
+
+    /// Whether something has stopped that no decision has told.
+    pub(super) fn owes(&self) -> bool {
+        !self.stopped.is_empty()
+    }
+
+    pub(super) const fn lost(&self) -> u64 {
+        self.lost
+    }
+
+    /// Leaves the last decisions.
+    pub(super) fn shrink(&mut self, decisions_max: usize) {
+        let surplus = self.kept.len().saturating_sub(decisions_max);
+        self.kept.drain(..surplus);
+        self.lost += surplus as u64;
+    }
+
+    pub(super) fn forget_after(&mut self, tick: u64) {
+        self.kept.retain(|kept| kept.tick() <= tick);
+        self.stopped.clear();
+    }
+
+    /// All decisions, the oldest first.
+    pub(super) fn tell(&self, agent: Entity) -> Vec<Decision> {
+        self.kept.iter().map(|kept| kept.tell(agent, self.mind.as_ref())).collect()
+    }
+
+    /// The last decision that was made in a tick or before.
+    pub(super) fn tell_at(&self, agent: Entity, tick: u64) -> Option<Decision> {
+        let kept = self.kept.iter().rev().find(|kept| kept.tick() <= tick)?;
+        Some(kept.tell(agent, self.mind.as_ref()))
+    }
+}

@@ -1,0 +1,57 @@
+//! What a demo is called and how it is built.
+
+use clap::{ArgMatches, Command, FromArgMatches};
+
+use crate::failure::Failure;
+use crate::setup::Setup;
+use crate::simulation::Simulation;
+
+/// The card of a demo: what `demos list` shows, its default sizes, and how it is built.
+///
+/// Each demo's folder has one as the constant `DEMO`. The defaults are chosen
+/// so that a release build finishes in seconds on two cores.
+#[derive(Debug, Clone, Copy)]
+pub struct Demo {
+    /// The subcommand.
+    pub name: &'static str,
+    /// What it shows, in one line without a full stop.
+    pub about: &'static str,
+    /// What its agents are called, in the plural: "imps".
+    pub agents_noun: &'static str,
+    /// The number of agents without `--agents`.
+    pub agents_default: u32,
+    /// The number of ticks without `--ticks`.
+    pub ticks_default: u64,
+    /// Declares the arguments that only this demo has: [`no_arguments`], or the `augment_args` of
+    /// a type that derives `clap::Args`.
+    pub arguments: fn(Command) -> Command,
+    /// Builds the world. Its own arguments come as clap has read them; [`own_arguments`] makes
+    /// them that type again.
+    pub build: fn(&Setup, &ArgMatches) -> Result<Box<dyn Simulation>, Failure>,
+}
+
+impl Demo {
+    /// Builds the world as it is where none of the demo's own arguments were given.
+    ///
+    /// # Errors
+    /// Whatever the demo finds wrong with its numbers, or that it needs an argument.
+    pub fn open(&self, setup: &Setup) -> Result<Box<dyn Simulation>, Failure> {
+        let matches = (self.arguments)(Command::new(self.name)).try_get_matches_from([self.name]);
+        let matches = matches.map_err(|error| Failure::Usage(error.to_string()))?;
+        (self.build)(setup, &matches)
+    }
+}
+
+/// For [`Demo::arguments`]: there are none beside those that all demos have.
+#[must_use]
+pub fn no_arguments(command: Command) -> Command {
+    command
+}
+
+/// A demo's own arguments, of the type that [`Demo::arguments`] declared them from.
+///
+/// # Errors
+/// Only where the type declares something else than it reads.
+pub fn own_arguments<T: FromArgMatches>(matches: &ArgMatches) -> Result<T, Failure> {
+    T::from_arg_matches(matches).map_err(|error| Failure::Usage(error.to_string()))
+}
