@@ -67,6 +67,7 @@ const LAYERS: &[&str] = &[
     "turn::journal",
     "turn::action",
     "turn::cells",
+    "turn::cell_changes",
     "turn::situation",
     "turn::draft",
     "turn::rule",

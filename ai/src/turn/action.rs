@@ -2,6 +2,7 @@
 
 use std::any::{Any, TypeId};
 use std::fmt;
+use std::sync::OnceLock;
 
 use ecs_core::{Component, Entity, World};
 
@@ -47,6 +48,8 @@ pub struct TurnAction {
     pub(super) spawned: usize,
     /// Who gets a turn, and how long after the present one.
     pub(super) scheduled: Vec<(Entity, u64)>,
+    /// What somebody has worked out from the columns; it goes when they change.
+    kept: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
 /// The changes of one component, in the order of entities: a value to insert, or none to remove.
@@ -61,8 +64,8 @@ pub(super) trait AnyColumn: Send + Sync {
     /// Whose the change of this number is.
     fn entity(&self, index: usize) -> Entity;
     fn inserts(&self, index: usize) -> bool;
-    /// Whether an entity's component changes: a binary search.
-    fn changes(&self, entity: Entity) -> bool;
+    /// Whether an entity's component is inserted, if it changes: a binary search.
+    fn change(&self, entity: Entity) -> Option<bool>;
     /// Inserts nothing into this entity.
     fn withdraw(&mut self, entity: Entity);
     fn clear(&mut self);
@@ -100,8 +103,8 @@ impl<T: Component + Clone> AnyColumn for Column<T> {
         self.changes[index].1.is_some()
     }
 
-    fn changes(&self, entity: Entity) -> bool {
-        self.find(entity).is_ok()
+    fn change(&self, entity: Entity) -> Option<bool> {
+        self.find(entity).ok().map(|index| self.inserts(index))
     }
 
     fn withdraw(&mut self, entity: Entity) {
@@ -204,6 +207,7 @@ impl TurnAction {
 
     /// Makes it an action that changes nothing. Its memory is kept.
     pub fn clear(&mut self) {
+        self.kept.take();
         self.spawned = 0;
         self.scheduled.clear();
         for (_, column) in &mut self.columns {
@@ -213,6 +217,7 @@ impl TurnAction {
 
     /// Inserts nothing into this entity but what is inserted of `T`.
     pub(super) fn withdraw_all_but<T: Component>(&mut self, entity: Entity) {
+        self.kept.take();
         let others = self.columns.iter_mut().filter(|(id, _)| *id != TypeId::of::<T>());
         others.for_each(|(_, column)| column.withdraw(entity));
     }
@@ -229,6 +234,7 @@ impl TurnAction {
 
     /// Makes the changes and is empty afterwards. All removals come before all insertions.
     pub(super) fn apply(&mut self, world: &mut World, journal: &mut Journal) {
+        self.kept.take();
         for (_, column) in &self.columns {
             column.remove_from(world, journal);
         }
@@ -237,13 +243,24 @@ impl TurnAction {
         }
     }
 
+    /// What is worked out from the columns, once until they change; none where it was something else
+    /// that was worked out.
+    pub(super) fn kept<T: Send + Sync + 'static>(
+        &self,
+        work_out: impl FnOnce() -> T,
+    ) -> Option<&T> {
+        self.kept.get_or_init(|| Box::new(work_out())).downcast_ref()
+    }
+
     fn typed<T: Component>(&self) -> Option<&Column<T>> {
         let id = TypeId::of::<T>();
         let column = &self.columns.iter().find(|&&(known, _)| known == id)?.1;
         column.as_any().downcast_ref()
     }
 
+    /// The changes of a component, to be added to.
     fn column_mut<T: Component + Clone>(&mut self) -> &mut Column<T> {
+        self.kept.take();
         let id = TypeId::of::<T>();
         let index = self.columns.iter().position(|&(known, _)| known == id);
         let index = index.unwrap_or_else(|| {
@@ -253,18 +270,6 @@ impl TurnAction {
         let column = self.columns[index].1.as_any_mut().downcast_mut();
         column.expect("columns are found by the type of their component")
     }
-}
-
-/// The entities of two columns, each once.
-pub(super) fn either<'a>(
-    one: Option<&'a dyn AnyColumn>,
-    other: Option<&'a dyn AnyColumn>,
-) -> impl Iterator<Item = Entity> + Clone + use<'a> {
-    let all = |it: Option<&'a dyn AnyColumn>| {
-        (0..it.map_or(0, AnyColumn::len)).filter_map(move |index| Some(it?.entity(index)))
-    };
-    let is_new = move |entity: &Entity| !one.is_some_and(|one| one.changes(*entity));
-    all(one).chain(all(other).filter(is_new))
 }
 
 /// Entities and names of components, by component.

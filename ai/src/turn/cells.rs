@@ -4,6 +4,7 @@ use std::any::TypeId;
 use std::collections::HashMap;
 use std::fmt::{self, Debug};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
+use std::sync::Arc;
 
 use ecs_core::{Component, Entity, Present, StateHasher, World};
 
@@ -82,9 +83,9 @@ struct Aggregate {
 
 /// Where an entity is, and which of the aggregated components it has, a bit for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Placed<C> {
-    cell: C,
-    bits: u64,
+pub(super) struct Placed<C> {
+    pub(super) cell: C,
+    pub(super) bits: u64,
 }
 
 /// What is in a cell.
@@ -95,6 +96,19 @@ pub(super) struct CellContent {
     counts: Vec<u32>,
     /// One for each aggregate; those that are only counts have none.
     ids: Vec<Vec<Entity>>,
+}
+
+/// Which cells, and which state of theirs: what was worked out from others is not of use.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CellsVersion {
+    cells: Arc<()>,
+    updates: u64,
+}
+
+impl PartialEq for CellsVersion {
+    fn eq(&self, other: &Self) -> bool {
+        self.updates == other.updates && Arc::ptr_eq(&self.cells, &other.cells)
+    }
 }
 
 /// The most components that cells can aggregate.
@@ -112,6 +126,7 @@ pub struct Cells<C> {
     placed: KeyMap<Entity, Placed<C>>,
     /// How many cells have a content without entities.
     empty_count: usize,
+    version: CellsVersion,
 }
 
 impl<C: CellName> Cells<C> {
@@ -122,6 +137,7 @@ impl<C: CellName> Cells<C> {
             contents: KeyMap::default(),
             placed: KeyMap::default(),
             empty_count: 0,
+            version: CellsVersion::default(),
         }
     }
 
@@ -154,7 +170,15 @@ impl<C: CellName> Cells<C> {
         self.aggregates.iter().position(|aggregate| aggregate.component == component)
     }
 
-    pub(super) fn position_type(&self) -> Option<TypeId> {
+    pub(super) fn aggregate_count(&self) -> usize {
+        self.aggregates.len()
+    }
+
+    pub(super) fn version(&self) -> &CellsVersion {
+        &self.version
+    }
+
+    fn position_type(&self) -> Option<TypeId> {
         self.position.as_ref().map(|position| position.component)
     }
 
@@ -167,8 +191,18 @@ impl<C: CellName> Cells<C> {
         self.contents.get(&cell)
     }
 
+    pub(super) fn placed(&self, entity: Entity) -> Option<Placed<C>> {
+        self.placed.get(&entity).copied()
+    }
+
     pub(super) fn cell_of(&self, entity: Entity) -> Option<C> {
-        self.placed.get(&entity).map(|placed| placed.cell)
+        self.placed(entity).map(|placed| placed.cell)
+    }
+
+    /// Which of the aggregated components an entity of the world has, a bit for each.
+    pub(super) fn bits(&self, world: &World, entity: Entity) -> u64 {
+        let has = self.aggregates.iter().map(|aggregate| (aggregate.has)(world, entity));
+        has.enumerate().fold(0, |bits, (bit, has)| bits | (u64::from(has) << bit))
     }
 
     /// Where an entity would be after an action.
@@ -191,13 +225,12 @@ impl<C: CellName> Cells<C> {
 
     /// Brings what is known of an entity up to date.
     pub(super) fn refresh(&mut self, world: &World, entity: Entity) {
+        // Also where nothing changes here: whoever is in no cell yet may have other components.
+        self.version.updates += 1;
         let Some(position) = &self.position else { return };
-        let now = (position.in_world)(world, entity).map(|cell| {
-            let has = self.aggregates.iter().map(|aggregate| (aggregate.has)(world, entity));
-            let bits = has.enumerate().fold(0, |bits, (bit, has)| bits | (u64::from(has) << bit));
-            Placed { cell, bits }
-        });
-        let before = self.placed.get(&entity).copied();
+        let cell = (position.in_world)(world, entity);
+        let now = cell.map(|cell| Placed { cell, bits: self.bits(world, entity) });
+        let before = self.placed(entity);
         if before == now {
             return;
         }
@@ -259,6 +292,7 @@ impl<C: CellName> Cells<C> {
         self.contents.clear();
         self.placed.clear();
         self.empty_count = 0;
+        self.version.updates += 1;
         let entities = self.position.as_ref().map(|position| (position.all)(world));
         for entity in entities.into_iter().flatten() {
             self.refresh(world, entity);
@@ -303,7 +337,8 @@ impl<C: CellName> Debug for Cells<C> {
     }
 }
 
-fn bits_of(mut bits: u64) -> impl Iterator<Item = usize> {
+/// The numbers of the bits that are set.
+pub(super) fn bits_of(mut bits: u64) -> impl Iterator<Item = usize> {
     std::iter::from_fn(move || {
         let index = bits.trailing_zeros() as usize;
         bits &= bits.wrapping_sub(1);

@@ -110,6 +110,7 @@
 //! well decide which kind comes next.
 
 mod action;
+mod cell_changes;
 mod cells;
 mod draft;
 mod error;

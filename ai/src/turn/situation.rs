@@ -1,12 +1,14 @@
 //! The world as it is, or as it would be after an action: the same questions.
 
 use std::any::TypeId;
+use std::borrow::Cow;
 use std::fmt;
-use std::iter::{FusedIterator, Peekable};
+use std::iter::FusedIterator;
 
 use ecs_core::{Component, ComponentError, Entity, MissingComponent, Present, World};
 
-use super::action::{Gone, TurnAction, Vacant, either};
+use super::action::{Gone, TurnAction, Vacant};
+use super::cell_changes::{CellChange, CellChanges};
 use super::cells::{CellName, Cells};
 
 /// The world as it is, or as it would be after a [`TurnAction`], with the same getters.
@@ -137,12 +139,17 @@ impl<'a, C: CellName> Situation<'a, C> {
         let here = self.world.query_ref_filtered::<Entity, Present<T>>();
         let mut all: Vec<Entity> = here.into_iter().collect();
         if let Some(column) = self.action.and_then(|action| action.column(TypeId::of::<T>())) {
-            all.retain(|&entity| !column.changes(entity));
+            all.retain(|&entity| column.change(entity).is_none());
             let inserted = (0..column.len()).filter(|&index| column.inserts(index));
             all.extend(inserted.map(|index| column.entity(index)));
         }
         all.sort_unstable();
         all
+    }
+
+    /// What the action changes in the cells, if there is one.
+    fn changes(&self) -> Option<Cow<'a, CellChanges<C>>> {
+        self.action.map(|action| CellChanges::of(self.world, self.cells, action))
     }
 
     /// The world as it is now, without the action: for queries over all entities.
@@ -180,56 +187,40 @@ impl<'a, C: CellName> CellView<'a, C> {
     /// All entities in the cell, in their order.
     #[must_use]
     pub fn entities(&self) -> CellEntities<'a, C> {
-        let Situation { cells, action, .. } = self.situation;
-        let stay = cells.content(self.name).map_or(&[][..], |content| &content.entities);
-        let moved = action.zip(cells.position_type());
-        let moved = moved.and_then(|(action, id)| Some((action, action.column(id)?)));
-        let arrive = moved.map_or(0, |(_, column)| column.len());
-        let sources = Sources { view: *self, stay, moved: moved.map(|(action, _)| action) };
-        CellEntities {
-            stay: Stay { sources, next: 0 }.peekable(),
-            arrive: Arrive { sources, next: 0, end: arrive }.peekable(),
-        }
+        let content = self.situation.cells.content(self.name);
+        self.merge(content.map_or(&[], |content| &content.entities), None)
+    }
+
+    /// Those of a list that is kept of the cell whom the action leaves on it, and those whom it
+    /// brings there.
+    fn merge(&self, kept: &'a [Entity], aggregate: Option<usize>) -> CellEntities<'a, C> {
+        let changes = match self.situation.changes() {
+            None => Cow::Borrowed(&[][..]),
+            Some(Cow::Borrowed(changes)) => Cow::Borrowed(changes.in_cell(self.name)),
+            Some(Cow::Owned(changes)) => Cow::Owned(changes.in_cell(self.name).to_vec()),
+        };
+        CellEntities { kept, changes, next: 0, aggregate }
     }
 
     /// How many entities in the cell have a component.
+    ///
+    /// Of a component that the turns aggregate this takes the time of a look-up, however many an
+    /// action moves: what it changes is worked out once, when it is first asked for.
     #[must_use]
     pub fn count<T: Component>(&self) -> usize {
-        let Situation { cells, action, .. } = self.situation;
-        let id = TypeId::of::<T>();
-        let touches = |action: &TurnAction| {
-            cells.position_type().is_some_and(|position| action.column(position).is_some())
-                || action.column(id).is_some()
-        };
-        match cells.aggregate(id) {
-            Some(aggregate) if !action.is_some_and(touches) => cells.count(self.name, aggregate),
+        match self.situation.cells.aggregate(TypeId::of::<T>()) {
             Some(aggregate) => {
-                // Those whom the action touches are taken off the count and counted again.
-                let touched = self.touched(id);
-                let has_now = |&entity: &Entity| {
-                    cells.cell_of(entity) == Some(self.name)
-                        && self.situation.world.has::<T>(entity)
-                };
-                let has_then = |&entity: &Entity| {
-                    self.situation.cell_of(entity) == Some(self.name)
-                        && self.situation.has::<T>(entity)
-                };
-                let counted = cells.count(self.name, aggregate);
-                let leave = touched.clone().filter(has_now).count();
-                counted - leave + touched.filter(has_then).count()
+                let now = self.situation.cells.count(self.name, aggregate);
+                self.after(now, Some(aggregate))
             }
             None => self.entities().filter(|&entity| self.situation.has::<T>(entity)).count(),
         }
     }
 
-    /// The entities whose position or component of this type the action changes, each once.
-    fn touched(&self, component: TypeId) -> impl Iterator<Item = Entity> + Clone + use<'a, C> {
-        let Situation { cells, action, .. } = self.situation;
-        let column = |id: TypeId| action.and_then(|action| action.column(id));
-        let moved = cells.position_type().and_then(column);
-        let changed = column(component);
-        let same = cells.position_type() == Some(component);
-        either(moved, if same { None } else { changed })
+    /// What a number of the cell will be, of all entities or of those with an aggregate.
+    fn after(&self, now: usize, aggregate: Option<usize>) -> usize {
+        let more = self.situation.changes().map_or(0, |it| it.more(self.name, aggregate));
+        now.saturating_add_signed(more)
     }
 
     /// Whether any entity in the cell has a component.
@@ -240,13 +231,12 @@ impl<'a, C: CellName> CellView<'a, C> {
 
     /// The entities in the cell that have a component, in their order.
     pub fn with<T: Component>(&self) -> impl Iterator<Item = Entity> + use<'a, T, C> {
-        let Situation { cells, action, .. } = self.situation;
-        let aggregate = cells.aggregate(TypeId::of::<T>()).filter(|_| action.is_none());
+        let Situation { cells, .. } = self.situation;
+        let aggregate = cells.aggregate(TypeId::of::<T>());
         let kept = aggregate.and_then(|aggregate| cells.ids(self.name, aggregate));
-        let others = if kept.is_none() { Some(self.entities()) } else { None };
-        let situation = self.situation;
-        let others = others.into_iter().flatten().filter(move |&it| situation.has::<T>(it));
-        kept.unwrap_or(&[]).iter().copied().chain(others)
+        let entities = kept.map_or_else(|| self.entities(), |kept| self.merge(kept, aggregate));
+        let (situation, is_kept) = (self.situation, kept.is_some());
+        entities.filter(move |&entity| is_kept || situation.has::<T>(entity))
     }
 
     /// The first entity in the cell that has a component.
@@ -258,79 +248,20 @@ impl<'a, C: CellName> CellView<'a, C> {
     /// Whether nobody is in the cell.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.entities().next().is_none()
-    }
-}
-
-/// Who is in the cell now, and the action that moves somebody.
-struct Sources<'a, C> {
-    view: CellView<'a, C>,
-    stay: &'a [Entity],
-    moved: Option<&'a TurnAction>,
-}
-
-impl<C: CellName> Clone for Sources<'_, C> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<C: CellName> Copy for Sources<'_, C> {}
-
-/// Those in the cell that the action leaves there.
-#[derive(Clone)]
-struct Stay<'a, C: CellName> {
-    sources: Sources<'a, C>,
-    next: usize,
-}
-
-impl<C: CellName> Iterator for Stay<'_, C> {
-    type Item = Entity;
-
-    fn next(&mut self) -> Option<Entity> {
-        let Sources { view, stay, moved } = self.sources;
-        loop {
-            let entity = *stay.get(self.next)?;
-            self.next += 1;
-            let Some(action) = moved else { return Some(entity) };
-            if view.situation.cells.cell_after(action, entity) == Some(view.name) {
-                return Some(entity);
-            }
-        }
-    }
-}
-
-/// Those that the action brings to the cell from elsewhere.
-#[derive(Clone)]
-struct Arrive<'a, C: CellName> {
-    sources: Sources<'a, C>,
-    next: usize,
-    end: usize,
-}
-
-impl<C: CellName> Iterator for Arrive<'_, C> {
-    type Item = Entity;
-
-    fn next(&mut self) -> Option<Entity> {
-        let Sources { view, stay, moved } = self.sources;
-        let cells = view.situation.cells;
-        let column = moved?.column(cells.position_type()?)?;
-        while self.next < self.end {
-            let entity = column.entity(self.next);
-            self.next += 1;
-            let is_here = cells.cell_after(moved?, entity) == Some(view.name);
-            if is_here && stay.binary_search(&entity).is_err() {
-                return Some(entity);
-            }
-        }
-        None
+        let content = self.situation.cells.content(self.name);
+        self.after(content.map_or(0, |content| content.entities.len()), None) == 0
     }
 }
 
 /// The entities in a cell, in their order: see [`CellView::entities`].
 pub struct CellEntities<'a, C: CellName> {
-    stay: Peekable<Stay<'a, C>>,
-    arrive: Peekable<Arrive<'a, C>>,
+    /// Those who are there now.
+    kept: &'a [Entity],
+    changes: Cow<'a, [CellChange<C>]>,
+    /// The first of the changes that was not looked at.
+    next: usize,
+    /// Which component they have to have, by its number.
+    aggregate: Option<usize>,
 }
 
 impl<C: CellName> fmt::Debug for CellEntities<'_, C> {
@@ -343,10 +274,22 @@ impl<C: CellName> Iterator for CellEntities<'_, C> {
     type Item = Entity;
 
     fn next(&mut self) -> Option<Entity> {
-        match (self.stay.peek(), self.arrive.peek()) {
-            (Some(stay), Some(arrive)) if arrive < stay => self.arrive.next(),
-            (Some(_), _) => self.stay.next(),
-            (None, _) => self.arrive.next(),
+        loop {
+            let change = self.changes.get(self.next);
+            if let Some((&entity, rest)) = self.kept.split_first() {
+                if change.is_none_or(|change| entity < change.entity) {
+                    self.kept = rest;
+                    return Some(entity);
+                }
+                if change.is_some_and(|change| entity == change.entity) {
+                    self.kept = rest;
+                }
+            }
+            let change = change?;
+            self.next += 1;
+            if change.stays(self.aggregate) {
+                return Some(change.entity);
+            }
         }
     }
 }
@@ -355,73 +298,128 @@ impl<C: CellName> FusedIterator for CellEntities<'_, C> {}
 
 #[cfg(test)]
 mod tests {
-    use std::any::Any;
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::cell::Cell;
+    use std::cmp::Ordering;
+    use std::hash::{Hash, Hasher};
 
-    use ecs_core::{Entity, World};
+    use ecs_core::{Component, Entity, World};
 
-    use crate::turn::action::{AnyColumn, either};
-    use crate::turn::journal::Journal;
+    use crate::turn::action::TurnAction;
+    use crate::turn::cells::{CellPosition, Cells};
+    use crate::turn::situation::Situation;
 
-    /// Changes of some entities that count how many were looked at.
-    struct Counting {
-        entities: Vec<Entity>,
-        looks: AtomicUsize,
+    thread_local! {
+        /// How many times a position or the name of a cell was looked at.
+        static LOOKS: Cell<usize> = const { Cell::new(0) };
     }
 
-    impl AnyColumn for Counting {
-        fn name(&self) -> &'static str {
-            "Counting"
+    fn look() {
+        LOOKS.set(LOOKS.get() + 1);
+    }
+
+    #[derive(Clone, Copy, Debug)]
+    struct Name(u32);
+
+    impl Ord for Name {
+        fn cmp(&self, other: &Self) -> Ordering {
+            look();
+            self.0.cmp(&other.0)
         }
+    }
 
-        fn len(&self) -> usize {
-            self.entities.len()
+    impl PartialOrd for Name {
+        fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+            Some(self.cmp(other))
         }
+    }
 
-        fn entity(&self, index: usize) -> Entity {
-            self.looks.fetch_add(1, Ordering::Relaxed);
-            self.entities[index]
+    impl PartialEq for Name {
+        fn eq(&self, other: &Self) -> bool {
+            self.cmp(other).is_eq()
         }
+    }
 
-        fn inserts(&self, _: usize) -> bool {
-            true
+    impl Eq for Name {}
+
+    impl Hash for Name {
+        fn hash<H: Hasher>(&self, state: &mut H) {
+            look();
+            self.0.hash(state);
         }
+    }
 
-        fn changes(&self, entity: Entity) -> bool {
-            let look = |other: &Entity| {
-                self.looks.fetch_add(1, Ordering::Relaxed);
-                other.cmp(&entity)
-            };
-            self.entities.binary_search_by(look).is_ok()
+    #[derive(Component, Clone)]
+    struct Position(u32);
+
+    impl CellPosition for Position {
+        type Cell = Name;
+
+        fn cell(&self) -> Name {
+            look();
+            Name(self.0)
         }
+    }
 
-        fn withdraw(&mut self, _: Entity) {}
+    #[derive(Component, Clone)]
+    struct Solid;
 
-        fn clear(&mut self) {}
+    /// So many solid things in a row, one in each cell, and the cells.
+    fn row(count: u32) -> (World, Cells<Name>, Vec<Entity>) {
+        let mut world = World::new();
+        let all = world.spawn_batch((0..count).map(|x| (Position(x), Solid)));
+        let mut cells = Cells::new();
+        cells.set_position::<Position>();
+        cells.add_aggregate::<Solid>(false);
+        cells.rebuild(&world);
+        (world, cells, all)
+    }
 
-        fn remove_from(&self, _: &mut World, _: &mut Journal) {}
-
-        fn insert_into(&mut self, _: &mut World, _: &mut Journal) {}
-
-        fn as_any(&self) -> &dyn Any {
-            self
-        }
-
-        fn as_any_mut(&mut self) -> &mut dyn Any {
-            self
+    #[test]
+    fn to_count_after_each_of_many_moves_takes_work_by_how_many_there_are() {
+        const COUNT: u32 = 1000;
+        let (world, cells, all) = row(COUNT);
+        let destinations: [fn(u32) -> u32; 3] = [|x| x + 1, |x| COUNT - 1 - x, |_| 7];
+        for destination in destinations {
+            let mut action = TurnAction::new();
+            for (x, &entity) in (0..).zip(&all) {
+                action.insert(entity, Position(destination(x)));
+            }
+            LOOKS.set(0);
+            let after = Situation::now(&world, &cells).after(&action);
+            let counts: Vec<usize> =
+                (0..COUNT).map(|x| after.cell(Name(destination(x))).count::<Solid>()).collect();
+            let looks = LOOKS.get();
+            let meet = |x: u32| (0..COUNT).filter(|&it| destination(it) == destination(x)).count();
+            assert_eq!((counts[0], counts[999]), (meet(0), meet(999)));
+            assert!(looks < 1000 * 100, "{looks} looks for a thousand moves");
         }
     }
 
     #[test]
-    fn who_is_in_two_columns_is_counted_once_without_looking_at_all_for_each() {
-        let all: Vec<Entity> = World::new().spawn_batch([(); 1000]);
-        let column = |entities: &[Entity]| {
-            let looks = AtomicUsize::new(0);
-            Counting { entities: entities.to_vec(), looks }
+    fn an_action_that_is_asked_about_again_is_about_the_cells_as_they_are_by_then() {
+        let (mut world, mut cells, all) = row(3);
+        let mut action = TurnAction::new();
+        action.insert(all[0], Position(1));
+        let solid = |world: &World, cells: &Cells<Name>, action: &TurnAction| {
+            let after = Situation::now(world, cells).after(action);
+            [0, 1, 2].map(|x| {
+                let cell = after.cell(Name(x));
+                assert_eq!(cell.entities().count(), cell.count::<Solid>());
+                assert_eq!(cell.is_empty(), cell.count::<Solid>() == 0);
+                cell.count::<Solid>()
+            })
         };
-        let (one, other) = (column(&all[..700]), column(&all[300..]));
-        assert!(either(Some(&one), Some(&other)).eq(all.iter().copied()));
-        let looks = one.looks.into_inner() + other.looks.into_inner();
-        assert!(looks < 1400 + 700 * 12, "{looks} looks at 1400 changes");
+        assert_eq!(solid(&world, &cells, &action), [0, 2, 1]);
+        // Somebody else goes first.
+        world.get_mut::<Position>(all[1]).unwrap().0 = 2;
+        cells.refresh(&world, all[1]);
+        assert_eq!(solid(&world, &cells, &action), [0, 1, 2]);
+        // In the cells of another game nobody has gone.
+        assert_eq!(solid(&world, &row(3).1, &action), [0, 2, 1]);
+        // And the action becomes another one.
+        action.insert(all[0], Position(2));
+        assert_eq!(solid(&world, &cells, &action), [0, 0, 3]);
+        action.clear();
+        assert_eq!(solid(&world, &cells, &action), [1, 0, 2]);
     }
 }

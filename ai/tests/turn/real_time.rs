@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ai::turn::{Cause, Motion, Point, RealTime, Stopped, Turns, TurnsBuilder, unseen};
+use ai::turn::{Cause, Motion, Point, RealTime, Stopped, TurnAction, Turns, TurnsBuilder, unseen};
 use ecs_core::prelude::*;
 use ecs_jobs::prelude::{Pool, Query, RunSystem, Threads};
 
@@ -201,4 +201,22 @@ fn a_hook_that_writes_what_it_did_not_declare_is_found_out_in_debug_builds() {
     let panic = catch_unwind(AssertUnwindSafe(act)).unwrap_err();
     let message = panic.downcast_ref::<String>().unwrap();
     assert!(message.contains("the hook \"fly\" wrote what it had not declared"), "{message}");
+}
+
+#[test]
+fn a_hook_that_asks_what_would_be_is_told_by_cells_that_do_not_know_yet_what_it_wrote() {
+    let mut world = World::new();
+    let imp = put(&mut world, &[&Position { x: 0, y: 0 }]);
+    let hook = RealTime::<Deed>::new("harden", move |point| {
+        point.world().insert(imp, Solid).unwrap();
+        let mut action = TurnAction::new();
+        action.insert(imp, Position { x: 1, y: 0 });
+        let after = point.now().after(&action);
+        assert_eq!([0, 1].map(|x| after.cell((x, 0)).count::<Solid>()), [0, 0]);
+        assert_eq!([0, 1].map(|x| after.cell((x, 0)).entities().count()), [0, 1]);
+        Motion::Still
+    });
+    let mut turns = bare().real_time(hook.writes::<Solid>()).build(&mut world).unwrap();
+    turns.act(&mut world, Deed::Wait, unseen);
+    assert_eq!(turns.now(&world).cell((0, 0)).count::<Solid>(), 1);
 }
