@@ -89,6 +89,7 @@ const LAYERS: &[&str] = &[
     "activity::heads",
     "activity::table",
     "activity::tick",
+    "activity::inbox",
     "activity::desk",
     "activity::cue",
     "activity::behaviour",

@@ -12,8 +12,9 @@ use ecs_core::Entity;
 
 use super::behaviour::Activity;
 use super::cue::Cue;
-use super::desk::{Desk, NoEvent, Told, Woken};
+use super::desk::{Desk, Woken};
 use super::event::{EventKinds, Notice, Token};
+use super::inbox::{NoEvent, Told};
 use super::setting::{Ending, Response, Setting, Status};
 use super::tick::{Effects, Tick};
 
@@ -125,14 +126,14 @@ impl<G: Setting> Async<G> {
             let mut papers = desk.open();
             (papers.now, papers.wants_tick) = (tick.now(), false);
         }
+        self.woken.begin();
+        desk.wake_all();
         for _ in 0..ROUNDS_MAX {
             let woken = self.woken.clone();
             let Some(running) = self.future() else {
                 return Status::Finished(Ending::Interrupted);
             };
-            woken.begin();
-            desk.wake_all();
-            // Those calls were ours.
+            // The calls so far were for this round.
             woken.begin();
             if let Poll::Ready(result) = running.as_mut().poll(&mut Context::from_waker(&waker)) {
                 drop(self.future().take());
@@ -147,16 +148,10 @@ impl<G: Setting> Async<G> {
                 let goes_on = was_called || desk.open().wants_tick;
                 return if goes_on { Status::Ongoing } else { Status::Blocked };
             }
-            let is_in_force = |token, tick: &Tick<'_, G>| {
-                tick.subscriptions().iter().any(|it| it.token(tick.task()) == token)
-            };
-            let told: Vec<Token> = desk.open().inbox.iter().map(|told| told.token).collect();
-            let before: Vec<Token> =
-                told.into_iter().filter(|&token| is_in_force(token, tick)).collect();
-            asks.into_iter().for_each(|ask| ask(tick, world));
-            if before.iter().any(|&token| !is_in_force(token, tick)) {
-                desk.forget(|token| before.contains(&token) && !is_in_force(token, tick));
-            }
+            let mut ended = Vec::new();
+            let mut asked = tick.noting(&mut ended);
+            asks.into_iter().for_each(|ask| ask(&mut asked, world));
+            desk.forget(ended);
         }
         self.woken.end(None);
         Status::Ongoing
@@ -165,7 +160,7 @@ impl<G: Setting> Async<G> {
     /// Where a call from outside goes, if somebody has kept the story's waker: to a subscription to
     /// nothing but being called.
     fn outside(&mut self, waker: &Waker, tick: &mut Tick<'_, G>) -> Option<Waker> {
-        let waiting = self.desk.open().waiting.iter().filter(|it| it.will_wake(waker)).count();
+        let waiting = self.desk.open().waiting.values().filter(|it| it.will_wake(waker)).count();
         // Ours are those that wait at the desk, this one, and the one that it was made of.
         if Arc::strong_count(&self.woken) <= waiting + 2 {
             // Or it would seem to wait for a call that nobody can make any more.
@@ -223,7 +218,7 @@ impl<G: Setting<Event: Clone>> Activity for Async<G> {
             Notice::Missed(_) => Err(NoEvent::Missed),
             Notice::Time(_) => return Response::WAKE,
         };
-        self.desk.put(Told { token: notice.token(), subject, event });
+        self.desk.put(Told::new(notice.token(), subject, event));
         Response::WAKE
     }
 
@@ -233,9 +228,13 @@ impl<G: Setting<Event: Clone>> Activity for Async<G> {
         effects: &mut Effects<'_, G>,
         world: &G::World<'_>,
     ) {
-        // Its guards lie down on the desk what is to be done.
-        drop(self.future().take());
-        close(&self.desk, effects, world);
+        // Its guards lay down on the desk what is to be done, also those that are part of a question
+        // which was never asked, and whatever else panics.
+        let dropped = catch_unwind(AssertUnwindSafe(|| drop(self.future().take())));
+        let desk = &self.desk;
+        let dropped = dropped.and(catch_unwind(AssertUnwindSafe(|| desk.drop_asks())));
+        let closed = catch_unwind(AssertUnwindSafe(|| close(desk, effects, world)));
+        dropped.and(closed).unwrap_or_else(|panic| resume_unwind(panic));
     }
 }
 

@@ -4,11 +4,13 @@ use std::borrow::Cow;
 use std::fmt;
 use std::future::{Future, poll_fn};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Poll, Waker};
 
 use ecs_core::Entity;
 
-use super::desk::{Closing, Desk, NoEvent, Told};
+use super::desk::{Closing, Desk, Waiter};
 use super::event::{EventKinds, Token};
+use super::inbox::{NoEvent, Told};
 use super::setting::Setting;
 use super::tick::{Effects, Tick};
 
@@ -36,14 +38,27 @@ impl<G: Setting> Cue<G> {
         &self,
         ask: impl for<'t, 'w> FnOnce(&mut Tick<'t, G>, &G::World<'w>) -> R + Send + 'static,
     ) -> R {
-        let answer = Arc::new(Mutex::new(None));
+        let answer = Arc::new(Mutex::new((None, None)));
         let place = Arc::downgrade(&answer);
         self.0.ask(Box::new(move |tick, world| {
             let Some(place) = place.upgrade() else { return };
             let given = ask(tick, world);
-            *place.lock().unwrap_or_else(PoisonError::into_inner) = Some(given);
+            let mut answer = place.lock().unwrap_or_else(PoisonError::into_inner);
+            answer.0 = Some(given);
+            let waker: Option<Waker> = answer.1.take();
+            drop(answer);
+            waker.into_iter().for_each(Waker::wake);
         }));
-        self.0.wait(|_| answer.lock().unwrap_or_else(PoisonError::into_inner).take()).await
+        poll_fn(|context| {
+            let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
+            let given = answer.0.take();
+            let waker = given.is_none().then(|| context.waker().clone());
+            let before = std::mem::replace(&mut answer.1, waker);
+            drop(answer);
+            drop(before);
+            given.map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
     }
 
     /// Has events of these kinds about the subject come, and its death in any case; see
@@ -61,7 +76,7 @@ impl<G: Setting> Cue<G> {
     /// What it does not ask for is kept: up to 1,024 events, then the oldest are
     /// [lost](NoEvent::Missed).
     pub async fn next(&self) -> Told<G::Event> {
-        self.0.wait(|papers| papers.inbox.pop_front()).await
+        self.0.wait(|papers| papers.inbox.take(|_| true)).await
     }
 
     /// The next event by this subscription; what comes by others is kept. A request that takes the
@@ -70,12 +85,8 @@ impl<G: Setting> Cue<G> {
     /// # Errors
     /// Where the subject has died, or events may have been missed.
     pub async fn answer(&self, token: Token) -> Result<G::Event, NoEvent> {
-        self.0
-            .wait(|papers| {
-                let place = papers.inbox.iter().position(|told| told.token == token)?;
-                papers.inbox.remove(place).map(|told| told.event)
-            })
-            .await
+        let told = self.0.wait(|papers| papers.inbox.take(|other| other == token)).await;
+        told.event
     }
 
     /// The next event that it is told of, and who it is about.
@@ -89,13 +100,14 @@ impl<G: Setting> Cue<G> {
 
     /// Sleeps for so many ticks, at least one. Events that come meanwhile are kept.
     pub async fn sleep(&self, ticks: u64) {
-        let due = self
-            .with(move |tick, _| {
-                tick.wake_after(ticks);
-                tick.now().saturating_add(ticks.max(1))
-            })
-            .await;
+        let desk = self.0.clone();
+        let set = self.with(move |tick, _| {
+            let due = tick.now().saturating_add(ticks.max(1));
+            (Timer { desk, token: Some(tick.wake_after(ticks)) }, due)
+        });
+        let (mut timer, due) = set.await;
         self.0.wait(|papers| (papers.now >= due).then_some(())).await;
+        timer.token = None;
     }
 
     /// Waits for the next tick.
@@ -115,12 +127,13 @@ impl<G: Setting> Cue<G> {
     /// What comes of either does not depend on threads only as far as that future does not.
     pub async fn outside<R>(&self, future: impl Future<Output = R>) -> R {
         let mut future = std::pin::pin!(future);
+        let mut waiter = Waiter::new(&self.0);
         poll_fn(|context| {
             let polled = future.as_mut().poll(context);
-            let mut papers = self.0.open();
-            if polled.is_pending() && !papers.is_closed {
+            if polled.is_pending() {
+                let mut papers = self.0.open();
                 papers.wants_tick = true;
-                papers.waiting.push(context.waker().clone());
+                waiter.stay(papers, context.waker());
             }
             polled
         })
@@ -141,6 +154,22 @@ impl<G: Setting> Cue<G> {
         closing: impl for<'t, 'w> FnOnce(&mut Effects<'t, G>, &G::World<'w>) + Send + 'static,
     ) -> Guard<G> {
         Guard { desk: self.0.clone(), closing: Mutex::new(Some(Box::new(closing))) }
+    }
+}
+
+/// The timer of a sleep, which ends with it, also where somebody does not sleep to the end: one that
+/// waits for an event and no longer than so long would have more and more of them.
+struct Timer<G: Setting> {
+    desk: Arc<Desk<G>>,
+    /// None once it has run out.
+    token: Option<Token>,
+}
+
+impl<G: Setting> Drop for Timer<G> {
+    fn drop(&mut self) {
+        if let Some(token) = self.token {
+            self.desk.ask(Box::new(move |tick, _| _ = tick.unsubscribe(token)));
+        }
     }
 }
 

@@ -1,15 +1,13 @@
 //! What a story and the runtime hand each other.
 
 use std::borrow::Cow;
-use std::collections::VecDeque;
-use std::fmt;
+use std::collections::{BTreeMap, VecDeque};
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Wake, Waker};
 
-use ecs_core::Entity;
-
 use super::event::Token;
+use super::inbox::{Inbox, Told};
 use super::setting::Setting;
 use super::tick::{Effects, Tick};
 
@@ -18,43 +16,6 @@ pub(super) type Ask<G> =
 pub(super) type Closing<G> =
     Box<dyn for<'t, 'w> FnOnce(&mut Effects<'t, G>, &<G as Setting>::World<'w>) + Send>;
 
-/// How many events are kept for a story that does not ask for them.
-const INBOX_MAX: usize = 1_024;
-
-/// Something that a story has been told.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Told<E> {
-    /// The subscription by which it came.
-    pub token: Token,
-    /// Who it is about.
-    pub subject: Entity,
-    /// What happened, or why there is no event.
-    pub event: Result<E, NoEvent>,
-}
-
-/// Why there is no event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum NoEvent {
-    /// The subject was despawned. The subscription has ended.
-    Died,
-    /// Events may have been [missed](super::Notice::Missed), or the story has not asked for 1,024 of
-    /// them, and the oldest are gone. The subscription stays: look again, ask again.
-    Missed,
-}
-
-impl fmt::Display for NoEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Died => "the subject was despawned",
-            Self::Missed => "events may have been missed",
-        })
-    }
-}
-
-impl std::error::Error for NoEvent {}
-
 /// Where both lay down what is for the other.
 pub(super) struct Desk<G: Setting>(Mutex<Papers<G>>);
 
@@ -62,13 +23,14 @@ pub(super) struct Papers<G: Setting> {
     pub(super) asks: VecDeque<Ask<G>>,
     pub(super) closings: VecDeque<Closing<G>>,
     /// What was told and not taken yet.
-    pub(super) inbox: VecDeque<Told<G::Event>>,
+    pub(super) inbox: Inbox<G::Event>,
     pub(super) step: Option<Cow<'static, str>>,
     pub(super) now: u64,
     /// It waits for the next tick, whatever comes.
     pub(super) wants_tick: bool,
-    /// The parts of the future that wait for something here.
-    pub(super) waiting: Vec<Waker>,
+    /// The parts of the future that wait for something here, each by its number.
+    pub(super) waiting: BTreeMap<u64, Waker>,
+    next_waiter: u64,
     /// The activity is no more: nobody looks here.
     pub(super) is_closed: bool,
 }
@@ -78,11 +40,12 @@ impl<G: Setting> Default for Papers<G> {
         Self {
             asks: VecDeque::new(),
             closings: VecDeque::new(),
-            inbox: VecDeque::new(),
+            inbox: Inbox::default(),
             step: None,
             now: 0,
             wants_tick: false,
-            waiting: Vec::new(),
+            waiting: BTreeMap::new(),
+            next_waiter: 0,
             is_closed: false,
         }
     }
@@ -100,19 +63,22 @@ impl<G: Setting> Desk<G> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Has all parts of the future looked at again: combinators look at those alone that were woken.
+    /// Has all parts of the future that wait looked at again: combinators look at those alone that
+    /// were woken.
     pub(super) fn wake_all(&self) {
         let waiting = std::mem::take(&mut self.open().waiting);
-        waiting.into_iter().for_each(Waker::wake);
+        waiting.into_values().for_each(Waker::wake);
     }
 
-    /// Waits until there is something on the desk.
+    /// Waits until there is something on the desk; it is looked for once a tick. What is answered
+    /// within the tick wakes whoever has asked by itself.
     pub(super) async fn wait<R>(&self, mut look: impl FnMut(&mut Papers<G>) -> Option<R>) -> R {
-        poll_fn(|context| {
+        let mut waiter = Waiter::new(self);
+        poll_fn(move |context| {
             let mut papers = self.open();
             let found = look(&mut papers);
-            if found.is_none() && !papers.is_closed {
-                papers.waiting.push(context.waker().clone());
+            if found.is_none() {
+                waiter.stay(papers, context.waker());
             }
             found.map_or(Poll::Pending, Poll::Ready)
         })
@@ -137,21 +103,25 @@ impl<G: Setting> Desk<G> {
 
     /// Keeps what the story is told.
     pub(super) fn put(&self, told: Told<G::Event>) {
-        let mut papers = self.open();
-        let lost = papers.make_room();
-        papers.inbox.push_back(told);
-        drop(papers);
+        let lost = self.open().inbox.put(told);
         // What is dropped may look: the books are in order by now.
         drop(lost);
     }
 
     /// Forgets what came by these subscriptions, which the story has ended.
-    pub(super) fn forget(&self, is_ended: impl Fn(Token) -> bool) {
-        let inbox = std::mem::take(&mut self.open().inbox);
-        let (forgotten, kept): (Vec<_>, Vec<_>) =
-            inbox.into_iter().partition(|told| is_ended(told.token));
-        self.open().inbox.extend(kept);
+    pub(super) fn forget(&self, mut ended: Vec<Token>) {
+        if ended.is_empty() {
+            return;
+        }
+        ended.sort_unstable();
+        let forgotten = self.open().inbox.forget(|token| ended.binary_search(&token).is_ok());
         drop(forgotten);
+    }
+
+    /// Drops the questions that nobody will answer any more.
+    pub(super) fn drop_asks(&self) {
+        let asks = std::mem::take(&mut self.open().asks);
+        drop(asks);
     }
 
     /// The activity is no more. What lies here may hold the way to this desk, so it goes, lest they
@@ -163,21 +133,35 @@ impl<G: Setting> Desk<G> {
     }
 }
 
-impl<G: Setting> Papers<G> {
-    /// Gives back the oldest event where there are too many; a note of that takes its place.
-    fn make_room(&mut self) -> Option<Result<G::Event, NoEvent>> {
-        if self.inbox.len() < INBOX_MAX {
-            return None;
+/// A part of a future that waits here: once, however often it is polled, and no longer than it is
+/// there.
+pub(super) struct Waiter<'a, G: Setting> {
+    desk: &'a Desk<G>,
+    number: Option<u64>,
+}
+
+impl<'a, G: Setting> Waiter<'a, G> {
+    pub(super) const fn new(desk: &'a Desk<G>) -> Self {
+        Self { desk, number: None }
+    }
+
+    /// Is to be woken with the next tick.
+    pub(super) fn stay(&mut self, mut papers: MutexGuard<'_, Papers<G>>, waker: &Waker) {
+        if papers.is_closed {
+            return;
         }
-        let place = self.inbox.iter().position(|told| told.event.is_ok())?;
-        let token = self.inbox[place].token;
-        let is_note =
-            |told: &Told<_>| told.token == token && matches!(told.event, Err(NoEvent::Missed));
-        if self.inbox.iter().take(place).any(is_note) {
-            self.inbox.remove(place).map(|told| told.event)
-        } else {
-            Some(std::mem::replace(&mut self.inbox[place].event, Err(NoEvent::Missed)))
-        }
+        let number = *self.number.get_or_insert(papers.next_waiter);
+        papers.next_waiter = papers.next_waiter.max(number + 1);
+        let before = papers.waiting.insert(number, waker.clone());
+        drop(papers);
+        drop(before);
+    }
+}
+
+impl<G: Setting> Drop for Waiter<'_, G> {
+    fn drop(&mut self) {
+        let waker = self.number.and_then(|number| self.desk.open().waiting.remove(&number));
+        drop(waker);
     }
 }
 

@@ -161,6 +161,7 @@ mod desk;
 mod doing;
 mod event;
 mod heads;
+mod inbox;
 mod param;
 mod record;
 mod setting;
@@ -175,9 +176,9 @@ pub use self::current::Current;
 #[doc(hidden)]
 pub use self::deliver::DeliveryState;
 pub use self::deliver::{BrokenSubscriptions, Deliveries, check, deliver};
-pub use self::desk::{NoEvent, Told};
 pub use self::doing::{Blocking, Doing, State, idle, lane, order, stop};
 pub use self::event::{Event, EventKinds, Notice, Posted, Token};
+pub use self::inbox::{NoEvent, Told};
 #[doc(hidden)]
 pub use self::param::ActivitiesState;
 pub use self::param::{Activities, ActivityReport};

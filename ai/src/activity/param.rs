@@ -267,6 +267,7 @@ fn tick<A: Activity>(
         effects: effects.reborrow(),
         subscriptions: &mut doing.subscriptions,
         newest: &mut doing.newest,
+        ended: None,
     };
     let status = activity.on_tick(&mut tick, world);
     match status {

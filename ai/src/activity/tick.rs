@@ -103,6 +103,8 @@ pub struct Tick<'t, G: Setting> {
     pub(super) effects: Effects<'t, G>,
     pub(super) subscriptions: &'t mut Buffer<Subscription>,
     pub(super) newest: &'t mut u32,
+    /// Where it is noted which subscriptions the activity ends itself, for whoever wants to know.
+    pub(super) ended: Option<&'t mut Vec<Token>>,
 }
 
 impl<G: Setting> fmt::Debug for Tick<'_, G> {
@@ -154,6 +156,16 @@ impl<G: Setting> Tick<'_, G> {
         self.add(Subscription::timer(self.task, tick, number))
     }
 
+    /// The same for a shorter time, in which it is noted what is ended.
+    pub(super) const fn noting<'s>(&'s mut self, ended: &'s mut Vec<Token>) -> Tick<'s, G> {
+        Tick {
+            effects: self.effects.reborrow(),
+            subscriptions: self.subscriptions,
+            newest: self.newest,
+            ended: Some(ended),
+        }
+    }
+
     fn next_number(&mut self) -> u32 {
         *self.newest = self.newest.wrapping_add(1);
         *self.newest
@@ -174,6 +186,7 @@ impl<G: Setting> Tick<'_, G> {
         if let Some(place) = place {
             self.subscriptions.remove(place);
             self.out.push(Outgoing::Unlink(token));
+            self.ended.iter_mut().for_each(|ended| ended.push(token));
         }
         place.is_some()
     }
@@ -181,8 +194,11 @@ impl<G: Setting> Tick<'_, G> {
     /// Ends all subscriptions and timers of this activity.
     pub fn unsubscribe_all(&mut self) {
         if !self.subscriptions.is_empty() {
-            self.subscriptions.clear();
             let task = self.task;
+            if let Some(ended) = &mut self.ended {
+                ended.extend(self.subscriptions.iter().map(|it| it.token(task)));
+            }
+            self.subscriptions.clear();
             self.out.push(Outgoing::UnlinkAll(task));
         }
     }

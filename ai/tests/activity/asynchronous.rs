@@ -4,7 +4,7 @@ use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Poll, Wake, Waker};
 
 use ai::activity::{
     self, Activities, Async, Cue, Doing, Ended, Event, EventKinds, NoEvent, Posted, Setting, State,
@@ -216,6 +216,78 @@ fn parts_of_a_story_go_on_at_the_same_time() {
     assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
 }
 
+/// One of many futures that are polled only when they were woken, and how often that was.
+struct Part<'f> {
+    future: Pin<Box<dyn Future<Output = ()> + Send + 'f>>,
+    call: Arc<Call>,
+    polls: usize,
+}
+
+struct Call(Mutex<(bool, Option<Waker>)>);
+
+impl Wake for Call {
+    fn wake(self: Arc<Self>) {
+        let mut call = self.0.lock().unwrap();
+        call.0 = true;
+        call.1.take().into_iter().for_each(Waker::wake);
+    }
+}
+
+impl<'f> Part<'f> {
+    fn new(future: impl Future<Output = ()> + Send + 'f) -> Self {
+        let call = Arc::new(Call(Mutex::new((true, None))));
+        Self { future: Box::pin(future), call, polls: 0 }
+    }
+
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<()> {
+        let mut call = self.call.0.lock().unwrap();
+        call.1 = Some(context.waker().clone());
+        if !std::mem::replace(&mut call.0, false) {
+            return Poll::Pending;
+        }
+        drop(call);
+        self.polls += 1;
+        let waker = Waker::from(self.call.clone());
+        self.future.as_mut().poll(&mut Context::from_waker(&waker))
+    }
+}
+
+#[test]
+fn a_part_that_asks_a_lot_does_not_have_those_looked_at_that_wait() {
+    let polled = Arc::new(Mutex::new(Vec::new()));
+    let noted = polled.clone();
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        let me = cue.with(|tick, _| tick.agent()).await;
+        cue.subscribe(me, EventKinds::one(1)).await;
+        let mut waiting: Vec<Part<'_>> =
+            (0..50).map(|_| Part::new(async { _ = cue.event().await })).collect();
+        let mut asking = Part::new(async {
+            for _ in 0..200 {
+                cue.with(|_, _| ()).await;
+            }
+        });
+        std::future::poll_fn(|context| {
+            _ = asking.poll(context);
+            let done = waiting.iter_mut().map(|part| part.poll(context).is_ready());
+            if done.filter(|&is_done| is_done).count() == 0 {
+                Poll::Pending
+            } else {
+                Poll::Ready(())
+            }
+        })
+        .await;
+        let polls = waiting.iter().map(|part| part.polls).sum::<usize>();
+        noted.lock().unwrap().extend([asking.polls, polls]);
+        Ok(())
+    });
+    stage.tick();
+    assert_eq!(stage.doing(agent).state(), State::Blocked);
+    stage.post(agent, 1);
+    stage.tick();
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+    assert_eq!(*polled.lock().unwrap(), [201, 2 * 50]);
+}
+
 /// Is ready when it has been polled so many times, and wakes nobody.
 struct Silent(u32);
 
@@ -346,6 +418,64 @@ fn a_story_that_does_not_ask_keeps_so_many_events_and_hears_that_it_has_missed_t
     assert_eq!(stage.doing(agent).ended(), Some(Ended::Failure));
 }
 
+async fn stumble(_: Cue<Tale>) -> Result<(), String> {
+    panic!("on purpose")
+}
+
+#[test]
+fn a_story_that_does_not_ask_hears_once_that_it_has_missed_something_however_often_that_was() {
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        let me = cue.with(|tick, _| tick.agent()).await;
+        let first = cue.subscribe(me, EventKinds::one(1)).await;
+        let second = cue.subscribe(me, EventKinds::one(2)).await;
+        cue.sleep(50).await;
+        for token in [first, second] {
+            let told = cue.next().await;
+            assert_eq!((told.token, told.event), (token, Err(NoEvent::Missed)));
+        }
+        assert_eq!(cue.next().await.event, Ok(Ping(1)));
+        Ok(())
+    });
+    stage.tick();
+    let other = stage.world.spawn(activity::idle::<Async<Tale>>());
+    for _ in 0..20 {
+        let failing = Async::<Tale>::new("failing", stumble);
+        activity::order(&mut stage.world, other, 1, failing).unwrap();
+        let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stage.tick()));
+        assert!(run.is_err());
+        // Now everybody hears that something may have been lost with that run.
+        stage.tick();
+    }
+    stage.post(agent, 1);
+    (0..20).for_each(|_| stage.tick());
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+}
+
+#[test]
+fn a_sleep_that_is_cut_short_leaves_no_timer() {
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        let me = cue.with(|tick, _| tick.agent()).await;
+        cue.subscribe(me, EventKinds::one(1)).await;
+        loop {
+            let (mut event, mut sleep) = (pin!(cue.event()), pin!(cue.sleep(100)));
+            std::future::poll_fn(|context| {
+                let is_over = sleep.as_mut().poll(context).is_ready();
+                if is_over || event.as_mut().poll(context).is_ready() {
+                    Poll::Ready(())
+                } else {
+                    Poll::Pending
+                }
+            })
+            .await;
+        }
+    });
+    for _ in 0..10 {
+        stage.tick();
+        assert_eq!(stage.doing(agent).subscriptions().len(), 2, "to events, and one timer");
+        stage.post(agent, 1);
+    }
+}
+
 #[test]
 fn a_question_that_panics_ends_the_story_and_its_guards_tidy_up() {
     let counted = Arc::new(AtomicUsize::new(0));
@@ -381,6 +511,50 @@ fn one_guard_that_panics_does_not_keep_the_others_from_tidying_up() {
     let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stage.tick()));
     assert!(run.is_err());
     assert_eq!(counted.load(Ordering::Relaxed), 2);
+}
+
+struct Falling;
+
+impl Drop for Falling {
+    fn drop(&mut self) {
+        panic!("on purpose");
+    }
+}
+
+#[test]
+fn what_panics_when_the_story_is_dropped_does_not_keep_its_guards_from_tidying_up() {
+    let counted = Arc::new(AtomicUsize::new(0));
+    let count = counted.clone();
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        let _guard = cue.guard(move |_, _| _ = count.fetch_add(1, Ordering::Relaxed));
+        let _falling = Falling;
+        cue.sleep(9).await;
+        Ok(())
+    });
+    stage.tick();
+    activity::stop::<Async<Tale>>(&mut stage.world, agent).unwrap();
+    let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stage.tick()));
+    assert!(run.is_err());
+    assert_eq!(counted.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_guard_in_a_question_that_is_never_asked_tidies_up_at_the_end() {
+    let counted = Arc::new(AtomicUsize::new(0));
+    let count = counted.clone();
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        let guard = cue.guard(move |_, _| _ = count.fetch_add(1, Ordering::Relaxed));
+        let mut question = pin!(cue.with(move |_, _| guard.disarm()));
+        std::future::poll_fn(|context| {
+            assert!(question.as_mut().poll(context).is_pending());
+            Poll::Ready(())
+        })
+        .await;
+        Ok(())
+    });
+    stage.tick();
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+    assert_eq!(counted.load(Ordering::Relaxed), 1);
 }
 
 #[test]
