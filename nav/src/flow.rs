@@ -195,24 +195,47 @@ impl FlowField {
     /// The step out of a solid cell, which one may stand in who cuts its corner: to the
     /// cell that is nearest to a goal.
     fn way_out(&self, terrain: &Terrain, cell: Cell) -> Known {
-        let neighbours = terrain.grid().neighbours(cell, terrain.rule());
-        let known = neighbours.filter(|&next| self.is_reachable(terrain, next));
-        let nearest = known.filter_map(|next| Some((self.wave.final_cost(next)?, next))).min();
+        let mut ways = self.ways_out(terrain, cell).peekable();
+        if ways.peek().is_none() {
+            return Known::Unreachable;
+        }
+        // Of all whose costs are not final, none is cheaper than one whose cost is.
+        let nearest = ways.filter_map(|next| Some((self.wave.final_cost(next)?, next))).min();
         let direction = nearest.and_then(|(_, next)| Direction::between(cell, next));
-        direction.map_or(Known::Unreachable, Known::Step)
+        direction.map_or(Known::NotYet, Known::Step)
+    }
+
+    /// The cells beside a solid one from where there is a way.
+    fn ways_out(&self, terrain: &Terrain, cell: Cell) -> impl Iterator<Item = Cell> {
+        let neighbours = terrain.grid().neighbours(cell, terrain.rule());
+        neighbours.filter(move |&next| self.is_reachable(terrain, next))
     }
 
     /// Whether [`FlowField::known`] knows a cell, without asking for the step.
     pub(crate) fn is_known(&self, terrain: &Terrain, cell: Cell) -> bool {
-        self.version == terrain.version()
-            && (self.wave.final_cost(cell).is_some() || !self.is_reachable(terrain, cell))
+        if self.version != terrain.version() {
+            return false;
+        }
+        if !terrain.is_open(cell) {
+            return self.way_out(terrain, cell) != Known::NotYet;
+        }
+        self.wave.final_cost(cell).is_some() || !self.is_reachable(terrain, cell)
     }
 
     /// Works the field out as far as a cell that [`FlowField::known`] does not know, or
     /// until so many cells more are expanded. Returns how many were.
     pub(crate) fn settle_within(&mut self, terrain: &Terrain, cell: Cell, count_max: u64) -> u64 {
+        let mut wanted = [cell; 8];
+        let mut count = 1;
+        if !terrain.is_open(cell) {
+            count = 0;
+            for next in self.ways_out(terrain, cell) {
+                wanted[count] = next;
+                count += 1;
+            }
+        }
         let before = self.wave.expansion_count;
-        self.wave.settle_within(ground(terrain), cell, count_max);
+        self.wave.settle_within(ground(terrain), &wanted[..count], count_max);
         self.wave.expansion_count - before
     }
 

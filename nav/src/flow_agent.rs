@@ -17,6 +17,7 @@ use glam::Vec2;
 use crate::agent::{Facing, Position, Speed, TimeStep};
 use crate::avoid::body::Avoid;
 use crate::cell::Cell;
+use crate::direction::Direction;
 use crate::flow::{FlowField, Known};
 use crate::flow_agent::fields::{FlowFields, FlowId};
 use crate::follow::steer::velocity_to;
@@ -61,7 +62,13 @@ const ARRIVAL_DISTANCE: f32 = 0.1;
 pub struct FlowFollower {
     field: FlowId,
     status: FlowStatus,
+    /// The cell that its step leads to, as bits, while it cuts the corner of a solid one;
+    /// else [`NOWHERE`].
+    towards: u32,
 }
+
+/// No cell: grids are smaller.
+const NOWHERE: u32 = u32::MAX;
 
 /// How it goes for an agent that follows a flow field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, NoUninit, CheckedBitPattern)]
@@ -84,7 +91,7 @@ impl FlowFollower {
     /// Follows this field.
     #[must_use]
     pub const fn new(field: FlowId) -> Self {
-        Self { field, status: FlowStatus::Waiting }
+        Self { field, status: FlowStatus::Waiting, towards: NOWHERE }
     }
 
     /// The field that it follows.
@@ -149,7 +156,8 @@ pub fn follow_flow(
         follower.status = match body {
             Some(body) => direct(*position, *speed, follower.status, field, terrain, body, seconds),
             None => {
-                let walker = Walker { position, facing, field, terrain };
+                let towards = &mut follower.towards;
+                let walker = Walker { position, facing, towards, field, terrain };
                 walker.walk(speed.0.max(0.0) * seconds)
             }
         };
@@ -176,10 +184,19 @@ fn lead(field: &FlowField, terrain: &Terrain, position: Vec2) -> Lead {
     }
 }
 
+/// Where the step ends by which an agent cuts the corner of a solid cell, if it does. What
+/// is beside that cell is not to be chosen from: it may be behind a wall.
+fn end_of_step(towards: u32, terrain: &Terrain, position: Vec2) -> Option<Vec2> {
+    let (under, to) = (Cell::containing(position)?, Cell::from_bits(towards));
+    let cuts_corner = !terrain.is_open(under) && terrain.is_open(to);
+    (cuts_corner && Direction::between(under, to).is_some()).then(|| to.centre())
+}
+
 /// An agent that walks alone.
 struct Walker<'a> {
     position: &'a mut Position,
     facing: &'a mut Facing,
+    towards: &'a mut u32,
     field: &'a FlowField,
     terrain: &'a Terrain,
 }
@@ -189,9 +206,11 @@ impl Walker<'_> {
     /// line from any point of a cell to there touches no cells but those that the step
     /// needs open.
     fn walk(self, mut reach: f32) -> FlowStatus {
-        let Self { position, facing, field, terrain } = self;
+        let Self { position, facing, towards, field, terrain } = self;
         loop {
-            let (target, is_home) = match lead(field, terrain, position.0) {
+            let begun = end_of_step(*towards, terrain, position.0).map(Lead::On);
+            let lead = begun.unwrap_or_else(|| lead(field, terrain, position.0));
+            let (target, is_home) = match lead {
                 Lead::Stay(status) => return status,
                 Lead::On(target) => (target, false),
                 Lead::Home(target) => (target, true),
@@ -211,9 +230,12 @@ impl Walker<'_> {
             }
             if reach < distance {
                 position.0 += offset * (reach / distance);
+                let is_cutting = position.cell().is_some_and(|cell| !terrain.is_open(cell));
+                let step = Cell::containing(target).filter(|_| is_cutting);
+                *towards = step.map_or(NOWHERE, Cell::to_bits);
                 return FlowStatus::Going;
             }
-            position.0 = target;
+            (position.0, *towards) = (target, NOWHERE);
             reach -= distance;
         }
     }

@@ -124,12 +124,13 @@ impl Wave {
         }
     }
 
-    /// Runs on until the cost of a cell is final, or so many cells are expanded.
-    pub(crate) fn settle_within(&mut self, ground: Ground<'_>, cell: Cell, count_max: u64) {
+    /// Runs on until the cost of one of some cells is final, or so many cells are expanded.
+    pub(crate) fn settle_within(&mut self, ground: Ground<'_>, any_of: &[Cell], count_max: u64) {
         let end = self.expansion_count.saturating_add(count_max);
-        while self.expansion_count < end && self.final_cost(cell).is_none() {
-            self.advance(ground);
-        }
+        while self.expansion_count < end
+            && any_of.iter().all(|&cell| self.final_cost(cell).is_none())
+            && self.advance(ground)
+        {}
     }
 
     /// Runs on until all costs are final.
