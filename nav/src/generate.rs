@@ -120,15 +120,42 @@ fn corridors(rng: &mut RandomStream, rooms: &[Room], columns: usize) -> Vec<(usi
     const LOOP_PERCENT: u16 = 25;
     let mut pairs = neighbouring_rooms(rooms, columns);
     shuffle(rng, &mut pairs);
-    let mut groups: Vec<usize> = (0..rooms.len()).collect();
-    pairs.retain(|&(a, b)| {
-        let (keep, lose) = (groups[a], groups[b]);
-        for group in groups.iter_mut().filter(|group| **group == lose) {
-            *group = keep;
-        }
-        keep != lose || percent(rng, LOOP_PERCENT)
-    });
+    let mut groups = Groups::new(rooms.len());
+    pairs.retain(|&(a, b)| groups.join(a, b) || percent(rng, LOOP_PERCENT));
     pairs
+}
+
+/// Rooms that are joined: trees, the smaller always under the root of the larger
+/// (B. Galler and M. Fischer, "An Improved Equivalence Algorithm", 1964).
+struct Groups {
+    /// The room above each; a root is above itself.
+    parents: Vec<usize>,
+    /// Of roots, how many rooms are joined.
+    sizes: Vec<usize>,
+}
+
+impl Groups {
+    fn new(count: usize) -> Self {
+        Self { parents: (0..count).collect(), sizes: vec![1; count] }
+    }
+
+    /// A room, those above it, and the root.
+    fn way_up(&self, room: usize) -> impl Iterator<Item = usize> {
+        std::iter::successors(Some(room), |&room| {
+            Some(self.parents[room]).filter(|&parent| parent != room)
+        })
+    }
+
+    /// Joins the groups of two rooms. False if they are one.
+    fn join(&mut self, a: usize, b: usize) -> bool {
+        let [a, b] = [a, b].map(|room| self.way_up(room).last().unwrap_or(room));
+        let (under, root) = if self.sizes[a] < self.sizes[b] { (a, b) } else { (b, a) };
+        if under != root {
+            self.parents[under] = root;
+            self.sizes[root] += self.sizes[under];
+        }
+        under != root
+    }
 }
 
 /// Pairs of rooms of one wing side by side or one above the other.
@@ -224,5 +251,33 @@ impl Canvas {
     fn into_grid(self) -> Result<Grid, GridSizeError> {
         let is_open = |cell: Cell| self.open[self.index(cell.x, cell.y)];
         Grid::from_fn(self.width.into(), self.height.into(), is_open)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ecs_core::RandomStream;
+
+    use super::Groups;
+    use crate::rng::pick;
+
+    #[test]
+    fn joined_rooms_are_known_as_such_and_no_root_is_far() {
+        const COUNT: usize = 1024;
+        let mut rng = RandomStream::new(1);
+        for last in [1, COUNT] {
+            let mut groups = Groups::new(COUNT);
+            let mut labels: Vec<usize> = (0..COUNT).collect();
+            for number in 1..COUNT {
+                // A chain, or any two.
+                let (a, b) = (pick(rng.next_u64(), last), pick(rng.next_u64(), COUNT));
+                let (a, b) = if last == 1 { (number - 1, number) } else { (a, b) };
+                let (keep, lose) = (labels[a], labels[b]);
+                labels.iter_mut().filter(|it| **it == lose).for_each(|it| *it = keep);
+                assert_eq!(groups.join(a, b), keep != lose, "{a} and {b}");
+            }
+            let deepest = (0..COUNT).map(|room| groups.way_up(room).count()).max();
+            assert!(deepest <= Some(11), "{deepest:?} rooms to the root of 1,024");
+        }
     }
 }
