@@ -85,8 +85,6 @@ pub enum LoadReason {
         /// Its column, counted from one.
         column: usize,
     },
-    /// No cell of the map can be crossed.
-    NoPassableCell,
     /// A start or goal lies outside of the map that the line itself names.
     CellOutside {
         /// `start` or `goal`.
@@ -145,7 +143,6 @@ impl fmt::Display for LoadReason {
             Self::StrangeByte { byte, column } => {
                 write!(f, "column {column}: '{}' is no terrain", byte.escape_ascii())
             }
-            Self::NoPassableCell => write!(f, "the map has no passable cell"),
             Self::CellOutside { field } => write!(f, "the {field} lies outside of the map"),
             Self::NotText => write!(f, "the line is not UTF-8 text"),
             Self::OtherMap { found: (width, height), expected: (columns, rows) } => write!(

@@ -33,8 +33,9 @@ impl Grid {
     /// Reads a map from memory; `file` is the name for errors.
     ///
     /// Lines may end in `\n` or `\r\n`, and empty lines may follow the last row.
-    /// Every weight is one. Memory is taken only after the rows have been found
-    /// to be there, so a header that lies about the size costs nothing.
+    /// Every weight is one. A map without any passable cell is one, too. Memory is
+    /// taken only after the rows have been found to be there, so a header that lies
+    /// about the size costs nothing.
     ///
     /// ```
     /// use nav::{Cell, Grid};
@@ -48,10 +49,7 @@ impl Grid {
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, LoadError> {
         let mut lines = lines(bytes);
         let header = Header::parse(file, &mut lines)?;
-        let passable_count = header.check_rows(file, lines.clone())?;
-        if passable_count == 0 {
-            return Err(LoadError::at(file, header.map_line, LoadReason::NoPassableCell));
-        }
+        header.check_rows(file, lines.clone())?;
         let rows: Vec<&[u8]> = lines.take(header.height).map(|(_, row)| row).collect();
         let is_open = |cell: Cell| is_passable(rows[usize::from(cell.y)][usize::from(cell.x)]);
         Self::from_fn(header.columns, header.rows, |cell| is_open(cell) == Some(true))
@@ -60,7 +58,8 @@ impl Grid {
 
     /// Writes this grid as a map file, with `.` for open and `@` for solid cells.
     ///
-    /// Weights are not part of the format and are lost.
+    /// [`Grid::parse`] reads it back, whatever the grid; weights are not part of the
+    /// format and are lost.
     ///
     /// ```
     /// use nav::Grid;
@@ -126,14 +125,12 @@ impl Header {
         LoadReason::Size { width: self.columns, height: self.rows }
     }
 
-    /// Checks everything behind the header and counts the passable cells.
+    /// Checks everything behind the header.
     fn check_rows<'a>(
         &self,
         file: &str,
-        lines: impl Iterator<Item = (usize, &'a [u8])>,
-    ) -> Result<usize, LoadError> {
-        let mut lines = lines.peekable();
-        let mut passable_count = 0;
+        mut lines: impl Iterator<Item = (usize, &'a [u8])>,
+    ) -> Result<(), LoadError> {
         let mut last_line = self.map_line;
         for row in 0..self.height {
             let Some((number, line)) = lines.next() else {
@@ -141,12 +138,11 @@ impl Header {
                 return Err(LoadError::at(file, last_line, reason));
             };
             last_line = number;
-            passable_count += check_row(line, self.width)
-                .map_err(|reason| LoadError::at(file, number, reason))?;
+            check_row(line, self.width).map_err(|reason| LoadError::at(file, number, reason))?;
         }
         match lines.find(|(_, line)| !line.trim_ascii().is_empty()) {
             Some((number, _)) => Err(LoadError::at(file, number, LoadReason::ExtraLine)),
-            None => Ok(passable_count),
+            None => Ok(()),
         }
     }
 }
@@ -162,8 +158,8 @@ fn set_field(field: &mut Option<u32>, name: &'static str, value: &str) -> Result
     Ok(())
 }
 
-/// The number of passable cells in a row that is as it should be.
-fn check_row(row: &[u8], expected: usize) -> Result<usize, LoadReason> {
+/// Whether a row is as it should be.
+fn check_row(row: &[u8], expected: usize) -> Result<(), LoadReason> {
     // A strange byte is named before a wrong length, which it often explains.
     if let Some(i) = row.iter().position(|&byte| is_passable(byte).is_none()) {
         return Err(LoadReason::StrangeByte { byte: row[i], column: i + 1 });
@@ -175,7 +171,7 @@ fn check_row(row: &[u8], expected: usize) -> Result<usize, LoadReason> {
     if found > expected {
         return Err(LoadReason::LongRow { expected, found });
     }
-    Ok(row.iter().filter(|&&byte| is_passable(byte) == Some(true)).count())
+    Ok(())
 }
 
 /// Whether terrain can be crossed, or `None` if it is no terrain.
