@@ -3,18 +3,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use crate::queries::{A, B, On};
 use ecs_core::ClaimError;
 use ecs_core::prelude::*;
-
-#[derive(Component, Clone, Debug, PartialEq)]
-struct A(u64);
-
-#[derive(Component, Clone, Debug, PartialEq)]
-struct B(u64);
-
-#[derive(Component, Clone)]
-#[component(enableable)]
-struct On;
 
 fn world(count: u64) -> (World, Vec<Entity>) {
     let mut world = World::new();
@@ -35,7 +26,7 @@ fn readers_share_and_a_writer_is_alone() {
     assert!(refused.wanted_write);
     assert_eq!(
         refused.to_string(),
-        "cannot write store::cell::A: it is in use elsewhere at this moment"
+        "cannot write store::queries::A: it is in use elsewhere at this moment"
     );
     drop(first);
     assert!(cell.query(&mut write).is_err(), "the second still reads");

@@ -15,19 +15,19 @@ use ecs_core::{
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-struct Speed(u32);
+pub(crate) struct Speed(pub(crate) u32);
 
 #[derive(Component)]
 struct Label(#[expect(dead_code, reason = "only its type matters")] String);
 
-fn bytes_component(world: &mut World, name: &str, size: usize) -> ComponentId {
+pub(crate) fn bytes_component(world: &mut World, name: &str, size: usize) -> ComponentId {
     let layout = Layout::from_size_align(size, 1).expect("a valid layout");
     world
         .register_dynamic(ComponentDescriptor::bytes(name.to_string(), layout))
         .expect("a new name")
 }
 
-fn switch(world: &mut World, name: &'static str) -> ComponentId {
+pub(crate) fn switch(world: &mut World, name: &'static str) -> ComponentId {
     let descriptor = ComponentDescriptor::bytes(name, Layout::new::<u32>()).enableable();
     world.register_dynamic(descriptor).expect("a new name")
 }

@@ -4,14 +4,14 @@ use ecs_core::prelude::*;
 use ecs_core::{ParallelScratch, QueryEntityError, QuerySingleError, StateHasher};
 
 #[derive(Component, Clone, Debug, PartialEq)]
-struct A(u64);
+pub(crate) struct A(pub(crate) u64);
 
 #[derive(Component, Clone, Debug, PartialEq)]
-struct B(u64);
+pub(crate) struct B(pub(crate) u64);
 
 #[derive(Component, Clone)]
 #[component(enableable)]
-struct On;
+pub(crate) struct On;
 
 /// Never given to anybody.
 #[derive(Component)]

@@ -2,29 +2,14 @@
 
 use core::alloc::Layout;
 
+use crate::dynamic::{Speed, bytes_component, switch};
 use ecs_core::prelude::*;
 use ecs_core::{
     ChildOf, ComponentDescriptor, ComponentId, DynamicQuery, DynamicQueryError, Targets, TermError,
 };
 
-#[derive(Component, Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
-#[repr(C)]
-struct Speed(u32);
-
 #[derive(Component)]
 struct Label;
-
-fn bytes_component(world: &mut World, name: &str, size: usize) -> ComponentId {
-    let layout = Layout::from_size_align(size, 1).expect("a valid layout");
-    world
-        .register_dynamic(ComponentDescriptor::bytes(name.to_string(), layout))
-        .expect("a new name")
-}
-
-fn switch(world: &mut World, name: &'static str) -> ComponentId {
-    let descriptor = ComponentDescriptor::bytes(name, Layout::new::<u32>()).enableable();
-    world.register_dynamic(descriptor).expect("a new name")
-}
 
 /// How many imps there are in a crowd.
 const IMPS: usize = if cfg!(miri) { 60 } else { 300 };
