@@ -108,6 +108,7 @@ pub use self::data::{Kinds, LoadError};
 pub use self::names::{ActionNames, NamingWitness};
 pub use self::order::{ActionSystem, phases, sequence};
 pub use self::param::Actions;
+pub(crate) use self::param::argument_of_parts;
 pub use self::plan::{Plan, PlanError, link_mind};
 pub use self::processor::{Acting, ActionChunk, Ended, Processor, SerialProcessor, WideProcessor};
 pub use self::sequence::{OnFailure, Resting, Sequence, SequenceAgent, advance, rest};

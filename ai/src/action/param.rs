@@ -138,3 +138,36 @@ fn carry<T: Component, X: QueryData, C: Carrier<T, X>>(
         }
     }
 }
+
+/// Makes an argument of systems of a struct `$name<'a, Q>` whose one field, `parts`, is of the type
+/// `Parts<'a, Q>`, a tuple of arguments of which the first is a query.
+macro_rules! argument_of_parts {
+    ($name:ident) => {
+        impl<Q: ecs_core::QueryData> std::fmt::Debug for $name<'_, Q> {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.debug_struct(stringify!($name)).field("query", &self.parts.0).finish()
+            }
+        }
+
+        impl<Q: ecs_core::QueryData + 'static> ecs_jobs::SystemParam for $name<'_, Q> {
+            type State = <Parts<'static, Q> as ecs_jobs::SystemParam>::State;
+            type Item<'a> = $name<'a, Q>;
+
+            fn init(
+                world: &mut ecs_core::World,
+                access: &mut ecs_jobs::SystemAccess,
+            ) -> Self::State {
+                <Parts<'static, Q> as ecs_jobs::SystemParam>::init(world, access)
+            }
+
+            fn fetch<'a>(
+                state: &'a mut Self::State,
+                context: ecs_jobs::RunContext<'a>,
+            ) -> Result<$name<'a, Q>, String> {
+                let parts = <Parts<'static, Q> as ecs_jobs::SystemParam>::fetch(state, context)?;
+                Ok($name { parts })
+            }
+        }
+    };
+}
+pub(crate) use argument_of_parts;

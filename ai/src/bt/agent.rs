@@ -1,17 +1,15 @@
 //! The mind of an agent that follows a tree, and the system argument that ticks all of them.
 
-use std::fmt;
-
 use bytemuck::{CheckedBitPattern, NoUninit, TransparentWrapper};
 use ecs_core::{
     Buffer, Component, ComponentError, EnabledMut, Entity, QueryData, RandomStream, With, World,
 };
-use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
+use ecs_jobs::Query;
 
 use super::record::{Before, Leaves, Trace};
 use super::tick::{State, tick_leaves, tick_tree};
 use super::tree::{Op, Tree};
-use crate::action::{ActionResult, Body, Reported, Switching, link_mind};
+use crate::action::{ActionResult, Body, Reported, Switching, argument_of_parts, link_mind};
 use crate::explain::Witness;
 
 /// On an agent that follows a behaviour tree: 16 bytes. What single nodes remember is in its
@@ -177,27 +175,7 @@ pub struct Trees<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
 }
 
-impl<Q: QueryData> fmt::Debug for Trees<'_, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Trees").field("query", &self.parts.0).finish()
-    }
-}
-
-impl<Q: QueryData + 'static> SystemParam for Trees<'_, Q> {
-    type State = <Parts<'static, Q> as SystemParam>::State;
-    type Item<'a> = Trees<'a, Q>;
-
-    fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
-        <Parts<'static, Q> as SystemParam>::init(world, access)
-    }
-
-    fn fetch<'a>(
-        state: &'a mut Self::State,
-        context: RunContext<'a>,
-    ) -> Result<Trees<'a, Q>, String> {
-        Ok(Trees { parts: <Parts<'static, Q> as SystemParam>::fetch(state, context)? })
-    }
-}
+argument_of_parts!(Trees);
 
 impl<Q: QueryData + 'static> Trees<'_, Q> {
     /// Ticks the tree once for each of these agents, on all threads of the pool.

@@ -1,15 +1,13 @@
 //! All agents that follow machines, as the argument of a system.
 
-use std::fmt;
-
-use ecs_core::{Buffer, EnabledBitMut, EnabledMut, Entity, Present, QueryData, With, World};
-use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
+use ecs_core::{Buffer, EnabledBitMut, EnabledMut, Entity, Present, QueryData, With};
+use ecs_jobs::Query;
 
 use super::agent::{FsmAgent, StateChanged, StateMemory};
 use super::machine::{Machine, NONE};
 use super::record::Watch;
 use super::update::{Update, choose};
-use crate::action::{Body, Reported, Switching};
+use crate::action::{Body, Reported, Switching, argument_of_parts};
 use crate::explain::{DecisionLog, Witness};
 
 type Row<Q> = (
@@ -74,27 +72,7 @@ pub struct Machines<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
 }
 
-impl<Q: QueryData> fmt::Debug for Machines<'_, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Machines").field("query", &self.parts.0).finish()
-    }
-}
-
-impl<Q: QueryData + 'static> SystemParam for Machines<'_, Q> {
-    type State = <Parts<'static, Q> as SystemParam>::State;
-    type Item<'a> = Machines<'a, Q>;
-
-    fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
-        <Parts<'static, Q> as SystemParam>::init(world, access)
-    }
-
-    fn fetch<'a>(
-        state: &'a mut Self::State,
-        context: RunContext<'a>,
-    ) -> Result<Machines<'a, Q>, String> {
-        Ok(Machines { parts: <Parts<'static, Q> as SystemParam>::fetch(state, context)? })
-    }
-}
+argument_of_parts!(Machines);
 
 impl<Q: QueryData + 'static> Machines<'_, Q> {
     /// Updates the machine once for each of these agents, on all threads of the pool: takes the most

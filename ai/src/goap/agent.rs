@@ -6,12 +6,12 @@ use bytemuck::{CheckedBitPattern, NoUninit};
 use ecs_core::{
     Buffer, Codec, Component, ComponentError, EnabledMut, Entity, Or, QueryData, With, World,
 };
-use ecs_jobs::{Query, RunContext, SystemAccess, SystemParam};
+use ecs_jobs::Query;
 
 use super::facts::Fact;
 use super::planner::{Planner, PlannerError, Planning};
 use super::record::Watch;
-use crate::action::{ActionResult, Body, Plan, Reported, Switching, link_mind};
+use crate::action::{ActionResult, Body, Plan, Reported, Switching, argument_of_parts, link_mind};
 use crate::explain::{Verdict, Witness};
 
 type Sense<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> u32 + Send + Sync>;
@@ -219,6 +219,7 @@ type Row<Q> = (
     Q,
 );
 type Called = Or<(With<Reported>, With<Replan>)>;
+type Parts<'a, Q> = (Query<'a, Row<Q>, Called>, Witness<'a>);
 
 /// The agents that plan and have what `Q` asks for: the argument of the system that has them plan.
 /// Those whose action goes on are not visited.
@@ -262,34 +263,10 @@ type Called = Or<(With<Reported>, With<Replan>)>;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Planners<'a, Q: QueryData + 'static> {
-    query: Query<'a, Row<Q>, Called>,
-    witness: Witness<'a>,
+    parts: Parts<'a, Q>,
 }
 
-type Parts<'a, Q> = (Query<'a, Row<Q>, Called>, Witness<'a>);
-
-impl<Q: QueryData> fmt::Debug for Planners<'_, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Planners").field("query", &self.query).finish()
-    }
-}
-
-impl<Q: QueryData + 'static> SystemParam for Planners<'_, Q> {
-    type State = <Parts<'static, Q> as SystemParam>::State;
-    type Item<'a> = Planners<'a, Q>;
-
-    fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
-        <Parts<'static, Q> as SystemParam>::init(world, access)
-    }
-
-    fn fetch<'a>(
-        state: &'a mut Self::State,
-        context: RunContext<'a>,
-    ) -> Result<Planners<'a, Q>, String> {
-        let (query, witness) = <Parts<'static, Q> as SystemParam>::fetch(state, context)?;
-        Ok(Planners { query, witness })
-    }
-}
+argument_of_parts!(Planners);
 
 impl<Q: QueryData + 'static> Planners<'_, Q> {
     /// Has the agents whose action has ended go on with their plan, and those that have none think,
@@ -300,8 +277,9 @@ impl<Q: QueryData + 'static> Planners<'_, Q> {
     /// reach. It plans anew when an action fails, when the next operator cannot be applied as things
     /// are, and when its [`Replan`] is on.
     pub fn think(&mut self, sensors: &Sensors<Q>, states: usize) {
-        let (log, tick) = (self.witness.log(), self.witness.tick());
-        self.query.par_for_each(
+        let (query, witness) = &mut self.parts;
+        let (log, tick) = (witness.log(), witness.tick());
+        query.par_for_each(
             |(
                 entity,
                 agent,
