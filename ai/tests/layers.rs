@@ -147,7 +147,8 @@ fn rank(path: &str) -> Option<usize> {
     layers.max_by_key(|(_, layer)| layer.len()).map(|(rank, _)| rank)
 }
 
-/// All source files but `lib.rs`, which stands above everything, by module.
+/// All source files but `lib.rs`, which stands above everything, and unit tests,
+/// which may name what they test, by module.
 fn sources() -> Vec<(String, PathBuf)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut folders = vec![root.clone()];
@@ -157,7 +158,7 @@ fn sources() -> Vec<(String, PathBuf)> {
             let path = entry.unwrap().path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.file_name().is_some_and(|name| name != "lib.rs") {
+            } else if path.file_name().is_some_and(|name| name != "lib.rs" && name != "tests.rs") {
                 files.push((module_name(path.strip_prefix(&root).unwrap()), path));
             }
         }
