@@ -247,7 +247,7 @@ fn overlap<'a>(
 /// For each component of a world, who uses its values at this moment.
 ///
 /// A word is the number of readers, or [`WRITER`]. Taking it acquires and leaving it releases, so
-/// that whoever comes next sees all that was written (the loom model is `tests/loom.rs`).
+/// that whoever comes next sees all that was written (the models are in `loom_models`).
 #[derive(Debug, Default)]
 pub(crate) struct Borrows {
     words: Vec<ProtocolU64>,

@@ -1,4 +1,5 @@
-//! The two protocols of this crate that threads come to an agreement through, under loom.
+//! The three protocols of this crate that threads come to an agreement through, under loom: borrow
+//! words, claim flags, and the bits of chunks that were taken.
 //!
 //! ```text
 //! RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 \
@@ -6,8 +7,9 @@
 //! ```
 //!
 //! Every model prints how many schedules it saw and demands more than one, since a model that loom
-//! cannot see into passes as well. The twins in [`must_fail`] weaken one ordering each, and must
-//! be caught.
+//! cannot see into passes as well. The twins in [`must_fail`] weaken one ordering each, or take one
+//! step apart, and must be caught. Where a chunk is taken no ordering carries meaning: nothing is
+//! handed from one taker to the next.
 //!
 //! What loom does not see: that nothing comes between a swap and the store it has read (so no model
 //! asks whether a flag is free in the end: a refused swap may seem to overwrite the store that
@@ -24,6 +26,7 @@ use loom::thread;
 
 use super::access::{leave_read, leave_write, take_read, take_write};
 use super::claims::ClaimFlags;
+use super::parallel::Taken;
 use crate::sync::ProtocolU64;
 
 /// Runs a model, and prints and checks how many schedules there were.
@@ -165,10 +168,100 @@ fn claims_on_one_entity_keep_each_other_out() {
     });
 }
 
+/// Two chunks whose bits are in one word, and one whose bit is in the next.
+const CHUNKS: [usize; 3] = [0, 63, 64];
+
+/// Who has taken which chunk, and what lies in these three.
+struct Chunks<P> {
+    taken: P,
+    values: [Arc<Guarded<()>>; 3],
+}
+
+impl<P> Chunks<P> {
+    fn new(taken: P) -> Arc<Self> {
+        Arc::new(Self { taken, values: CHUNKS.map(|_| Guarded::new(())) })
+    }
+
+    /// Asks for chunks in this order, and writes into those that it gets; which these were.
+    fn take_each(&self, take: fn(&P, usize) -> bool, order: [usize; 3]) -> [bool; 3] {
+        order.map(|nth| {
+            let is_mine = take(&self.taken, CHUNKS[nth]);
+            if is_mine {
+                self.values[nth].write();
+            }
+            is_mine
+        })
+    }
+}
+
+/// Two threads that ask for the same chunks from both ends; whoever joins them reads all.
+fn two_takers<P: 'static>(
+    taken: fn() -> P,
+    take: fn(&P, usize) -> bool,
+) -> impl Fn() + Send + Sync + 'static {
+    move || {
+        let chunks = Chunks::new(taken());
+        let other = Arc::clone(&chunks);
+        let thread = thread::spawn(move || other.take_each(take, [2, 1, 0]));
+        let mine = chunks.take_each(take, [0, 1, 2]);
+        let mut theirs = thread.join().expect("it does not panic");
+        theirs.reverse();
+        for (nth, value) in chunks.values.iter().enumerate() {
+            assert_ne!(mine[nth], theirs[nth], "chunk {} was given out once", CHUNKS[nth]);
+            assert_eq!(value.read(), 1);
+        }
+    }
+}
+
+fn no_chunk_taken() -> Taken {
+    let mut taken = Taken::default();
+    taken.prepare(65);
+    taken
+}
+
+#[test]
+fn a_chunk_is_taken_once_and_who_joins_the_takers_sees_what_they_wrote() {
+    explore("two takers of chunks", two_takers(no_chunk_taken, Taken::take));
+}
+
 /// The same models with one ordering too weak, or one step left out.
 mod must_fail {
     use super::*;
     use crate::sync::Ordering;
+
+    /// A bit that is looked at and then set, rather than both at once.
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn a_taker_that_looks_before_it_takes() {
+        let words = || [ProtocolU64::new(0), ProtocolU64::new(0)];
+        loom::model(two_takers(words, |words, index| {
+            let (word, bit) = (&words[index / 64], 1 << (index % 64));
+            let before = word.load(Ordering::Acquire);
+            word.store(before | bit, Ordering::Release);
+            before & bit == 0
+        }));
+    }
+
+    /// A bit that is given back: whoever takes the chunk then does not see what was written.
+    #[test]
+    #[should_panic(expected = "Causality violation")]
+    fn a_chunk_that_is_given_back() {
+        loom::model(|| {
+            let chunks = Chunks::new(ProtocolU64::new(0));
+            let take = |word: &ProtocolU64, index: usize| {
+                word.fetch_or(1 << (index % 64), Ordering::Relaxed) & 1 << (index % 64) == 0
+            };
+            let give_back = |word: &ProtocolU64| word.store(0, Ordering::Relaxed);
+            let other = Arc::clone(&chunks);
+            let thread = thread::spawn(move || {
+                _ = other.take_each(take, [0, 0, 0]);
+                give_back(&other.taken);
+            });
+            _ = chunks.take_each(take, [0, 0, 0]);
+            give_back(&chunks.taken);
+            thread.join().expect("it does not panic");
+        });
+    }
 
     /// Two threads that `enter`, write and `leave` a word that starts at zero.
     fn two_threads(

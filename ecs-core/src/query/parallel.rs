@@ -43,15 +43,36 @@ pub struct ParallelScratch {
     units: Vec<Unit>,
     /// The masks of the units that have one.
     words: Vec<u64>,
-    /// A bit per unit: whether it has been taken.
-    taken: Vec<ProtocolU64>,
+    taken: Taken,
+}
+
+/// Which units have been taken: a bit for each, set once and by one thread (I-11). The model is in
+/// `loom_models`.
+#[derive(Debug, Default)]
+pub(super) struct Taken(Vec<ProtocolU64>);
+
+impl Taken {
+    /// Begins with this many units, none of them taken.
+    pub(super) fn prepare(&mut self, count: usize) {
+        self.0.clear();
+        self.0.extend((0..count.div_ceil(64)).map(|_| ProtocolU64::new(0)));
+    }
+
+    /// Sets the bit; whether it was not set before.
+    #[inline]
+    pub(super) fn take(&self, index: usize) -> bool {
+        let bit = 1 << (index % 64);
+        // Relaxed: that only one can be first is all that is needed. What a chunk holds was
+        // published to this thread by whoever handed it the query, and nobody gives a bit back:
+        // who comes second touches nothing, and who joins the first sees what it wrote.
+        self.0[index / 64].fetch_or(bit, Ordering::Relaxed) & bit == 0
+    }
 }
 
 impl ParallelScratch {
     fn clear(&mut self) {
         self.units.clear();
         self.words.clear();
-        self.taken.clear();
     }
 
     fn push(&mut self, index: usize, chunk: usize, ordinal: usize, rows: &Rows) {
@@ -135,8 +156,7 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
                 ordinal += 1;
             }
         }
-        let words = scratch.units.len().div_ceil(64);
-        scratch.taken.extend((0..words).map(|_| ProtocolU64::new(0)));
+        scratch.taken.prepare(scratch.units.len());
         Self { source, matches, scratch }
     }
 
@@ -193,10 +213,7 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
     #[inline]
     pub fn take(&self, index: usize) -> Option<Chunk<'_, Q>> {
         let unit = self.scratch.units[index];
-        let bit = 1 << (index % 64);
-        // Relaxed: that only one can be first is all that is needed. What the chunk holds was
-        // published to this thread by whoever handed it the query.
-        if self.scratch.taken[index / 64].fetch_or(bit, Ordering::Relaxed) & bit != 0 {
+        if !self.scratch.taken.take(index) {
             return None;
         }
         let found = &self.matches[unit.index];
