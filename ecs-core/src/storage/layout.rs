@@ -7,10 +7,17 @@
 //! └──────────────┴─────┴───────────────────┴─────┴──────────────┴───────┘
 //! 0              each column starts at a multiple of 64 (or of its own, larger, alignment)
 //! ```
+//!
+//! Columns lie in their order, but those aligned beyond 64 come first. The padding would depend on
+//! the order otherwise, and with it how many rows fit: a world that met its components in another
+//! order would have other chunks.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::alloc::Layout;
+use core::cmp::Reverse;
+
+use smallvec::SmallVec;
 
 use crate::entity::Entity;
 use crate::mask::ROWS_MAX;
@@ -60,6 +67,7 @@ impl ChunkLayout {
     /// `rows_max`.
     fn new(
         columns: &[Layout],
+        order: &[usize],
         block_bytes: usize,
         rows_min: usize,
         rows_max: usize,
@@ -70,7 +78,7 @@ impl ChunkLayout {
         // Padding can only lower this first guess; a row of one entity always fits ROWS_MAX.
         let mut capacity = (block_bytes / row_bytes).clamp(rows_min, rows_max);
         loop {
-            let (offsets, end) = place(columns, capacity);
+            let (offsets, end) = place(columns, order, capacity);
             if end <= block_bytes || capacity == rows_min {
                 // Ordinary blocks are all alike. A large one takes no more than its rows need.
                 let bytes = if block_bytes > BLOCK_BYTES { end } else { end.max(block_bytes) };
@@ -84,20 +92,31 @@ impl ChunkLayout {
     }
 }
 
+/// The order in which columns lie in a block: the largest alignments beyond 64 first, and of one
+/// alignment the largest sizes.
+fn order_of(columns: &[Layout]) -> SmallVec<[usize; 16]> {
+    let mut order: SmallVec<_> = (0..columns.len()).collect();
+    let beyond = |column: &Layout| {
+        let is_beyond = column.align() > COLUMN_ALIGN;
+        is_beyond.then(|| (column.align(), column.size()))
+    };
+    order.sort_by_key(|&column| Reverse(beyond(&columns[column])));
+    order
+}
+
 /// Puts `capacity` rows of entities and of each column one after the other.
-fn place(columns: &[Layout], capacity: usize) -> (Box<[usize]>, usize) {
+fn place(columns: &[Layout], order: &[usize], capacity: usize) -> (Box<[usize]>, usize) {
     let mut end = size_of::<Entity>() * capacity + CANARY_BYTES;
-    let offsets = columns
-        .iter()
-        .map(|column| {
-            let start = end.next_multiple_of(column.align().max(COLUMN_ALIGN));
-            if column.size() > 0 {
-                end = start + column.size() * capacity + CANARY_BYTES;
-            }
-            start
-        })
-        .collect::<Vec<_>>();
-    (offsets.into_boxed_slice(), end)
+    let mut offsets = alloc::vec![0; columns.len()].into_boxed_slice();
+    for &index in order {
+        let column = &columns[index];
+        let start = end.next_multiple_of(column.align().max(COLUMN_ALIGN));
+        if column.size() > 0 {
+            end = start + column.size() * capacity + CANARY_BYTES;
+        }
+        offsets[index] = start;
+    }
+    (offsets, end)
 }
 
 /// The layouts of an archetype's chunks: small ones first, then ordinary ones, then large ones.
@@ -112,15 +131,16 @@ pub(crate) struct ChunkLayouts {
 impl ChunkLayouts {
     /// The layouts for these columns. A row that does not fit a block gets a larger block.
     pub(crate) fn new(columns: &[Layout]) -> Self {
+        let order = order_of(columns);
         let mut classes: Vec<_> = CLASS_BYTES
             .iter()
-            .filter_map(|&bytes| ChunkLayout::new(columns, bytes, 0, ROWS_MAX))
+            .filter_map(|&bytes| ChunkLayout::new(columns, &order, bytes, 0, ROWS_MAX))
             .collect();
         if classes.is_empty() {
-            classes.extend(ChunkLayout::new(columns, BLOCK_BYTES, 1, ROWS_MAX));
+            classes.extend(ChunkLayout::new(columns, &order, BLOCK_BYTES, 1, ROWS_MAX));
         }
         let grown = GROWN.map(|(_, bytes)| {
-            ChunkLayout::new(columns, bytes, 1, ROWS_GROWN).expect("at least one row fits")
+            ChunkLayout::new(columns, &order, bytes, 1, ROWS_GROWN).expect("at least one row fits")
         });
         Self { classes: classes.into_boxed_slice(), grown }
     }
@@ -162,7 +182,9 @@ mod tests {
         for class in layouts.classes.iter().chain(&layouts.grown) {
             assert!(class.capacity >= 1 && class.capacity <= ROWS_MAX);
             let mut end = class.capacity * size_of::<Entity>();
-            for (column, &offset) in columns.iter().zip(&class.offsets) {
+            let mut placed: Vec<_> = columns.iter().zip(&class.offsets).collect();
+            placed.sort_by_key(|&(column, &offset)| (offset, column.size()));
+            for (column, &offset) in placed {
                 assert_eq!(offset % column.align().max(COLUMN_ALIGN), 0);
                 assert!(column.size() == 0 || offset >= end, "columns overlap");
                 if column.size() > 0 {
@@ -181,6 +203,26 @@ mod tests {
         check(&[layout(12, 4); 3]);
         check(&vec![layout(4, 4); 100]);
         check(&[layout(64, 64), layout(4096, 4096), layout(3, 1)]);
+    }
+
+    #[test]
+    fn how_many_rows_fit_does_not_depend_on_the_order_of_the_columns() {
+        let sizes = [(140, 128), (12, 4), (16, 8), (4096, 4096), (100, 128), (0, 256), (1, 1)];
+        let columns = sizes.map(|(size, align)| layout(size, align));
+        let capacities = |columns: &[Layout]| {
+            let layouts = ChunkLayouts::new(columns);
+            [0, 1, 2, 8, 64].map(|chunk| layouts.of_chunk(chunk).capacity)
+        };
+        for few in 1..columns.len() {
+            let mut turned = columns[..=few].to_vec();
+            for _ in 0..=few {
+                turned.rotate_left(1);
+                check(&turned);
+                assert_eq!(capacities(&turned), capacities(&columns[..=few]));
+                turned.swap(0, few / 2);
+                assert_eq!(capacities(&turned), capacities(&columns[..=few]));
+            }
+        }
     }
 
     #[test]
