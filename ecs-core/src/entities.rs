@@ -61,8 +61,9 @@ const NOBODY: u32 = u32::MAX;
 const RESERVED: u32 = u32::MAX - 1;
 /// In an empty slot: every generation was used, nobody will be here again.
 const RETIRED: u32 = u32::MAX - 2;
-/// The first index that is a mark.
-const INDEX_END: u32 = RETIRED;
+/// No slot has this index or a larger one: they would be marks. In tests, which are to see what
+/// happens then, it comes early.
+const INDEX_END: u32 = if cfg!(test) { 2000 } else { RETIRED };
 
 /// Handles, generations and places. A live entity is in exactly one row (I-1).
 ///
@@ -116,12 +117,22 @@ impl Entities {
         self.slots.reserve(additional.saturating_sub(self.slots.len() - self.live_count));
     }
 
+    /// Makes sure that the next [`allocate`](Self::allocate) cannot fail: to be asked before
+    /// anything is written that is to get a handle.
+    ///
+    /// Panics where there can be no more.
+    #[inline]
+    pub(crate) fn expect_one(&self) {
+        if self.slots.get(self.free_head as usize).is_none() {
+            _ = self.new_index();
+        }
+    }
+
     /// At least this many more entities can be allocated, and at least one.
     ///
     /// Panics where there can be no more.
     pub(crate) fn available_min(&self) -> usize {
-        // Asks for the panic, should not even one be left.
-        _ = self.next();
+        self.expect_one();
         (INDEX_END as usize).saturating_sub(self.slots.len()).max(1)
     }
 
@@ -453,5 +464,110 @@ mod tests {
             assert_eq!(entities.allocate(HERE), foretold);
         }
         entities.check().expect("consistent");
+    }
+
+    #[derive(crate::Component, Clone)]
+    struct Counted(#[expect(dead_code, reason = "is counted")] std::sync::Arc<()>);
+
+    #[derive(crate::SharedComponent, PartialEq, Eq, Hash)]
+    struct Level(u8);
+
+    /// Whether it panics for want of a handle.
+    fn finds_no_handle(attempt: impl FnOnce()) -> bool {
+        let attempt = std::panic::AssertUnwindSafe(attempt);
+        let Err(panic) = std::panic::catch_unwind(attempt) else { return false };
+        let message = panic.downcast_ref::<std::string::String>().expect("a formatted message");
+        assert!(message.starts_with("a world has fewer than 2^32 - 3 entities"), "{message}");
+        true
+    }
+
+    #[test]
+    fn a_world_without_another_handle_refuses_what_needs_one_and_goes_on() {
+        use crate::commands::{CommandBuffer, RepeatableCommands};
+        use crate::world::World;
+
+        let counted = std::sync::Arc::new(());
+        let value = || Counted(counted.clone());
+        let mut world = World::new();
+        let byte = crate::ComponentDescriptor::bytes("byte", core::alloc::Layout::new::<u8>());
+        let byte = world.register_dynamic(byte).expect("a new name");
+        let [alone, parent, child] = [(); 3].map(|()| world.spawn(value()));
+        world.set_parent(child, parent).expect("no circle");
+        assert!(finds_no_handle(|| drop(world.spawn_batch((0..9999).map(|_| ())))));
+        assert_eq!(world.len(), INDEX_END as usize, "those before it are there");
+
+        let before = world.state_hash();
+        let mut refuses = |attempt: &mut dyn FnMut(&mut World)| {
+            assert!(finds_no_handle(|| attempt(&mut world)));
+            world.check().expect("in order");
+            assert!(!world.entities.has_reserved());
+            assert_eq!(world.state_hash(), before);
+            assert_eq!(std::sync::Arc::strong_count(&counted), 4, "what was refused is dropped");
+        };
+        refuses(&mut |world| _ = world.spawn(value()));
+        refuses(&mut |world| _ = world.spawn_shared(value(), Level(1)));
+        refuses(&mut |world| drop(world.spawn_batch([value()])));
+        refuses(&mut |world| drop(world.spawn_by_id(&[(byte, &[1])])));
+        refuses(&mut |world| drop(world.instantiate(alone, 1)));
+        refuses(&mut |world| drop(world.instantiate(parent, 1)));
+        refuses(&mut |world| drop(world.instantiate_with(alone, 1, |_| value())));
+        refuses(&mut |world| {
+            let mut commands = CommandBuffer::new(world);
+            commands.despawn(alone);
+            commands.spawn(value());
+            drop(commands.play(world));
+        });
+        refuses(&mut |world| {
+            let mut commands = RepeatableCommands::new(world);
+            commands.spawn(value());
+            drop(commands.play(world));
+        });
+        refuses(&mut |world| {
+            let mut commands = CommandBuffer::new(world);
+            commands.instantiate(parent, 1);
+            commands.insert(alone, value());
+            drop(commands.play(world));
+        });
+
+        // One handle is not enough for two.
+        let spare = world.entities().find(|&entity| !world.has::<Counted>(entity));
+        world.despawn(spare.expect("there are many")).expect("alive");
+        let before: Vec<Entity> = world.entities().collect();
+        for is_playback in [false, true] {
+            assert!(finds_no_handle(|| if is_playback {
+                let mut commands = CommandBuffer::new(&world);
+                commands.insert(alone, value());
+                drop(commands.spawn_batch([value(), value()]));
+                drop(commands.play(&mut world));
+            } else {
+                drop(world.instantiate_with(parent, 1, |_| value()));
+            }));
+            assert!(world.entities().eq(before.iter().copied()));
+            world.check().expect("in order");
+            assert!(!world.entities.has_reserved(), "what was reserved was given back");
+            assert_eq!(std::sync::Arc::strong_count(&counted), 4);
+        }
+        assert!(finds_no_handle(|| drop(world.instantiate(alone, 2))), "one is there, two are not");
+        assert_eq!((world.len(), std::sync::Arc::strong_count(&counted)), (INDEX_END as usize, 5));
+        world.check().expect("in order");
+        world.clear();
+        assert_eq!(world.spawn_batch((0..INDEX_END).map(|_| ())).len(), INDEX_END as usize);
+    }
+
+    #[test]
+    fn a_world_whose_slots_are_all_retired_has_no_handle_left() {
+        let last = NonZeroU32::new(GENERATION_MAX).expect("not zero");
+        let mut world = crate::world::World::with_first_generation(last);
+        for index in 0..INDEX_END {
+            let entity = world.spawn(());
+            assert_eq!((entity.index(), entity.generation()), (index, GENERATION_MAX));
+            world.despawn(entity).expect("alive");
+        }
+        assert!(finds_no_handle(|| _ = world.spawn(())));
+        assert!(finds_no_handle(|| drop(world.spawn_batch([()]))));
+        world.clear();
+        assert!(finds_no_handle(|| _ = world.spawn(())));
+        assert!(world.is_empty());
+        world.check().expect("in order");
     }
 }

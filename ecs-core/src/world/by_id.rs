@@ -360,6 +360,9 @@ impl World {
     /// # Errors
     /// Where an id is not of this world or is there twice, a component is not plain bytes, or the
     /// bytes are not as many as a value has. Nothing is spawned then.
+    ///
+    /// # Panics
+    /// Where the world has no handle left (see [`World`]).
     pub fn spawn_by_id(
         &mut self,
         components: &[(ComponentId, &[u8])],
@@ -370,6 +373,7 @@ impl World {
                 return Err(ByIdError::Twice(info.name().clone()));
             }
         }
+        self.entities.expect_one();
         let ids = components.iter().map(|&(id, _)| id).collect::<alloc::vec::Vec<_>>();
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, .. } = self;

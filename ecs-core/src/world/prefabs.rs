@@ -59,6 +59,9 @@ impl World {
     /// # Errors
     /// Where the entity is not in the world, or a component of it or of a descendant is not
     /// `Clone`; nothing is copied then.
+    ///
+    /// # Panics
+    /// Where the world has no handle left (see [`World`]); the copies before that are there.
     pub fn instantiate(
         &mut self,
         prefab: Entity,
@@ -92,7 +95,7 @@ impl World {
     /// As for [`instantiate`](Self::instantiate).
     ///
     /// # Panics
-    /// Where the bundle has a component twice.
+    /// As [`instantiate`](Self::instantiate), and where the bundle has a component twice.
     pub fn instantiate_with<B: Bundle>(
         &mut self,
         prefab: Entity,
@@ -201,11 +204,14 @@ impl World {
         Ok(Family { members, places, has_outsiders })
     }
 
-    /// One copy of each member. Should a clone panic, there is none.
+    /// One copy of each member. Should a clone panic, or there be no handle left, there is none.
     fn copy_family(&mut self, family: &Family) -> (Vec<Entity>, Duties) {
-        let handles = family.members.iter().map(|_| self.entities.reserve_one()).collect();
         let mut made = Vec::with_capacity(family.members.len());
+        let handles = Vec::with_capacity(family.members.len());
         let mut copying = Copying { world: self, handles, is_complete: false };
+        for _ in &family.members {
+            copying.handles.push(copying.world.entities.reserve_one());
+        }
         let mut duties = Duties::NONE;
         for (place, &member) in family.members.iter().enumerate() {
             let Copying { world, handles, .. } = &mut copying;
@@ -241,7 +247,7 @@ impl World {
 /// A family that is being copied. Whoever has been copied goes again, unless all were.
 struct Copying<'w> {
     world: &'w mut World,
-    /// By member; reserved, or alive once it has been copied.
+    /// By member, as far as they have one; reserved, or alive once it has been copied.
     handles: Vec<Entity>,
     is_complete: bool,
 }

@@ -34,8 +34,9 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Where the bundle has a component twice.
+    /// Where the bundle has a component twice, or the world has no handle left (see [`World`]).
     pub fn spawn<B: Bundle>(&mut self, bundle: B) -> Entity {
+        self.entities.expect_one();
         let (location, version) = self.write_row(bundle);
         let entity = self.entities.allocate(location.place);
         if self.commit_row(location, entity, version).any(Duties::ARRIVAL) {
@@ -69,6 +70,7 @@ impl World {
         bundle: B,
         marker: ComponentId,
     ) -> Entity {
+        self.entities.expect_one();
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, .. } = self;
         let placement = bundles.group_placement::<B>(marker, registry, archetypes);
@@ -107,7 +109,8 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Where the bundle has a component twice.
+    /// Where the bundle has a component twice, or the world has no handle left (see [`World`]); the
+    /// entities before that are there.
     pub fn spawn_batch<B: Bundle>(&mut self, bundles: impl IntoIterator<Item = B>) -> Vec<Entity> {
         let mut bundles = bundles.into_iter();
         // A hint is user code's word: it may be wrong by any amount.
