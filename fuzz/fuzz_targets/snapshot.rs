@@ -1,4 +1,4 @@
-//! Hostile snapshots: see `src/snapshot.rs`.
+//! Programs of snapshots, and hostile ones: see `src/ops/snapshots.rs` and `src/snapshot.rs`.
 #![cfg_attr(fuzzing, no_main)]
 
 #[cfg(fuzzing)]

@@ -40,11 +40,15 @@ pub fn society(bytes: &[u8]) {
     ops::run_society_bytes(bytes);
 }
 
-/// Bytes as a snapshot, as the body of one, and as changes to a good one.
+/// A program of world operations with snapshots in it, that go back, that go on in another world,
+/// and that somebody has changed; and these bytes as a snapshot, as the body of one, and as changes
+/// to a good one.
 ///
 /// # Panics
-/// Where something is restored that makes a world out of order, or a failure changes the world.
+/// Where world and model disagree, where something is restored that makes a world out of order, or
+/// where a failure changes the world.
 pub fn snapshot(bytes: &[u8]) {
+    ops::run_snapshot_bytes(bytes);
     snapshot::run(bytes);
 }
 

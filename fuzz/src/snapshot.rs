@@ -2,7 +2,9 @@
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use ecs_core::prelude::*;
-use ecs_core::{Codec, CodecError, Prefab, Snapshot, StateHasher};
+use ecs_core::{Codec, CodecError, Prefab, Snapshot};
+
+use crate::ops::tamper::{changed, sealed};
 
 #[derive(Component, Clone, Copy, Pod, Zeroable)]
 #[component(name = "position")]
@@ -136,18 +138,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let good = world.snapshot().expect("every component can be saved");
     attempt(&mut world, bytes.to_vec());
     attempt(&mut world, sealed(bytes));
-    let mut body = good.as_bytes()[HEADER..].to_vec();
-    for change in bytes.chunks_exact(4) {
-        let at = usize::from(u16::from_le_bytes([change[0], change[1]])) % (body.len() + 1);
-        match change[2] % 4 {
-            0 if at < body.len() => body[at] = change[3],
-            1 if at < body.len() => body[at] ^= 1 << (change[3] % 8),
-            2 => body.insert(at, change[3]),
-            _ if at < body.len() && body.len() > 1 => _ = body.remove(at),
-            _ => {}
-        }
-    }
-    attempt(&mut world, sealed(&body));
+    attempt(&mut world, changed(good.as_bytes(), bytes));
     world.restore(&good).expect("its own");
     assert_eq!(world.snapshot(), Ok(good));
 }
@@ -174,27 +165,4 @@ fn attempt(world: &mut World, bytes: Vec<u8>) {
     world.check().expect("in order");
     assert_eq!(world.state_hash(), hash);
     assert_eq!(world.snapshot(), Ok(again));
-}
-
-const HEADER: usize = 32;
-
-/// These bytes as a body behind a header that fits.
-fn sealed(body: &[u8]) -> Vec<u8> {
-    let mut lanes = [StateHasher::new(); 4];
-    let stripes = body.chunks_exact(32);
-    let rest = stripes.remainder();
-    for stripe in stripes {
-        for (lane, word) in lanes.iter_mut().zip(stripe.chunks_exact(8)) {
-            lane.write_u64(u64::from_le_bytes(word.try_into().expect("eight bytes")));
-        }
-    }
-    let mut all = StateHasher::new();
-    lanes.iter().for_each(|lane| all.write_u64(lane.finish()));
-    all.write(rest);
-    let empty = World::new().snapshot().expect("nothing to save");
-    let mut bytes = empty.as_bytes()[..16].to_vec();
-    bytes.extend((body.len() as u64).to_le_bytes());
-    bytes.extend(all.finish().to_le_bytes());
-    bytes.extend(body);
-    bytes
 }

@@ -70,3 +70,10 @@ fn queries_agree_with_the_model() {
     let (count, len) = if cfg!(miri) { (3, 100) } else { (600, 400) };
     run("run_query_bytes", ops::run_query_bytes, seeds(30_000, count), len);
 }
+
+/// Going back, and going on in another world: the one that stays is the model of the one that moves.
+#[test]
+fn worlds_that_were_loaded_go_on_as_the_saved_ones_would() {
+    let (count, len) = if cfg!(miri) { (3, 80) } else { (300, 400) };
+    run("run_snapshot_bytes", ops::run_snapshot_bytes, seeds(50_000, count), len);
+}

@@ -4,6 +4,7 @@
 use arbitrary::{Arbitrary, Unstructured};
 
 use super::parts::Kind;
+use super::run::REPEATABLE;
 use super::shapes::Shape;
 use super::{Buffers, Command, OPS_MAX, Op, Who};
 
@@ -49,6 +50,10 @@ enum Step {
         buffer: u8,
         drop: bool,
     },
+    Append {
+        into: u8,
+        from: u8,
+    },
     Direct(Op),
 }
 
@@ -61,6 +66,7 @@ enum Deed {
     SetEnabled { kind: Kind, enabled: bool },
     Despawn { sure: u8 },
     Call { shape: Option<Shape>, sure: u8 },
+    Instantiate { count: u8, gift: Option<(u8, Who)> },
 }
 
 impl Deed {
@@ -70,6 +76,7 @@ impl Deed {
             Self::InsertLink { shape, link } => Command::Insert { who, shape, value: 1, link },
             Self::Remove { shape } => Command::Remove { who, shape },
             Self::SetEnabled { kind, enabled } => Command::SetEnabled { who, kind, enabled },
+            Self::Instantiate { count, gift } => Command::Instantiate { who, count, gift },
             Self::Despawn { sure } if sure < 80 => Command::Despawn { who },
             Self::Call { shape, sure } if shape.is_some() || sure < 80 => {
                 Command::Call { who, shape }
@@ -89,6 +96,7 @@ pub(super) fn program(bytes: &[u8]) -> Vec<Op> {
         push(step, &mut ops);
     }
     ops.push(Op::Play { buffers: Buffers::All });
+    ops.extend([REPEATABLE; 2].map(|buffer| Op::Play { buffers: Buffers::One(buffer) }));
     ops
 }
 
@@ -124,6 +132,7 @@ fn push(step: Step, ops: &mut Vec<Op>) {
             let buffers = one.map_or(Buffers::All, Buffers::One);
             ops.push(Op::Play { buffers });
         }
+        Step::Append { into, from } => ops.push(Op::Append { into, from }),
         Step::Forget { buffer, drop } if drop => ops.push(Op::Forget { buffer, drop: false }),
         Step::Forget { buffer, .. } => ops.push(Op::Play { buffers: Buffers::One(buffer) }),
         Step::Direct(op) => ops.push(op),

@@ -16,7 +16,10 @@ mod questions;
 mod run;
 mod shapes;
 mod shrink;
+mod sink;
+mod snapshots;
 mod society;
+pub(crate) mod tamper;
 mod watch;
 
 use std::panic::{self, AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -77,6 +80,13 @@ pub(crate) enum Op {
         who: Who,
         count: u8,
     },
+    /// Makes copies each of which is given something.
+    InstantiateWith {
+        who: Who,
+        count: u8,
+        value: u8,
+        link: Who,
+    },
     Poke {
         who: Who,
         kind: Kind,
@@ -95,6 +105,11 @@ pub(crate) enum Op {
     },
     Play {
         buffers: Buffers,
+    },
+    /// Has one buffer take over the commands of another.
+    Append {
+        into: u8,
+        from: u8,
     },
     Forget {
         buffer: u8,
@@ -132,6 +147,12 @@ pub(crate) enum Op {
     /// Goes back to what was saved last, if anything was; only where `sure` is small.
     Restore {
         sure: u8,
+    },
+    /// Goes on in another world, into which this one is loaded.
+    Move,
+    /// Tries to restore a snapshot of which these bytes were changed.
+    Tamper {
+        changes: [u8; 8],
     },
     /// Gives back memory, and archetypes if that is asked for.
     Compact {
@@ -194,7 +215,7 @@ pub(crate) enum Way {
     QueryOne,
 }
 
-/// Which buffers are played back.
+/// Which buffers are played back; the last one can be repeated, and is not one of all.
 #[derive(Arbitrary, Clone, Copy, Debug)]
 pub(crate) enum Buffers {
     All,
@@ -232,6 +253,12 @@ pub(crate) enum Command {
         who: Who,
         shape: Option<Shape>,
     },
+    /// Makes copies, each of which is given something where there is a value for it.
+    Instantiate {
+        who: Who,
+        count: u8,
+        gift: Option<(u8, Who)>,
+    },
 }
 
 /// Programs end here, however many bytes are left.
@@ -259,8 +286,15 @@ pub(crate) fn run_society_bytes(bytes: &[u8]) {
     run_twice_or_shrink(&society::program(bytes));
 }
 
+/// Runs the program of mostly snapshots that these bytes are, as [`run_bytes`] does.
+pub(crate) fn run_snapshot_bytes(bytes: &[u8]) {
+    run_twice_or_shrink(&snapshots::program(bytes));
+}
+
+/// Once with another world where the program says so, and once with the same one throughout.
 fn run_twice(program: &[Op]) {
-    assert_eq!(run(program), run(program), "the same program gave two different worlds");
+    let (moving, staying) = (run(program, true), run(program, false));
+    assert_eq!(moving, staying, "the same program gave two different worlds");
 }
 
 /// Where the program fails, says a shorter one that does, and panics as the first did.
@@ -288,8 +322,8 @@ fn program(bytes: &[u8]) -> Vec<Op> {
 }
 
 /// Runs a program; gives the hash of the world after every operation.
-fn run(program: &[Op]) -> Vec<u64> {
-    let mut run = Run::new();
+fn run(program: &[Op], moves: bool) -> Vec<u64> {
+    let mut run = Run::new(moves);
     let mut hashes = Vec::new();
     for (number, op) in program.iter().enumerate() {
         run.apply(op);

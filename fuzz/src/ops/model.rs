@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ecs_core::Entity;
 
-use super::bonds::Bonds;
+use super::bonds::{Bond, Bonds};
 use super::outer::Outer;
 use super::parts::Kind;
 use super::shapes::Values;
@@ -158,6 +158,31 @@ impl Model {
         let kinds = kinds.unwrap_or(&all);
         self.tell(Moment::Add, entity, kinds);
         self.tell(Moment::Insert, entity, kinds);
+    }
+
+    /// A copy of an entity that is there and of its descendants; who was made, itself first.
+    pub(crate) fn copy(&mut self, original: Entity) -> Vec<Entity> {
+        let members = self.bonds.family(original);
+        let of: BTreeMap<Entity, Entity> =
+            members.iter().map(|&member| (member, self.allocate())).collect();
+        self.bonds.copy(&of, &members);
+        for member in &members {
+            let mut holding = self.entities[member].copied();
+            if let Some(link) = holding.0.get_mut(&Kind::Link) {
+                let to = Entity::from_bits(link.value).and_then(|to| of.get(&to));
+                link.value = to.map_or(link.value, |to| to.to_bits());
+            }
+            self.arrive(of[member], holding, None);
+        }
+        let copies: Vec<Entity> = members.iter().map(|member| of[member]).collect();
+        for &copy in &copies {
+            for bond in Bond::ALL {
+                for target in self.bonds.targets(bond, copy).to_vec() {
+                    self.watches.tell_pair(bond, true, copy, target);
+                }
+            }
+        }
+        copies
     }
 
     /// Inserts a bundle into an entity that is there.

@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use arbitrary::Arbitrary;
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use ecs_core::{
-    Buffer, CloneFn, Codec, CodecError, CommandBuffer, Component, ComponentError, ComponentId,
-    DynamicRow, Entity, Prefab, TermError, World,
+    Buffer, CloneFn, Codec, CodecError, Component, ComponentError, ComponentId, DynamicRow, Entity,
+    Prefab, TermError, World,
 };
+
+use super::sink::Sink;
 
 /// The component types.
 #[derive(Arbitrary, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -66,11 +68,18 @@ pub(crate) struct Seed<'a> {
     pub(crate) ledger: &'a Arc<Ledger>,
 }
 
+impl Seed<'_> {
+    /// For one of several.
+    pub(crate) fn nth(self, nth: usize) -> Self {
+        Self { value: self.value + nth as u64, ..self }
+    }
+}
+
 /// A component that can be made from a number and tells that number again.
 ///
 /// Every byte of it depends on the number: a value that was torn, or overwritten by its
 /// neighbour, is found out.
-pub(crate) trait Part: Component {
+pub(crate) trait Part: Component + Clone {
     const KIND: Kind;
     fn make(seed: &Seed<'_>) -> Self;
     fn value(&self) -> u64;
@@ -423,7 +432,7 @@ pub(crate) struct KindFns {
     pub(crate) read: fn(&World, Entity) -> Read,
     pub(crate) has: fn(&World, Entity) -> bool,
     pub(crate) set_enabled: fn(&mut World, Entity, bool) -> Result<bool, ComponentError>,
-    pub(crate) record_set_enabled: fn(&mut CommandBuffer, Entity, bool),
+    pub(crate) record_set_enabled: fn(&mut Sink, Entity, bool),
     /// Writes the value; `Err` where the entity is not to be had.
     pub(crate) get_mut: fn(&mut World, Entity, u64) -> bool,
     pub(crate) view: fn(&mut World, Entity, u64) -> bool,
@@ -444,9 +453,7 @@ impl KindFns {
             },
             has: |world, entity| world.has::<T>(entity),
             set_enabled: |world, entity, enabled| world.set_enabled::<T>(entity, enabled),
-            record_set_enabled: |buffer, entity, enabled| {
-                buffer.set_enabled::<T>(entity, enabled);
-            },
+            record_set_enabled: |sink, entity, enabled| sink.set_enabled::<T>(entity, enabled),
             get_mut: |world, entity, value| {
                 world.get_mut::<T>(entity).map(|part| part.set(value)).is_ok()
             },

@@ -1,16 +1,16 @@
 //! Runs operations on a world and on the model of it, and compares the two.
 
 mod playback;
+mod snapshots;
 mod society;
 
 use std::sync::Arc;
 
 use ecs_core::{
-    CommandBuffer, ComponentError, DynamicQuery, Entity, MissingComponent, NoSuchEntity, Snapshot,
-    World,
+    CommandBuffer, ComponentError, DynamicQuery, Entity, MissingComponent, NoSuchEntity,
+    RepeatableCommands, Snapshot, World,
 };
 
-use super::bonds::Bond;
 use super::bulk::{self, Deed};
 use super::model::{Held, Holding, Model};
 use super::outer::{self, Outer};
@@ -18,13 +18,16 @@ use super::parts::{Kind, Ledger, Seed, keep_books_in};
 use super::queries::{self, LOOKS};
 use super::questions::{self, Question};
 use super::shapes::{Shape, Values};
+use super::sink::Sink;
 use super::watch::Log;
 use super::{Buffers, Op, Way, Who};
 use playback::{Action, Recording};
 
 /// Above this, operations that make entities are passed over.
 const ENTITIES_MAX: usize = if cfg!(miri) { 40 } else { 1200 };
-const BUFFERS: usize = 3;
+/// The number of the buffer that can be played again, behind those that are played once.
+pub(super) const REPEATABLE: u8 = 3;
+const BUFFERS: usize = REPEATABLE as usize;
 const MARKS_MAX: usize = 4;
 const QUESTIONS_MAX: usize = 4;
 /// Above this, there are too many pairs.
@@ -42,20 +45,16 @@ pub(crate) struct Run {
     saved: Option<(Snapshot, Model)>,
     /// Queries that were asked before, to be asked again.
     questions: Vec<(Question, DynamicQuery)>,
+    /// Whether it goes on in another world where it may.
+    moves: bool,
 }
 
 impl Run {
-    pub(crate) fn new() -> Self {
-        let mut world = World::new();
-        Kind::ALL.iter().for_each(|kind| _ = (kind.fns().id)(&mut world));
-        Bond::ALL.iter().for_each(|bond| (bond.fns().register)(&mut world));
-        drop(world.insert_resource(Log::default()));
-        let recording = || Recording {
-            buffer: CommandBuffer::new(&world),
-            pending: Vec::new(),
-            deferred: Vec::new(),
-        };
-        let recordings = (0..BUFFERS).map(|_| recording()).collect();
+    pub(crate) fn new(moves: bool) -> Self {
+        let world = snapshots::empty_world();
+        let once = (0..BUFFERS).map(|_| Sink::Once(CommandBuffer::new(&world)));
+        let again = Sink::Again(RepeatableCommands::new(&world));
+        let recordings = once.chain([again]).map(Recording::new).collect();
         let elsewhere = World::new().spawn(());
         let bogus = [0x1_0000_0000, 0x7FFF_FFFF_FFFF_FFFF, u64::MAX];
         let mut handles: Vec<Entity> = bogus.into_iter().filter_map(Entity::from_bits).collect();
@@ -71,6 +70,7 @@ impl Run {
             marks: vec![(0, 0)],
             saved: None,
             questions: Vec::new(),
+            moves,
         }
     }
 
@@ -116,7 +116,10 @@ impl Run {
                 gone.into_iter().for_each(|entity| self.despawn(entity));
             }
             Op::SetEnabled { who, kind, enabled } => self.set_enabled(who, kind, enabled),
-            Op::Instantiate { who, count } => self.instantiate(who, usize::from(count % 5)),
+            Op::Instantiate { who, count } => self.instantiate(who, usize::from(count % 5), None),
+            Op::InstantiateWith { who, count, value, link } => {
+                self.instantiate(who, usize::from(count % 5), Some((value, link)));
+            }
             Op::Poke { who, kind, value, way } => self.poke(who, kind, u64::from(value), way),
             Op::Sweep { change, walk, value } => {
                 let value = u64::from(value);
@@ -124,14 +127,17 @@ impl Run {
                 assert_eq!(visited, queries::change_model(&mut self.model, change, value));
             }
             Op::Record { buffer, sort_key, ref command } => {
-                self.record(usize::from(buffer) % BUFFERS, u64::from(sort_key % 4), command);
+                self.record(usize::from(buffer), u64::from(sort_key % 4), command);
             }
             Op::Play { buffers: Buffers::All } => self.play(0..BUFFERS),
             Op::Play { buffers: Buffers::One(buffer) } => {
-                let index = usize::from(buffer) % BUFFERS;
+                let index = usize::from(buffer) % self.recordings.len();
                 self.play(index..index + 1);
             }
-            Op::Forget { buffer, drop } => self.forget(usize::from(buffer) % BUFFERS, drop),
+            Op::Append { into, from } => self.append(usize::from(into), usize::from(from)),
+            Op::Forget { buffer, drop } => {
+                self.forget(usize::from(buffer) % self.recordings.len(), drop);
+            }
             Op::Mark => {
                 if self.marks.len() == MARKS_MAX {
                     _ = self.marks.remove(1);
@@ -166,6 +172,8 @@ impl Run {
                     self.restore();
                 }
             }
+            Op::Move => self.move_on(),
+            Op::Tamper { changes } => self.tamper(&changes),
             Op::Compact { collect } => self.compact(collect),
             Op::Relate { bond, source, target } => self.relate(bond, source, target),
             Op::Unrelate { bond, source, nth } => self.unrelate(bond, source, usize::from(nth)),
@@ -215,25 +223,6 @@ impl Run {
         question.ask(query, world, model, mark);
     }
 
-    fn save(&mut self) {
-        let saved = self.world.snapshot().expect("every component can be saved");
-        assert_eq!(Snapshot::from_bytes(saved.as_bytes()).as_ref(), Ok(&saved));
-        self.saved = Some((saved, self.model.clone()));
-    }
-
-    fn restore(&mut self) {
-        let Some((saved, model)) = &self.saved else { return };
-        self.world.restore(saved).expect("it is this world's");
-        assert_eq!(self.world.snapshot().as_ref(), Ok(saved), "the same to the bit");
-        // Watchers stay, and were told of nothing.
-        let watches = std::mem::take(&mut self.model.watches);
-        self.model = model.clone();
-        self.model.watches = watches;
-        // What was marked since then has not happened.
-        let version = self.world.version();
-        self.marks.retain(|&(marked, _)| marked <= version);
-    }
-
     fn compact(&mut self, collect: bool) {
         let order: Vec<Entity> = self.world.entities().collect();
         if collect {
@@ -271,7 +260,7 @@ impl Run {
         assert_eq!(spawned.len(), count);
         let ledger = Arc::clone(&self.ledger);
         for (offset, entity) in spawned.into_iter().enumerate() {
-            let seed = Seed { value: u64::from(value) + offset as u64, link, ledger: &ledger };
+            let seed = Seed { value: u64::from(value), link, ledger: &ledger }.nth(offset);
             assert_eq!(entity, self.model.allocate());
             let kinds = (shape.fns().kinds)();
             self.remember(entity, held_by(&kinds, &seed), &kinds);

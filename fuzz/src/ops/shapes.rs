@@ -1,11 +1,12 @@
 //! Bundles of the components that the programs play with.
 
 use arbitrary::Arbitrary;
-use ecs_core::{Buffer, Bundle, CommandBuffer, ComponentError, Entity, Prefab, World};
+use ecs_core::{Buffer, Bundle, ComponentError, Entity, Prefab, World};
 
 use super::parts::{
     Active, Counted, Fuel, Kind, Link, Name, Part, Position, Seed, Socket, Step, Tag, Wide,
 };
+use super::sink::Sink;
 
 /// What the components of a bundle hold.
 pub(crate) type Values = Vec<(Kind, u64)>;
@@ -13,8 +14,17 @@ pub(crate) type Values = Vec<(Kind, u64)>;
 /// What an insertion gives back where nobody is there.
 pub(crate) type HandedBack = (Entity, Values);
 
+/// What a copy is given, in place of what its original has or beside it.
+pub(crate) type Gift = (Counted, Link, Fuel);
+pub(crate) const GIFT: [Kind; 3] = [Kind::Counted, Kind::Link, Kind::Fuel];
+
+/// The gift for one copy of several.
+pub(crate) fn gift(seed: &Seed<'_>, nth: usize) -> Gift {
+    Gift::make(&seed.nth(nth))
+}
+
 /// A tuple of parts.
-trait Parts: Bundle {
+trait Parts: Bundle + Clone {
     fn kinds() -> Vec<Kind>;
     fn make(seed: &Seed<'_>) -> Self;
     fn values(&self) -> Values;
@@ -64,9 +74,9 @@ pub(crate) struct ShapeFns {
     pub(crate) spawn_batch: fn(&mut World, &Seed<'_>, usize) -> Vec<Entity>,
     pub(crate) insert: fn(&mut World, Entity, &Seed<'_>) -> Result<(), HandedBack>,
     pub(crate) remove: fn(&mut World, Entity) -> Result<Values, ComponentError>,
-    pub(crate) record_spawn: fn(&mut CommandBuffer, &Seed<'_>) -> Entity,
-    pub(crate) record_insert: fn(&mut CommandBuffer, Entity, &Seed<'_>),
-    pub(crate) record_remove: fn(&mut CommandBuffer, Entity),
+    pub(crate) record_spawn: fn(&mut Sink, &Seed<'_>) -> Entity,
+    pub(crate) record_insert: fn(&mut Sink, Entity, &Seed<'_>),
+    pub(crate) record_remove: fn(&mut Sink, Entity),
 }
 
 impl ShapeFns {
@@ -75,17 +85,16 @@ impl ShapeFns {
             kinds: B::kinds,
             spawn: |world, seed| world.spawn(B::make(seed)),
             spawn_batch: |world, seed, count| {
-                let seeds = (0..count as u64).map(|i| Seed { value: seed.value + i, ..*seed });
-                world.spawn_batch(seeds.map(|seed| B::make(&seed)))
+                world.spawn_batch((0..count).map(|nth| B::make(&seed.nth(nth))))
             },
             insert: |world, entity, seed| {
                 let inserted = world.insert(entity, B::make(seed));
                 inserted.map_err(|error| (error.entity, error.bundle.values()))
             },
             remove: |world, entity| world.remove::<B>(entity).map(|bundle| bundle.values()),
-            record_spawn: |buffer, seed| buffer.spawn(B::make(seed)),
-            record_insert: |buffer, entity, seed| buffer.insert(entity, B::make(seed)),
-            record_remove: |buffer, entity| buffer.remove::<B>(entity),
+            record_spawn: |sink, seed| sink.spawn(B::make(seed)),
+            record_insert: |sink, entity, seed| sink.insert(entity, B::make(seed)),
+            record_remove: |sink, entity| sink.remove::<B>(entity),
         }
     }
 }

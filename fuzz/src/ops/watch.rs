@@ -124,6 +124,13 @@ impl Watches {
         number
     }
 
+    /// Has all of them watch another world, which is empty, in the same order.
+    pub(crate) fn begin_in(&self, world: &mut World) {
+        for &(is_observer, number, watched) in &self.list {
+            watch(world, number, watched, !is_observer);
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.list.len()
     }

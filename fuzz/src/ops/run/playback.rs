@@ -1,23 +1,27 @@
 //! Recording commands, and playing them: together in the world, one by one on the model.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::sync::Arc;
 
 use ecs_core::{CommandBuffer, CommandFailure, CommandFailureReason, ComponentError, Entity};
 
 use super::super::model::{Holding, Model};
 use super::super::parts::{Kind, Seed};
-use super::super::shapes::Values;
+use super::super::shapes::{GIFT, Values};
+use super::super::sink::Sink;
 use super::super::{Command, Who};
-use super::{Run, remove_from, set_enabled_in, values_of};
+use super::{BUFFERS, ENTITIES_MAX, Run, remove_from, set_enabled_in, values_of};
 
 /// What the model expects a recorded command to do.
+#[derive(Clone)]
 pub(super) struct Pending {
     pub(super) sort_key: u64,
     pub(super) entity: Entity,
     pub(super) action: Action,
 }
 
+#[derive(Clone)]
 pub(super) enum Action {
     Spawn(Values),
     Insert(Values),
@@ -26,18 +30,37 @@ pub(super) enum Action {
     Despawn,
     /// A call that removes these, or despawns.
     Call(Option<Vec<Kind>>),
+    /// Copies, and what each is given.
+    Instantiate(Vec<Values>),
 }
 
-/// A command buffer and what the model knows about it.
+/// Recorded commands and what the model knows about them.
 pub(super) struct Recording {
-    pub(super) buffer: CommandBuffer,
+    pub(super) sink: Sink,
     pub(super) pending: Vec<Pending>,
     /// The deferred entities that can be named in it.
     pub(super) deferred: Vec<Entity>,
 }
 
+impl Recording {
+    pub(super) fn new(sink: Sink) -> Self {
+        Self { sink, pending: Vec::new(), deferred: Vec::new() }
+    }
+
+    /// Its buffer, with another in its place.
+    fn take_buffer(&mut self, other: CommandBuffer) -> CommandBuffer {
+        match std::mem::replace(&mut self.sink, Sink::Once(other)) {
+            Sink::Once(buffer) => buffer,
+            Sink::Again(_) => panic!("only those that are played once are played together"),
+        }
+    }
+}
+
 impl Run {
     pub(super) fn record(&mut self, buffer: usize, sort_key: u64, command: &Command) {
+        let copies = matches!(command, Command::Instantiate { .. });
+        // Copies cannot be repeated.
+        let buffer = buffer % if copies { BUFFERS } else { self.recordings.len() };
         let target = |run: &Self, who: Who| {
             let deferred = &run.recordings[buffer].deferred;
             let number = usize::from(who.0);
@@ -59,95 +82,154 @@ impl Run {
             link: in_component(run, link),
             ledger: &ledger,
         };
-        self.recordings[buffer].buffer.set_sort_key(sort_key);
+        self.recordings[buffer].sink.set_sort_key(sort_key);
         let (entity, action) = match *command {
             Command::Spawn { shape, value, link } => {
                 let seed = seed_of(self, value, link);
-                let Recording { buffer, deferred, .. } = &mut self.recordings[buffer];
-                let entity = (shape.fns().record_spawn)(buffer, &seed);
+                let Recording { sink, deferred, .. } = &mut self.recordings[buffer];
+                let entity = (shape.fns().record_spawn)(sink, &seed);
                 assert!(entity.is_deferred());
                 deferred.push(entity);
                 (entity, Action::Spawn(values_of(&(shape.fns().kinds)(), &seed)))
             }
             Command::Insert { who, shape, value, link } => {
                 let (entity, seed) = (target(self, who), seed_of(self, value, link));
-                (shape.fns().record_insert)(&mut self.recordings[buffer].buffer, entity, &seed);
+                (shape.fns().record_insert)(&mut self.recordings[buffer].sink, entity, &seed);
                 (entity, Action::Insert(values_of(&(shape.fns().kinds)(), &seed)))
             }
             Command::Remove { who, shape } => {
                 let entity = target(self, who);
-                (shape.fns().record_remove)(&mut self.recordings[buffer].buffer, entity);
+                (shape.fns().record_remove)(&mut self.recordings[buffer].sink, entity);
                 (entity, Action::Remove((shape.fns().kinds)()))
             }
             Command::SetEnabled { who, kind, enabled } => {
                 let entity = target(self, who);
                 let record = kind.fns().record_set_enabled;
-                record(&mut self.recordings[buffer].buffer, entity, enabled);
+                record(&mut self.recordings[buffer].sink, entity, enabled);
                 (entity, Action::SetEnabled(kind, enabled))
             }
             Command::Despawn { who } => {
                 let entity = target(self, who);
-                self.recordings[buffer].buffer.despawn(entity);
+                self.recordings[buffer].sink.despawn(entity);
                 (entity, Action::Despawn)
             }
             Command::Call { who, shape } => {
-                let entity = target(self, who);
-                let remove = shape.map(|shape| shape.fns().remove);
-                self.recordings[buffer].buffer.run_with(
-                    entity,
-                    move |world, entity| match remove {
-                        Some(remove) => drop(remove(world, entity)),
-                        None => drop(world.despawn(entity)),
-                    },
-                );
+                // A call that can be repeated gets no entities, so that none may be deferred.
+                let is_repeatable = self.recordings[buffer].sink.is_repeatable();
+                let entity = if is_repeatable { self.pick(who) } else { target(self, who) };
+                self.recordings[buffer].sink.call(entity, shape);
                 (entity, Action::Call(shape.map(|shape| (shape.fns().kinds)())))
+            }
+            Command::Instantiate { who, count, gift } => {
+                let (entity, count) = (target(self, who), usize::from(count % 4));
+                let seed = gift.map(|(value, link)| seed_of(self, value, link));
+                let values_of_nth = |nth| match &seed {
+                    None => Values::new(),
+                    Some(seed) => values_of(&GIFT, &seed.nth(nth)),
+                };
+                let gifts = (0..count).map(values_of_nth).collect();
+                self.recordings[buffer].sink.instantiate(entity, count, seed.as_ref());
+                (entity, Action::Instantiate(gifts))
             }
         };
         let recording = &mut self.recordings[buffer];
         recording.pending.push(Pending { sort_key, entity, action });
-        assert_eq!(recording.buffer.len(), recording.pending.len());
+        assert_eq!(recording.sink.len(), recording.pending.len());
     }
 
-    pub(super) fn play(&mut self, which: std::ops::Range<usize>) {
-        let recordings = &mut self.recordings[which];
+    pub(super) fn play(&mut self, which: Range<usize>) {
         let mut queue = Vec::new();
-        let mut seen = Vec::new();
-        let mut buffers = Vec::new();
-        for (index, recording) in recordings.iter_mut().enumerate() {
-            queue.extend(recording.pending.drain(..).map(|pending| (index, pending)));
-            seen.append(&mut recording.deferred);
-            let empty = CommandBuffer::new(&self.world);
-            buffers.push(std::mem::replace(&mut recording.buffer, empty));
+        for index in which.clone() {
+            let pending = &self.recordings[index].pending;
+            queue.extend(pending.iter().map(|pending| (index, pending.clone())));
         }
         queue.sort_by_key(|(index, pending)| (pending.sort_key, *index));
-        let playback = CommandBuffer::play_all(&mut buffers, &mut self.world);
-        for (recording, buffer) in recordings.iter_mut().zip(buffers) {
-            assert!(buffer.is_empty());
-            recording.buffer = buffer;
-        }
+        let Some(expected) = Expected::of(&self.model, queue) else {
+            return which.for_each(|index| self.forget(index, false));
+        };
 
-        let (applied, failures) = self.play_on_model(queue);
-        assert_eq!(playback.failures(), failures);
-        assert_eq!(playback.applied_count(), applied);
+        let mut seen = Vec::new();
+        let recordings = &mut self.recordings[which];
+        let playback = if let [Recording { sink: Sink::Again(commands), .. }] = recordings {
+            commands.play(&mut self.world)
+        } else {
+            let mut buffers = Vec::new();
+            for recording in &mut *recordings {
+                buffers.push(recording.take_buffer(CommandBuffer::new(&self.world)));
+                recording.pending.clear();
+                seen.append(&mut recording.deferred);
+            }
+            let playback = CommandBuffer::play_all(&mut buffers, &mut self.world);
+            for (recording, buffer) in recordings.iter_mut().zip(buffers) {
+                assert!(buffer.is_empty());
+                drop(recording.take_buffer(buffer));
+            }
+            playback
+        };
+        assert_eq!(playback.failures(), expected.failures);
+        assert_eq!(playback.applied_count(), expected.applied_count);
+        self.model = expected.model;
+        self.handles.extend(expected.made);
         self.handles.append(&mut seen);
     }
 
-    fn play_on_model(&mut self, queue: Vec<(usize, Pending)>) -> (usize, Vec<CommandFailure>) {
+    /// Has one buffer take over what another holds.
+    pub(super) fn append(&mut self, into: usize, from: usize) {
+        let into = into % BUFFERS;
+        let from = (into + 1 + from % (BUFFERS - 1)) % BUFFERS;
+        let mut other = self.recordings[from].take_buffer(CommandBuffer::new(&self.world));
+        let mut pending = std::mem::take(&mut self.recordings[from].pending);
+        let mut deferred = std::mem::take(&mut self.recordings[from].deferred);
+        let recording = &mut self.recordings[into];
+        let Sink::Once(buffer) = &mut recording.sink else { panic!("it is played once") };
+        buffer.append(&mut other);
+        assert!(other.is_empty());
+        recording.pending.append(&mut pending);
+        recording.deferred.append(&mut deferred);
+        assert_eq!(recording.sink.len(), recording.pending.len());
+        drop(self.recordings[from].take_buffer(other));
+    }
+
+    pub(super) fn forget(&mut self, buffer: usize, drop: bool) {
+        let recording = &mut self.recordings[buffer];
+        recording.pending.clear();
+        self.handles.append(&mut recording.deferred);
+        match &mut recording.sink {
+            Sink::Once(buffer) if !drop => buffer.clear(),
+            sink => *sink = sink.renewed(&self.world),
+        }
+        assert!(recording.sink.is_empty());
+    }
+}
+
+/// What a playback has to make of a model.
+struct Expected {
+    model: Model,
+    applied_count: usize,
+    failures: Vec<CommandFailure>,
+    /// Who came, whether they are still there or not.
+    made: Vec<Entity>,
+}
+
+impl Expected {
+    /// `None` where there would be too many entities.
+    fn of(model: &Model, queue: Vec<(usize, Pending)>) -> Option<Self> {
+        let (mut model, mut made) = (model.clone(), Vec::new());
         // By buffer, since a deferred entity means something only in its own.
         let mut spawned = BTreeMap::new();
         for (index, pending) in &queue {
             if matches!(pending.action, Action::Spawn(_)) {
-                let entity = self.model.allocate();
-                self.handles.push(entity);
+                let entity = model.allocate();
+                made.push(entity);
                 _ = spawned.insert((*index, pending.entity), entity);
             }
         }
-        let (mut applied, mut failures) = (0, Vec::new());
+        let (mut applied_count, mut failures) = (0, Vec::new());
         for (index, Pending { sort_key, entity, action }) in queue {
             let map = |entity| spawned.get(&(index, entity)).copied().unwrap_or(entity);
             let entity = map(entity);
-            match play_one(&mut self.model, entity, &action, map) {
-                Ok(()) => applied += 1,
+            match play_one(&mut model, entity, &action, &mut made, map) {
+                Ok(()) => applied_count += 1,
                 Err(reason) => {
                     let command = match action {
                         Action::Spawn(_) => "spawn",
@@ -156,24 +238,17 @@ impl Run {
                         Action::SetEnabled(..) => "set_enabled",
                         Action::Despawn => "despawn",
                         Action::Call(_) => "run",
+                        Action::Instantiate(_) => "instantiate",
                     };
                     failures.push(CommandFailure { sort_key, command, entity, reason });
                 }
             }
+            // Copies of copies double with each command.
+            if model.entities.len() > 2 * ENTITIES_MAX {
+                return None;
+            }
         }
-        (applied, failures)
-    }
-
-    pub(super) fn forget(&mut self, buffer: usize, drop: bool) {
-        let recording = &mut self.recordings[buffer];
-        recording.pending.clear();
-        self.handles.append(&mut recording.deferred);
-        if drop {
-            recording.buffer = CommandBuffer::new(&self.world);
-        } else {
-            recording.buffer.clear();
-        }
-        assert!(recording.buffer.is_empty());
+        Some(Self { model, applied_count, failures, made })
     }
 }
 
@@ -181,6 +256,7 @@ fn play_one(
     model: &mut Model,
     entity: Entity,
     action: &Action,
+    made: &mut Vec<Entity>,
     map: impl Fn(Entity) -> Entity,
 ) -> Result<(), CommandFailureReason> {
     let mapped = |kind: Kind, value: u64| match kind {
@@ -207,14 +283,22 @@ fn play_one(
             _ = model.despawn(entity);
             return Ok(());
         }
+        // The largest handle is no buffer's: it stands for nobody in those calls that are about
+        // nobody, and copies are calls.
+        Action::Instantiate(_) if entity.to_bits() == u64::MAX => {
+            return Err(CommandFailureReason::NoSuchEntity);
+        }
         _ if entity.is_deferred() => return Err(CommandFailureReason::ForeignDeferred),
         _ => {}
     }
+    let all_mapped = |values: &Values| -> Values {
+        values.iter().map(|&(kind, value)| (kind, mapped(kind, value))).collect()
+    };
     match action {
         Action::Spawn(values) => {
             let mut holding = Holding::default();
-            for &(kind, value) in values {
-                holding.insert(kind, mapped(kind, value));
+            for (kind, value) in all_mapped(values) {
+                holding.insert(kind, value);
             }
             let kinds: Vec<Kind> = values.iter().map(|&(kind, _)| kind).collect();
             model.arrive(entity, holding, Some(&kinds));
@@ -224,9 +308,20 @@ fn play_one(
             if !model.entities.contains_key(&entity) {
                 return Err(CommandFailureReason::NoSuchEntity);
             }
-            let mapped: Values =
-                values.iter().map(|&(kind, value)| (kind, mapped(kind, value))).collect();
-            model.insert(entity, &mapped);
+            model.insert(entity, &all_mapped(values));
+            Ok(())
+        }
+        Action::Instantiate(gifts) => {
+            if !model.is_there(entity) {
+                return Err(CommandFailureReason::NoSuchEntity);
+            }
+            for gift in gifts {
+                let copies = model.copy(entity);
+                if !gift.is_empty() {
+                    model.insert(copies[0], &all_mapped(gift));
+                }
+                made.extend(copies);
+            }
             Ok(())
         }
         Action::Remove(kinds) => remove_from(model, entity, kinds).map(drop).map_err(reason),

@@ -1,55 +1,51 @@
 //! What entities are to each other, what they have in common, and who watches them.
 
-use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use ecs_core::{Entity, InstantiateError, NoSuchEntity, RelationError};
+use ecs_core::{InstantiateError, NoSuchEntity, RelationError};
 
 use super::super::Who;
 use super::super::bonds::Bond;
 use super::super::outer::{Level, Reach};
-use super::super::parts::Kind;
+use super::super::parts::Seed;
+use super::super::shapes::{self, GIFT};
 use super::super::watch::{self, Watched};
-use super::Run;
+use super::{Run, values_of};
 
 /// Above this, nobody else begins to watch.
 const WATCHES_MAX: usize = 12;
 
 impl Run {
-    pub(super) fn instantiate(&mut self, who: Who, count: usize) {
-        let prefab = self.pick(who);
-        let members = self.model.bonds.family(prefab);
-        if !self.has_room(count * members.len()) {
+    /// Copies an entity, and gives each copy a gift where there is a value for it.
+    pub(super) fn instantiate(&mut self, who: Who, count: usize, gift: Option<(u8, Who)>) {
+        let original = self.pick(who);
+        if !self.has_room(count * self.model.bonds.family(original).len()) {
             return;
         }
-        let copies = self.world.instantiate(prefab, count);
-        if !self.model.is_there(prefab) {
-            assert_eq!(copies, Err(InstantiateError::NoSuchEntity(NoSuchEntity(prefab))));
+        let ledger = Arc::clone(&self.ledger);
+        let gift = gift.map(|(value, link)| Seed {
+            value: u64::from(value),
+            link: self.pick_link(link),
+            ledger: &ledger,
+        });
+        let world = &mut self.world;
+        let copies = match &gift {
+            None => world.instantiate(original, count),
+            Some(seed) => world.instantiate_with(original, count, |nth| shapes::gift(seed, nth)),
+        };
+        if !self.model.is_there(original) {
+            assert_eq!(copies, Err(InstantiateError::NoSuchEntity(NoSuchEntity(original))));
             return;
         }
-        let copies = copies.expect("every component can be cloned");
-        assert_eq!(copies.len(), count);
-        for copy in copies {
-            let of_member = |&member: &Entity| (member, self.model.allocate());
-            let of: BTreeMap<Entity, Entity> = members.iter().map(of_member).collect();
-            assert_eq!(copy, of[&prefab]);
-            self.model.bonds.copy(&of, &members);
-            for member in &members {
-                let mut holding = self.model.entities[member].copied();
-                if let Some(link) = holding.0.get_mut(&Kind::Link) {
-                    let to = Entity::from_bits(link.value).and_then(|to| of.get(&to));
-                    link.value = to.map_or(link.value, |to| to.to_bits());
-                }
-                self.handles.push(of[member]);
-                self.model.arrive(of[member], holding, None);
+        let expected = (0..count).map(|nth| {
+            let made = self.model.copy(original);
+            if let Some(seed) = &gift {
+                self.model.insert(made[0], &values_of(&GIFT, &seed.nth(nth)));
             }
-            for member in &members {
-                for bond in Bond::ALL {
-                    for target in self.model.bonds.targets(bond, of[member]).to_vec() {
-                        self.model.watches.tell_pair(bond, true, of[member], target);
-                    }
-                }
-            }
-        }
+            self.handles.extend(&made);
+            made[0]
+        });
+        assert_eq!(copies, Ok(expected.collect()), "every component can be cloned");
     }
 
     pub(super) fn relate(&mut self, bond: Bond, source: Who, target: Who) {
