@@ -17,6 +17,51 @@
 //! ecs_core::World::new().insert_resource(std::sync::atomic::AtomicU32::new(1));
 //! ```
 //!
+//! ```compile_fail,E0277
+//! #[derive(PartialEq, Eq, Hash)]
+//! struct Level(std::rc::Rc<u32>);
+//! impl ecs_core::SharedComponent for Level {}
+//! ```
+//! ```
+//! #[derive(PartialEq, Eq, Hash)]
+//! struct Level(std::sync::Arc<u32>);
+//! impl ecs_core::SharedComponent for Level {}
+//! ```
+//! ```compile_fail,E0277
+//! #[derive(Default)]
+//! struct Bounds(std::cell::Cell<f32>);
+//! impl ecs_core::ChunkComponent for Bounds {}
+//! ```
+//! ```
+//! #[derive(Default)]
+//! struct Bounds(std::sync::Mutex<f32>);
+//! impl ecs_core::ChunkComponent for Bounds {}
+//! ```
+//!
+//! # Nor is it in what the world calls later, or a buffer carries to another thread
+//!
+//! ```compile_fail,E0277
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let seen = std::rc::Rc::new(());
+//! World::new().observe::<ecs_core::Add, A>(move |_, _| drop(seen.clone()));
+//! ```
+//! ```compile_fail,E0277
+//! # use ecs_core::prelude::*;
+//! let seen = std::rc::Rc::new(());
+//! CommandBuffer::new(&World::new()).run(move |_| drop(seen));
+//! ```
+//! ```
+//! # use ecs_core::prelude::*;
+//! # #[derive(Component)] struct A(u32);
+//! let seen = std::sync::Arc::new(());
+//! CommandBuffer::new(&World::new()).run({
+//!     let seen = seen.clone();
+//!     move |_| drop(seen)
+//! });
+//! World::new().observe::<ecs_core::Add, A>(move |_, _| drop(seen.clone()));
+//! ```
+//!
 //! # Borrowed data is no component
 //!
 //! ```compile_fail,E0478

@@ -120,6 +120,37 @@ fn a_snapshot_of_a_world_that_has_no_versions_left_is_refused() {
     world.check().expect("consistent");
 }
 
+/// Stamps that were cut to fewer bits, or compared as if they went round, would be found out here.
+#[test]
+fn a_world_that_is_almost_out_of_versions_still_tells_new_from_old() {
+    for version in [u64::from(u32::MAX) - 3, (1 << 32) + 1, (1 << 62) - 1] {
+        let mut world = World::new();
+        world.register::<Wear>();
+        let mut bytes = world.snapshot().expect("nothing to save").as_bytes().to_vec();
+        bytes[32..40].copy_from_slice(&version.to_le_bytes());
+        reseal(&mut bytes);
+        let aged = Snapshot::from_bytes(bytes).expect("below 2^62");
+        world.restore(&aged).expect("all is known");
+        let all = world.spawn_batch((0..70).map(|i| (Wear(i), position(i))));
+        let mut marks = vec![(world.version(), None)];
+        for &entity in all.iter().step_by(9) {
+            world.get_mut::<Wear>(entity).expect("there").0 += 1;
+            // Rows that move take their versions along.
+            world.insert(entity, Tag).expect("alive");
+            marks.push((world.version(), Some(entity)));
+        }
+        let touched: Vec<Entity> = marks.iter().filter_map(|mark| mark.1).collect();
+        for (nth, &(mark, _)) in marks.iter().enumerate() {
+            let changed = world.query_filtered::<Entity, Changed<Wear>>().since(mark);
+            assert!(changed.into_iter().eq(touched[nth..].iter().copied()), "after {mark}");
+            assert_eq!(world.query_filtered::<(), Added<Wear>>().since(mark).count(), 0);
+        }
+        assert_eq!(world.query_filtered::<(), Added<Wear>>().since(version).count(), all.len());
+        assert_eq!(world.query_filtered::<(), Changed<Wear>>().since(u64::MAX).count(), 0);
+        world.check().expect("consistent");
+    }
+}
+
 #[test]
 fn a_snapshot_that_is_cut_off_anywhere_is_refused() {
     let (world, _) = sample(25);

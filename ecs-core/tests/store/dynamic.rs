@@ -10,7 +10,7 @@ use crate::support::{Counted, Ledger, panics_as_planned};
 use ecs_core::prelude::*;
 use ecs_core::{
     ByIdError, ComponentDescriptor, ComponentId, DynamicQuery, DynamicQueryError, InstantiateError,
-    NoSuchEntity, RegisterError,
+    NoSuchEntity, RegisterError, TermError,
 };
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -191,6 +191,31 @@ fn an_id_that_the_world_does_not_have_is_refused() {
     assert!(matches!(query, Err(DynamicQueryError::Unknown(_))));
     let filtered = DynamicQuery::builder().without(foreign).build(&world);
     assert!(matches!(filtered, Err(DynamicQueryError::Unknown(_))));
+}
+
+#[test]
+fn an_id_of_another_world_is_what_has_its_number_here_and_is_checked_as_such() {
+    let mut other = World::new();
+    let mut world = World::new();
+    // The same number: plain bytes there, something to drop here.
+    let foreign = bytes_component(&mut other, "gold", size_of::<String>());
+    let label = world.register::<Label>();
+    assert_eq!(label, foreign);
+    let imp = world.spawn(Label("imp".into()));
+    let bytes = [7; size_of::<String>()];
+    assert!(matches!(world.insert_by_id(imp, foreign, &bytes), Err(ByIdError::NotBytes(_))));
+    assert!(matches!(world.get_mut_by_id(imp, foreign), Err(ByIdError::NotBytes(_))));
+    assert!(matches!(world.spawn_by_id(&[(foreign, &bytes)]), Err(ByIdError::NotBytes(_))));
+    let mut commands = CommandBuffer::new(&world);
+    commands.insert_by_id(imp, foreign, &bytes);
+    assert_eq!(commands.play(&mut world).failures().len(), 1);
+    let mut query = DynamicQuery::builder().write(foreign).build(&world).expect("it is known");
+    for mut row in world.query_by_id(&mut query).expect("this world's") {
+        assert_eq!(row.get_mut::<Speed>(0), Err(TermError::OtherType));
+        assert_eq!(row.bytes_mut(0).err(), Some(TermError::NotBytes));
+        assert!(row.get_mut::<Label>(0).is_ok());
+    }
+    world.check().expect("consistent");
 }
 
 #[test]

@@ -31,3 +31,4 @@ mod shared;
 mod state_hash;
 #[path = "../support/mod.rs"]
 mod support;
+mod unwinding;

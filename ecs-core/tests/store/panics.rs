@@ -198,6 +198,63 @@ fn a_clone_in_instantiate() {
     }
 }
 
+/// Rows of two archetypes, some of which pass and some of which stay between them: bulk changes
+/// leave holes.
+fn scatter(world: &mut World, all: &[Entity]) -> usize {
+    for &entity in all.iter().step_by(5) {
+        world.insert(entity, Number2).expect("alive");
+    }
+    for &entity in all.iter().step_by(3) {
+        world.set_enabled::<On>(entity, false).expect("it has one");
+    }
+    world.query::<&On>().count()
+}
+
+#[test]
+fn a_clone_in_a_bulk_insertion() {
+    #[derive(Component, Clone)]
+    struct Gift(Counted);
+    for is_there in [false, true] {
+        for nth in 0.. {
+            let (ledger, gifts) = (Ledger::default(), Ledger::default());
+            let (mut world, all) = filled(&ledger);
+            if is_there {
+                world.bulk::<()>().insert(Gift(gifts.value(1)));
+            }
+            let (passing, given) = (scatter(&mut world, &all), Gift(gifts.value(2)));
+            gifts.panic_at_clone(nth);
+            let panicked = panics_as_planned(|| _ = world.bulk::<With<On>>().insert(given));
+            let numbers = world.query::<&Gift>().map(|gift| gift.0.number()).collect::<Vec<_>>();
+            let new = numbers.iter().filter(|&&number| number == 2).count();
+            assert_eq!(new, nth.min(passing), "those before the panic have it");
+            assert_eq!(numbers.len(), if is_there { all.len() } else { new });
+            assert_eq!(gifts.live(), numbers.len());
+            for (i, &entity) in all.iter().enumerate() {
+                assert_eq!(world.is_enabled::<On>(entity), Ok(i % 3 != 0));
+            }
+            assert_intact(&mut world, &ledger, 0);
+            if !panicked {
+                assert_eq!(nth, passing);
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_drop_in_a_bulk_change() {
+    let despawns = at_every_drop(|world, all, _| {
+        let passing = scatter(world, all);
+        assert_eq!(world.bulk::<With<On>>().despawn(), passing);
+    });
+    let removes = at_every_drop(|world, all, _| {
+        let passing = scatter(world, all);
+        assert_eq!(world.bulk::<With<On>>().remove::<(Other, Counted)>(), passing);
+    });
+    let passing = (0..ROWS).filter(|i| i % 3 != 0).count();
+    assert_eq!((despawns, removes), (3 * passing, 2 * passing));
+}
+
 #[test]
 fn a_map_of_entities_in_instantiate() {
     struct Mapped(Counted);

@@ -1,7 +1,10 @@
 //! Queries: which rows, in which order, in every way of walking them.
 
 use ecs_core::prelude::*;
-use ecs_core::{ParallelScratch, QueryEntityError, QuerySingleError, StateHasher};
+use ecs_core::{
+    ClaimView, DynamicQuery, ParallelChunks, ParallelScratch, QueryEntityError, QueryPlan,
+    QuerySingleError, RepeatableCommands, Snapshot, StateHasher, ViewPlan, WorldCell,
+};
 
 #[derive(Component, Clone, Debug, PartialEq)]
 pub(crate) struct A(pub(crate) u64);
@@ -337,6 +340,18 @@ fn slices_of_pods_are_flat_numbers() {
         sum += numbers.iter().sum::<f32>();
     });
     assert_eq!(sum.to_bits(), 1200.0_f32.to_bits());
+}
+
+/// That the others are refused is in `src/compile_fail/types.rs`.
+#[test]
+fn what_holds_components_goes_to_other_threads_and_is_shared_by_them() {
+    fn is_for_threads<T: Send + Sync>() {}
+    is_for_threads::<World>();
+    is_for_threads::<WorldCell<'_>>();
+    is_for_threads::<(CommandBuffer, RepeatableCommands, Snapshot)>();
+    is_for_threads::<(QueryPlan<&mut A>, ViewPlan<&mut A>, DynamicQuery)>();
+    is_for_threads::<ClaimView<'_, &mut A>>();
+    is_for_threads::<ParallelChunks<'_, &mut A>>();
 }
 
 #[test]
