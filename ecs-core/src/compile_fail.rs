@@ -1,5 +1,9 @@
 //! What must not compile, each beside a twin that does and differs in the one point.
 //!
+//! Stable rustdoc sees to it that they do not compile; that it is for the reason which the error code
+//! names, nightly rustdoc alone (`scripts/deep-check compile_fail`). The twins are what a plain
+//! `cargo test` has against a typing error.
+//!
 //! # The world is not used while it is queried
 //!
 //! ```compile_fail,E0499

@@ -52,6 +52,13 @@
 //!
 //! This crate starts no threads: `ecs-jobs` has systems, a schedule and a pool on top of it.
 //!
+//! # Without the standard library
+//!
+//! This crate is `no_std` and needs `alloc`, with all of its features and without any. The target has to
+//! have atomics of 64 bits (`target_has_atomic = "64"`), for versions, stamps and enabled bits: those of
+//! 64 bits do, and so do wasm32, and 32-bit x86 and ARMv7 under Linux. Bare 32-bit ARM (Cortex-M) and
+//! RISC-V do not, and are refused with a message.
+//!
 //! # When something goes wrong
 //!
 //! An entity that is gone or a component that is not there is a small error type: they are on
@@ -59,6 +66,9 @@
 //! the world in order: what was being dropped is gone, nothing is dropped twice, and all else is
 //! as it was.
 #![no_std]
+
+#[cfg(not(target_has_atomic = "64"))]
+compile_error!("ecs-core needs atomics of 64 bits, which this target does not have");
 
 extern crate alloc;
 #[cfg(test)]
