@@ -144,6 +144,9 @@ fn a_world_that_is_almost_out_of_versions_still_tells_new_from_old() {
             let changed = world.query_filtered::<Entity, Changed<Wear>>().since(mark);
             assert!(changed.into_iter().eq(touched[nth..].iter().copied()), "after {mark}");
             assert_eq!(world.query_filtered::<(), Added<Wear>>().since(mark).count(), 0);
+            // By chunks: both of a row that has moved.
+            let chunks = world.query_filtered::<(), Changed<Position>>().since(mark).count();
+            assert_eq!(chunks > 0, nth < touched.len(), "after {mark}");
         }
         assert_eq!(world.query_filtered::<(), Added<Wear>>().since(version).count(), all.len());
         assert_eq!(world.query_filtered::<(), Changed<Wear>>().since(u64::MAX).count(), 0);
