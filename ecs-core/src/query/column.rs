@@ -6,6 +6,7 @@ use core::marker::PhantomData;
 use core::ops::Range;
 use core::ptr::NonNull;
 
+use crate::archetype::Archetype;
 use crate::component::Component;
 use crate::storage::{ChunkVersions, Chunks, ColumnRecord, ColumnStamps};
 use crate::sync::AtomicU64;
@@ -193,23 +194,25 @@ impl<'w, T: Component> Values<'w, T> {
     }
 }
 
-/// The right to go through doors.
+/// The right to go through doors, and the archetypes that they lead to.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct DoorRight<'w>(PhantomData<&'w ()>);
+pub struct DoorRight<'w>(&'w [Archetype]);
 
-impl DoorRight<'_> {
+impl<'w> DoorRight<'w> {
     /// # Safety
-    /// The doors that it is shown to were made from chunks that are borrowed for `'w` and have not
-    /// changed since (I-23).
+    /// The doors that it is shown to were made from chunks of these archetypes, and nothing that they
+    /// lead to has left its address since (I-23).
     #[inline]
-    pub(crate) unsafe fn new() -> Self {
-        Self(PhantomData)
+    pub(crate) unsafe fn new(archetypes: &'w [Archetype]) -> Self {
+        Self(archetypes)
     }
 }
 
 /// Where a component is in one chunk, worked out before it is known whether anybody asks. It is kept
 /// beyond the borrow of the chunks, and worth nothing without a [`DoorRight`].
+///
+/// Doors are equal where they lead to the same addresses.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct ValuesDoor<T>(NonNull<T>);
@@ -221,6 +224,12 @@ impl<T> Clone for ValuesDoor<T> {
 }
 
 impl<T> Copy for ValuesDoor<T> {}
+
+impl<T> PartialEq for ValuesDoor<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+}
 
 // SAFETY: an address of what may be used from any thread (I-22), which is got at by a right alone
 // (I-23).
@@ -260,6 +269,12 @@ impl<T> Clone for ColumnDoor<T> {
 
 impl<T> Copy for ColumnDoor<T> {}
 
+impl<T> PartialEq for ColumnDoor<T> {
+    fn eq(&self, other: &Self) -> bool {
+        self.values == other.values && self.stamps == other.stamps && self.rows == other.rows
+    }
+}
+
 // SAFETY: addresses of what may be used from any thread (I-22), which is got at by a right alone
 // (I-23).
 unsafe impl<T: Component> Send for ColumnDoor<T> {}
@@ -285,52 +300,49 @@ impl<T: Component> ColumnDoor<T> {
     /// Its stamps.
     #[inline]
     pub(crate) fn stamps<'w>(&self, _right: DoorRight<'w>) -> &'w ColumnStamps {
-        // SAFETY: made from a reference into the chunks, which the right says are borrowed and as
-        // they were (I-23).
+        // SAFETY: made from a reference into the chunks, which the right says are borrowed, with what
+        // is known about them where it was (I-23).
         unsafe { self.stamps.as_ref() }
     }
 
     /// The versions of its rows, if they have any.
     #[inline]
     pub(crate) fn rows<'w>(&self, _right: DoorRight<'w>) -> Option<&'w ChunkVersions> {
-        // SAFETY: made from a reference into the chunks, which the right says are borrowed and as
-        // they were (I-23).
+        // SAFETY: made from a reference into the chunks, which the right says are borrowed, with what
+        // is known about them where it was (I-23).
         self.rows.map(|rows| unsafe { rows.as_ref() })
     }
 }
 
-/// The same for data that is looked up the long way.
+/// The same for data that is looked up the long way: no address at all.
 #[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ChunkDoor<S> {
     pub(crate) slots: S,
-    chunks: NonNull<Chunks>,
-    pub(crate) chunk: usize,
+    archetype: u32,
+    chunk: u32,
 }
-
-// SAFETY: an address of what may be used from any thread (I-22), which is got at by a right alone
-// (I-23); the slots are `Send`.
-unsafe impl<S: Send> Send for ChunkDoor<S> {}
-// SAFETY: an address of what may be used from any thread (I-22), which is got at by a right alone
-// (I-23); the slots are `Sync`.
-unsafe impl<S: Sync> Sync for ChunkDoor<S> {}
 
 impl<S> ChunkDoor<S> {
     pub(crate) fn new(slots: S, chunks: &Chunks, chunk: usize) -> Self {
-        Self { slots, chunks: NonNull::from(chunks), chunk }
+        let chunk = u32::try_from(chunk).expect("fewer than 2^32 chunks");
+        Self { slots, archetype: chunks.owner(), chunk }
     }
 
     #[inline]
-    pub(crate) fn chunks<'w>(&self, _right: DoorRight<'w>) -> &'w Chunks {
-        // SAFETY: made from a reference to the chunks, which the right says are borrowed and as
-        // they were (I-23).
-        unsafe { self.chunks.as_ref() }
+    pub(crate) fn chunks<'w>(&self, right: DoorRight<'w>) -> &'w Chunks {
+        &right.0[self.archetype as usize].chunks
+    }
+
+    #[inline]
+    pub(crate) fn chunk(&self) -> usize {
+        self.chunk as usize
     }
 }
 
 /// Where the enabled bits of a component are in one chunk.
 #[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BitsDoor(NonNull<[AtomicU64]>);
 
 // SAFETY: an address of what may be used from any thread (I-22), which is got at by a right alone
@@ -347,8 +359,8 @@ impl BitsDoor {
 
     #[inline]
     pub(crate) fn words<'w>(&self, _right: DoorRight<'w>) -> &'w [AtomicU64] {
-        // SAFETY: made from a reference into the chunks, which the right says are borrowed and as
-        // they were (I-23).
+        // SAFETY: made from a reference into the chunks, which the right says are borrowed, with what
+        // is known about them where it was (I-23).
         unsafe { self.0.as_ref() }
     }
 }

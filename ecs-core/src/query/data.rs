@@ -64,7 +64,7 @@ pub trait QueryData: Sealed {
     type State: Copy + Send + Sync + 'static;
     /// Where the components are in one archetype.
     #[doc(hidden)]
-    type Slots: Copy + Send + Sync + 'static;
+    type Slots: Copy + PartialEq + Send + Sync + 'static;
     /// Where they are in one chunk.
     #[doc(hidden)]
     type Fetch<'w>: Clone;
@@ -114,7 +114,7 @@ pub trait QueryData: Sealed {
 
     /// Where the components are in one chunk, kept until somebody asks for a row of it.
     #[doc(hidden)]
-    type Door: Copy + Send + Sync + 'static;
+    type Door: Copy + PartialEq + Send + Sync + 'static;
 
     #[doc(hidden)]
     fn door(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Door;
@@ -182,7 +182,7 @@ macro_rules! chunk_door {
 
         #[inline]
         fn enter<'w>(door: &Self::Door, right: DoorRight<'w>, moment: Moment) -> Self::Fetch<'w> {
-            Self::lookup(&door.slots, door.chunks(right), door.chunk, moment)
+            Self::lookup(&door.slots, door.chunks(right), door.chunk(), moment)
         }
     };
 }
@@ -296,7 +296,7 @@ impl<Wrapper: ?Sized, S> WrapState<Wrapper, S> {
 // Small: a plan has one for each term and archetype, and a query of many archetypes costs what it
 // brings into the cache.
 #[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TermSlot {
     column: u32,
     pub(crate) bits: BitsSlot,
@@ -304,7 +304,7 @@ pub struct TermSlot {
 }
 
 /// A place in a list, or none.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Slot(u32);
 
 impl Slot {
@@ -323,7 +323,7 @@ impl Slot {
 
 /// Which of an archetype's enabled bits are a component's, if any.
 #[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BitsSlot(Slot);
 
 impl BitsSlot {

@@ -9,6 +9,7 @@ mod chunk;
 mod claims;
 mod column;
 mod data;
+mod doors;
 mod dynamic;
 mod dynamic_rows;
 mod dynamic_run;
@@ -43,6 +44,8 @@ pub use data::{
     ColumnData, Enabled, EnabledBit, EnabledBitMut, EnabledMut, Mut, Present, QueryData, ReadOnly,
     Ref,
 };
+pub use doors::ViewPlan;
+pub(crate) use doors::{Doors, ViewCache};
 pub use dynamic::{DynamicQuery, DynamicQueryBuilder};
 pub use dynamic_rows::{BorrowedDynamicRows, DynamicRowIter, DynamicRows};
 pub use dynamic_run::{DynamicRow, DynamicRun};
@@ -53,5 +56,4 @@ pub use parallel::{ParallelChunks, ParallelScratch};
 pub use places::{Combinations, CombinationsMut};
 pub use plan::QueryPlan;
 pub(crate) use plan::{MatchOf, PlanCache, PlanSource, Planned, matches_once};
-pub(crate) use view::{Doors, ViewCache};
-pub use view::{View, ViewPlan};
+pub use view::View;

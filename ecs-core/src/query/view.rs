@@ -1,183 +1,18 @@
 //! Views: looking up the components of entities at random.
 #![expect(unsafe_code, reason = "asks the row of one entity")]
 
-use alloc::boxed::Box;
-use alloc::vec::Vec;
-use core::any::{Any, TypeId};
 use core::fmt;
 
-use super::access::{Access, BorrowGuard};
+use super::access::BorrowGuard;
 use super::chunk::Source;
 use super::column::{DoorRight, RowRight};
 use super::data::{EnabledMut, QueryData, ReadOnly};
+use super::doors::Doors;
 use super::entities::find_each;
-use super::plan::PlanSource;
-use crate::archetype::Archetype;
-use crate::component::{Component, IdSource, Registry};
-use crate::entities::{Entities, Places};
+use crate::component::Component;
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError, QueryManyError};
-use crate::hash::TypeMap;
-use crate::storage::{Chunks, Directory, RowAddress};
-
-/// A view of one world, worked out once and kept: where the columns are, by archetype.
-///
-/// Made by [`World::view_plan`](crate::World::view_plan). A plan is refused by every other world.
-///
-/// ```
-/// use ecs_core::prelude::*;
-/// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
-/// let mut world = World::new();
-/// let imp = world.spawn(Gold(1));
-/// let mut purses = world.view_plan::<&mut Gold>();
-/// assert_eq!(purses.access().writes().len(), 1);
-/// world.cell().view(&mut purses)?.get_mut(imp)?.0 = 2;
-/// assert_eq!(world.get::<Gold>(imp)?, &Gold(2));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub struct ViewPlan<Q: QueryData> {
-    world: u64,
-    epoch: u64,
-    parts: PartsOf<Q>,
-}
-
-/// A plan without the lifetimes of its view.
-#[derive(Debug)]
-struct Parts<State, Slots, Door> {
-    state: State,
-    access: Access,
-    /// By archetype.
-    slots: Vec<Option<Slots>>,
-    /// By number of chunk: those of the view that is in use, made as it was. Whatever is left here of
-    /// an earlier view is worth nothing.
-    doors: Vec<Option<Door>>,
-}
-
-type PartsOf<Q> = Parts<<Q as QueryData>::State, <Q as QueryData>::Slots, <Q as QueryData>::Door>;
-
-impl<Q: QueryData> fmt::Debug for ViewPlan<Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ViewPlan").field("access", &self.parts.access).finish_non_exhaustive()
-    }
-}
-
-impl<State, Slots: Copy, Door: Copy> Parts<State, Slots, Door> {
-    #[cold]
-    #[inline(never)]
-    fn make<Q>(registry: &mut Registry) -> Self
-    where
-        Q: QueryData<State = State, Slots = Slots, Door = Door>,
-    {
-        let state = Q::state(&mut IdSource::Register(registry));
-        let mut access = Access::default();
-        Q::access(&state, &mut access);
-        if let Some(id) = access.clash() {
-            let (view, component) = (core::any::type_name::<Q>(), registry.info(id).name());
-            panic!("the view {view} asks for {component} twice, once of them to write");
-        }
-        Self { state, access, slots: Vec::new(), doors: Vec::new() }
-    }
-
-    /// Looks at the archetypes that have appeared since the last time, and at all chunks.
-    // Apart: it is long, and is in the way of whoever asks.
-    #[inline(never)]
-    fn extend<Q>(&mut self, archetypes: &[Archetype], directory: &Directory)
-    where
-        Q: QueryData<State = State, Slots = Slots, Door = Door>,
-    {
-        for archetype in &archetypes[self.slots.len()..] {
-            self.slots.push(Q::slots(&self.state, archetype));
-        }
-        self.doors.clear();
-        self.doors.resize(directory.bound(), None);
-        for (archetype, slots) in archetypes.iter().zip(&self.slots) {
-            let Some(slots) = slots else { continue };
-            for chunk in 0..archetype.chunks.used_count() {
-                let door = Q::door(slots, &archetype.chunks, chunk);
-                self.doors[archetype.chunks.id(chunk)] = Some(door);
-            }
-        }
-    }
-}
-
-impl<Q: QueryData> ViewPlan<Q> {
-    pub(crate) fn new(world: u64, registry: &mut Registry) -> Self {
-        Self { world, epoch: 0, parts: PartsOf::<Q>::make::<Q>(registry) }
-    }
-
-    /// What the view touches.
-    ///
-    /// ```
-    /// use ecs_core::prelude::*;
-    /// # #[derive(Component)] struct Gold(u32);
-    /// # #[derive(Component)] struct Debt(u32);
-    /// let mut world = World::new();
-    /// let plan = world.view_plan::<(&Gold, &mut Debt)>();
-    /// assert_eq!(plan.access().reads(), [world.register::<Gold>()]);
-    /// assert_eq!(plan.access().writes(), [world.register::<Debt>()]);
-    /// ```
-    #[must_use]
-    pub const fn access(&self) -> &Access {
-        &self.parts.access
-    }
-
-    /// Looks at the archetypes that have appeared since the last time.
-    pub(crate) fn extend(&mut self, plans: PlanSource<'_>, source: Source<'_>) {
-        assert_eq!(self.world, plans.world, "a view plan is of use only to the world that made it");
-        if self.epoch != plans.epoch {
-            self.parts.slots.clear();
-            self.epoch = plans.epoch;
-        }
-        self.parts.extend::<Q>(source.archetypes, source.directory);
-    }
-}
-
-/// What a view goes by: where the entities are, and where the components are, by archetype and by
-/// number of chunk.
-pub(crate) struct Doors<'w, Q: QueryData> {
-    places: Places<'w>,
-    slots: &'w [Option<Q::Slots>],
-    /// As many as the directory gave numbers, or more.
-    doors: &'w [Option<Q::Door>],
-}
-
-impl<Q: QueryData> Clone for Doors<'_, Q> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<Q: QueryData> Copy for Doors<'_, Q> {}
-
-impl<'w, Q: QueryData> Doors<'w, Q> {
-    /// Those of a plan, which was just extended over this source.
-    pub(crate) fn new(source: Source<'w>, plan: &'w ViewPlan<Q>) -> Self {
-        Self::of(source.entities, &plan.parts)
-    }
-
-    fn of(entities: &'w Entities, parts: &'w PartsOf<Q>) -> Self {
-        Self { places: entities.places(), slots: &parts.slots, doors: &parts.doors }
-    }
-}
-
-/// The plans of a world's own views, by what they ask for.
-#[derive(Debug, Default)]
-pub(crate) struct ViewCache(TypeMap<Box<dyn Any + Send + Sync>>);
-
-impl ViewCache {
-    /// The doors of this view, all made now, from the plan that is kept for it.
-    pub(crate) fn doors<'w, Q: QueryData>(
-        &'w mut self,
-        registry: &mut Registry,
-        source: Source<'w>,
-    ) -> Doors<'w, Q> {
-        let entry = self.0.entry(TypeId::of::<PartsOf<Q>>());
-        let entry = entry.or_insert_with(|| Box::new(PartsOf::<Q>::make::<Q>(registry)));
-        let parts = entry.downcast_mut::<PartsOf<Q>>().expect("the key is the type");
-        parts.extend::<Q>(source.archetypes, source.directory);
-        Doors::of(source.entities, parts)
-    }
-}
+use crate::storage::{Chunks, RowAddress};
 
 /// Random access to some components of any entity, with their columns looked up beforehand.
 ///
@@ -231,7 +66,7 @@ fn found<'a, Q: QueryData>(
 /// The chunk and the row of one entity, if it has what the plan asks for.
 ///
 /// # Safety
-/// The doors were made from this very source, which is borrowed and has not changed since (I-23).
+/// The doors are those of this very source, which is borrowed, and lead to where its chunks are (I-23).
 #[inline]
 pub(crate) unsafe fn opened<'a, Q: QueryData>(
     source: Source<'a>,
@@ -243,11 +78,11 @@ pub(crate) unsafe fn opened<'a, Q: QueryData>(
     if let Some(place) = doors.places.get(entity) {
         debug_assert!(place.chunk() < doors.doors.len(), "a place names a chunk that is there");
         // SAFETY: the chunk of a live entity has a number that the directory gave (I-1), which is
-        // below the number of doors: they were made from this source, as the caller ensures.
+        // below the number of doors: they are those of this source, as the caller ensures.
         if let Some(door) = unsafe { doors.doors.get_unchecked(place.chunk()) } {
-            // SAFETY: the caller vouches that the doors were made from this source, and that it is
-            // borrowed for `'a` and as it was (I-23).
-            let right = unsafe { DoorRight::new() };
+            // SAFETY: the caller vouches that the doors are those of this source, which is borrowed
+            // for `'a`, and lead to where its chunks are (I-23).
+            let right = unsafe { DoorRight::new(source.archetypes) };
             return Ok((Q::enter(door, right, source.moment), place.row()));
         }
     }
@@ -266,8 +101,8 @@ fn why_not_opened(source: Source<'_>, entity: Entity) -> QueryEntityError {
 impl<'w, Q: QueryData> View<'w, Q> {
     /// # Safety
     /// The caller has the right that Q needs to all of these archetypes for `'w`, by itself or by
-    /// `guard` (I-10), and gives it away with the view. The doors were just made from the
-    /// source (I-23).
+    /// `guard` (I-10), and gives it away with the view. The doors are those of the source, of a plan
+    /// that was just extended over it (I-23).
     pub(crate) unsafe fn new(
         source: Source<'w>,
         doors: Doors<'w, Q>,
@@ -298,8 +133,8 @@ impl<'w, Q: QueryData> View<'w, Q> {
     /// The chunk and the row of one entity.
     #[inline]
     fn open(&self, entity: Entity) -> Result<(Q::Fetch<'_>, usize), QueryEntityError> {
-        // SAFETY: the doors were made from the source as the view was (`new`), and the source is
-        // borrowed for as long as the view lives (I-23).
+        // SAFETY: the doors are those of the source as it was when the view was made (`new`), and it
+        // is borrowed for as long as the view lives (I-23).
         unsafe { opened(self.source, self.doors, entity) }
     }
 

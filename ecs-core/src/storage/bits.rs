@@ -15,6 +15,9 @@ use crate::sync::{AtomicU64, Ordering};
 ///
 /// Nobody counts them: a flip would cost twice as much, and who enters a chunk looks at all of its
 /// words, 32 at most, anyway.
+///
+/// Whoever has the bits alone writes them by shared references as well: views keep the addresses of
+/// words (I-23), which an exclusive reference to these would make worthless.
 #[derive(Debug)]
 pub(crate) struct EnableBits {
     words: Vec<AtomicU64>,
@@ -130,14 +133,20 @@ impl EnableBits {
     /// [`set`](Self::set) for whoever has the bits alone.
     #[inline]
     pub(crate) fn put(&mut self, chunk: usize, row: usize, enabled: bool) {
-        let word = self.words[chunk * self.words_per_chunk + row / 64].get_mut();
-        *word = *word & !(1 << (row % 64)) | u64::from(enabled) << (row % 64);
+        _ = RowBit::of_row(self.words(chunk), row).set_alone(enabled);
+    }
+
+    /// Writes a word of a chunk that nobody else writes meanwhile.
+    #[inline]
+    fn update(&self, chunk: usize, word: usize, new: impl FnOnce(u64) -> u64) {
+        let word = &self.words[chunk * self.words_per_chunk + word];
+        word.store(new(word.load(Ordering::Relaxed)), Ordering::Relaxed);
     }
 
     /// Enters rows that were not there, switched on.
     pub(crate) fn push_rows(&mut self, chunk: usize, rows: Range<usize>) {
         for (word, mask) in masks(rows) {
-            *self.words[chunk * self.words_per_chunk + word].get_mut() |= mask;
+            self.update(chunk, word, |bits| bits | mask);
         }
     }
 
@@ -161,25 +170,26 @@ impl EnableBits {
     /// Takes out the last rows of a chunk.
     pub(crate) fn pop_rows(&mut self, chunk: usize, rows: Range<usize>) {
         for (word, mask) in masks(rows) {
-            *self.words[chunk * self.words_per_chunk + word].get_mut() &= !mask;
+            self.update(chunk, word, |bits| bits & !mask);
         }
     }
 
     /// Switches the rows of a chunk with `len` rows that are in the mask on or off.
     pub(crate) fn set_rows(&mut self, chunk: usize, len: usize, rows: &Rows, enabled: bool) {
-        let start = chunk * self.words_per_chunk;
-        let words = &mut self.words[start..start + len.div_ceil(64)];
         match rows {
             Rows::None => {}
             Rows::All => {
-                for (word, mask) in words.iter_mut().zip(masks(0..len)) {
-                    *word.get_mut() = if enabled { mask.1 } else { 0 };
+                for (word, mask) in masks(0..len) {
+                    self.update(chunk, word, |_| if enabled { mask } else { 0 });
                 }
             }
             Rows::Some(mask) => {
-                for (word, &mask) in words.iter_mut().zip(mask.words()) {
-                    let word = word.get_mut();
-                    *word = if enabled { *word | mask } else { *word & !mask };
+                for (word, &mask) in (0..len.div_ceil(64)).zip(mask.words()) {
+                    self.update(
+                        chunk,
+                        word,
+                        |bits| if enabled { bits | mask } else { bits & !mask },
+                    );
                 }
             }
         }
@@ -187,15 +197,12 @@ impl EnableBits {
 
     /// Takes out the last row of a chunk; returns what it was.
     pub(crate) fn pop_row(&mut self, chunk: usize, row: usize) -> bool {
-        let word = self.words[chunk * self.words_per_chunk + row / 64].get_mut();
-        let was = *word >> (row % 64) & 1 != 0;
-        *word &= !(1 << (row % 64));
-        was
+        RowBit::of_row(self.words(chunk), row).set_alone(false)
     }
 
     /// Takes out every row.
     pub(crate) fn clear(&mut self) {
-        self.words.iter_mut().for_each(|word| *word.get_mut() = 0);
+        self.words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
     }
 }
 

@@ -37,6 +37,9 @@ pub struct ChunkVersions {
 ///
 /// All accesses are relaxed: a stamp says that something was written, it publishes nothing. Who
 /// asks is ordered after the writer by the schedule, or by `&mut World`.
+///
+/// Whoever has the world alone writes by shared references as well: views keep the addresses of the
+/// versions of chunks (I-23), which an exclusive reference to these would make worthless.
 #[derive(Debug)]
 pub(crate) struct Stamps {
     rows: Box<[AtomicU64]>,
@@ -101,16 +104,35 @@ impl Group {
         }
     }
 
-    fn enter(&mut self, bit: u64, version: u64) {
-        let newest = self.newest.get_mut();
-        *newest = version.max(*newest);
-        if version > *self.floor.get_mut() {
-            *self.mask.get_mut() |= bit;
-            let low = self.low.get_mut();
-            *low = version.min(*low);
+    /// Enters the stamp of a row that has just come to its place.
+    fn enter(&self, bit: u64, version: u64) {
+        let [newest, floor, low, mask] = self.words();
+        self.newest.store(version.max(newest), Ordering::Relaxed);
+        if version > floor {
+            self.mask.store(mask | bit, Ordering::Relaxed);
+            self.low.store(version.min(low), Ordering::Relaxed);
         } else {
-            *self.mask.get_mut() &= !bit;
+            self.mask.store(mask & !bit, Ordering::Relaxed);
         }
+    }
+
+    /// What is known: newest, floor, low, mask.
+    #[inline]
+    fn words(&self) -> [u64; 4] {
+        [&self.newest, &self.floor, &self.low, &self.mask].map(|word| word.load(Ordering::Relaxed))
+    }
+
+    /// A row leaves.
+    fn leave(&self, bit: u64) {
+        self.mask.store(self.mask.load(Ordering::Relaxed) & !bit, Ordering::Relaxed);
+    }
+
+    /// All rows leave.
+    fn clear(&self) {
+        self.newest.store(0, Ordering::Relaxed);
+        self.floor.store(0, Ordering::Relaxed);
+        self.low.store(u64::MAX, Ordering::Relaxed);
+        self.mask.store(0, Ordering::Relaxed);
     }
 }
 
@@ -173,20 +195,22 @@ impl Stamps {
     }
 
     /// Writes the stamp of a row that has just come to its place.
-    fn set(&mut self, row: usize, version: u64) {
-        *self.rows[row].get_mut() = version;
+    fn set(&self, row: usize, version: u64) {
+        self.rows[row].store(version, Ordering::Relaxed);
         self.groups[row / GROUP].enter(1 << (row % GROUP), version);
     }
 
     /// Takes a row out, and tells its stamp.
-    fn take(&mut self, row: usize) -> u64 {
-        *self.groups[row / GROUP].mask.get_mut() &= !(1 << (row % GROUP));
-        core::mem::take(self.rows[row].get_mut())
+    fn take(&self, row: usize) -> u64 {
+        self.groups[row / GROUP].leave(1 << (row % GROUP));
+        let stamp = self.get(row);
+        self.rows[row].store(0, Ordering::Relaxed);
+        stamp
     }
 
-    fn clear(&mut self) {
-        self.rows.iter_mut().for_each(|row| *row.get_mut() = 0);
-        self.groups.iter_mut().for_each(|group| *group = Group::default());
+    fn clear(&self) {
+        self.rows.iter().for_each(|row| row.store(0, Ordering::Relaxed));
+        self.groups.iter().for_each(Group::clear);
     }
 
     /// Narrows the rows of a chunk with `len` rows to those that were stamped after `since`.
@@ -228,8 +252,7 @@ impl Stamps {
     /// Whether the summaries are true (I-14), for a chunk with this many rows.
     fn check(&self, len: usize, version: u64) -> bool {
         let group_holds = |(index, group): (usize, &Group)| {
-            let [newest, floor, low, mask] = [&group.newest, &group.floor, &group.low, &group.mask]
-                .map(|word| word.load(Ordering::Relaxed));
+            let [newest, floor, low, mask] = group.words();
             let start = index * GROUP;
             let stamps = &self.rows[start..self.rows.len().min(start + GROUP)];
             newest <= version
@@ -286,14 +309,14 @@ impl RowVersions {
 
     /// Writes both versions of a row.
     pub(crate) fn set(&mut self, chunk: usize, row: usize, changed: u64, added: u64) {
-        let versions = &mut self.chunks[chunk];
+        let versions = &self.chunks[chunk];
         versions.changed.set(row, changed);
         versions.added.set(row, added);
     }
 
     /// Takes out the last row of a chunk; returns its versions, changed and added.
     pub(crate) fn pop_row(&mut self, chunk: usize, row: usize) -> (u64, u64) {
-        let versions = &mut self.chunks[chunk];
+        let versions = &self.chunks[chunk];
         (versions.changed.take(row), versions.added.take(row))
     }
 
@@ -321,7 +344,7 @@ impl RowVersions {
 
     /// Takes out every row.
     pub(crate) fn clear(&mut self) {
-        for versions in &mut self.chunks {
+        for versions in &self.chunks {
             versions.changed.clear();
             versions.added.clear();
         }
@@ -350,7 +373,7 @@ mod tests {
     #[test]
     fn what_is_found_is_what_the_stamps_say_whoever_asked_before() {
         let mut random = RandomStream::new(7);
-        let mut stamps = Stamps::new(LEN);
+        let stamps = Stamps::new(LEN);
         let mut model = [1_u64; LEN];
         (0..LEN).for_each(|row| stamps.set(row, 1));
         let mut version = 1;

@@ -205,7 +205,7 @@ impl World {
         };
         let doors = self.views.doors::<Q>(&mut self.registry, source);
         // SAFETY: the world is borrowed exclusively for as long as the view lives (I-10); the doors
-        // were just made from what it has (I-23).
+        // are those of a plan that was just extended over what it has (I-23).
         unsafe { View::new(source, doors, None) }
     }
 

@@ -45,6 +45,8 @@ impl World {
         let archetypes = self.archetypes();
         self.bundles.check(&self.registry, archetypes).map_err(|detail| broken("I-6", detail))?;
         self.plans.check(archetypes).map_err(|detail| broken("I-8", detail.into()))?;
+        let views = self.views.check(archetypes, &self.blocks.directory);
+        views.map_err(|detail| broken("I-23", detail.into()))?;
         self.check_relations().map_err(|detail| broken("I-18", detail))?;
         let rows: usize = self.archetypes().iter().map(Archetype::len).sum();
         if rows != self.len() {

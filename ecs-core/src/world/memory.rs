@@ -64,7 +64,7 @@ impl World {
     pub fn compact(&mut self) {
         for archetype in self.archetypes.list_mut() {
             archetype.chunks.free_spare(&mut self.blocks);
-            archetype.chunks.shrink();
+            archetype.chunks.shrink(&mut self.blocks.directory);
         }
         self.archetypes.shrink();
         self.entities.shrink();

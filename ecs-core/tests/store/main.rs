@@ -32,3 +32,4 @@ mod state_hash;
 #[path = "../support/mod.rs"]
 mod support;
 mod unwinding;
+mod views;

@@ -1,0 +1,103 @@
+//! Views that are kept while chunks come, go, move and change hands.
+
+use ecs_core::RandomStream;
+use ecs_core::prelude::*;
+
+#[derive(Component, Clone, Debug, PartialEq)]
+struct Plain(u64);
+#[derive(Component, Clone, Debug, PartialEq)]
+#[component(tracked)]
+struct Exact(u64);
+#[derive(Component, Clone)]
+#[component(enableable)]
+struct Lamp;
+#[derive(Component, Clone)]
+struct Tag;
+
+const STEPS: u64 = if cfg!(miri) { 60 } else { 400 };
+
+struct Plans {
+    plain: ecs_core::ViewPlan<&'static mut Plain>,
+    exact: ecs_core::ViewPlan<(&'static mut Exact, Entity)>,
+    lamps: ecs_core::ViewPlan<EnabledMut<Lamp>>,
+    either: ecs_core::ViewPlan<(&'static Plain, Option<&'static Tag>)>,
+}
+
+impl Plans {
+    /// Each view finds what the world says of this entity, and what it writes is the world's.
+    fn compare(&mut self, world: &mut World, entity: Entity, value: u64) {
+        let plain = world.get::<Plain>(entity).ok().cloned();
+        let is_tagged = plain.is_some().then(|| world.has::<Tag>(entity));
+        let had_exact = world.has::<Exact>(entity);
+        let lit = world.is_enabled::<Lamp>(entity).ok();
+        let before = world.version();
+        let cell = world.cell();
+        let either = cell.view(&mut self.either).expect("free");
+        assert_eq!(either.get(entity).ok().map(|(plain, _)| plain), plain.as_ref());
+        assert_eq!(either.get(entity).ok().map(|(_, tag)| tag.is_some()), is_tagged);
+        drop(either);
+        let mut plains = cell.view(&mut self.plain).expect("free");
+        assert_eq!(plains.get_mut(entity).ok().map(|plain| plain.0 = value), plain.map(drop));
+        drop(plains);
+        let mut exact = cell.view(&mut self.exact).expect("free");
+        let found = exact.get_mut(entity).ok().map(|(exact, found)| {
+            exact.0 = value;
+            found
+        });
+        assert_eq!(found, had_exact.then_some(entity));
+        let bits = cell.view(&mut self.lamps).expect("free");
+        assert_eq!(bits.set(entity, value % 2 == 0).ok(), lit);
+        drop((exact, bits));
+        assert_eq!(world.get(entity).ok(), is_tagged.map(|_| Plain(value)).as_ref());
+        assert_eq!(world.get(entity).ok(), had_exact.then_some(Exact(value)).as_ref());
+        assert_eq!(world.is_enabled::<Lamp>(entity).ok(), lit.map(|_| value % 2 == 0));
+        let changed = world.query_filtered::<Entity, Changed<Exact>>().since(before);
+        assert!(changed.into_iter().eq(found), "its row alone is stamped");
+        // The world's own view, which is kept as well.
+        let mine = world.view::<&mut Plain>().get_mut(entity).map(|plain| plain.0).ok();
+        assert_eq!(mine, is_tagged.map(|_| value));
+    }
+}
+
+#[test]
+fn a_kept_view_finds_every_entity_whatever_became_of_the_chunks_meanwhile() {
+    let mut world = World::new();
+    let mut plans = Plans {
+        plain: world.view_plan(),
+        exact: world.view_plan(),
+        lamps: world.view_plan(),
+        either: world.view_plan(),
+    };
+    let mut random = RandomStream::new(11);
+    let mut all = vec![world.spawn(())];
+    let saved = world.snapshot().expect("nothing is there");
+    for step in 0..STEPS {
+        let few = random.below(if cfg!(miri) { 12 } else { 300 });
+        let one = all[usize::try_from(random.below(all.len() as u64)).expect("small")];
+        match random.below(16) {
+            0 => all.extend(world.spawn_batch((0..few).map(|i| (Plain(i), Lamp)))),
+            1 => all.extend(world.spawn_batch((0..few).map(|i| (Exact(i), Tag)))),
+            2 => all.extend(world.spawn_batch((0..few).map(|i| (Plain(i), Exact(i), Lamp)))),
+            3 => all.extend(world.spawn_batch((0..few).map(Plain))),
+            4 => all.extend(world.spawn_batch((0..few).map(|_| Tag))),
+            5 => _ = world.insert(one, (Tag, Exact(1))),
+            6 => _ = world.remove::<Lamp>(one),
+            7 => _ = world.insert(one, Lamp),
+            8 => _ = world.despawn(one),
+            // Whole chunks change hands where the other archetype is empty.
+            9 => _ = world.bulk::<Without<Tag>>().insert(Tag),
+            10 => _ = world.bulk::<With<Tag>>().remove::<Tag>(),
+            11 => _ = world.bulk::<With<Exact>>().despawn(),
+            12 => _ = world.bulk::<Without<Exact>>().despawn(),
+            13 => world.compact(),
+            14 => _ = world.collect_archetypes(),
+            _ if step % 4 == 0 => world.restore(&saved).expect("as it was saved"),
+            _ => world.clear(),
+        }
+        for _ in 0..3 {
+            let one = all[usize::try_from(random.below(all.len() as u64)).expect("small")];
+            plans.compare(&mut world, one, step);
+        }
+        world.check().expect("in order");
+    }
+}
