@@ -87,6 +87,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["dynamic"],
             &["dynamic_run"],
             &["dynamic_rows"],
+            &["doors"],
             &["view"],
             &["claims"],
             &["loom_models"],
