@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use super::chunk::{Source, rows};
+use super::chunk::{Source, find_rows};
 use super::column::{RowRight, RunRight};
 use super::data::{ColumnData, QueryData};
 use super::filter::QueryFilter;
@@ -49,20 +49,25 @@ pub(crate) unsafe fn visit_rows<'w, Q: QueryData, F: QueryFilter>(
     matches: &[MatchOf<Q, F>],
     f: &mut impl FnMut(Q::Item<'w>),
 ) {
-    visit::<Q, F>(source, matches, |fetch, part| match part {
-        Part::Run(rows) => {
+    visit::<Q, F, _>(
+        source,
+        matches,
+        f,
+        |fetch, rows, f| {
             // SAFETY: rows of the chunk that was fetched, to which the caller has the right (I-10);
             // `visit` gives each once (I-11).
             let right = unsafe { RunRight::new(rows) };
             Q::visit(fetch, right, f);
-        }
-        Part::Masked(mask) => mask.for_each(|row| {
-            // SAFETY: rows of the chunk that was fetched, to which the caller has the right (I-10);
-            // `visit` gives each mask once, and a mask has no row twice (I-11).
-            let right = unsafe { RowRight::new(row) };
-            f(Q::item(fetch, right));
-        }),
-    });
+        },
+        |fetch, mask, f| {
+            mask.for_each(|row| {
+                // SAFETY: rows of the chunk that was fetched, to which the caller has the right
+                // (I-10); `visit` gives each mask once, and a mask has no row twice (I-11).
+                let right = unsafe { RowRight::new(row) };
+                f(Q::item(fetch, right));
+            });
+        },
+    );
 }
 
 /// Calls `f` with the slices of every run of rows that match.
@@ -75,50 +80,70 @@ pub(crate) unsafe fn visit_runs<'w, Q: ColumnData, F: QueryFilter>(
     matches: &[MatchOf<Q, F>],
     f: &mut impl FnMut(Q::Columns<'w>),
 ) {
-    visit::<Q, F>(source, matches, |fetch, part| match part {
-        Part::Run(rows) => {
+    visit::<Q, F, _>(
+        source,
+        matches,
+        f,
+        |fetch, rows, f| {
             // SAFETY: rows of the chunk that was fetched, to which the caller has the right (I-10);
             // `visit` gives each once (I-11).
             let right = unsafe { RunRight::new(rows) };
             f(Q::columns(fetch, right));
-        }
-        Part::Masked(mask) => mask.for_each_run(|rows| {
-            // SAFETY: rows of the chunk that was fetched, to which the caller has the right (I-10);
-            // `visit` gives each mask once, and its runs do not overlap (I-11).
-            let right = unsafe { RunRight::new(rows) };
-            f(Q::columns(fetch, right));
-        }),
-    });
+        },
+        |fetch, mask, f| {
+            mask.for_each_run(|rows| {
+                // SAFETY: rows of the chunk that was fetched, to which the caller has the right
+                // (I-10); `visit` gives each mask once, and its runs do not overlap (I-11).
+                let right = unsafe { RunRight::new(rows) };
+                f(Q::columns(fetch, right));
+            });
+        },
+    );
 }
 
-/// Rows of a chunk to visit.
-enum Part<'a> {
-    Run(Range<usize>),
-    Masked(&'a RowMask),
-}
-
-/// Calls `f` with each chunk and the rows of it that match, each once; where an archetype is large,
-/// with no more than [`pace`] rows at a time.
+/// Calls `run` or `masked` with each chunk and the rows of it that match, each once; where an
+/// archetype is large, with no more than [`pace`] rows at a time.
+///
+/// The visitor goes to these two alone, and not to what steps from chunk to chunk, which is not
+/// inlined: what it adds up can stay in a register.
 #[inline]
-fn visit<'w, Q: QueryData, F: QueryFilter>(
+fn visit<'w, Q: QueryData, F: QueryFilter, V>(
     source: Source<'w>,
     matches: &[MatchOf<Q, F>],
-    mut f: impl FnMut(&Q::Fetch<'w>, Part<'_>),
+    visitor: &mut V,
+    run: impl Fn(&Q::Fetch<'w>, Range<usize>, &mut V),
+    masked: impl Fn(&Q::Fetch<'w>, &RowMask, &mut V),
 ) {
     let is_dense = is_dense::<Q, F>(source.moment);
-    let ahead = if matches.len() >= MANY { &matches[AHEAD..] } else { &[] };
-    for (index, found) in matches.iter().enumerate() {
-        if let Some(ahead) = ahead.get(index) {
-            source.archetypes[ahead.archetype.index()].chunks.prefetch_records();
-        }
-        let archetype = &source.archetypes[found.archetype.index()];
-        let chunks = &archetype.chunks;
-        // Where archetypes are many they are small, and what counts is how little is done for each.
-        if is_dense && chunks.used_count() == 1 {
-            let fetch = Q::fetch(&found.query, chunks, 0, source.moment);
-            f(&fetch, Part::Run(0..chunks.row_count()));
-        } else if chunks.used_count() > 0 {
-            visit_archetype::<Q, F>(archetype, found, source.moment, &mut f);
+    let mut ahead = if matches.len() >= MANY { &matches[AHEAD..] } else { &[] }.iter();
+    let mut matches = matches.iter();
+    loop {
+        // Where archetypes are many they are small, and what counts is how little is done for each:
+        // a loop of its own for those of one chunk.
+        let (found, archetype) = loop {
+            let Some(found) = matches.next() else { return };
+            if let Some(ahead) = ahead.next() {
+                source.archetypes[ahead.archetype.index()].chunks.prefetch_records();
+            }
+            let archetype = &source.archetypes[found.archetype.index()];
+            let chunks = &archetype.chunks;
+            if is_dense && chunks.used_count() == 1 {
+                let fetch = Q::fetch(&found.query, chunks, 0, source.moment);
+                run(&fetch, 0..chunks.row_count(), visitor);
+            } else if chunks.used_count() > 0 {
+                break (found, archetype);
+            }
+        };
+        let mut walk = Walk::<Q, F>::new(archetype, found, source.moment);
+        while let Some(chunk) = walk.next_chunk() {
+            let fetch = Q::fetch(&found.query, &archetype.chunks, chunk, source.moment);
+            if let Rows::Some(mask) = &walk.rows {
+                masked(&fetch, mask, visitor);
+                continue;
+            }
+            while let Some(rows) = walk.next_lot() {
+                run(&fetch, rows, visitor);
+            }
         }
     }
 }
@@ -129,50 +154,74 @@ fn is_dense<Q: QueryData, F: QueryFilter>(moment: Moment) -> bool {
     !Q::NARROWS && !F::NARROWS && moment.slice.is_none()
 }
 
-/// [`visit`] for one archetype.
-#[inline(never)]
-fn visit_archetype<'w, Q: QueryData, F: QueryFilter>(
+/// The way through the chunks of one archetype.
+struct Walk<'w, 'm, Q: QueryData, F: QueryFilter> {
     archetype: &'w Archetype,
-    found: &MatchOf<Q, F>,
+    found: &'m MatchOf<Q, F>,
     moment: Moment,
-    f: &mut impl FnMut(&Q::Fetch<'w>, Part<'_>),
-) {
-    let chunks = &archetype.chunks;
-    let last = chunks.used_count() - 1;
-    let is_paced = chunks.row_count().saturating_mul(Q::ROW_BYTES) >= PACED_BYTES;
-    if is_dense::<Q, F>(moment) && !is_paced {
-        for chunk in 0..=last {
-            let fetch = Q::fetch(&found.query, chunks, chunk, moment);
-            f(&fetch, Part::Run(0..chunks.len(chunk)));
-        }
-        return;
+    /// How many rows are visited at a time.
+    pace: usize,
+    /// The chunk after this one.
+    next: usize,
+    /// The rows to visit of this chunk.
+    rows: Rows,
+    /// How many of them there are, and how many have been visited, where all are.
+    len: usize,
+    visited: usize,
+}
+
+impl<'w, 'm, Q: QueryData, F: QueryFilter> Walk<'w, 'm, Q, F> {
+    #[inline]
+    fn new(archetype: &'w Archetype, found: &'m MatchOf<Q, F>, moment: Moment) -> Self {
+        let bytes = archetype.chunks.row_count().saturating_mul(Q::ROW_BYTES);
+        let pace = if bytes >= PACED_BYTES { pace::<Q>() } else { usize::MAX };
+        Self { archetype, found, moment, pace, next: 0, rows: Rows::None, len: 0, visited: 0 }
     }
-    // While some rows of a chunk of a large archetype are visited, the same rows of the next one
-    // are on their way.
-    let pace = if is_paced { pace::<Q>() } else { usize::MAX };
-    for chunk in 0..=last {
-        let rows = rows::<Q, F>(archetype, found, chunk, moment);
-        if matches!(rows, Rows::None) {
-            continue;
-        }
-        let fetch = Q::fetch(&found.query, chunks, chunk, moment);
-        if let Rows::Some(mask) = &rows {
-            f(&fetch, Part::Masked(mask));
-            continue;
-        }
-        let later = chunk + PAGES_AHEAD;
-        if is_paced && later <= last {
-            Q::prefetch(&found.query, chunks, later, 0..chunks.len(later), prefetch_pages);
-        }
-        let len = chunks.len(chunk);
-        let mut start = 0;
-        while start < len {
-            let some = start..len.min(start.saturating_add(pace));
-            start = some.end;
-            if is_paced && chunk < last {
-                Q::prefetch(&found.query, chunks, chunk + 1, some.clone(), prefetch);
+
+    /// The next chunk with rows to visit.
+    // Apart: whoever visits rows has none of this in its way.
+    #[inline(never)]
+    fn next_chunk(&mut self) -> Option<usize> {
+        let chunks = &self.archetype.chunks;
+        while self.next < chunks.used_count() {
+            let chunk = self.next;
+            self.next += 1;
+            find_rows::<Q, F>(self.archetype, self.found, chunk, self.moment, &mut self.rows);
+            if !matches!(self.rows, Rows::None) {
+                (self.len, self.visited) = (chunks.len(chunk), 0);
+                return Some(chunk);
             }
-            f(&fetch, Part::Run(some));
+        }
+        None
+    }
+
+    /// The next rows of this chunk, where all of its rows are visited.
+    #[inline]
+    fn next_lot(&mut self) -> Option<Range<usize>> {
+        if self.visited == self.len {
+            return None;
+        }
+        let lot = self.visited..self.len.min(self.visited.saturating_add(self.pace));
+        if self.pace < usize::MAX {
+            self.ask_ahead(lot.clone());
+        }
+        self.visited = lot.end;
+        Some(lot)
+    }
+
+    /// While some rows of a chunk of a large archetype are visited, the same rows of the next one
+    /// are on their way.
+    #[inline]
+    fn ask_ahead(&self, lot: Range<usize>) {
+        let (chunks, slots) = (&self.archetype.chunks, &self.found.query);
+        let used = chunks.used_count();
+        // `next` is the next one already.
+        let later = self.next - 1 + PAGES_AHEAD;
+        if lot.start == 0 && later < used {
+            Q::prefetch(slots, chunks, later, 0..chunks.len(later), prefetch_pages);
+        }
+        if self.next < used {
+            Q::prefetch(slots, chunks, self.next, lot, prefetch);
         }
     }
 }
