@@ -213,7 +213,7 @@ mod tests {
             let layouts = ChunkLayouts::new(columns);
             [0, 1, 2, 8, 64].map(|chunk| layouts.of_chunk(chunk).capacity)
         };
-        for few in 1..columns.len() {
+        for few in if cfg!(miri) { 2..4 } else { 1..columns.len() } {
             let mut turned = columns[..=few].to_vec();
             for _ in 0..=few {
                 turned.rotate_left(1);
