@@ -4,7 +4,8 @@
 //! works them out as far as agents stand, within a budget. [`follow_flow`] asks, on all
 //! threads, the field of each agent for the step from its cell, and walks. An agent has
 //! no path and no plan: it can be pushed anywhere and goes on from there, and a wall
-//! that rises in front of it is known to the field before it takes another step.
+//! that rises in front of it is known to the field before it takes another step. Only while
+//! it cuts a corner, over a solid cell, it keeps where its step leads to.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 pub(crate) mod fields;
