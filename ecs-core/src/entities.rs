@@ -63,7 +63,7 @@ const RESERVED: u32 = u32::MAX - 1;
 const RETIRED: u32 = u32::MAX - 2;
 /// No slot has this index or a larger one: they would be marks. In tests, which are to see what
 /// happens then, it comes early.
-const INDEX_END: u32 = if cfg!(test) { 80 } else { RETIRED };
+const INDEX_END: u32 = if cfg!(test) { 200 } else { RETIRED };
 
 /// Handles, generations and places. A live entity is in exactly one row (I-1).
 ///

@@ -56,7 +56,7 @@
 //!
 //! This crate is `no_std` and needs `alloc`, with all of its features and without any. The target has to
 //! have atomics of 64 bits (`target_has_atomic = "64"`), for versions, stamps and enabled bits: those of
-//! 64 bits do, and so do wasm32, and 32-bit x86 and ARMv7 under Linux. Bare 32-bit ARM (Cortex-M) and
+//! 64 bits do, and so do `wasm32` and 32-bit systems with Linux (`i686`, `armv7`). Bare 32-bit ARM (Cortex-M) and
 //! RISC-V do not, and are refused with a message.
 //!
 //! # When something goes wrong
