@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 use crate::archetype::Archetype;
 use crate::component::Component;
 use crate::storage::{ChunkVersions, Chunks, ColumnRecord, ColumnStamps};
-use crate::sync::AtomicU64;
+use crate::sync::{AtomicU64, Ordering};
 
 /// The right to one row of an opened chunk, in all columns that a query asks for.
 ///
@@ -257,17 +257,12 @@ impl<T: Component> ValuesDoor<T> {
 #[derive(Debug)]
 pub struct ColumnDoor<T> {
     values: ValuesDoor<T>,
+    /// The last version that the column was stamped with by way of this door: the column has this
+    /// stamp or a later one, since stamps only go up while it stays where it is.
+    stamped: AtomicU64,
     stamps: NonNull<ColumnStamps>,
     rows: Option<NonNull<ChunkVersions>>,
 }
-
-impl<T> Clone for ColumnDoor<T> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<T> Copy for ColumnDoor<T> {}
 
 impl<T> PartialEq for ColumnDoor<T> {
     fn eq(&self, other: &Self) -> bool {
@@ -286,6 +281,7 @@ impl<T: Component> ColumnDoor<T> {
     pub(crate) fn new(record: &ColumnRecord, rows: Option<&ChunkVersions>) -> Self {
         Self {
             values: ValuesDoor::new(record),
+            stamped: AtomicU64::new(0),
             stamps: NonNull::from(record.stamps()),
             rows: rows.map(NonNull::from),
         }
@@ -297,12 +293,23 @@ impl<T: Component> ColumnDoor<T> {
         self.values.values(right)
     }
 
-    /// Its stamps.
+    /// Writes down that the column is opened for writing.
+    // Random access comes through the same doors over and over: it sees here that this was done.
     #[inline]
-    pub(crate) fn stamps<'w>(&self, _right: DoorRight<'w>) -> &'w ColumnStamps {
+    pub(crate) fn mark(&self, right: DoorRight<'_>, version: u64) {
+        // Relaxed: whoever sees another version stamps once more, which changes nothing.
+        if self.stamped.load(Ordering::Relaxed) != version {
+            self.mark_column(right, version);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn mark_column(&self, _right: DoorRight<'_>, version: u64) {
         // SAFETY: made from a reference into the chunks, which the right says are borrowed, with what
         // is known about them where it was (I-23).
-        unsafe { self.stamps.as_ref() }
+        unsafe { self.stamps.as_ref() }.mark(version);
+        self.stamped.store(version, Ordering::Relaxed);
     }
 
     /// The versions of its rows, if they have any.

@@ -114,7 +114,7 @@ pub trait QueryData: Sealed {
 
     /// Where the components are in one chunk, kept until somebody asks for a row of it.
     #[doc(hidden)]
-    type Door: Copy + PartialEq + Send + Sync + 'static;
+    type Door: PartialEq + Send + Sync + 'static;
 
     #[doc(hidden)]
     fn door(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Door;

@@ -58,7 +58,7 @@ impl<Q: QueryData> fmt::Debug for ViewPlan<Q> {
     }
 }
 
-impl<State, Slots: Copy + PartialEq, Door: Copy + PartialEq> Parts<State, Slots, Door> {
+impl<State, Slots: Copy + PartialEq, Door: PartialEq> Parts<State, Slots, Door> {
     #[cold]
     #[inline(never)]
     fn make<Q>(registry: &mut Registry) -> Self
@@ -106,7 +106,7 @@ impl<State, Slots: Copy + PartialEq, Door: Copy + PartialEq> Parts<State, Slots,
         }
         // A number may be another archetype's now, so those that were given out or taken back lead
         // nowhere at first.
-        self.doors.resize(directory.bound(), None);
+        self.doors.resize_with(directory.bound(), || None);
         for (door, &changed_at) in self.doors.iter_mut().zip(directory.changed_at()) {
             if changed_at > self.known {
                 *door = None;
@@ -290,7 +290,7 @@ mod tests {
         let mut world = World::new();
         let (one, two) = (world.spawn(A), world.spawn((A, B)));
         assert!(world.view::<&A>().contains(one));
-        doors_of::<&A>(&mut world).fill(None);
+        doors_of::<&A>(&mut world).fill_with(|| None);
         assert!(world.view::<&A>().get(one).is_err(), "nothing was made anew");
         while world.archetypes()[2].chunk_count() < 2 {
             world.spawn((A, B));

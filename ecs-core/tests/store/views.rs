@@ -53,6 +53,9 @@ impl Plans {
         assert_eq!(world.is_enabled::<Lamp>(entity).ok(), lit.map(|_| value % 2 == 0));
         let changed = world.query_filtered::<Entity, Changed<Exact>>().since(before);
         assert!(changed.into_iter().eq(found), "its row alone is stamped");
+        let written = world.query_filtered::<Entity, Changed<Plain>>().since(before);
+        let is_written = written.into_iter().any(|other| other == entity);
+        assert_eq!(is_written, is_tagged.is_some(), "its chunk counts as written, each time");
         // The world's own view, which is kept as well.
         let mine = world.view::<&mut Plain>().get_mut(entity).map(|plain| plain.0).ok();
         assert_eq!(mine, is_tagged.map(|_| value));

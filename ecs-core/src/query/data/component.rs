@@ -147,7 +147,7 @@ impl<T: Component> QueryData for &mut T {
 
     #[inline]
     fn enter<'w>(door: &Self::Door, right: DoorRight<'w>, moment: Moment) -> Self::Fetch<'w> {
-        door.stamps(right).mark(moment.version);
+        door.mark(right, moment.version);
         let stamps = if T::TRACKED { door.rows(right) } else { None };
         WriteFetch { values: door.values(right), stamps: stamps.map(|stamps| (stamps, moment)) }
     }
