@@ -150,12 +150,15 @@ pub fn follow_flow(
     let (terrain, seconds) = (&*terrain, step.seconds);
     agents.par_for_each(|(position, facing, speed, follower, body)| {
         let Some(field) = fields.get(follower.field) else {
-            follower.status = FlowStatus::NoField;
+            (follower.status, follower.towards) = (FlowStatus::NoField, NOWHERE);
             body.into_iter().for_each(Avoid::pause);
             return;
         };
         follower.status = match body {
-            Some(body) => direct(*position, *speed, follower.status, field, terrain, body, seconds),
+            Some(body) => {
+                follower.towards = NOWHERE;
+                direct(*position, *speed, follower.status, field, terrain, body, seconds)
+            }
             None => {
                 let towards = &mut follower.towards;
                 let walker = Walker { position, facing, towards, field, terrain };
@@ -212,7 +215,10 @@ impl Walker<'_> {
             let begun = end_of_step(*towards, terrain, position.0).map(Lead::On);
             let lead = begun.unwrap_or_else(|| lead(field, terrain, position.0));
             let (target, is_home) = match lead {
-                Lead::Stay(status) => return status,
+                Lead::Stay(status) => {
+                    *towards = NOWHERE;
+                    return status;
+                }
                 Lead::On(target) => (target, false),
                 Lead::Home(target) => (target, true),
             };

@@ -212,6 +212,10 @@ impl<G: Setting<Event: Clone>> Activity for Async<G> {
     }
 
     fn on_event(&mut self, notice: Notice<'_, G::Event>, subject: Entity) -> Response {
+        if self.called_by == Some(notice.token()) {
+            // It is no subscription of the story's own.
+            return Response::WAKE;
+        }
         let event = match notice {
             Notice::Event(event, _) => Ok(event.clone()),
             Notice::Died(_) => Err(NoEvent::Died),
@@ -240,7 +244,11 @@ impl<G: Setting<Event: Clone>> Activity for Async<G> {
 
 impl<G: Setting> Drop for Async<G> {
     fn drop(&mut self) {
-        drop(self.future().take());
+        let dropped = catch_unwind(AssertUnwindSafe(|| drop(self.future().take())));
         self.desk.shut();
+        match dropped {
+            Err(panic) if !std::thread::panicking() => resume_unwind(panic),
+            _ => {}
+        }
     }
 }

@@ -112,28 +112,32 @@ fn engine(mind: Option<&Mind>) -> Engine {
 }
 
 impl Ring {
-    /// A decision to be filled in; what has stopped is in it if the agent itself has decided.
+    /// A decision to be filled in.
     pub(super) fn begin(
         &mut self,
         (agent, by): (Entity, Entity),
         tick: u64,
         engine: Engine,
     ) -> Box<Decision> {
-        let mut decision = match self.spare.take() {
+        match self.spare.take() {
             Some(mut old) => {
                 old.reset(tick, agent, by, engine);
                 old
             }
             None => Box::new(Decision::new(tick, agent, by, engine)),
-        };
-        if by == agent {
-            decision.stopped.append(&mut self.stopped);
         }
-        decision
     }
 
-    /// Puts a decision in its place.
-    pub(super) fn keep(&mut self, decision: Box<Decision>, agent: Entity, decisions_max: usize) {
+    /// Puts a decision in its place. If the agent itself has decided it tells first what has stopped.
+    pub(super) fn keep(
+        &mut self,
+        mut decision: Box<Decision>,
+        agent: Entity,
+        decisions_max: usize,
+    ) {
+        if decision.by == agent {
+            decision.stopped.splice(..0, self.stopped.drain(..));
+        }
         self.insert(Kept::Whole(decision), agent, decisions_max);
     }
 

@@ -654,6 +654,60 @@ fn calls_from_threads_that_run_beside_the_ticks_are_all_seen() {
 }
 
 #[test]
+fn a_story_hears_of_losses_in_its_own_subscriptions_alone() {
+    let letter = Arc::new(Mutex::new(Letter::default()));
+    let opened = letter.clone();
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        // While its waker is outside, there is a subscription that it knows nothing of.
+        assert_eq!(receive(&opened).await, 7);
+        let me = cue.with(|tick, _| tick.agent()).await;
+        cue.subscribe(me, EventKinds::one(1)).await;
+        assert_eq!(cue.next().await.event, Ok(Ping(1)));
+        Ok(())
+    });
+    stage.tick();
+    let other = stage.world.spawn(activity::idle::<Async<Tale>>());
+    activity::order(&mut stage.world, other, 1, Async::<Tale>::new("failing", stumble)).unwrap();
+    let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| stage.tick()));
+    assert!(run.is_err());
+    // Now everybody hears that something may have been lost with that run.
+    stage.tick();
+    deliver(&letter, 7);
+    stage.tick();
+    stage.post(agent, 1);
+    (0..3).for_each(|_| stage.tick());
+    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+}
+
+/// Panics as it goes.
+struct Fragile;
+
+impl Drop for Fragile {
+    fn drop(&mut self) {
+        panic!("on purpose");
+    }
+}
+
+#[test]
+fn a_story_whose_parts_panic_as_they_go_is_freed_all_the_same() {
+    let held = Arc::new(());
+    let kept = held.clone();
+    let (mut stage, agent) = Stage::with(|cue| async move {
+        let mine = cue.clone();
+        let _guard = cue.guard(move |_, _| drop((mine, kept)));
+        let _fragile = Fragile;
+        cue.sleep(9).await;
+        Ok(())
+    });
+    stage.tick();
+    let run = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        drop(stage.world.remove::<Doing<Async<Tale>>>(agent));
+    }));
+    assert!(run.is_err());
+    assert_eq!(Arc::strong_count(&held), 1);
+}
+
+#[test]
 fn a_story_that_nobody_finishes_is_freed_with_all_that_its_guards_hold() {
     for is_removed in [false, true] {
         let held = Arc::new(());

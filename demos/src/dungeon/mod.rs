@@ -78,6 +78,10 @@ fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation
         None => Grid::parse("our own map", OWN_MAP.as_bytes()),
     };
     let grid = grid.map_err(|error| Failure::Usage(error.to_string()))?;
+    if let Some(path) = arguments.map.as_ref().filter(|_| grid.open_count() == 0) {
+        let path = path.display();
+        return Err(Failure::Usage(format!("{path}: the map has no passable tile")));
+    }
     let script = Script::read(arguments.cheats.as_deref(), &arguments.at, &grid)?;
     let mut dungeon = Dungeon::new(setup, grid)?;
     dungeon.set_script(script);

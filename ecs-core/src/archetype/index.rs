@@ -45,13 +45,18 @@ impl Archetypes {
             }
             stays
         });
+        let gone = before - self.list.len();
+        if gone == 0 {
+            // Nobody has moved, and plans need not look again.
+            return 0;
+        }
         self.by_set.clear();
         for (index, archetype) in (0_u32..).zip(&mut self.list) {
             archetype.id = ArchetypeId(index);
             archetype.chunks.set_owner(index, &mut pool.directory);
             self.by_set.insert(archetype.components.clone(), archetype.id);
         }
-        before - self.list.len()
+        gone
     }
 
     /// Gives back memory that no archetype needs.

@@ -196,6 +196,7 @@ fn a_panic_in_the_words_leaves_the_log_in_order() {
     let mut log = DecisionLog::new();
     log.watch(agent, "Cat", 2);
     (0..2).for_each(|tick| note(&log, agent, tick));
+    log.note_end(agent, || "walk".into(), Ending::Success);
     let noted = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         log.note(agent, 2, Engine::Tree, |_| panic!("on purpose"));
     }));
@@ -203,6 +204,7 @@ fn a_panic_in_the_words_leaves_the_log_in_order() {
     note(&log, agent, 3);
     let ticks: Vec<u64> = log.decisions(agent).iter().map(|decision| decision.tick).collect();
     assert_eq!(ticks, [1, 3]);
+    assert_eq!(log.last(agent).unwrap().stopped.len(), 1, "the end was not told before");
 }
 
 #[test]
