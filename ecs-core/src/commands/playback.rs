@@ -95,6 +95,10 @@ pub(super) fn play(buffers: &mut [CommandBuffer], world: &mut World) -> Playback
     for buffer in buffers.iter() {
         buffer.expect_world(world);
     }
+    if buffers.iter().all(CommandBuffer::is_empty) {
+        buffers.iter_mut().for_each(CommandBuffer::reset);
+        return Playback::default();
+    }
     let Some(first) = buffers.first_mut() else { return Playback::default() };
     // The memory stays with the first buffer.
     let Memory { places, plan } = core::mem::take(&mut first.memory);

@@ -61,6 +61,8 @@ pub struct CommandsState {
     buffers: Vec<CommandBuffer>,
     /// While a parallel loop runs, its threads' buffers are here.
     lent: Vec<Mutex<CommandBuffer>>,
+    /// Whether a parallel loop has begun since they were collected.
+    is_lent: bool,
     /// The sort key of the system's own buffer: above those of the parallel loops so far.
     own_key: u64,
 }
@@ -75,6 +77,7 @@ impl SystemParam for Commands<'_> {
             world: world.id(),
             buffers: vec![CommandBuffer::new(world)],
             lent: Vec::new(),
+            is_lent: false,
             own_key: 0,
         }
     }
@@ -99,6 +102,10 @@ impl SystemParam for Commands<'_> {
 impl CommandsState {
     /// Puts the threads' buffers beside the system's own; empty ones come back in their place.
     fn collect(&mut self) {
+        // Swapping buffers takes longer than playing empty ones.
+        if !std::mem::take(&mut self.is_lent) {
+            return;
+        }
         self.buffers.resize_with(1 + self.lent.len(), || CommandBuffer::for_world_id(self.world));
         for (lent, buffer) in self.lent.iter().zip(&mut self.buffers[1..]) {
             std::mem::swap(&mut *lent.lock(), buffer);
@@ -112,6 +119,7 @@ impl ParallelSink for Commands<'_> {
     /// A key must not be shared by threads, and each batch is another thread's. What is recorded
     /// after the loop comes after it.
     fn begin_loop(&mut self, batch_count: usize) -> u64 {
+        self.state.is_lent = true;
         let first = self.state.own_key + 1;
         self.state.own_key = first + batch_count as u64;
         let own_key = self.state.own_key;
