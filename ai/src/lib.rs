@@ -18,6 +18,7 @@
 
 pub mod action;
 pub mod activity;
+mod bits;
 pub mod bt;
 pub mod explain;
 pub mod fsm;

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 /// All modules, lowest first.
 const LAYERS: &[&str] = &[
+    "bits",
     "explain::label",
     "explain::decision",
     "explain::sentence",

@@ -228,15 +228,6 @@ impl Body {
     }
 }
 
-/// The places of the bits that are set, from the lowest.
-pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = (mask != 0).then_some(mask.trailing_zeros() as usize)?;
-        mask &= mask - 1;
-        Some(place)
-    })
-}
-
 /// The entity of one action of a [`Body`]; the list of them is a `Buffer<OwnedAction>` beside it.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(buffer = 6, unique)]

@@ -5,10 +5,11 @@ use bytemuck::{CheckedBitPattern, NoUninit};
 use ecs_core::{Component, EnabledMut, Entity, With};
 use ecs_jobs::{Claims, Query, Toggles};
 
-use super::body::{Body, Reported, Switching, bits};
+use super::body::{Body, Reported, Switching};
 use super::components::{Action, ActionFlags, ActionResult, Executing};
 use super::names::NamingWitness;
 use super::report::report;
+use crate::bits::set_bits;
 use crate::explain::{Candidate, DecisionLog, Ending, Engine, Verdict};
 
 /// The filter component of an action that consists of others, its parts, which may be composites
@@ -132,7 +133,7 @@ impl Record<'_> {
     fn begun(&self, composite: &Composite, body: &Body) {
         let (log, tick) = self.log;
         log.note_by(self.agent, self.entity, tick, Engine::Composite, |decision| {
-            for part in bits(body.running()) {
+            for part in set_bits(body.running()) {
                 let name = self.witness.name(body, part);
                 decision.candidate(Candidate::new(name, Verdict::Chosen));
             }
@@ -151,7 +152,7 @@ impl Record<'_> {
                 ActionResult::Success => Some(format!("the {kind} is done").into()),
                 ActionResult::Failed => Some(format!("the {kind} has failed").into()),
             };
-            for part in bits(after.running()).filter(|_| !is_over) {
+            for part in set_bits(after.running()).filter(|_| !is_over) {
                 let verdict =
                     if before.is_running(part) { Verdict::Running } else { Verdict::Chosen };
                 decision.candidate(Candidate::new(self.witness.name(after, part), verdict));

@@ -4,8 +4,9 @@
 use ecs_core::{Buffer, EnabledMut, Entity, With};
 use ecs_jobs::{Claims, Commands, Query, Toggles};
 
-use super::body::{Body, OwnedAction, Reported, Switching, bits};
+use super::body::{Body, OwnedAction, Reported, Switching};
 use super::components::{Action, ActionResult, Executing, Finished};
+use crate::bits::set_bits;
 
 type Switched =
     (&'static mut Body, &'static Buffer<OwnedAction>, EnabledMut<Switching>, EnabledMut<Reported>);
@@ -39,14 +40,14 @@ fn pass_on(
     agents.par_for_each(|(body, entities, mut switching, mut reported)| {
         switching.set(false);
         let (begin, halt) = body.take_orders();
-        for action in bits(halt) {
+        for action in set_bits(halt) {
             let entity = entities[action].0;
             let Ok(mut claim) = actions.claim(entity) else { continue };
             if !claim.get_mut().halt() {
                 _ = executing.set(entity, false);
             }
         }
-        for action in bits(begin) {
+        for action in set_bits(begin) {
             let entity = entities[action].0;
             if let Ok(mut claim) = actions.claim(entity) {
                 claim.get_mut().activate();

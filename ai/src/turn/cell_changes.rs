@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use ecs_core::{Entity, World};
 
 use super::action::{AnyColumn, TurnAction};
-use super::cells::{CellName, Cells, CellsVersion, Placed, bits_of};
+use super::cells::{CellName, Cells, CellsVersion, Placed};
+use crate::bits::set_bits;
 
 /// An entity that comes to a cell, leaves it, or is in it with other components.
 #[derive(Clone, Copy, Debug)]
@@ -112,10 +113,10 @@ impl<C: CellName> CellChanges<C> {
             let more = &mut self.more[begin..];
             more[0] += isize::from(change.after.is_some()) - isize::from(change.before.is_some());
             let (before, after) = (change.before.unwrap_or(0), change.after.unwrap_or(0));
-            for bit in bits_of(before & !after) {
+            for bit in set_bits(before & !after) {
                 more[1 + bit] -= 1;
             }
-            for bit in bits_of(after & !before) {
+            for bit in set_bits(after & !before) {
                 more[1 + bit] += 1;
             }
         }

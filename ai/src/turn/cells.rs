@@ -9,6 +9,7 @@ use std::sync::Arc;
 use ecs_core::{Component, Entity, Present, StateHasher, World};
 
 use super::action::TurnAction;
+use crate::bits::set_bits;
 
 /// What can name a cell: two numbers, say. All types that can be copied, compared and hashed do.
 pub trait CellName: Copy + Ord + Hash + Debug + Send + Sync + 'static {}
@@ -261,7 +262,7 @@ impl<C: CellName> Cells<C> {
         });
         self.empty_count -= usize::from(content.entities.is_empty());
         insert_sorted(&mut content.entities, entity);
-        for index in bits_of(placed.bits) {
+        for index in set_bits(placed.bits) {
             content.counts[index] += 1;
             if aggregates[index].keeps_ids {
                 insert_sorted(&mut content.ids[index], entity);
@@ -272,7 +273,7 @@ impl<C: CellName> Cells<C> {
     fn take_out(&mut self, entity: Entity, placed: Placed<C>) {
         let Some(content) = self.contents.get_mut(&placed.cell) else { return };
         remove_sorted(&mut content.entities, entity);
-        for index in bits_of(placed.bits) {
+        for index in set_bits(placed.bits) {
             content.counts[index] -= 1;
             remove_sorted(&mut content.ids[index], entity);
         }
@@ -335,15 +336,6 @@ impl<C: CellName> Debug for Cells<C> {
         occupied.sort_by_key(|&(cell, _)| *cell);
         f.debug_map().entries(occupied.into_iter().map(|(cell, it)| (cell, &it.entities))).finish()
     }
-}
-
-/// The numbers of the bits that are set.
-pub(super) fn bits_of(mut bits: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let index = bits.trailing_zeros() as usize;
-        bits &= bits.wrapping_sub(1);
-        (index < 64).then_some(index)
-    })
 }
 
 fn insert_sorted(ids: &mut Vec<Entity>, entity: Entity) {

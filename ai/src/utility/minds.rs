@@ -14,6 +14,7 @@ use super::reasoner::{Reasoner, Select};
 use super::record::Choice;
 use super::worth::BATCH;
 use crate::action::{ActionResult, Body, Reported, Switching};
+use crate::bits::set_bits;
 use crate::explain::{DecisionLog, Ending, Witness};
 
 type Row<Q> = (
@@ -248,18 +249,18 @@ impl<'a, M: Mark, const N: usize> Batch<'a, M, N> {
         if let Some(log) = *log {
             // Who is watched first: what it takes to find out comes from memory for all at once.
             let mut watched = 0_u64;
-            for place in bits(news) {
+            for place in set_bits(news) {
                 let is_watched = agents[place].0.entity().is_some_and(|it| log.0.is_watched(it));
                 watched |= u64::from(is_watched) << place;
             }
-            for place in bits(watched) {
+            for place in set_bits(watched) {
                 let (mark, agent, ..) = &agents[place];
                 let Some(entity) = mark.entity() else { continue };
                 let inputs = inputs.map(|all| all[place]);
                 note_choice(reasoner, log, entity, agent, chosen(choices[place]), &inputs, &[]);
             }
         }
-        for place in bits(news) {
+        for place in set_bits(news) {
             if choices[place] != current[place] {
                 let (_, agent, body, switching) = &mut agents[place];
                 agent.switch(chosen(choices[place]), reasoner, body, &mut []);
@@ -272,15 +273,6 @@ impl<'a, M: Mark, const N: usize> Batch<'a, M, N> {
 
 fn chosen(choice: u32) -> Option<usize> {
     (choice != NONE).then_some(choice as usize)
-}
-
-/// The places of the bits that are set, the lowest first.
-fn bits(mut word: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        let place = word.trailing_zeros();
-        word &= word.wrapping_sub(1);
-        (place < u64::BITS).then_some(place as usize)
-    })
 }
 
 /// One agent decides by itself.
