@@ -1,12 +1,12 @@
 //! Programs that are mostly commands: bursts on one entity, which playback merges into one move,
 //! and runs of like commands over many, which it plays together. The model plays each by itself.
 
-use arbitrary::{Arbitrary, Unstructured};
+use arbitrary::Arbitrary;
 
 use super::parts::Kind;
 use super::run::REPEATABLE;
 use super::shapes::Shape;
-use super::{Buffers, Command, OPS_MAX, Op, Who};
+use super::{Buffers, Command, Op, Who, steps};
 
 /// What becomes one operation or several.
 #[derive(Arbitrary, Clone, Debug)]
@@ -89,12 +89,7 @@ impl Deed {
 }
 
 pub(super) fn program(bytes: &[u8]) -> Vec<Op> {
-    let mut bytes = Unstructured::new(bytes);
-    let mut ops = Vec::new();
-    while !bytes.is_empty() && ops.len() < OPS_MAX {
-        let Ok(step) = bytes.arbitrary() else { break };
-        push(step, &mut ops);
-    }
+    let mut ops = steps(bytes, push);
     ops.push(Op::Play { buffers: Buffers::All });
     ops.extend([REPEATABLE; 2].map(|buffer| Op::Play { buffers: Buffers::One(buffer) }));
     ops

@@ -312,11 +312,16 @@ fn run_twice_or_shrink(program: &[Op]) {
 }
 
 fn program(bytes: &[u8]) -> Vec<Op> {
+    steps(bytes, |op, ops| ops.push(op))
+}
+
+/// What the steps that are in the bytes come to.
+fn steps<'a, Step: Arbitrary<'a>>(bytes: &'a [u8], push: impl Fn(Step, &mut Vec<Op>)) -> Vec<Op> {
     let mut bytes = Unstructured::new(bytes);
     let mut ops = Vec::new();
     while !bytes.is_empty() && ops.len() < OPS_MAX {
-        let Ok(op) = bytes.arbitrary() else { break };
-        ops.push(op);
+        let Ok(step) = bytes.arbitrary() else { break };
+        push(step, &mut ops);
     }
     ops
 }

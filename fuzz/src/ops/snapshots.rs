@@ -1,12 +1,12 @@
 //! Programs that are mostly snapshots of a world that has something of everything: going back, going
 //! on in another world, and bytes that somebody has changed.
 
-use arbitrary::{Arbitrary, Unstructured};
+use arbitrary::Arbitrary;
 
 use super::bonds::Bond;
 use super::parts::Kind;
 use super::shapes::Shape;
-use super::{Command, OPS_MAX, Op, Who};
+use super::{Command, Op, Who, steps};
 
 /// What becomes one operation or several.
 #[derive(Arbitrary, Clone, Debug)]
@@ -58,12 +58,7 @@ enum Step {
 }
 
 pub(super) fn program(bytes: &[u8]) -> Vec<Op> {
-    let mut bytes = Unstructured::new(bytes);
-    let mut ops = Vec::new();
-    while !bytes.is_empty() && ops.len() < OPS_MAX {
-        let Ok(step) = bytes.arbitrary() else { break };
-        push(step, &mut ops);
-    }
+    let mut ops = steps(bytes, push);
     ops.push(Op::Move);
     ops
 }

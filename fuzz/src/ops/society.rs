@@ -1,12 +1,12 @@
 //! Programs that are mostly about what entities are to each other, who watches them, and what is
 //! left to do when they go.
 
-use arbitrary::{Arbitrary, Unstructured};
+use arbitrary::Arbitrary;
 
 use super::bonds::Bond;
 use super::shapes::Shape;
 use super::watch::Watched;
-use super::{Command, OPS_MAX, Op, Who};
+use super::{Command, Op, Who, steps};
 
 /// What becomes one operation or several.
 #[derive(Arbitrary, Clone, Debug)]
@@ -72,13 +72,7 @@ enum Step {
 }
 
 pub(super) fn program(bytes: &[u8]) -> Vec<Op> {
-    let mut bytes = Unstructured::new(bytes);
-    let mut ops = Vec::new();
-    while !bytes.is_empty() && ops.len() < OPS_MAX {
-        let Ok(step) = bytes.arbitrary() else { break };
-        push(step, &mut ops);
-    }
-    ops
+    steps(bytes, push)
 }
 
 fn push(step: Step, ops: &mut Vec<Op>) {
