@@ -58,7 +58,7 @@ loom_models() {
     local log=$target/ci-loom/models.log
     mkdir -p "$target/ci-loom"
     RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=$1 CARGO_TARGET_DIR=$target/ci-loom \
-        cargo test -p ecs-core -p ecs-jobs --release --lib loom_models -- --nocapture 2>&1 | tee "$log"
+        cargo test -p formic-ecs -p formic-jobs --release --lib loom_models -- --nocapture 2>&1 | tee "$log"
     grep -qE '^test result: ok\. [1-9]' "$log" || { echo "no loom model ran"; return 1; }
 }
 
@@ -68,7 +68,7 @@ shuttle_models() {
     local log=$target/ci-shuttle/models.log
     mkdir -p "$target/ci-shuttle"
     RUSTFLAGS="--cfg shuttle" SHUTTLE_ITERATIONS=$1 CARGO_TARGET_DIR=$target/ci-shuttle \
-        cargo test -p ecs-jobs --test shuttle -- --nocapture 2>&1 | tee "$log"
+        cargo test -p formic-jobs --test shuttle -- --nocapture 2>&1 | tee "$log"
     grep -qE '^test result: ok\. [1-9]' "$log" || { echo "no shuttle model ran"; return 1; }
 }
 

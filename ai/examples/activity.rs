@@ -1,15 +1,15 @@
 //! A villager who fetches firewood, and runs when the wolf comes.
 //!
-//! `cargo run -p ai --example activity` prints what she does, and how seldom anybody asks her.
+//! `cargo run -p formic-ai --example activity` prints what she does, and how seldom anybody asks her.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use std::borrow::Cow;
 
-use ai::activity::{
+use formic_ai::activity::{
     self, Activities, Activity, Blocking, Current, Doing, Effects, Ending, Event, EventKinds,
     Finished, Notice, Posted, Response, Setting, Status, Tick,
 };
-use ai::prelude::*;
+use formic_ai::prelude::*;
 
 #[derive(Component)]
 struct Position(i32);

@@ -1,10 +1,10 @@
 //! Cats that eat, sleep and play, whichever scores most: utility over action entities.
 //!
-//! `cargo run -p ai --example cats` prints what one cat does. It plays; then it naps, again and
+//! `cargo run -p formic-ai --example cats` prints what one cat does. It plays; then it naps, again and
 //! again; and now and then it is hungry enough to eat. It sleeps more than it eats.
 
-use ai::prelude::*;
-use ai::utility::{Curve, Input, Minds, Reasoner, ReasonerError, Utility, UtilityAgent};
+use formic_ai::prelude::*;
+use formic_ai::utility::{Curve, Input, Minds, Reasoner, ReasonerError, Utility, UtilityAgent};
 
 /// From 0 to 100.
 #[derive(Component)]
@@ -102,7 +102,7 @@ pub(crate) fn diary(seconds: u32) -> Result<Vec<(String, f32)>, Box<dyn std::err
     let names: Vec<String> = cats.names().map(String::from).collect();
     world.insert_resource(Cats(cats));
     world.insert_resource(TimeStep(TICK_SECONDS));
-    let mut schedule = ai::action::phases(
+    let mut schedule = formic_ai::action::phases(
         Schedule::builder(),
         |minds| minds.add(think),
         |actions| actions.add(live.in_sequence()),

@@ -1,10 +1,10 @@
 //! Guards that follow a behaviour tree: they patrol, attack who comes near, and flee when hurt.
 //!
-//! `cargo run -p ai --example guards` prints what one guard does while an intruder comes and goes.
+//! `cargo run -p formic-ai --example guards` prints what one guard does while an intruder comes and goes.
 
-use ai::action::Ended;
-use ai::bt::{Library, Tree, TreeAgent, Trees};
-use ai::prelude::*;
+use formic_ai::action::Ended;
+use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
+use formic_ai::prelude::*;
 
 #[derive(Component)]
 struct Enemy {
@@ -91,7 +91,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let guard = plan.spawn(&mut world, (Enemy { distance: 9.0 }, Health(1.0), Board::default()))?;
     TreeAgent::drive(&mut world, guard, &tree, 1)?;
     world.insert_resource(Guards(tree));
-    let mut schedule = ai::action::phases(
+    let mut schedule = formic_ai::action::phases(
         Schedule::builder(),
         |minds| minds.add(think),
         |actions| actions.add(act.in_sequence()),

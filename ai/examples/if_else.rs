@@ -1,10 +1,10 @@
 //! The cats of `cats.rs` with no mind at all: an enum and an `if`, in one system.
 //!
-//! `cargo run -p ai --example if_else` prints what one cat does. The page
+//! `cargo run -p formic-ai --example if_else` prints what one cat does. The page
 //! `docs/examples/if_else.md` says what this buys and what it costs.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use ecs_jobs::prelude::*;
+use formic_jobs::prelude::*;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pastime {

@@ -1,12 +1,12 @@
 //! Sentries that follow a state machine: calm (walking or looking), alarmed, or greeting in between.
 //!
-//! `cargo run -p ai --example sentries` prints what one of them does.
+//! `cargo run -p formic-ai --example sentries` prints what one of them does.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use ai::fsm::{
+use formic_ai::fsm::{
     FsmAgent, History, Machine, MachineBuilder, Machines, State, StateChanged, Transition,
 };
-use ai::prelude::*;
+use formic_ai::prelude::*;
 
 #[derive(Component)]
 struct Enemy {
@@ -86,7 +86,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sentry = plan.spawn(&mut world, Enemy { distance: 20.0 })?;
     FsmAgent::drive(&mut world, sentry, &machine)?;
     world.insert_resource(Sentries(machine));
-    let mut schedule = ai::action::phases(
+    let mut schedule = formic_ai::action::phases(
         Schedule::builder(),
         |minds| minds.add(think).add(tell),
         |actions| actions.add(act.in_sequence()),

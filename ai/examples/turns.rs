@@ -1,18 +1,18 @@
 //! A corridor in turns: a door that opens when somebody bumps into it, and a shot that flies in real
 //! time inside a turn and bursts a barrel.
 //!
-//! `cargo run -p ai --example turns` prints each frame, the trace of the shot, and that undoing all
+//! `cargo run -p formic-ai --example turns` prints each frame, the trace of the shot, and that undoing all
 //! turns comes back to the first state.
 #![expect(clippy::print_stdout, reason = "this program talks to a person")]
 
 use std::error::Error;
 use std::ops::ControlFlow;
 
-use ai::turn::{
+use formic_ai::turn::{
     CellPosition, Change, Draft, Frame, Motion, RealTime, Refusal, Rule, Ruling, Situation,
     TurnActionKind, Turns,
 };
-use ecs_core::prelude::*;
+use formic_ecs::prelude::*;
 
 #[derive(Component, Clone, PartialEq)]
 struct Position(i32);

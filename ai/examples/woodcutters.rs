@@ -1,11 +1,11 @@
 //! Woodcutters that plan: fetch the axe, chop, and sell, in whatever order gets them there cheapest.
 //!
-//! `cargo run -p ai --example woodcutters` prints what one of them does. Now and then an axe breaks,
+//! `cargo run -p formic-ai --example woodcutters` prints what one of them does. Now and then an axe breaks,
 //! and he thinks again.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use ai::goap::{Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Sensors};
-use ai::prelude::*;
+use formic_ai::goap::{Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Sensors};
+use formic_ai::prelude::*;
 
 #[derive(Component, Default)]
 struct Things {
@@ -91,7 +91,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = plan.spawn(&mut world, Things { way_to_smith: 2, ..Things::default() })?;
     GoapAgent::drive(&mut world, agent)?;
     world.insert_resource(Woodcutters(sensors));
-    let mut schedule = ai::action::phases(
+    let mut schedule = formic_ai::action::phases(
         Schedule::builder(),
         |minds| minds.add(think),
         |actions| actions.add(work.in_sequence()),

@@ -1,12 +1,12 @@
 //! The workers of the article that the pattern comes from, laid out by a data file: to the mine,
 //! dig, load, home, unload, and again.
 //!
-//! `cargo run -p ai --example worker` prints what one of them does; `examples/plans/worker.ron` says
+//! `cargo run -p formic-ai --example worker` prints what one of them does; `examples/plans/worker.ron` says
 //! what that is.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use ai::action::Ended;
-use ai::prelude::*;
+use formic_ai::action::Ended;
+use formic_ai::prelude::*;
 use serde::Deserialize;
 
 #[derive(Component, Clone, Copy, Debug)]
@@ -237,7 +237,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (Position { x: 0.0, y: 0.0 }, Speed(25.0), Animator::default(), Buffer::<Stack>::new());
     let worker = work.spawn(&mut world, body)?;
     world.insert_resource(TimeStep(0.5));
-    let mut schedule = ai::action::sequence(Schedule::builder(), |schedule| {
+    let mut schedule = formic_ai::action::sequence(Schedule::builder(), |schedule| {
         schedule
             .add(move_to.in_sequence())
             .add(play_animation.in_sequence())

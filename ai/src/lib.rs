@@ -26,9 +26,9 @@ pub mod goap;
 pub mod turn;
 pub mod utility;
 
-/// The names that most users need, those of [`ecs_jobs::prelude`] included.
+/// The names that most users need, those of [`formic_jobs::prelude`] included.
 pub mod prelude {
-    pub use ecs_jobs::prelude::*;
+    pub use formic_jobs::prelude::*;
 
     pub use crate::action::{
         Action, ActionResult, ActionSystem, Actions, Body, Composite, Ended, Executing, Kinds,

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ecs_core::World;
-use ecs_jobs::{Pool, Schedule, ScheduleBuilder, Step};
+use formic_ecs::World;
+use formic_jobs::{Pool, Schedule, ScheduleBuilder, Step};
 
 use crate::failure::Failure;
 use crate::setup::Setup;

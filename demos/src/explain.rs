@@ -1,8 +1,8 @@
 //! `--explain`: why some of the agents did what they did.
 
-use ai::action::Action;
-use ai::explain::DecisionLog;
-use ecs_core::{Entity, World};
+use formic_ai::action::Action;
+use formic_ai::explain::DecisionLog;
+use formic_ecs::{Entity, World};
 use serde::Serialize;
 
 use crate::card::Demo;

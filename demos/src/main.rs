@@ -4,5 +4,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    demos::main_with(std::env::args_os())
+    formic_demos::main_with(std::env::args_os())
 }

@@ -1,6 +1,6 @@
 //! The numbers that a run of a demo starts from.
 
-use ecs_jobs::{Pool, Threads};
+use formic_jobs::{Pool, Threads};
 
 use crate::failure::Failure;
 

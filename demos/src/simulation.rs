@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use ecs_core::World;
+use formic_ecs::World;
 
 use crate::failure::Failure;
 use crate::raster::Raster;
@@ -128,7 +128,7 @@ impl Counter {
 /// headline of its own (agents, ticks, time).
 ///
 /// ```
-/// use demos::simulation::Summary;
+/// use formic_demos::simulation::Summary;
 ///
 /// let summary = Summary::new()
 ///     .line("paths", "1,203 found, 4 unreachable")

@@ -7,8 +7,8 @@ use crate::raster::Colour;
 /// A drawing: shapes in the order in which they are painted, on a white ground.
 ///
 /// ```
-/// use demos::raster::Colour;
-/// use demos::svg::{Anchor, Svg};
+/// use formic_demos::raster::Colour;
+/// use formic_demos::svg::{Anchor, Svg};
 ///
 /// let mut svg = Svg::new(200.0, 100.0, "A line");
 /// svg.polyline([(10.0, 90.0), (190.0, 10.0)], Colour::RED, 2.0);

@@ -247,7 +247,7 @@ fn what_it_says_and_draws(browser: &Browser) {
     assert_eq!(browser.text_of("tick"), "0");
     browser.wait_until("document.getElementById('legend').innerText.includes('walks')");
     let options = browser.script("return document.getElementById('demo').options.length;");
-    assert_eq!(options.as_u64(), u64::try_from(demos::catalogue::DEMOS.len()).ok());
+    assert_eq!(options.as_u64(), u64::try_from(formic_demos::catalogue::DEMOS.len()).ok());
     let colours = browser.script(COLOURS).as_u64().expect("a number");
     assert!(colours > 10, "rock, regions and imps: {colours} colours");
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::process::Stdio;
 
-use demos::catalogue;
+use formic_demos::catalogue;
 
 use crate::support::{demos, refused, run, scratch, text};
 

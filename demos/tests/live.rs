@@ -1,7 +1,7 @@
 //! What the page is told of worlds that live: where everybody is, what they are made of, why they do
 //! what they do, and what cheats do to them.
 
-use demos::catalogue::DEMOS;
+use formic_demos::catalogue::DEMOS;
 use serde_json::{Value, json};
 
 use crate::serve::{Running, serve};

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use demos::catalogue::DEMOS;
+use formic_demos::catalogue::DEMOS;
 use serde_json::Value;
 
 use crate::support::{

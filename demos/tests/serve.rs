@@ -6,11 +6,11 @@ use std::process::{Child, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use demos::catalogue::DEMOS;
-use demos::failure::Failure;
-use demos::serve::{Server, Stopper};
-use demos::session::Session;
-use demos::setup::Setup;
+use formic_demos::catalogue::DEMOS;
+use formic_demos::failure::Failure;
+use formic_demos::serve::{Server, Stopper};
+use formic_demos::session::Session;
+use formic_demos::setup::Setup;
 use serde_json::{Value, json};
 
 use crate::support::{refused, text};

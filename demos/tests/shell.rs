@@ -5,14 +5,14 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use demos::card::{Demo, no_arguments};
-use demos::failure::Failure;
-use demos::plan::Plan;
-use demos::raster::{Colour, Point, Raster};
-use demos::runner;
-use demos::setup::Setup;
-use demos::simulation::{Counter, Simulation, Summary};
-use demos::tape::Tape;
+use formic_demos::card::{Demo, no_arguments};
+use formic_demos::failure::Failure;
+use formic_demos::plan::Plan;
+use formic_demos::raster::{Colour, Point, Raster};
+use formic_demos::runner;
+use formic_demos::setup::Setup;
+use formic_demos::simulation::{Counter, Simulation, Summary};
+use formic_demos::tape::Tape;
 
 use crate::support::{is_picture, scratch, text};
 

@@ -16,7 +16,7 @@ use crate::entity::Entity;
 /// of up to twelve bundles.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component)] struct Position(f32);
 /// # #[derive(Component)] struct Speed(f32);
 /// # #[derive(Component)] struct Imp;

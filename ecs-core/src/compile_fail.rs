@@ -7,7 +7,7 @@
 //! # The world is not used while it is queried
 //!
 //! ```compile_fail,E0499
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! for (entity, _) in world.query::<(Entity, &A)>() {
@@ -15,7 +15,7 @@
 //! }
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let all: Vec<Entity> = world.query::<(Entity, &A)>().map(|row| row.0).collect();
@@ -27,7 +27,7 @@
 //! Not even to look, while the query writes:
 //!
 //! ```compile_fail,E0502
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let entity = world.spawn(A(0));
@@ -36,7 +36,7 @@
 //! }
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let entity = world.spawn(A(0));
@@ -47,7 +47,7 @@
 //! # A component that was lent is not there after the entity
 //!
 //! ```compile_fail,E0502
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let entity = world.spawn(A(0));
@@ -56,7 +56,7 @@
 //! assert_eq!(a.0, 0);
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let entity = world.spawn(A(0));
@@ -68,7 +68,7 @@
 //! # One mutable view at a time, and one item of it
 //!
 //! ```compile_fail,E0499
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let mut one = world.view::<&mut A>();
@@ -77,7 +77,7 @@
 //! drop((one.get_mut(entity), two.get_mut(entity)));
 //! ```
 //! ```compile_fail,E0499
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let mut one = world.view::<&mut A>();
@@ -85,7 +85,7 @@
 //! drop((one.get_mut(entity), one.get_mut(entity)));
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let one = world.view::<&A>();
@@ -96,14 +96,14 @@
 //! A view that writes does not lend shared items, of which there could be several:
 //!
 //! ```compile_fail,E0277
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let entity = Entity::from_bits(1 << 32).unwrap();
 //! drop(world.view::<&mut A>().get(entity));
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let entity = Entity::from_bits(1 << 32).unwrap();
@@ -113,7 +113,7 @@
 //! # The same entity of one query, twice
 //!
 //! ```compile_fail,E0499
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let entity = world.spawn(A(0));
@@ -123,7 +123,7 @@
 //! std::mem::swap(one, two);
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let entity = world.spawn(A(0));
@@ -135,7 +135,7 @@
 //! # Several entities at once are lent once at a time
 //!
 //! ```compile_fail,E0499
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let [one, two] = [world.spawn(A(0)), world.spawn(A(0))];
@@ -145,7 +145,7 @@
 //! drop((first, second));
 //! ```
 //! ```compile_fail,E0499
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let [one, two] = [world.spawn(A(0)), world.spawn(A(0))];
@@ -155,7 +155,7 @@
 //! drop((first, second));
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let [one, two] = [world.spawn(A(0)), world.spawn(A(0))];
@@ -171,7 +171,7 @@
 //! # A combination that may be written goes back before the next one comes
 //!
 //! ```compile_fail,E0499
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let mut pairs = world.query::<&mut A>().combinations_mut::<2>();
@@ -179,7 +179,7 @@
 //! drop((first, second));
 //! ```
 //! ```compile_fail,E0499
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let mut pairs = world.query::<&mut A>().combinations_mut::<2>();
@@ -189,7 +189,7 @@
 //! }
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let mut pairs = world.query::<&mut A>().combinations_mut::<2>();
@@ -202,13 +202,13 @@
 //! Nor is there an iterator of such, which could be collected:
 //!
 //! ```compile_fail,E0277
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let all: Vec<_> = world.query::<&mut A>().combinations::<2>().collect();
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let all: Vec<_> = world.query::<&A>().combinations::<2>().collect();
@@ -217,7 +217,7 @@
 //! # Who writes is not shared
 //!
 //! ```compile_fail,E0277
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let entity = world.spawn(A(0));
@@ -225,14 +225,14 @@
 //! query.iter_many([entity, entity]).count();
 //! ```
 //! ```compile_fail,E0277
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let query = world.query::<Present<&mut A>>();
 //! let (one, two) = (query.shared(), query.shared());
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let entity = world.spawn(A(0));
@@ -244,7 +244,7 @@
 //! # A Mut does not outlive what lends it
 //!
 //! ```compile_fail,E0505
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! # let mut world = World::new();
 //! # let entity = world.spawn(A(0));
@@ -257,7 +257,7 @@
 //! value.0 = 1;
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! # let mut world = World::new();
 //! # let entity = world.spawn(A(0));
@@ -270,7 +270,7 @@
 //! drop(claim);
 //! ```
 //! ```compile_fail,E0502
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let value = world.query::<Mut<'_, A>>().first();
@@ -278,7 +278,7 @@
 //! drop(value);
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let value = world.query::<Mut<'_, A>>().first();
@@ -289,14 +289,14 @@
 //! # A Mut gives its reference away only whole
 //!
 //! ```compile_fail,E0597
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let mut smuggled = Vec::new();
 //! world.query::<Mut<'_, A>>().for_each(|mut value| smuggled.push(&mut value.0));
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let mut kept = Vec::new();
@@ -306,19 +306,19 @@
 //! # To write, the world has to be borrowed to write
 //!
 //! ```compile_fail,E0277
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let world = World::new();
 //! world.query_ref::<&mut A>();
 //! ```
 //! ```compile_fail,E0277
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let world = World::new();
 //! world.query_ref::<(Entity, Option<&mut A>)>();
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let world = World::new();
 //! world.query_ref::<(Entity, Option<&A>)>();
@@ -327,7 +327,7 @@
 //! # The slices of a chunk do not escape
 //!
 //! ```compile_fail,E0499
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let mut kept = Vec::new();
@@ -336,7 +336,7 @@
 //! kept.pop();
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let mut kept = Vec::new();
@@ -348,10 +348,10 @@
 //! # A chunk that was taken does not outlive the parallel chunks
 //!
 //! ```compile_fail,E0505
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
-//! let mut scratch = ecs_core::ParallelScratch::default();
+//! let mut scratch = formic_ecs::ParallelScratch::default();
 //! let mut query = world.query::<&mut A>();
 //! let chunks = query.parallel(&mut scratch);
 //! let chunk = chunks.take(0);
@@ -359,19 +359,19 @@
 //! chunk.map(|chunk| chunk.for_each(|a| a.0 = 1));
 //! ```
 //! ```compile_fail,E0499
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
-//! let mut scratch = (ecs_core::ParallelScratch::default(), ecs_core::ParallelScratch::default());
+//! let mut scratch = (formic_ecs::ParallelScratch::default(), formic_ecs::ParallelScratch::default());
 //! let mut query = world.query::<&mut A>();
 //! let (one, two) = (query.parallel(&mut scratch.0), query.parallel(&mut scratch.1));
 //! drop((one, two));
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
-//! let mut scratch = ecs_core::ParallelScratch::default();
+//! let mut scratch = formic_ecs::ParallelScratch::default();
 //! let mut query = world.query::<&mut A>();
 //! drop(query.parallel(&mut scratch));
 //! drop(query.parallel(&mut scratch));

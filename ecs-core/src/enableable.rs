@@ -40,7 +40,7 @@
 //! | of a component that is not enableable | is refused; such a component is always enabled |
 //!
 //! ```
-//! use ecs_core::prelude::*;
+//! use formic_ecs::prelude::*;
 //!
 //! #[derive(Component, Debug, PartialEq)]
 //! #[component(enableable)]
@@ -62,7 +62,7 @@
 //! // A value that is replaced keeps the bit.
 //! world.insert(lorry, Fuel(20))?;
 //! assert_eq!(world.is_enabled::<Fuel>(lorry), Ok(false));
-//! # Ok::<(), ecs_core::NotInserted<Fuel>>(())
+//! # Ok::<(), formic_ecs::NotInserted<Fuel>>(())
 //! ```
 //!
 //! [`World::has`]: crate::World::has

@@ -12,7 +12,7 @@ use core::num::NonZeroU32;
 /// `Entity`.
 ///
 /// ```
-/// use ecs_core::Entity;
+/// use formic_ecs::Entity;
 /// assert_eq!(size_of::<Entity>(), 8);
 /// assert_eq!(size_of::<Option<Entity>>(), 8);
 /// ```
@@ -75,7 +75,7 @@ impl Entity {
     /// The place of this entity in the world's entity table. It is used again after a despawn.
     ///
     /// ```
-    /// let mut world = ecs_core::World::new();
+    /// let mut world = formic_ecs::World::new();
     /// assert_eq!(world.spawn(()).index(), 0);
     /// assert_eq!(world.spawn(()).index(), 1);
     /// ```
@@ -87,13 +87,13 @@ impl Entity {
     /// How many times the slot had been used when this handle was issued, counted from one.
     ///
     /// ```
-    /// let mut world = ecs_core::World::new();
+    /// let mut world = formic_ecs::World::new();
     /// let first = world.spawn(());
     /// world.despawn(first)?;
     /// let second = world.spawn(());
     /// assert_eq!(first.index(), second.index());
     /// assert!(first.generation() < second.generation());
-    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
     /// ```
     #[must_use]
     pub const fn generation(self) -> u32 {
@@ -105,7 +105,7 @@ impl Entity {
     /// No world knows such a handle; playback replaces it.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let mut commands = CommandBuffer::new(&world);
     /// assert!(commands.spawn(()).is_deferred());
@@ -124,7 +124,7 @@ impl Entity {
     /// The handle as one number: the generation in the upper half, the index in the lower.
     ///
     /// ```
-    /// use ecs_core::{Entity, World};
+    /// use formic_ecs::{Entity, World};
     /// let entity = World::new().spawn(());
     /// assert_eq!(Entity::from_bits(entity.to_bits()), Some(entity));
     /// assert_eq!(Entity::from_bits(0), None);
@@ -139,8 +139,8 @@ impl Entity {
     /// Any other number gives a handle; one that no world issued is stale everywhere.
     ///
     /// ```
-    /// use ecs_core::Entity;
-    /// let entity = ecs_core::World::new().spawn(());
+    /// use formic_ecs::Entity;
+    /// let entity = formic_ecs::World::new().spawn(());
     /// assert_eq!(Entity::from_bits(entity.to_bits()), Some(entity));
     /// assert_eq!(Entity::from_bits(7), None, "it has no generation");
     /// ```

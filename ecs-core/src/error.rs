@@ -117,7 +117,7 @@ pub use snapshot::{MalformedSnapshot, RestoreError, SnapshotError};
 /// [generations of its own](crate::World::with_first_generation).
 ///
 /// ```
-/// use ecs_core::{NoSuchEntity, World};
+/// use formic_ecs::{NoSuchEntity, World};
 /// let mut world = World::new();
 /// let imp = world.spawn(());
 /// world.despawn(imp)?;
@@ -138,8 +138,8 @@ impl core::error::Error for NoSuchEntity {}
 /// The entity is there, the component is not.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::ComponentError;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::ComponentError;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let rock = world.spawn(());
@@ -166,8 +166,8 @@ impl core::error::Error for MissingComponent {}
 /// Why access to a component of one entity failed.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::ComponentError;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::ComponentError;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let imp = world.spawn(Gold(1));
@@ -176,7 +176,7 @@ impl core::error::Error for MissingComponent {}
 /// assert!(error.to_string().contains("declare it with #[component(enableable)]"));
 /// world.despawn(imp)?;
 /// assert!(matches!(world.get::<Gold>(imp), Err(ComponentError::NoSuchEntity(_))));
-/// # Ok::<(), ecs_core::NoSuchEntity>(())
+/// # Ok::<(), formic_ecs::NoSuchEntity>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -221,8 +221,8 @@ impl From<MissingComponent> for ComponentError {
 /// Why an entity could not be instantiated.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::InstantiateError;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::InstantiateError;
 /// #[derive(Component)]
 /// struct Socket(u32); // not Clone
 ///
@@ -265,7 +265,7 @@ impl From<NoSuchEntity> for InstantiateError {
 /// Somebody else holds access to a component or a resource that contradicts this one.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let (mut writer, mut reader) = (world.plan::<&mut Gold, ()>(), world.plan::<&Gold, ()>());
@@ -274,7 +274,7 @@ impl From<NoSuchEntity> for InstantiateError {
 /// let conflict = cell.query(&mut reader).unwrap_err();
 /// assert!(conflict.name.as_str().ends_with("Gold") && !conflict.wanted_write);
 /// # drop(writing);
-/// # Ok::<(), ecs_core::AccessConflict>(())
+/// # Ok::<(), formic_ecs::AccessConflict>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AccessConflict {
@@ -296,8 +296,8 @@ impl core::error::Error for AccessConflict {}
 /// Why exclusive access to one entity was not granted.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::ClaimError;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::ClaimError;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let [imp, rock] = [world.spawn(Gold(1)), world.spawn(())];
@@ -337,7 +337,7 @@ impl core::error::Error for ClaimError {}
 /// One command of a buffer that did not apply, and why. The commands after it did.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let imp = world.spawn(());
@@ -349,7 +349,7 @@ impl core::error::Error for ClaimError {}
 /// let failure = playback.failures()[0];
 /// assert_eq!((failure.sort_key, failure.command, failure.entity), (3, "insert", imp));
 /// assert!(failure.to_string().ends_with("there is no such entity"));
-/// # Ok::<(), ecs_core::NoSuchEntity>(())
+/// # Ok::<(), formic_ecs::NoSuchEntity>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CommandFailure {
@@ -366,8 +366,8 @@ pub struct CommandFailure {
 /// Why a command did not apply.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::CommandFailureReason;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::CommandFailureReason;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let rock = world.spawn(());
@@ -457,7 +457,7 @@ impl core::error::Error for CommandFailure {}
 /// A broken invariant that [`World::check`](crate::World::check) found: a bug in this crate.
 ///
 /// ```
-/// use ecs_core::{BrokenInvariant, World};
+/// use formic_ecs::{BrokenInvariant, World};
 /// let found: Result<(), BrokenInvariant> = World::new().check();
 /// if let Err(broken) = found {
 ///     panic!("report this: {} ({})", broken.detail, broken.invariant);

@@ -10,8 +10,8 @@ use bytemuck::{AnyBitPattern, NoUninit};
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
-/// use ecs_core::prelude::*;
-/// use ecs_core::{flat, flat_mut};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{flat, flat_mut};
 ///
 /// #[derive(Component, Clone, Copy, Pod, Zeroable)]
 /// #[repr(C)]
@@ -43,7 +43,7 @@ pub fn flat<Number: AnyBitPattern>(values: &[impl NoUninit]) -> &[Number] {
 /// Like [`flat`], to be written.
 ///
 /// ```
-/// use ecs_core::flat_mut;
+/// use formic_ecs::flat_mut;
 /// #[derive(Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 /// #[repr(C)]
 /// struct Position {

@@ -62,7 +62,7 @@ impl Hasher for Fibonacci {
 /// The same on every platform for the same calls.
 ///
 /// ```
-/// use ecs_core::StateHasher;
+/// use formic_ecs::StateHasher;
 /// let mut hasher = StateHasher::new();
 /// hasher.write(b"gold");
 /// hasher.write_u64(5);
@@ -83,7 +83,7 @@ impl StateHasher {
     /// The hash of nothing so far.
     ///
     /// ```
-    /// use ecs_core::StateHasher;
+    /// use formic_ecs::StateHasher;
     /// let mut hasher = StateHasher::new();
     /// assert_eq!(hasher.finish(), StateHasher::new().finish());
     /// hasher.write_u64(1);
@@ -98,7 +98,7 @@ impl StateHasher {
     ///
     /// ```
     /// let hash = |number| {
-    ///     let mut hasher = ecs_core::StateHasher::new();
+    ///     let mut hasher = formic_ecs::StateHasher::new();
     ///     hasher.write_u64(number);
     ///     hasher.finish()
     /// };
@@ -114,7 +114,7 @@ impl StateHasher {
     ///
     /// ```
     /// let hash = |bytes: &[u8]| {
-    ///     let mut hasher = ecs_core::StateHasher::new();
+    ///     let mut hasher = formic_ecs::StateHasher::new();
     ///     hasher.write(bytes);
     ///     hasher.finish()
     /// };
@@ -133,7 +133,7 @@ impl StateHasher {
     /// The hash of all that was taken in; more may follow.
     ///
     /// ```
-    /// let mut hasher = ecs_core::StateHasher::new();
+    /// let mut hasher = formic_ecs::StateHasher::new();
     /// let empty = hasher.finish();
     /// hasher.write_u64(1);
     /// assert_ne!(hasher.finish(), empty);

@@ -6,7 +6,7 @@
 //! them. Components that are *enableable* can be switched off and on per entity without moving it.
 //!
 //! ```
-//! use ecs_core::prelude::*;
+//! use formic_ecs::prelude::*;
 //!
 //! #[derive(Component)]
 //! struct Position { x: f32 }
@@ -26,7 +26,7 @@
 //!     .for_each(|(position, velocity)| position.x += velocity.x);
 //! assert_eq!(world.get::<Position>(crowd[899])?.x, 899.0);
 //! assert_eq!(world.get::<Position>(crowd[900])?.x, 0.0);
-//! # Ok::<(), ecs_core::ComponentError>(())
+//! # Ok::<(), formic_ecs::ComponentError>(())
 //! ```
 //!
 //! # Where to begin
@@ -73,8 +73,8 @@ compile_error!("ecs-core needs atomics of 64 bits, which this target does not ha
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
-// The derive writes `::ecs_core`, also inside this crate.
-extern crate self as ecs_core;
+// The derive writes `::formic_ecs`, also inside this crate.
+extern crate self as formic_ecs;
 
 mod archetype;
 mod bundle;
@@ -110,8 +110,6 @@ pub use component::{
     Despawned, DropValueFn, HashFn, MapEntities, MapEntitiesFn, Prefab, ReadFn, SharedComponent,
     WriteFn,
 };
-#[cfg(feature = "derive")]
-pub use ecs_core_derive::{ChunkComponent, Component, SharedComponent};
 pub use entity::Entity;
 pub use error::{
     AccessConflict, BrokenInvariant, ByIdError, ClaimError, CommandFailure, CommandFailureReason,
@@ -120,6 +118,8 @@ pub use error::{
     RestoreError, SnapshotError, TermError, UnknownComponent,
 };
 pub use flat::{flat, flat_mut};
+#[cfg(feature = "derive")]
+pub use formic_ecs_derive::{ChunkComponent, Component, SharedComponent};
 pub use hash::StateHasher;
 pub use name::Name;
 pub use query::{
@@ -155,7 +155,7 @@ pub mod __private {
 /// The names that most users need.
 pub mod prelude {
     #[cfg(feature = "derive")]
-    pub use ecs_core_derive::{ChunkComponent, Component, SharedComponent};
+    pub use formic_ecs_derive::{ChunkComponent, Component, SharedComponent};
 
     pub use crate::commands::CommandBuffer;
     pub use crate::component::{Buffer, ChunkComponent, Component, SharedComponent};

@@ -13,7 +13,7 @@ use core::ops::Deref;
 /// text. It derefs to `str`.
 ///
 /// ```
-/// use ecs_core::Name;
+/// use formic_ecs::Name;
 /// let fixed = Name::from("Health");
 /// let made = Name::from(format!("script.{}", 7));
 /// assert_eq!(made.as_str(), "script.7");
@@ -32,7 +32,7 @@ impl Name {
     /// The text.
     ///
     /// ```
-    /// let name = ecs_core::Name::from("game.gold");
+    /// let name = formic_ecs::Name::from("game.gold");
     /// assert_eq!(name.as_str().split_once('.'), Some(("game", "gold")));
     /// ```
     #[must_use]

@@ -8,7 +8,7 @@
 /// are those of `java.util.SplittableRandom`). It is not for secrets.
 ///
 /// ```
-/// use ecs_core::RandomStream;
+/// use formic_ecs::RandomStream;
 /// let mut dice = RandomStream::new(7).fork(42);
 /// assert!((1..=6).contains(&(1 + dice.below(6))));
 /// ```
@@ -30,7 +30,7 @@ impl RandomStream {
     /// The stream of this seed. Any seed is as good as any other.
     ///
     /// ```
-    /// use ecs_core::RandomStream;
+    /// use formic_ecs::RandomStream;
     /// assert_eq!(RandomStream::new(7).next_u64(), RandomStream::new(7).next_u64());
     /// ```
     #[must_use]
@@ -44,7 +44,7 @@ impl RandomStream {
     /// seed serves many entities.
     ///
     /// ```
-    /// use ecs_core::RandomStream;
+    /// use formic_ecs::RandomStream;
     /// let world = RandomStream::new(7);
     /// assert_ne!(world.fork(1).next_u64(), world.fork(2).next_u64());
     /// ```
@@ -56,7 +56,7 @@ impl RandomStream {
     /// The state, to be written down and given to [`new`](Self::new) again.
     ///
     /// ```
-    /// use ecs_core::RandomStream;
+    /// use formic_ecs::RandomStream;
     /// let mut stream = RandomStream::new(7);
     /// stream.next_u64();
     /// let mut again = RandomStream::new(stream.state());
@@ -70,7 +70,7 @@ impl RandomStream {
     /// The next 64 random bits.
     ///
     /// ```
-    /// use ecs_core::RandomStream;
+    /// use formic_ecs::RandomStream;
     /// let mut stream = RandomStream::new(7);
     /// assert_ne!(stream.next_u64(), stream.next_u64());
     /// ```
@@ -85,7 +85,7 @@ impl RandomStream {
     /// `bound / 2^64`.
     ///
     /// ```
-    /// use ecs_core::RandomStream;
+    /// use formic_ecs::RandomStream;
     /// let mut dice = RandomStream::new(7);
     /// assert!((0..100).all(|_| dice.below(6) < 6));
     /// ```
@@ -96,7 +96,7 @@ impl RandomStream {
     /// A number in `[0, 1)`, one of 2^24 evenly spaced ones.
     ///
     /// ```
-    /// use ecs_core::RandomStream;
+    /// use formic_ecs::RandomStream;
     /// let mut stream = RandomStream::new(7);
     /// assert!((0..100).all(|_| (0.0..1.0).contains(&stream.next_f32())));
     /// ```
@@ -108,7 +108,7 @@ impl RandomStream {
     /// A number in `[low, high)`; `low` where the range is empty.
     ///
     /// ```
-    /// use ecs_core::RandomStream;
+    /// use formic_ecs::RandomStream;
     /// let mut stream = RandomStream::new(7);
     /// assert!((0..100).all(|_| (-1.0..=1.0).contains(&stream.between(-1.0, 1.0))));
     /// ```

@@ -21,8 +21,8 @@ use crate::entity::Entity;
 /// [`World::relate`]: crate::World::relate
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::{Relation, Targets};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{Relation, Targets};
 ///
 /// struct Likes;
 /// impl Relation for Likes {}
@@ -43,8 +43,8 @@ use crate::entity::Entity;
 /// What is allowed, and what happens in the end, is said with the relation:
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::{OnTargetDespawn, Relation};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{OnTargetDespawn, Relation};
 ///
 /// struct Serves;
 /// impl Relation for Serves {
@@ -59,7 +59,7 @@ use crate::entity::Entity;
 /// assert!(world.relate::<Serves>(knight, page).is_err(), "a circle");
 /// world.relate::<Serves>(page, king)?;
 /// assert_eq!(world.targets::<Serves>(page), [king], "one at a time");
-/// # Ok::<(), ecs_core::RelationError>(())
+/// # Ok::<(), formic_ecs::RelationError>(())
 /// ```
 pub trait Relation: Send + Sync + Sized + 'static {
     /// Whether a source has at most one target: a new one takes the place of the old one.
@@ -74,8 +74,8 @@ pub trait Relation: Send + Sync + Sized + 'static {
 /// What happens to the sources when their target is despawned.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::{OnTargetDespawn, Relation};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{OnTargetDespawn, Relation};
 /// struct PartOf;
 /// impl Relation for PartOf {
 ///     const ON_TARGET_DESPAWN: OnTargetDespawn = OnTargetDespawn::DespawnSources;
@@ -101,14 +101,14 @@ pub enum OnTargetDespawn {
 /// [`World::set_parent`](crate::World::set_parent).
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::{ChildOf, Targets};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{ChildOf, Targets};
 /// let mut world = World::new();
 /// let [family, child] = [world.spawn(()), world.spawn(())];
 /// world.set_parent(child, family)?;
 /// assert_eq!(world.children(family), [child]);
 /// assert_eq!(world.query::<(Entity, &Targets<ChildOf>)>().first().expect("one").0, child);
-/// # Ok::<(), ecs_core::RelationError>(())
+/// # Ok::<(), formic_ecs::RelationError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ChildOf;
@@ -122,8 +122,8 @@ impl Relation for ChildOf {
 /// Told to [observers](crate::World::observe_event) after two entities have been related.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::{ChildOf, Related};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{ChildOf, Related};
 /// let mut world = World::new();
 /// world.observe_event(|world: &mut World, related: &Related<ChildOf>, child: Entity| {
 ///     assert_eq!(child, related.source);
@@ -131,7 +131,7 @@ impl Relation for ChildOf {
 /// });
 /// let [family, child] = [world.spawn(()), world.spawn(())];
 /// world.set_parent(child, family)?;
-/// # Ok::<(), ecs_core::RelationError>(())
+/// # Ok::<(), formic_ecs::RelationError>(())
 /// ```
 pub struct Related<R> {
     /// Who is related; the event is about this entity.
@@ -145,8 +145,8 @@ pub struct Related<R> {
 /// because one of them has been despawned.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::{ChildOf, Unrelated};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{ChildOf, Unrelated};
 /// let mut world = World::new();
 /// world.insert_resource(0_u32);
 /// world.observe_event(|world: &mut World, unrelated: &Unrelated<ChildOf>, child: Entity| {
@@ -157,7 +157,7 @@ pub struct Related<R> {
 /// world.set_parent(child, family)?;
 /// world.set_parent(child, None)?;
 /// assert_eq!(world.resource(), Ok(&1_u32));
-/// # Ok::<(), ecs_core::RelationError>(())
+/// # Ok::<(), formic_ecs::RelationError>(())
 /// ```
 pub struct Unrelated<R> {
     /// Who was related; the event is about this entity.
@@ -283,8 +283,8 @@ side! {
     /// A slice, to be read only; see [`Relation`].
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::{Relation, Targets};
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::{Relation, Targets};
     /// struct Likes;
     /// impl Relation for Likes {}
     /// let mut world = World::new();
@@ -300,8 +300,8 @@ side! {
     /// A slice, to be read only; see [`Relation`].
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::{Relation, Sources};
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::{Relation, Sources};
     /// struct Likes;
     /// impl Relation for Likes {}
     /// let mut world = World::new();

@@ -1,8 +1,8 @@
 //! Prints what the pool costs on this machine:
-//! `cargo run --release -p ecs-jobs --example figures`.
+//! `cargo run --release -p formic-jobs --example figures`.
 #![expect(clippy::print_stdout, reason = "the figures are what this program is for")]
 
-use ecs_jobs::{Pool, Threads};
+use formic_jobs::{Pool, Threads};
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};

@@ -14,14 +14,14 @@ use std::fmt;
 /// that made it can say anything about it; see [`Pool::schedule`].
 ///
 /// ```
-/// use ecs_jobs::{Pool, Threads};
+/// use formic_jobs::{Pool, Threads};
 ///
 /// let pool = Pool::new(Threads::Own(1))?;
 /// let load = pool.schedule(|| (), &[]);
 /// let parse = pool.schedule(|| (), &[load]);
 /// pool.complete(parse);
 /// assert!(pool.is_done(load));
-/// # Ok::<(), ecs_jobs::PoolError>(())
+/// # Ok::<(), formic_jobs::PoolError>(())
 /// ```
 ///
 /// [`Pool::schedule`]: crate::Pool::schedule

@@ -20,7 +20,7 @@ type Body<'env> = Box<dyn FnMut(&Pool) + Send + 'env>;
 /// [handle](Pool::schedule) does.
 ///
 /// ```
-/// use ecs_jobs::{JobGraph, Pool, Threads};
+/// use formic_jobs::{JobGraph, Pool, Threads};
 /// use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 ///
 /// let (stone, wood, walls) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));

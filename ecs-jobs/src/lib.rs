@@ -5,14 +5,14 @@
 //! threads of its own or with none at all; see [`Pool`] for what it promises.
 //!
 //! ```
-//! use ecs_jobs::{Pool, Threads};
+//! use formic_jobs::{Pool, Threads};
 //!
 //! let pool = Pool::new(Threads::all_cores())?;
 //! let mut numbers = vec![1_u32; 1_000];
 //! let (left, right) = numbers.split_at_mut(500);
 //! pool.join(|| left.fill(2), || right.fill(3));
 //! assert_eq!(numbers.iter().sum::<u32>(), 2_500);
-//! # Ok::<(), ecs_jobs::PoolError>(())
+//! # Ok::<(), formic_jobs::PoolError>(())
 //! ```
 //!
 //! # Invariants
@@ -86,9 +86,9 @@ pub use crate::schedule::*;
 pub use crate::scope::Scope;
 pub use crate::static_graph::Sharing;
 
-/// The names that most users need, those of [`ecs_core::prelude`] included.
+/// The names that most users need, those of [`formic_ecs::prelude`] included.
 pub mod prelude {
-    pub use ecs_core::prelude::*;
+    pub use formic_ecs::prelude::*;
 
     pub use crate::handle::JobHandle;
     pub use crate::job_graph::{GraphError, GraphJob, JobGraph, JobGraphBuilder};

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=2 \
-//!     cargo test -p ecs-jobs --release --lib loom_models -- --nocapture
+//!     cargo test -p formic-jobs --release --lib loom_models -- --nocapture
 //! ```
 //!
 //! Every model prints how many schedules it saw and demands more than one, since

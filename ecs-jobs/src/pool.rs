@@ -49,7 +49,7 @@ use std::ops::Range;
 /// ready, and end.
 ///
 /// ```
-/// use ecs_jobs::{Pool, Threads};
+/// use formic_jobs::{Pool, Threads};
 /// use std::sync::atomic::{AtomicU64, Ordering};
 ///
 /// let pool = Pool::new(Threads::Own(1))?;
@@ -59,7 +59,7 @@ use std::ops::Range;
 ///     sum.fetch_add(part, Ordering::Relaxed);
 /// });
 /// assert_eq!(sum.into_inner(), 499_500);
-/// # Ok::<(), ecs_jobs::PoolError>(())
+/// # Ok::<(), formic_jobs::PoolError>(())
 /// ```
 pub struct Pool {
     shared: Arc<Shared>,
@@ -106,7 +106,7 @@ impl Pool {
     /// With the first panic of `body` or of a job. All jobs have ended then.
     ///
     /// ```
-    /// # use ecs_jobs::{Pool, Threads};
+    /// # use formic_jobs::{Pool, Threads};
     /// # let pool = Pool::new(Threads::Own(1)).unwrap();
     /// let (mut left, mut right) = (vec![3, 1, 2], vec![6, 5]);
     /// pool.scope(|scope| {
@@ -132,7 +132,7 @@ impl Pool {
     /// before `second` has started, `second` is dropped.
     ///
     /// ```
-    /// # use ecs_jobs::{Pool, Threads};
+    /// # use formic_jobs::{Pool, Threads};
     /// fn sum(pool: &Pool, numbers: &[u64]) -> u64 {
     ///     if numbers.len() < 1_000 {
     ///         return numbers.iter().sum();
@@ -168,7 +168,7 @@ impl Pool {
     /// are left out then.
     ///
     /// ```
-    /// # use ecs_jobs::{Pool, Threads};
+    /// # use formic_jobs::{Pool, Threads};
     /// # use std::sync::atomic::{AtomicUsize, Ordering};
     /// # let pool = Pool::new(Threads::Own(1)).unwrap();
     /// let found = AtomicUsize::new(0);
@@ -219,7 +219,7 @@ impl Pool {
     /// Like [`for_each_index`](Self::for_each_index).
     ///
     /// ```
-    /// # use ecs_jobs::{Pool, Threads};
+    /// # use formic_jobs::{Pool, Threads};
     /// # use std::sync::Mutex;
     /// # let pool = Pool::new(Threads::Own(1)).unwrap();
     /// let buffers: Vec<Mutex<Vec<usize>>> =

@@ -23,7 +23,7 @@ type Job<'scope> = StoredJob<'scope, Scope<'scope>>;
 /// What a job borrows must outlive the scope, so this does not compile:
 ///
 /// ```compile_fail,E0373
-/// # use ecs_jobs::{Pool, Threads};
+/// # use formic_jobs::{Pool, Threads};
 /// # let pool = Pool::new(Threads::None).unwrap();
 /// pool.scope(|scope| {
 ///     let inside = 7;
@@ -32,7 +32,7 @@ type Job<'scope> = StoredJob<'scope, Scope<'scope>>;
 /// ```
 ///
 /// ```
-/// # use ecs_jobs::{Pool, Threads};
+/// # use formic_jobs::{Pool, Threads};
 /// # let pool = Pool::new(Threads::None).unwrap();
 /// let outside = 7;
 /// pool.scope(|scope| {
@@ -43,7 +43,7 @@ type Job<'scope> = StoredJob<'scope, Scope<'scope>>;
 /// Nor can the scope itself be carried out of the closure:
 ///
 /// ```compile_fail,E0521
-/// # use ecs_jobs::{Pool, Threads};
+/// # use formic_jobs::{Pool, Threads};
 /// # let pool = Pool::new(Threads::None).unwrap();
 /// let mut escaped = None;
 /// pool.scope(|scope| escaped = Some(scope));
@@ -52,7 +52,7 @@ type Job<'scope> = StoredJob<'scope, Scope<'scope>>;
 /// Nor may a job reach for what only its own thread may touch:
 ///
 /// ```compile_fail,E0277
-/// # use ecs_jobs::{Pool, Threads};
+/// # use formic_jobs::{Pool, Threads};
 /// # let pool = Pool::new(Threads::None).unwrap();
 /// let counter = std::cell::Cell::new(0);
 /// pool.scope(|scope| scope.spawn(|_| counter.set(1)));
@@ -62,21 +62,21 @@ type Job<'scope> = StoredJob<'scope, Scope<'scope>>;
 /// which would let it spawn jobs that borrow what does not live long enough:
 ///
 /// ```compile_fail
-/// # use ecs_jobs::Scope;
+/// # use formic_jobs::Scope;
 /// fn shorten<'short, 'long: 'short>(scope: &'short Scope<'long>) -> &'short Scope<'short> {
 ///     scope
 /// }
 /// ```
 ///
 /// ```compile_fail
-/// # use ecs_jobs::Scope;
+/// # use formic_jobs::Scope;
 /// fn lengthen<'short, 'long: 'short>(scope: &'short Scope<'short>) -> &'short Scope<'long> {
 ///     scope
 /// }
 /// ```
 ///
 /// ```
-/// # use ecs_jobs::Scope;
+/// # use formic_jobs::Scope;
 /// fn same<'short, 'long: 'short>(scope: &'short Scope<'long>) -> &'short Scope<'long> {
 ///     scope
 /// }

@@ -80,7 +80,7 @@ fn violations(file: &Path, text: &str) -> Vec<String> {
             found.push(format!("{}: names `crate::{name}`, not below it", file.display()));
         }
     }
-    if own < layer_of(FIRST_ABOVE_THE_POOL).expect("it is listed") && text.contains("ecs_core") {
+    if own < layer_of(FIRST_ABOVE_THE_POOL).expect("it is listed") && text.contains("formic_ecs") {
         found.push(format!("{}: the pool does not know the ECS", file.display()));
     }
     found
@@ -119,7 +119,7 @@ fn an_upward_name_is_found() {
     assert_eq!(check("use crate::Pool;"), 1);
     assert_eq!(check("use crate::{pool, sync};"), 1);
     assert_eq!(check("use super::super::pool;"), 1);
-    assert_eq!(check("use ecs_core::World;"), 1);
+    assert_eq!(check("use formic_ecs::World;"), 1);
     assert_eq!(check("// See crate::pool::Pool.\nuse crate::sync::Arc;\nuse crate::group::A;"), 0);
 }
 

@@ -2,7 +2,7 @@
 //! at random.
 //!
 //! ```text
-//! RUSTFLAGS="--cfg shuttle" cargo test -p ecs-jobs --release --test shuttle
+//! RUSTFLAGS="--cfg shuttle" cargo test -p formic-jobs --release --test shuttle
 //! ```
 //!
 //! A deadlock, a lost job, a lost wake-up or a worker that does not end is a
@@ -12,9 +12,9 @@
 //! not found here: see `loom_models` in the source for those.
 #![cfg(shuttle)]
 
-use ecs_core::prelude::*;
-use ecs_jobs::prelude::*;
-use ecs_jobs::{JobGraph, JobHandle, Pool, Sharing, Threads};
+use formic_ecs::prelude::*;
+use formic_jobs::prelude::*;
+use formic_jobs::{JobGraph, JobHandle, Pool, Sharing, Threads};
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, Runner, thread};
 use std::collections::HashSet;

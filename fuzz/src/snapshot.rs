@@ -1,8 +1,8 @@
 //! Bytes that somebody hostile made: they are refused, or they are a world in order.
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
-use ecs_core::prelude::*;
-use ecs_core::{Codec, CodecError, Prefab, Snapshot};
+use formic_ecs::prelude::*;
+use formic_ecs::{Codec, CodecError, Prefab, Snapshot};
 
 use crate::ops::tamper::{changed, sealed};
 

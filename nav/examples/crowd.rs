@@ -1,12 +1,12 @@
 //! A thousand agents walk to one goal by a flow field, while walls come and go:
-//! `cargo run --release -p nav --example crowd`.
+//! `cargo run --release -p formic-nav --example crowd`.
 
 #![expect(clippy::print_stdout, reason = "a program that prints what happens")]
 
 use std::error::Error;
 
+use formic_nav::{Cell, Direction, FlowField, MoveRule, Terrain, generate};
 use glam::Vec2;
-use nav::{Cell, Direction, FlowField, MoveRule, Terrain, generate};
 
 const AGENT_COUNT: usize = 1000;
 /// Cells per tick.

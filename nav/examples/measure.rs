@@ -1,5 +1,5 @@
 //! Times A* and region edits on map files:
-//! `cargo run --release -p nav --example measure -- FILE.map ...`, each with its
+//! `cargo run --release -p formic-nav --example measure -- FILE.map ...`, each with its
 //! scenarios beside it in `FILE.map.scen`.
 
 #![expect(clippy::print_stdout, reason = "a program that prints a table")]
@@ -8,7 +8,7 @@ use std::error::Error;
 use std::hint::black_box;
 use std::time::Instant;
 
-use nav::{Cell, Path, PathScratch, Scenario, Terrain};
+use formic_nav::{Cell, Path, PathScratch, Scenario, Terrain};
 
 const SCENARIO_COUNT: usize = 100;
 const EDIT_COUNT: u64 = 20_000;

@@ -1,10 +1,10 @@
-//! Writes the maps of `demos/maps`: `cargo run -p nav --example write_maps`.
+//! Writes the maps of `demos/maps`: `cargo run -p formic-nav --example write_maps`.
 
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-use nav::generate;
+use formic_nav::generate;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../demos/maps");

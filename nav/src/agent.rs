@@ -1,7 +1,7 @@
 //! What an agent is made of: a body, and a tally of what befell it.
 
 use bytemuck::{Pod, Zeroable};
-use ecs_core::Component;
+use formic_ecs::Component;
 use glam::Vec2;
 
 use crate::cell::Cell;
@@ -70,7 +70,7 @@ impl Tally {
     /// The tallies of many agents in one, as wide as any crowd needs.
     ///
     /// ```
-    /// use nav::Tally;
+    /// use formic_nav::Tally;
     /// let (a, b) = (Tally { arrivals: 2, ..Tally::default() }, Tally::default());
     /// assert_eq!(Tally::sum([a, b]).arrivals, 2);
     /// ```

@@ -34,8 +34,8 @@ pub(crate) mod walls;
 
 use std::f32::consts::PI;
 
-use ecs_core::Entity;
-use ecs_jobs::{Local, Query, Res};
+use formic_ecs::Entity;
+use formic_jobs::{Local, Query, Res};
 use glam::Vec2;
 
 use crate::agent::{Facing, Position, Speed, TimeStep};
@@ -98,10 +98,10 @@ pub struct AvoidState {
 /// without time.
 ///
 /// ```
-/// use ecs_core::World;
-/// use ecs_jobs::{Pool, Schedule, Threads};
+/// use formic_ecs::World;
+/// use formic_jobs::{Pool, Schedule, Threads};
 /// use glam::Vec2;
-/// use nav::{Avoid, Grid, MoveRule, PathRequest, Position, Terrain, systems};
+/// use formic_nav::{Avoid, Grid, MoveRule, PathRequest, Position, Terrain, systems};
 ///
 /// let terrain = Terrain::new(Grid::from_fn(12, 5, |_| true)?, MoveRule::default());
 /// let mut world = World::new();

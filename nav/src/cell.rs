@@ -13,7 +13,7 @@ use glam::Vec2;
 /// asked of the grid.
 ///
 /// ```
-/// use nav::Cell;
+/// use formic_nav::Cell;
 /// let mut cells = [Cell::new(0, 1), Cell::new(5, 0)];
 /// cells.sort();
 /// assert_eq!(cells[0], Cell::new(5, 0));
@@ -37,7 +37,7 @@ impl Cell {
     /// The middle of this cell in map units, where one cell is one unit wide.
     ///
     /// ```
-    /// # use nav::Cell;
+    /// # use formic_nav::Cell;
     /// assert_eq!(Cell::new(2, 7).centre(), glam::Vec2::new(2.5, 7.5));
     /// ```
     #[must_use]
@@ -52,7 +52,7 @@ impl Cell {
     /// southern one.
     ///
     /// ```
-    /// # use nav::Cell;
+    /// # use formic_nav::Cell;
     /// use glam::Vec2;
     /// assert_eq!(Cell::containing(Vec2::new(2.9, 0.0)), Some(Cell::new(2, 0)));
     /// assert_eq!(Cell::containing(Vec2::new(-0.1, 0.0)), None);

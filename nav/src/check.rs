@@ -14,7 +14,7 @@ use crate::grid::Grid;
 /// and demos use it to judge them.
 ///
 /// ```
-/// use nav::{Cell, Grid, MoveRule, PathFault, STRAIGHT, path_cost};
+/// use formic_nav::{Cell, Grid, MoveRule, PathFault, STRAIGHT, path_cost};
 /// let grid = Grid::from_fn(3, 1, |_| true)?;
 /// let path = [0, 1, 2].map(|x| Cell::new(x, 0));
 /// let cost = path_cost(&grid, MoveRule::BothFree, &path).unwrap();
@@ -22,7 +22,7 @@ use crate::grid::Grid;
 ///
 /// let jump = [path[0], path[2]];
 /// assert_eq!(path_cost(&grid, MoveRule::BothFree, &jump), Err(PathFault::Jump { step: 1 }));
-/// # Ok::<(), nav::GridSizeError>(())
+/// # Ok::<(), formic_nav::GridSizeError>(())
 /// ```
 ///
 /// # Errors

@@ -26,7 +26,7 @@ pub const DIAGONAL: u32 = 47_321;
 /// 64 bits wide, because a winding corridor on a large map overflows 32.
 ///
 /// ```
-/// use nav::{Cost, DIAGONAL, STRAIGHT};
+/// use formic_nav::{Cost, DIAGONAL, STRAIGHT};
 /// let cost = Cost::from_units(u64::from(2 * STRAIGHT + DIAGONAL));
 /// assert!((cost.length() - (2.0 + 2_f64.sqrt())).abs() < 1e-9);
 /// ```
@@ -92,7 +92,7 @@ impl fmt::Display for Cost {
 /// integers.
 ///
 /// ```
-/// use nav::Weight;
+/// use formic_nav::Weight;
 /// assert_eq!(Weight::new(3).unwrap().get(), 3);
 /// assert_eq!(Weight::new(0), None); // solid is not a weight
 /// ```

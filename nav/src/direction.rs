@@ -13,7 +13,7 @@ use crate::cell::Cell;
 /// the opposite of direction `d` is `7 - d`.
 ///
 /// ```
-/// use nav::{Cell, Direction};
+/// use formic_nav::{Cell, Direction};
 /// assert_eq!(Direction::North.opposite(), Direction::South);
 /// assert_eq!(Direction::East.step(Cell::new(3, 4)), Some(Cell::new(4, 4)));
 /// assert_eq!(Direction::West.step(Cell::new(0, 4)), None);
@@ -112,7 +112,7 @@ pub(crate) fn members(mut set: u8) -> impl Iterator<Item = Direction> {
 /// of the two orthogonal cells that it passes between.
 ///
 /// ```
-/// use nav::MoveRule;
+/// use formic_nav::MoveRule;
 /// assert_eq!(MoveRule::default(), MoveRule::BothFree);
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]

@@ -38,7 +38,7 @@ use crate::terrain::Terrain;
 /// tens to hundreds of agents have one goal, or where most of them are near it.
 ///
 /// ```
-/// use nav::{Cell, Direction, FlowField, Grid, MoveRule, Terrain};
+/// use formic_nav::{Cell, Direction, FlowField, Grid, MoveRule, Terrain};
 /// // A wall in column 2 with a gap at its southern end.
 /// let grid = Grid::from_fn(5, 4, |cell| cell.x != 2 || cell.y == 3)?;
 /// let mut terrain = Terrain::new(grid, MoveRule::BothFree);
@@ -58,7 +58,7 @@ use crate::terrain::Terrain;
 /// assert_eq!(field.direction(&terrain, Cell::new(0, 0)), Some(Direction::East));
 ///
 /// assert_eq!(field.distance(&terrain, Cell::new(2, 1)), None); // solid
-/// # Ok::<(), nav::GridSizeError>(())
+/// # Ok::<(), formic_nav::GridSizeError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct FlowField {
@@ -94,13 +94,13 @@ impl FlowField {
     /// another one.
     ///
     /// ```
-    /// use nav::{Cell, FlowField, Grid, MoveRule, Terrain};
+    /// use formic_nav::{Cell, FlowField, Grid, MoveRule, Terrain};
     /// let terrain = Terrain::new(Grid::from_fn(9, 1, |_| true)?, MoveRule::BothFree);
     /// let mut field = FlowField::new(&terrain, &[Cell::new(0, 0)]);
     /// assert_eq!(field.distance(&terrain, Cell::new(6, 0)).unwrap().length(), 6.0);
     /// field.restart(&terrain, &[Cell::new(0, 0), Cell::new(8, 0)]);
     /// assert_eq!(field.distance(&terrain, Cell::new(6, 0)).unwrap().length(), 2.0);
-    /// # Ok::<(), nav::GridSizeError>(())
+    /// # Ok::<(), formic_nav::GridSizeError>(())
     /// ```
     pub fn restart(&mut self, terrain: &Terrain, goals: &[Cell]) {
         self.goals.clear();
@@ -242,7 +242,7 @@ impl FlowField {
     /// Works out all of the field, for many threads to read.
     ///
     /// ```
-    /// use nav::{Cell, FlowField, Grid, MoveRule, Terrain};
+    /// use formic_nav::{Cell, FlowField, Grid, MoveRule, Terrain};
     /// let terrain = Terrain::new(Grid::from_fn(9, 9, |_| true)?, MoveRule::BothFree);
     /// let mut field = FlowField::new(&terrain, &[Cell::new(4, 4)]);
     /// let settled = field.settle_all(&terrain);
@@ -250,7 +250,7 @@ impl FlowField {
     ///     scope.spawn(|| assert!(settled.direction(Cell::new(0, 0)).is_some()));
     ///     scope.spawn(|| assert!(settled.direction(Cell::new(8, 0)).is_some()));
     /// });
-    /// # Ok::<(), nav::GridSizeError>(())
+    /// # Ok::<(), formic_nav::GridSizeError>(())
     /// ```
     pub fn settle_all<'a>(&'a mut self, terrain: &'a Terrain) -> SettledFlow<'a> {
         self.update(terrain);

@@ -11,8 +11,8 @@
 pub(crate) mod fields;
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use ecs_core::Component;
-use ecs_jobs::{Query, Res, ResMut};
+use formic_ecs::Component;
+use formic_jobs::{Query, Res, ResMut};
 use glam::Vec2;
 
 use crate::agent::{Facing, Position, Speed, TimeStep};
@@ -30,10 +30,10 @@ const ARRIVAL_DISTANCE: f32 = 0.1;
 /// Makes an agent follow a flow field.
 ///
 /// ```
-/// use ecs_core::World;
-/// use ecs_jobs::{Pool, Schedule, Threads};
+/// use formic_ecs::World;
+/// use formic_jobs::{Pool, Schedule, Threads};
 /// use glam::Vec2;
-/// use nav::{Cell, FlowFields, FlowFollower, FlowStatus, Grid, MoveRule, Terrain, systems};
+/// use formic_nav::{Cell, FlowFields, FlowFollower, FlowStatus, Grid, MoveRule, Terrain, systems};
 ///
 /// let terrain = Terrain::new(Grid::from_fn(20, 20, |_| true)?, MoveRule::default());
 /// let mut fields = FlowFields::default();

@@ -5,8 +5,8 @@ mod push_out;
 pub(crate) mod steer;
 pub(crate) mod walk;
 
-use ecs_core::EnabledMut;
-use ecs_jobs::{Local, Query, Res};
+use formic_ecs::EnabledMut;
+use formic_jobs::{Local, Query, Res};
 use glam::Vec2;
 
 use crate::agent::{Facing, Position, Speed, Tally, TimeStep};

@@ -5,7 +5,7 @@
 #[cfg(test)]
 mod tests;
 
-use ecs_core::RandomStream;
+use formic_ecs::RandomStream;
 
 use crate::cell::Cell;
 use crate::grid::{Grid, GridSizeError, check_size};
@@ -25,10 +25,10 @@ const WINGS: (u16, u16) = (3, 2);
 /// would leave the map are not built on; a map smaller than one plot is solid.
 ///
 /// ```
-/// use nav::{MoveRule, Terrain, generate};
+/// use formic_nav::{MoveRule, Terrain, generate};
 /// let dungeon = Terrain::new(generate::dungeon(128, 96, 1)?, MoveRule::default());
 /// assert!(dungeon.regions().count() >= 6);
-/// # Ok::<(), nav::GridSizeError>(())
+/// # Ok::<(), formic_nav::GridSizeError>(())
 /// ```
 ///
 /// # Errors
@@ -58,10 +58,10 @@ pub fn dungeon(width: u32, height: u32, seed: u64) -> Result<Grid, GridSizeError
 /// border of the map is solid.
 ///
 /// ```
-/// use nav::generate;
+/// use formic_nav::generate;
 /// let cavern = generate::cavern(64, 48, 1)?;
 /// assert!(cavern.open_count() > 64 * 48 / 4);
-/// # Ok::<(), nav::GridSizeError>(())
+/// # Ok::<(), formic_nav::GridSizeError>(())
 /// ```
 ///
 /// # Errors

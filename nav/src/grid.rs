@@ -27,14 +27,14 @@ pub const CELL_COUNT_MAX: u32 = 1 << 24;
 /// whoever derived something from the grid can find out whether it still holds.
 ///
 /// ```
-/// use nav::{Cell, Grid};
+/// use formic_nav::{Cell, Grid};
 /// let mut grid = Grid::solid(8, 4)?;
 /// assert!(grid.dig(Cell::new(3, 2)));
 /// assert!(!grid.dig(Cell::new(3, 2))); // open already
 /// assert!(!grid.dig(Cell::new(8, 0))); // outside
 /// assert_eq!(grid.version().get(), 1);
 /// assert_eq!(grid.open_count(), 1);
-/// # Ok::<(), nav::GridSizeError>(())
+/// # Ok::<(), formic_nav::GridSizeError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Grid {
@@ -72,10 +72,10 @@ impl Grid {
     /// The cells are asked for in reading order. The version starts at zero.
     ///
     /// ```
-    /// use nav::Grid;
+    /// use formic_nav::Grid;
     /// let checkers = Grid::from_fn(4, 4, |cell| (cell.x + cell.y) % 2 == 0)?;
     /// assert_eq!(checkers.open_count(), 8);
-    /// # Ok::<(), nav::GridSizeError>(())
+    /// # Ok::<(), formic_nav::GridSizeError>(())
     /// ```
     ///
     /// # Errors
@@ -168,12 +168,12 @@ impl Grid {
     /// fresh wall has to leave somehow.
     ///
     /// ```
-    /// use nav::{Cell, Grid, MoveRule};
+    /// use formic_nav::{Cell, Grid, MoveRule};
     /// let grid = Grid::from_fn(2, 2, |cell| cell != Cell::new(1, 0))?;
     /// let steps = |rule| grid.neighbours(Cell::new(0, 0), rule).count();
     /// assert_eq!(steps(MoveRule::BothFree), 1); // the corner is in the way
     /// assert_eq!(steps(MoveRule::OneFree), 2);
-    /// # Ok::<(), nav::GridSizeError>(())
+    /// # Ok::<(), formic_nav::GridSizeError>(())
     /// ```
     pub fn neighbours(&self, cell: Cell, rule: MoveRule) -> impl Iterator<Item = Cell> + use<> {
         let moves =
@@ -231,13 +231,13 @@ impl Grid {
     /// that version.
     ///
     /// ```
-    /// use nav::{Cell, ChangeKind, Grid};
+    /// use formic_nav::{Cell, ChangeKind, Grid};
     /// let mut grid = Grid::solid(4, 4)?;
     /// let before = grid.version();
     /// grid.dig(Cell::new(1, 1));
     /// let kinds: Vec<_> = grid.changes_since(before).unwrap().map(|change| change.kind).collect();
     /// assert_eq!(kinds, [ChangeKind::Dug]);
-    /// # Ok::<(), nav::GridSizeError>(())
+    /// # Ok::<(), formic_nav::GridSizeError>(())
     /// ```
     #[must_use]
     pub fn changes_since(&self, version: GridVersion) -> Option<impl Iterator<Item = Change> + '_> {

@@ -7,7 +7,7 @@
 //! [`PathScratch`] finds the path.
 //!
 //! ```
-//! use nav::prelude::*;
+//! use formic_nav::prelude::*;
 //!
 //! let map = b"type octile\nheight 3\nwidth 5\nmap\n..@..\n..@..\n..@..\n";
 //! let mut terrain = Terrain::new(Grid::parse("cells.map", map)?, MoveRule::default());
@@ -24,7 +24,7 @@
 //!     PathOutcome::Partial { .. } => unreachable!("nobody asked for one"),
 //!     PathOutcome::OutOfBudget => unreachable!("no budget was set"),
 //! }
-//! # Ok::<(), nav::LoadError>(())
+//! # Ok::<(), formic_nav::LoadError>(())
 //! ```
 //!
 //! # One goal, many agents
@@ -36,7 +36,7 @@
 //!
 //! # Agents
 //!
-//! The other half of the crate lives in an [`ecs_core::World`]: agents with a
+//! The other half of the crate lives in an [`formic_ecs::World`]: agents with a
 //! [`Position`] and a [`PathRequest`], which is asked to go somewhere and has its
 //! outcome read off again, and [`systems`] that search, walk, and heed edits. A
 //! [`Wander`]er chooses its goals by itself. Agents that have [`Avoid`] give way to each
@@ -47,10 +47,10 @@
 //! nearest cell that can be reached, and wait for the edit that opens the way:
 //!
 //! ```
-//! use ecs_core::World;
-//! use ecs_jobs::{Pool, Schedule, Threads};
+//! use formic_ecs::World;
+//! use formic_jobs::{Pool, Schedule, Threads};
 //! use glam::Vec2;
-//! use nav::prelude::*;
+//! use formic_nav::prelude::*;
 //!
 //! // Two halls with a wall between.
 //! let grid = Grid::from_fn(9, 5, |cell| cell.x != 4)?;

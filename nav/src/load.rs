@@ -9,7 +9,7 @@ use std::path::Path;
 /// Displays as `file:line: reason`, in one line.
 ///
 /// ```
-/// use nav::Grid;
+/// use formic_nav::Grid;
 /// let error = Grid::parse("cave.map", b"type hex\n").unwrap_err();
 /// assert_eq!(error.to_string(), "cave.map:1: the first line is not `type octile`");
 /// assert_eq!(error.line, Some(1));

@@ -38,10 +38,10 @@ impl Grid {
     /// about the size costs nothing.
     ///
     /// ```
-    /// use nav::{Cell, Grid};
+    /// use formic_nav::{Cell, Grid};
     /// let grid = Grid::parse("tiny.map", b"type octile\nheight 1\nwidth 3\nmap\n.T.\n")?;
     /// assert!(grid.is_open(Cell::new(0, 0)) && !grid.is_open(Cell::new(1, 0)));
-    /// # Ok::<(), nav::LoadError>(())
+    /// # Ok::<(), formic_nav::LoadError>(())
     /// ```
     ///
     /// # Errors
@@ -62,10 +62,10 @@ impl Grid {
     /// format and are lost.
     ///
     /// ```
-    /// use nav::Grid;
+    /// use formic_nav::Grid;
     /// let grid = Grid::from_fn(2, 1, |cell| cell.x == 0)?;
     /// assert_eq!(grid.to_map(), "type octile\nheight 1\nwidth 2\nmap\n.@\n");
-    /// # Ok::<(), nav::GridSizeError>(())
+    /// # Ok::<(), formic_nav::GridSizeError>(())
     /// ```
     #[must_use]
     pub fn to_map(&self) -> String {

@@ -36,7 +36,7 @@ use crate::terrain::Terrain;
 /// fit 32 bits: on maps of millions of cells with heavy weights.
 ///
 /// ```
-/// use nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathScratch, Terrain, Unreachable};
+/// use formic_nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathScratch, Terrain, Unreachable};
 /// // A wall in column 2 with a gap at its southern end.
 /// let grid = Grid::from_fn(5, 4, |cell| cell.x != 2 || cell.y == 3)?;
 /// let mut terrain = Terrain::new(grid, MoveRule::BothFree);
@@ -52,7 +52,7 @@ use crate::terrain::Terrain;
 /// terrain.fill(Cell::new(2, 3));
 /// let outcome = scratch.find(&terrain, start, goal, &mut path);
 /// assert_eq!(outcome, PathOutcome::Unreachable(Unreachable::Apart));
-/// # Ok::<(), nav::GridSizeError>(())
+/// # Ok::<(), formic_nav::GridSizeError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct PathScratch {
@@ -129,7 +129,7 @@ impl PathScratch {
     /// `expansion_count_max` cells.
     ///
     /// ```
-    /// # use nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathScratch, Terrain};
+    /// # use formic_nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathScratch, Terrain};
     /// # let grid = Grid::from_fn(9, 9, |cell| (cell.x * 5 + cell.y * 3) % 7 > 0)?;
     /// # let terrain = Terrain::new(grid, MoveRule::BothFree);
     /// # let (start, goal) = (Cell::new(1, 0), Cell::new(8, 8));
@@ -137,7 +137,7 @@ impl PathScratch {
     /// let outcome = scratch.find_within(&terrain, start, goal, 3, &mut path);
     /// assert_eq!(outcome, PathOutcome::OutOfBudget);
     /// assert_eq!(scratch.expansion_count(), 3);
-    /// # Ok::<(), nav::GridSizeError>(())
+    /// # Ok::<(), formic_nav::GridSizeError>(())
     /// ```
     pub fn find_within(
         &mut self,
@@ -155,14 +155,14 @@ impl PathScratch {
     /// none.
     ///
     /// ```
-    /// use nav::{Algorithm, Cell, Grid, MoveRule, Path, PathQuery, PathScratch, Terrain};
+    /// use formic_nav::{Algorithm, Cell, Grid, MoveRule, Path, PathQuery, PathScratch, Terrain};
     /// let terrain = Terrain::new(Grid::from_fn(30, 30, |_| true)?, MoveRule::BothFree);
     /// let query = PathQuery::new(Cell::new(2, 3), Cell::new(25, 9));
     /// let (mut scratch, mut path) = (PathScratch::new(), Path::new());
     /// let by_jumping = scratch.solve(&terrain, &query, &mut path);
     /// let by_steps = scratch.solve(&terrain, &query.by(Algorithm::AStar), &mut path);
     /// assert_eq!(by_jumping, by_steps);
-    /// # Ok::<(), nav::GridSizeError>(())
+    /// # Ok::<(), formic_nav::GridSizeError>(())
     /// ```
     pub fn solve(&mut self, terrain: &Terrain, query: &PathQuery, path: &mut Path) -> PathOutcome {
         self.reset(path);
@@ -214,7 +214,7 @@ impl PathScratch {
     /// terrain was edited in between, or this is another one, the search begins anew.
     ///
     /// ```
-    /// use nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathScratch, Terrain};
+    /// use formic_nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathScratch, Terrain};
     /// let grid = Grid::from_fn(40, 40, |cell| (cell.x * 5 + cell.y * 3) % 7 > 0)?;
     /// let terrain = Terrain::new(grid, MoveRule::BothFree);
     /// let (start, goal) = (Cell::new(1, 0), Cell::new(38, 38));
@@ -228,7 +228,7 @@ impl PathScratch {
     /// }
     /// assert!(ticks > 1);
     /// assert_eq!(outcome, PathScratch::new().find(&terrain, start, goal, &mut path));
-    /// # Ok::<(), nav::GridSizeError>(())
+    /// # Ok::<(), formic_nav::GridSizeError>(())
     /// ```
     ///
     /// # Panics

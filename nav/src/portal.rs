@@ -36,7 +36,7 @@ use crate::terrain::Terrain;
 /// A graph is for one terrain. It follows the edits by itself, when it is asked.
 ///
 /// ```
-/// use nav::{Cell, Grid, MoveRule, Path, PathScratch, PortalGraph, Terrain, Weight};
+/// use formic_nav::{Cell, Grid, MoveRule, Path, PathScratch, PortalGraph, Terrain, Weight};
 /// let mut grid = Grid::from_fn(100, 80, |cell| cell.x % 20 != 7 || cell.y > 60)?;
 /// grid.set_weight(Cell::new(50, 70), Weight::new(4).unwrap());
 /// let mut terrain = Terrain::new(grid, MoveRule::BothFree);
@@ -51,7 +51,7 @@ use crate::terrain::Terrain;
 ///
 /// terrain.dig(Cell::new(7, 0)); // a short cut
 /// assert!(graph.find(&terrain, start, goal, &mut scratch, &mut path).cost().unwrap() < by_gates);
-/// # Ok::<(), nav::GridSizeError>(())
+/// # Ok::<(), formic_nav::GridSizeError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct PortalGraph {

@@ -34,14 +34,14 @@ use crate::rng::pick;
 /// from which it is read.
 ///
 /// ```
-/// use nav::{Cell, Grid, MoveRule, Terrain};
+/// use formic_nav::{Cell, Grid, MoveRule, Terrain};
 /// let grid = Grid::from_fn(5, 1, |cell| cell.x != 2)?;
 /// let terrain = Terrain::new(grid, MoveRule::BothFree);
 /// let regions = terrain.regions();
 /// assert_eq!(regions.count(), 2);
 /// let east = terrain.region(Cell::new(4, 0)).unwrap();
 /// assert_eq!(regions.cells(east), [Cell::new(3, 0), Cell::new(4, 0)]);
-/// # Ok::<(), nav::GridSizeError>(())
+/// # Ok::<(), formic_nav::GridSizeError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Regions {
@@ -95,12 +95,12 @@ impl Regions {
     /// if the region is no more. Every cell is as likely as any other.
     ///
     /// ```
-    /// # use nav::{Cell, Grid, MoveRule, Terrain};
+    /// # use formic_nav::{Cell, Grid, MoveRule, Terrain};
     /// # let terrain = Terrain::new(Grid::from_fn(2, 1, |_| true)?, MoveRule::BothFree);
     /// let region = terrain.region(Cell::new(0, 0)).unwrap();
     /// assert_eq!(terrain.regions().random_cell(region, 0), Some(Cell::new(0, 0)));
     /// assert_eq!(terrain.regions().random_cell(region, u64::MAX), Some(Cell::new(1, 0)));
-    /// # Ok::<(), nav::GridSizeError>(())
+    /// # Ok::<(), formic_nav::GridSizeError>(())
     /// ```
     #[must_use]
     pub fn random_cell(&self, region: RegionId, random: u64) -> Option<Cell> {

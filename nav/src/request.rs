@@ -20,7 +20,7 @@
 //! which an edit joins the regions of the agent and of its goal, and not before.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use ecs_core::{CloneFn, Codec, CodecError, Component};
+use formic_ecs::{CloneFn, Codec, CodecError, Component};
 use glam::Vec2;
 
 use crate::cell::Cell;
@@ -36,7 +36,7 @@ use crate::path::outcome::{Path, Unreachable};
 ///
 /// ```
 /// use glam::Vec2;
-/// use nav::{PathRequest, RequestStatus};
+/// use formic_nav::{PathRequest, RequestStatus};
 /// let mut request = PathRequest::default();
 /// assert_eq!((request.goal(), request.status()), (None, RequestStatus::Idle));
 /// request.ask(Vec2::new(3.5, 0.5));
@@ -153,7 +153,7 @@ impl PathRequest {
     ///
     /// ```
     /// use glam::Vec2;
-    /// use nav::PathRequest;
+    /// use formic_nav::PathRequest;
     /// let mut request = PathRequest::to(Vec2::new(3.5, 0.5));
     /// request.ask(Vec2::new(3.5, 0.5));
     /// assert_eq!(request.number(), 1);
@@ -179,7 +179,7 @@ impl PathRequest {
     ///
     /// ```
     /// use glam::Vec2;
-    /// use nav::PathRequest;
+    /// use formic_nav::PathRequest;
     /// let mut request = PathRequest::default();
     /// request.ask(Vec2::new(3.5, 0.5)).or_nearest().keep_trying();
     /// ```
@@ -350,7 +350,7 @@ impl Route {
     /// has no path.
     ///
     /// ```
-    /// assert!(nav::Route::default().rest().is_empty());
+    /// assert!(formic_nav::Route::default().rest().is_empty());
     /// ```
     #[must_use]
     pub fn rest(&self) -> &[Cell] {

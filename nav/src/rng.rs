@@ -1,6 +1,6 @@
 //! Drawing from a stream of random numbers.
 
-use ecs_core::RandomStream;
+use formic_ecs::RandomStream;
 
 /// A number from `0..bound`.
 pub(crate) fn below(random: &mut RandomStream, bound: u16) -> u16 {

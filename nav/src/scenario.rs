@@ -47,11 +47,11 @@ impl Scenario {
     /// errors. Empty lines are skipped.
     ///
     /// ```
-    /// use nav::{Cell, Scenario};
+    /// use formic_nav::{Cell, Scenario};
     /// let text = b"version 1\n0\tdao/arena.map\t49\t49\t1\t11\t1\t12\t1\n";
     /// let scenarios = Scenario::parse("arena.map.scen", text)?;
     /// assert_eq!(scenarios[0].goal, Cell::new(1, 12));
-    /// # Ok::<(), nav::LoadError>(())
+    /// # Ok::<(), formic_nav::LoadError>(())
     /// ```
     ///
     /// # Errors
@@ -73,12 +73,12 @@ impl Scenario {
     /// That this problem was made for a map of this size.
     ///
     /// ```
-    /// use nav::{Grid, Scenario};
+    /// use formic_nav::{Grid, Scenario};
     /// let text = b"version 1\n0\tx.map\t9\t9\t1\t1\t2\t1\t1\n";
     /// let scenario = &Scenario::parse("x.map.scen", text)?[0];
     /// let error = scenario.check_size("x.map.scen", &Grid::solid(8, 9).unwrap()).unwrap_err();
     /// assert_eq!(error.to_string(), "x.map.scen:2: the problem is for a map of 9 x 9 cells, not of 8 x 9");
-    /// # Ok::<(), nav::LoadError>(())
+    /// # Ok::<(), formic_nav::LoadError>(())
     /// ```
     ///
     /// # Errors
@@ -95,7 +95,7 @@ impl Scenario {
     /// 0.011, or a hundred-thousandth of the length where that is more.
     ///
     /// ```
-    /// # use nav::{Cell, Scenario};
+    /// # use formic_nav::{Cell, Scenario};
     /// # let (start, goal) = (Cell::new(0, 0), Cell::new(9, 9));
     /// # let scenario = Scenario { line: 2, bucket: 0, map: String::new(), width: 10, height: 10, start, goal, length: 12.7279 };
     /// assert!(scenario.is_optimal(12.72792));

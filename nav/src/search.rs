@@ -20,8 +20,8 @@ mod batch;
 
 use std::cmp::Reverse;
 
-use ecs_core::{EnabledMut, Entity, With};
-use ecs_jobs::{Local, Pool, Query, Res, ResMut};
+use formic_ecs::{EnabledMut, Entity, With};
+use formic_jobs::{Local, Pool, Query, Res, ResMut};
 
 use crate::agent::{Position, Tally};
 use crate::cell::Cell;

@@ -14,12 +14,12 @@ use crate::terrain::Terrain;
 /// Exact, in integers: there is no tolerance to be caught by.
 ///
 /// ```
-/// use nav::{Cell, Grid, MoveRule, is_visible};
+/// use formic_nav::{Cell, Grid, MoveRule, is_visible};
 /// let grid = Grid::from_fn(4, 3, |cell| cell != Cell::new(1, 0))?;
 /// let sees = |to| is_visible(&grid, MoveRule::BothFree, Cell::new(0, 1), to);
 /// assert!(sees(Cell::new(3, 2)));
 /// assert!(!sees(Cell::new(2, 0))); // through the solid cell
-/// # Ok::<(), nav::GridSizeError>(())
+/// # Ok::<(), formic_nav::GridSizeError>(())
 /// ```
 #[must_use]
 pub fn is_visible(grid: &Grid, rule: MoveRule, from: Cell, to: Cell) -> bool {
@@ -77,14 +77,14 @@ impl Path {
     /// M. Müller and J. Schaeffer smooth paths like this, 2004).
     ///
     /// ```
-    /// use nav::{Cell, Grid, MoveRule, Path, PathScratch, Terrain};
+    /// use formic_nav::{Cell, Grid, MoveRule, Path, PathScratch, Terrain};
     /// let terrain = Terrain::new(Grid::from_fn(20, 10, |_| true)?, MoveRule::BothFree);
     /// let (mut path, mut turns) = (Path::new(), Vec::new());
     /// let (start, goal) = (Cell::new(0, 0), Cell::new(19, 7));
     /// let _ = PathScratch::new().find(&terrain, start, goal, &mut path);
     /// assert_eq!(path.pull(&terrain, &mut turns), 410_f64.sqrt());
     /// assert_eq!(turns, [start, goal]);
-    /// # Ok::<(), nav::GridSizeError>(())
+    /// # Ok::<(), formic_nav::GridSizeError>(())
     /// ```
     ///
     /// Returns the length of that way in cell widths, 0 for a path of no cells.

@@ -30,8 +30,8 @@
 //! follows a field has no request, and one without [`Avoid`](crate::Avoid) walks through
 //! others. Systems without agents cost next to nothing.
 
-use ecs_core::{Bundle, World};
-use ecs_jobs::{IntoSystem, ScheduleBuilder};
+use formic_ecs::{Bundle, World};
+use formic_jobs::{IntoSystem, ScheduleBuilder};
 use glam::Vec2;
 
 use crate::agent::{Facing, Position, Speed, Tally, TimeStep};
@@ -51,14 +51,14 @@ pub use crate::wander::wander;
 /// added before.
 ///
 /// Systems that edit the terrain and behaviours that choose goals go before them:
-/// add them first, or say `.before(nav::systems::push_out)`. Results are the same
+/// add them first, or say `.before(formic_nav::systems::push_out)`. Results are the same
 /// for any number of threads.
 ///
 /// ```
-/// use ecs_core::World;
-/// use ecs_jobs::{Pool, Schedule, Threads};
+/// use formic_ecs::World;
+/// use formic_jobs::{Pool, Schedule, Threads};
 /// use glam::Vec2;
-/// use nav::{Grid, MoveRule, PathRequest, Position, RequestStatus, Terrain, systems};
+/// use formic_nav::{Grid, MoveRule, PathRequest, Position, RequestStatus, Terrain, systems};
 ///
 /// let terrain = Terrain::new(Grid::from_fn(8, 8, |_| true)?, MoveRule::default());
 /// let mut world = World::new();
@@ -111,8 +111,8 @@ pub fn flow_agent(position: Vec2, cells_per_second: f32, field: FlowId) -> impl 
 /// [`Wander`](crate::Wander) does, comes on top.
 ///
 /// ```
-/// use ecs_core::{RandomStream, World};
-/// use nav::{Wander, systems};
+/// use formic_ecs::{RandomStream, World};
+/// use formic_nav::{Wander, systems};
 /// let mut world = World::new();
 /// let stream = RandomStream::new(1);
 /// world.spawn((systems::agent((2.5, 3.5).into(), 2.0), Wander::new(stream)));

@@ -18,7 +18,7 @@ use crate::region::{RegionFault, Regions};
 /// [`Terrain::grid`] and edited only here, so that the regions never lag behind.
 ///
 /// ```
-/// use nav::{Cell, Grid, MoveRule, RegionEvent, Terrain};
+/// use formic_nav::{Cell, Grid, MoveRule, RegionEvent, Terrain};
 ///
 /// // Two halls with a wall between.
 /// let grid = Grid::from_fn(9, 5, |cell| cell.x != 4)?;
@@ -33,7 +33,7 @@ use crate::region::{RegionFault, Regions};
 ///
 /// let events: Vec<RegionEvent> = terrain.drain_events().collect();
 /// assert!(matches!(events[..], [RegionEvent::Merged { .. }, RegionEvent::Split { .. }]));
-/// # Ok::<(), nav::GridSizeError>(())
+/// # Ok::<(), formic_nav::GridSizeError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Terrain {

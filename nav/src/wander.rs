@@ -2,8 +2,8 @@
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 use bytemuck::{Pod, Zeroable};
-use ecs_core::{Component, RandomStream};
-use ecs_jobs::{Query, Res};
+use formic_ecs::{Component, RandomStream};
+use formic_jobs::{Query, Res};
 use glam::Vec2;
 
 use crate::agent::{Position, TimeStep};
@@ -23,9 +23,9 @@ const GOAL_OFFSETS: (f32, f32) = (0.2, 0.8);
 /// neither on the other agents nor on the order in which they are visited.
 ///
 /// ```
-/// use ecs_core::RandomStream;
+/// use formic_ecs::RandomStream;
 /// let world_stream = RandomStream::new(7);
-/// let wanderers: Vec<_> = (0..2).map(|i| nav::Wander::new(world_stream.fork(i))).collect();
+/// let wanderers: Vec<_> = (0..2).map(|i| formic_nav::Wander::new(world_stream.fork(i))).collect();
 /// assert_ne!(wanderers[0], wanderers[1]);
 /// ```
 #[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]

@@ -1,7 +1,7 @@
 //! The face that every mind sees: which actions of an agent run, and how they ended.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use ecs_core::{Component, Entity};
+use formic_ecs::{Component, Entity};
 
 use super::components::ActionResult;
 
@@ -16,7 +16,7 @@ use super::components::ActionResult;
 /// It cannot be instantiated: the copy would share the actions of the original.
 ///
 /// ```
-/// use ai::prelude::*;
+/// use formic_ai::prelude::*;
 /// let mut body = Body::new(3);
 /// body.begin(1);
 /// assert!(body.is_running(1) && body.is_switching());

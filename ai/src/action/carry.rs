@@ -1,6 +1,6 @@
 //! One tick of one action, whatever kind of processor carries it out.
 
-use ecs_core::{Component, Entity, QueryData};
+use formic_ecs::{Component, Entity, QueryData};
 
 use super::components::{Action, ActionFlags, ActionResult};
 use super::processor::{Acting, ActionChunk, Ended, Processor, SerialProcessor, WideProcessor};

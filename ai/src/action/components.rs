@@ -1,7 +1,7 @@
 //! The components of actions.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use ecs_core::{Component, Entity};
+use formic_ecs::{Component, Entity};
 
 /// How an action stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
@@ -21,7 +21,7 @@ pub enum ActionResult {
 /// halt. An action cannot be instantiated: the copy would be a second action in the same place.
 ///
 /// ```
-/// use ai::prelude::*;
+/// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct Wave;
 /// let mut world = World::new();
 /// let agent = Plan::new().action("wave", Wave).spawn(&mut world, ())?;

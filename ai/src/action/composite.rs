@@ -2,8 +2,8 @@
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use ecs_core::{Component, EnabledMut, Entity, With};
-use ecs_jobs::{Claims, Query, Toggles};
+use formic_ecs::{Component, EnabledMut, Entity, With};
+use formic_jobs::{Claims, Query, Toggles};
 
 use super::body::{Body, Reported, Switching};
 use super::components::{Action, ActionFlags, ActionResult, Executing};
@@ -19,7 +19,7 @@ use crate::explain::{Candidate, DecisionLog, Ending, Engine, Verdict};
 /// tick.
 ///
 /// ```
-/// use ai::prelude::*;
+/// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct Walk;
 /// # #[derive(Component, Clone)] struct Sing;
 /// # #[derive(Component, Clone)] struct Rest;
@@ -28,7 +28,7 @@ use crate::explain::{Candidate, DecisionLog, Ending, Engine, Verdict};
 /// let mut world = World::new();
 /// plan.spawn(&mut world, ())?;
 /// assert_eq!(world.len(), 1 + 2 + 2);
-/// # Ok::<(), ai::action::PlanError>(())
+/// # Ok::<(), formic_ai::action::PlanError>(())
 /// ```
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(unique)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
-use ecs_core::Component;
+use formic_ecs::Component;
 use ron::error::{Position, SpannedError};
 use ron::value::RawValue;
 use serde::de::DeserializeOwned;
@@ -17,7 +17,7 @@ use super::sequence::{OnFailure, Sequence};
 /// The kinds of actions that plan files may use: filter components, by name.
 ///
 /// ```
-/// use ai::prelude::*;
+/// use formic_ai::prelude::*;
 /// use serde::Deserialize;
 ///
 /// #[derive(Component, Clone, Deserialize)]
@@ -38,7 +38,7 @@ use super::sequence::{OnFailure, Sequence};
 /// let error = Plan::parse(broken, &kinds).unwrap_err().to_string();
 /// assert!(error.starts_with("line 2, column 52: "), "{error}");
 /// assert!(error.contains("missing field named `place` in `MoveTo`"), "{error}");
-/// # Ok::<(), ai::action::LoadError>(())
+/// # Ok::<(), formic_ai::action::LoadError>(())
 /// ```
 #[derive(Default)]
 pub struct Kinds {

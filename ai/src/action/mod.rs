@@ -53,7 +53,7 @@
 //! what decides is not part of it.
 //!
 //! ```
-//! use ai::prelude::*;
+//! use formic_ai::prelude::*;
 //!
 //! #[derive(Component, Clone)]
 //! struct Count { left: u32 }
@@ -77,7 +77,7 @@
 //! let mut world = World::new();
 //! let agent = Sequence::new().then(Count { left: 0 }).then(Count { left: 0 }).spawn(&mut world, ())?;
 //! let mut schedule =
-//!     ai::action::sequence(Schedule::builder(), |schedule| schedule.add(count.in_sequence()))
+//!     formic_ai::action::sequence(Schedule::builder(), |schedule| schedule.add(count.in_sequence()))
 //!         .build(&mut world)?;
 //! let pool = Pool::new(Threads::None)?;
 //! for _ in 0..3 {

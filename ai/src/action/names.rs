@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use ecs_core::{Res, World};
-use ecs_jobs::{RunContext, SystemAccess, SystemParam};
+use formic_ecs::{Res, World};
+use formic_jobs::{RunContext, SystemAccess, SystemParam};
 
 use super::body::Body;
 use crate::explain::{DecisionLog, Label, Witness};
@@ -12,8 +12,8 @@ use crate::explain::{DecisionLog, Label, Witness};
 /// The names of the actions of all bodies that were laid out by a [`Plan`](super::Plan): a resource.
 ///
 /// ```
-/// use ai::action::ActionNames;
-/// use ai::prelude::*;
+/// use formic_ai::action::ActionNames;
+/// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct Walk;
 /// let mut world = World::new();
 /// let agent = Plan::new().action("walk", Walk).spawn(&mut world, ())?;

@@ -1,6 +1,6 @@
 //! The order of all systems around action entities.
 
-use ecs_jobs::{IntoSystem, ScheduleBuilder, SystemConfig};
+use formic_jobs::{IntoSystem, ScheduleBuilder, SystemConfig};
 
 use super::composite::{carry_composites, conclude};
 use super::sequence::{advance, rest};

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use ecs_core::{
+use formic_ecs::{
     CommandBuffer, Component, EnabledBitMut, EnabledMut, Entity, ParallelScratch, QueryData, With,
     World,
 };
-use ecs_jobs::{Claims, Pool, Query, RunContext, SystemAccess, SystemParam, Toggles};
+use formic_jobs::{Claims, Pool, Query, RunContext, SystemAccess, SystemParam, Toggles};
 
 use super::body::{Body, Reported};
 use super::carry::{Carrier, Narrow, Serial, Turn, Wide, tick};
@@ -143,28 +143,28 @@ fn carry<T: Component, X: QueryData, C: Carrier<T, X>>(
 /// `Parts<'a, Q>`, a tuple of arguments of which the first is a query.
 macro_rules! argument_of_parts {
     ($name:ident) => {
-        impl<Q: ecs_core::QueryData> std::fmt::Debug for $name<'_, Q> {
+        impl<Q: formic_ecs::QueryData> std::fmt::Debug for $name<'_, Q> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.debug_struct(stringify!($name)).field("query", &self.parts.0).finish()
             }
         }
 
-        impl<Q: ecs_core::QueryData + 'static> ecs_jobs::SystemParam for $name<'_, Q> {
-            type State = <Parts<'static, Q> as ecs_jobs::SystemParam>::State;
+        impl<Q: formic_ecs::QueryData + 'static> formic_jobs::SystemParam for $name<'_, Q> {
+            type State = <Parts<'static, Q> as formic_jobs::SystemParam>::State;
             type Item<'a> = $name<'a, Q>;
 
             fn init(
-                world: &mut ecs_core::World,
-                access: &mut ecs_jobs::SystemAccess,
+                world: &mut formic_ecs::World,
+                access: &mut formic_jobs::SystemAccess,
             ) -> Self::State {
-                <Parts<'static, Q> as ecs_jobs::SystemParam>::init(world, access)
+                <Parts<'static, Q> as formic_jobs::SystemParam>::init(world, access)
             }
 
             fn fetch<'a>(
                 state: &'a mut Self::State,
-                context: ecs_jobs::RunContext<'a>,
+                context: formic_jobs::RunContext<'a>,
             ) -> Result<$name<'a, Q>, String> {
-                let parts = <Parts<'static, Q> as ecs_jobs::SystemParam>::fetch(state, context)?;
+                let parts = <Parts<'static, Q> as formic_jobs::SystemParam>::fetch(state, context)?;
                 Ok($name { parts })
             }
         }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use ecs_core::{Buffer, Bundle, Component, Entity, NoSuchEntity, Remove, World};
+use formic_ecs::{Buffer, Bundle, Component, Entity, NoSuchEntity, Remove, World};
 
 use super::body::{Body, OwnedAction, Reported, Switching};
 use super::components::{Action, ActionFlags, ActionResult, Executing, Finished};
@@ -14,7 +14,7 @@ use super::names::{ActionNames, layout_with};
 /// spawned from. It says what they can do; what decides is added as a component of its own.
 ///
 /// ```
-/// use ai::prelude::*;
+/// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct Eat(u32);
 /// # #[derive(Component, Clone)] struct Sleep;
 /// # #[derive(Component)] struct Hunger(f32);
@@ -203,7 +203,7 @@ impl Plan {
     /// follow a sequence, a mouth that follows a tree.
     ///
     /// ```
-    /// use ai::prelude::*;
+    /// use formic_ai::prelude::*;
     /// # #[derive(Component, Clone)] struct Walk;
     /// # #[derive(Component, Clone)] struct Talk;
     /// let mut world = World::new();
@@ -319,8 +319,8 @@ struct LinkedMind<M>(PhantomData<fn() -> M>);
 /// Minds call this when they are given to an agent; those of your own do so, too.
 ///
 /// ```
-/// use ai::action::link_mind;
-/// use ai::prelude::*;
+/// use formic_ai::action::link_mind;
+/// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct Walk;
 /// #[derive(Component)]
 /// struct Whim;

@@ -1,14 +1,14 @@
 //! What carries out one kind of action.
 
-use ecs_core::{Component, Entity, QueryData};
+use formic_ecs::{Component, Entity, QueryData};
 
 use super::components::ActionResult;
 
 /// Carries out the actions of one kind: those whose filter component is [`Self::Action`].
 ///
 /// It is called from several threads at once, for actions of different agents; to write to an
-/// agent it holds [`Claims`](ecs_jobs::Claims), to read from others a
-/// [`Lookup`](ecs_jobs::Lookup). Where an action writes to anything else, or wants the other
+/// agent it holds [`Claims`](formic_jobs::Claims), to read from others a
+/// [`Lookup`](formic_jobs::Lookup). Where an action writes to anything else, or wants the other
 /// components of the action entity, it is a [`SerialProcessor`] or a [`WideProcessor`].
 pub trait Processor: Sync {
     /// The filter component.
@@ -40,8 +40,8 @@ pub trait Processor: Sync {
 /// every call, as is the entity of the action.
 ///
 /// ```
-/// use ai::action::{Acting, WideProcessor};
-/// use ai::prelude::*;
+/// use formic_ai::action::{Acting, WideProcessor};
+/// use formic_ai::prelude::*;
 ///
 /// #[derive(Component, Clone)]
 /// struct Wait;
@@ -66,7 +66,7 @@ pub trait Processor: Sync {
 /// let mut world = World::new();
 /// let plan = Sequence::new().then_with(Wait, Patience(3));
 /// let agent = plan.spawn(&mut world, ())?;
-/// let mut schedule = ai::action::sequence(Schedule::builder(), |schedule| {
+/// let mut schedule = formic_ai::action::sequence(Schedule::builder(), |schedule| {
 ///     schedule.add(wait.in_sequence())
 /// })
 /// .build(&mut world)?;

@@ -1,7 +1,7 @@
 //! How the owner of an action learns that it has ended.
 
-use ecs_core::ClaimError;
-use ecs_jobs::{Claims, Toggles};
+use formic_ecs::ClaimError;
+use formic_jobs::{Claims, Toggles};
 
 use super::body::{Body, Reported};
 use super::components::{Action, ActionResult};

@@ -4,8 +4,8 @@
 use std::fmt;
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use ecs_core::{Bundle, Component, EnabledMut, Entity, With, World};
-use ecs_jobs::Query;
+use formic_ecs::{Bundle, Component, EnabledMut, Entity, With, World};
+use formic_jobs::Query;
 
 use super::body::{Body, Reported, Switching};
 use super::components::ActionResult;
@@ -70,7 +70,7 @@ impl SequenceAgent {
     /// An agent that begins with the first action when it is [started](Self::restart).
     ///
     /// ```
-    /// use ai::prelude::*;
+    /// use formic_ai::prelude::*;
     /// # #[derive(Component, Clone)] struct Walk;
     /// let mut world = World::new();
     /// let agent = Plan::new().action("walk", Walk).spawn(&mut world, ())?;
@@ -101,7 +101,7 @@ impl SequenceAgent {
         world: &mut World,
         agent: Entity,
         on_failure: OnFailure,
-    ) -> Result<(), ecs_core::ComponentError> {
+    ) -> Result<(), formic_ecs::ComponentError> {
         world.get::<Body>(agent)?;
         link_mind::<Self>(world);
         if world.insert(agent, (Self::new(on_failure), Resting)).is_err() {
@@ -237,7 +237,7 @@ pub fn rest(mut agents: Query<Rested, With<Resting>>, witness: NamingWitness) {
 /// The actions of a kind of agent that carries them out in order: a [`Plan`] and its sequence mind.
 ///
 /// ```
-/// use ai::prelude::*;
+/// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct MoveTo(&'static str);
 /// # #[derive(Component, Clone)] struct AddItem(u32);
 /// # #[derive(Component)] struct Gold(u32);

@@ -1,8 +1,8 @@
 //! The systems around the action systems.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use ecs_core::{Buffer, EnabledMut, Entity, With};
-use ecs_jobs::{Claims, Commands, Query, Toggles};
+use formic_ecs::{Buffer, EnabledMut, Entity, With};
+use formic_jobs::{Claims, Commands, Query, Toggles};
 
 use super::body::{Body, OwnedAction, Reported, Switching};
 use super::components::{Action, ActionResult, Executing, Finished};

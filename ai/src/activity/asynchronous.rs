@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 
 use super::behaviour::Activity;
 use super::cue::Cue;
@@ -32,12 +32,12 @@ const ROUNDS_MAX: u32 = 10_000;
 /// dropped at the `await` that it is at; what is to be tidied up then is in a [`Guard`](super::Guard).
 ///
 /// What a future holds cannot be saved: a snapshot of a world that has one is
-/// [`SnapshotError::NotSerializable`](ecs_core::SnapshotError::NotSerializable). The state hash takes
+/// [`SnapshotError::NotSerializable`](formic_ecs::SnapshotError::NotSerializable). The state hash takes
 /// in when it ticks and what it waits for.
 ///
 /// ```
-/// use ai::activity::{self, Activities, Async, Cue, Event, EventKinds, Posted, Setting};
-/// use ai::prelude::*;
+/// use formic_ai::activity::{self, Activities, Async, Cue, Event, EventKinds, Posted, Setting};
+/// use formic_ai::prelude::*;
 ///
 /// #[derive(Clone)]
 /// struct Rung;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ecs_core::{Codec, Entity, HashFn};
+use formic_ecs::{Codec, Entity, HashFn};
 
 use super::event::Notice;
 use super::setting::{Ending, Response, Setting, Status};
@@ -57,7 +57,7 @@ pub trait Activity: Send + Sync + Sized + 'static {
     ///
     /// ```compile_fail,E0521
     /// # use std::borrow::Cow;
-    /// # use ai::activity::{Activity, Event, EventKinds, Setting, Status, Tick};
+    /// # use formic_ai::activity::{Activity, Event, EventKinds, Setting, Status, Tick};
     /// # struct Nothing;
     /// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
     /// # enum Village {}

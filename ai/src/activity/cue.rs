@@ -6,7 +6,7 @@ use std::future::{Future, poll_fn};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Poll, Waker};
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 
 use super::desk::{Closing, Desk, Waiter};
 use super::event::{EventKinds, Token};

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 
 use super::behaviour::{Activity, EventOf, Failure, WorldOf};
 use super::event::Notice;
@@ -18,9 +18,9 @@ use super::tick::{Effects, Tick};
 ///
 /// ```
 /// # use std::borrow::Cow;
-/// # use ai::activity::{Event, EventKinds, Setting};
-/// use ai::activity::{Activity, Current, Effects, Ending, Notice, Response, Status, Tick};
-/// use ecs_core::Entity;
+/// # use formic_ai::activity::{Event, EventKinds, Setting};
+/// use formic_ai::activity::{Activity, Current, Effects, Ending, Notice, Response, Status, Tick};
+/// use formic_ecs::Entity;
 /// # struct Nothing;
 /// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
 /// # enum Village {}

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use ecs_core::{
+use formic_ecs::{
     Access, Despawn, Despawned, EnabledMut, Entity, QueryPlan, Replace, View, ViewPlan, With,
     World, WorldCell,
 };
-use ecs_jobs::{EventReader, Events, RunContext, SystemAccess, SystemParam};
+use formic_jobs::{EventReader, Events, RunContext, SystemAccess, SystemParam};
 
 use super::behaviour::{Activity, EventOf};
 use super::doing::{Blocking, Doing, State};
@@ -340,9 +340,9 @@ impl<A: Activity> Teller<'_, '_, A> {
 ///
 /// ```
 /// # use std::borrow::Cow;
-/// # use ai::activity::{Activity, Event, EventKinds, Setting, Status, Tick};
-/// use ai::activity::{self, Activities};
-/// use ai::prelude::*;
+/// # use formic_ai::activity::{Activity, Event, EventKinds, Setting, Status, Tick};
+/// use formic_ai::activity::{self, Activities};
+/// use formic_ai::prelude::*;
 /// # struct Nothing;
 /// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
 /// # enum Village {}

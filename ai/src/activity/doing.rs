@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ecs_core::{
+use formic_ecs::{
     Buffer, Bundle, Codec, CodecError, Component, ComponentError, EnabledBitMut, Entity, HashFn,
     MapEntities, MapEntitiesFn, StateHasher, World,
 };
@@ -28,9 +28,9 @@ pub struct Blocking;
 ///
 /// ```
 /// # use std::borrow::Cow;
-/// # use ai::activity::{Activity, Event, EventKinds, Setting, Status, Tick};
-/// use ai::activity::{self, Blocking, Doing};
-/// use ai::prelude::*;
+/// # use formic_ai::activity::{Activity, Event, EventKinds, Setting, Status, Tick};
+/// use formic_ai::activity::{self, Blocking, Doing};
+/// use formic_ai::prelude::*;
 /// # struct Nothing;
 /// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
 /// # enum Village {}
@@ -124,15 +124,15 @@ pub fn idle<A: Activity>() -> impl Bundle {
 
 /// What an entity is made of that carries out activities for an agent, beside its own: haul with
 /// the hands while the feet go somewhere. It is a task of its own, with its own subscriptions and
-/// ending; spawn it as a [child](ecs_core::ChildOf) of the agent, so that it goes when the agent
+/// ending; spawn it as a [child](formic_ecs::ChildOf) of the agent, so that it goes when the agent
 /// does.
 ///
 /// ```
 /// # use std::borrow::Cow;
-/// # use ai::activity::{Activity, Event, EventKinds, Setting, Status, Tick};
-/// use ai::activity::{self, Doing};
-/// use ai::prelude::*;
-/// use ecs_core::ChildOf;
+/// # use formic_ai::activity::{Activity, Event, EventKinds, Setting, Status, Tick};
+/// use formic_ai::activity::{self, Doing};
+/// use formic_ai::prelude::*;
+/// use formic_ecs::ChildOf;
 /// # struct Nothing;
 /// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
 /// # enum Village {}

@@ -4,12 +4,12 @@ use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
 use bytemuck::{Pod, Zeroable};
-use ecs_core::Entity;
+use formic_ecs::Entity;
 
 /// A type of events that activities sleep for: an enum of the game's, say.
 ///
 /// ```
-/// use ai::activity::{Event, EventKinds};
+/// use formic_ai::activity::{Event, EventKinds};
 ///
 /// enum Happening {
 ///     Arrived { lost: bool },
@@ -137,15 +137,15 @@ impl Token {
     }
 }
 
-/// An event on its way: what systems send with an [`EventWriter`](ecs_jobs::EventWriter), from as
+/// An event on its way: what systems send with an [`EventWriter`](formic_jobs::EventWriter), from as
 /// many threads as they like, and activities are woken by.
 ///
 /// ```
-/// use ai::activity::Posted;
-/// # use ai::activity::{Event, EventKinds};
+/// use formic_ai::activity::Posted;
+/// # use formic_ai::activity::{Event, EventKinds};
 /// # struct Arrived;
 /// # impl Event for Arrived { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
-/// use ai::prelude::*;
+/// use formic_ai::prelude::*;
 /// # #[derive(Component)] struct Walk { left: u32 }
 /// fn walk(mut walkers: Query<'_, (Entity, &mut Walk)>, mut posts: EventWriter<'_, Posted<Arrived>>) {
 ///     walkers.par_for_each_with(&mut posts, |(walker, walk), posts| {
@@ -186,8 +186,8 @@ impl<E> Posted<E> {
 /// subscription or timer by which it comes.
 ///
 /// ```
-/// use ai::activity::{Notice, Token};
-/// use ecs_core::Entity;
+/// use formic_ai::activity::{Notice, Token};
+/// use formic_ecs::Entity;
 /// let task = Entity::from_bits(1 << 32).unwrap();
 /// let token = Token::new(task, 7);
 /// assert_eq!(Notice::Event(&"arrived", token).token(), token);

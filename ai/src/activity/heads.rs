@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 
 /// No node.
 pub(super) const NONE: u32 = u32::MAX;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 
 use super::event::Token;
 

@@ -8,7 +8,7 @@
 //! * It is **active**, and ticked in every tick, or **blocked**: then the agent's enableable
 //!   component [`Blocking`] is on, and the tick does not come near it.
 //! * An **event** is about a **subject**, an entity, and of a kind. Systems post it with an
-//!   [`EventWriter`](ecs_jobs::EventWriter) of [`Posted`]. A **[`Subscription`]** is to kinds of
+//!   [`EventWriter`](formic_jobs::EventWriter) of [`Posted`]. A **[`Subscription`]** is to kinds of
 //!   events about one subject; its death is always told. A **timer** is a subscription to a tick.
 //! * A **[`Token`]** names a subscription, so that the answer to an old request is not taken for
 //!   that to the present one.
@@ -18,9 +18,9 @@
 //! * A **[`lane`]** is an entity that is at an activity for an agent beside the agent's own.
 //!
 //! ```
-//! use ai::activity::{self, Activities, Activity, Doing, Ending, Event, EventKinds};
-//! use ai::activity::{Posted, Setting, Status, Tick};
-//! use ai::prelude::*;
+//! use formic_ai::activity::{self, Activities, Activity, Doing, Ending, Event, EventKinds};
+//! use formic_ai::activity::{Posted, Setting, Status, Tick};
+//! use formic_ai::prelude::*;
 //! # use std::borrow::Cow;
 //!
 //! struct Arrived;
@@ -79,7 +79,7 @@
 //!
 //! # A tick
 //!
-//! Minds run when they are due: a system of [`every(10).staggered()`](ecs_jobs::IntoSystem::every)
+//! Minds run when they are due: a system of [`every(10).staggered()`](formic_jobs::IntoSystem::every)
 //! proposes activities with a priority ([`Doing::propose`]). Then [`Activities::run`], in this order:
 //!
 //! 1. Those who were [called](Tick::waker) from other threads wake. Where events are gone that nobody
@@ -113,7 +113,7 @@
 //! activities were switched off for long or something has panicked, hears of that and wakes.
 //!
 //! Many threads post, subscribe and end subscriptions at once, but none of them touches what another
-//! one does: each writes to a list of its own (an [`EventWriter`](ecs_jobs::EventWriter)'s, or that
+//! one does: each writes to a list of its own (an [`EventWriter`](formic_jobs::EventWriter)'s, or that
 //! of the run), and these are put in the order of the rows by one thread, at the end of the loop.
 //! Systems that post beside each other hand their lists on one after the other, in the order of the
 //! schedule. All that telling looks at belongs to the one system that tells.
@@ -135,7 +135,7 @@
 //! | another system panics, so that requests are not made | the same |
 //! | an activity panics in `on_event` | it is awake afterwards, and not told of the same thing again; others may not have been told: [`Notice::Missed`] |
 //! | an activity panics in `on_finish` | it is not finished again; what was to come next begins |
-//! | a snapshot | has activities with a [`CODEC`](Activity::CODEC), with their subscriptions and timers; others are a [`SnapshotError`](ecs_core::SnapshotError) |
+//! | a snapshot | has activities with a [`CODEC`](Activity::CODEC), with their subscriptions and timers; others are a [`SnapshotError`](formic_ecs::SnapshotError) |
 //! | an activity that waits for a [waker](Tick::waker) is restored | it waits: whoever has the waker of that time can call it, in the same process alone |
 //! | a snapshot while events are on their way | they are not in it: end the tick with [`deliver`] |
 //!

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use ecs_core::{
+use formic_ecs::{
     Access, CommandBuffer, Despawned, EnabledBitMut, EnabledMut, Entity, With, Without, World,
 };
-use ecs_jobs::{Commands, EventWriter, Gather, Query, RunContext, SystemAccess, SystemParam};
+use formic_jobs::{Commands, EventWriter, Gather, Query, RunContext, SystemAccess, SystemParam};
 
 use super::behaviour::{Activity, EventOf, Failure, WorldOf};
 use super::deliver::DeliveryState;
@@ -37,7 +37,7 @@ pub struct ActivityReport {
     /// How many events nobody wanted.
     pub dropped: usize,
     /// How many events were gone before anybody looked, because activities were not run for longer
-    /// than [events are kept](ecs_jobs::Events::set_lifetime). Whoever waits for events was told
+    /// than [events are kept](formic_jobs::Events::set_lifetime). Whoever waits for events was told
     /// [so](super::Notice::Missed).
     pub missed: u64,
     /// How many subscriptions were looked at to find whom to tell, and to end those that have ended.

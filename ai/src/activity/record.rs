@@ -1,6 +1,6 @@
 //! What activities leave in the log of decisions.
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 
 use super::behaviour::{Activity, EventOf, Failure};
 use super::doing::Doing;

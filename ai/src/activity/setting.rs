@@ -9,8 +9,8 @@ use super::event::Event;
 /// An activity and its sub-activities share one. It is a type without values.
 ///
 /// ```
-/// use ai::activity::{Event, EventKinds, Setting};
-/// use ai::prelude::*;
+/// use formic_ai::activity::{Event, EventKinds, Setting};
+/// use formic_ai::prelude::*;
 /// # #[derive(Component)] struct Position(i32);
 /// enum Happening { Arrived }
 /// impl Event for Happening {
@@ -27,8 +27,8 @@ use super::event::Event;
 /// }
 /// ```
 pub trait Setting: Sized + 'static {
-    /// What activities can read of the world: a struct of [`Lookup`](ecs_jobs::Lookup)s and
-    /// [`Res`](ecs_jobs::Res)ources, say. They get it by a shared reference, many of them at once.
+    /// What activities can read of the world: a struct of [`Lookup`](formic_jobs::Lookup)s and
+    /// [`Res`](formic_jobs::Res)ources, say. They get it by a shared reference, many of them at once.
     type World<'w>: Sync;
     /// What wakes them.
     type Event: Event;

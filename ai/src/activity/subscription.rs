@@ -1,6 +1,6 @@
 //! What an activity waits for.
 
-use ecs_core::{BufferElement, CodecError, Entity, StateHasher};
+use formic_ecs::{BufferElement, CodecError, Entity, StateHasher};
 
 use super::event::{EventKinds, Token};
 

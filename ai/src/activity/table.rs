@@ -7,8 +7,8 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
-use ecs_core::{Component, Entity};
-use ecs_jobs::EventCursor;
+use formic_ecs::{Component, Entity};
+use formic_jobs::EventCursor;
 
 use super::calls::Calls;
 use super::event::{EventKinds, Token};

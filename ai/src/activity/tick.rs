@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
 
-use ecs_core::{Buffer, CommandBuffer, Entity};
-use ecs_jobs::GatherSlot;
+use formic_ecs::{Buffer, CommandBuffer, Entity};
+use formic_jobs::GatherSlot;
 
 use super::calls::Calls;
 use super::event::{EventKinds, Posted, Token};
@@ -24,7 +24,7 @@ pub(super) enum Outgoing<G: Setting> {
 }
 
 /// An activity has come to its end: what minds that want to know the reason read with an
-/// [`EventReader`](ecs_jobs::EventReader).
+/// [`EventReader`](formic_jobs::EventReader).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished<F> {
     /// The entity with the [`Doing`](super::Doing).
@@ -215,8 +215,8 @@ impl<G: Setting> Tick<'_, G> {
     /// # use std::borrow::Cow;
     /// use std::sync::{Arc, OnceLock};
     /// use std::thread;
-    /// # use ai::activity::{Event, EventKinds, Setting};
-    /// use ai::activity::{Activity, Ending, Status, Tick};
+    /// # use formic_ai::activity::{Event, EventKinds, Setting};
+    /// use formic_ai::activity::{Activity, Ending, Status, Tick};
     /// # struct Nothing;
     /// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
     /// # enum Village {}

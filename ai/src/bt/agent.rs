@@ -1,10 +1,10 @@
 //! The mind of an agent that follows a tree, and the system argument that ticks all of them.
 
 use bytemuck::{CheckedBitPattern, NoUninit, TransparentWrapper};
-use ecs_core::{
+use formic_ecs::{
     Buffer, Component, ComponentError, EnabledMut, Entity, QueryData, RandomStream, With, World,
 };
-use ecs_jobs::Query;
+use formic_jobs::Query;
 
 use super::record::{Before, Leaves, Trace};
 use super::tick::{State, tick_leaves, tick_tree};
@@ -137,8 +137,8 @@ type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>, Witness<'a>);
 /// their trees.
 ///
 /// ```
-/// use ai::bt::{Library, Tree, TreeAgent, Trees};
-/// use ai::prelude::*;
+/// use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
+/// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct Attack;
 /// # #[derive(Component, Clone)] struct Patrol;
 /// #[derive(Component)]
@@ -156,7 +156,7 @@ type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>, Witness<'a>);
 /// let guard = plan.spawn(&mut world, Enemy { distance: 50.0 })?;
 /// TreeAgent::drive(&mut world, guard, &tree, 1)?;
 /// world.insert_resource(Guards(tree));
-/// let mut schedule = ai::action::phases(
+/// let mut schedule = formic_ai::action::phases(
 ///     Schedule::builder(),
 ///     |minds| minds.add(think),
 ///     |actions| actions,

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ecs_core::QueryData;
+use formic_ecs::QueryData;
 
 use crate::action::Plan;
 
@@ -18,8 +18,8 @@ type Rate<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> f32 + Send + S
 /// conditions read. Its fields have types, and a field that is not there does not compile.
 ///
 /// ```
-/// use ai::bt::{Library, Tree};
-/// use ai::prelude::*;
+/// use formic_ai::bt::{Library, Tree};
+/// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct Attack;
 /// # #[derive(Component, Clone)] struct Patrol;
 /// #[derive(Component)]
@@ -34,7 +34,7 @@ type Rate<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> f32 + Send + S
 ///     .score("danger", |(enemy, _)| 1.0 / (1.0 + enemy.distance));
 /// let tree = Tree::parse("selector { sequence { enemy_near? do raise_alarm attack } patrol }", &library)?;
 /// assert_eq!(tree.node_count(), 6);
-/// # Ok::<(), ai::bt::TreeError>(())
+/// # Ok::<(), formic_ai::bt::TreeError>(())
 /// ```
 pub struct Library<Q: QueryData> {
     pub(super) actions: Arc<[String]>,

@@ -18,8 +18,8 @@
 //! # A tree in twenty lines
 //!
 //! ```
-//! use ai::bt::{Library, Tree, TreeAgent, Trees};
-//! use ai::prelude::*;
+//! use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
+//! use formic_ai::prelude::*;
 //! # #[derive(Component, Clone)] struct Attack;
 //! # #[derive(Component, Clone)] struct Flee;
 //! # #[derive(Component, Clone)] struct Patrol;
@@ -50,7 +50,7 @@
 //! let guard = plan.spawn(&mut world, (Enemy { distance: 2.0 }, Health(1.0)))?;
 //! TreeAgent::drive(&mut world, guard, &tree, 1)?;
 //! # world.insert_resource(Guards(tree));
-//! # let mut schedule = ai::action::phases(
+//! # let mut schedule = formic_ai::action::phases(
 //! #     Schedule::builder(),
 //! #     |minds| minds.add(think),
 //! #     |actions| actions,

@@ -8,14 +8,14 @@ use std::fmt;
 /// that agents can share. It is displayed as the text that it could be parsed from.
 ///
 /// ```
-/// use ai::bt::Node;
+/// use formic_ai::bt::Node;
 /// let guard = Node::selector([
 ///     Node::sequence([Node::condition("enemy_near"), Node::action("attack")]),
 ///     Node::action("patrol"),
 /// ]);
 /// assert_eq!(Node::parse("selector { sequence { enemy_near? attack } patrol }")?, guard);
 /// assert_eq!(guard.to_string(), "selector { sequence { enemy_near? attack } patrol }");
-/// # Ok::<(), ai::bt::ParseError>(())
+/// # Ok::<(), formic_ai::bt::ParseError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Node {

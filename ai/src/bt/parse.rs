@@ -190,7 +190,7 @@ impl Node {
     /// From `#` to the end of a line is a comment.
     ///
     /// ```
-    /// use ai::bt::Node;
+    /// use formic_ai::bt::Node;
     /// let guard = Node::parse("
     ///     subtree fight sequence { enemy_near? retry(3) attack }
     ///     selector { use fight patrol }   # what else
@@ -199,7 +199,7 @@ impl Node {
     /// assert_eq!(guard.to_string(), text);
     /// let error = Node::parse("selector {\n  attack\n  use flight\n}").unwrap_err();
     /// assert_eq!(error.to_string(), "line 3, column 7: there is no subtree \"flight\"");
-    /// # Ok::<(), ai::bt::ParseError>(())
+    /// # Ok::<(), formic_ai::bt::ParseError>(())
     /// ```
     ///
     /// # Errors

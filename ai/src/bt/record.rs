@@ -1,6 +1,6 @@
 //! What a tree leaves in the log.
 
-use ecs_core::{Entity, QueryData};
+use formic_ecs::{Entity, QueryData};
 
 use super::tree::{Op, Tree};
 use crate::action::{ActionResult, Body};

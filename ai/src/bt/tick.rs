@@ -1,6 +1,6 @@
 //! One tick of a tree for one agent.
 
-use ecs_core::{QueryData, RandomStream};
+use formic_ecs::{QueryData, RandomStream};
 
 use super::record::Trace;
 use super::tree::{FAILURE, Jumps, NO_SLOT, Op, SUCCESS, Tree};

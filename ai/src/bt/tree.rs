@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ecs_core::QueryData;
+use formic_ecs::QueryData;
 
 use super::library::{Library, find};
 use super::node::{Node, NodeKind};
@@ -147,8 +147,8 @@ impl Jumps {
 /// A behaviour tree: flat, never changed, shared by all agents that follow it.
 ///
 /// ```
-/// use ai::bt::{Library, Tree};
-/// use ai::prelude::*;
+/// use formic_ai::bt::{Library, Tree};
+/// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct Patrol;
 /// let plan = Plan::new().action("patrol", Patrol);
 /// let library = Library::<()>::new(&plan);
@@ -156,7 +156,7 @@ impl Jumps {
 /// assert_eq!((tree.node_count(), tree.slot_count()), (2, 1));
 /// let error = Tree::parse("patrl", &library).unwrap_err();
 /// assert_eq!(error.to_string(), "there is no action \"patrl\"");
-/// # Ok::<(), ai::bt::TreeError>(())
+/// # Ok::<(), formic_ai::bt::TreeError>(())
 /// ```
 pub struct Tree<Q: QueryData> {
     pub(super) nodes: Vec<FlatNode>,

@@ -1,6 +1,6 @@
 //! The record of one decision, whatever has decided.
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 
 use super::label::Label;
 
@@ -221,7 +221,7 @@ pub struct RuleRecord {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Decision {
-    /// When: the number of the [run](ecs_jobs::Schedule::tick) of the schedule, or the turn.
+    /// When: the number of the [run](formic_jobs::Schedule::tick) of the schedule, or the turn.
     pub tick: u64,
     /// Who.
     pub agent: Entity,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 /// A name in a record: of an option, a state, a rule. Cheap to clone, whatever it was made of.
 ///
 /// ```
-/// use ai::explain::Label;
+/// use formic_ai::explain::Label;
 /// let plain: Label = "eat".into();
 /// let made = Label::from(format!("{}{}", "e", "at"));
 /// assert_eq!(plain, made);

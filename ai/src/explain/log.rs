@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 
 use super::decision::{Decision, Ending, Engine, Stopped};
 use super::label::Label;
@@ -16,8 +16,8 @@ use super::ring::{Facts, Recall, Ring};
 /// same.
 ///
 /// ```
-/// use ai::explain::DecisionLog;
-/// use ai::prelude::*;
+/// use formic_ai::explain::DecisionLog;
+/// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct Walk;
 /// # #[derive(Component, Clone)] struct Rest;
 /// # struct Doing;
@@ -33,7 +33,7 @@ use super::ring::{Facts, Recall, Ring};
 /// log.watch(agent, "Walker", 16);
 /// world.insert_resource(log);
 /// let mut schedule =
-///     ai::action::sequence(Schedule::builder(), |schedule| schedule.add(walk.in_sequence()))
+///     formic_ai::action::sequence(Schedule::builder(), |schedule| schedule.add(walk.in_sequence()))
 ///         .build(&mut world)?;
 /// schedule.run(&mut world, &Pool::new(Threads::None)?);
 /// for sentence in world.resource::<DecisionLog>()?.sentences(agent) {
@@ -308,8 +308,8 @@ impl DecisionLog {
     /// forgotten, too.
     ///
     /// ```
-    /// use ai::explain::{Candidate, DecisionLog, Engine, Verdict};
-    /// # let mut world = ecs_core::World::new();
+    /// use formic_ai::explain::{Candidate, DecisionLog, Engine, Verdict};
+    /// # let mut world = formic_ecs::World::new();
     /// let rat = world.spawn(());
     /// let mut log = DecisionLog::new();
     /// log.watch(rat, "Rat", 16);

@@ -22,9 +22,9 @@
 //! an agent does the same whether it is watched or not, and the state of the world has the same hash.
 //!
 //! ```
-//! use ai::explain::DecisionLog;
-//! use ai::prelude::*;
-//! use ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
+//! use formic_ai::explain::DecisionLog;
+//! use formic_ai::prelude::*;
+//! use formic_ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
 //! # #[derive(Component, Clone)] struct Eat;
 //! # #[derive(Component, Clone)] struct Sleep;
 //! #[derive(Component)]
@@ -50,7 +50,7 @@
 //! log.watch(cat, "Cat", 16);
 //! world.insert_resource(log);
 //! let mut schedule =
-//!     ai::action::phases(Schedule::builder(), |minds| minds.add(think), |actions| actions)
+//!     formic_ai::action::phases(Schedule::builder(), |minds| minds.add(think), |actions| actions)
 //!         .build(&mut world)?;
 //! schedule.run(&mut world, &Pool::new(Threads::None)?);
 //! let log = world.resource::<DecisionLog>()?;

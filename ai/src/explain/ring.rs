@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::sync::Arc;
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 
 use super::decision::{Decision, Engine, Stopped};
 

@@ -8,8 +8,8 @@ impl Decision {
     /// The record as a sentence. `who` is the agent, as it is to be called.
     ///
     /// ```
-    /// use ai::explain::{Candidate, DecisionLog, Ending, Engine, Verdict};
-    /// use ai::prelude::*;
+    /// use formic_ai::explain::{Candidate, DecisionLog, Ending, Engine, Verdict};
+    /// use formic_ai::prelude::*;
     /// let mut world = World::new();
     /// let cat = world.spawn(());
     /// let mut log = DecisionLog::new();

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use ecs_core::{Entity, Res, World};
-use ecs_jobs::{RunContext, SystemAccess, SystemParam};
+use formic_ecs::{Entity, Res, World};
+use formic_jobs::{RunContext, SystemAccess, SystemParam};
 
 use super::decision::{Decision, Ending, Engine};
 use super::label::Label;
@@ -15,8 +15,8 @@ use super::log::DecisionLog;
 /// A loop over agents asks once for [`log`](Self::log), and has nothing to do where that is `None`.
 ///
 /// ```
-/// use ai::explain::{Candidate, DecisionLog, Engine, Verdict, Witness};
-/// use ai::prelude::*;
+/// use formic_ai::explain::{Candidate, DecisionLog, Engine, Verdict, Witness};
+/// use formic_ai::prelude::*;
 /// #[derive(Component)]
 /// struct Mood(i32);
 ///
@@ -82,7 +82,7 @@ impl Witness<'_> {
         self.log.as_deref().filter(|log| !log.is_empty())
     }
 
-    /// The number of the run, see [`Schedule::tick`](ecs_jobs::Schedule::tick).
+    /// The number of the run, see [`Schedule::tick`](formic_jobs::Schedule::tick).
     #[must_use]
     pub const fn tick(&self) -> u64 {
         self.tick

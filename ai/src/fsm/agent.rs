@@ -1,7 +1,7 @@
 //! The mind of one agent that follows a machine.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use ecs_core::{Buffer, Component, ComponentError, Entity, QueryData, World};
+use formic_ecs::{Buffer, Component, ComponentError, Entity, QueryData, World};
 
 use super::machine::{Machine, NONE};
 use crate::action::{Body, Reported, Switching, link_mind};

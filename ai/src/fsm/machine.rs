@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ecs_core::QueryData;
+use formic_ecs::QueryData;
 
 use super::state::{Do, History};
 use super::transition::{Ask, Goes, Trigger};
@@ -11,8 +11,8 @@ use crate::explain::Label;
 /// A state machine: shared by all agents that follow it, and never changed.
 ///
 /// ```
-/// use ai::fsm::{Machine, MachineBuilder, State, Transition};
-/// use ai::prelude::*;
+/// use formic_ai::fsm::{Machine, MachineBuilder, State, Transition};
+/// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct Patrol;
 /// # #[derive(Component, Clone)] struct Chase;
 /// #[derive(Component)]
@@ -29,7 +29,7 @@ use crate::explain::Label;
 ///     )
 ///     .build(&plan)?;
 /// assert_eq!(machine.find("chasing"), Some(1));
-/// # Ok::<(), ai::fsm::MachineError>(())
+/// # Ok::<(), formic_ai::fsm::MachineError>(())
 /// ```
 pub struct Machine<Q: QueryData> {
     pub(super) states: Vec<FlatState<Q>>,

@@ -1,7 +1,7 @@
 //! All agents that follow machines, as the argument of a system.
 
-use ecs_core::{Buffer, EnabledBitMut, EnabledMut, Entity, Present, QueryData, With};
-use ecs_jobs::Query;
+use formic_ecs::{Buffer, EnabledBitMut, EnabledMut, Entity, Present, QueryData, With};
+use formic_jobs::Query;
 
 use super::agent::{FsmAgent, StateChanged, StateMemory};
 use super::machine::{Machine, NONE};
@@ -30,8 +30,8 @@ type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>, Changed<'a>, Witness<'a>);
 /// updates their machines.
 ///
 /// ```
-/// use ai::fsm::{FsmAgent, Machine, MachineBuilder, Machines, State, Transition};
-/// use ai::prelude::*;
+/// use formic_ai::fsm::{FsmAgent, Machine, MachineBuilder, Machines, State, Transition};
+/// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct Patrol;
 /// # #[derive(Component, Clone)] struct Chase;
 /// #[derive(Component)]
@@ -53,7 +53,7 @@ type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>, Changed<'a>, Witness<'a>);
 /// let guard = plan.spawn(&mut world, Enemy { distance: 50.0 })?;
 /// FsmAgent::drive(&mut world, guard, &machine)?;
 /// world.insert_resource(Guards(machine));
-/// let mut schedule = ai::action::phases(
+/// let mut schedule = formic_ai::action::phases(
 ///     Schedule::builder(),
 ///     |minds| minds.add(think),
 ///     |actions| actions,

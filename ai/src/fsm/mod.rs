@@ -29,8 +29,8 @@
 //! and left once, whatever happens: also if the agent, the action or the body goes.
 //!
 //! ```
-//! use ai::fsm::{History, MachineBuilder, State, Transition};
-//! use ai::prelude::*;
+//! use formic_ai::fsm::{History, MachineBuilder, State, Transition};
+//! use formic_ai::prelude::*;
 //! # #[derive(Component, Clone)] struct Deed;
 //! const SEEN: u32 = 0;
 //! const LOST: u32 = 1;
@@ -54,7 +54,7 @@
 //!     .transition(Transition::back("greeting").when_done())
 //!     .build(&plan)?;
 //! assert_eq!(machine.state_count(), 6);
-//! # Ok::<(), ai::fsm::MachineError>(())
+//! # Ok::<(), formic_ai::fsm::MachineError>(())
 //! ```
 //!
 //! # When to use it, and when not

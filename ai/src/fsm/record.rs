@@ -1,6 +1,6 @@
 //! What a machine leaves in the log.
 
-use ecs_core::{Entity, QueryData};
+use formic_ecs::{Entity, QueryData};
 
 use super::agent::FsmAgent;
 use super::machine::{Machine, NO_GUARD, NONE};

@@ -1,6 +1,6 @@
 //! How things stand for one agent and its machine.
 
-use ecs_core::{Buffer, QueryData};
+use formic_ecs::{Buffer, QueryData};
 
 use super::agent::{FsmAgent, StateMemory};
 use super::machine::{FlatTransition, Machine};

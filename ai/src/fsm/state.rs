@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ecs_core::QueryData;
+use formic_ecs::QueryData;
 
 pub(super) type Do<Q> = Box<dyn for<'a> Fn(&mut <Q as QueryData>::Item<'a>) + Send + Sync>;
 

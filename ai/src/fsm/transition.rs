@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ecs_core::QueryData;
+use formic_ecs::QueryData;
 
 use crate::explain::Label;
 

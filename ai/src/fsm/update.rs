@@ -1,6 +1,6 @@
 //! One update of a machine for one agent.
 
-use ecs_core::{Buffer, QueryData};
+use formic_ecs::{Buffer, QueryData};
 
 use super::agent::{FsmAgent, StateMemory};
 use super::machine::{FlatTransition, Machine, NO_GUARD, NONE};

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use ecs_core::{
+use formic_ecs::{
     Buffer, Codec, Component, ComponentError, EnabledMut, Entity, Or, QueryData, With, World,
 };
-use ecs_jobs::Query;
+use formic_jobs::Query;
 
 use super::facts::Fact;
 use super::planner::{Planner, PlannerError, Planning};
@@ -225,8 +225,8 @@ type Parts<'a, Q> = (Query<'a, Row<Q>, Called>, Witness<'a>);
 /// Those whose action goes on are not visited.
 ///
 /// ```
-/// use ai::goap::{Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Sensors};
-/// use ai::prelude::*;
+/// use formic_ai::goap::{Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Sensors};
+/// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct Deed;
 /// #[derive(Component)]
 /// struct Inventory { axe: bool, wood: u32 }
@@ -251,7 +251,7 @@ type Parts<'a, Q> = (Query<'a, Row<Q>, Called>, Witness<'a>);
 /// let agent = plan.spawn(&mut world, Inventory { axe: false, wood: 0 })?;
 /// GoapAgent::drive(&mut world, agent)?;
 /// world.insert_resource(Woodcutters(sensors));
-/// let mut schedule = ai::action::phases(
+/// let mut schedule = formic_ai::action::phases(
 ///     Schedule::builder(),
 ///     |minds| minds.add(think),
 ///     |actions| actions,

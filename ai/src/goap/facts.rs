@@ -3,7 +3,7 @@
 /// A fact of a [`Planner`](super::Planner): a small number, or something that holds or does not.
 ///
 /// ```
-/// use ai::goap::Facts;
+/// use formic_ai::goap::Facts;
 /// let mut facts = Facts::new();
 /// let has_axe = facts.flag("has_axe");
 /// let wood = facts.number("wood", 10);

@@ -25,7 +25,7 @@
 //! search goes straight to the goal.
 //!
 //! ```
-//! use ai::goap::{Facts, Goal, Operator, PlannerBuilder};
+//! use formic_ai::goap::{Facts, Goal, Operator, PlannerBuilder};
 //! let mut facts = Facts::new();
 //! let armed = facts.flag("armed");
 //! let near = facts.flag("near");

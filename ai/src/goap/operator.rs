@@ -6,7 +6,7 @@ use super::facts::{Condition, Effect};
 /// is carried out by the action of the same name.
 ///
 /// ```
-/// use ai::goap::{Facts, Operator};
+/// use formic_ai::goap::{Facts, Operator};
 /// let mut facts = Facts::new();
 /// let (has_axe, wood) = (facts.flag("has_axe"), facts.number("wood", 10));
 /// let chop = Operator::new("chop").when(has_axe.is(true)).then(wood.add(1)).cost(2);
@@ -58,7 +58,7 @@ impl Operator {
 /// What an agent wants to hold.
 ///
 /// ```
-/// use ai::goap::{Facts, Goal};
+/// use formic_ai::goap::{Facts, Goal};
 /// let mut facts = Facts::new();
 /// let wood = facts.number("wood", 10);
 /// let stocked = Goal::new("stocked").when(wood.at_least(3)).priority(2);

@@ -13,7 +13,7 @@ use super::search::{Progress, Search};
 /// it does not depend on the order in which they were added.
 ///
 /// ```
-/// use ai::goap::{Facts, Goal, Operator, PlannerBuilder};
+/// use formic_ai::goap::{Facts, Goal, Operator, PlannerBuilder};
 /// let mut facts = Facts::new();
 /// let has_axe = facts.flag("has_axe");
 /// let wood = facts.number("wood", 10);
@@ -28,7 +28,7 @@ use super::search::{Progress, Search};
 /// assert_eq!((names, course.cost), (vec!["fetch_axe", "chop", "chop", "chop"], 10));
 /// let course = planner.plan(0, &[0, 2]).expect("one is enough");
 /// assert_eq!(course.names(&planner).collect::<Vec<_>>(), ["pick_up"]);
-/// # Ok::<(), ai::goap::PlannerError>(())
+/// # Ok::<(), formic_ai::goap::PlannerError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Planner {

@@ -1,6 +1,6 @@
 //! What planning leaves in the log.
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 
 use super::planner::{Course, NoPlan, Planner};
 use crate::explain::{Candidate, DecisionLog, Ending, Engine, Label, PlanRecord, Verdict};

@@ -4,7 +4,7 @@ use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::OnceLock;
 
-use ecs_core::{Component, Entity, World};
+use formic_ecs::{Component, Entity, World};
 
 use super::journal::Journal;
 
@@ -28,8 +28,8 @@ pub struct Gone;
 /// [would be](super::Situation::after).
 ///
 /// ```
-/// use ai::turn::TurnAction;
-/// use ecs_core::prelude::*;
+/// use formic_ai::turn::TurnAction;
+/// use formic_ecs::prelude::*;
 /// #[derive(Component, Clone, Debug, PartialEq)]
 /// struct Gold(u32);
 /// # let mut world = World::new();

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use ecs_core::{Entity, World};
+use formic_ecs::{Entity, World};
 
 use super::action::{AnyColumn, TurnAction};
 use super::cells::{CellName, Cells, CellsVersion, Placed};

@@ -6,7 +6,7 @@ use std::fmt::{self, Debug};
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 use std::sync::Arc;
 
-use ecs_core::{Component, Entity, Present, StateHasher, World};
+use formic_ecs::{Component, Entity, Present, StateHasher, World};
 
 use super::action::TurnAction;
 use crate::bits::set_bits;
@@ -19,8 +19,8 @@ impl<T: Copy + Ord + Hash + Debug + Send + Sync + 'static> CellName for T {}
 /// The component that says in which cell an entity is.
 ///
 /// ```
-/// use ai::turn::CellPosition;
-/// use ecs_core::prelude::*;
+/// use formic_ai::turn::CellPosition;
+/// use formic_ecs::prelude::*;
 /// #[derive(Component, Clone, PartialEq)]
 /// struct Position { x: i32, y: i32 }
 /// impl CellPosition for Position {

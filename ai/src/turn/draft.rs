@@ -3,7 +3,7 @@
 use std::any::TypeId;
 use std::fmt;
 
-use ecs_core::{Component, ComponentError, Entity, World};
+use formic_ecs::{Component, ComponentError, Entity, World};
 
 use super::action::{Gone, TurnAction, Vacant};
 use super::cells::CellName;
@@ -17,8 +17,8 @@ use super::situation::Situation;
 /// world as it is then.
 ///
 /// ```
-/// use ai::turn::{CellPosition, Draft, Refusal, TurnActionKind};
-/// use ecs_core::prelude::*;
+/// use formic_ai::turn::{CellPosition, Draft, Refusal, TurnActionKind};
+/// use formic_ecs::prelude::*;
 ///
 /// #[derive(Component, Clone, PartialEq)]
 /// struct Position(i32);

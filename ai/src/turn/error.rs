@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 
 /// Why a turn action never came before the rules.
 ///

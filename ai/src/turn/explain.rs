@@ -16,9 +16,9 @@ impl<K: Debug> Trace<K> {
     /// [`DecisionLog::forget_after`] with the number that is left takes out what no longer happened.
     ///
     /// ```
-    /// # use ai::turn::{Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
-    /// # use ecs_core::prelude::*;
-    /// use ai::explain::DecisionLog;
+    /// # use formic_ai::turn::{Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
+    /// # use formic_ecs::prelude::*;
+    /// use formic_ai::explain::DecisionLog;
     /// # #[derive(Clone, Debug)] struct Walk;
     /// # impl TurnActionKind for Walk {
     /// #     type Cell = ();

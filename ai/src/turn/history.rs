@@ -2,7 +2,7 @@
 
 use std::panic::resume_unwind;
 
-use ecs_core::World;
+use formic_ecs::World;
 
 use super::draft::TurnActionKind;
 use super::error::{ReplayError, UndoError};

@@ -4,7 +4,7 @@ use std::any::{Any, TypeId};
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use ecs_core::{Component, Entity, World};
+use formic_ecs::{Component, Entity, World};
 
 use super::schedule::Ticket;
 

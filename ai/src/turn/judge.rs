@@ -1,6 +1,6 @@
 //! One action before the rules, and what becomes of it.
 
-use ecs_core::World;
+use formic_ecs::World;
 
 use super::action::{Gone, TurnAction, Vacant};
 use super::draft::{TurnActionKind, bind};

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Write};
 use std::str::FromStr;
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 
 use super::error::ScriptError;
 
@@ -28,7 +28,7 @@ pub struct LoggedTurn<K> {
 /// how many steps it was broken off (or `-`), and the kind as its `Display` says.
 ///
 /// ```
-/// use ai::turn::{LoggedTurn, TurnLog};
+/// use formic_ai::turn::{LoggedTurn, TurnLog};
 /// let turn = LoggedTurn { actor: None, kind: 7_u32, hash: Some(0xC0FFEE), broken_off: None };
 /// let log = TurnLog { turns: vec![turn] };
 /// assert_eq!(log.to_string(), "- 0000000000c0ffee - 7\n");
@@ -110,7 +110,7 @@ impl<K: FromStr<Err: Display>> FromStr for TurnLog<K> {
 /// passed over.
 ///
 /// ```
-/// use ai::turn::read_script;
+/// use formic_ai::turn::read_script;
 /// assert_eq!(read_script::<u32>("# two numbers\n1\n\n2\n"), Ok(vec![1, 2]));
 /// let error = read_script::<u32>("1\ntwo\n").unwrap_err();
 /// assert_eq!((error.line, error.problem.as_str()), (2, "invalid digit found in string"));

@@ -29,8 +29,8 @@
 //! # A bump opens a door
 //!
 //! ```
-//! use ai::turn::{CellPosition, Change, Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
-//! use ecs_core::prelude::*;
+//! use formic_ai::turn::{CellPosition, Change, Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
+//! use formic_ecs::prelude::*;
 //!
 //! #[derive(Component, Clone, Debug, PartialEq)]
 //! struct Position(i32);

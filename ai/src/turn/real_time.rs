@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ecs_core::{Component, Entity, Present, World};
+use formic_ecs::{Component, Entity, Present, World};
 
 use super::action::TurnAction;
 use super::cells::Cells;
@@ -74,9 +74,9 @@ type Run<K> = Box<dyn FnMut(&mut Point<'_, K>) -> Motion + Send + Sync>;
 /// goes past the rules, but is undone with the turn; it has to say beforehand what that is.
 ///
 /// ```
-/// # use ai::turn::{CellPosition, Draft, Refusal, TurnActionKind};
-/// use ai::turn::{Motion, RealTime};
-/// # use ecs_core::prelude::*;
+/// # use formic_ai::turn::{CellPosition, Draft, Refusal, TurnActionKind};
+/// use formic_ai::turn::{Motion, RealTime};
+/// # use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, PartialEq)] struct Position(i32);
 /// # #[derive(Component, Clone, PartialEq)] struct Velocity(i32);
 /// # #[derive(Clone, Debug)] struct Fire;

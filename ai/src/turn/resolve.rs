@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
-use ecs_core::{Entity, World};
+use formic_ecs::{Entity, World};
 
 use super::draft::TurnActionKind;
 use super::judge::Decision;

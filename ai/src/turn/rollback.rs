@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ecs_core::World;
+use formic_ecs::World;
 
 use super::draft::TurnActionKind;
 use super::journal::Step;

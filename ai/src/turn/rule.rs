@@ -3,7 +3,7 @@
 use std::any::TypeId;
 use std::fmt;
 
-use ecs_core::{Component, Entity};
+use formic_ecs::{Component, Entity};
 
 use super::action::TurnAction;
 use super::draft::TurnActionKind;
@@ -231,9 +231,9 @@ pub(super) enum LooksAt {
 /// [follow](Rule::behind) another.
 ///
 /// ```
-/// # use ai::turn::{CellPosition, Draft, Refusal, TurnActionKind};
-/// use ai::turn::{Change, Rule, Ruling};
-/// # use ecs_core::prelude::*;
+/// # use formic_ai::turn::{CellPosition, Draft, Refusal, TurnActionKind};
+/// use formic_ai::turn::{Change, Rule, Ruling};
+/// # use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, PartialEq)] struct Position(i32);
 /// # impl CellPosition for Position { type Cell = i32; fn cell(&self) -> i32 { self.0 } }
 /// # #[derive(Component, Clone)] struct Solid;

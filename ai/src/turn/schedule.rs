@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ecs_core::{Entity, StateHasher};
+use formic_ecs::{Entity, StateHasher};
 
 /// A place in a [`TurnSchedule`], good for one turn: no other ticket of the schedule is ever equal to
 /// it, whatever is undone. Where its own turn comes back by undoing, it is good again.
@@ -27,8 +27,8 @@ impl Ticket {
 /// Turns in the order of their time; those of one time in the order in which they were scheduled.
 ///
 /// ```
-/// use ai::turn::TurnSchedule;
-/// # let mut world = ecs_core::World::new();
+/// use formic_ai::turn::TurnSchedule;
+/// # let mut world = formic_ecs::World::new();
 /// let (imp, rat, cat) = (world.spawn(()), world.spawn(()), world.spawn(()));
 /// let mut schedule = TurnSchedule::new();
 /// let cancelled = schedule.insert(imp, 10);

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::iter::FusedIterator;
 
-use ecs_core::{Component, ComponentError, Entity, MissingComponent, Present, World};
+use formic_ecs::{Component, ComponentError, Entity, MissingComponent, Present, World};
 
 use super::action::{Gone, TurnAction, Vacant};
 use super::cell_changes::{CellChange, CellChanges};
@@ -20,8 +20,8 @@ use super::cells::{CellName, Cells};
 /// all else is the world's.
 ///
 /// ```
-/// # use ai::turn::{Draft, Refusal, TurnAction, TurnActionKind, Turns};
-/// # use ecs_core::prelude::*;
+/// # use formic_ai::turn::{Draft, Refusal, TurnAction, TurnActionKind, Turns};
+/// # use formic_ecs::prelude::*;
 /// # #[derive(Clone, Debug)] enum Deed {}
 /// # impl TurnActionKind for Deed {
 /// #     type Cell = (i32, i32);
@@ -38,7 +38,7 @@ use super::cells::{CellName, Cells};
 /// let now = turns.now(&world);
 /// assert_eq!(now.get(imp), Ok(&Gold(5)));
 /// assert_eq!(now.after(&action).get(imp), Ok(&Gold(6)));
-/// # Ok::<(), ai::turn::RuleError>(())
+/// # Ok::<(), formic_ai::turn::RuleError>(())
 /// ```
 pub struct Situation<'a, C> {
     world: &'a World,
@@ -119,8 +119,8 @@ impl<'a, C: CellName> Situation<'a, C> {
     /// takes memory and time by how many there are.
     ///
     /// ```
-    /// # use ai::turn::{Draft, Refusal, TurnAction, TurnActionKind, Turns};
-    /// # use ecs_core::prelude::*;
+    /// # use formic_ai::turn::{Draft, Refusal, TurnAction, TurnActionKind, Turns};
+    /// # use formic_ecs::prelude::*;
     /// # #[derive(Clone, Debug)] enum Deed {}
     /// # impl TurnActionKind for Deed {
     /// #     type Cell = ();
@@ -135,7 +135,7 @@ impl<'a, C: CellName> Situation<'a, C> {
     /// action.insert(imp, Burning);
     /// assert_eq!(turns.now(&world).entities_with::<Burning>(), [rat]);
     /// assert_eq!(turns.now(&world).after(&action).entities_with::<Burning>(), [imp, rat]);
-    /// # Ok::<(), ai::turn::RuleError>(())
+    /// # Ok::<(), formic_ai::turn::RuleError>(())
     /// ```
     #[must_use]
     pub fn entities_with<T: Component>(&self) -> Vec<Entity> {

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 
 use super::error::Refusal;
 use super::rule::Checking;

@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
-use ecs_core::{Component, Entity, Present, StateHasher, World};
+use formic_ecs::{Component, Entity, Present, StateHasher, World};
 
 use super::action::{Gone, TurnAction, Vacant};
 use super::cells::{CellPosition, Cells};

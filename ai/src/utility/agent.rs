@@ -1,7 +1,7 @@
 //! The mind of one agent.
 
 use bytemuck::{CheckedBitPattern, NoUninit, TransparentWrapper};
-use ecs_core::{Buffer, Component, ComponentError, Entity, RandomStream, World};
+use formic_ecs::{Buffer, Component, ComponentError, Entity, RandomStream, World};
 
 use super::reasoner::{Reasoner, SCORES_MAX, Select};
 use crate::action::{ActionResult, Body, Reported, Switching, link_mind};

@@ -9,7 +9,7 @@ use std::fmt;
 /// what is not a number counts as 0, at both ends.
 ///
 /// ```
-/// use ai::utility::Curve;
+/// use formic_ai::utility::Curve;
 /// assert_eq!(Curve::exponential(2.0).at(0.5), 0.25);
 /// assert_eq!(Curve::fast_then_slow(2.0).at(0.5), 0.75);
 /// assert_eq!(Curve::linear(1.0, 0.0).inverted().at(0.25), 0.75);

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use bytemuck::TransparentWrapper;
-use ecs_core::{
+use formic_ecs::{
     Buffer, EnabledBitMut, EnabledMut, Entity, ParallelScratch, QueryData, With, World,
 };
-use ecs_jobs::{Pool, Query, RunContext, SystemAccess, SystemParam};
+use formic_jobs::{Pool, Query, RunContext, SystemAccess, SystemParam};
 
 use super::agent::{Cooldown, NONE, UtilityAgent};
 use super::curve::unit;
@@ -43,8 +43,8 @@ type RowItem<'a, Q> = (
 /// has them decide.
 ///
 /// ```
-/// use ai::prelude::*;
-/// use ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
+/// use formic_ai::prelude::*;
+/// use formic_ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
 /// #[derive(Component)]
 /// struct Hunger(f32);
 /// # #[derive(Component, Clone)] struct Eat;
@@ -61,7 +61,7 @@ type RowItem<'a, Q> = (
 /// let cat = plan.spawn(&mut world, Hunger(80.0))?;
 /// UtilityAgent::drive(&mut world, cat, &cats.0, 1)?;
 /// world.insert_resource(cats);
-/// let mut schedule = ai::action::phases(
+/// let mut schedule = formic_ai::action::phases(
 ///     Schedule::builder(),
 ///     |minds| minds.add(think),
 ///     |actions| actions,
@@ -175,7 +175,7 @@ impl Mark for Entity {
 
 fn decide_all<Q: QueryData, M: Mark, const N: usize>(
     reasoner: &Reasoner,
-    mut query: ecs_core::Query<'_, Row<Q>>,
+    mut query: formic_ecs::Query<'_, Row<Q>>,
     (scratch, pool): (&mut ParallelScratch, &Pool),
     inputs: &(impl Fn(Q::Item<'_>) -> [f32; N] + Sync),
     log: Option<(&DecisionLog, u64)>,

@@ -19,8 +19,8 @@
 //! early, because it cannot win any more, never changes who wins.
 //!
 //! ```
-//! use ai::prelude::*;
-//! use ai::utility::{Curve, Input, Reasoner, Utility};
+//! use formic_ai::prelude::*;
+//! use formic_ai::utility::{Curve, Input, Reasoner, Utility};
 //! # #[derive(Component, Clone)] struct Eat;
 //! # #[derive(Component, Clone)] struct Sleep;
 //! # #[derive(Component, Clone)] struct Play;
@@ -43,7 +43,7 @@
 //! assert_eq!(cats.scores(&[0.0, 0.0]), [0.0, 0.0, 1.0]);
 //! let [eat, sleep, play] = cats.scores(&[0.5, 0.5])[..] else { unreachable!() };
 //! assert!(sleep > play && play > eat);
-//! # Ok::<(), ai::utility::ReasonerError>(())
+//! # Ok::<(), formic_ai::utility::ReasonerError>(())
 //! ```
 //!
 //! `examples/cats.rs` has the whole of it.

@@ -25,8 +25,8 @@ pub enum Select {
 /// The options of a kind of agent: shared by all of them, and not changed while they live.
 ///
 /// ```
-/// use ai::prelude::*;
-/// use ai::utility::{Curve, Input, Reasoner, Utility};
+/// use formic_ai::prelude::*;
+/// use formic_ai::utility::{Curve, Input, Reasoner, Utility};
 /// # #[derive(Component, Clone)] struct Eat;
 /// # #[derive(Component, Clone)] struct Sleep;
 /// const HUNGER: Input = Input(0);
@@ -37,7 +37,7 @@ pub enum Select {
 ///     .option("sleep", Utility::of(TIREDNESS, Curve::fast_then_slow(4.0)))
 ///     .bind(&plan)?;
 /// assert_eq!(cat.scores(&[0.5, 0.0]), [0.25, 0.0]);
-/// # Ok::<(), ai::utility::ReasonerError>(())
+/// # Ok::<(), formic_ai::utility::ReasonerError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Reasoner {
@@ -270,8 +270,8 @@ impl Reasoner {
     /// score. Of equals it is the one with the smaller handle, in whatever order they come.
     ///
     /// ```
-    /// use ai::prelude::*;
-    /// use ai::utility::{Curve, Input, Reasoner, Utility};
+    /// use formic_ai::prelude::*;
+    /// use formic_ai::utility::{Curve, Input, Reasoner, Utility};
     /// # #[derive(Component, Clone)] struct Chase;
     /// const NEARNESS: Input = Input(0);
     /// let plan = Plan::new().action("chase", Chase);
@@ -282,7 +282,7 @@ impl Reasoner {
     /// let [far, near] = [world.spawn(()), world.spawn(())];
     /// let mice = [(far, [0.1]), (near, [0.9])];
     /// assert_eq!(cat.best_target(0, mice), Some((near, 0.9)));
-    /// # Ok::<(), ai::utility::ReasonerError>(())
+    /// # Ok::<(), formic_ai::utility::ReasonerError>(())
     /// ```
     ///
     /// # Panics
@@ -290,10 +290,10 @@ impl Reasoner {
     pub fn best_target<I: AsRef<[f32]>>(
         &self,
         option: usize,
-        targets: impl IntoIterator<Item = (ecs_core::Entity, I)>,
-    ) -> Option<(ecs_core::Entity, f32)> {
+        targets: impl IntoIterator<Item = (formic_ecs::Entity, I)>,
+    ) -> Option<(formic_ecs::Entity, f32)> {
         let utility = &self.options[option].utility;
-        let mut best: Option<(ecs_core::Entity, f32)> = None;
+        let mut best: Option<(formic_ecs::Entity, f32)> = None;
         for (target, inputs) in targets {
             let floor = best.map_or(0.0, |(_, score)| score);
             let score = utility.score_against(inputs.as_ref(), floor);

@@ -1,6 +1,6 @@
 //! What a decision by utility leaves in the log.
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 
 use super::reasoner::{Options, Reasoner};
 use crate::explain::{Candidate, Decision, DecisionLog, Ending, Engine, Recall, Verdict};

@@ -28,7 +28,7 @@ pub enum Combine {
 /// What an option is worth: its considerations and how they are weighed.
 ///
 /// ```
-/// use ai::utility::{Curve, Input, Utility};
+/// use formic_ai::utility::{Curve, Input, Utility};
 /// const HUNGER: Input = Input(0);
 /// const TIREDNESS: Input = Input(1);
 /// let play = Utility::sum()

@@ -1,7 +1,7 @@
 //! Every activity that was begun is finished once, however it ends.
 
-use ai::activity::{self, Doing, Ended, Ending, EventKinds, Response, State, Status};
-use ai::prelude::*;
+use formic_ai::activity::{self, Doing, Ended, Ending, EventKinds, Response, State, Status};
+use formic_ai::prelude::*;
 
 use crate::puppet::{Puppet, Stage, done};
 

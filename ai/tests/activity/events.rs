@@ -1,7 +1,7 @@
 //! Who is told what, in which order.
 
 use crate::puppet::{Ping, Puppet, Stage};
-use ai::activity::{EventKinds, Posted, Response, Status, Subscriptions};
+use formic_ai::activity::{EventKinds, Posted, Response, Status, Subscriptions};
 
 const ZERO: EventKinds = EventKinds::one(0);
 const ONE: EventKinds = EventKinds::one(1);

@@ -8,8 +8,8 @@
 use std::sync::{Arc, Mutex};
 use std::task::Waker;
 
-use ai::activity::{self, Doing, EventKinds, Posted, Status, Subscriptions, Tick, Token};
-use ai::prelude::*;
+use formic_ai::activity::{self, Doing, EventKinds, Posted, Status, Subscriptions, Tick, Token};
+use formic_ai::prelude::*;
 
 use Deed::{Finish, Request, Subscribe, Unsubscribe};
 use Step::{Answer, Do, Drain, Kill, Leave, Post, Stop};

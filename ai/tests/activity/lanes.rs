@@ -1,7 +1,7 @@
 //! What an agent does beside its activity.
 
-use ai::activity::{self, EventKinds, Status};
-use ecs_core::ChildOf;
+use formic_ai::activity::{self, EventKinds, Status};
+use formic_ecs::ChildOf;
 
 use crate::puppet::{Puppet, Stage, done};
 

@@ -1,9 +1,9 @@
 //! That nobody waits in silence for what has been lost, whatever has gone wrong.
 
-use ai::activity::{
+use formic_ai::activity::{
     self, Doing, EventKinds, Posted, Response, State, Status, Subscriptions, Tick, Token,
 };
-use ai::prelude::*;
+use formic_ai::prelude::*;
 use std::sync::{Arc, Mutex};
 
 use crate::puppet::{Ping, Puppet, Stage, Theatre, Verdict, done};

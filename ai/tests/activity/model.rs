@@ -4,11 +4,11 @@
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
-use ai::activity::{
+use formic_ai::activity::{
     self, Activities, Activity, Blocking, Doing, Effects, Ending, Event, EventKinds, Notice,
     Posted, Response, Setting, State, Status, Tick,
 };
-use ai::prelude::*;
+use formic_ai::prelude::*;
 
 /// What one activity has been through, line by line; all of an agent's share one.
 type Log = Arc<Mutex<Vec<String>>>;

@@ -3,11 +3,11 @@
 
 use std::borrow::Cow;
 
-use ai::activity::{
+use formic_ai::activity::{
     self, Activities, Activity, Current, Doing, Effects, Ended, Ending, Event, EventKinds, Notice,
     Posted, Response, Setting, State, Status, Tick,
 };
-use ai::prelude::*;
+use formic_ai::prelude::*;
 
 const ARRIVED: EventKinds = EventKinds::one(0);
 const PICKED_UP: EventKinds = EventKinds::one(1);

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
-use ai::activity::{
+use formic_ai::activity::{
     self, Activities, Activity, ActivityReport, Blocking, Doing, Effects, Ended, Ending, Event,
     EventKinds, Finished, Notice, Posted, Response, Setting, State, Status, Tick, Token,
 };
-use ai::prelude::*;
+use formic_ai::prelude::*;
 
 /// A happening of a kind, with a number that it can be told by.
 #[derive(Clone, Copy, Debug)]

@@ -3,13 +3,13 @@
 
 use std::borrow::Cow;
 
-use ai::activity::{
+use bytemuck::{Pod, Zeroable};
+use formic_ai::activity::{
     self, Activities, Activity, Blocking, Doing, Effects, Ending, Event, EventKinds, Notice,
     Posted, Response, Setting, Status, Tick, Token,
 };
-use ai::prelude::*;
-use bytemuck::{Pod, Zeroable};
-use ecs_core::Codec;
+use formic_ai::prelude::*;
+use formic_ecs::Codec;
 
 /// A happening of a kind.
 pub(crate) struct Ping(pub(crate) u32);

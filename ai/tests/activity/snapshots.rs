@@ -1,8 +1,8 @@
 //! Activities in snapshots.
 
-use ai::activity::{self, Doing, Posted, State, Status};
-use ai::prelude::*;
-use ecs_core::{Component, Snapshot, SnapshotError};
+use formic_ai::activity::{self, Doing, Posted, State, Status};
+use formic_ai::prelude::*;
+use formic_ecs::{Component, Snapshot, SnapshotError};
 
 use crate::puppet::Stage;
 use crate::rovers::{Crowd, Now, Ping, Rover, rock};

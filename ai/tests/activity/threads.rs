@@ -1,7 +1,7 @@
 //! What happens does not depend on the number of threads.
 
-use ai::activity::{Doing, State};
-use ai::prelude::*;
+use formic_ai::activity::{Doing, State};
+use formic_ai::prelude::*;
 
 use crate::rovers::{Crowd, Rover};
 

@@ -1,6 +1,6 @@
 //! Waking by the clock.
 
-use ai::activity::{EventKinds, Response, State, Status, Subscriptions};
+use formic_ai::activity::{EventKinds, Response, State, Status, Subscriptions};
 
 use crate::puppet::{Puppet, Stage, done};
 

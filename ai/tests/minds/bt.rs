@@ -4,8 +4,8 @@
 mod reference;
 mod stage;
 
-use ai::bt::{Library, Node, ParseProblem, Tree, TreeAgent, TreeError};
-use ai::prelude::*;
+use formic_ai::bt::{Library, Node, ParseProblem, Tree, TreeAgent, TreeError};
+use formic_ai::prelude::*;
 use reference::Reference;
 use stage::{Board, Senses, Stage, library, plain_tree, plan, random_tree};
 

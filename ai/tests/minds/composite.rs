@@ -1,8 +1,8 @@
 //! Actions that consist of others.
 
 use crate::support::{Failed, Run, Running, Stage, Task, instant, lasting};
-use ai::action::PlanError;
-use ai::prelude::*;
+use formic_ai::action::PlanError;
+use formic_ai::prelude::*;
 
 const FAILS: &[Run] = &[&[Running, Failed]];
 const LONG: &[Run] = &[&[Running; 100]];
@@ -106,7 +106,7 @@ fn a_composite_that_is_halted_halts_its_parts() {
     let (mut stage, agent) = stage(Composite::join(), [long("sing"), long("dance")]);
     stage.tick();
     stage.world.get_mut::<Body>(agent).unwrap().halt(0);
-    stage.world.set_enabled::<ai::action::Switching>(agent, true).unwrap();
+    stage.world.set_enabled::<formic_ai::action::Switching>(agent, true).unwrap();
     assert_eq!(stage.tick(), ["sing is interrupted", "dance is interrupted"]);
     assert!(stage.executing().is_empty());
 }

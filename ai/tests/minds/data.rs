@@ -1,7 +1,7 @@
 //! Plan files: what they say is what is spawned, and what is wrong is said with its place.
 
-use ai::action::LoadError;
-use ai::prelude::*;
+use formic_ai::action::LoadError;
+use formic_ai::prelude::*;
 use serde::Deserialize;
 
 #[derive(Component, Clone, Debug, PartialEq, Deserialize)]

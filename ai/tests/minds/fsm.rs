@@ -1,12 +1,12 @@
 //! State machines: what is entered is left, once, in order.
 #![expect(clippy::cast_possible_truncation, reason = "small numbers, drawn by chance")]
 
-use ai::action::Ended;
-use ai::fsm::{
+use formic_ai::action::Ended;
+use formic_ai::fsm::{
     FsmAgent, History, Machine, MachineBuilder, MachineError, Machines, State, StateChanged,
     Transition,
 };
-use ai::prelude::*;
+use formic_ai::prelude::*;
 
 /// What holds for an agent, how its actions end, and what has happened to it.
 #[derive(Component, Default)]
@@ -104,7 +104,7 @@ impl Stage {
         let agent = plan().spawn(&mut world, Board::default()).unwrap();
         FsmAgent::drive(&mut world, agent, &machine).unwrap();
         world.insert_resource(Shared(machine));
-        let schedule = ai::action::phases(
+        let schedule = formic_ai::action::phases(
             Schedule::builder(),
             |minds| minds.add(think),
             |actions| actions.add(act.in_sequence()),

@@ -1,11 +1,11 @@
 //! Plans: they can be carried out, nothing is cheaper, and where there is none there is none.
 #![expect(clippy::cast_possible_truncation, reason = "small numbers, drawn by chance")]
 
-use ai::goap::{
+use formic_ai::goap::{
     Condition, Course, Fact, Facts, Goal, GoapAgent, NoPlan, Operator, Planner, PlannerBuilder,
     PlannerError, Planners, Replan, Sensors,
 };
-use ai::prelude::*;
+use formic_ai::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
@@ -396,7 +396,7 @@ impl Stage {
         let agent = plan.spawn(&mut world, Things::default()).unwrap();
         GoapAgent::drive(&mut world, agent).unwrap();
         world.insert_resource(Shared(sensors, states));
-        let schedule = ai::action::phases(
+        let schedule = formic_ai::action::phases(
             Schedule::builder(),
             |minds| minds.add(think),
             |actions| actions.add(work.in_sequence()),
@@ -418,7 +418,7 @@ impl Stage {
         self.schedule.run(&mut self.world, &self.pool);
         let mind = self.mind();
         mind.goal()?;
-        let steps = self.world.get::<Buffer<ai::goap::PlannedStep>>(self.agent).unwrap();
+        let steps = self.world.get::<Buffer<formic_ai::goap::PlannedStep>>(self.agent).unwrap();
         Some(self.names[steps[mind.step()].operator()].clone())
     }
 }

@@ -2,14 +2,16 @@
 //! should, and nothing is left behind.
 #![expect(clippy::cast_possible_truncation, reason = "small numbers, drawn by chance")]
 
-use ai::action::Ended;
-use ai::bt::{Library, Tree, TreeAgent, Trees};
-use ai::explain::DecisionLog;
-use ai::fsm::{FsmAgent, Machine, MachineBuilder, Machines, State, Transition};
-use ai::goap::{Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Replan, Sensors};
-use ai::prelude::*;
-use ai::utility::{Curve, Input, Minds, Reasoner, Select, Utility, UtilityAgent};
 use bytemuck::{Pod, Zeroable};
+use formic_ai::action::Ended;
+use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
+use formic_ai::explain::DecisionLog;
+use formic_ai::fsm::{FsmAgent, Machine, MachineBuilder, Machines, State, Transition};
+use formic_ai::goap::{
+    Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Replan, Sensors,
+};
+use formic_ai::prelude::*;
+use formic_ai::utility::{Curve, Input, Minds, Reasoner, Select, Utility, UtilityAgent};
 use std::collections::BTreeMap;
 
 const ACTIONS: usize = 5;
@@ -48,7 +50,7 @@ impl Doing<'_> {
         loop {
             match self.0.claim(agent) {
                 Ok(mut log) => break log.get_mut().0.push((deed.number as usize, what)),
-                Err(ecs_core::ClaimError::Claimed(_)) => std::thread::yield_now(),
+                Err(formic_ecs::ClaimError::Claimed(_)) => std::thread::yield_now(),
                 Err(_) => break,
             }
         }
@@ -228,7 +230,7 @@ impl Stage {
                 }
             }
         }
-        let schedule = ai::action::phases(
+        let schedule = formic_ai::action::phases(
             Schedule::builder(),
             |minds| minds.add(sense).add(by_utility).add(by_tree).add(by_machine).add(by_plan),
             |actions| actions.add(act.in_sequence()),
@@ -412,7 +414,7 @@ fn agents_do_the_same_whether_they_are_watched_or_not() {
 }
 
 /// A crowd of these minds in the middle of what it does, and the hashes of the ticks after that.
-fn interrupted(kinds: std::ops::Range<u64>) -> (Stage, ecs_core::Snapshot, Vec<u64>) {
+fn interrupted(kinds: std::ops::Range<u64>) -> (Stage, formic_ecs::Snapshot, Vec<u64>) {
     let mut stage = Stage::new(60, PLAIN);
     for key in 0..60 {
         stage.give_mind(key, kinds.start + key % (kinds.end - kinds.start));

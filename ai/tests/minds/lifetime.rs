@@ -1,8 +1,8 @@
 //! Agents and actions that go: nothing is left behind, and what has begun is cleaned up once.
 
 use crate::support::{Failed, Running, Stage, Success, Task, instant, lasting};
-use ai::prelude::*;
-use ecs_core::InstantiateError;
+use formic_ai::prelude::*;
+use formic_ecs::InstantiateError;
 
 /// Begins, goes on for ever, and never asks for its agent.
 fn endless(name: &'static str) -> Task {

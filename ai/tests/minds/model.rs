@@ -1,9 +1,9 @@
 //! Random agents against an interpreter that carries out one agent after the other.
 
-use ai::action::{self, Ended};
-use ai::prelude::*;
 use bytemuck::NoUninit;
-use ecs_jobs::ScheduleBuilder;
+use formic_ai::action::{self, Ended};
+use formic_ai::prelude::*;
+use formic_jobs::ScheduleBuilder;
 use std::collections::BTreeMap;
 
 const SEEDS: u64 = if cfg!(miri) { 2 } else { 60 };

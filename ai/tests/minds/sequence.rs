@@ -1,9 +1,9 @@
 //! Sequences: one action after the other, each begun, carried on and ended once per activation.
 
 use crate::support::{Failed, Running, Stage, Success, Task, instant, lasting};
-use ai::action::PlanError;
-use ai::prelude::*;
-use ecs_core::NoSuchEntity;
+use formic_ai::action::PlanError;
+use formic_ai::prelude::*;
+use formic_ecs::NoSuchEntity;
 
 #[test]
 fn an_action_is_updated_in_the_tick_in_which_it_starts() {
@@ -213,8 +213,9 @@ fn a_system_may_record_commands_beside_its_actions() {
     }
     let mut world = World::new();
     Sequence::new().then(Shout).spawn(&mut world, ()).unwrap();
-    let add = |schedule: ecs_jobs::ScheduleBuilder| schedule.add(shout.in_sequence());
-    let mut schedule = ai::action::sequence(Schedule::builder(), add).build(&mut world).unwrap();
+    let add = |schedule: formic_jobs::ScheduleBuilder| schedule.add(shout.in_sequence());
+    let mut schedule =
+        formic_ai::action::sequence(Schedule::builder(), add).build(&mut world).unwrap();
     let pool = Pool::new(Threads::None).unwrap();
     for echoes in 1..=3 {
         schedule.run(&mut world, &pool);

@@ -1,7 +1,7 @@
 //! Actions that do as they are told, and a stage to watch them on.
 
-use ai::action::{self, Ended};
-use ai::prelude::*;
+use formic_ai::action::{self, Ended};
+use formic_ai::prelude::*;
 use std::sync::Mutex;
 
 pub(crate) use ActionResult::{Failed, Running, Success};
@@ -102,7 +102,7 @@ impl Stage {
         let mut world = World::new();
         world.insert_resource(Trace::default());
         world.insert_resource(Paused(false));
-        let add = |schedule: ecs_jobs::ScheduleBuilder| schedule.add(do_tasks.in_sequence());
+        let add = |schedule: formic_jobs::ScheduleBuilder| schedule.add(do_tasks.in_sequence());
         let schedule = action::sequence(Schedule::builder(), add).build(&mut world).unwrap();
         Self { world, schedule, pool: Pool::new(Threads::None).unwrap() }
     }

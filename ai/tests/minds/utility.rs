@@ -5,8 +5,8 @@
 #[expect(dead_code, reason = "its main is for those who run it")]
 mod cats;
 
-use ai::prelude::*;
-use ai::utility::{Curve, Input, Reasoner, ReasonerError, Select, Utility, UtilityAgent};
+use formic_ai::prelude::*;
+use formic_ai::utility::{Curve, Input, Reasoner, ReasonerError, Select, Utility, UtilityAgent};
 
 #[derive(Component, Clone)]
 struct Nothing;
@@ -366,7 +366,10 @@ fn spawn(world: &mut World, plan: &Plan, reasoner: &Reasoner) -> Entity {
 
 impl Stage {
     fn new(ticks: u32, select: Select, options: Vec<Utility>) -> Self {
-        fn think(mut minds: ai::utility::Minds<'_, &'static Senses>, shared: Res<'_, Shared>) {
+        fn think(
+            mut minds: formic_ai::utility::Minds<'_, &'static Senses>,
+            shared: Res<'_, Shared>,
+        ) {
             minds.decide(&shared.0, |senses| senses.0);
         }
         fn work(mut actions: Actions<'_, Doing>) {
@@ -378,7 +381,7 @@ impl Stage {
         let mut world = World::new();
         let agent = spawn(&mut world, &plan, &reasoner);
         world.insert_resource(Shared(reasoner));
-        let schedule = ai::action::phases(
+        let schedule = formic_ai::action::phases(
             Schedule::builder(),
             |minds| minds.add(think),
             |actions| actions.add(work.in_sequence()),

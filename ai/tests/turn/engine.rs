@@ -4,11 +4,11 @@ use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-use ai::turn::{
+use formic_ai::turn::{
     Change, Decision, Gone, Next, NotTheirTurn, Refusal, Rule, Ruling, Stopped, Turns, Vacant,
     unseen,
 };
-use ecs_core::prelude::*;
+use formic_ecs::prelude::*;
 
 use crate::game::{Deed, Door, Health, Lit, Player, Position, Solid, bare, collision, put};
 

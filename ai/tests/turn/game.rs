@@ -3,12 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
-use ai::turn::{
+use bytemuck::{Pod, Zeroable};
+use formic_ai::turn::{
     CellPosition, Change, Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, TurnsBuilder, Vacant,
 };
-use bytemuck::{Pod, Zeroable};
-use ecs_core::RandomStream;
-use ecs_core::prelude::*;
+use formic_ecs::RandomStream;
+use formic_ecs::prelude::*;
 
 pub(crate) type Cell = (i32, i32);
 

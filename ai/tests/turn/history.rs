@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use ai::turn::{
+use formic_ai::turn::{
     Change, Decision, Motion, RealTime, Refusal, ReplayError, Rule, Ruling, Stopped, TurnLog,
     Turns, UndoError, read_script, unseen,
 };
-use ecs_core::prelude::*;
+use formic_ecs::prelude::*;
 
 use crate::game::{Deed, Health, Lit, Player, Position, Velocity, bare, put};
 
@@ -183,7 +183,7 @@ fn after_a_restore_a_rebuild_knows_who_is_vacant_and_whose_turns_are_left() {
     world.restore(&saved).unwrap();
     let mut turns = bare().vacancies(3).build(&mut world).unwrap();
     assert_eq!(turns.vacancies(), 3);
-    assert_eq!(turns.now(&world).entities_with::<ai::turn::Vacant>().len(), 3);
+    assert_eq!(turns.now(&world).entities_with::<formic_ai::turn::Vacant>().len(), 3);
     assert_eq!(bring(&mut turns, &mut world), Decision::Accepted);
 }
 

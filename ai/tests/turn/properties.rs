@@ -1,8 +1,8 @@
 //! What holds for any actions in any order.
 
-use ai::turn::{Decision, Gone, Rule, Ruling, Situation, TurnAction, Turns, unseen};
-use ecs_core::RandomStream;
-use ecs_core::prelude::*;
+use formic_ai::turn::{Decision, Gone, Rule, Ruling, Situation, TurnAction, Turns, unseen};
+use formic_ecs::RandomStream;
+use formic_ecs::prelude::*;
 
 use crate::game::{Cell, Deed, Door, Health, Lit, Position, SIDE, Solid, bare, populate};
 

@@ -3,9 +3,11 @@
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ai::turn::{Cause, Motion, Point, RealTime, Stopped, TurnAction, Turns, TurnsBuilder, unseen};
-use ecs_core::prelude::*;
-use ecs_jobs::prelude::{Pool, Query, RunSystem, Threads};
+use formic_ai::turn::{
+    Cause, Motion, Point, RealTime, Stopped, TurnAction, Turns, TurnsBuilder, unseen,
+};
+use formic_ecs::prelude::*;
+use formic_jobs::prelude::{Pool, Query, RunSystem, Threads};
 
 use crate::game::{Deed, Health, Lit, Position, Solid, Velocity, bare, put};
 

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ai::explain::{DecisionLog, Label, RuleVerdict};
-use ai::turn::{
+use formic_ai::explain::{DecisionLog, Label, RuleVerdict};
+use formic_ai::turn::{
     Cause, Change, Checking, Decision, Fate, Refusal, Rule, RuleError, Ruling, Said, Stopped,
     Turns, unseen,
 };
-use ecs_core::prelude::*;
+use formic_ecs::prelude::*;
 
 use crate::game::{
     Deed, Door, Health, OpensDoors, Position, Solid, Velocity, bare, bump_opens_doors, collision,

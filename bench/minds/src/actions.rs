@@ -1,6 +1,6 @@
 //! Actions that execute, and actions that sleep.
 
-use ai::prelude::*;
+use formic_ai::prelude::*;
 
 use crate::harness::{Contender, Row};
 
@@ -78,7 +78,7 @@ fn crowd(agents: usize, sequence: &Sequence) -> World {
 
 /// The whole tick: all systems around actions as well.
 fn ticks(_agents: usize, mut world: World, units: usize) -> Contender {
-    let mut schedule = ai::action::sequence(Schedule::builder(), |schedule| {
+    let mut schedule = formic_ai::action::sequence(Schedule::builder(), |schedule| {
         schedule.add(count.in_sequence()).add(walk.in_sequence())
     })
     .build(&mut world)

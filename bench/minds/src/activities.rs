@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use ai::activity::{self, Activities, Activity, Event, EventKinds, Posted, Setting, Status, Tick};
-use ai::prelude::*;
+use formic_ai::activity::{
+    self, Activities, Activity, Event, EventKinds, Posted, Setting, Status, Tick,
+};
+use formic_ai::prelude::*;
 
 use crate::harness::{Contender, Row};
 

@@ -3,11 +3,11 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use ai::bt::{Library, Tree, TreeAgent, Trees};
-use ai::explain::DecisionLog;
-use ai::fsm::{FsmAgent, Machine, MachineBuilder, Machines, State, Transition};
-use ai::prelude::*;
-use ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
+use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
+use formic_ai::explain::DecisionLog;
+use formic_ai::fsm::{FsmAgent, Machine, MachineBuilder, Machines, State, Transition};
+use formic_ai::prelude::*;
+use formic_ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
 
 use crate::harness::{Contender, Row};
 
@@ -154,7 +154,7 @@ impl CatLife {
     const TICKS: usize = 20;
 
     fn new(mut world: World) -> Self {
-        let schedule = ai::action::phases(
+        let schedule = formic_ai::action::phases(
             Schedule::builder(),
             |minds| minds.add(think),
             |actions| actions.add(live.in_sequence()),

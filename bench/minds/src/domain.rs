@@ -1,6 +1,6 @@
 //! Planning domains that are drawn by chance, over bits.
 
-use ecs_core::RandomStream;
+use formic_ecs::RandomStream;
 
 /// An operator over bits.
 #[derive(Clone, Copy)]

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use ai::goap::{Facts, Goal, Operator, Planner, PlannerBuilder};
+use formic_ai::goap::{Facts, Goal, Operator, Planner, PlannerBuilder};
 
 use crate::domain::Domain;
 use crate::harness::{Contender, Row};

@@ -1,7 +1,9 @@
 //! A turn action with 20 rules that look at it, from the decision to the log.
 
-use ai::turn::{CellPosition, Change, Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
-use ecs_core::prelude::*;
+use formic_ai::turn::{
+    CellPosition, Change, Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen,
+};
+use formic_ecs::prelude::*;
 
 use crate::harness::{Contender, Row};
 

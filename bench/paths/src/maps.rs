@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use ecs_core::RandomStream;
-use nav::{Cell, Grid, MoveRule, Scenario, Terrain, Weight, generate};
+use formic_ecs::RandomStream;
+use formic_nav::{Cell, Grid, MoveRule, Scenario, Terrain, Weight, generate};
 
 use crate::cli::Options;
 

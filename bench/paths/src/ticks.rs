@@ -4,9 +4,9 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use cpu_time::ThreadTime;
-use ecs_core::{RandomStream, World};
-use ecs_jobs::{Pool, Schedule, Threads};
-use nav::{
+use formic_ecs::{RandomStream, World};
+use formic_jobs::{Pool, Schedule, Threads};
+use formic_nav::{
     Avoid, Cell, FlowField, FlowFields, FlowFollower, FlowStatus, MoveRule, PathRequest,
     RequestStatus, SearchBudget, Terrain, generate, systems,
 };

@@ -1,8 +1,8 @@
 //! What cats do: one component and one system for each of it.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use ai::prelude::*;
 use bytemuck::NoUninit;
+use formic_ai::prelude::*;
 
 use super::needs::{Hunger, Temper, TimeSpent, Tiredness};
 

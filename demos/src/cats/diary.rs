@@ -1,7 +1,7 @@
 //! What one cat felt and did.
 
-use ai::prelude::*;
-use ai::utility::UtilityAgent;
+use formic_ai::prelude::*;
+use formic_ai::utility::UtilityAgent;
 
 use super::mind::{Cats, OPTIONS, inputs};
 use super::needs::{Hunger, Tiredness};

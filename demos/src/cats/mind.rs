@@ -1,7 +1,7 @@
 //! What cats can do, and what it is worth to them.
 
-use ai::prelude::*;
-use ai::utility::{Curve, Input, Minds, Reasoner, Utility};
+use formic_ai::prelude::*;
+use formic_ai::utility::{Curve, Input, Minds, Reasoner, Utility};
 
 use super::actions::{Eat, Play, Sleep};
 use super::needs::{Hunger, Tiredness};

@@ -26,10 +26,10 @@ mod view;
 
 use std::path::PathBuf;
 
-use ai::action::{self, ActionSystem};
-use ai::prelude::*;
-use ai::utility::{Reasoner, UtilityAgent};
 use clap::Args;
+use formic_ai::action::{self, ActionSystem};
+use formic_ai::prelude::*;
+use formic_ai::utility::{Reasoner, UtilityAgent};
 
 use self::actions::TimeStep;
 use self::diary::Diary;

@@ -1,7 +1,7 @@
 //! What a cat is made of.
 
 use bytemuck::NoUninit;
-use ecs_core::Component;
+use formic_ecs::Component;
 
 /// From 0, not hungry, to 100, hungry to death.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]

@@ -1,8 +1,8 @@
 //! All cats by their needs: hunger to the right, tiredness upwards, up to where cats never come. The ground has the colour of
 //! what scores most there, a cat that of what it does.
 
-use ai::prelude::*;
-use ai::utility::{Reasoner, UtilityAgent};
+use formic_ai::prelude::*;
+use formic_ai::utility::{Reasoner, UtilityAgent};
 
 use super::mind::inputs;
 use super::needs::{Hunger, Tiredness};

@@ -6,7 +6,7 @@
 //!   +-- scores over time ----------------------------------+-- play --+
 //! ```
 
-use ai::utility::{Curve, Reasoner};
+use formic_ai::utility::{Curve, Reasoner};
 
 use super::diary::Diary;
 use super::mind::{OPTIONS, hunger_curve, tiredness_curve};

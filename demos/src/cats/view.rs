@@ -1,7 +1,7 @@
 //! The cats as they are shown live: each where its needs are, as in the picture.
 
-use ai::prelude::*;
-use ai::utility::UtilityAgent;
+use formic_ai::prelude::*;
+use formic_ai::utility::UtilityAgent;
 use glam::Vec2;
 
 use super::actions::{Eat, Play, Sleep};

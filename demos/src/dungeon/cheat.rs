@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use nav::Cell;
+use formic_nav::Cell;
 
 /// The most imps that one cheat spawns.
 pub const SPAWN_MAX: u32 = 10_000;
@@ -13,13 +13,13 @@ pub const SPAWN_MAX: u32 = 10_000;
 /// As text: `dig X Y`, `fill X Y`, `spawn N X Y` and `send X Y`.
 ///
 /// ```
-/// use demos::dungeon::Cheat;
-/// use nav::Cell;
+/// use formic_demos::dungeon::Cheat;
+/// use formic_nav::Cell;
 /// let cheat: Cheat = "spawn 100 12 7".parse()?;
 /// assert_eq!(cheat, Cheat::Spawn { count: 100, cell: Cell::new(12, 7) });
 /// assert_eq!(cheat.to_string().parse(), Ok(cheat));
 /// assert!("spawn a lot".parse::<Cheat>().is_err());
-/// # Ok::<(), demos::dungeon::CheatError>(())
+/// # Ok::<(), formic_demos::dungeon::CheatError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Cheat {

@@ -1,7 +1,7 @@
 //! The state hash: everything that the next tick depends on, in one number.
 
-use ecs_core::{Entity, StateHasher, World};
-use nav::{Route, Terrain};
+use formic_ecs::{Entity, StateHasher, World};
+use formic_nav::{Route, Terrain};
 
 use crate::dungeon::works::Works;
 

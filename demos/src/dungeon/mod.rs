@@ -31,7 +31,7 @@ mod world;
 use std::path::PathBuf;
 
 use clap::Args;
-use nav::Grid;
+use formic_nav::Grid;
 
 use crate::card::{Demo, own_arguments};
 pub use crate::dungeon::cheat::{Cheat, CheatError, SPAWN_MAX};

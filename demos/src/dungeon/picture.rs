@@ -1,8 +1,8 @@
 //! The dungeon as a picture: regions in colours, rock, paths and imps.
 
-use ecs_core::World;
+use formic_ecs::World;
+use formic_nav::{Cell, PathRequest, Position, Route, Terrain};
 use glam::Vec2;
-use nav::{Cell, PathRequest, Position, Route, Terrain};
 
 use crate::raster::{Colour, Point, Raster, Rectangle, region_colour};
 

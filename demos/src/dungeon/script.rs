@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::str::FromStr;
 
-use nav::Grid;
+use formic_nav::Grid;
 
 use crate::dungeon::cheat::Cheat;
 use crate::failure::Failure;

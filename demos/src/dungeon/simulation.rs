@@ -1,6 +1,6 @@
 //! The dungeon as the shell sees it.
 
-use nav::{SearchReport, TallySum};
+use formic_nav::{SearchReport, TallySum};
 
 use crate::dungeon::cheat::{Cheat, CheatError};
 use crate::dungeon::digest::digest;

@@ -1,11 +1,11 @@
 //! The dungeon as it is shown live.
 
-use ecs_core::Entity;
-use ecs_jobs::Step;
-use glam::Vec2;
-use nav::{
+use formic_ecs::Entity;
+use formic_jobs::Step;
+use formic_nav::{
     Cell, Facing, PathRequest, Position, RequestStatus, Route, Speed, Tally, Unanswered, Wander,
 };
+use glam::Vec2;
 
 use crate::dungeon::cheat::Cheat;
 use crate::dungeon::picture::{FACE, floor_colour};

@@ -5,10 +5,10 @@
 mod tests;
 
 use bytemuck::{Pod, Zeroable};
-use ecs_core::Component;
-use ecs_jobs::{Query, Res};
+use formic_ecs::Component;
+use formic_jobs::{Query, Res};
+use formic_nav::{Cell, Position, Tally, Terrain, path_cost};
 use glam::Vec2;
-use nav::{Cell, Position, Tally, Terrain, path_cost};
 
 /// What an imp looked like a tick ago, and what it did wrong so far.
 #[derive(Component, Clone, Copy, Debug, Pod, Zeroable)]
@@ -32,7 +32,7 @@ impl Watch {
 ///
 /// An imp walks less than half a cell in a tick, and so along one straight line,
 /// from its cell to the same one or to the next. The step between the two is
-/// judged by `nav::path_cost`, which shares no code with the searches. An imp that
+/// judged by `formic_nav::path_cost`, which shares no code with the searches. An imp that
 /// was put aside by a wall has not walked.
 pub(super) fn watch(mut imps: Query<(&Position, &Tally, &mut Watch)>, terrain: Res<Terrain>) {
     imps.par_for_each(|(position, tally, watch)| {

@@ -10,9 +10,9 @@ mod tests;
 
 use std::collections::VecDeque;
 
-use ecs_core::RandomStream;
-use ecs_jobs::ResMut;
-use nav::{Cell, Direction, MoveRule, RegionEvent, Terrain};
+use formic_ecs::RandomStream;
+use formic_jobs::ResMut;
+use formic_nav::{Cell, Direction, MoveRule, RegionEvent, Terrain};
 
 /// How many ticks one tile takes.
 const TICKS_PER_TILE: u64 = 4;

@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use ecs_core::{Bundle, Entity, RandomStream, World};
-use ecs_jobs::{IntoSystem, Schedule};
-use glam::Vec2;
-use nav::{
+use formic_ecs::{Bundle, Entity, RandomStream, World};
+use formic_jobs::{IntoSystem, Schedule};
+use formic_nav::{
     Cell, Facing, Grid, MoveRule, PathRequest, Position, RequestStatus, Route, SearchReport, Tally,
     TallySum, Terrain, Wander, systems,
 };
+use glam::Vec2;
 
 use crate::dungeon::cheat::Cheat;
 use crate::dungeon::script::Script;
@@ -38,10 +38,10 @@ const IMPS_STREAM: u64 = 2;
 /// itself be changed between two ticks.
 ///
 /// ```
-/// use demos::dungeon::{Cheat, Dungeon};
-/// use demos::setup::Setup;
-/// use demos::simulation::Simulation;
-/// use nav::{Cell, Grid};
+/// use formic_demos::dungeon::{Cheat, Dungeon};
+/// use formic_demos::setup::Setup;
+/// use formic_demos::simulation::Simulation;
+/// use formic_nav::{Cell, Grid};
 ///
 /// let setup = Setup { agents: 2, ticks: 0, seed: 1, threads: 1 };
 /// let mut dungeon = Dungeon::new(&setup, Grid::from_fn(20, 20, |_| true)?)?;

@@ -1,7 +1,7 @@
 //! The mind of admirals: they plan. What they can do is in `command`.
 
-use ai::goap::{Facts, Goal, Operator, PlannerBuilder, Planners, Replan, Sensors};
-use ai::prelude::*;
+use formic_ai::goap::{Facts, Goal, Operator, PlannerBuilder, Planners, Replan, Sensors};
+use formic_ai::prelude::*;
 
 use super::command::Command;
 use super::parts::{Aim, Strength, War};

@@ -1,7 +1,7 @@
 //! Bullets: entities that live for two seconds.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use ai::prelude::*;
+use formic_ai::prelude::*;
 
 use super::parts::{Bullet, Hull, Member, Position, Side, Strength, TICK_SECONDS, Velocity};
 use super::radar::Radar;

@@ -1,8 +1,8 @@
 //! The actions of admirals: five of one kind, which differ in what they order.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use ai::prelude::*;
 use bytemuck::NoUninit;
+use formic_ai::prelude::*;
 
 use super::admirals::is_beaten;
 use super::parts::{Orders, Strength, War};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use ai::bt::{Tree, TreeAgent};
-use ai::fsm::{FsmAgent, Machine};
-use ai::goap::GoapAgent;
-use ai::prelude::*;
-use ecs_core::ComponentError;
+use formic_ai::bt::{Tree, TreeAgent};
+use formic_ai::fsm::{FsmAgent, Machine};
+use formic_ai::goap::GoapAgent;
+use formic_ai::prelude::*;
+use formic_ecs::ComponentError;
 use glam::Vec2;
 
 use super::admirals::{self, Admirals};

@@ -1,7 +1,7 @@
 //! How ships fly: three actions that steer, and a system that moves.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use ai::prelude::*;
+use formic_ai::prelude::*;
 use glam::Vec2;
 
 use super::parts::{Aim, Hull, Member, Orders, Position, Station, TICK_SECONDS, Velocity};

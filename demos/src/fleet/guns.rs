@@ -1,7 +1,7 @@
 //! Guns: the action that fires them, whoever holds them, and what turrets do besides.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use ai::prelude::*;
+use formic_ai::prelude::*;
 use glam::Vec2;
 
 use super::bullets;

@@ -39,8 +39,8 @@ mod tests;
 mod turrets;
 mod view;
 
-use ai::action::{self, ActionSystem};
-use ai::prelude::*;
+use formic_ai::action::{self, ActionSystem};
+use formic_ai::prelude::*;
 
 use self::dockyard::Dockyard;
 use self::radar::Radar;

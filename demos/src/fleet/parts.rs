@@ -1,7 +1,7 @@
 //! What units are made of. Places are in metres, times in ticks.
 
 use bytemuck::NoUninit;
-use ecs_core::{Component, Entity};
+use formic_ecs::{Component, Entity};
 use glam::Vec2;
 
 /// How much time a tick is, in seconds.

@@ -1,6 +1,6 @@
 //! The sky from above: bases as rings, turrets as squares, ships as discs, bullets as sparks.
 
-use ai::prelude::*;
+use formic_ai::prelude::*;
 use glam::Vec2;
 
 use super::parts::{Bullet, Hull, Orders, Position, Side, Velocity};

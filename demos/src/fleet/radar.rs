@@ -1,7 +1,7 @@
 //! Who is near: all units in a grid of cells, and what each unit aims at.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use ai::prelude::*;
+use formic_ai::prelude::*;
 use glam::Vec2;
 
 use super::parts::{Aim, Hull, Position, Side, TICK_SECONDS};

@@ -10,8 +10,8 @@
 
 use std::sync::Arc;
 
-use ai::fsm::{Machine, MachineBuilder, Machines, State, Transition};
-use ai::prelude::*;
+use formic_ai::fsm::{Machine, MachineBuilder, Machines, State, Transition};
+use formic_ai::prelude::*;
 
 use super::flight::{Close, Cruise, Retreat};
 use super::guns::{Fire, RANGE};

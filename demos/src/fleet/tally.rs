@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use ai::fsm::FsmAgent;
-use ai::goap::GoapAgent;
-use ai::prelude::*;
+use formic_ai::fsm::FsmAgent;
+use formic_ai::goap::GoapAgent;
+use formic_ai::prelude::*;
 
 use super::parts::{Bullet, Hull, Member, Position, Strength, Velocity, War};
 use super::ships::Ships;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ai::bt::{Library, Tree, Trees};
-use ai::prelude::*;
+use formic_ai::bt::{Library, Tree, Trees};
+use formic_ai::prelude::*;
 
 use super::guns::{Cool, Fire, HEAT_MAX, RANGE, Repair};
 use super::parts::{Aim, Gun, Hull};

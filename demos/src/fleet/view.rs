@@ -1,7 +1,7 @@
 //! The war as it is shown live.
 
-use ai::fsm::FsmAgent;
-use ai::prelude::*;
+use formic_ai::fsm::FsmAgent;
+use formic_ai::prelude::*;
 use glam::Vec2;
 
 use super::Fleet;

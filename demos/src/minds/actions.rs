@@ -2,10 +2,10 @@
 //! decides.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use ai::action::{ActionSystem, Ended};
-use ai::prelude::*;
 use bytemuck::NoUninit;
-use ecs_jobs::ScheduleBuilder;
+use formic_ai::action::{ActionSystem, Ended};
+use formic_ai::prelude::*;
+use formic_jobs::ScheduleBuilder;
 
 use super::forager::{Basket, Books, EAT, GATHER, HIDE, Needs, SLEEP, Shelter, TICK_SECONDS, Wolf};
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ai::action;
-use ai::prelude::*;
-use ecs_jobs::{ScheduleBuilder, Step};
+use formic_ai::action;
+use formic_ai::prelude::*;
+use formic_jobs::{ScheduleBuilder, Step};
 
 use super::actions;
 use super::forager::{

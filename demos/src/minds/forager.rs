@@ -1,8 +1,8 @@
 //! What a forager is made of, and how time and the wolf pass.
 
-use ai::prelude::*;
 use bytemuck::NoUninit;
-use ecs_core::Bundle;
+use formic_ai::prelude::*;
+use formic_ecs::Bundle;
 
 /// How much time a tick is, in seconds.
 pub(super) const TICK_SECONDS: f32 = 0.1;

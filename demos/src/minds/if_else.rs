@@ -1,8 +1,8 @@
 //! No mind at all: an `if` decides and a `match` acts, in one system and without action entities.
 
-use ai::prelude::*;
 use bytemuck::NoUninit;
-use ecs_jobs::ScheduleBuilder;
+use formic_ai::prelude::*;
+use formic_jobs::ScheduleBuilder;
 
 use super::actions::{EAT_SECONDS, GATHER_SECONDS};
 use super::crowd::Mind;

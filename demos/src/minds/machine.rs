@@ -1,7 +1,7 @@
 //! A state machine: three states inside one called safe, and one for the wolf.
 
-use ai::fsm::{FsmAgent, History, Machine, MachineBuilder, Machines, State, Transition};
-use ai::prelude::*;
+use formic_ai::fsm::{FsmAgent, History, Machine, MachineBuilder, Machines, State, Transition};
+use formic_ai::prelude::*;
 
 use super::actions;
 use super::crowd::{self, Mind};

@@ -33,7 +33,7 @@ mod view;
 
 use std::sync::Arc;
 
-use ecs_core::{StateHasher, World};
+use formic_ecs::{StateHasher, World};
 use serde_json::{Value, json};
 
 use self::crowd::{Crowd, Mind, Tally};

@@ -1,8 +1,10 @@
 //! A planner: it is told what it wants and what each thing to do needs and gives, and finds out by
 //! itself what to do first.
 
-use ai::goap::{Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Replan, Sensors};
-use ai::prelude::*;
+use formic_ai::goap::{
+    Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Replan, Sensors,
+};
+use formic_ai::prelude::*;
 
 use super::actions;
 use super::crowd::{self, Mind};

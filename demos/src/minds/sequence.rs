@@ -1,9 +1,9 @@
 //! One thing after the other, come what may: gather, eat, sleep, hide, and again. It costs next to
 //! nothing, and does not see the wolf.
 
-use ai::action;
-use ai::prelude::*;
-use ecs_jobs::ScheduleBuilder;
+use formic_ai::action;
+use formic_ai::prelude::*;
+use formic_jobs::ScheduleBuilder;
 
 use super::crowd::{Mind, thinking_starts, thinking_stops};
 use super::forager::{bite, live};

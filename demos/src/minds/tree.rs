@@ -1,7 +1,7 @@
 //! A behaviour tree: the same wishes as those of the `if`, in an order that can be read.
 
-use ai::bt::{Library, Tree, TreeAgent, Trees};
-use ai::prelude::*;
+use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
+use formic_ai::prelude::*;
 
 use super::actions;
 use super::crowd::{self, Mind};

@@ -1,7 +1,7 @@
 //! Utility: what scores most. The wolf outranks everything; the rest is a matter of degree.
 
-use ai::prelude::*;
-use ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
+use formic_ai::prelude::*;
+use formic_ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
 
 use super::actions;
 use super::crowd::{self, Mind};

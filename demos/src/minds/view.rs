@@ -1,7 +1,7 @@
 //! The crowds as they are shown live, side by side: each forager where its needs are.
 
-use ai::prelude::*;
-use ecs_jobs::Step;
+use formic_ai::prelude::*;
+use formic_jobs::Step;
 use glam::Vec2;
 
 use super::Minds;
@@ -131,10 +131,10 @@ impl View for Minds {
             .show::<Books>()
             .show::<Body>()
             .show::<SequenceAgent>()
-            .show::<ai::fsm::FsmAgent>()
-            .show::<ai::bt::TreeAgent>()
-            .show::<ai::utility::UtilityAgent>()
-            .show::<ai::goap::GoapAgent>()
+            .show::<formic_ai::fsm::FsmAgent>()
+            .show::<formic_ai::bt::TreeAgent>()
+            .show::<formic_ai::utility::UtilityAgent>()
+            .show::<formic_ai::goap::GoapAgent>()
             .show::<Action>()
     }
 

@@ -1,7 +1,7 @@
 //! What workers and their actions are made of.
 
 use bytemuck::{NoUninit, Pod, Zeroable};
-use ecs_core::Component;
+use formic_ecs::Component;
 use glam::Vec2;
 use serde::Deserialize;
 

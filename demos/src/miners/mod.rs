@@ -12,10 +12,10 @@ mod view;
 
 use std::path::{Path, PathBuf};
 
-use ai::action::{self, ActionSystem, LoadError};
-use ai::prelude::*;
 use clap::Args;
-use ecs_core::Bundle;
+use formic_ai::action::{self, ActionSystem, LoadError};
+use formic_ai::prelude::*;
+use formic_ecs::Bundle;
 use glam::Vec2;
 
 use self::components::{

@@ -1,6 +1,6 @@
 //! The country from above.
 
-use ai::prelude::*;
+use formic_ai::prelude::*;
 use glam::Vec2;
 
 use super::components::{Animator, Clip, Inventory, Item, Position};

@@ -1,7 +1,7 @@
 //! How the actions of workers are carried out.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use ai::prelude::*;
+use formic_ai::prelude::*;
 use glam::Vec2;
 
 use super::components::{

@@ -1,7 +1,7 @@
 //! The miners as they are shown live.
 
-use ai::prelude::*;
-use ecs_jobs::Step;
+use formic_ai::prelude::*;
+use formic_jobs::Step;
 use glam::Vec2;
 
 use super::components::{

@@ -11,7 +11,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::Subcommand;
-use nav::Grid;
+use formic_nav::Grid;
 use serde::Serialize;
 
 use crate::failure::Failure;

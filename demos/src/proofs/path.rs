@@ -6,9 +6,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use ecs_core::StateHasher;
-use ecs_jobs::Pool;
-use nav::{
+use formic_ecs::StateHasher;
+use formic_jobs::Pool;
+use formic_nav::{
     Algorithm, MoveRule, Path, PathOutcome, PathQuery, PathScratch, Scenario, Terrain, path_cost,
 };
 use serde::Serialize;

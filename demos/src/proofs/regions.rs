@@ -6,8 +6,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use ecs_core::RandomStream;
-use nav::{Cell, MoveRule, RegionEvent, RegionId, Terrain};
+use formic_ecs::RandomStream;
+use formic_nav::{Cell, MoveRule, RegionEvent, RegionId, Terrain};
 use serde::Serialize;
 
 use crate::failure::Failure;

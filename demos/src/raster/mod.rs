@@ -24,7 +24,7 @@ pub use crate::raster::draw::{Point, Rectangle};
 /// Shapes may reach over the edges: what lies outside is left out.
 ///
 /// ```
-/// use demos::raster::{Colour, Point, Raster, Rectangle};
+/// use formic_demos::raster::{Colour, Point, Raster, Rectangle};
 ///
 /// let mut raster = Raster::new(64, 32, Colour::BLACK);
 /// raster.fill(Rectangle { x: 8, y: 8, width: 16, height: 16 }, Colour::WHITE);

@@ -1,7 +1,7 @@
 //! What can be done, as turn actions.
 
-use ai::turn::{Draft, Refusal, TurnActionKind};
-use ecs_core::prelude::*;
+use formic_ai::turn::{Draft, Refusal, TurnActionKind};
+use formic_ecs::prelude::*;
 
 use super::sight::{level, sees};
 use super::things::{

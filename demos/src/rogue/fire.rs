@@ -1,7 +1,7 @@
 //! What moves by itself inside a turn: arrows and flames.
 
-use ai::turn::{Motion, Point, RealTime};
-use ecs_core::prelude::*;
+use formic_ai::turn::{Motion, Point, RealTime};
+use formic_ecs::prelude::*;
 
 use super::deed::Deed;
 use super::things::{Cell, Flame, Health, Position, Velocity};

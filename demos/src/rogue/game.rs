@@ -10,9 +10,9 @@
 use std::collections::VecDeque;
 use std::ops::ControlFlow;
 
-use ai::explain::DecisionLog;
-use ai::turn::{Decision, Next, Situation, Stopped, TurnEnd, Turns};
-use ecs_jobs::prelude::*;
+use formic_ai::explain::DecisionLog;
+use formic_ai::turn::{Decision, Next, Situation, Stopped, TurnEnd, Turns};
+use formic_jobs::prelude::*;
 
 use super::command::Command;
 use super::deed::Deed;
@@ -354,7 +354,7 @@ impl Play {
     ) -> Option<TurnEnd> {
         let name = name(world, who);
         let Self { turns, hero, explored, .. } = self;
-        let draw = |frame: &ai::turn::Frame<'_, Cell>| {
+        let draw = |frame: &formic_ai::turn::Frame<'_, Cell>| {
             watch(&Scene { now: frame.now, hero: *hero, explored, time: frame.time })
         };
         let end = turns.take_turn(world, who, deed, draw).ok()?;

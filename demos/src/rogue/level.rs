@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use ecs_core::RandomStream;
-use ecs_core::prelude::*;
+use formic_ecs::RandomStream;
+use formic_ecs::prelude::*;
 
 use super::things::{
     Asleep, Barrel, Blow, Bow, Cell, Closed, Door, Foe, Hands, Health, Hero, Look, Opaque,

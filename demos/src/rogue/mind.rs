@@ -1,8 +1,8 @@
 //! The minds: utility for the foes, and a plain hero who plays where nobody else does.
 
-use ai::turn::Situation;
-use ai::utility::{Curve, Input, Reasoner, Utility};
-use ecs_core::prelude::*;
+use formic_ai::turn::Situation;
+use formic_ai::utility::{Curve, Input, Reasoner, Utility};
+use formic_ecs::prelude::*;
 
 use super::command::Command;
 use super::deed::Deed;

@@ -2,7 +2,7 @@
 //!
 //! Doors open when somebody with hands bumps into them, barrels burst in real time inside a turn,
 //! and whoever sees the hero wakes. All of it are turn actions, rules and one real-time hook of
-//! [`ai::turn`]; the foes decide by [`ai::utility`].
+//! [`formic_ai::turn`]; the foes decide by [`formic_ai::utility`].
 //!
 //! ```text
 //!   keys, script or mind ──> command ──> deed ──> rules ──> commit ──> draw
@@ -44,9 +44,9 @@ use std::collections::VecDeque;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ai::turn::read_script;
 use clap::Args;
-use ecs_core::With;
+use formic_ai::turn::read_script;
+use formic_ecs::With;
 
 use self::command::Command;
 use self::game::{Game, Play, Player, Status};
@@ -104,7 +104,7 @@ fn read(path: &Path) -> Result<Vec<Command>, Failure> {
 }
 
 impl Rogue {
-    fn count<T: ecs_core::Component>(&self) -> u64 {
+    fn count<T: formic_ecs::Component>(&self) -> u64 {
         self.game.engine.world.query_ref_filtered::<(), With<T>>().count() as u64
     }
 

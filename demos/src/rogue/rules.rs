@@ -1,7 +1,7 @@
 //! The rules of the dungeon.
 
-use ai::turn::{Case, Change, Reactions, Rule, Ruling};
-use ecs_core::prelude::*;
+use formic_ai::turn::{Case, Change, Reactions, Rule, Ruling};
+use formic_ecs::prelude::*;
 
 use super::deed::Deed;
 use super::sight::{cell_of, field, level};

@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use ai::turn::Situation;
-use ecs_core::prelude::*;
+use formic_ai::turn::Situation;
+use formic_ecs::prelude::*;
 
 use super::level::Level;
 use super::things::{Cell, Opaque, Position};

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use ecs_core::prelude::*;
+use formic_ecs::prelude::*;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -36,7 +36,7 @@ fn two_cells_in_a_row(game: &Game) -> (Cell, Cell, Cell) {
     (way, (at.0 + way.0, at.1 + way.1), (at.0 + 2 * way.0, at.1 + 2 * way.1))
 }
 
-fn put(game: &mut Game, cell: Cell, bundle: impl ecs_core::Bundle) -> Entity {
+fn put(game: &mut Game, cell: Cell, bundle: impl formic_ecs::Bundle) -> Entity {
     let thing = game.engine.world.spawn(bundle);
     game.engine.world.insert(thing, Position::from(cell)).map_err(drop).unwrap();
     with_play(&mut game.engine.world, |play, world| play.turns.rebuild(world));

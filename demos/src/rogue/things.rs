@@ -1,8 +1,8 @@
 //! What things in the dungeon are made of.
 
-use ai::turn::CellPosition;
 use bytemuck::{Pod, Zeroable};
-use ecs_core::prelude::*;
+use formic_ai::turn::CellPosition;
+use formic_ecs::prelude::*;
 
 /// A cell: column and row.
 pub(super) type Cell = (i32, i32);

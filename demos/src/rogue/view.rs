@@ -1,7 +1,7 @@
 //! The roguelike as it is shown live: what the hero sees, remembers, and what is dark.
 
-use ai::explain::DecisionLog;
-use ecs_core::prelude::*;
+use formic_ai::explain::DecisionLog;
+use formic_ecs::prelude::*;
 use glam::Vec2;
 
 use super::Rogue;

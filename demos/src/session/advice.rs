@@ -4,7 +4,7 @@ use std::any::TypeId;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use ecs_core::{Archetype, ComponentId, Prefab, World};
+use formic_ecs::{Archetype, ComponentId, Prefab, World};
 
 use crate::text::grouped;
 use crate::view::short_name;
@@ -65,8 +65,8 @@ const EMPTY_MIN: usize = 16;
 /// Looks at all archetypes of a world; what matters most comes first.
 ///
 /// ```
-/// use demos::session::advice::{Advice, advice};
-/// use ecs_core::prelude::*;
+/// use formic_demos::session::advice::{Advice, advice};
+/// use formic_ecs::prelude::*;
 ///
 /// #[derive(Component)]
 /// struct Position(f32);
@@ -218,7 +218,7 @@ impl fmt::Display for Advice {
 #[cfg(test)]
 #[expect(dead_code, reason = "the components are never read, only counted")]
 mod tests {
-    use ecs_core::prelude::*;
+    use formic_ecs::prelude::*;
 
     use super::*;
 
@@ -291,7 +291,7 @@ mod tests {
     fn script(world: &mut World, number: usize) -> ComponentId {
         let layout = std::alloc::Layout::from_size_align(8, 8).expect("it is a layout");
         let name = format!("script.{number}");
-        let descriptor = ecs_core::ComponentDescriptor::bytes(name, layout);
+        let descriptor = formic_ecs::ComponentDescriptor::bytes(name, layout);
         world.register_dynamic(descriptor).expect("the name is new")
     }
 

@@ -1,7 +1,7 @@
 //! One entity in JSON: where it is, what it is made of, and why it does what it does.
 
-use ai::explain::DecisionLog;
-use ecs_core::{Access, ComponentId, Entity, EntityPlace, World};
+use formic_ai::explain::DecisionLog;
+use formic_ecs::{Access, ComponentId, Entity, EntityPlace, World};
 use serde_json::{Value, json};
 
 use crate::session::report::system_names;

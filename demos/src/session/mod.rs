@@ -17,8 +17,8 @@ mod request;
 
 use std::time::Duration;
 
-use ai::explain::DecisionLog;
-use ecs_core::Entity;
+use formic_ai::explain::DecisionLog;
+use formic_ecs::Entity;
 
 pub use crate::session::answer::Answer;
 pub use crate::session::frame::{Frame, Known};

@@ -1,7 +1,7 @@
 //! The session in JSON: how things are, what there is, and what ran when.
 
-use ecs_core::Archetype;
-use ecs_jobs::{Delay, Explanation, Reason, Schedule, Span, Step};
+use formic_ecs::Archetype;
+use formic_jobs::{Delay, Explanation, Reason, Schedule, Span, Step};
 use serde_json::{Value, json};
 
 use crate::session::advice::advice;
@@ -254,7 +254,7 @@ fn readable(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use ecs_core::prelude::*;
+    use formic_ecs::prelude::*;
 
     use super::*;
 
@@ -285,7 +285,7 @@ mod tests {
 
     #[test]
     fn sentences_lose_their_paths() {
-        let text = "nav::systems::push_out did not run in tick 3: a::b::is_on was false";
+        let text = "formic_nav::systems::push_out did not run in tick 3: a::b::is_on was false";
         assert_eq!(readable(text), "push_out did not run in tick 3: is_on was false");
     }
 }

@@ -1,6 +1,6 @@
 //! What the page asks for, and which part of the session answers.
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 use glam::Vec2;
 use serde::Deserialize;
 use serde_json::json;

@@ -2,13 +2,13 @@
 
 use std::fmt::Debug;
 
-use ecs_core::{Component, Entity, NoSuchEntity, World};
+use formic_ecs::{Component, Entity, NoSuchEntity, World};
 
 /// Knows how to print the values of some types of components.
 ///
 /// ```
-/// use demos::view::Inspector;
-/// use ecs_core::prelude::*;
+/// use formic_demos::view::Inspector;
+/// use formic_ecs::prelude::*;
 ///
 /// #[derive(Component, Debug)]
 /// struct Gold(u32);

@@ -7,8 +7,8 @@
 mod inspect;
 mod scene;
 
-use ecs_core::{Entity, World};
-use ecs_jobs::{Schedule, Step};
+use formic_ecs::{Entity, World};
+use formic_jobs::{Schedule, Step};
 use glam::Vec2;
 
 use crate::engine::Engine;

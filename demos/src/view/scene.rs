@@ -1,6 +1,6 @@
 //! The parts of a picture that moves: ground, landmarks, marks, and what they mean.
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 use glam::Vec2;
 
 use crate::raster::Colour;
@@ -124,11 +124,11 @@ mod tests {
     #[test]
     fn short_names_keep_parameters_and_lose_paths() {
         for (path, short) in [
-            ("nav::agent::Position", "Position"),
+            ("formic_nav::agent::Position", "Position"),
             ("Plain", "Plain"),
             ("a::Queue<b::c::Imp, d::Gold>", "Queue<Imp, Gold>"),
-            ("ecs_jobs::any<(a::A, &b::B)>", "any<(A, &B)>"),
-            ("ecs_jobs::resource_exists::<a::Time>", "resource_exists<Time>"),
+            ("formic_jobs::any<(a::A, &b::B)>", "any<(A, &B)>"),
+            ("formic_jobs::resource_exists::<a::Time>", "resource_exists<Time>"),
             ("", ""),
         ] {
             assert_eq!(short_name(path), short, "{path}");

@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use ai::activity::{Activity, Current, Effects, Ending, Notice, Response, Status, Tick};
-use ecs_core::{Entity, HashFn};
+use formic_ai::activity::{Activity, Current, Effects, Ending, Notice, Response, Status, Tick};
+use formic_ecs::{Entity, HashFn};
 use glam::Vec2;
 
 use super::HOME;

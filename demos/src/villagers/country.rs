@@ -1,8 +1,8 @@
 //! What goes on in the village whether anybody thinks of it or not.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use ai::activity::{Activities, Blocking, Doing, Posted, Token};
-use ai::prelude::*;
+use formic_ai::activity::{Activities, Blocking, Doing, Posted, Token};
+use formic_ai::prelude::*;
 use glam::Vec2;
 
 use super::chores::{Chore, Kind};

@@ -22,10 +22,10 @@ mod picture;
 mod steps;
 mod view;
 
-use ai::activity::{self, Doing, State};
-use ai::prelude::*;
 use clap::Args;
-use ecs_core::StateHasher;
+use formic_ai::activity::{self, Doing, State};
+use formic_ai::prelude::*;
+use formic_ecs::StateHasher;
 use glam::Vec2;
 
 use self::chores::{Chore, Kind};

@@ -1,8 +1,8 @@
 //! What the village is made of.
 
-use ai::activity::{Event, EventKinds};
 use bytemuck::NoUninit;
-use ecs_core::{Component, Entity};
+use formic_ai::activity::{Event, EventKinds};
+use formic_ecs::{Component, Entity};
 use glam::Vec2;
 
 /// Where an entity is, in metres.

@@ -1,7 +1,7 @@
 //! The village from above.
 
-use ai::activity::{Doing, State};
-use ai::prelude::*;
+use formic_ai::activity::{Doing, State};
+use formic_ai::prelude::*;
 use glam::Vec2;
 
 use super::chores::{Chore, Kind};

@@ -5,8 +5,8 @@
 
 use std::borrow::Cow;
 
-use ai::activity::{Activity, Effects, Ending, Setting, Status, Tick};
-use ai::prelude::*;
+use formic_ai::activity::{Activity, Effects, Ending, Setting, Status, Tick};
+use formic_ai::prelude::*;
 use glam::Vec2;
 
 use super::parts::{ARRIVED, BROKEN, Block, Books, Dig, Happening, Pickaxe, Position, Walk};

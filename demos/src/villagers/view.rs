@@ -1,8 +1,8 @@
 //! The village as it is shown live.
 
-use ai::activity::{Blocking, Doing, State};
-use ai::prelude::*;
-use ecs_jobs::Step;
+use formic_ai::activity::{Blocking, Doing, State};
+use formic_ai::prelude::*;
+use formic_jobs::Step;
 use glam::Vec2;
 
 use super::chores::{Chore, Kind as ChoreKind};

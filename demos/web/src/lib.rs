@@ -12,10 +12,10 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use demos::card::Demo;
-use demos::session::{Known, Request, Session};
-use demos::setup::Setup;
-use demos::{cats, dungeon, miners};
+use formic_demos::card::Demo;
+use formic_demos::session::{Known, Request, Session};
+use formic_demos::setup::Setup;
+use formic_demos::{cats, dungeon, miners};
 
 /// The demos that the page offers, the one that it opens with first.
 const DEMOS: &[&Demo] = &[&dungeon::DEMO, &miners::DEMO, &cats::DEMO];

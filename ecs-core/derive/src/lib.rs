@@ -1,4 +1,4 @@
-//! `#[derive(Component)]` for `ecs-core`. See `ecs_core::Component` for what it accepts.
+//! `#[derive(Component)]` for `ecs-core`. See `formic_ecs::Component` for what it accepts.
 
 use proc_macro::TokenStream;
 use proc_macro2::{Ident, Span, TokenStream as Tokens};
@@ -7,7 +7,7 @@ use syn::{
     Data, DeriveInput, Error, Field, Fields, LitInt, LitStr, Member, Result, parse_macro_input,
 };
 
-/// Implements `ecs_core::Component`, or `ecs_core::BufferElement` where there is the option
+/// Implements `formic_ecs::Component`, or `formic_ecs::BufferElement` where there is the option
 /// `#[component(buffer = N)]`.
 #[proc_macro_derive(Component, attributes(component))]
 pub fn derive_component(input: TokenStream) -> TokenStream {
@@ -15,7 +15,7 @@ pub fn derive_component(input: TokenStream) -> TokenStream {
     expand(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
-/// Implements `ecs_core::SharedComponent`.
+/// Implements `formic_ecs::SharedComponent`.
 #[proc_macro_derive(SharedComponent, attributes(component))]
 pub fn derive_shared_component(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -25,7 +25,7 @@ pub fn derive_shared_component(input: TokenStream) -> TokenStream {
         .into()
 }
 
-/// Implements `ecs_core::ChunkComponent`.
+/// Implements `formic_ecs::ChunkComponent`.
 #[proc_macro_derive(ChunkComponent, attributes(component))]
 pub fn derive_chunk_component(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -42,7 +42,7 @@ fn expand_outer(input: &DeriveInput, of: &str, allowed: &[&str]) -> Result<Token
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     Ok(quote! {
         #[automatically_derived]
-        impl #impl_generics ::ecs_core::#of for #ident #type_generics #where_clause {
+        impl #impl_generics ::formic_ecs::#of for #ident #type_generics #where_clause {
             #codec
             #name
         }
@@ -96,7 +96,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
     let name = name_fn(&options);
     Ok(quote! {
         #[automatically_derived]
-        impl #impl_generics ::ecs_core::#implemented for #ident #type_generics #where_clause {
+        impl #impl_generics ::formic_ecs::#implemented for #ident #type_generics #where_clause {
             #inline
             const ENABLEABLE: bool = #enableable;
             const TRACKED: bool = #tracked;
@@ -124,8 +124,8 @@ fn probe_typed(constant: &Ident, kind: &Tokens) -> Tokens {
     quote! {
         const #constant: #kind = {
             #[allow(unused_imports)]
-            use ::ecs_core::__private::ProbeFallback as _;
-            ::ecs_core::__private::Probe::<Self>::#constant
+            use ::formic_ecs::__private::ProbeFallback as _;
+            ::formic_ecs::__private::Probe::<Self>::#constant
         };
     }
 }
@@ -133,24 +133,24 @@ fn probe_typed(constant: &Ident, kind: &Tokens) -> Tokens {
 /// Writes how values are saved in a snapshot.
 fn codec(input: &DeriveInput, options: &Options) -> Tokens {
     let value = match (&options.saving, &input.data) {
-        (Some(Saving::Serde), _) => quote! { ::ecs_core::Codec::serde() },
-        (Some(Saving::Transient), _) => quote! { ::ecs_core::Codec::transient() },
+        (Some(Saving::Serde), _) => quote! { ::formic_ecs::Codec::serde() },
+        (Some(Saving::Transient), _) => quote! { ::formic_ecs::Codec::transient() },
         (None, Data::Struct(data)) if data.fields.is_empty() => {
-            quote! { ::ecs_core::Codec::tag(|_| ::core::result::Result::Ok(Self {})) }
+            quote! { ::formic_ecs::Codec::tag(|_| ::core::result::Result::Ok(Self {})) }
         }
         (None, _) if input.generics.params.is_empty() => {
             let constant = Ident::new("CODEC", Span::call_site());
-            return probe_typed(&constant, &quote! { ::ecs_core::Codec<Self> });
+            return probe_typed(&constant, &quote! { ::formic_ecs::Codec<Self> });
         }
         (None, _) => return Tokens::new(),
     };
-    quote! { const CODEC: ::ecs_core::Codec<Self> = #value; }
+    quote! { const CODEC: ::formic_ecs::Codec<Self> = #value; }
 }
 
 /// The type of a function that maps the entities inside a value.
 fn map_fn() -> Tokens {
     quote! {
-        fn(&mut Self, &mut dyn ::core::ops::FnMut(::ecs_core::Entity) -> ::ecs_core::Entity)
+        fn(&mut Self, &mut dyn ::core::ops::FnMut(::formic_ecs::Entity) -> ::formic_ecs::Entity)
     }
 }
 
@@ -245,7 +245,7 @@ fn map_entities(data: &Data) -> Result<Option<Tokens>> {
     let map_fn = map_fn();
     Ok(Some(quote! {
         const MAP_ENTITIES: ::core::option::Option<#map_fn> = ::core::option::Option::Some(|value, map| {
-            #( ::ecs_core::MapEntities::map_entities(&mut value.#members, map); )*
+            #( ::formic_ecs::MapEntities::map_entities(&mut value.#members, map); )*
         });
     }))
 }

@@ -22,7 +22,7 @@ pub(crate) use rows::{ForgottenRows, RowCopies};
 /// The place of an archetype in its world's list. Ids are given in order of first use.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// let mut world = World::new();
 /// world.spawn(());
 /// // Ids are places in the world's list.
@@ -35,13 +35,13 @@ impl ArchetypeId {
     /// The number itself.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let imp = world.spawn(Gold(1));
     /// let place = world.place_of(imp)?;
     /// assert_eq!(world.archetypes()[place.archetype.index()].len(), 1);
-    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
     /// ```
     #[must_use]
     pub const fn index(self) -> usize {
@@ -55,7 +55,7 @@ impl ArchetypeId {
 /// world.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let imps = world.spawn_batch((0..1000).map(Gold));
@@ -151,7 +151,7 @@ impl Archetype {
     /// Its place in the world's list.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let world = World::new();
     /// assert_eq!(world.archetypes()[0].id().index(), 0);
     /// ```
@@ -163,7 +163,7 @@ impl Archetype {
     /// The components that its entities have.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let world = World::new();
     /// assert!(world.archetypes()[0].components().ids().is_empty(), "the first has none");
     /// ```
@@ -175,7 +175,7 @@ impl Archetype {
     /// How many entities are in it.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// world.spawn_batch([(); 3]);
     /// assert_eq!(world.archetypes()[0].len(), 3);
@@ -188,7 +188,7 @@ impl Archetype {
     /// Whether no entity is in it at the moment.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let world = World::new();
     /// assert!(world.archetypes()[0].is_empty());
     /// ```
@@ -200,7 +200,7 @@ impl Archetype {
     /// How many chunks hold its entities.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// assert_eq!(world.archetypes()[0].chunk_count(), 0);
     /// world.spawn(());
@@ -214,7 +214,7 @@ impl Archetype {
     /// How many rows the chunk at this place has, and how many it could have.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// world.spawn(());
     /// let (rows, capacity) = world.archetypes()[0].chunk_fill(0);
@@ -232,7 +232,7 @@ impl Archetype {
     /// The memory that its chunks take, in bytes.
     ///
     /// ```
-    /// use ecs_core::World;
+    /// use formic_ecs::World;
     /// let mut world = World::new();
     /// assert_eq!(world.archetypes()[0].block_bytes(), 0);
     /// world.spawn(());
@@ -246,7 +246,7 @@ impl Archetype {
     /// The entities of one chunk, in row order.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let all = world.spawn_batch([(); 3]);
     /// assert_eq!(world.archetypes()[0].entities(0), all);

@@ -13,7 +13,7 @@ use crate::query::QueryFilter;
 /// [`CommandBuffer::bulk`].
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone)] struct Position(f32);
 /// # #[derive(Component, Clone)] struct Frozen;
 /// # #[derive(Component)] #[component(enableable)] struct Awake;
@@ -43,7 +43,7 @@ impl CommandBuffer {
     /// [`World::bulk`](crate::World::bulk). One command, however many there will be.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Spark;
     /// let mut world = World::new();
     /// let mut commands = CommandBuffer::new(&world);
@@ -62,7 +62,7 @@ impl<F: QueryFilter + 'static> BulkCommands<'_, F> {
     /// Deferred entities in them are replaced.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Spark;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Heat(u32);
     /// let mut world = World::new();
@@ -84,7 +84,7 @@ impl<F: QueryFilter + 'static> BulkCommands<'_, F> {
     /// [`Bulk::remove`](crate::Bulk::remove).
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Spark;
     /// # #[derive(Component)] struct Lit;
     /// let mut world = World::new();
@@ -101,7 +101,7 @@ impl<F: QueryFilter + 'static> BulkCommands<'_, F> {
     /// Takes each entity out of the world, see [`Bulk::despawn`](crate::Bulk::despawn).
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Spark;
     /// let mut world = World::new();
     /// world.spawn_batch((0..9).map(|_| Spark));
@@ -120,7 +120,7 @@ impl<F: QueryFilter + 'static> BulkCommands<'_, F> {
     /// Does not compile where the component is not declared enableable.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(enableable)] struct Awake;
     /// let mut world = World::new();
     /// world.spawn_batch((0..9).map(|_| Awake));

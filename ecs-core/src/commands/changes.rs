@@ -26,7 +26,7 @@ impl CommandBuffer {
     /// [`play`](Self::play). Playback panics where it exchanges the world for another.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Imp;
     /// struct Count(usize);
     ///
@@ -55,7 +55,7 @@ impl CommandBuffer {
     /// An entity whose spawn comes later is not there yet.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Health(u32);
     /// let mut world = World::new();
     /// let mut commands = CommandBuffer::new(&world);
@@ -83,7 +83,7 @@ impl CommandBuffer {
     /// now; should it panic, those before are recorded.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Seat(u32);
     /// # #[derive(Component)] struct Guest(#[component(entity)] Entity);
     /// let mut world = World::new();
@@ -102,8 +102,8 @@ impl CommandBuffer {
     /// Makes copies of an entity, as [`World::instantiate`] does.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::Prefab;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::Prefab;
     /// # #[derive(Component, Clone)] struct Imp;
     /// let mut world = World::new();
     /// let mut commands = CommandBuffer::new(&world);
@@ -122,7 +122,7 @@ impl CommandBuffer {
     /// [`World::instantiate_with`] does. Deferred entities in the bundles are replaced.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone)] struct Guest;
     /// # #[derive(Component, Clone)] struct Seat(#[component(entity)] Entity);
     /// let mut world = World::new();
@@ -153,7 +153,7 @@ impl CommandBuffer {
     /// stay deferred: where it has any, [`run_with`](Self::run_with) does better.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// struct Score(u32);
     /// let mut world = World::new();
     /// let mut commands = CommandBuffer::new(&world);
@@ -169,7 +169,7 @@ impl CommandBuffer {
     /// Takes a resource out of the world and drops it; nothing happens where there is none.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// world.insert_resource(7_u32);
     /// let mut commands = CommandBuffer::new(&world);
@@ -186,8 +186,8 @@ impl CommandBuffer {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ComponentDescriptor;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
     ///
     /// let mut world = World::new();
     /// let gold = ComponentDescriptor::bytes("gold", Layout::new::<u16>());
@@ -211,7 +211,7 @@ impl CommandBuffer {
     /// Takes a component of any kind from an entity and drops it, as [`World::remove_by_id`] does.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
@@ -230,9 +230,9 @@ impl CommandBuffer {
     /// Relates an entity to another, as [`World::relate`] does.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// struct Likes;
-    /// impl ecs_core::Relation for Likes {}
+    /// impl formic_ecs::Relation for Likes {}
     ///
     /// let mut world = World::new();
     /// let ada = world.spawn(());
@@ -254,9 +254,9 @@ impl CommandBuffer {
     /// there is none.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// struct Likes;
-    /// impl ecs_core::Relation for Likes {}
+    /// impl formic_ecs::Relation for Likes {}
     ///
     /// let mut world = World::new();
     /// let [ada, bob] = [world.spawn(()), world.spawn(())];
@@ -265,7 +265,7 @@ impl CommandBuffer {
     /// commands.unrelate::<Likes>(ada, bob);
     /// commands.play(&mut world);
     /// assert!(world.targets::<Likes>(ada).is_empty());
-    /// # Ok::<(), ecs_core::RelationError>(())
+    /// # Ok::<(), formic_ecs::RelationError>(())
     /// ```
     pub fn unrelate<R: Relation>(&mut self, source: Entity, target: Entity) {
         self.record_call("unrelate", source, move |world, source, deferred| {
@@ -277,7 +277,7 @@ impl CommandBuffer {
     /// Makes an entity the child of another, or of nobody, as [`World::set_parent`] does.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let house = world.spawn(());
     /// let mut commands = CommandBuffer::new(&world);

@@ -39,7 +39,7 @@ pub use repeatable::RepeatableCommands;
 /// is a [`RepeatableCommands`].
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component)] struct Spark(f32);
 /// # #[derive(Component, Clone, Copy, PartialEq, Debug)] struct Target(#[component(entity)] Entity);
 /// let mut world = World::new();
@@ -53,7 +53,7 @@ pub use repeatable::RepeatableCommands;
 ///
 /// let target = *world.get::<Target>(agent)?;
 /// assert_eq!(world.get::<Spark>(target.0)?.0, 3.0);
-/// # Ok::<(), ecs_core::ComponentError>(())
+/// # Ok::<(), formic_ecs::ComponentError>(())
 /// ```
 ///
 /// # Several threads
@@ -67,7 +67,7 @@ pub use repeatable::RepeatableCommands;
 /// [`append`](Self::append).
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component)] struct Spark(usize);
 /// /// Each thread takes every `count`-th piece of the work.
 /// fn sparks(count: usize) -> Vec<usize> {
@@ -142,7 +142,7 @@ impl CommandBuffer {
     /// An empty buffer for this world.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let world = World::new();
     /// assert!(CommandBuffer::new(&world).is_empty());
     /// ```
@@ -154,7 +154,7 @@ impl CommandBuffer {
     /// An empty buffer for the world with this [id](World::id).
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let id = world.id();
     /// let mut commands = CommandBuffer::for_world_id(id); // on another thread, say
@@ -178,7 +178,7 @@ impl CommandBuffer {
     /// How many commands are waiting.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let world = World::new();
     /// let mut commands = CommandBuffer::new(&world);
     /// commands.spawn(());
@@ -192,7 +192,7 @@ impl CommandBuffer {
     /// Whether no command is waiting.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let mut commands = CommandBuffer::new(&world);
     /// commands.spawn(());
@@ -208,7 +208,7 @@ impl CommandBuffer {
     /// Sets the sort key of the commands that follow.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(());
@@ -230,7 +230,7 @@ impl CommandBuffer {
     /// inside components (see [`Component`]); playback replaces it by the real one.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let mut commands = CommandBuffer::new(&world);
@@ -251,7 +251,7 @@ impl CommandBuffer {
     /// Gives components to an entity, as [`World::insert`] does.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(());
@@ -268,7 +268,7 @@ impl CommandBuffer {
     /// Takes components from an entity and drops them.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(1));
@@ -285,7 +285,7 @@ impl CommandBuffer {
     /// Switches a component of an entity on or off.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(enableable)] struct Awake;
     /// let mut world = World::new();
     /// let imp = world.spawn(Awake);
@@ -302,7 +302,7 @@ impl CommandBuffer {
     /// Takes an entity out of the world.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let imp = world.spawn(());
     /// let mut commands = CommandBuffer::new(&world);
@@ -338,7 +338,7 @@ impl CommandBuffer {
     /// deferred are this one's from now on.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Spark(f32);
     /// # #[derive(Component)] struct Bright;
     /// let mut world = World::new();
@@ -374,7 +374,7 @@ impl CommandBuffer {
     /// first, none has been applied.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let mut commands = CommandBuffer::new(&world);
     /// commands.spawn(());
@@ -392,7 +392,7 @@ impl CommandBuffer {
     /// inside one buffer by the order of recording.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let imp = world.spawn(Gold(0));
@@ -414,7 +414,7 @@ impl CommandBuffer {
     /// Forgets all commands and drops what they hold.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let mut commands = CommandBuffer::new(&world);
     /// commands.spawn(());

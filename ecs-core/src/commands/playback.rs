@@ -15,8 +15,8 @@ use crate::world::World;
 /// What became of the commands.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::CommandFailureReason;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::CommandFailureReason;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let [imp, gone] = [world.spawn(()), world.spawn(())];
@@ -28,7 +28,7 @@ use crate::world::World;
 /// assert_eq!(playback.applied_count(), 1);
 /// assert_eq!(playback.failures()[0].entity, gone);
 /// assert_eq!(playback.failures()[0].reason, CommandFailureReason::NoSuchEntity);
-/// # Ok::<(), ecs_core::NoSuchEntity>(())
+/// # Ok::<(), formic_ecs::NoSuchEntity>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Playback {
@@ -40,7 +40,7 @@ impl Playback {
     /// How many commands were applied.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let imp = world.spawn(());
@@ -57,7 +57,7 @@ impl Playback {
     /// The commands that were not, in the order of playback.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let imp = world.spawn(());

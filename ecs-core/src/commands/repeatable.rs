@@ -19,8 +19,8 @@ use crate::world::World;
 /// as one does, into which clones have been recorded.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::RepeatableCommands;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::RepeatableCommands;
 /// # #[derive(Component, Clone)] struct Leader;
 /// # #[derive(Component, Clone)] struct Follows(#[component(entity)] Entity);
 /// let mut world = World::new();
@@ -61,8 +61,8 @@ impl RepeatableCommands {
     /// No commands yet, for this world.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::RepeatableCommands;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::RepeatableCommands;
     /// let world = World::new();
     /// assert!(RepeatableCommands::new(&world).is_empty());
     /// ```
@@ -75,8 +75,8 @@ impl RepeatableCommands {
     /// How many commands there are.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::RepeatableCommands;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::RepeatableCommands;
     /// let mut world = World::new();
     /// let mut wave = RepeatableCommands::new(&world);
     /// wave.spawn(());
@@ -91,8 +91,8 @@ impl RepeatableCommands {
     /// Whether there is no command.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::RepeatableCommands;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::RepeatableCommands;
     /// let mut wave = RepeatableCommands::new(&World::new());
     /// wave.spawn(());
     /// assert!(!wave.is_empty());
@@ -105,8 +105,8 @@ impl RepeatableCommands {
     /// Sets the sort key of the commands that follow.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::RepeatableCommands;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::RepeatableCommands;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(());
@@ -126,8 +126,8 @@ impl RepeatableCommands {
     /// is made in the same playback.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::RepeatableCommands;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::RepeatableCommands;
     /// # #[derive(Component, Clone)] struct Gold(u32);
     /// let mut world = World::new();
     /// let mut wave = RepeatableCommands::new(&world);
@@ -149,8 +149,8 @@ impl RepeatableCommands {
     /// Gives clones of these components to an entity.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::RepeatableCommands;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::RepeatableCommands;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(0));
@@ -160,7 +160,7 @@ impl RepeatableCommands {
     /// world.get_mut::<Gold>(purse)?.0 -= 2;
     /// refill.play(&mut world);
     /// assert_eq!(world.get(purse), Ok(&Gold(5)));
-    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// # Ok::<(), formic_ecs::ComponentError>(())
     /// ```
     pub fn insert<B: Bundle + Clone>(&mut self, entity: Entity, bundle: B) {
         self.record(move |commands| commands.insert(entity, bundle.clone()));
@@ -169,8 +169,8 @@ impl RepeatableCommands {
     /// Takes components from an entity and drops them.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::RepeatableCommands;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::RepeatableCommands;
     /// # #[derive(Component, Clone)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(1));
@@ -186,8 +186,8 @@ impl RepeatableCommands {
     /// Switches a component of an entity on or off.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::RepeatableCommands;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::RepeatableCommands;
     /// # #[derive(Component)] #[component(enableable)] struct Awake;
     /// let mut world = World::new();
     /// let imp = world.spawn(Awake);
@@ -203,8 +203,8 @@ impl RepeatableCommands {
     /// Takes an entity out of the world.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::RepeatableCommands;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::RepeatableCommands;
     /// let mut world = World::new();
     /// let mut spark = RepeatableCommands::new(&world);
     /// let entity = spark.spawn(());
@@ -219,8 +219,8 @@ impl RepeatableCommands {
     /// Calls a clone of a closure with the world, see [`CommandBuffer::run`].
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::RepeatableCommands;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::RepeatableCommands;
     /// let mut world = World::new();
     /// world.insert_resource(0_u32);
     /// let mut count = RepeatableCommands::new(&world);
@@ -242,8 +242,8 @@ impl RepeatableCommands {
     /// dropped. The commands can be played again, whatever has happened.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::RepeatableCommands;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::RepeatableCommands;
     /// let mut world = World::new();
     /// let mut wave = RepeatableCommands::new(&world);
     /// wave.spawn(());

@@ -3,17 +3,17 @@
 //! # An item of a query does not outlive the query of a cell
 //!
 //! ```compile_fail,E0515
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
-//! fn first<'w>(cell: ecs_core::WorldCell<'w>, plan: &'w mut ecs_core::QueryPlan<&'static A>) -> Option<&'w A> {
+//! fn first<'w>(cell: formic_ecs::WorldCell<'w>, plan: &'w mut formic_ecs::QueryPlan<&'static A>) -> Option<&'w A> {
 //!     let mut query = cell.query(plan).ok()?;
 //!     query.query().into_iter().next()
 //! }
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
-//! fn first<'w>(cell: ecs_core::WorldCell<'w>, plan: &'w mut ecs_core::QueryPlan<&'static A>) -> Option<u32> {
+//! fn first<'w>(cell: formic_ecs::WorldCell<'w>, plan: &'w mut formic_ecs::QueryPlan<&'static A>) -> Option<u32> {
 //!     let mut query = cell.query(plan).ok()?;
 //!     query.query().into_iter().next().map(|a| a.0)
 //! }
@@ -22,7 +22,7 @@
 //! # Nothing is smuggled out of the closure of a cell's query
 //!
 //! ```compile_fail,E0597
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let mut plan = world.plan::<&mut A, ()>();
@@ -35,7 +35,7 @@
 //! smuggled.pop();
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let mut plan = world.plan::<&mut A, ()>();
@@ -51,9 +51,9 @@
 //! # What a claim lends does not outlive the claim
 //!
 //! ```compile_fail,E0505
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
-//! fn write(claims: &ecs_core::ClaimView<'_, &mut A>, entity: Entity) {
+//! fn write(claims: &formic_ecs::ClaimView<'_, &mut A>, entity: Entity) {
 //!     let mut claim = claims.claim(entity).unwrap();
 //!     let a = claim.get_mut();
 //!     drop(claim);
@@ -61,9 +61,9 @@
 //! }
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
-//! fn write(claims: &ecs_core::ClaimView<'_, &mut A>, entity: Entity) {
+//! fn write(claims: &formic_ecs::ClaimView<'_, &mut A>, entity: Entity) {
 //!     let mut claim = claims.claim(entity).unwrap();
 //!     let a = claim.get_mut();
 //!     a.0 = 1;
@@ -74,18 +74,18 @@
 //! # A claim does not outlive the view
 //!
 //! ```compile_fail,E0505
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
-//! fn write(claims: ecs_core::ClaimView<'_, &mut A>, entity: Entity) {
+//! fn write(claims: formic_ecs::ClaimView<'_, &mut A>, entity: Entity) {
 //!     let mut claim = claims.claim(entity).unwrap();
 //!     drop(claims);
 //!     claim.get_mut().0 = 1;
 //! }
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
-//! fn write(claims: ecs_core::ClaimView<'_, &mut A>, entity: Entity) {
+//! fn write(claims: formic_ecs::ClaimView<'_, &mut A>, entity: Entity) {
 //!     let mut claim = claims.claim(entity).unwrap();
 //!     claim.get_mut().0 = 1;
 //!     drop(claim);
@@ -96,21 +96,21 @@
 //! # A cell does not outlive the borrow of its world
 //!
 //! ```compile_fail,E0502
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! let mut world = World::new();
 //! let cell = world.cell();
 //! let count = world.len();
 //! cell.contains(Entity::from_bits(1 << 32).unwrap());
 //! ```
 //! ```compile_fail,E0505
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! let mut world = World::new();
 //! let cell = world.cell();
 //! drop(world);
 //! cell.contains(Entity::from_bits(1 << 32).unwrap());
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! let mut world = World::new();
 //! let cell = world.cell();
 //! cell.contains(Entity::from_bits(1 << 32).unwrap());
@@ -121,7 +121,7 @@
 //! # What a guard of a resource lends does not outlive the guard
 //!
 //! ```compile_fail,E0505
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! let mut world = World::new();
 //! world.insert_resource(1_u32);
 //! let mut guard = world.cell().resource_mut::<u32>().unwrap();
@@ -130,7 +130,7 @@
 //! *number += 1;
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! let mut world = World::new();
 //! world.insert_resource(1_u32);
 //! let mut guard = world.cell().resource_mut::<u32>().unwrap();

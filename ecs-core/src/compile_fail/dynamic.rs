@@ -3,16 +3,16 @@
 //! # The bytes of a row do not outlive the row
 //!
 //! ```compile_fail,E0505
-//! # use ecs_core::TermError;
-//! fn keep(row: ecs_core::DynamicRow<'_>) -> Result<usize, TermError> {
+//! # use formic_ecs::TermError;
+//! fn keep(row: formic_ecs::DynamicRow<'_>) -> Result<usize, TermError> {
 //!     let bytes = row.bytes(0)?;
 //!     drop(row);
 //!     Ok(bytes.len())
 //! }
 //! ```
 //! ```
-//! # use ecs_core::TermError;
-//! fn keep(row: ecs_core::DynamicRow<'_>) -> Result<usize, TermError> {
+//! # use formic_ecs::TermError;
+//! fn keep(row: formic_ecs::DynamicRow<'_>) -> Result<usize, TermError> {
 //!     let bytes = row.bytes(0)?.len();
 //!     drop(row);
 //!     Ok(bytes)
@@ -24,8 +24,8 @@
 //! They may be one component.
 //!
 //! ```compile_fail,E0499
-//! # use ecs_core::TermError;
-//! fn swap(mut row: ecs_core::DynamicRow<'_>) -> Result<(), TermError> {
+//! # use formic_ecs::TermError;
+//! fn swap(mut row: formic_ecs::DynamicRow<'_>) -> Result<(), TermError> {
 //!     let one = row.bytes_mut(0)?;
 //!     let two = row.bytes_mut(0)?;
 //!     one.swap_with_slice(two);
@@ -33,8 +33,8 @@
 //! }
 //! ```
 //! ```
-//! # use ecs_core::TermError;
-//! fn copy(mut row: ecs_core::DynamicRow<'_>) -> Result<(), TermError> {
+//! # use formic_ecs::TermError;
+//! fn copy(mut row: formic_ecs::DynamicRow<'_>) -> Result<(), TermError> {
 //!     let (one, two) = row.bytes_pair(0, 1)?;
 //!     one.copy_from_slice(two);
 //!     Ok(())
@@ -45,18 +45,18 @@
 //!
 //! ```compile_fail,E0515
 //! fn first<'w>(
-//!     cell: ecs_core::WorldCell<'w>,
-//!     query: &'w mut ecs_core::DynamicQuery,
-//! ) -> Option<ecs_core::DynamicRow<'w>> {
+//!     cell: formic_ecs::WorldCell<'w>,
+//!     query: &'w mut formic_ecs::DynamicQuery,
+//! ) -> Option<formic_ecs::DynamicRow<'w>> {
 //!     let mut rows = cell.query_by_id(query).ok()?;
 //!     rows.rows().into_iter().next()
 //! }
 //! ```
 //! ```
 //! fn first<'w>(
-//!     cell: ecs_core::WorldCell<'w>,
-//!     query: &'w mut ecs_core::DynamicQuery,
-//! ) -> Option<ecs_core::Entity> {
+//!     cell: formic_ecs::WorldCell<'w>,
+//!     query: &'w mut formic_ecs::DynamicQuery,
+//! ) -> Option<formic_ecs::Entity> {
 //!     let mut rows = cell.query_by_id(query).ok()?;
 //!     rows.rows().into_iter().next().map(|row| row.entity())
 //! }
@@ -65,7 +65,7 @@
 //! # A component by id is not looked at while the world changes
 //!
 //! ```compile_fail,E0502
-//! # use ecs_core::{ByIdError, ComponentId, Entity, World};
+//! # use formic_ecs::{ByIdError, ComponentId, Entity, World};
 //! fn last(world: &mut World, imp: Entity, gold: ComponentId) -> Result<usize, ByIdError> {
 //!     let bytes = world.get_by_id(imp, gold)?;
 //!     world.remove_by_id(imp, gold)?;
@@ -73,7 +73,7 @@
 //! }
 //! ```
 //! ```
-//! # use ecs_core::{ByIdError, ComponentId, Entity, World};
+//! # use formic_ecs::{ByIdError, ComponentId, Entity, World};
 //! fn last(world: &mut World, imp: Entity, gold: ComponentId) -> Result<usize, ByIdError> {
 //!     let bytes = world.get_by_id(imp, gold)?.len();
 //!     world.remove_by_id(imp, gold)?;
@@ -84,7 +84,7 @@
 //! # A shared value is not looked at while values are given up
 //!
 //! ```compile_fail,E0502
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(SharedComponent, PartialEq, Eq, Hash)] struct Level(u32);
 //! fn low(world: &mut World, imp: Entity) -> Option<u32> {
 //!     let level = world.shared::<Level>(imp).ok()?;
@@ -93,7 +93,7 @@
 //! }
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(SharedComponent, PartialEq, Eq, Hash)] struct Level(u32);
 //! fn low(world: &mut World, imp: Entity) -> Option<u32> {
 //!     let level = world.shared::<Level>(imp).ok()?.0;
@@ -105,7 +105,7 @@
 //! # A chunk value is not smuggled out of the pass that works it out
 //!
 //! ```compile_fail,E0521
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(ChunkComponent, Default)] struct Reach(f32);
 //! fn all(world: &mut World) -> usize {
 //!     let mut smuggled = Vec::new();
@@ -114,7 +114,7 @@
 //! }
 //! ```
 //! ```
-//! # use ecs_core::prelude::*;
+//! # use formic_ecs::prelude::*;
 //! # #[derive(ChunkComponent, Default)] struct Reach(f32);
 //! fn all(world: &mut World) -> usize {
 //!     let mut values = Vec::new();

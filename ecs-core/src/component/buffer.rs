@@ -28,8 +28,8 @@ pub use into_iter::BufferIntoIter;
 /// To clone it, hash it, save it, and remap entities in it is to do so with each element.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::Buffer;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::Buffer;
 ///
 /// #[derive(Component, Clone, Debug, PartialEq)]
 /// #[component(buffer = 4)]
@@ -45,7 +45,7 @@ pub use into_iter::BufferIntoIter;
 /// path.shrink_to_fit();
 /// assert!(path.is_inline());
 /// assert_eq!(world.get::<Buffer<Step>>(scout)?.last(), Some(&Step(0, 2)));
-/// # Ok::<(), ecs_core::ComponentError>(())
+/// # Ok::<(), formic_ecs::ComponentError>(())
 /// ```
 pub struct Buffer<T: BufferElement>(SmallVec<T::Inline>);
 
@@ -53,7 +53,7 @@ impl<T: BufferElement> Buffer<T> {
     /// A buffer without elements.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
     /// assert!(Buffer::<Step>::new().is_empty());
     /// ```
@@ -66,7 +66,7 @@ impl<T: BufferElement> Buffer<T> {
     /// do not fit the chunk.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
     /// assert!(Buffer::<Step>::with_capacity(100).capacity() >= 100);
     /// ```
@@ -78,7 +78,7 @@ impl<T: BufferElement> Buffer<T> {
     /// How many elements there is room for where they are now.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
     /// assert_eq!(Buffer::<Step>::new().capacity(), 4);
     /// ```
@@ -90,7 +90,7 @@ impl<T: BufferElement> Buffer<T> {
     /// Whether the elements lie in the row itself rather than on the heap.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
     /// let mut steps: Buffer<Step> = (0..4).map(Step).collect();
     /// assert!(steps.is_inline());
@@ -105,7 +105,7 @@ impl<T: BufferElement> Buffer<T> {
     /// Makes room for more elements.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
     /// let mut steps = Buffer::<Step>::new();
     /// steps.reserve(50);
@@ -121,7 +121,7 @@ impl<T: BufferElement> Buffer<T> {
     /// Adds an element at the end.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
     /// let mut steps = Buffer::new();
     /// steps.push(Step(7));
@@ -134,7 +134,7 @@ impl<T: BufferElement> Buffer<T> {
     /// Takes the last element.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
     /// let mut steps: Buffer<Step> = (0..3).map(Step).collect();
     /// assert_eq!(steps.pop(), Some(Step(2)));
@@ -146,7 +146,7 @@ impl<T: BufferElement> Buffer<T> {
     /// Puts an element before the one at `index`, or at the end.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
     /// let mut steps: Buffer<Step> = (0..2).map(Step).collect();
     /// steps.insert(1, Step(9));
@@ -163,7 +163,7 @@ impl<T: BufferElement> Buffer<T> {
     /// Takes the element at `index`; those behind it move up.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
     /// let mut steps: Buffer<Step> = (0..3).map(Step).collect();
     /// assert_eq!(steps.remove(0), Step(0));
@@ -180,7 +180,7 @@ impl<T: BufferElement> Buffer<T> {
     /// Takes the element at `index`; the last one moves into its place.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
     /// let mut steps: Buffer<Step> = (0..3).map(Step).collect();
     /// assert_eq!(steps.swap_remove(0), Step(0));
@@ -197,7 +197,7 @@ impl<T: BufferElement> Buffer<T> {
     /// Drops the elements from `len` on, if there are any.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
     /// let mut steps: Buffer<Step> = (0..9).map(Step).collect();
     /// steps.truncate(2);
@@ -210,7 +210,7 @@ impl<T: BufferElement> Buffer<T> {
     /// Drops all elements. The memory is kept.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
     /// let mut steps: Buffer<Step> = (0..9).map(Step).collect();
     /// steps.clear();
@@ -223,7 +223,7 @@ impl<T: BufferElement> Buffer<T> {
     /// Keeps the elements for which `keep` says so, in their order, and drops the others.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
     /// let mut steps: Buffer<Step> = (0..5).map(Step).collect();
     /// steps.retain(|step| step.0 % 2 == 0);
@@ -236,7 +236,7 @@ impl<T: BufferElement> Buffer<T> {
     /// Takes the elements in `range`, also those that the iterator is not asked for.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
     /// let mut steps: Buffer<Step> = (0..5).map(Step).collect();
     /// assert!(steps.drain(1..4).eq([Step(1), Step(2), Step(3)]));
@@ -255,7 +255,7 @@ impl<T: BufferElement> Buffer<T> {
     /// Gives back the memory that is not needed: the elements come back into the row if they fit.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] #[component(buffer = 4)] struct Step(u32);
     /// let mut steps: Buffer<Step> = (0..5).map(Step).collect();
     /// steps.pop();

@@ -14,8 +14,8 @@ use super::BytesFn;
 /// is the constant [`Component::CODEC`](super::Component::CODEC).
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::{Codec, CodecError};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{Codec, CodecError};
 ///
 /// #[derive(PartialEq, Debug)]
 /// struct Name(String);
@@ -50,7 +50,7 @@ pub struct Codec<T>(Way<T>);
 /// Writes one value at the end of the bytes. What it has written when it fails is thrown away.
 ///
 /// ```
-/// use ecs_core::WriteFn;
+/// use formic_ecs::WriteFn;
 /// const WRITE: WriteFn<u16> = |number, bytes| {
 ///     bytes.extend(number.to_le_bytes());
 ///     Ok(())
@@ -63,7 +63,7 @@ pub type WriteFn<T> = fn(&T, &mut Vec<u8>) -> Result<(), CodecError>;
 /// anything off them when it fails: nobody reads on after that.
 ///
 /// ```
-/// use ecs_core::{CodecError, ReadFn};
+/// use formic_ecs::{CodecError, ReadFn};
 /// const READ: ReadFn<u16> = |bytes| {
 ///     let (number, rest) = bytes.split_first_chunk().ok_or(CodecError)?;
 ///     *bytes = rest;
@@ -77,8 +77,8 @@ pub type ReadFn<T> = fn(&mut &[u8]) -> Result<T, CodecError>;
 /// The value cannot be written, or the bytes are not those of a value.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::{Codec, CodecError, SnapshotError};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{Codec, CodecError, SnapshotError};
 /// struct Handle;
 /// impl Component for Handle {
 ///     const CODEC: Codec<Self> = Codec::custom(|_, _| Err(CodecError), |_| Err(CodecError));
@@ -148,8 +148,8 @@ impl<T> Codec<T> {
     /// Values are not saved: a world with such a component has no snapshot.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::Codec;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::Codec;
     /// struct Socket;
     /// impl Component for Socket {
     ///     const CODEC: Codec<Self> = Codec::UNSAVED; // as it would be without saying so
@@ -165,7 +165,7 @@ impl<T> Codec<T> {
     /// [`Entity`](crate::Entity) has a generation.
     ///
     /// ```
-    /// use ecs_core::Codec;
+    /// use formic_ecs::Codec;
     /// assert_eq!(format!("{:?}", Codec::<u32>::plain()), "Codec(Plain)");
     /// ```
     #[must_use]
@@ -195,7 +195,7 @@ impl<T> Codec<T> {
     /// it and no more.
     ///
     /// ```
-    /// use ecs_core::{Codec, CodecError};
+    /// use formic_ecs::{Codec, CodecError};
     /// let codec = Codec::<char>::custom(
     ///     |letter, bytes| Codec::plain().write(&u32::from(*letter), bytes),
     ///     |bytes| char::from_u32(Codec::plain().read(bytes)?).ok_or(CodecError),
@@ -213,8 +213,8 @@ impl<T> Codec<T> {
     /// Values have nothing in them: the function makes one. For types without fields.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::Codec;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::Codec;
     /// struct Awake;
     /// impl Component for Awake {
     ///     const CODEC: Codec<Self> = Codec::tag(|_| Ok(Awake));
@@ -236,8 +236,8 @@ impl<T> Codec<T> {
     /// rows and their order stay as they were.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::Codec;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::Codec;
     /// #[derive(Default)]
     /// struct Cache(Option<String>);
     /// impl Component for Cache {
@@ -265,8 +265,8 @@ impl<T> Codec<T> {
     /// bytes from somebody who is trusted.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::Codec;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::Codec;
     /// #[derive(serde::Serialize, serde::Deserialize)]
     /// struct Song(Vec<String>);
     /// impl Component for Song {
@@ -303,7 +303,7 @@ impl<T> Codec<T> {
     /// parts.
     ///
     /// ```
-    /// use ecs_core::Codec;
+    /// use formic_ecs::Codec;
     /// assert!(Codec::<u32>::plain().is_saved());
     /// assert!(!Codec::<String>::UNSAVED.is_saved());
     /// ```
@@ -315,8 +315,8 @@ impl<T> Codec<T> {
     /// Writes one value at the end of the bytes, for the codec of what the value is a part of.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::Codec;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::Codec;
     /// struct Twice<T>(T, T);
     /// trait Part: Send + Sync + Sized + 'static {
     ///     const CODEC: Codec<Self>;
@@ -373,7 +373,7 @@ impl<T> Codec<T> {
     /// Reads one value and takes what it read off the bytes.
     ///
     /// ```
-    /// use ecs_core::{Codec, CodecError};
+    /// use formic_ecs::{Codec, CodecError};
     /// let mut bytes = [7, 7, 9].as_slice();
     /// assert_eq!(Codec::<u16>::plain().read(&mut bytes), Ok(0x0707));
     /// assert_eq!(bytes, [9], "what is left");

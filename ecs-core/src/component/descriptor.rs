@@ -14,7 +14,7 @@ use crate::name::Name;
 /// Drops the value at the pointer in place.
 ///
 /// ```
-/// use ecs_core::DropValueFn;
+/// use formic_ecs::DropValueFn;
 /// // Of a component whose values are strings.
 /// const DROP: DropValueFn = |value| unsafe { value.cast::<String>().drop_in_place() };
 /// # let mut text = std::mem::ManuallyDrop::new(String::from("text"));
@@ -26,7 +26,7 @@ pub type DropValueFn = unsafe fn(NonNull<u8>);
 /// value in bytes.
 ///
 /// ```
-/// use ecs_core::CloneValueFn;
+/// use formic_ecs::CloneValueFn;
 /// // Of a component whose values are strings.
 /// const CLONE: CloneValueFn = |from, room, _size| {
 ///     let text = unsafe { from.cast::<String>().as_ref() }.clone();
@@ -46,8 +46,8 @@ pub type CloneValueFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
 ///
 /// ```
 /// use core::alloc::Layout;
-/// use ecs_core::prelude::*;
-/// use ecs_core::ComponentDescriptor;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::ComponentDescriptor;
 ///
 /// let mut world = World::new();
 /// let health = ComponentDescriptor::bytes("script.health".to_string(), Layout::new::<u32>());
@@ -72,7 +72,7 @@ impl ComponentDescriptor {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::{ComponentDescriptor, World};
+    /// use formic_ecs::{ComponentDescriptor, World};
     /// let layout = Layout::from_size_align(ComponentDescriptor::SIZE_MAX + 1, 1)?;
     /// let too_large = ComponentDescriptor::bytes("script.map", layout);
     /// assert!(World::new().register_dynamic(too_large).is_err());
@@ -83,7 +83,7 @@ impl ComponentDescriptor {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::{ComponentDescriptor, World};
+    /// use formic_ecs::{ComponentDescriptor, World};
     /// let layout = Layout::from_size_align(16, 2 * ComponentDescriptor::ALIGN_MAX)?;
     /// let too_coarse = ComponentDescriptor::bytes("script.page", layout);
     /// assert!(World::new().register_dynamic(too_coarse).is_err());
@@ -96,13 +96,13 @@ impl ComponentDescriptor {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ComponentDescriptor;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
     /// let mut world = World::new();
     /// let mana = ComponentDescriptor::bytes("script.mana", Layout::new::<u32>());
     /// let mana = world.register_dynamic(mana)?;
     /// assert!(world.component_info(mana).expect("it is known").is_bytes());
-    /// # Ok::<(), ecs_core::RegisterError>(())
+    /// # Ok::<(), formic_ecs::RegisterError>(())
     /// ```
     pub fn bytes(name: impl Into<Name>, layout: Layout) -> Self {
         Self {
@@ -123,8 +123,8 @@ impl ComponentDescriptor {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ComponentDescriptor;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
     ///
     /// let layout = Layout::new::<String>();
     /// // SAFETY: values of this component are strings, which this drops.
@@ -175,13 +175,13 @@ impl ComponentDescriptor {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ComponentDescriptor;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
     /// let mut world = World::new();
     /// let awake = ComponentDescriptor::bytes("script.awake", Layout::new::<()>()).enableable();
     /// let awake = world.register_dynamic(awake)?;
     /// assert!(world.component_info(awake).expect("it is known").is_enableable());
-    /// # Ok::<(), ecs_core::RegisterError>(())
+    /// # Ok::<(), formic_ecs::RegisterError>(())
     /// ```
     #[must_use]
     pub fn enableable(self) -> Self {
@@ -192,13 +192,13 @@ impl ComponentDescriptor {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ComponentDescriptor;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
     /// let mut world = World::new();
     /// let mana = ComponentDescriptor::bytes("script.mana", Layout::new::<u32>()).tracked();
     /// let mana = world.register_dynamic(mana)?;
     /// assert!(world.component_info(mana).expect("it is known").is_tracked());
-    /// # Ok::<(), ecs_core::RegisterError>(())
+    /// # Ok::<(), formic_ecs::RegisterError>(())
     /// ```
     #[must_use]
     pub fn tracked(self) -> Self {

@@ -61,7 +61,7 @@ pub use tags::{Despawned, Prefab};
 /// the trait by hand for it, with the constants that apply.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 ///
 /// #[derive(Component, Clone)]
 /// struct Name(String);
@@ -78,8 +78,8 @@ pub use tags::{Despawned, Prefab};
 /// constants say:
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::{BytesFn, CloneFn, Codec, HashFn, MapEntitiesFn};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{BytesFn, CloneFn, Codec, HashFn, MapEntitiesFn};
 ///
 /// struct Opaque(Box<dyn Fn() + Send + Sync>);
 /// impl Component for Opaque {}
@@ -148,7 +148,7 @@ pub trait Component: Send + Sync + Sized + 'static {
     /// saved may have the same.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// #[derive(Component)]
     /// #[component(name = "game.gold")]
     /// struct Gold(u32);
@@ -163,7 +163,7 @@ pub trait Component: Send + Sync + Sized + 'static {
 /// How to copy a component.
 ///
 /// ```
-/// use ecs_core::CloneFn;
+/// use formic_ecs::CloneFn;
 /// const CLONE: CloneFn<Vec<u8>> = Vec::clone;
 /// assert_eq!(CLONE(&vec![1, 2]), [1, 2]);
 /// ```
@@ -171,7 +171,7 @@ pub type CloneFn<T> = fn(&T) -> T;
 /// How to see components as bytes.
 ///
 /// ```
-/// use ecs_core::BytesFn;
+/// use formic_ecs::BytesFn;
 /// const BYTES: BytesFn<u16> = |numbers| bytemuck::cast_slice(numbers);
 /// assert_eq!(BYTES(&[0, 0]), [0; 4]);
 /// ```
@@ -179,7 +179,7 @@ pub type BytesFn<T> = fn(&[T]) -> &[u8];
 /// How to take a component into the state hash.
 ///
 /// ```
-/// use ecs_core::{HashFn, StateHasher};
+/// use formic_ecs::{HashFn, StateHasher};
 /// const HASH: HashFn<String> = |text, hasher| hasher.write(text.as_bytes());
 /// let hash = |text: &str| {
 ///     let mut hasher = StateHasher::new();
@@ -192,7 +192,7 @@ pub type HashFn<T> = fn(&T, &mut StateHasher);
 /// How to replace the entities that a component refers to.
 ///
 /// ```
-/// use ecs_core::{Entity, MapEntitiesFn, World};
+/// use formic_ecs::{Entity, MapEntitiesFn, World};
 /// const MAP: MapEntitiesFn<(Entity, u32)> = |(entity, _), map| *entity = map(*entity);
 /// let mut world = World::new();
 /// let [old, new] = [world.spawn(()), world.spawn(())];
@@ -207,8 +207,8 @@ pub type MapEntitiesFn<T> = fn(&mut T, &mut dyn FnMut(Entity) -> Entity);
 /// For the types of fields marked `#[component(entity)]`.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::MapEntities;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::MapEntities;
 ///
 /// struct Party {
 ///     leader: Entity,
@@ -239,7 +239,7 @@ pub trait MapEntities {
     /// Replaces every entity in `self` by what `map` makes of it.
     ///
     /// ```
-    /// use ecs_core::{MapEntities, World};
+    /// use formic_ecs::{MapEntities, World};
     /// let mut world = World::new();
     /// let [old, new] = [world.spawn(()), world.spawn(())];
     /// let mut party = vec![old, new];
@@ -304,7 +304,7 @@ crate::tuples::for_each_tuple!(map_tuple);
 /// is of another world is an error or meets another component, and is never undefined behaviour.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let gold = world.register::<Gold>();
@@ -320,7 +320,7 @@ impl ComponentId {
     /// The number itself.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(name = "game.gold")] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();

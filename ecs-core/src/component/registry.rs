@@ -38,7 +38,7 @@ pub(crate) enum Kind {
 /// What a world knows about one component.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// use core::{alloc::Layout, any::TypeId};
 /// #[derive(Component)]
 /// #[component(enableable, tracked, cleanup, name = "game.socket")]
@@ -51,7 +51,7 @@ pub(crate) enum Kind {
 /// assert_eq!(info.type_id(), Some(TypeId::of::<Socket>()));
 /// assert_eq!(info.layout(), Layout::new::<u32>());
 /// assert!(info.is_enableable() && info.is_tracked() && info.is_cleanup() && !info.is_bytes());
-/// # Ok::<(), ecs_core::UnknownComponent>(())
+/// # Ok::<(), formic_ecs::UnknownComponent>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct ComponentInfo {
@@ -74,12 +74,12 @@ impl ComponentInfo {
     /// Its number in this world.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
     /// assert_eq!(world.component_info(gold)?.id(), gold);
-    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// # Ok::<(), formic_ecs::UnknownComponent>(())
     /// ```
     #[must_use]
     pub const fn id(&self) -> ComponentId {
@@ -89,12 +89,12 @@ impl ComponentInfo {
     /// Its name, as [`Component::name`] or its descriptor gives it.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(name = "game.gold")] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
     /// assert_eq!(world.component_info(gold)?.name().as_str(), "game.gold");
-    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// # Ok::<(), formic_ecs::UnknownComponent>(())
     /// ```
     #[must_use]
     pub const fn name(&self) -> &Name {
@@ -104,13 +104,13 @@ impl ComponentInfo {
     /// The Rust type of the values, if there is one.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
     /// let type_id = world.component_info(gold)?.type_id();
     /// assert_eq!(type_id, Some(std::any::TypeId::of::<Gold>()));
-    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// # Ok::<(), formic_ecs::UnknownComponent>(())
     /// ```
     #[must_use]
     pub const fn type_id(&self) -> Option<TypeId> {
@@ -133,7 +133,7 @@ impl ComponentInfo {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::{ComponentDescriptor, World};
+    /// use formic_ecs::{ComponentDescriptor, World};
     /// let mut world = World::new();
     /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
     /// assert!(world.component_info(flag)?.is_bytes());
@@ -147,12 +147,12 @@ impl ComponentInfo {
     /// Size and alignment of one value, in bytes.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
     /// assert_eq!(world.component_info(gold)?.layout().size(), 4);
-    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// # Ok::<(), formic_ecs::UnknownComponent>(())
     /// ```
     #[must_use]
     pub const fn layout(&self) -> Layout {
@@ -162,12 +162,12 @@ impl ComponentInfo {
     /// Whether it outlives the despawning of its entity; see [`Component::CLEANUP`].
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(cleanup)] struct Socket(u32);
     /// let mut world = World::new();
     /// let socket = world.register::<Socket>();
     /// assert!(world.component_info(socket)?.is_cleanup());
-    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// # Ok::<(), formic_ecs::UnknownComponent>(())
     /// ```
     #[must_use]
     pub const fn is_cleanup(&self) -> bool {
@@ -177,12 +177,12 @@ impl ComponentInfo {
     /// Whether it can be switched off and on per entity.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(enableable)] struct Awake;
     /// let mut world = World::new();
     /// let awake = world.register::<Awake>();
     /// assert!(world.component_info(awake)?.is_enableable());
-    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// # Ok::<(), formic_ecs::UnknownComponent>(())
     /// ```
     #[must_use]
     pub const fn is_enableable(&self) -> bool {
@@ -192,12 +192,12 @@ impl ComponentInfo {
     /// Whether there are versions for each of its rows.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(tracked)] struct Health(u32);
     /// let mut world = World::new();
     /// let health = world.register::<Health>();
     /// assert!(world.component_info(health)?.is_tracked());
-    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// # Ok::<(), formic_ecs::UnknownComponent>(())
     /// ```
     #[must_use]
     pub const fn is_tracked(&self) -> bool {

@@ -8,7 +8,7 @@ use super::ComponentId;
 /// Component ids in increasing order, each once.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.spawn(Gold(1));
@@ -31,7 +31,7 @@ impl ComponentSet {
     /// The ids in increasing order.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// # #[derive(Component)] struct Debt(u32);
     /// let mut world = World::new();
@@ -58,7 +58,7 @@ impl ComponentSet {
     /// Whether this id is in the set.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(Gold(5));

@@ -22,7 +22,7 @@ use super::Codec;
 /// [`Component`](crate::Component).
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 ///
 /// #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)]
 /// struct Level(u32);
@@ -40,7 +40,7 @@ use super::Codec;
 /// By hand:
 ///
 /// ```
-/// use ecs_core::{Codec, SharedComponent};
+/// use formic_ecs::{Codec, SharedComponent};
 /// #[derive(PartialEq, Eq, Hash)]
 /// struct Mesh(&'static str);
 /// impl SharedComponent for Mesh {
@@ -58,7 +58,7 @@ pub trait SharedComponent: Eq + Hash + Send + Sync + Sized + 'static {
     /// The name in messages, in the state hash and in snapshots.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// #[derive(SharedComponent, PartialEq, Eq, Hash)]
     /// #[component(name = "game.level")]
     /// struct Level(u32);
@@ -82,7 +82,7 @@ pub trait SharedComponent: Eq + Hash + Send + Sync + Sized + 'static {
 /// and `#[component(transient)]`, which mean what they mean for a [`Component`](crate::Component).
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 ///
 /// #[derive(Component)]
 /// struct Place(f32);
@@ -103,13 +103,13 @@ pub trait SharedComponent: Eq + Hash + Send + Sync + Sized + 'static {
 ///     chunk.for_each(|place| found += usize::from(place.0 > 900.0));
 /// });
 /// assert_eq!(found, 99);
-/// # Ok::<(), ecs_core::NoSuchEntity>(())
+/// # Ok::<(), formic_ecs::NoSuchEntity>(())
 /// ```
 ///
 /// By hand:
 ///
 /// ```
-/// use ecs_core::{ChunkComponent, Codec};
+/// use formic_ecs::{ChunkComponent, Codec};
 /// #[derive(Default)]
 /// struct Heaviest(u32);
 /// impl ChunkComponent for Heaviest {
@@ -127,7 +127,7 @@ pub trait ChunkComponent: Default + Send + Sync + Sized + 'static {
     /// The name in messages, in the state hash and in snapshots.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// #[derive(ChunkComponent, Default)]
     /// #[component(name = "game.reach")]
     /// struct Reach(f32);

@@ -9,8 +9,8 @@ use super::{CloneFn, Codec, Component};
 /// it as ever.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::Prefab;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::Prefab;
 /// # #[derive(Component, Clone)] struct Health(u32);
 /// let mut world = World::new();
 /// let imp = world.spawn((Prefab, Health(10)));
@@ -18,7 +18,7 @@ use super::{CloneFn, Codec, Component};
 /// assert_eq!(world.query_filtered::<&Health, With<Prefab>>().count(), 1);
 /// world.instantiate(imp, 5)?;
 /// assert_eq!(world.query::<&Health>().count(), 5);
-/// # Ok::<(), ecs_core::InstantiateError>(())
+/// # Ok::<(), formic_ecs::InstantiateError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Prefab;
@@ -29,7 +29,7 @@ impl Component for Prefab {
     const CODEC: Codec<Self> = Codec::tag(|_| Ok(Self));
 
     fn name() -> &'static str {
-        "ecs_core::Prefab"
+        "formic_ecs::Prefab"
     }
 }
 
@@ -39,8 +39,8 @@ impl Component for Prefab {
 /// [`Component::CLEANUP`].
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::Despawned;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::Despawned;
 /// #[derive(Component)]
 /// #[component(cleanup)]
 /// struct Socket(u32);
@@ -67,6 +67,6 @@ impl Component for Despawned {
     const CODEC: Codec<Self> = Codec::tag(|_| Ok(Self(())));
 
     fn name() -> &'static str {
-        "ecs_core::Despawned"
+        "formic_ecs::Despawned"
     }
 }

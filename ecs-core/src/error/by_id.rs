@@ -10,7 +10,7 @@ use crate::name::Name;
 ///
 /// ```
 /// use core::alloc::Layout;
-/// use ecs_core::{ComponentDescriptor, RegisterError, World};
+/// use formic_ecs::{ComponentDescriptor, RegisterError, World};
 /// let mut world = World::new();
 /// let silver = || ComponentDescriptor::bytes("silver", Layout::new::<u32>());
 /// world.register_dynamic(silver())?;
@@ -67,8 +67,8 @@ impl core::error::Error for RegisterError {}
 /// The world has no component with this id: it was made by another world.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::UnknownComponent;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::UnknownComponent;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let gold = World::new().register::<Gold>();
 /// let other = World::new();
@@ -93,14 +93,14 @@ impl core::error::Error for UnknownComponent {}
 ///
 /// ```
 /// use core::alloc::Layout;
-/// use ecs_core::{ByIdError, ComponentDescriptor, World};
+/// use formic_ecs::{ByIdError, ComponentDescriptor, World};
 /// let mut world = World::new();
 /// let silver = world.register_dynamic(ComponentDescriptor::bytes("silver", Layout::new::<u32>()))?;
 /// let imp = world.spawn(());
 /// let error = world.insert_by_id(imp, silver, &[1, 2]).unwrap_err();
 /// assert!(matches!(error, ByIdError::WrongLength { expected: 4, given: 2, .. }));
 /// assert!(matches!(world.get_by_id(imp, silver), Err(ByIdError::Missing { .. })));
-/// # Ok::<(), ecs_core::RegisterError>(())
+/// # Ok::<(), formic_ecs::RegisterError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

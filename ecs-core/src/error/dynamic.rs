@@ -8,8 +8,8 @@ use crate::name::Name;
 /// Why a query by id could not be made, or be asked.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::{DynamicQuery, DynamicQueryError};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{DynamicQuery, DynamicQueryError};
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let gold = world.register::<Gold>();
@@ -79,8 +79,8 @@ impl From<AccessConflict> for DynamicQueryError {
 /// Why a term of a query by id gives nothing for a row.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::{DynamicQuery, TermError};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{DynamicQuery, TermError};
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.spawn(Gold(1));
@@ -90,7 +90,7 @@ impl From<AccessConflict> for DynamicQueryError {
 ///     assert_eq!(row.get_mut::<Gold>(0), Err(TermError::ReadOnly));
 ///     assert_eq!(row.get::<Gold>(1), Err(TermError::NoSuchTerm));
 /// }
-/// # Ok::<(), ecs_core::DynamicQueryError>(())
+/// # Ok::<(), formic_ecs::DynamicQueryError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -8,8 +8,8 @@ use crate::entity::Entity;
 /// Why a query has nothing to say about an entity.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::QueryEntityError;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::QueryEntityError;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let rock = world.spawn(());
@@ -44,8 +44,8 @@ impl From<NoSuchEntity> for QueryEntityError {
 /// Why several entities could not be handed out at once.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::QueryManyError;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::QueryManyError;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let imp = world.spawn(Gold(1));
@@ -87,8 +87,8 @@ impl From<QueryEntityError> for QueryManyError {
 /// Why there is not the one row that was asked for.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::QuerySingleError;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::QuerySingleError;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// assert_eq!(world.query::<&Gold>().single(), Err(QuerySingleError::NoRow));

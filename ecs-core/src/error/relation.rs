@@ -8,7 +8,7 @@ use crate::entity::Entity;
 /// Why two entities could not be related.
 ///
 /// ```
-/// use ecs_core::{RelationError, World};
+/// use formic_ecs::{RelationError, World};
 /// let mut world = World::new();
 /// let [ada, bob] = [world.spawn(()), world.spawn(())];
 /// world.set_parent(ada, bob)?;

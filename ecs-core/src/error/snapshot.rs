@@ -6,8 +6,8 @@ use core::fmt;
 /// Why a world could not be saved.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::SnapshotError;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::SnapshotError;
 /// #[derive(Component)]
 /// struct Opaque(Box<dyn Fn() + Send + Sync>);
 ///
@@ -62,12 +62,12 @@ impl core::error::Error for SnapshotError {}
 /// Why bytes are no snapshot.
 ///
 /// ```
-/// use ecs_core::{MalformedSnapshot, Snapshot, World};
+/// use formic_ecs::{MalformedSnapshot, Snapshot, World};
 /// let mut bytes = World::new().snapshot()?.as_bytes().to_vec();
 /// assert_eq!(Snapshot::from_bytes(*b"hello"), Err(MalformedSnapshot::NotASnapshot));
 /// *bytes.last_mut().expect("some") ^= 1;
 /// assert!(Snapshot::from_bytes(bytes).is_err());
-/// # Ok::<(), ecs_core::SnapshotError>(())
+/// # Ok::<(), formic_ecs::SnapshotError>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -116,8 +116,8 @@ impl core::error::Error for MalformedSnapshot {}
 /// Why a snapshot could not be restored. The world is as it was.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::RestoreError;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::RestoreError;
 /// #[derive(Component, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
 /// #[repr(C)]
 /// struct Health(u32);

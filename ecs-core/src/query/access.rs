@@ -14,7 +14,7 @@ use crate::sync::{Ordering, ProtocolU64};
 /// depends on who comes first, which is why a schedule orders them.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let (reader, writer) = (world.plan::<&Gold, ()>(), world.plan::<&mut Gold, ()>());
@@ -110,7 +110,7 @@ impl Access {
     /// The components whose values are read.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// # #[derive(Component)] struct Debt(u32);
     /// let mut world = World::new();
@@ -125,7 +125,7 @@ impl Access {
     /// The components whose values are written.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// # #[derive(Component)] struct Debt(u32);
     /// let mut world = World::new();
@@ -140,7 +140,7 @@ impl Access {
     /// Whether nothing is written, neither values nor bits.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// assert!(world.plan::<&Gold, ()>().access().is_read_only());
@@ -172,7 +172,7 @@ impl Access {
     /// Takes in what another access does.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// # #[derive(Component)] struct Debt(u32);
     /// let mut world = World::new();
@@ -193,7 +193,7 @@ impl Access {
     /// writes the values or the bits that the other uses, or stamps the versions that it reads.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let (writer, asking) = (world.plan::<&mut Gold, ()>(), world.plan::<(), Changed<Gold>>());
@@ -217,7 +217,7 @@ impl Access {
     /// happen at the same time, as opposed to what must happen in an order.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let (writer, reader) = (world.plan::<&mut Gold, ()>(), world.plan::<&Gold, ()>());

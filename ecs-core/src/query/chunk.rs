@@ -35,7 +35,7 @@ impl Source<'_> {
 /// It holds the right to its rows; each is handed out at most once (I-11).
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.spawn_batch((0..1000).map(Gold));
@@ -82,7 +82,7 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     /// recorded into a command buffer while visiting the chunk.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..10_000).map(Gold));
@@ -98,13 +98,13 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     /// How many rows are visited.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(enableable)] struct Lamp;
     /// let mut world = World::new();
     /// let rooms = world.spawn_batch((0..9).map(|_| Lamp));
     /// world.set_enabled::<Lamp>(rooms[4], false)?;
     /// world.query::<&Lamp>().chunks(|chunk| assert_eq!(chunk.row_count(), 8));
-    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// # Ok::<(), formic_ecs::ComponentError>(())
     /// ```
     #[must_use]
     pub fn row_count(&self) -> usize {
@@ -114,7 +114,7 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     /// Calls `f` with each row.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..9).map(Gold));
@@ -144,7 +144,7 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     /// Calls `f` with the slices of each run of rows.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..9).map(Gold));
@@ -246,7 +246,7 @@ pub(crate) unsafe fn open<'w, Q: QueryData, F: QueryFilter>(
 /// The rows of one chunk, one by one.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.spawn_batch((0..10).map(Gold));

@@ -64,8 +64,8 @@ impl ClaimFlags {
 /// waiting and no data race.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::ClaimError;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::ClaimError;
 /// # #[derive(Component)] struct Gold(u32);
 /// let mut world = World::new();
 /// let agent = world.spawn(Gold(0));
@@ -77,7 +77,7 @@ impl ClaimFlags {
 /// assert_eq!(purses.claim(agent).unwrap_err(), ClaimError::Claimed(agent));
 /// drop(purse);
 /// assert_eq!(purses.claim(agent).expect("free again").get_mut().0, 5);
-/// # Ok::<(), ecs_core::AccessConflict>(())
+/// # Ok::<(), formic_ecs::AccessConflict>(())
 /// ```
 pub struct ClaimView<'w, Q: QueryData> {
     source: Source<'w>,
@@ -91,7 +91,7 @@ pub struct ClaimView<'w, Q: QueryData> {
 /// Made by [`World::claim_plan`](crate::World::claim_plan).
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let imp = world.spawn(Gold(1));
@@ -116,7 +116,7 @@ impl<Q: QueryData> ClaimPlan<Q> {
     /// What the view touches.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let plan = world.claim_plan::<&mut Gold>();
@@ -153,7 +153,7 @@ impl<'w, Q: QueryData> ClaimView<'w, Q> {
     /// Exclusive access to the components of one entity, until the claim is dropped.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(3));
@@ -210,7 +210,7 @@ impl Drop for Release<'_> {
 /// could swap theirs and outlive the wrong one.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let [ada, bob] = [world.spawn(Gold(5)), world.spawn(Gold(0))];
@@ -234,7 +234,7 @@ impl<Q: QueryData> Claim<'_, Q> {
     /// The components.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(3));

@@ -40,7 +40,7 @@ pub use tracked::{Mut, MutFetch, Ref, RefFetch};
 /// the parts of the fetch that it came with.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
 /// let mut world = World::new();
@@ -51,7 +51,7 @@ pub use tracked::{Mut, MutFetch, Ref, RefFetch};
 /// assert!(entity == imp && lamp.is_some() && bit.get());
 ///
 /// // What a row gives has a name, for functions that take any query.
-/// fn first<Q: ecs_core::ReadOnly>(world: &World) -> Option<Q::Item<'_>> {
+/// fn first<Q: formic_ecs::ReadOnly>(world: &World) -> Option<Q::Item<'_>> {
 ///     world.query_ref::<Q>().first()
 /// }
 /// assert_eq!(first::<&Gold>(&world), Some(&Gold(2)));
@@ -205,7 +205,7 @@ pub trait SealedFilter {}
 /// Query data that a run of rows gives as slices.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// # #[derive(Component)] struct Depth(u32);
 /// let mut world = World::new();
@@ -223,7 +223,7 @@ pub trait SealedFilter {}
 ///     world.query::<Q>().for_each_chunk(|columns| longest = longest.max(len(columns)));
 ///     longest
 /// }
-/// # use ecs_core::ColumnData;
+/// # use formic_ecs::ColumnData;
 /// assert!(longest::<&Gold>(&mut world, <[Gold]>::len) > 0);
 /// ```
 pub trait ColumnData: QueryData {
@@ -239,8 +239,8 @@ pub trait ColumnData: QueryData {
 /// It is sealed, and what unsafe code relies on.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::ReadOnly;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::ReadOnly;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// fn count<Q: ReadOnly>(world: &World) -> usize {
 ///     world.query_ref::<Q>().count()

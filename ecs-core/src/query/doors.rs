@@ -21,7 +21,7 @@ use crate::storage::Directory;
 /// Made by [`World::view_plan`](crate::World::view_plan). A plan is refused by every other world.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let imp = world.spawn(Gold(1));
@@ -160,7 +160,7 @@ impl<Q: QueryData> ViewPlan<Q> {
     /// What the view touches.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// # #[derive(Component)] struct Debt(u32);
     /// let mut world = World::new();

@@ -26,8 +26,8 @@ pub use builder::DynamicQueryBuilder;
 ///
 /// ```
 /// use core::alloc::Layout;
-/// use ecs_core::prelude::*;
-/// use ecs_core::{ComponentDescriptor, DynamicQuery};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{ComponentDescriptor, DynamicQuery};
 ///
 /// #[derive(Component)]
 /// struct Speed(u8);
@@ -162,8 +162,8 @@ impl DynamicQuery {
     /// The most terms that a query hands out.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
@@ -176,12 +176,12 @@ impl DynamicQuery {
     /// A query that asks for nothing yet.
     ///
     /// ```
-    /// use ecs_core::{DynamicQuery, World};
+    /// use formic_ecs::{DynamicQuery, World};
     /// let mut world = World::new();
     /// world.spawn_batch([(); 3]);
     /// let mut all = DynamicQuery::builder().build(&world)?;
     /// assert_eq!(world.query_by_id(&mut all)?.count(), 3);
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn builder() -> DynamicQueryBuilder {
         DynamicQueryBuilder::default()
@@ -190,14 +190,14 @@ impl DynamicQuery {
     /// What the query touches.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
     /// let query = DynamicQuery::builder().write(gold).build(&world)?;
     /// assert_eq!(query.access().writes(), [gold]);
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     #[must_use]
     pub const fn access(&self) -> &Access {

@@ -18,8 +18,8 @@ use crate::storage::RowAddress;
 /// They come in the order in which any query gives them.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::DynamicQuery;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::DynamicQuery;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// # #[derive(Component, Debug)] struct Depth(u32);
 /// let mut world = World::new();
@@ -59,8 +59,8 @@ impl<'w> DynamicRows<'w> {
     /// The same rows for a shorter time; these can be asked again afterwards.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..4).map(Gold));
@@ -69,7 +69,7 @@ impl<'w> DynamicRows<'w> {
     /// let mut rows = world.query_by_id(&mut query)?;
     /// assert_eq!(rows.reborrow().into_iter().count(), 4);
     /// assert_eq!(rows.into_iter().count(), 4, "they are still there");
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn reborrow(&mut self) -> DynamicRows<'_> {
         DynamicRows { source: self.source, query: self.query }
@@ -79,8 +79,8 @@ impl<'w> DynamicRows<'w> {
     /// everything has.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(Gold(1));
@@ -90,7 +90,7 @@ impl<'w> DynamicRows<'w> {
     /// let mut query = DynamicQuery::builder().added(gold).build(&world)?;
     /// assert_eq!(world.query_by_id(&mut query)?.since(before).count(), 1);
     /// assert_eq!(world.query_by_id(&mut query)?.count(), 2);
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     #[must_use]
     pub fn since(mut self, version: u64) -> Self {
@@ -101,8 +101,8 @@ impl<'w> DynamicRows<'w> {
     /// Calls `f` with every row.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..4).map(Gold));
@@ -111,7 +111,7 @@ impl<'w> DynamicRows<'w> {
     /// let rows = world.query_by_id(&mut query)?;
     /// rows.for_each(|mut row| row.get_mut::<Gold>(0).expect("there").0 += 1);
     /// assert!(world.query::<&Gold>().map(|gold| gold.0).eq(1..5));
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn for_each(self, f: impl FnMut(DynamicRow<'w>)) {
         self.into_iter().for_each(f);
@@ -121,8 +121,8 @@ impl<'w> DynamicRows<'w> {
     /// terms: a whole chunk at a time where nothing in it is disabled.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..100).map(Gold));
@@ -131,7 +131,7 @@ impl<'w> DynamicRows<'w> {
     /// let mut rows = 0;
     /// world.query_by_id(&mut query)?.for_each_run(|run| rows += run.row_count());
     /// assert_eq!(rows, 100);
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn for_each_run(self, mut f: impl FnMut(DynamicRun<'w>)) {
         let mut walk = Walk::new(self);
@@ -143,8 +143,8 @@ impl<'w> DynamicRows<'w> {
     /// How many rows match.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..4).map(Gold));
@@ -152,7 +152,7 @@ impl<'w> DynamicRows<'w> {
     /// let gold = world.register::<Gold>();
     /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
     /// assert_eq!(world.query_by_id(&mut query)?.count(), 4);
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     #[must_use]
     pub fn count(&self) -> usize {
@@ -169,8 +169,8 @@ impl<'w> DynamicRows<'w> {
     /// What one entity gives.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let [purse, nobody] = [world.spawn(Gold(3)), world.spawn(())];
@@ -211,8 +211,8 @@ impl<'w> IntoIterator for DynamicRows<'w> {
 /// The rows of a [`DynamicQuery`], one by one.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::DynamicQuery;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::DynamicQuery;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// # #[derive(Component, Debug)] struct Depth(u32);
 /// let mut world = World::new();
@@ -343,8 +343,8 @@ impl<'w> OpenChunk<'w> {
 /// the query's components while it lives, and lends it to one walk at a time.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::DynamicQuery;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::DynamicQuery;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// # #[derive(Component, Debug)] struct Depth(u32);
 /// let mut world = World::new();
@@ -388,8 +388,8 @@ impl<'w> BorrowedDynamicRows<'w> {
     /// The rows, for as long as this is borrowed.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..4).map(Gold));
@@ -399,7 +399,7 @@ impl<'w> BorrowedDynamicRows<'w> {
     /// let mut purses = cell.query_by_id(&mut query)?;
     /// purses.rows().for_each(|row| assert!(row.get::<Gold>(0).is_ok()));
     /// assert_eq!(purses.rows().count(), 4, "asked again");
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn rows(&mut self) -> DynamicRows<'_> {
         self.rows.reborrow()

@@ -138,7 +138,7 @@ fn expect_type<T: Component>(term: &Term) -> Result<(), TermError> {
 /// as they were named.
 ///
 /// ```
-/// use ecs_core::{DynamicQuery, prelude::*};
+/// use formic_ecs::{DynamicQuery, prelude::*};
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// # #[derive(Component, Debug)] struct Depth(u32);
 /// let mut world = World::new();
@@ -165,12 +165,12 @@ impl<'w> DynamicRow<'w> {
     /// The entity in this row.
     ///
     /// ```
-    /// use ecs_core::{DynamicQuery, prelude::*};
+    /// use formic_ecs::{DynamicQuery, prelude::*};
     /// let mut world = World::new();
     /// let imp = world.spawn(());
     /// let mut query = DynamicQuery::builder().build(&world)?;
     /// world.query_by_id(&mut query)?.for_each(|row| assert_eq!(row.entity(), imp));
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     #[must_use]
     pub fn entity(&self) -> Entity {
@@ -182,7 +182,7 @@ impl<'w> DynamicRow<'w> {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::{ComponentDescriptor, DynamicQuery, World};
+    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
     /// let mut world = World::new();
     /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
     /// world.spawn_by_id(&[(flag, &[7])])?;
@@ -201,7 +201,7 @@ impl<'w> DynamicRow<'w> {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::{ComponentDescriptor, DynamicQuery, World};
+    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
     /// let mut world = World::new();
     /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
     /// let imp = world.spawn_by_id(&[(flag, &[0])])?;
@@ -222,7 +222,7 @@ impl<'w> DynamicRow<'w> {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::{ComponentDescriptor, DynamicQuery, World};
+    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
     /// let mut world = World::new();
     /// let [here, there] = ["here", "there"].map(|name| ComponentDescriptor::bytes(name, Layout::new::<u8>()));
     /// let (here, there) = (world.register_dynamic(here)?, world.register_dynamic(there)?);
@@ -250,14 +250,14 @@ impl<'w> DynamicRow<'w> {
     /// The value of a term whose component is the type `T`.
     ///
     /// ```
-    /// use ecs_core::{DynamicQuery, prelude::*};
+    /// use formic_ecs::{DynamicQuery, prelude::*};
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(Gold(3));
     /// let gold = world.register::<Gold>();
     /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
     /// world.query_by_id(&mut query)?.for_each(|row| assert_eq!(row.get(0), Ok(&Gold(3))));
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     ///
     /// # Errors
@@ -269,7 +269,7 @@ impl<'w> DynamicRow<'w> {
     /// The value of a term whose component is the type `T`, to be written.
     ///
     /// ```
-    /// use ecs_core::{DynamicQuery, prelude::*};
+    /// use formic_ecs::{DynamicQuery, prelude::*};
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(3));
@@ -277,7 +277,7 @@ impl<'w> DynamicRow<'w> {
     /// let mut query = DynamicQuery::builder().write(gold).build(&world)?;
     /// world.query_by_id(&mut query)?.for_each(|mut row| *row.get_mut(0).expect("there") = Gold(4));
     /// assert_eq!(world.get(purse), Ok(&Gold(4)));
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     ///
     /// # Errors
@@ -290,7 +290,7 @@ impl<'w> DynamicRow<'w> {
     /// the query writes the term, while this row is there and nothing else of it is in use.
     ///
     /// ```
-    /// use ecs_core::{DynamicQuery, prelude::*};
+    /// use formic_ecs::{DynamicQuery, prelude::*};
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(Gold(7));
@@ -319,7 +319,7 @@ impl<'w> DynamicRow<'w> {
 /// were named; all rows of a run have the same optional ones.
 ///
 /// ```
-/// use ecs_core::{DynamicQuery, prelude::*};
+/// use formic_ecs::{DynamicQuery, prelude::*};
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// # #[derive(Component, Debug)] struct Depth(u32);
 /// let mut world = World::new();
@@ -345,7 +345,7 @@ impl<'w> DynamicRun<'w> {
     /// what is recorded into a command buffer. Runs of the same chunk have the same.
     ///
     /// ```
-    /// use ecs_core::{DynamicQuery, prelude::*};
+    /// use formic_ecs::{DynamicQuery, prelude::*};
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..10_000).map(Gold));
@@ -354,7 +354,7 @@ impl<'w> DynamicRun<'w> {
     /// let mut ordinals = Vec::new();
     /// world.query_by_id(&mut query)?.for_each_run(|run| ordinals.push(run.ordinal()));
     /// assert!(ordinals.iter().copied().eq(0..ordinals.len()), "a run for each chunk");
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     #[must_use]
     pub fn ordinal(&self) -> usize {
@@ -364,12 +364,12 @@ impl<'w> DynamicRun<'w> {
     /// How many rows there are.
     ///
     /// ```
-    /// use ecs_core::{DynamicQuery, World};
+    /// use formic_ecs::{DynamicQuery, World};
     /// let mut world = World::new();
     /// world.spawn_batch([(); 3]);
     /// let mut query = DynamicQuery::builder().build(&world)?;
     /// world.query_by_id(&mut query)?.for_each_run(|run| assert_eq!(run.row_count(), 3));
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     #[must_use]
     pub fn row_count(&self) -> usize {
@@ -379,12 +379,12 @@ impl<'w> DynamicRun<'w> {
     /// The entities in these rows.
     ///
     /// ```
-    /// use ecs_core::{DynamicQuery, World};
+    /// use formic_ecs::{DynamicQuery, World};
     /// let mut world = World::new();
     /// let all = world.spawn_batch([(); 3]);
     /// let mut query = DynamicQuery::builder().build(&world)?;
     /// world.query_by_id(&mut query)?.for_each_run(|run| assert_eq!(run.entities(), all));
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     #[must_use]
     pub fn entities(&self) -> &[Entity] {
@@ -395,7 +395,7 @@ impl<'w> DynamicRun<'w> {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::{ComponentDescriptor, DynamicQuery, World};
+    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
     /// let mut world = World::new();
     /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
     /// world.spawn_by_id(&[(flag, &[3])])?;
@@ -415,7 +415,7 @@ impl<'w> DynamicRun<'w> {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::{ComponentDescriptor, DynamicQuery, World};
+    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
     /// let mut world = World::new();
     /// let flag = world.register_dynamic(ComponentDescriptor::bytes("flag", Layout::new::<u8>()))?;
     /// let imp = world.spawn_by_id(&[(flag, &[3])])?;
@@ -436,7 +436,7 @@ impl<'w> DynamicRun<'w> {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::{ComponentDescriptor, DynamicQuery, World};
+    /// use formic_ecs::{ComponentDescriptor, DynamicQuery, World};
     /// let mut world = World::new();
     /// let [here, there] = ["here", "there"].map(|name| ComponentDescriptor::bytes(name, Layout::new::<u8>()));
     /// let (here, there) = (world.register_dynamic(here)?, world.register_dynamic(there)?);
@@ -464,7 +464,7 @@ impl<'w> DynamicRun<'w> {
     /// The values of a term whose component is the type `T`.
     ///
     /// ```
-    /// use ecs_core::{DynamicQuery, prelude::*};
+    /// use formic_ecs::{DynamicQuery, prelude::*};
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch([3, 4].map(Gold));
@@ -472,7 +472,7 @@ impl<'w> DynamicRun<'w> {
     /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
     /// let runs = world.query_by_id(&mut query)?;
     /// runs.for_each_run(|run| assert_eq!(run.slice(0), Ok(&[Gold(3), Gold(4)][..])));
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     ///
     /// # Errors
@@ -484,7 +484,7 @@ impl<'w> DynamicRun<'w> {
     /// The values of a term whose component is the type `T`, to be written.
     ///
     /// ```
-    /// use ecs_core::{DynamicQuery, prelude::*};
+    /// use formic_ecs::{DynamicQuery, prelude::*};
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch([3, 4].map(Gold));
@@ -493,7 +493,7 @@ impl<'w> DynamicRun<'w> {
     /// let runs = world.query_by_id(&mut query)?;
     /// runs.for_each_run(|mut run| run.slice_mut::<Gold>(0).expect("there")[1].0 += 5);
     /// assert!(world.query::<&Gold>().map(|gold| gold.0).eq([3, 9]));
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     ///
     /// # Errors

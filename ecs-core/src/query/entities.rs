@@ -40,7 +40,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// Whether this entity matches.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let [imp, ghost] = [world.spawn(Gold(1)), world.spawn(())];
@@ -55,7 +55,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// What one entity gives.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let [imp, ghost] = [world.spawn(Gold(1)), world.spawn(())];
@@ -63,7 +63,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// query.get(imp)?.0 += 1;
     /// assert!(query.contains(imp) && !query.contains(ghost));
     /// assert_eq!(query.into_get(imp)?, &Gold(2));
-    /// # Ok::<(), ecs_core::QueryEntityError>(())
+    /// # Ok::<(), formic_ecs::QueryEntityError>(())
     /// ```
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// What one entity gives, for as long as the world is borrowed.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// fn purse(world: &mut World, imp: Entity) -> Option<&mut Gold> {
     ///     world.query::<&mut Gold>().into_get(imp).ok()
@@ -99,8 +99,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// What several entities give, all at once.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::QueryManyError;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::QueryManyError;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let [ada, ben] = [world.spawn(Gold(5)), world.spawn(Gold(1))];
@@ -129,7 +129,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// passed over, those that come twice are given twice.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let imps = world.spawn_batch((0..10).map(Gold));

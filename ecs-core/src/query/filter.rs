@@ -24,8 +24,8 @@ pub use versions::{Added, Changed};
 /// where the components are in this very archetype, and `rows` only narrows.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::QueryFilter;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::QueryFilter;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
 /// fn count<F: QueryFilter>(world: &mut World) -> usize {
@@ -69,7 +69,7 @@ pub trait QueryFilter: SealedFilter {
 /// The entity has `T`, and it is enabled.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
 /// let mut world = World::new();
@@ -77,7 +77,7 @@ pub trait QueryFilter: SealedFilter {
 /// world.set_enabled::<Lamp>(dark, false)?;
 /// assert_eq!(world.query_filtered::<&Gold, With<Lamp>>().single(), Ok(&Gold(1)));
 /// # assert!(world.contains(lit));
-/// # Ok::<(), ecs_core::ComponentError>(())
+/// # Ok::<(), formic_ecs::ComponentError>(())
 /// ```
 #[derive(Debug)]
 pub struct With<T>(PhantomData<fn() -> T>);
@@ -85,7 +85,7 @@ pub struct With<T>(PhantomData<fn() -> T>);
 /// The entity does not have `T`, or has it disabled.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
 /// let mut world = World::new();
@@ -95,7 +95,7 @@ pub struct With<T>(PhantomData<fn() -> T>);
 /// let found = world.query_filtered::<Entity, Without<Lamp>>();
 /// assert_eq!(found.into_iter().filter(|&entity| entity != lit).count(), 2);
 /// # assert!(world.contains(bare));
-/// # Ok::<(), ecs_core::ComponentError>(())
+/// # Ok::<(), formic_ecs::ComponentError>(())
 /// ```
 #[derive(Debug)]
 pub struct Without<T>(PhantomData<fn() -> T>);
@@ -103,13 +103,13 @@ pub struct Without<T>(PhantomData<fn() -> T>);
 /// The entity has `T`, and it is disabled.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
 /// let mut world = World::new();
 /// let [_lit, dark, _bare] = [world.spawn(Lamp), world.spawn(Lamp), world.spawn(())];
 /// world.set_enabled::<Lamp>(dark, false)?;
 /// assert_eq!(world.query_filtered::<Entity, Disabled<Lamp>>().single(), Ok(dark));
-/// # Ok::<(), ecs_core::ComponentError>(())
+/// # Ok::<(), formic_ecs::ComponentError>(())
 /// ```
 #[derive(Debug)]
 pub struct Disabled<T>(PhantomData<fn() -> T>);

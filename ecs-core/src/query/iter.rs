@@ -28,7 +28,7 @@ pub use borrowed::BorrowedQuery;
 /// order depends on the operations that made the world and on nothing else.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component)] struct Position(f32);
 /// # #[derive(Component)] struct Velocity(f32);
 /// let mut world = World::new();
@@ -91,7 +91,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// The same query for a shorter time; this one can be asked again afterwards.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..3).map(Gold));
@@ -111,7 +111,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// was ever changed; one by a plan, for what has changed since the plan was last asked.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(tracked)] struct Health(u32);
     /// let mut world = World::new();
     /// world.spawn(Health(1));
@@ -135,7 +135,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// asked about one entity ([`get`](Self::get) and the like) is not narrowed.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Mind(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..10).map(Mind));
@@ -158,7 +158,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// The same query, for whoever only looks: it can be asked many times at once.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..3).map(Gold));
@@ -177,7 +177,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// The rows, one by one, of a query that only reads.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..3).map(Gold));
@@ -195,7 +195,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// Calls `f` with every row. The fastest way row by row: the loop runs chunk by chunk.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..9).map(Gold));
@@ -218,7 +218,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// [`flat_mut`](crate::flat_mut), which lets the compiler use the whole width of a vector.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..10).map(Gold));
@@ -238,7 +238,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// Calls `visit` with every chunk that has rows to visit.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..1000).map(Gold));
@@ -314,8 +314,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// next time.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ParallelScratch;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ParallelScratch;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..9).map(Gold));
@@ -372,7 +372,7 @@ impl<'a, Q: ReadOnly, F: QueryFilter> IntoIterator for &'a Query<'_, Q, F> {
 /// The rows of a query, one by one.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.spawn_batch((0..10).map(Gold));

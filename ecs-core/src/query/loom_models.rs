@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 \
-//!     cargo test -p ecs-core --release --lib loom_models -- --nocapture
+//!     cargo test -p formic-ecs --release --lib loom_models -- --nocapture
 //! ```
 //!
 //! Every model prints how many schedules it saw and demands more than one, since a model that loom

@@ -17,7 +17,7 @@ use crate::storage::{Chunks, Moment};
 /// It is looked up once per chunk and is the same for all of its rows.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)]
 /// struct Level(u32);
 ///
@@ -25,7 +25,7 @@ use crate::storage::{Chunks, Moment};
 /// let imp = world.spawn(());
 /// world.set_shared(imp, Level(7))?;
 /// assert_eq!(world.query::<(Entity, Shared<Level>)>().first(), Some((imp, &Level(7))));
-/// # Ok::<(), ecs_core::NotInserted<Level>>(())
+/// # Ok::<(), formic_ecs::NotInserted<Level>>(())
 /// ```
 #[derive(Debug)]
 pub struct Shared<T>(PhantomData<fn() -> T>);
@@ -36,7 +36,7 @@ pub struct Shared<T>(PhantomData<fn() -> T>);
 /// While [`World::update_chunk_values`](crate::World::update_chunk_values) runs, it is the default.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// #[derive(ChunkComponent, Default, Debug, PartialEq)]
 /// struct Reach(u32);
 ///
@@ -144,8 +144,8 @@ outer_data!(ChunkValue, ChunkComponent, chunk_slot, chunk_value);
 /// The entity has a shared value of type `T`, whichever.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::{WithShared, WithoutShared};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{WithShared, WithoutShared};
 /// #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)]
 /// struct Level(u32);
 ///
@@ -154,7 +154,7 @@ outer_data!(ChunkValue, ChunkComponent, chunk_slot, chunk_value);
 /// world.set_shared(imp, Level(7))?;
 /// assert_eq!(world.query_filtered::<Entity, WithShared<Level>>().single(), Ok(imp));
 /// assert_eq!(world.query_filtered::<Entity, WithoutShared<Level>>().single(), Ok(ghost));
-/// # Ok::<(), ecs_core::NotInserted<Level>>(())
+/// # Ok::<(), formic_ecs::NotInserted<Level>>(())
 /// ```
 #[derive(Debug)]
 pub struct WithShared<T>(PhantomData<fn() -> T>);
@@ -162,8 +162,8 @@ pub struct WithShared<T>(PhantomData<fn() -> T>);
 /// The entity has no shared value of type `T`.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::WithoutShared;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::WithoutShared;
 /// #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)]
 /// struct Level(u32);
 ///
@@ -171,7 +171,7 @@ pub struct WithShared<T>(PhantomData<fn() -> T>);
 /// let [imp, ghost] = [world.spawn(()), world.spawn(())];
 /// world.set_shared(imp, Level(7))?;
 /// assert_eq!(world.query_filtered::<Entity, WithoutShared<Level>>().single(), Ok(ghost));
-/// # Ok::<(), ecs_core::NotInserted<Level>>(())
+/// # Ok::<(), formic_ecs::NotInserted<Level>>(())
 /// ```
 #[derive(Debug)]
 pub struct WithoutShared<T>(PhantomData<fn() -> T>);
@@ -179,8 +179,8 @@ pub struct WithoutShared<T>(PhantomData<fn() -> T>);
 /// The entity's chunk has a value of type `T`.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::WithChunkValue;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::WithChunkValue;
 /// #[derive(ChunkComponent, Default)]
 /// struct Reach(u32);
 ///
@@ -188,7 +188,7 @@ pub struct WithoutShared<T>(PhantomData<fn() -> T>);
 /// let [imp, _ghost] = [world.spawn(()), world.spawn(())];
 /// world.add_chunk_component::<Reach>(imp)?;
 /// assert_eq!(world.query_filtered::<Entity, WithChunkValue<Reach>>().single(), Ok(imp));
-/// # Ok::<(), ecs_core::NoSuchEntity>(())
+/// # Ok::<(), formic_ecs::NoSuchEntity>(())
 /// ```
 #[derive(Debug)]
 pub struct WithChunkValue<T>(PhantomData<fn() -> T>);

@@ -24,8 +24,8 @@ struct Unit {
 /// Memory for cutting a query into chunks, kept from one time to the next.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::ParallelScratch;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::ParallelScratch;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.spawn_batch((0..10).map(Gold));
@@ -103,8 +103,8 @@ impl ParallelScratch {
 /// `ecs-jobs` has `par_for_each`.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::ParallelScratch;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::ParallelScratch;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.spawn_batch((0..10_000).map(Gold));
@@ -163,8 +163,8 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
     /// How many chunks there are.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ParallelScratch;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ParallelScratch;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..9).map(Gold));
@@ -179,8 +179,8 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
     /// Whether there is nothing to do.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ParallelScratch;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ParallelScratch;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let mut scratch = ParallelScratch::default();
@@ -196,8 +196,8 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
     /// Takes the chunk at this index. `None` where it has been taken before, by anybody.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ParallelScratch;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ParallelScratch;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..9).map(Gold));

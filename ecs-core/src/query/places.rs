@@ -84,7 +84,7 @@ impl<const K: usize> Choice<K> {
 /// [`Query::combinations`].
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.spawn_batch([1, 2, 4].map(Gold));
@@ -117,7 +117,7 @@ impl<'w, Q: ReadOnly, const K: usize> Iterator for Combinations<'w, Q, K> {
 /// [`Query::combinations_mut`].
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.spawn_batch([1, 2, 4].map(Gold));
@@ -143,7 +143,7 @@ impl<Q: QueryData, const K: usize> CombinationsMut<'_, Q, K> {
     /// The next combination. `None` where all have been lent, now and ever after.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch([1, 2].map(Gold));
@@ -169,7 +169,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// Which rows there are is settled at once.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Position(f32);
     /// let mut world = World::new();
     /// world.spawn_batch([1.0, 2.0, 4.0].map(Position));
@@ -188,7 +188,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// written: each is lent until the next is asked for.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Mass(f32);
     /// # #[derive(Component)] struct Pull(f32);
     /// let mut world = World::new();

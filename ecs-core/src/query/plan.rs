@@ -129,7 +129,7 @@ pub(crate) struct PlanSource<'a> {
 /// [restored](crate::World::restore).
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let imp = world.spawn(Gold(1));
@@ -174,7 +174,7 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     /// What the query touches.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
@@ -188,7 +188,7 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     /// The version at which it was last asked; 0 where it never was.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let mut plan = world.plan::<&Gold, ()>();
@@ -197,7 +197,7 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
     /// let now = cell.version();
     /// drop(cell.query(&mut plan)?);
     /// assert_eq!(plan.last_asked(), now);
-    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
     /// ```
     #[must_use]
     pub const fn last_asked(&self) -> u64 {

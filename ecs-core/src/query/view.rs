@@ -20,7 +20,7 @@ use crate::storage::{Chunks, RowAddress};
 /// one entity, not for those that match.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component)] struct Position(f32);
 /// let mut world = World::new();
 /// let agents: Vec<_> = (0..10).map(|i| world.spawn(Position(i as f32))).collect();
@@ -29,7 +29,7 @@ use crate::storage::{Chunks, RowAddress};
 ///     positions.get_mut(agent)?.0 *= 2.0;
 /// }
 /// assert_eq!(positions.get_mut(agents[3])?.0, 6.0);
-/// # Ok::<(), ecs_core::QueryEntityError>(())
+/// # Ok::<(), formic_ecs::QueryEntityError>(())
 /// ```
 pub struct View<'w, Q: QueryData> {
     source: Source<'w>,
@@ -115,14 +115,14 @@ impl<'w, Q: QueryData> View<'w, Q> {
     /// [`Query::since`](super::Query::since). Without it, everything has.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(1));
     /// let before = world.version();
     /// assert!(!world.view::<Ref<Gold>>().since(before).get(purse)?.is_changed());
     /// assert!(world.view::<Ref<Gold>>().get(purse)?.is_changed());
-    /// # Ok::<(), ecs_core::QueryEntityError>(())
+    /// # Ok::<(), formic_ecs::QueryEntityError>(())
     /// ```
     #[must_use]
     pub fn since(mut self, version: u64) -> Self {
@@ -141,7 +141,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
     /// The components of one entity.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(3));
@@ -168,7 +168,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
     /// The components of one entity, to be written.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(3));
@@ -193,7 +193,7 @@ impl<Q: QueryData> View<'_, Q> {
     /// The components of several entities, all at once.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let [ada, bob] = [world.spawn(Gold(5)), world.spawn(Gold(1))];
@@ -203,7 +203,7 @@ impl<Q: QueryData> View<'_, Q> {
     /// assert!(purses.get_many_mut([ada, ada]).is_err());
     /// # drop(purses);
     /// assert_eq!(world.get(bob), Ok(&Gold(5)));
-    /// # Ok::<(), ecs_core::QueryManyError>(())
+    /// # Ok::<(), formic_ecs::QueryManyError>(())
     /// ```
     ///
     /// # Errors
@@ -227,7 +227,7 @@ impl<Q: QueryData> View<'_, Q> {
     /// Whether this entity is alive and has what the view looks at, enabled or not.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let [purse, nobody] = [world.spawn(Gold(3)), world.spawn(())];
@@ -245,7 +245,7 @@ impl<T: Component> View<'_, EnabledMut<T>> {
     /// number of threads may do this at once, and the last one to flip a bit has its way.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(enableable)] struct Awake;
     /// let mut world = World::new();
     /// let imp = world.spawn(Awake);
@@ -269,7 +269,7 @@ impl<T: Component> View<'_, EnabledMut<T>> {
     /// not from a cell: then nobody else can flip a bit meanwhile.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(enableable)] struct Awake;
     /// let mut world = World::new();
     /// let imp = world.spawn(Awake);
@@ -277,7 +277,7 @@ impl<T: Component> View<'_, EnabledMut<T>> {
     /// assert_eq!(bits.set_mut(imp, false)?, true, "as it was before");
     /// drop(bits);
     /// assert_eq!(world.query::<&Awake>().count(), 0);
-    /// # Ok::<(), ecs_core::QueryEntityError>(())
+    /// # Ok::<(), formic_ecs::QueryEntityError>(())
     /// ```
     ///
     /// # Errors

@@ -27,8 +27,8 @@ use image::Image;
 /// Made by [`World::snapshot`], or from bytes that once were one.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::Snapshot;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::Snapshot;
 ///
 /// #[derive(Component, Clone, Copy, PartialEq, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 /// #[repr(C)]
@@ -70,12 +70,12 @@ impl Snapshot {
     /// of their length.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::Snapshot;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::Snapshot;
     /// let saved = World::new().snapshot()?;
     /// assert_eq!(Snapshot::from_bytes(saved.as_bytes()), Ok(saved));
     /// assert!(Snapshot::from_bytes(*b"a picture of a cat").is_err());
-    /// # Ok::<(), ecs_core::SnapshotError>(())
+    /// # Ok::<(), formic_ecs::SnapshotError>(())
     /// ```
     ///
     /// # Errors
@@ -91,10 +91,10 @@ impl Snapshot {
     /// The bytes, to be kept wherever bytes can be. The same state has the same bytes.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let saved = World::new().snapshot()?;
     /// assert!(saved.as_bytes().starts_with(b"FormicWS"));
-    /// # Ok::<(), ecs_core::SnapshotError>(())
+    /// # Ok::<(), formic_ecs::SnapshotError>(())
     /// ```
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
@@ -110,7 +110,7 @@ impl World {
     /// [chunk](crate::ChunkComponent) components. Resources are not saved.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let imp = world.spawn(());
     /// let saved = world.snapshot()?;
@@ -133,13 +133,13 @@ impl World {
     /// Saves all entities in the memory of an older snapshot: for those who do it every tick.
     ///
     /// ```
-    /// # use ecs_core::prelude::*;
+    /// # use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let mut saved = world.snapshot()?;
     /// world.spawn(());
     /// world.snapshot_into(&mut saved)?;
     /// assert_eq!(saved, world.snapshot()?);
-    /// # Ok::<(), ecs_core::SnapshotError>(())
+    /// # Ok::<(), formic_ecs::SnapshotError>(())
     /// ```
     ///
     /// # Errors
@@ -163,7 +163,7 @@ impl World {
     /// are dropped last; should a drop panic, the world is restored all the same.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let saved = world.snapshot()?;
     /// world.spawn_batch([(); 9]);

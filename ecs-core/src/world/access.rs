@@ -13,7 +13,7 @@ impl World {
     /// Whether the entity has the component, enabled or not. `false` for an entity that is gone.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let imp = world.spawn(Gold(5));
@@ -34,13 +34,13 @@ impl World {
     /// A component of an entity, enabled or not.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let (imp, rock) = (world.spawn(Gold(5)), world.spawn(()));
     /// assert_eq!(world.get::<Gold>(imp)?, &Gold(5));
     /// assert!(world.get::<Gold>(rock).is_err());
-    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// # Ok::<(), formic_ecs::ComponentError>(())
     /// ```
     ///
     /// # Errors
@@ -59,13 +59,13 @@ impl World {
     /// A component of an entity, enabled or not, to be written.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let imp = world.spawn(Gold(5));
     /// world.get_mut::<Gold>(imp)?.0 += 1;
     /// assert_eq!(world.get::<Gold>(imp)?, &Gold(6));
-    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// # Ok::<(), formic_ecs::ComponentError>(())
     /// ```
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl World {
     /// All entities that have what `Q` asks for.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..10).map(Gold));
@@ -115,7 +115,7 @@ impl World {
     /// All entities that have what `Q` asks for and pass `F`.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// # #[derive(Component)] struct Thief;
     /// let mut world = World::new();
@@ -146,7 +146,7 @@ impl World {
     /// All entities that have what `Q` asks for, without the right to change anything.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..4).map(Gold));
@@ -164,7 +164,7 @@ impl World {
     /// them.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// # #[derive(Component)] struct Thief;
     /// let mut world = World::new();
@@ -182,14 +182,14 @@ impl World {
     /// Random access to some components of any entity.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let [ada, bob] = [world.spawn(Gold(5)), world.spawn(Gold(0))];
     /// let mut purses = world.view::<&mut Gold>();
     /// purses.get_mut(ada)?.0 -= 2;
     /// purses.get_mut(bob)?.0 += 2;
-    /// # Ok::<(), ecs_core::QueryEntityError>(())
+    /// # Ok::<(), formic_ecs::QueryEntityError>(())
     /// ```
     ///
     /// # Panics
@@ -212,14 +212,14 @@ impl World {
     /// A query to keep, for [`WorldCell::query`](crate::WorldCell::query).
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let mut rich = world.plan::<&Gold, ()>();
     /// world.spawn(Gold(5));
     /// // The plan takes up what came since it was made.
     /// assert_eq!(world.cell().query(&mut rich)?.count(), 1);
-    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
     /// ```
     ///
     /// # Panics
@@ -231,13 +231,13 @@ impl World {
     /// A view to keep, for [`WorldCell::view`](crate::WorldCell::view).
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let mut purses = world.view_plan::<&Gold>();
     /// let imp = world.spawn(Gold(5));
     /// assert_eq!(world.cell().view(&mut purses)?.get(imp), Ok(&Gold(5)));
-    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
     /// ```
     ///
     /// # Panics
@@ -249,7 +249,7 @@ impl World {
     /// A view by claims to keep, for [`WorldCell::claims`](crate::WorldCell::claims).
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let mut purses = world.claim_plan::<&mut Gold>();
@@ -269,7 +269,7 @@ impl World {
     /// What a query gives for one entity. Short for `query::<Q>().into_get(entity)`.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// # #[derive(Component)] struct Depth(u32);
     /// let mut world = World::new();
@@ -277,7 +277,7 @@ impl World {
     /// let (gold, depth) = world.query_one::<(&mut Gold, &Depth)>(imp)?;
     /// gold.0 += depth.0;
     /// assert_eq!(world.get(imp), Ok(&Gold(8)));
-    /// # Ok::<(), ecs_core::QueryEntityError>(())
+    /// # Ok::<(), formic_ecs::QueryEntityError>(())
     /// ```
     ///
     /// # Errors

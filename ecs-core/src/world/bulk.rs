@@ -26,7 +26,7 @@ use crate::storage::{BlockPool, Moment, RowAddress};
 /// [watches](World::observe): then entities go one by one.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone)] struct Position(f32);
 /// # #[derive(Component, Clone)] struct Frozen;
 /// # #[derive(Component)] #[component(enableable)] struct Awake;
@@ -54,7 +54,7 @@ impl World {
     /// All entities that pass a filter, to be changed together.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Spark;
     /// let mut world = World::new();
     /// world.spawn_batch((0..9).map(|_| Spark));
@@ -76,7 +76,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// Should a clone or a drop panic, some entities have the components and the others do not.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Spark;
     /// # #[derive(Component, Clone)] struct Heat(u32);
     /// let mut world = World::new();
@@ -117,7 +117,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// each was dropped once.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Spark;
     /// # #[derive(Component)] struct Heat(u32);
     /// let mut world = World::new();
@@ -145,7 +145,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// components was dropped once.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Spark;
     /// let mut world = World::new();
     /// world.spawn_batch((0..9).map(|_| Spark));
@@ -170,7 +170,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// Does not compile where the component is not declared enableable.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(enableable)] struct Awake;
     /// let mut world = World::new();
     /// world.spawn_batch((0..9).map(|_| Awake));

@@ -16,7 +16,7 @@ impl World {
     /// for an id of another world.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
@@ -35,8 +35,8 @@ impl World {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::{ByIdError, ComponentDescriptor};
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::{ByIdError, ComponentDescriptor};
     ///
     /// let mut world = World::new();
     /// let gold = ComponentDescriptor::bytes("gold", Layout::new::<u16>());
@@ -78,9 +78,9 @@ impl World {
     /// The value is moved out of the memory at `value`; one that is replaced is dropped at the end.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// use core::{alloc::Layout, ptr::NonNull};
-    /// use ecs_core::ComponentDescriptor;
+    /// use formic_ecs::ComponentDescriptor;
     /// let mut world = World::new();
     /// let score = world.register_dynamic(ComponentDescriptor::bytes("score", Layout::new::<u32>()))?;
     /// let imp = world.spawn(());
@@ -137,14 +137,14 @@ impl World {
     /// Should the drop panic, the component is gone all the same and everything is in order.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(1));
     /// let gold = world.component_id::<Gold>().expect("it is in use");
     /// world.remove_by_id(purse, gold)?;
     /// assert!(!world.has::<Gold>(purse));
-    /// # Ok::<(), ecs_core::ByIdError>(())
+    /// # Ok::<(), formic_ecs::ByIdError>(())
     /// ```
     ///
     /// # Errors
@@ -176,8 +176,8 @@ impl World {
     /// bytes, or of a type that has bytes (see [`Component::BYTES`](crate::Component::BYTES)).
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ComponentDescriptor;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
     /// use core::alloc::Layout;
     /// let mut world = World::new();
     /// let silver = ComponentDescriptor::bytes("silver", Layout::new::<[u8; 2]>()).enableable();
@@ -206,8 +206,8 @@ impl World {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ComponentDescriptor;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
     /// let mut world = World::new();
     /// let mana = world.register_dynamic(ComponentDescriptor::bytes("mana", Layout::new::<u8>()))?;
     /// let imp = world.spawn_by_id(&[(mana, &[3])])?;
@@ -240,7 +240,7 @@ impl World {
     /// borrowed.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
@@ -248,7 +248,7 @@ impl World {
     /// let value = world.get_ptr_by_id(purse, gold)?.cast::<Gold>();
     /// // SAFETY: the component is this type, and the world is not touched meanwhile.
     /// assert_eq!(unsafe { value.as_ref() }.0, 7);
-    /// # Ok::<(), ecs_core::ByIdError>(())
+    /// # Ok::<(), formic_ecs::ByIdError>(())
     /// ```
     ///
     /// # Errors
@@ -262,7 +262,7 @@ impl World {
     /// borrowed.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
@@ -271,7 +271,7 @@ impl World {
     /// // SAFETY: the component is this type, and the world is not touched meanwhile.
     /// unsafe { value.write(Gold(8)) };
     /// assert_eq!(world.get(purse), Ok(&Gold(8)));
-    /// # Ok::<(), ecs_core::ByIdError>(())
+    /// # Ok::<(), formic_ecs::ByIdError>(())
     /// ```
     ///
     /// # Errors
@@ -294,7 +294,7 @@ impl World {
     /// Switches a component of an entity on or off; returns what it was.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(enableable)] struct Awake;
     /// let mut world = World::new();
     /// let awake = world.register::<Awake>();
@@ -323,7 +323,7 @@ impl World {
     /// Whether a component of an entity is switched on. One that cannot be switched always is.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(enableable)] struct Awake;
     /// let mut world = World::new();
     /// let awake = world.register::<Awake>();
@@ -345,8 +345,8 @@ impl World {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ComponentDescriptor;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
     ///
     /// let mut world = World::new();
     /// let (pair, byte) = (Layout::new::<[f32; 2]>(), Layout::new::<u8>());

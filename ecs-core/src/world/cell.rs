@@ -24,7 +24,7 @@ use crate::storage::{Moment, Writers};
 /// [`CommandBuffer`](crate::CommandBuffer).
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component)] struct Position(f32);
 /// let mut world = World::new();
 /// world.spawn_batch((0..100).map(|i| Position(i as f32)));
@@ -35,7 +35,7 @@ use crate::storage::{Moment, Writers};
 /// assert!(cell.query(&mut yours).is_err());
 /// drop(writing);
 /// assert_eq!(cell.query(&mut yours)?.count(), 100);
-/// # Ok::<(), ecs_core::AccessConflict>(())
+/// # Ok::<(), formic_ecs::AccessConflict>(())
 /// ```
 #[derive(Clone, Copy)]
 pub struct WorldCell<'w> {
@@ -67,7 +67,7 @@ impl World {
     /// [`cell_with_turns`](Self::cell_with_turns).
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// # #[derive(Component)] struct Debt(u32);
     /// let mut world = World::new();
@@ -82,7 +82,7 @@ impl World {
     /// assert!(cell.query(&mut more_gold).is_err());
     /// drop(gold);
     /// assert!(cell.query(&mut more_gold).is_ok());
-    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
     /// ```
     pub fn cell(&mut self) -> WorldCell<'_> {
         self.cell_with_turns(1)
@@ -92,7 +92,7 @@ impl World {
     /// many turns (and for at least one): see [`WorldCell::turn`].
     ///
     /// ```
-    /// let mut world = ecs_core::World::new();
+    /// let mut world = formic_ecs::World::new();
     /// let cell = world.cell_with_turns(3);
     /// assert!(cell.turn(0).version() < cell.turn(2).version());
     /// ```
@@ -119,7 +119,7 @@ impl<'w> WorldCell<'w> {
     /// The number of the world.
     ///
     /// ```
-    /// let mut world = ecs_core::World::new();
+    /// let mut world = formic_ecs::World::new();
     /// let id = world.id();
     /// assert_eq!(world.cell().world_id(), id);
     /// ```
@@ -133,7 +133,7 @@ impl<'w> WorldCell<'w> {
     /// earlier cell. Turns of those that contradict each other have to be taken in their order.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(tracked)] struct Health(u32);
     /// let mut world = World::new();
     /// world.spawn(Health(3));
@@ -148,7 +148,7 @@ impl<'w> WorldCell<'w> {
     /// assert_eq!(cell.turn(0).query(&mut asking)?.count(), 1, "it was written afterwards");
     /// let cell = world.cell_with_turns(2);
     /// assert_eq!(cell.turn(0).query(&mut asking)?.count(), 0);
-    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
     /// ```
     ///
     /// # Panics
@@ -166,8 +166,8 @@ impl<'w> WorldCell<'w> {
     /// this moment. A schedule gives each system such a cell.
     ///
     /// ```should_panic
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::Rights;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::Rights;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let mut writer = world.plan::<&mut Gold, ()>();
@@ -198,7 +198,7 @@ impl<'w> WorldCell<'w> {
     /// later cells, have greater ones.
     ///
     /// ```
-    /// let mut world = ecs_core::World::new();
+    /// let mut world = formic_ecs::World::new();
     /// let cell = world.cell_with_turns(2);
     /// assert!(cell.turn(1).version() > cell.version());
     /// ```
@@ -226,7 +226,7 @@ impl<'w> WorldCell<'w> {
     /// Whether this entity is alive.
     ///
     /// ```
-    /// let mut world = ecs_core::World::new();
+    /// let mut world = formic_ecs::World::new();
     /// let imp = world.spawn(());
     /// assert!(world.cell().contains(imp));
     /// ```
@@ -238,7 +238,7 @@ impl<'w> WorldCell<'w> {
     /// All entities that the plan finds, until the query is dropped.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..4).map(Gold));
@@ -249,7 +249,7 @@ impl<'w> WorldCell<'w> {
     /// assert!(cell.query(&mut reader).is_err(), "somebody writes it");
     /// drop(purses);
     /// assert_eq!(cell.query(&mut reader)?.count(), 4);
-    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
     /// ```
     ///
     /// # Errors
@@ -276,7 +276,7 @@ impl<'w> WorldCell<'w> {
     /// Random access to some components, until the view is dropped.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let [ada, bob] = [world.spawn(Gold(5)), world.spawn(Gold(1))];
@@ -311,7 +311,7 @@ impl<'w> WorldCell<'w> {
     /// view is dropped.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(0));
@@ -356,14 +356,14 @@ impl<'w> WorldCell<'w> {
     /// A resource, to be read.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// world.insert_resource(5_u32);
     /// let cell = world.cell();
     /// let (one, two) = (cell.resource::<u32>()?, cell.resource::<u32>()?);
     /// assert_eq!(*one + *two, 10);
     /// assert!(cell.resource_mut::<u32>().is_err(), "somebody reads it");
-    /// # Ok::<(), ecs_core::ResourceError>(())
+    /// # Ok::<(), formic_ecs::ResourceError>(())
     /// ```
     ///
     /// # Errors
@@ -381,12 +381,12 @@ impl<'w> WorldCell<'w> {
     /// The version at which a resource was last changed, see [`World::resource_version`].
     ///
     /// ```
-    /// let mut world = ecs_core::World::new();
+    /// let mut world = formic_ecs::World::new();
     /// world.insert_resource(5_u32);
     /// let before = world.cell().resource_version::<u32>();
     /// *world.cell().resource_mut::<u32>()? += 1;
     /// assert!(world.cell().resource_version::<u32>() > before);
-    /// # Ok::<(), ecs_core::ResourceError>(())
+    /// # Ok::<(), formic_ecs::ResourceError>(())
     /// ```
     ///
     /// # Panics
@@ -401,12 +401,12 @@ impl<'w> WorldCell<'w> {
     /// nobody has a cell.
     ///
     /// ```
-    /// let mut world = ecs_core::World::new();
+    /// let mut world = formic_ecs::World::new();
     /// world.insert_resource(5_u32);
     /// let cell = world.cell();
     /// let _used = cell.resource_mut::<u32>()?;
     /// assert!(cell.has_resource::<u32>() && !cell.has_resource::<u64>());
-    /// # Ok::<(), ecs_core::ResourceError>(())
+    /// # Ok::<(), formic_ecs::ResourceError>(())
     /// ```
     #[must_use]
     pub fn has_resource<T: Send + Sync + 'static>(self) -> bool {
@@ -417,7 +417,7 @@ impl<'w> WorldCell<'w> {
     /// that were seen before say nothing then.
     ///
     /// ```
-    /// let mut world = ecs_core::World::new();
+    /// let mut world = formic_ecs::World::new();
     /// let saved = world.snapshot()?;
     /// let before = world.cell().restored();
     /// world.restore(&saved)?;
@@ -432,7 +432,7 @@ impl<'w> WorldCell<'w> {
     /// A resource, to be written.
     ///
     /// ```
-    /// let mut world = ecs_core::World::new();
+    /// let mut world = formic_ecs::World::new();
     /// world.insert_resource(5_u32);
     /// let cell = world.cell();
     /// let mut number = cell.resource_mut::<u32>()?;
@@ -440,7 +440,7 @@ impl<'w> WorldCell<'w> {
     /// assert!(cell.resource::<u32>().is_err(), "somebody writes it");
     /// drop(number);
     /// assert_eq!(*cell.resource::<u32>()?, 6);
-    /// # Ok::<(), ecs_core::ResourceError>(())
+    /// # Ok::<(), formic_ecs::ResourceError>(())
     /// ```
     ///
     /// # Errors

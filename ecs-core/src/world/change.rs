@@ -18,14 +18,14 @@ use crate::storage::{BlockPool, Chunks, Fate, Moment, RowAddress};
 /// The entity is not in the world; the components that it was to be given are handed back.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// let imp = world.spawn(());
 /// world.despawn(imp)?;
 /// let refused = world.insert(imp, Gold(5)).unwrap_err();
 /// assert_eq!((refused.entity, refused.bundle), (imp, Gold(5)));
-/// # Ok::<(), ecs_core::NoSuchEntity>(())
+/// # Ok::<(), formic_ecs::NoSuchEntity>(())
 /// ```
 pub struct NotInserted<B> {
     /// The entity that is not there.
@@ -56,7 +56,7 @@ impl World {
     /// components and everything is in order.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// # #[derive(Component)] struct Depth(u32);
     /// let mut world = World::new();
@@ -68,7 +68,7 @@ impl World {
     /// world.despawn(imp).expect("alive");
     /// let Err(refused) = world.insert(imp, Gold(7)) else { panic!("nobody has it") };
     /// assert_eq!(refused.bundle, Gold(7));
-    /// # Ok::<(), ecs_core::NotInserted<(Gold, Depth)>>(())
+    /// # Ok::<(), formic_ecs::NotInserted<(Gold, Depth)>>(())
     /// ```
     ///
     /// # Errors
@@ -129,7 +129,7 @@ impl World {
     /// Takes components from an entity and hands them over.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// # #[derive(Component, Debug, PartialEq)] struct Depth(u32);
     /// let mut world = World::new();
@@ -138,7 +138,7 @@ impl World {
     /// // All of a bundle or nothing.
     /// assert!(world.remove::<(Gold, Depth)>(imp).is_err());
     /// assert!(world.has::<Depth>(imp));
-    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// # Ok::<(), formic_ecs::ComponentError>(())
     /// ```
     ///
     /// # Errors
@@ -220,13 +220,13 @@ impl World {
     /// is, and so does the value.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
     /// let mut world = World::new();
     /// let room = world.spawn(Lamp);
     /// assert_eq!(world.set_enabled::<Lamp>(room, false)?, true, "what it was");
     /// assert_eq!(world.query::<&Lamp>().count(), 0);
-    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// # Ok::<(), formic_ecs::ComponentError>(())
     /// ```
     ///
     /// # Errors
@@ -245,7 +245,7 @@ impl World {
     /// Whether a component of an entity is switched on. One that cannot be switched always is.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
     /// let mut world = World::new();
@@ -253,7 +253,7 @@ impl World {
     /// world.set_enabled::<Lamp>(room, false)?;
     /// assert!(!world.is_enabled::<Lamp>(room)?);
     /// assert!(world.is_enabled::<Gold>(room)?);
-    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// # Ok::<(), formic_ecs::ComponentError>(())
     /// ```
     ///
     /// # Errors
@@ -287,7 +287,7 @@ impl World {
     /// The components of an entity, by name, with whether each is enabled.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// #[derive(Component)]
     /// #[component(enableable, name = "game.lamp")]
     /// struct Lamp;

@@ -21,11 +21,11 @@ impl World {
     /// For tests and fuzzing: it looks at everything. An error is a bug of this crate.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// world.spawn_batch([(); 10]);
     /// world.check()?; // in tests, after whatever might have upset it
-    /// # Ok::<(), ecs_core::BrokenInvariant>(())
+    /// # Ok::<(), formic_ecs::BrokenInvariant>(())
     /// ```
     ///
     /// # Errors
@@ -99,7 +99,7 @@ impl World {
     /// values of chunk components are not in it, since they are those of places.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// #[derive(Component, Clone, Copy, bytemuck::NoUninit)]
     /// #[repr(C)]
     /// struct Health(u32);

@@ -17,7 +17,7 @@ impl World {
     /// [`restore`](Self::restore) asks for it in a world where none did.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// #[derive(ChunkComponent, Clone, Copy, Default, PartialEq, Debug)]
     /// #[derive(bytemuck::Pod, bytemuck::Zeroable)]
     /// #[repr(C)]
@@ -43,7 +43,7 @@ impl World {
     /// one already: `true` then. See [`ChunkComponent`].
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// #[derive(ChunkComponent, Default, Debug, PartialEq)]
     /// struct Reach(u32);
     ///
@@ -74,7 +74,7 @@ impl World {
     /// Moves an entity to where chunks have no value of this type. A structural change.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(ChunkComponent, Default, Debug, PartialEq)] struct Reach(u32);
     /// let mut world = World::new();
     /// let imp = world.spawn(());
@@ -100,13 +100,13 @@ impl World {
     /// The value of this type of the chunk that an entity is in: what was set, or the default.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(ChunkComponent, Default, Debug, PartialEq)] struct Reach(u32);
     /// let mut world = World::new();
     /// let imp = world.spawn(());
     /// world.add_chunk_component::<Reach>(imp)?;
     /// assert_eq!(world.chunk_value(imp), Ok(&Reach(0)), "the default");
-    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
     /// ```
     ///
     /// # Errors
@@ -122,7 +122,7 @@ impl World {
     /// change; all entities of the chunk see it.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(ChunkComponent, Default, Debug, PartialEq)] struct Reach(u32);
     /// let mut world = World::new();
     /// let [imp, other] = [world.spawn(()), world.spawn(())];
@@ -153,7 +153,7 @@ impl World {
     /// anew. Should `update` panic, the chunks have what it had written by then.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Weight(u32);
     /// # #[derive(ChunkComponent, Default, Debug, PartialEq)] struct Load(u32);
     /// let mut world = World::new();
@@ -165,7 +165,7 @@ impl World {
     ///     load.0 = weights.into_iter().map(|weight| weight.0).sum();
     /// });
     /// assert_eq!(world.chunk_value(crates[0]), Ok(&Load(6)));
-    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
     /// ```
     ///
     /// # Panics

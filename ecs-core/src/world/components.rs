@@ -8,7 +8,7 @@ impl World {
     /// The component types that this world has met, in order of first use.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
@@ -22,7 +22,7 @@ impl World {
     /// Makes a component type known; returns its number.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
@@ -37,14 +37,14 @@ impl World {
     ///
     /// ```
     /// use core::alloc::Layout;
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ComponentDescriptor;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
     /// let mut world = World::new();
     /// let mana = || ComponentDescriptor::bytes("script.mana", Layout::new::<u32>());
     /// let id = world.register_dynamic(mana())?;
     /// assert_eq!(world.component_by_name("script.mana"), Some(id));
     /// assert!(world.register_dynamic(mana()).is_err(), "the name is taken");
-    /// # Ok::<(), ecs_core::RegisterError>(())
+    /// # Ok::<(), formic_ecs::RegisterError>(())
     /// ```
     ///
     /// # Errors
@@ -59,7 +59,7 @@ impl World {
     /// The id of a component type, if the world has met it.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// assert_eq!(world.component_id::<Gold>(), None);
@@ -74,8 +74,8 @@ impl World {
     /// The component of this name. Should several types call themselves the same, the first.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ComponentDescriptor;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
     /// use core::alloc::Layout;
     /// #[derive(Component)]
     /// #[component(name = "game.gold")]
@@ -96,13 +96,13 @@ impl World {
     /// What the world knows about a component.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
     /// assert_eq!(world.component_info(gold)?.layout().size(), 4);
     /// assert!(World::new().component_info(gold).is_err());
-    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// # Ok::<(), formic_ecs::UnknownComponent>(())
     /// ```
     ///
     /// # Errors

@@ -10,8 +10,8 @@ impl DynamicQueryBuilder {
     /// The query, for this world.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
@@ -31,8 +31,8 @@ impl World {
     /// All entities that the query finds.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..10).map(Gold));
@@ -63,8 +63,8 @@ impl<'w> WorldCell<'w> {
     /// All entities that the query finds, until what is returned is dropped.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..3).map(Gold));
@@ -75,7 +75,7 @@ impl<'w> WorldCell<'w> {
     /// let purses = cell.query_by_id(&mut writer)?;
     /// assert!(cell.query_by_id(&mut reader).is_err(), "somebody writes it");
     /// # drop(purses);
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     ///
     /// # Errors

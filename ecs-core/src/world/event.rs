@@ -22,7 +22,7 @@ use crate::entity::Entity;
 /// is no world to give to an observer.
 ///
 /// ```
-/// use ecs_core::{Add, EventKind, EventType};
+/// use formic_ecs::{Add, EventKind, EventType};
 /// assert_eq!(Add::KIND, EventKind::Add);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,8 +62,8 @@ impl EventKind {
 /// One thing that happened, or is about to.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::{Event, EventKind, Insert};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{Event, EventKind, Insert};
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.observe::<Insert, Gold>(|world: &mut World, event: Event| {
@@ -88,7 +88,7 @@ pub struct Event {
 /// A type that names an [`EventKind`], for [`World::observe`](crate::World::observe).
 ///
 /// ```
-/// use ecs_core::{Despawn, EventKind, EventType, Replace};
+/// use formic_ecs::{Despawn, EventKind, EventType, Replace};
 /// fn kind<K: EventType>(_: K) -> EventKind {
 ///     K::KIND
 /// }
@@ -104,7 +104,7 @@ macro_rules! event_types {
         $(
             #[doc = concat!("Names [`EventKind::", stringify!($name), "`].\n\n")]
             #[doc = "```\n"]
-            #[doc = concat!("use ecs_core::{EventKind, EventType, ", stringify!($name), "};\n")]
+            #[doc = concat!("use formic_ecs::{EventKind, EventType, ", stringify!($name), "};\n")]
             #[doc = concat!("assert_eq!(", stringify!($name), "::KIND, EventKind::", stringify!($name), ");\n")]
             #[doc = "```"]
             #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,7 @@ impl World {
     /// What is despawned takes its children with it, at any depth; see [`despawn`](Self::despawn).
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let [house, room, chair] = [world.spawn(()), world.spawn(()), world.spawn(())];
     /// world.set_parent(room, house)?;
@@ -51,12 +51,12 @@ impl World {
     /// The parent of an entity, if it has one.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let [family, child] = [world.spawn(()), world.spawn(())];
     /// world.set_parent(child, family)?;
     /// assert_eq!((world.parent(child), world.parent(family)), (Some(family), None));
-    /// # Ok::<(), ecs_core::RelationError>(())
+    /// # Ok::<(), formic_ecs::RelationError>(())
     /// ```
     #[must_use]
     pub fn parent(&self, child: Entity) -> Option<Entity> {
@@ -66,13 +66,13 @@ impl World {
     /// The children of an entity, in the order in which they came to it.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let [family, ada, bob] = [world.spawn(()), world.spawn(()), world.spawn(())];
     /// world.set_parent(bob, family)?;
     /// world.set_parent(ada, family)?;
     /// assert_eq!(world.children(family), [bob, ada]);
-    /// # Ok::<(), ecs_core::RelationError>(())
+    /// # Ok::<(), formic_ecs::RelationError>(())
     /// ```
     #[must_use]
     pub fn children(&self, parent: Entity) -> &[Entity] {
@@ -82,13 +82,13 @@ impl World {
     /// The parent of an entity, the parent's parent, and so on.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let [cart, wheel, spoke] = [world.spawn(()), world.spawn(()), world.spawn(())];
     /// world.set_parent(wheel, cart)?;
     /// world.set_parent(spoke, wheel)?;
     /// assert!(world.ancestors(spoke).eq([wheel, cart]));
-    /// # Ok::<(), ecs_core::RelationError>(())
+    /// # Ok::<(), formic_ecs::RelationError>(())
     /// ```
     pub fn ancestors(&self, entity: Entity) -> impl FusedIterator<Item = Entity> + '_ {
         core::iter::successors(self.parent(entity), |&ancestor| self.parent(ancestor))
@@ -97,13 +97,13 @@ impl World {
     /// The children of an entity, each followed by its own descendants.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let [cart, wheel, spoke] = [world.spawn(()), world.spawn(()), world.spawn(())];
     /// world.set_parent(wheel, cart)?;
     /// world.set_parent(spoke, wheel)?;
     /// assert!(world.descendants(cart).eq([wheel, spoke]));
-    /// # Ok::<(), ecs_core::RelationError>(())
+    /// # Ok::<(), formic_ecs::RelationError>(())
     /// ```
     pub fn descendants(&self, entity: Entity) -> impl FusedIterator<Item = Entity> + '_ {
         let mut ahead: Vec<Entity> = self.children(entity).iter().rev().copied().collect();

@@ -18,10 +18,10 @@ pub use of_component::HooksOf;
 /// The name of an observer in its world, by which it can be taken away again.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
-/// let observer = world.observe::<ecs_core::Add, Gold>(|_, _| panic!("it does not come to that"));
+/// let observer = world.observe::<formic_ecs::Add, Gold>(|_, _| panic!("it does not come to that"));
 /// assert!(world.unobserve(observer));
 /// assert!(!world.unobserve(observer), "it is gone");
 /// world.spawn(Gold(1));
@@ -131,7 +131,7 @@ impl World {
     /// Where an entity has the component already: the hook would have missed it.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Imp;
     /// #[derive(Default)]
     /// struct Census(usize);
@@ -181,8 +181,8 @@ impl World {
     /// another world in place of the one that it was given.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::{Despawn, Event};
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::{Despawn, Event};
     /// # #[derive(Component)] struct Position(i32);
     /// # #[derive(Component)] struct Corpse(i32);
     /// let mut world = World::new();
@@ -194,7 +194,7 @@ impl World {
     /// world.despawn(imp)?;
     /// assert_eq!(world.query::<&Corpse>().into_iter().next().unwrap().0, 3);
     /// assert!(world.unobserve(observer));
-    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
     /// ```
     pub fn observe<K: EventType, T: Component>(
         &mut self,
@@ -209,8 +209,8 @@ impl World {
     /// [`observe`](Self::observe) does.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::EventKind;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::EventKind;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let gold = world.register::<Gold>();
@@ -221,7 +221,7 @@ impl World {
     /// world.spawn(Gold(1));
     /// world.clear();
     /// assert_eq!(world.resource(), Ok(&1_u32));
-    /// # Ok::<(), ecs_core::UnknownComponent>(())
+    /// # Ok::<(), formic_ecs::UnknownComponent>(())
     /// ```
     ///
     /// # Errors
@@ -252,7 +252,7 @@ impl World {
     /// holds for other [observers](Self::observe) holds for this one.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// struct Robbed(u32);
     ///
@@ -278,10 +278,10 @@ impl World {
     /// Takes an observer away. `false` where it was away already.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
-    /// let observer = world.observe::<ecs_core::Add, Gold>(|_, _| panic!("nobody is told"));
+    /// let observer = world.observe::<formic_ecs::Add, Gold>(|_, _| panic!("nobody is told"));
     /// assert!(world.unobserve(observer));
     /// world.spawn(Gold(1));
     /// ```
@@ -304,7 +304,7 @@ impl World {
     /// entity is what the event is about; whether it is alive is for the observers to say.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Health(u32);
     /// struct Hit { damage: u32 }
     ///
@@ -317,7 +317,7 @@ impl World {
     /// let imp = world.spawn(Health(10));
     /// world.trigger(&Hit { damage: 3 }, imp);
     /// assert_eq!(world.get::<Health>(imp)?.0, 7);
-    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// # Ok::<(), formic_ecs::ComponentError>(())
     /// ```
     pub fn trigger<E: 'static>(&mut self, event: &E, entity: Entity) {
         let newest = self.hooks.newest;

@@ -52,7 +52,7 @@ impl World {
     /// It is for after a peak: memory that is needed again soon is better kept.
     ///
     /// ```
-    /// # use ecs_core::prelude::*;
+    /// # use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Position(f32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..100_000).map(|i| Position(i as f32)));
@@ -79,7 +79,7 @@ impl World {
     /// is made looks at every archetype, and each takes about a kilobyte even if it is empty.
     ///
     /// ```
-    /// # use ecs_core::prelude::*;
+    /// # use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Position(f32);
     /// # #[derive(Component)] struct Falling;
     /// let mut world = World::new();
@@ -87,7 +87,7 @@ impl World {
     /// world.remove::<Falling>(stone)?;
     /// assert_eq!(world.collect_archetypes(), 1);
     /// assert_eq!(world.get::<Position>(stone)?.0, 9.0);
-    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// # Ok::<(), formic_ecs::ComponentError>(())
     /// ```
     pub fn collect_archetypes(&mut self) -> usize {
         let count = self.archetypes.collect(&mut self.blocks);

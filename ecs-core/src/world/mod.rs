@@ -61,7 +61,7 @@ pub use stats::{ArchetypeStats, EntityPlace, WorldStats};
 /// through [`cell`](Self::cell).
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 ///
 /// #[derive(Component, Debug, PartialEq)]
 /// struct Health(u32);
@@ -131,9 +131,9 @@ impl World {
     /// A world with nothing in it.
     ///
     /// ```
-    /// let world = ecs_core::World::new();
+    /// let world = formic_ecs::World::new();
     /// assert!(world.is_empty());
-    /// assert_ne!(world.id(), ecs_core::World::new().id());
+    /// assert_ne!(world.id(), formic_ecs::World::new().id());
     /// ```
     #[must_use]
     pub fn new() -> Self {
@@ -154,7 +154,7 @@ impl World {
     ///
     /// ```
     /// use std::num::NonZeroU32;
-    /// use ecs_core::{NoSuchEntity, World};
+    /// use formic_ecs::{NoSuchEntity, World};
     ///
     /// let million = NonZeroU32::new(1_000_000).expect("not zero");
     /// let (mut mine, mut dreams) = (World::new(), World::with_first_generation(million));
@@ -194,7 +194,7 @@ impl World {
     /// A number that no other world of this process has.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// assert_ne!(World::new().id(), World::new().id());
     /// ```
     #[must_use]
@@ -205,7 +205,7 @@ impl World {
     /// How many entities are alive.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// world.spawn_batch([(); 3]);
     /// assert_eq!(world.len(), 3);
@@ -218,7 +218,7 @@ impl World {
     /// Whether no entity is alive.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// assert!(world.is_empty());
     /// world.spawn(());
@@ -235,13 +235,13 @@ impl World {
     /// [generations of their own](Self::with_first_generation).
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let imp = world.spawn(());
     /// assert!(world.contains(imp));
     /// world.despawn(imp)?;
     /// assert!(!world.contains(imp));
-    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
     /// ```
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
@@ -251,7 +251,7 @@ impl World {
     /// All archetypes, empty ones included, in order of first use.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..10).map(Gold));
@@ -266,7 +266,7 @@ impl World {
     /// All entities that are alive, archetype by archetype.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// let [ada, bob] = [world.spawn(()), world.spawn(())];
     /// assert!(world.entities().eq([ada, bob]));
@@ -286,7 +286,7 @@ impl World {
     /// To be kept, and given to [`Query::since`](crate::Query::since) later.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let imps = world.spawn_batch((0..3).map(Gold));
@@ -296,7 +296,7 @@ impl World {
     /// assert_eq!(world.query_filtered::<&Gold, Changed<Gold>>().since(before).count(), 3);
     /// let now = world.version();
     /// assert_eq!(world.query_filtered::<&Gold, Changed<Gold>>().since(now).count(), 0);
-    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// # Ok::<(), formic_ecs::ComponentError>(())
     /// ```
     #[must_use]
     pub fn version(&self) -> u64 {

@@ -38,8 +38,8 @@ impl World {
     /// returned.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::Prefab;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::Prefab;
     /// # #[derive(Component, Clone)] struct Engine(u32);
     /// #[derive(Component, Clone)]
     /// struct Lamps(#[component(entity)] Vec<Entity>);
@@ -81,7 +81,7 @@ impl World {
     /// given the bundle that the closure makes for it: its number counts from zero.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone)] struct Health(u32);
     /// # #[derive(Component, Clone)] struct Seat(usize);
     /// let mut world = World::new();

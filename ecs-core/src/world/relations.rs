@@ -72,9 +72,9 @@ impl World {
     /// exclusive, the source is not related to its old target any more.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// struct Likes;
-    /// impl ecs_core::Relation for Likes {}
+    /// impl formic_ecs::Relation for Likes {}
     ///
     /// let mut world = World::new();
     /// let [ada, bob] = [world.spawn(()), world.spawn(())];
@@ -125,9 +125,9 @@ impl World {
     /// Ends the relation of an entity to another; `false` where there was none.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// struct Likes;
-    /// impl ecs_core::Relation for Likes {}
+    /// impl formic_ecs::Relation for Likes {}
     ///
     /// let mut world = World::new();
     /// let [ada, bob] = [world.spawn(()), world.spawn(())];
@@ -157,13 +157,13 @@ impl World {
     /// not in the world.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ChildOf;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ChildOf;
     /// let mut world = World::new();
     /// let [family, child] = [world.spawn(()), world.spawn(())];
     /// world.relate::<ChildOf>(child, family)?;
     /// assert_eq!(world.targets::<ChildOf>(child), [family]);
-    /// # Ok::<(), ecs_core::RelationError>(())
+    /// # Ok::<(), formic_ecs::RelationError>(())
     /// ```
     #[must_use]
     pub fn targets<R: Relation>(&self, source: Entity) -> &[Entity] {
@@ -174,13 +174,13 @@ impl World {
     /// not in the world.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ChildOf;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ChildOf;
     /// let mut world = World::new();
     /// let [family, child] = [world.spawn(()), world.spawn(())];
     /// world.relate::<ChildOf>(child, family)?;
     /// assert_eq!(world.sources::<ChildOf>(family), [child]);
-    /// # Ok::<(), ecs_core::RelationError>(())
+    /// # Ok::<(), formic_ecs::RelationError>(())
     /// ```
     #[must_use]
     pub fn sources<R: Relation>(&self, target: Entity) -> &[Entity] {
@@ -190,14 +190,14 @@ impl World {
     /// Whether an entity is related to another.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ChildOf;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ChildOf;
     /// let mut world = World::new();
     /// let [family, child] = [world.spawn(()), world.spawn(())];
     /// world.relate::<ChildOf>(child, family)?;
     /// assert!(world.is_related::<ChildOf>(child, family));
     /// assert!(!world.is_related::<ChildOf>(family, child));
-    /// # Ok::<(), ecs_core::RelationError>(())
+    /// # Ok::<(), formic_ecs::RelationError>(())
     /// ```
     #[must_use]
     pub fn is_related<R: Relation>(&self, source: Entity, target: Entity) -> bool {
@@ -235,8 +235,8 @@ impl World {
     /// [`restore`](Self::restore) asks for it in a world where none are.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::ChildOf;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ChildOf;
     /// let mut world = World::new();
     /// let [family, child] = [world.spawn(()), world.spawn(())];
     /// world.set_parent(child, family)?;

@@ -41,7 +41,7 @@ unsafe impl Sync for Slot {}
 /// The world has no resource of this type.
 ///
 /// ```
-/// use ecs_core::{MissingResource, World};
+/// use formic_ecs::{MissingResource, World};
 /// let world = World::new();
 /// assert_eq!(world.resource::<u32>(), Err(MissingResource("u32")));
 /// ```
@@ -59,7 +59,7 @@ impl core::error::Error for MissingResource {}
 /// Why a resource could not be had through a [`WorldCell`](crate::WorldCell).
 ///
 /// ```
-/// use ecs_core::{ResourceError, World};
+/// use formic_ecs::{ResourceError, World};
 /// let mut world = World::new();
 /// world.insert_resource(1_u32);
 /// let cell = world.cell();
@@ -92,7 +92,7 @@ impl World {
     /// Puts a resource into the world; returns the one of this type that was there.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// #[derive(Debug, PartialEq)]
     /// struct Score(u32);
     ///
@@ -102,7 +102,7 @@ impl World {
     /// assert_eq!(world.resource::<Score>()?, &Score(2));
     /// assert_eq!(world.remove_resource::<Score>(), Some(Score(2)));
     /// assert!(world.resource::<Score>().is_err());
-    /// # Ok::<(), ecs_core::MissingResource>(())
+    /// # Ok::<(), formic_ecs::MissingResource>(())
     /// ```
     pub fn insert_resource<T: Send + Sync + 'static>(&mut self, value: T) -> Option<T> {
         let slot = Slot {
@@ -116,7 +116,7 @@ impl World {
     /// Takes a resource out of the world.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// world.insert_resource(String::from("cellar"));
     /// assert_eq!(world.remove_resource::<String>().as_deref(), Some("cellar"));
@@ -129,7 +129,7 @@ impl World {
     /// A resource.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// world.insert_resource(7_u32);
     /// assert_eq!(world.resource(), Ok(&7_u32));
@@ -150,12 +150,12 @@ impl World {
     /// A resource, to be written.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// world.insert_resource(7_u32);
     /// *world.resource_mut::<u32>()? += 1;
     /// assert_eq!(world.resource(), Ok(&8_u32));
-    /// # Ok::<(), ecs_core::MissingResource>(())
+    /// # Ok::<(), formic_ecs::MissingResource>(())
     /// ```
     ///
     /// # Errors
@@ -175,14 +175,14 @@ impl World {
     /// none.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// let mut world = World::new();
     /// world.insert_resource(5_u32);
     /// let before = world.version();
     /// assert!(world.resource_version::<u32>() <= Some(before));
     /// *world.resource_mut::<u32>()? += 1;
     /// assert!(world.resource_version::<u32>() > Some(before));
-    /// # Ok::<(), ecs_core::MissingResource>(())
+    /// # Ok::<(), formic_ecs::MissingResource>(())
     /// ```
     #[must_use]
     pub fn resource_version<T: Send + Sync + 'static>(&self) -> Option<u64> {
@@ -287,13 +287,13 @@ impl Drop for WriteGuard<'_> {
 /// A resource, read through a [`WorldCell`](crate::WorldCell).
 ///
 /// ```
-/// use ecs_core::World;
+/// use formic_ecs::World;
 /// let mut world = World::new();
 /// world.insert_resource(5_u32);
 /// let cell = world.cell();
 /// let score = cell.resource::<u32>()?;
 /// assert_eq!(*score, 5);
-/// # Ok::<(), ecs_core::ResourceError>(())
+/// # Ok::<(), formic_ecs::ResourceError>(())
 /// ```
 pub struct Res<'w, T> {
     // No reference: one in an argument counts as used until the function returns, but the guard
@@ -306,13 +306,13 @@ pub struct Res<'w, T> {
 /// A resource, written through a [`WorldCell`](crate::WorldCell).
 ///
 /// ```
-/// use ecs_core::World;
+/// use formic_ecs::World;
 /// let mut world = World::new();
 /// world.insert_resource(5_u32);
 /// let cell = world.cell();
 /// *cell.resource_mut::<u32>()? += 1;
 /// assert_eq!(world.resource::<u32>(), Ok(&6));
-/// # Ok::<(), ecs_core::ResourceError>(())
+/// # Ok::<(), formic_ecs::ResourceError>(())
 /// ```
 pub struct ResMut<'w, T> {
     // No reference, as in `Res`.

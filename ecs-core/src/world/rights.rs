@@ -12,8 +12,8 @@ use crate::query::Access;
 /// [`WorldCell::limited_to`](crate::WorldCell::limited_to).
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::Rights;
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::Rights;
 /// # #[derive(Component)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.insert_resource(5_u32);
@@ -24,7 +24,7 @@ use crate::query::Access;
 /// let cell = world.cell().limited_to(&rights);
 /// assert!(cell.query(&mut plan).is_ok());
 /// assert_eq!(*cell.resource::<u32>()?, 5);
-/// # Ok::<(), ecs_core::ResourceError>(())
+/// # Ok::<(), formic_ecs::ResourceError>(())
 /// ```
 #[derive(Clone, Default)]
 pub struct Rights {
@@ -44,8 +44,8 @@ impl Rights {
     /// The right to touch these components. The name is for messages.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::Rights;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::Rights;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let mut plan = world.plan::<&Gold, ()>();
@@ -60,8 +60,8 @@ impl Rights {
     /// The components that may be touched.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::Rights;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::Rights;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let plan = world.plan::<&mut Gold, ()>();
@@ -76,7 +76,7 @@ impl Rights {
     /// Adds the right to read a resource, or to write it as well.
     ///
     /// ```
-    /// use ecs_core::{Rights, World};
+    /// use formic_ecs::{Rights, World};
     /// let mut world = World::new();
     /// world.insert_resource(5_u32);
     /// let mut rights = Rights::default();
@@ -84,7 +84,7 @@ impl Rights {
     /// let cell = world.cell().limited_to(&rights);
     /// *cell.resource_mut::<u32>()? += 1;
     /// assert_eq!(*cell.resource::<u32>()?, 6);
-    /// # Ok::<(), ecs_core::ResourceError>(())
+    /// # Ok::<(), formic_ecs::ResourceError>(())
     /// ```
     pub fn add_resource<T: 'static>(&mut self, write: bool) {
         self.resources.push((TypeId::of::<T>(), write));

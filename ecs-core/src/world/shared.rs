@@ -15,7 +15,7 @@ impl World {
     /// [`restore`](Self::restore) asks for it in a world where none did.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// #[derive(SharedComponent, Clone, Copy, PartialEq, Eq, Hash, Debug)]
     /// #[derive(bytemuck::Pod, bytemuck::Zeroable)]
     /// #[repr(C)]
@@ -41,7 +41,7 @@ impl World {
     /// it there.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)]
     /// struct Level(u32);
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
@@ -67,7 +67,7 @@ impl World {
     /// change, unless it had an equal value already; see [`SharedComponent`].
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)]
     /// struct Level(u32);
     ///
@@ -105,7 +105,7 @@ impl World {
     /// Takes the shared value of this type from an entity. A structural change.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)] struct Level(u32);
     /// let mut world = World::new();
     /// let imp = world.spawn(());
@@ -130,7 +130,7 @@ impl World {
     /// The shared value of this type that an entity has.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)] struct Level(u32);
     /// let mut world = World::new();
     /// let imp = world.spawn(());
@@ -160,7 +160,7 @@ impl World {
     /// and everything is in order.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(SharedComponent, PartialEq, Eq, Hash, Debug)] struct Level(u32);
     /// let mut world = World::new();
     /// let imp = world.spawn(());

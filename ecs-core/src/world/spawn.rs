@@ -22,7 +22,7 @@ impl World {
     /// It is gone already where a [watcher](Self::observe) despawned it.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// # #[derive(Component)] struct Depth(u32);
     /// let mut world = World::new();
@@ -101,7 +101,7 @@ impl World {
     /// Should the iterator panic, the entities before it are there.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let imps = world.spawn_batch((0..100).map(|i| (Gold(i),)));
@@ -174,13 +174,13 @@ impl World {
     /// that be in one of its dependants, those that were to go after it are still there.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let imp = world.spawn(Gold(5));
     /// world.despawn(imp)?;
     /// assert!(world.despawn(imp).is_err(), "it is gone, and its handle with it");
-    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
     /// ```
     ///
     /// # Errors
@@ -219,7 +219,7 @@ impl World {
     /// watcher panic, the others are still there.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let imps = world.spawn_batch((0..100).map(Gold));

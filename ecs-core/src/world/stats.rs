@@ -15,7 +15,7 @@ use crate::name::Name;
 /// It prints as a table.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.spawn_batch((0..1000).map(Gold));
@@ -46,7 +46,7 @@ pub struct WorldStats {
 /// What the entities of one archetype take.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.spawn_batch((0..1000).map(Gold));
@@ -82,11 +82,11 @@ pub struct ArchetypeStats {
 /// Where the row of an entity is, at one moment. Made by [`World::place_of`].
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// let mut world = World::new();
 /// let all = world.spawn_batch([(); 2]);
 /// assert_eq!(world.place_of(all[1])?.row, 1);
-/// # Ok::<(), ecs_core::NoSuchEntity>(())
+/// # Ok::<(), formic_ecs::NoSuchEntity>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
@@ -103,14 +103,14 @@ impl ArchetypeStats {
     /// How many bytes of the chunks are in use.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let imp = world.spawn(Gold(1));
     /// let stats = world.stats();
     /// let golden = &stats.archetypes[world.place_of(imp)?.archetype.index()];
     /// assert_eq!(golden.used_bytes(), 8 + 4, "a handle and a component");
-    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
     /// ```
     #[must_use]
     pub const fn used_bytes(&self) -> usize {
@@ -141,7 +141,7 @@ impl WorldStats {
     /// How many chunks have entities.
     ///
     /// ```
-    /// use ecs_core::World;
+    /// use formic_ecs::World;
     /// let mut world = World::new();
     /// assert_eq!(world.stats().chunk_count(), 0);
     /// world.spawn(());
@@ -155,14 +155,14 @@ impl WorldStats {
     /// How many chunks are kept for entities to come.
     ///
     /// ```
-    /// use ecs_core::World;
+    /// use formic_ecs::World;
     /// let mut world = World::new();
     /// let imp = world.spawn(());
     /// world.despawn(imp)?;
     /// assert_eq!(world.stats().spare_chunk_count(), 1);
     /// world.compact();
     /// assert_eq!(world.stats().spare_chunk_count(), 0);
-    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
     /// ```
     #[must_use]
     pub fn spare_chunk_count(&self) -> usize {
@@ -172,7 +172,7 @@ impl WorldStats {
     /// What all chunks take.
     ///
     /// ```
-    /// use ecs_core::World;
+    /// use formic_ecs::World;
     /// let mut world = World::new();
     /// world.spawn_batch([(); 3]);
     /// let stats = world.stats();
@@ -186,7 +186,7 @@ impl WorldStats {
     /// How many bytes of the chunks are in use.
     ///
     /// ```
-    /// use ecs_core::World;
+    /// use formic_ecs::World;
     /// let mut world = World::new();
     /// world.spawn_batch([(); 3]);
     /// assert_eq!(world.stats().used_bytes(), 3 * 8, "a handle each");
@@ -199,7 +199,7 @@ impl WorldStats {
     /// What is known about archetypes and chunks outside of these.
     ///
     /// ```
-    /// use ecs_core::World;
+    /// use formic_ecs::World;
     /// let mut world = World::new();
     /// let before = world.stats().metadata_bytes();
     /// world.spawn(());
@@ -214,7 +214,7 @@ impl WorldStats {
     /// What components have on the heap is not in it, nor are resources and plans.
     ///
     /// ```
-    /// use ecs_core::World;
+    /// use formic_ecs::World;
     /// let mut world = World::new();
     /// world.spawn_batch([(); 1000]);
     /// let stats = world.stats();
@@ -228,7 +228,7 @@ impl WorldStats {
     /// Which part of the chunks is in use, from 0 to 1; 1 where there are none.
     ///
     /// ```
-    /// use ecs_core::World;
+    /// use formic_ecs::World;
     /// let mut world = World::new();
     /// assert_eq!(world.stats().utilisation(), 1.0);
     /// world.spawn(());
@@ -295,7 +295,7 @@ impl World {
     /// How much memory the entities take, archetype by archetype.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Position([f32; 3]);
     /// let mut world = World::new();
     /// world.spawn_batch((0..1000).map(|_| Position([0.0; 3])));
@@ -321,7 +321,7 @@ impl World {
     /// set of components.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let imps = world.spawn_batch((0..3).map(Gold));
@@ -329,7 +329,7 @@ impl World {
     /// assert_eq!((place.chunk, place.row), (0, 2));
     /// let archetype = &world.archetypes()[place.archetype.index()];
     /// assert_eq!(archetype.entities(place.chunk)[place.row], imps[2]);
-    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
     /// ```
     ///
     /// A row that a [cleanup component](crate::Component::CLEANUP) keeps after the entity was

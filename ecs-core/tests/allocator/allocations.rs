@@ -1,6 +1,6 @@
 //! A command buffer that is filled and played again and again allocates nothing once it is warm.
 
-use ecs_core::prelude::*;
+use formic_ecs::prelude::*;
 
 use crate::ALLOCATIONS;
 

@@ -6,7 +6,7 @@ use std::env;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
-use ecs_core::prelude::*;
+use formic_ecs::prelude::*;
 
 use crate::LEFT;
 

@@ -1,7 +1,7 @@
 //! What a world takes, and what it gives back.
 
-use ecs_core::prelude::*;
-use ecs_core::{ArchetypeId, Changed};
+use formic_ecs::prelude::*;
+use formic_ecs::{ArchetypeId, Changed};
 
 use crate::BYTES;
 

@@ -1,7 +1,7 @@
 //! How each kind of component is saved, and found again by its name.
 
 use super::*;
-use ecs_core::{MalformedSnapshot, RestoreError, SnapshotError};
+use formic_ecs::{MalformedSnapshot, RestoreError, SnapshotError};
 
 #[test]
 fn a_transient_component_comes_back_with_its_default() {
@@ -143,7 +143,7 @@ fn buffers_come_back_with_all_their_elements() {
 #[test]
 fn components_of_run_time_are_saved_if_they_are_bytes() {
     use core::alloc::Layout;
-    use ecs_core::{ComponentDescriptor, DynamicQuery};
+    use formic_ecs::{ComponentDescriptor, DynamicQuery};
     let health = || ComponentDescriptor::bytes("script.health", Layout::new::<u32>());
     let mut world = World::new();
     let id = world.register_dynamic(health()).expect("new");

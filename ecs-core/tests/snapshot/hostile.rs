@@ -1,7 +1,7 @@
 //! Bytes that are no snapshot, or one that somebody has changed.
 
 use super::*;
-use ecs_core::{Changed, MalformedSnapshot, RestoreError, Snapshot};
+use formic_ecs::{Changed, MalformedSnapshot, RestoreError, Snapshot};
 
 #[test]
 fn bytes_that_are_no_value_are_refused() {

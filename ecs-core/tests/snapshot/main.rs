@@ -9,8 +9,8 @@ mod restore;
 #[path = "../support/mod.rs"]
 mod support;
 
-use ecs_core::prelude::*;
-use ecs_core::{Codec, CodecError, StateHasher};
+use formic_ecs::prelude::*;
+use formic_ecs::{Codec, CodecError, StateHasher};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
@@ -57,7 +57,7 @@ struct Name(String);
 
 impl Component for Name {
     const CODEC: Codec<Self> = Codec::custom(write_name, read_name);
-    const HASH: Option<ecs_core::HashFn<Self>> =
+    const HASH: Option<formic_ecs::HashFn<Self>> =
         Some(|name, hasher| hasher.write(name.0.as_bytes()));
 }
 
@@ -74,7 +74,7 @@ fn read_name(source: &mut &[u8]) -> Result<Name, CodecError> {
     Ok(Name(std::str::from_utf8(text).map_err(|_| CodecError)?.to_owned()))
 }
 
-impl ecs_core::BufferElement for Name {
+impl formic_ecs::BufferElement for Name {
     type Inline = [Self; 1];
     const CODEC: Codec<Self> = Codec::custom(write_name, read_name);
 }

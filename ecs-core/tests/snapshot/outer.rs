@@ -2,7 +2,7 @@
 
 use super::support::{Counted, Ledger, panics_as_planned};
 use super::*;
-use ecs_core::{MalformedSnapshot, RestoreError, Snapshot, SnapshotError};
+use formic_ecs::{MalformedSnapshot, RestoreError, Snapshot, SnapshotError};
 
 /// Entities of several levels and texts, in chunks of which every other has a value of its own.
 fn rooms(count: u32) -> (World, Vec<Entity>) {

@@ -1,7 +1,7 @@
 //! Relations, prefabs and despawned entities in snapshots: what the store keeps in order itself.
 
 use super::*;
-use ecs_core::{
+use formic_ecs::{
     ChildOf, Despawned, MalformedSnapshot, OnTargetDespawn, Prefab, Relation, RestoreError,
     Snapshot, Sources, Targets, Unrelated,
 };

@@ -1,7 +1,9 @@
 //! What comes back, and what follows.
 
-use ecs_core::prelude::*;
-use ecs_core::{Add, Added, Changed, NoSuchEntity, Remove, RestoreError, Snapshot, SnapshotError};
+use formic_ecs::prelude::*;
+use formic_ecs::{
+    Add, Added, Changed, NoSuchEntity, Remove, RestoreError, Snapshot, SnapshotError,
+};
 
 use super::*;
 

@@ -1,8 +1,8 @@
 //! What queries hand out, kept and used side by side: for Miri, which sees whether any two of them
 //! overlap. Worlds are small, so that it can.
 
-use ecs_core::prelude::*;
-use ecs_core::{DynamicQuery, Query, QueryData};
+use formic_ecs::prelude::*;
+use formic_ecs::{DynamicQuery, Query, QueryData};
 
 #[derive(Component, Clone, Debug, PartialEq)]
 #[component(enableable)]
@@ -214,7 +214,7 @@ fn claims_and_parallel_chunks_on_several_threads_do_not_overlap() {
         }
     });
     drop(claims);
-    let mut scratch = ecs_core::ParallelScratch::default();
+    let mut scratch = formic_ecs::ParallelScratch::default();
     let mut query = world.query::<(&mut Gold, Option<&mut Health>, EnabledMut<Gold>)>();
     let chunks = query.parallel(&mut scratch);
     std::thread::scope(|scope| {

@@ -1,6 +1,6 @@
 //! Archetypes: rows move between them, and nothing gets lost on the way.
 
-use ecs_core::prelude::*;
+use formic_ecs::prelude::*;
 
 macro_rules! components {
     ($($name:ident),*) => {
@@ -221,7 +221,7 @@ fn the_place_of_an_entity_is_the_row_that_lists_it() {
     // Holes are filled by the last row, which moves.
     for &entity in all.iter().step_by(3) {
         world.despawn(entity).expect("it lives");
-        assert_eq!(world.place_of(entity), Err(ecs_core::NoSuchEntity(entity)));
+        assert_eq!(world.place_of(entity), Err(formic_ecs::NoSuchEntity(entity)));
     }
     let mut found = 0;
     for entity in world.entities() {

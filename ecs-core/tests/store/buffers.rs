@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use crate::support::{Counted, Ledger, panics_as_planned};
-use ecs_core::prelude::*;
-use ecs_core::{BufferElement, InstantiateError, MapEntities};
+use formic_ecs::prelude::*;
+use formic_ecs::{BufferElement, InstantiateError, MapEntities};
 
 const INLINE: usize = 4;
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{Counted, Ledger, panics_as_planned};
-use ecs_core::prelude::*;
-use ecs_core::{Add, Event};
+use formic_ecs::prelude::*;
+use formic_ecs::{Add, Event};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);

@@ -4,8 +4,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::queries::{A, B, On};
-use ecs_core::ClaimError;
-use ecs_core::prelude::*;
+use formic_ecs::ClaimError;
+use formic_ecs::prelude::*;
 
 fn world(count: u64) -> (World, Vec<Entity>) {
     let mut world = World::new();
@@ -162,7 +162,7 @@ fn what_a_leaked_guard_held_is_free_in_the_next_cell() {
 #[test]
 fn a_guard_that_is_passed_on_gives_up_its_right_where_it_is_dropped() {
     // See the test of the same name about resources.
-    use ecs_core::{BorrowedQuery, Claim, ClaimView};
+    use formic_ecs::{BorrowedQuery, Claim, ClaimView};
     fn claimed<'a>(claim: Claim<'a, &mut A>, claims: &'a ClaimView<'_, &mut A>, entity: Entity) {
         drop(claim);
         claims.claim(entity).expect("free again").get_mut().0 += 1;

@@ -1,7 +1,7 @@
 //! Who is told about which change: versions per row, versions per chunk, and since when.
 
-use ecs_core::prelude::*;
-use ecs_core::{DynamicQuery, QueryPlan, RandomStream};
+use formic_ecs::prelude::*;
+use formic_ecs::{DynamicQuery, QueryPlan, RandomStream};
 
 /// Exact per row.
 #[derive(Component, Clone, Debug, PartialEq)]

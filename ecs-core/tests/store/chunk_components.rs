@@ -3,8 +3,8 @@
 use std::cell::Cell;
 
 use crate::support::{Counted, Ledger, panics_as_planned};
-use ecs_core::prelude::*;
-use ecs_core::{ComponentError, NoSuchEntity, WithChunkValue};
+use formic_ecs::prelude::*;
+use formic_ecs::{ComponentError, NoSuchEntity, WithChunkValue};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Place(f32);
@@ -66,7 +66,7 @@ fn crowd(world: &mut World, count: u16) -> Vec<Entity> {
 
 /// The entities of each chunk that has bounds.
 fn chunks(world: &World) -> Vec<Vec<Entity>> {
-    let bounded = |archetype: &&ecs_core::Archetype| {
+    let bounded = |archetype: &&formic_ecs::Archetype| {
         (0..archetype.chunk_count())
             .any(|chunk| world.chunk_value::<Bounds>(archetype.entities(chunk)[0]).is_ok())
     };
@@ -209,7 +209,7 @@ fn a_chunk_that_empties_drops_its_value() {
         world.add_chunk_component::<Held>(entity).expect("alive");
     }
     let chunk_count =
-        world.archetypes().iter().map(ecs_core::Archetype::chunk_count).max().expect("some");
+        world.archetypes().iter().map(formic_ecs::Archetype::chunk_count).max().expect("some");
     world.update_chunk_values::<Held, Entity>(|held, _| held.0 = Some(ledger.value(1)));
     assert_eq!(ledger.live(), chunk_count);
     for (i, &entity) in crowd.iter().enumerate() {

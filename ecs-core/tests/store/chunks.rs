@@ -1,7 +1,7 @@
 //! Chunks: rows of every size and alignment, at every border.
 
-use ecs_core::Bundle;
-use ecs_core::prelude::*;
+use formic_ecs::Bundle;
+use formic_ecs::prelude::*;
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);

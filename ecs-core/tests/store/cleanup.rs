@@ -1,8 +1,8 @@
 //! Cleanup components: they outlive the despawning of their entity, until they are removed.
 
 use crate::support::{Counted, Ledger, panics_as_planned};
-use ecs_core::prelude::*;
-use ecs_core::{Add, ByIdError, Despawn, Despawned, Event, NoSuchEntity, Remove};
+use formic_ecs::prelude::*;
+use formic_ecs::{Add, ByIdError, Despawn, Despawned, Event, NoSuchEntity, Remove};
 use std::sync::{Arc, Mutex};
 
 #[derive(Component, Clone, Debug, PartialEq)]
@@ -73,11 +73,11 @@ fn queries_leave_the_despawned_out_unless_they_name_the_tag() {
     assert_eq!(world.query_filtered::<Entity, Without<Despawned>>().count(), 2);
     assert_eq!(world.view::<&Socket>().get(all[1]), Ok(&Socket(1)), "a handle finds it");
     let id = world.component_id::<Despawned>().expect("known");
-    let build = |query: ecs_core::DynamicQueryBuilder, world: &World| query.build(world);
+    let build = |query: formic_ecs::DynamicQueryBuilder, world: &World| query.build(world);
     let socket = world.component_id::<Socket>().expect("known");
-    let mut hidden = build(ecs_core::DynamicQuery::builder().read(socket), &world).expect("fine");
+    let mut hidden = build(formic_ecs::DynamicQuery::builder().read(socket), &world).expect("fine");
     assert_eq!(world.query_by_id(&mut hidden).expect("its world").count(), 2);
-    let named = ecs_core::DynamicQuery::builder().read(socket).with(id);
+    let named = formic_ecs::DynamicQuery::builder().read(socket).with(id);
     let mut named = build(named, &world).expect("fine");
     assert_eq!(world.query_by_id(&mut named).expect("its world").count(), 2);
     for entity in gone {

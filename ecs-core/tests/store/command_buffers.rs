@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ecs_core::prelude::*;
-use ecs_core::{CommandFailureReason, Playback};
+use formic_ecs::prelude::*;
+use formic_ecs::{CommandFailureReason, Playback};
 
 #[derive(Component, Clone, Debug, PartialEq)]
 struct Log(String);

@@ -5,8 +5,8 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::support::{Counted, Ledger, panics_as_planned};
-use ecs_core::prelude::*;
-use ecs_core::{
+use formic_ecs::prelude::*;
+use formic_ecs::{
     ChildOf, CommandFailureReason, ComponentDescriptor, MapEntities, Playback, Prefab, Sources,
 };
 

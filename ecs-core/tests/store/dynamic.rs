@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
 
 use crate::support::{Counted, Ledger, panics_as_planned};
-use ecs_core::prelude::*;
-use ecs_core::{
+use formic_ecs::prelude::*;
+use formic_ecs::{
     ByIdError, ComponentDescriptor, ComponentId, DynamicQuery, DynamicQueryError, InstantiateError,
     NoSuchEntity, RegisterError, TermError,
 };
@@ -229,7 +229,7 @@ fn several_components_by_id_are_one_archetype_with_their_typed_twin() {
     world.insert_by_id(two, gold, &[5, 6]).expect("alive");
     world.insert_by_id(two, silver, &[1, 2, 3, 4]).expect("alive");
     let archetypes = world.archetypes().iter().filter(|archetype| !archetype.is_empty());
-    assert_eq!(archetypes.map(ecs_core::Archetype::len).collect::<Vec<_>>(), [2]);
+    assert_eq!(archetypes.map(formic_ecs::Archetype::len).collect::<Vec<_>>(), [2]);
     assert_eq!(world.get_by_id(one, gold), world.get_by_id(two, gold));
     world.insert(one, Speed(258)).expect("alive");
     assert_eq!(world.get_by_id(one, speed), Ok(&258_u32.to_ne_bytes()[..]), "a type with bytes");

@@ -1,9 +1,9 @@
 //! Enableable components: what queries and the entities themselves make of one that is switched
-//! off. The table is in the documentation of `ecs_core::enableable`; which test proves which of its
+//! off. The table is in the documentation of `formic_ecs::enableable`; which test proves which of its
 //! cells, and the rest of the tests, are in `enableable_everywhere.rs`.
 
-use ecs_core::prelude::*;
-use ecs_core::{ComponentError, QueryData, QueryEntityError, QueryFilter};
+use formic_ecs::prelude::*;
+use formic_ecs::{ComponentError, QueryData, QueryEntityError, QueryFilter};
 
 #[derive(Component, Clone, Debug, PartialEq)]
 #[component(enableable)]

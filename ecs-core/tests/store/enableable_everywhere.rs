@@ -1,4 +1,4 @@
-//! Enableable components beside plain queries: the cells of the table in `ecs_core::enableable`
+//! Enableable components beside plain queries: the cells of the table in `formic_ecs::enableable`
 //! that go through other parts of the crate. Which test proves which cell:
 //!
 //! | cell | test (here, where no file is named) |
@@ -32,8 +32,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ecs_core::prelude::*;
-use ecs_core::{
+use formic_ecs::prelude::*;
+use formic_ecs::{
     Add, DynamicQuery, Insert, ParallelScratch, QueryData, QueryFilter, Remove, Replace,
 };
 
@@ -273,7 +273,7 @@ fn a_flip_stamps_nothing_and_tells_nobody() {
     let told = Arc::new(AtomicU32::new(0));
     let count = || {
         let told = told.clone();
-        move |_: &mut World, _: ecs_core::Event| _ = told.fetch_add(1, Ordering::Relaxed)
+        move |_: &mut World, _: formic_ecs::Event| _ = told.fetch_add(1, Ordering::Relaxed)
     };
     world.observe::<Add, Lamp>(count());
     world.observe::<Insert, Lamp>(count());

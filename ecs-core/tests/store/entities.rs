@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use ecs_core::prelude::*;
-use ecs_core::{ComponentError, InstantiateError, NoSuchEntity, QueryEntityError};
+use formic_ecs::prelude::*;
+use formic_ecs::{ComponentError, InstantiateError, NoSuchEntity, QueryEntityError};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]

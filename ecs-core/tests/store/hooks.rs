@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use crate::support::{Counted, Ledger, panics_as_planned};
-use ecs_core::prelude::*;
-use ecs_core::{Add, Despawn, Event, EventKind, EventType, Insert, ObserverId, Remove, Replace};
+use formic_ecs::prelude::*;
+use formic_ecs::{Add, Despawn, Event, EventKind, EventType, Insert, ObserverId, Remove, Replace};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct A(u32);
@@ -510,7 +510,7 @@ fn panics_of_drops_and_clones_in_a_world_with_watchers() {
 
 #[test]
 fn components_by_id_are_told_of_as_well() {
-    use ecs_core::ComponentDescriptor;
+    use formic_ecs::ComponentDescriptor;
     let (mut world, log) = (World::new(), Log::default());
     let layout = std::alloc::Layout::new::<u8>();
     let gold = world.register_dynamic(ComponentDescriptor::bytes("gold", layout)).expect("new");

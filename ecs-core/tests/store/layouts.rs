@@ -2,7 +2,7 @@
 //! their chunks are large. Every way to move rows meets them.
 
 use crate::support::{Counted, Ledger, panics_as_planned};
-use ecs_core::prelude::*;
+use formic_ecs::prelude::*;
 
 const LARGE: usize = if cfg!(any(miri, formic_small_blocks)) { 75 } else { 2400 };
 

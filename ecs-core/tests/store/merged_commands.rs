@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use crate::support::{Counted, Ledger, panics_as_planned};
-use ecs_core::prelude::*;
-use ecs_core::{Add, CommandFailureReason, Event, MapEntities, Playback, Remove};
+use formic_ecs::prelude::*;
+use formic_ecs::{Add, CommandFailureReason, Event, MapEntities, Playback, Remove};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);

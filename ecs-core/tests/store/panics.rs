@@ -2,7 +2,7 @@
 //! still there is intact, and the world goes on.
 
 use crate::support::{Counted, Ledger, panics_as_planned};
-use ecs_core::prelude::*;
+use formic_ecs::prelude::*;
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);

@@ -1,8 +1,8 @@
 //! Prefabs, and copies of entities with all that belongs to them.
 
 use crate::support::{Counted, Ledger, panics_as_planned};
-use ecs_core::prelude::*;
-use ecs_core::{Add, ChildOf, Prefab, Related, Relation};
+use formic_ecs::prelude::*;
+use formic_ecs::{Add, ChildOf, Prefab, Related, Relation};
 use std::sync::{Arc, Mutex};
 
 struct Likes;

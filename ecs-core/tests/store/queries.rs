@@ -1,7 +1,7 @@
 //! Queries: which rows, in which order, in every way of walking them.
 
-use ecs_core::prelude::*;
-use ecs_core::{
+use formic_ecs::prelude::*;
+use formic_ecs::{
     ClaimView, DynamicQuery, ParallelChunks, ParallelScratch, QueryEntityError, QueryPlan,
     QuerySingleError, RepeatableCommands, Snapshot, StateHasher, ViewPlan, WorldCell,
 };
@@ -335,7 +335,7 @@ fn slices_of_pods_are_flat_numbers() {
     drop(world.spawn_batch((0..100).map(|_| Position([1.0, 2.0, 3.0]))));
     let mut sum = 0.0;
     world.query::<&mut Position>().for_each_chunk(|slice| {
-        let numbers = ecs_core::flat_mut::<f32>(slice);
+        let numbers = formic_ecs::flat_mut::<f32>(slice);
         numbers.iter_mut().for_each(|number| *number *= 2.0);
         sum += numbers.iter().sum::<f32>();
     });

@@ -3,8 +3,8 @@
 use core::alloc::Layout;
 
 use crate::dynamic::{Speed, bytes_component, switch};
-use ecs_core::prelude::*;
-use ecs_core::{
+use formic_ecs::prelude::*;
+use formic_ecs::{
     ChildOf, ComponentDescriptor, ComponentId, DynamicQuery, DynamicQueryError, Targets, TermError,
 };
 
@@ -185,7 +185,7 @@ fn two_columns_at_once_are_two_columns() {
 fn contradictions_are_found_as_the_query_is_built() {
     let crowd = crowd();
     let (gold, burning) = (crowd.gold, crowd.burning);
-    let build = |builder: ecs_core::DynamicQueryBuilder| builder.build(&crowd.world).err();
+    let build = |builder: formic_ecs::DynamicQueryBuilder| builder.build(&crowd.world).err();
     let new = DynamicQuery::builder;
     let twice = Some(DynamicQueryError::Twice("gold".into()));
     assert_eq!(build(new().write(gold).read(gold)), twice);
@@ -233,7 +233,7 @@ fn a_cell_lends_components_by_id_as_it_does_by_type() {
     let mut crowd = crowd();
     let (gold, speed) = (crowd.gold, crowd.speed);
     let build =
-        |builder: ecs_core::DynamicQueryBuilder| builder.build(&crowd.world).expect("built");
+        |builder: formic_ecs::DynamicQueryBuilder| builder.build(&crowd.world).expect("built");
     let mut writing = build(DynamicQuery::builder().write(gold).read(speed));
     let mut reading = build(DynamicQuery::builder().read(gold));
     let mut also_reading = build(DynamicQuery::builder().read(speed));
@@ -284,7 +284,7 @@ fn changed_and_added_go_by_row_where_the_component_is_tracked() {
     let health = world.register_dynamic(descriptor).expect("a new name");
     let imps: Vec<_> =
         (0..100).map(|i| world.spawn_by_id(&[(health, &[i])]).expect("spawned")).collect();
-    let build = |builder: ecs_core::DynamicQueryBuilder| builder.build(&world).expect("built");
+    let build = |builder: formic_ecs::DynamicQueryBuilder| builder.build(&world).expect("built");
     let mut changed = build(DynamicQuery::builder().changed(health));
     let mut added = build(DynamicQuery::builder().added(health));
     let mut writing = build(DynamicQuery::builder().write(health));

@@ -2,9 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use ecs_core::prelude::*;
-use ecs_core::{NoSuchEntity, QueryData, QueryEntityError, QueryManyError, QuerySingleError};
-use ecs_core::{flat, flat_mut};
+use formic_ecs::prelude::*;
+use formic_ecs::{NoSuchEntity, QueryData, QueryEntityError, QueryManyError, QuerySingleError};
+use formic_ecs::{flat, flat_mut};
 
 #[derive(Component, Debug, PartialEq)]
 struct A(u64);

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
-use ecs_core::prelude::*;
-use ecs_core::{
+use formic_ecs::prelude::*;
+use formic_ecs::{
     ByIdError, ChildOf, Despawn, Despawned, NoSuchEntity, OnTargetDespawn, Related, Relation,
     RelationError, Sources, Targets, Unrelated,
 };

@@ -3,8 +3,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::support::{Counted, Ledger, panics_as_planned};
-use ecs_core::prelude::*;
-use ecs_core::{CommandFailureReason, Playback, RepeatableCommands};
+use formic_ecs::prelude::*;
+use formic_ecs::{CommandFailureReason, Playback, RepeatableCommands};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);

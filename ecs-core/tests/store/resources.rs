@@ -1,7 +1,7 @@
 //! Resources: one value of each type, beside the entities.
 
-use ecs_core::ResourceError;
-use ecs_core::prelude::*;
+use formic_ecs::ResourceError;
+use formic_ecs::prelude::*;
 
 #[derive(Debug, PartialEq)]
 struct Score(u32);
@@ -59,20 +59,20 @@ fn one_writer_or_many_readers() {
 fn a_guard_that_is_passed_on_gives_up_its_right_where_it_is_dropped() {
     // A guard that held a plain reference would promise the compiler exclusive access until the
     // function it was given to returns, however early it is dropped in there. Miri sees this.
-    fn write_after(guard: impl Drop2, cell: ecs_core::WorldCell<'_>) {
+    fn write_after(guard: impl Drop2, cell: formic_ecs::WorldCell<'_>) {
         guard.end();
         cell.resource_mut::<Score>().expect("free again").0 += 1;
     }
     trait Drop2: Sized {
         fn end(self) {}
     }
-    impl Drop2 for ecs_core::Res<'_, Score> {}
-    impl Drop2 for ecs_core::ResMut<'_, Score> {}
-    fn writing(guard: ecs_core::ResMut<'_, Score>, cell: ecs_core::WorldCell<'_>) {
+    impl Drop2 for formic_ecs::Res<'_, Score> {}
+    impl Drop2 for formic_ecs::ResMut<'_, Score> {}
+    fn writing(guard: formic_ecs::ResMut<'_, Score>, cell: formic_ecs::WorldCell<'_>) {
         drop(guard);
         cell.resource_mut::<Score>().expect("free again").0 += 1;
     }
-    fn reading(guard: ecs_core::Res<'_, Score>, cell: ecs_core::WorldCell<'_>) {
+    fn reading(guard: formic_ecs::Res<'_, Score>, cell: formic_ecs::WorldCell<'_>) {
         drop(guard);
         cell.resource_mut::<Score>().expect("free again").0 += 1;
     }

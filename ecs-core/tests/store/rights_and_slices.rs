@@ -1,7 +1,7 @@
 //! What a schedule needs of a cell: rights, slices, and versions of resources.
 
-use ecs_core::prelude::*;
-use ecs_core::{Access, ParallelScratch, Rights, WorldCell};
+use formic_ecs::prelude::*;
+use formic_ecs::{Access, ParallelScratch, Rights, WorldCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[derive(Component)]

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::support::{Counted, Ledger, panics_as_planned};
-use ecs_core::prelude::*;
-use ecs_core::{
+use formic_ecs::prelude::*;
+use formic_ecs::{
     Add, Archetype, ComponentError, DynamicQuery, EventKind, NoSuchEntity, RandomStream,
     WithShared, WithoutShared,
 };

@@ -1,6 +1,6 @@
 //! The state hash: the same for the same state, and for nothing else that a test can think of.
 
-use ecs_core::prelude::*;
+use formic_ecs::prelude::*;
 
 #[derive(Component, Clone, Copy, bytemuck::NoUninit)]
 #[repr(C)]

@@ -4,8 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::support::{Counted, Ledger, panics_as_planned};
-use ecs_core::prelude::*;
-use ecs_core::{DynamicQuery, ParallelScratch, RepeatableCommands, Rights, SnapshotError};
+use formic_ecs::prelude::*;
+use formic_ecs::{DynamicQuery, ParallelScratch, RepeatableCommands, Rights, SnapshotError};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);
@@ -78,7 +78,7 @@ const OPEN: [(&str, Open); 7] = [
     }),
     ("an insertion that is being told of", |world, all, ledger| {
         drop(world.remove::<On>(all[2]).expect("it has one"));
-        _ = world.observe::<ecs_core::Add, On>(|_: &mut World, _| panic!("planned: an observer"));
+        _ = world.observe::<formic_ecs::Add, On>(|_: &mut World, _| panic!("planned: an observer"));
         let mut commands = recorded(world, ledger);
         commands.insert(all[2], (On(ledger.value(2)), ledger.value(2)));
         commands.despawn(all[3]);

@@ -1,7 +1,7 @@
 //! Views that are kept while chunks come, go, move and change hands.
 
-use ecs_core::RandomStream;
-use ecs_core::prelude::*;
+use formic_ecs::RandomStream;
+use formic_ecs::prelude::*;
 
 #[derive(Component, Clone, Debug, PartialEq)]
 struct Plain(u64);
@@ -17,10 +17,10 @@ struct Tag;
 const STEPS: u64 = if cfg!(miri) { 60 } else { 400 };
 
 struct Plans {
-    plain: ecs_core::ViewPlan<&'static mut Plain>,
-    exact: ecs_core::ViewPlan<(&'static mut Exact, Entity)>,
-    lamps: ecs_core::ViewPlan<EnabledMut<Lamp>>,
-    either: ecs_core::ViewPlan<(&'static Plain, Option<&'static Tag>)>,
+    plain: formic_ecs::ViewPlan<&'static mut Plain>,
+    exact: formic_ecs::ViewPlan<(&'static mut Exact, Entity)>,
+    lamps: formic_ecs::ViewPlan<EnabledMut<Lamp>>,
+    either: formic_ecs::ViewPlan<(&'static Plain, Option<&'static Tag>)>,
 }
 
 impl Plans {

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
-use ecs_core::Component;
+use formic_ecs::Component;
 
 /// Who has been made and dropped, by number. Copies of a value have numbers of their own.
 #[derive(Clone, Default)]

@@ -10,7 +10,7 @@ use std::fmt;
 /// A graph of jobs in the making; see [`JobGraph`].
 ///
 /// ```
-/// use ecs_jobs::{JobGraph, Pool, Threads};
+/// use formic_jobs::{JobGraph, Pool, Threads};
 /// use std::sync::Mutex;
 ///
 /// let said = Mutex::new(String::new());
@@ -126,7 +126,7 @@ impl<'env> JobGraphBuilder<'env> {
     /// [`GraphError::Circle`] if jobs wait for each other.
     ///
     /// ```
-    /// # use ecs_jobs::{GraphError, JobGraph};
+    /// # use formic_jobs::{GraphError, JobGraph};
     /// let mut graph = JobGraph::builder();
     /// let hen = graph.add("hen", &[], |_| ());
     /// let egg = graph.add("egg", &[hen], |_| ());

@@ -99,7 +99,7 @@ impl std::error::Error for PoolError {
 /// How a pool is to be, before it is; made by [`Pool::builder`].
 ///
 /// ```
-/// use ecs_jobs::{Pool, Threads};
+/// use formic_jobs::{Pool, Threads};
 ///
 /// let pool = Pool::builder()
 ///     .threads(Threads::Own(2))
@@ -182,7 +182,7 @@ impl PoolBuilder {
     /// A hook that panics ends the process.
     ///
     /// ```
-    /// # use ecs_jobs::{Pool, Threads};
+    /// # use formic_jobs::{Pool, Threads};
     /// # use std::sync::Arc;
     /// # use std::sync::atomic::{AtomicUsize, Ordering};
     /// let running = Arc::new(AtomicUsize::new(0));
@@ -194,7 +194,7 @@ impl PoolBuilder {
     ///     .build()?;
     /// drop(pool);
     /// assert_eq!(running.load(Ordering::SeqCst), 0);
-    /// # Ok::<(), ecs_jobs::PoolError>(())
+    /// # Ok::<(), formic_jobs::PoolError>(())
     /// ```
     pub fn on_thread_start(mut self, hook: impl Fn(usize) + Send + Sync + 'static) -> Self {
         self.hooks.start = Some(Box::new(hook));

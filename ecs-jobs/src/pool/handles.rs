@@ -46,7 +46,7 @@ impl Pool {
     /// million unfinished jobs. The job is dropped then.
     ///
     /// ```
-    /// # use ecs_jobs::{Pool, Threads};
+    /// # use formic_jobs::{Pool, Threads};
     /// # use std::sync::{Arc, Mutex};
     /// # let pool = Pool::new(Threads::Own(1)).unwrap();
     /// let words = Arc::new(Mutex::new(Vec::new()));
@@ -80,7 +80,7 @@ impl Pool {
     /// Like [`schedule`](Self::schedule).
     ///
     /// ```
-    /// # use ecs_jobs::{Pool, Threads};
+    /// # use formic_jobs::{Pool, Threads};
     /// # let pool = Pool::new(Threads::Own(1)).unwrap();
     /// let main = std::thread::current().id();
     /// let work = pool.schedule(|| (), &[]);
@@ -110,7 +110,7 @@ impl Pool {
     /// not started are left out, and the job has failed.
     ///
     /// ```
-    /// # use ecs_jobs::{Pool, Threads};
+    /// # use formic_jobs::{Pool, Threads};
     /// # use std::sync::Arc;
     /// # use std::sync::atomic::{AtomicUsize, Ordering};
     /// # let pool = Pool::new(Threads::Own(1)).unwrap();
@@ -160,7 +160,7 @@ impl Pool {
     /// one of `body`.
     ///
     /// ```
-    /// # use ecs_jobs::{Pool, Threads};
+    /// # use formic_jobs::{Pool, Threads};
     /// # use std::sync::{Arc, Mutex};
     /// # use std::sync::atomic::{AtomicUsize, Ordering};
     /// # let pool = Pool::new(Threads::Own(1)).unwrap();
@@ -199,7 +199,7 @@ impl Pool {
     /// Like [`schedule`](Self::schedule).
     ///
     /// ```
-    /// # use ecs_jobs::{Pool, Threads};
+    /// # use formic_jobs::{Pool, Threads};
     /// # let pool = Pool::new(Threads::Own(1)).unwrap();
     /// let all: Vec<_> = (0..10).map(|_| pool.schedule(|| (), &[])).collect();
     /// pool.complete(pool.combine(&all));
@@ -271,7 +271,7 @@ impl Pool {
     /// If a job waits for itself.
     ///
     /// ```
-    /// # use ecs_jobs::{JobError, Pool, Threads};
+    /// # use formic_jobs::{JobError, Pool, Threads};
     /// # let pool = Pool::new(Threads::Own(1)).unwrap();
     /// let job = pool.schedule(|| std::panic::resume_unwind(Box::new("too dark")), &[]);
     /// let after = pool.schedule(|| unreachable!(), &[job]);

@@ -34,7 +34,7 @@ impl Pool {
     /// With a panic of `condition`.
     ///
     /// ```
-    /// # use ecs_jobs::{Pool, Threads};
+    /// # use formic_jobs::{Pool, Threads};
     /// # use std::sync::atomic::{AtomicBool, Ordering};
     /// let pool = Pool::new(Threads::Host(1))?;
     /// let is_over = AtomicBool::new(false);
@@ -45,7 +45,7 @@ impl Pool {
     ///     is_over.store(true, Ordering::Release);
     ///     pool.wake_host_threads();
     /// });
-    /// # Ok::<(), ecs_jobs::PoolError>(())
+    /// # Ok::<(), formic_jobs::PoolError>(())
     /// ```
     pub fn run_until(&self, condition: impl FnMut() -> bool) {
         run_until(&self.shared, None, condition);
@@ -76,14 +76,14 @@ impl Pool {
     /// ready is left to the next call, or to other threads.
     ///
     /// ```
-    /// # use ecs_jobs::{Pool, Threads};
+    /// # use formic_jobs::{Pool, Threads};
     /// let pool = Pool::new(Threads::Host(0))?;
     /// let job = pool.schedule(|| (), &[]);
     /// assert!(!pool.is_done(job));
     /// assert!(pool.try_run_one());
     /// assert!(pool.is_done(job));
     /// assert!(!pool.try_run_one());
-    /// # Ok::<(), ecs_jobs::PoolError>(())
+    /// # Ok::<(), formic_jobs::PoolError>(())
     /// ```
     pub fn try_run_one(&self) -> bool {
         let shared = &*self.shared;

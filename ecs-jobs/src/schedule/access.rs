@@ -2,7 +2,7 @@
 
 use std::any::{TypeId, type_name};
 
-use ecs_core::{Access, Rights, World};
+use formic_ecs::{Access, Rights, World};
 
 /// The components and resources that a system reads and writes, as its parameters declare them.
 ///
@@ -176,6 +176,6 @@ impl SystemAccess {
     }
 }
 
-fn component_names(ids: &[ecs_core::ComponentId], world: &World) -> Vec<String> {
+fn component_names(ids: &[formic_ecs::ComponentId], world: &World) -> Vec<String> {
     ids.iter().map(|id| world.components()[id.index()].name().to_string()).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::any::type_name;
 
-use ecs_core::{Component, World};
+use formic_ecs::{Component, World};
 
 use super::access::SystemAccess;
 use super::config::{IntoSystem, SystemConfig};
@@ -49,7 +49,7 @@ impl ScheduleBuilder {
     /// Runs these groups one after the other.
     ///
     /// ```
-    /// use ecs_jobs::prelude::*;
+    /// use formic_jobs::prelude::*;
     /// const INPUT: Group = Group::named("input");
     /// const PHYSICS: Group = Group::named("physics");
     /// const DRAWING: Group = Group::named("drawing");
@@ -83,7 +83,7 @@ impl ScheduleBuilder {
     /// Makes ambiguities an error of [`build`](Self::build).
     ///
     /// ```
-    /// use ecs_jobs::prelude::*;
+    /// use formic_jobs::prelude::*;
     /// fn plus(mut number: ResMut<'_, u32>) { *number += 1; }
     /// fn times(mut number: ResMut<'_, u32>) { *number *= 2; }
     /// let mut world = World::new();

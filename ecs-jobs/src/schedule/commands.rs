@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use ecs_core::{CommandBuffer, World};
+use formic_ecs::{CommandBuffer, World};
 
 use super::access::SystemAccess;
 use super::param::{RunContext, SystemParam};
@@ -20,8 +20,8 @@ use crate::sync::Mutex;
 /// place in this order.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_jobs::prelude::*;
+/// use formic_ecs::prelude::*;
+/// use formic_jobs::prelude::*;
 /// # #[derive(Component)] struct Health(i32);
 /// # #[derive(Component, Clone)] struct Alarmed;
 /// struct Casualties(u32);

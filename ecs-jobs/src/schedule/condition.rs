@@ -3,7 +3,7 @@
 use std::any::type_name;
 use std::fmt;
 
-use ecs_core::{QueryFilter, QueryPlan, World};
+use formic_ecs::{QueryFilter, QueryPlan, World};
 
 use super::access::SystemAccess;
 use super::function::{FunctionSystem, SystemFunction};
@@ -21,7 +21,7 @@ use super::param::RunContext;
 /// not asked. What they read orders the system as if it read it itself.
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
+/// use formic_jobs::prelude::*;
 /// #[derive(Component)]
 /// struct Fire;
 /// struct Rain(bool);
@@ -171,7 +171,7 @@ impl Test for Both {
 /// The opposite of a condition.
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
+/// use formic_jobs::prelude::*;
 /// assert_eq!(not(resource_exists::<u32>()).name(), "not resource_exists::<u32>");
 /// ```
 #[must_use]
@@ -195,7 +195,7 @@ impl Test for Opposite {
 /// Whether any entity passes a filter.
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
+/// use formic_jobs::prelude::*;
 /// # #[derive(Component)] struct Fire;
 /// # #[derive(Component)] struct Wet;
 /// fn spread() {}
@@ -233,7 +233,7 @@ where
 /// Whether the world has a resource of this type.
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
+/// use formic_jobs::prelude::*;
 /// struct Map(u32);
 /// fn explore(mut map: ResMut<'_, Map>) { map.0 += 1; }
 ///
@@ -261,7 +261,7 @@ pub fn resource_exists<T: Send + Sync + 'static>() -> Condition {
 /// it uses it to change something, not before.
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
+/// use formic_jobs::prelude::*;
 /// struct Map(u32);
 /// struct Drawn(u32);
 /// fn draw(mut drawn: ResMut<'_, Drawn>) { drawn.0 += 1; }

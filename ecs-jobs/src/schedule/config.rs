@@ -18,7 +18,7 @@ use super::system::System;
 /// The methods say where and when. On a tuple they are about all of its systems.
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
+/// use formic_jobs::prelude::*;
 /// # struct Weather;
 /// fn grow() {}
 /// fn graze() {}
@@ -29,7 +29,7 @@ use super::system::System;
 ///     .add((grow, graze, hunt).chain().run_if(resource_exists::<Weather>()))
 ///     .add(think.every(10).staggered().before(graze))
 ///     .build(&mut world)?;
-/// # Ok::<(), ecs_jobs::ScheduleError>(())
+/// # Ok::<(), formic_jobs::ScheduleError>(())
 /// ```
 pub trait IntoSystem<Marker>: Sized {
     /// The systems with their place in the order.
@@ -89,7 +89,7 @@ pub trait IntoSystem<Marker>: Sized {
     /// `Added` find what is new since the same part came up last.
     ///
     /// ```
-    /// use ecs_jobs::prelude::*;
+    /// use formic_jobs::prelude::*;
     /// #[derive(Component)]
     /// struct Mind { thoughts: u32 }
     ///

@@ -5,7 +5,7 @@ use std::fmt;
 /// Why a schedule could not be built.
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
+/// use formic_jobs::prelude::*;
 /// fn chicken() {}
 /// fn egg() {}
 /// let builder = Schedule::builder().add(chicken.after(egg)).add(egg.after(chicken));

@@ -4,7 +4,7 @@ use std::any::{TypeId, type_name};
 use std::collections::VecDeque;
 use std::fmt;
 
-use ecs_core::{Res, World};
+use formic_ecs::{Res, World};
 
 use super::access::{EventAging, SystemAccess};
 use super::condition::{Condition, IntoCondition};
@@ -28,7 +28,7 @@ use crate::sync::{Arc, Mutex};
 /// no schedule does, with every run of one that reads them.
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
+/// use formic_jobs::prelude::*;
 /// #[derive(Component)]
 /// struct Health(i32);
 /// struct Died;
@@ -337,7 +337,7 @@ pub struct EventReader<'a, T> {
 /// What somebody has read of the events of one type.
 ///
 /// ```
-/// use ecs_jobs::{EventCursor, Events};
+/// use formic_jobs::{EventCursor, Events};
 /// let mut events = Events::default();
 /// let mut cursor = EventCursor::default();
 /// events.send("one");
@@ -462,7 +462,7 @@ impl<T> EventReader<'_, T> {
 /// Whether events of this type were written that this condition has not seen yet.
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
+/// use formic_jobs::prelude::*;
 /// struct Quake;
 /// fn flee() {}
 /// let mut world = World::new();

@@ -4,7 +4,7 @@ use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
 
-use ecs_core::World;
+use formic_ecs::World;
 
 use super::access::SystemAccess;
 use super::param::{Local, RunContext};
@@ -15,7 +15,7 @@ use crate::pool::Pool;
 /// system*. Nothing else runs beside it, and all commands of the systems before it have been played.
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
+/// use formic_jobs::prelude::*;
 /// # #[derive(Component)] struct Gold(u32);
 /// struct Total(u32);
 ///

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ecs_core::Access;
+use formic_ecs::Access;
 
 use super::node::{Outcome, Role};
 use super::run::Schedule;
@@ -160,7 +160,7 @@ impl Schedule {
     /// an exclusive one, which may touch everything.
     ///
     /// ```
-    /// use ecs_jobs::prelude::*;
+    /// use formic_jobs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// fn mint(mut purses: Query<'_, &mut Gold>) {
     ///     purses.for_each(|gold| gold.0 += 1);

@@ -7,7 +7,7 @@ use std::time::Duration;
 /// It reads no clock: the host says what time it is, so that a replay or a test gets the same ticks.
 ///
 /// ```
-/// use ecs_jobs::FixedStep;
+/// use formic_jobs::FixedStep;
 /// use std::time::Duration;
 ///
 /// let mut step = FixedStep::new(Duration::from_millis(20)).at_most(5);

@@ -4,7 +4,7 @@ use std::any::type_name;
 use std::fmt;
 use std::marker::PhantomData;
 
-use ecs_core::{CommandBuffer, World};
+use formic_ecs::{CommandBuffer, World};
 
 use super::access::SystemAccess;
 use super::param::{RunContext, SystemParam};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ecs_core::World;
+use formic_ecs::World;
 
 use super::access::SystemAccess;
 use super::param::{RunContext, SystemParam};
@@ -14,7 +14,7 @@ use crate::sync::Mutex;
 /// rows, whatever the number of threads, and is empty when the next run begins.
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
+/// use formic_jobs::prelude::*;
 /// #[derive(Component)]
 /// struct Height(i32);
 /// struct Summits(Vec<i32>);

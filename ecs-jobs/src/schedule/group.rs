@@ -11,7 +11,7 @@ use super::order::{Step, Target};
 /// [`ScheduleBuilder::configure`](super::ScheduleBuilder::configure).
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
+/// use formic_jobs::prelude::*;
 ///
 /// const INPUT: Group = Group::named("input");
 /// const PHYSICS: Group = Group::named("physics");

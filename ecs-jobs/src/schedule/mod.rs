@@ -10,8 +10,8 @@
 //! was declared to come after one that records commands.
 //!
 //! ```
-//! use ecs_core::prelude::*;
-//! use ecs_jobs::{Commands, IntoSystem, Pool, Query, Res, Schedule, Threads};
+//! use formic_ecs::prelude::*;
+//! use formic_jobs::{Commands, IntoSystem, Pool, Query, Res, Schedule, Threads};
 //!
 //! #[derive(Component)]
 //! struct Position(f32);
@@ -75,7 +75,7 @@ mod together;
 #[cfg(feature = "timeline")]
 mod trace;
 
-pub use ecs_core::{Res, ResMut};
+pub use formic_ecs::{Res, ResMut};
 
 pub use self::access::SystemAccess;
 pub use self::builder::ScheduleBuilder;

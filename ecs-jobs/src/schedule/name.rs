@@ -9,7 +9,7 @@ pub(super) fn of_system(name: &str) -> String {
     format!("{owner}{last}{}", of_type(&name[generics..]))
 }
 
-/// A type without the paths of its parts: `ecs_core::query::With<game::Gold>` becomes `With<Gold>`.
+/// A type without the paths of its parts: `formic_ecs::query::With<game::Gold>` becomes `With<Gold>`.
 pub(super) fn of_type(name: &str) -> String {
     let mut short = String::new();
     let mut part = 0;
@@ -34,7 +34,7 @@ mod tests {
         assert_eq!(of_system("miners::systems::identify"), "systems::identify");
         assert_eq!(of_system("a::b::load<c::Deep<d::E>>"), "b::load<Deep<E>>");
         assert_eq!(of_system("main"), "main");
-        assert_eq!(of_type("ecs_core::query::With<game::Gold>"), "With<Gold>");
+        assert_eq!(of_type("formic_ecs::query::With<game::Gold>"), "With<Gold>");
         assert_eq!(of_type("(&a::B, &mut c::d::E)"), "(&B, &mut E)");
         assert_eq!(of_type(""), "");
     }

@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 
-use ecs_core::{Rights, World};
+use formic_ecs::{Rights, World};
 
 use super::access::{EventAging, SystemAccess};
 use super::condition::Condition;

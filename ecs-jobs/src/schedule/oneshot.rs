@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ecs_core::{CommandBuffer, CommandFailure, World};
+use formic_ecs::{CommandBuffer, CommandFailure, World};
 
 use super::function::{FunctionSystem, SystemFunction};
 use super::name;
@@ -17,7 +17,7 @@ use crate::pool::Pool;
 /// already. For a function that is called only once [`RunSystem`] is shorter.
 ///
 /// ```
-/// use ecs_jobs::{OneShot, prelude::*};
+/// use formic_jobs::{OneShot, prelude::*};
 /// # #[derive(Component)] struct Gold(u32);
 /// fn wealth(mut all: Query<'_, &Gold>, mut calls: Local<'_, u32>) -> (u32, u32) {
 ///     *calls += 1;
@@ -108,7 +108,7 @@ pub trait RunSystem {
     /// Calls a function once, plays its commands, and returns what it returned.
     ///
     /// ```
-    /// use ecs_jobs::prelude::*;
+    /// use formic_jobs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let pool = Pool::new(Threads::None)?;

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
-use ecs_core::{
+use formic_ecs::{
     ClaimPlan, ClaimView, CommandBuffer, Component, EnabledMut, Entity, QueryData,
     QueryEntityError, Res, ResMut, View, ViewPlan, World, WorldCell,
 };
@@ -71,7 +71,7 @@ pub trait SystemParam {
 /// The pool that the schedule runs on, for work that no query describes.
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
+/// use formic_jobs::prelude::*;
 /// struct Numbers(Vec<u64>);
 ///
 /// fn sort(mut numbers: ResMut<'_, Numbers>, pool: &Pool) {
@@ -160,7 +160,7 @@ impl<T> DerefMut for Local<'_, T> {
     }
 }
 
-/// Random access to the components of any entity: an [`ecs_core::View`].
+/// Random access to the components of any entity: an [`formic_ecs::View`].
 pub struct Lookup<'a, Q: QueryData>(View<'a, Q>);
 
 impl<Q: QueryData + 'static> SystemParam for Lookup<'_, Q> {
@@ -202,7 +202,7 @@ impl<Q: QueryData> fmt::Debug for Lookup<'_, Q> {
 }
 
 /// Exclusive access to single entities from all threads of a parallel loop: an
-/// [`ecs_core::ClaimView`].
+/// [`formic_ecs::ClaimView`].
 pub struct Claims<'a, Q: QueryData>(ClaimView<'a, Q>);
 
 impl<Q: QueryData + 'static> SystemParam for Claims<'_, Q> {

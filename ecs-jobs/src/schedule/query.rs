@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ecs_core::{
+use formic_ecs::{
     BorrowedQuery, Chunk, ColumnData, Entity, ParallelChunks, ParallelScratch, QueryData,
     QueryEntityError, QueryFilter, QueryPlan, RowIter, World,
 };
@@ -17,13 +17,13 @@ use crate::sync::Mutex;
 /// threads, so that what is combined is, too.
 const FOLD_BATCHES: usize = 64;
 
-/// All entities that have what `Q` asks for and pass `F`, see [`ecs_core::Query`]; with the
+/// All entities that have what `Q` asks for and pass `F`, see [`formic_ecs::Query`]; with the
 /// system's pool at hand, also to be walked in parallel.
 ///
 /// In a [staggered](super::IntoSystem::staggered) system it is about the entities of this tick.
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
+/// use formic_jobs::prelude::*;
 /// # #[derive(Component)] struct Gold(u64);
 /// struct Total(u64);
 ///
@@ -99,17 +99,17 @@ impl<Q: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Query<'_,
 impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     /// The query as ecs-core has it, for what it can do beyond walking: several entities at once,
     /// combinations, sorted rows, and others. It asks what is new since the system ran last.
-    pub fn query(&mut self) -> ecs_core::Query<'_, Q, F> {
+    pub fn query(&mut self) -> formic_ecs::Query<'_, Q, F> {
         self.inner.query()
     }
 
     /// The same about all entities, in a staggered system as well.
-    pub fn all(&mut self) -> ecs_core::Query<'_, Q, F> {
+    pub fn all(&mut self) -> formic_ecs::Query<'_, Q, F> {
         self.inner.query().slice(1, 0)
     }
 
     /// The query, and what a parallel loop needs beside it.
-    fn walk(&mut self) -> (ecs_core::Query<'_, Q, F>, &mut ParallelScratch, &Pool) {
+    fn walk(&mut self) -> (formic_ecs::Query<'_, Q, F>, &mut ParallelScratch, &Pool) {
         (self.inner.query(), self.scratch, self.pool)
     }
 

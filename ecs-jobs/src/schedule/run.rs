@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ecs_core::{CommandBuffer, CommandFailure, World};
+use formic_ecs::{CommandBuffer, CommandFailure, World};
 
 use super::access::EventAging;
 use super::error::Ambiguity;
@@ -118,7 +118,7 @@ impl Schedule {
     /// ran, or why it did not.
     ///
     /// ```
-    /// use ecs_jobs::prelude::*;
+    /// use formic_jobs::prelude::*;
     /// # struct Weather;
     /// fn think() {}
     /// fn rain() {}

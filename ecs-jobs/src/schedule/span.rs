@@ -7,7 +7,7 @@ use super::timeline::Record;
 /// What one thread did for some time in the last run. Made by [`Schedule::last_run`].
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
+/// use formic_jobs::prelude::*;
 /// fn think() {}
 /// let mut world = World::new();
 /// let mut schedule = Schedule::builder().add(think).build(&mut world)?;
@@ -35,8 +35,8 @@ pub struct Span {
 /// What a system waited for last before it began.
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
-/// use ecs_jobs::Delay;
+/// use formic_jobs::prelude::*;
+/// use formic_jobs::Delay;
 /// fn think() {}
 /// fn act() {}
 /// let mut world = World::new();
@@ -70,7 +70,7 @@ impl Schedule {
     /// thread.
     ///
     /// ```
-    /// use ecs_jobs::prelude::*;
+    /// use formic_jobs::prelude::*;
     /// fn think() {}
     /// let mut world = World::new();
     /// let mut schedule = Schedule::builder().add(think).build(&mut world)?;

@@ -1,6 +1,6 @@
 //! Stepping through a run: one system at a time, to see what each of them changes.
 
-use ecs_core::World;
+use formic_ecs::World;
 
 use super::node::{Node, Outcome};
 use super::param::RunContext;
@@ -11,8 +11,8 @@ use crate::pool::Pool;
 /// What one step of a run was. Made by [`Schedule::step`].
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
-/// use ecs_jobs::Step;
+/// use formic_jobs::prelude::*;
+/// use formic_jobs::Step;
 /// fn think() {}
 /// let mut world = World::new();
 /// let mut schedule = Schedule::builder().add(think).build(&mut world)?;
@@ -34,7 +34,7 @@ pub enum Step {
 /// What a step has to tell.
 ///
 /// ```
-/// use ecs_jobs::prelude::*;
+/// use formic_jobs::prelude::*;
 /// fn think() {}
 /// fn act() {}
 /// let mut world = World::new();
@@ -69,8 +69,8 @@ impl Schedule {
     /// well, so that the run as a whole does what it always does.
     ///
     /// ```
-    /// use ecs_jobs::prelude::*;
-    /// use ecs_jobs::Step;
+    /// use formic_jobs::prelude::*;
+    /// use formic_jobs::Step;
     /// fn spawn(mut commands: Commands) { commands.spawn(()); }
     /// fn count(all: Query<Entity>, mut found: ResMut<usize>) { *found = all.count(); }
     /// let mut world = World::new();
@@ -120,7 +120,7 @@ impl Schedule {
     /// Whether a run was begun by [`step`](Self::step) and has not come to its end.
     ///
     /// ```
-    /// use ecs_jobs::prelude::*;
+    /// use formic_jobs::prelude::*;
     /// fn think() {}
     /// fn act() {}
     /// let mut world = World::new();
@@ -140,8 +140,8 @@ impl Schedule {
     /// What [`step`](Self::step) would do next.
     ///
     /// ```
-    /// use ecs_jobs::prelude::*;
-    /// use ecs_jobs::Step;
+    /// use formic_jobs::prelude::*;
+    /// use formic_jobs::Step;
     /// fn think() {}
     /// let mut world = World::new();
     /// let schedule = Schedule::builder().add(think).build(&mut world)?;

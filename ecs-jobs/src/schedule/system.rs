@@ -1,6 +1,6 @@
 //! The interface of a system.
 
-use ecs_core::{CommandBuffer, World};
+use formic_ecs::{CommandBuffer, World};
 
 use super::access::SystemAccess;
 use super::param::RunContext;
@@ -13,9 +13,9 @@ use crate::pool::Pool;
 /// only at run time. [`SystemConfig::of`](super::SystemConfig::of) makes it something to be added.
 ///
 /// ```
-/// use ecs_core::QueryPlan;
-/// use ecs_jobs::prelude::*;
-/// use ecs_jobs::{RunContext, System, SystemAccess, SystemConfig};
+/// use formic_ecs::QueryPlan;
+/// use formic_jobs::prelude::*;
+/// use formic_jobs::{RunContext, System, SystemAccess, SystemConfig};
 /// # #[derive(Component)] struct Gold(u64);
 ///
 /// /// A tax at a rate of its own.

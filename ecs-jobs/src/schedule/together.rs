@@ -1,6 +1,6 @@
 //! Running one stage on several threads.
 
-use ecs_core::World;
+use formic_ecs::World;
 
 use super::node::Outcome;
 use super::param::RunContext;

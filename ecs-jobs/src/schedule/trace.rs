@@ -13,7 +13,7 @@ impl Schedule {
     /// `timeline`, which costs two looks at the clock per system.
     ///
     /// ```
-    /// use ecs_jobs::prelude::*;
+    /// use formic_jobs::prelude::*;
     /// fn think() {}
     /// let mut world = World::new();
     /// let mut schedule = Schedule::builder().add(think).build(&mut world)?;

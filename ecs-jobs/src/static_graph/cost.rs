@@ -15,7 +15,7 @@ const WORTH_NS: usize = 20_000;
 /// [`JobGraph`](crate::JobGraph), are given to several threads.
 ///
 /// ```
-/// use ecs_jobs::{Sharing, prelude::*};
+/// use formic_jobs::{Sharing, prelude::*};
 /// fn think() {}
 /// let builder = Schedule::builder().add(think).sharing(Sharing::Never);
 /// ```

@@ -1,7 +1,7 @@
 //! Once warm, scopes, loops, joins, jobs with handles and graphs of jobs allocate nothing.
 
 use crate::allocations;
-use ecs_jobs::{JobGraph, Pool, Sharing, Threads};
+use formic_jobs::{JobGraph, Pool, Sharing, Threads};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 

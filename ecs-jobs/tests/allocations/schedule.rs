@@ -2,8 +2,8 @@
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use crate::allocations;
-use ecs_core::prelude::*;
-use ecs_jobs::prelude::*;
+use formic_ecs::prelude::*;
+use formic_jobs::prelude::*;
 use std::time::Duration;
 
 #[derive(Component)]

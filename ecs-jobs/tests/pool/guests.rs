@@ -1,7 +1,7 @@
 //! Outside threads: any number may call at once, and none waits for a stranger.
 
 use crate::support::{pool, wait_until, within};
-use ecs_jobs::Scope;
+use formic_jobs::Scope;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;

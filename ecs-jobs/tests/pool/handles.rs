@@ -1,7 +1,7 @@
 //! Jobs with handles: order, waiting, failing.
 
 use crate::support::{pool, pools, wait_until, within};
-use ecs_jobs::{JobError, JobHandle, Pool};
+use formic_jobs::{JobError, JobHandle, Pool};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

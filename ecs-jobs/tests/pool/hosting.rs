@@ -1,7 +1,7 @@
 //! Threads of the host, hooks, and the host's clock.
 
 use crate::support::{pools, wait_until, within};
-use ecs_jobs::{JobGraph, JobHandle, Pool, Threads};
+use formic_jobs::{JobGraph, JobHandle, Pool, Threads};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

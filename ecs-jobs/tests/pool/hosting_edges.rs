@@ -2,7 +2,7 @@
 //! hosts in the middle of a job.
 
 use crate::support::{pool, wait_until, within};
-use ecs_jobs::{Pool, Threads};
+use formic_jobs::{Pool, Threads};
 use std::panic::{AssertUnwindSafe, catch_unwind, panic_any, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex};

@@ -1,7 +1,7 @@
 //! Joins: both halves run, results come back, halves may be stolen.
 
 use crate::support::{pool, pools, wait_until, within};
-use ecs_jobs::Pool;
+use formic_jobs::Pool;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 

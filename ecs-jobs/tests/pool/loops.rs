@@ -1,7 +1,7 @@
 //! Flat loops: each index once, by all threads, with slots unique in each call.
 
 use crate::support::{pool, pools, within};
-use ecs_jobs::Pool;
+use formic_jobs::Pool;
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

@@ -115,7 +115,7 @@ fn a_waiting_owner_leaves_jobs_of_other_groups_alone() {
 
 #[test]
 fn deep_nesting_ends() {
-    fn descend(pool: &ecs_jobs::Pool, depth: usize, leaves: &AtomicUsize) {
+    fn descend(pool: &formic_jobs::Pool, depth: usize, leaves: &AtomicUsize) {
         if depth == 0 {
             leaves.fetch_add(1, Ordering::Relaxed);
             return;

@@ -1,7 +1,7 @@
 //! Panics: caught, resumed once at the waiter, and the pool lives on.
 
 use crate::support::{pools, wait_until, within};
-use ecs_jobs::Pool;
+use formic_jobs::Pool;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;

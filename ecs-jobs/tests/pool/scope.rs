@@ -1,7 +1,7 @@
 //! Scopes: all jobs run once, may borrow, and end before the scope does.
 
 use crate::support::{pool, pools, wait_until, within};
-use ecs_jobs::{Pool, Threads};
+use formic_jobs::{Pool, Threads};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -1,7 +1,7 @@
 //! Idle workers sleep, wake for every piece of work, and end with the pool.
 
 use crate::support::{pool, wait_until, within};
-use ecs_jobs::{Pool, PoolError, Threads};
+use formic_jobs::{Pool, PoolError, Threads};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 

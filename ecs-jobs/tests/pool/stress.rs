@@ -1,7 +1,7 @@
 //! Random nested calls against a sequential oracle, under a watchdog.
 
 use crate::support::{pool, within};
-use ecs_jobs::Pool;
+use formic_jobs::Pool;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;

@@ -2,7 +2,7 @@
 //! `prebuilt.rs`, graphs that are built once and run often.
 //!
 //! ```text
-//! GRAPH_SECONDS=600 cargo test -p ecs-jobs --release --test random_graphs -- --nocapture
+//! GRAPH_SECONDS=600 cargo test -p formic-jobs --release --test random_graphs -- --nocapture
 //! ```
 //!
 //! Without `GRAPH_SECONDS` a few seeds are tried. `GRAPH_SEED` is the first one;
@@ -13,7 +13,7 @@ mod prebuilt;
 #[path = "../support/mod.rs"]
 mod support;
 
-use ecs_jobs::{JobHandle, Pool};
+use formic_jobs::{JobHandle, Pool};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};

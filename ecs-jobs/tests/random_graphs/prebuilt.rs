@@ -2,7 +2,7 @@
 
 use crate::support::{pool, pools, within};
 use crate::{Random, mixed, setting};
-use ecs_jobs::{GraphError, JobGraph, JobGraphBuilder, Pool, Sharing};
+use formic_jobs::{GraphError, JobGraph, JobGraphBuilder, Pool, Sharing};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex};

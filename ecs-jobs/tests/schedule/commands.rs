@@ -3,9 +3,9 @@
 
 use crate::support::{pool, pools};
 use bytemuck::NoUninit;
-use ecs_core::prelude::*;
-use ecs_core::{CommandFailureReason, Entity};
-use ecs_jobs::prelude::*;
+use formic_ecs::prelude::*;
+use formic_ecs::{CommandFailureReason, Entity};
+use formic_jobs::prelude::*;
 use std::time::Duration;
 
 /// Enough for many chunks.

@@ -2,9 +2,9 @@
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use crate::support::{pool, pools};
-use ecs_core::prelude::*;
-use ecs_jobs::prelude::*;
-use ecs_jobs::{Condition, Reason, ScheduleBuilder, ScheduleError, SystemConfig};
+use formic_ecs::prelude::*;
+use formic_jobs::prelude::*;
+use formic_jobs::{Condition, Reason, ScheduleBuilder, ScheduleError, SystemConfig};
 
 struct Flags([bool; 4]);
 #[derive(Default)]
@@ -240,7 +240,7 @@ fn a_resource_is_changed_once_for_each_condition() {
     let mut ran = Vec::new();
     for _ in 0..7 {
         schedule.run(&mut world, &pool(0));
-        let did = |explained: ecs_jobs::Explanations| explained.0[0].reason == Reason::Ran;
+        let did = |explained: formic_jobs::Explanations| explained.0[0].reason == Reason::Ran;
         ran.push((did(schedule.explain(system)), did(schedule.explain(other))));
     }
     let neither = (false, false);

@@ -2,9 +2,9 @@
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use crate::support::{pool, pools};
-use ecs_core::prelude::*;
-use ecs_jobs::prelude::*;
-use ecs_jobs::{EventCursor, ScheduleBuilder, ScheduleError, SystemConfig};
+use formic_ecs::prelude::*;
+use formic_jobs::prelude::*;
+use formic_jobs::{EventCursor, ScheduleBuilder, ScheduleError, SystemConfig};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};

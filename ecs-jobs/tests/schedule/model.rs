@@ -4,10 +4,10 @@
 
 use crate::support::pool;
 use bytemuck::NoUninit;
-use ecs_core::prelude::*;
-use ecs_core::{ClaimError, QueryData};
-use ecs_jobs::prelude::*;
-use ecs_jobs::{RunContext, ScheduleBuilder, Sharing, System, SystemAccess, SystemConfig};
+use formic_ecs::prelude::*;
+use formic_ecs::{ClaimError, QueryData};
+use formic_jobs::prelude::*;
+use formic_jobs::{RunContext, ScheduleBuilder, Sharing, System, SystemAccess, SystemConfig};
 
 const SEEDS: u64 = if cfg!(miri) { 2 } else { 40 };
 /// Enough for several chunks, and for several threads to take part.

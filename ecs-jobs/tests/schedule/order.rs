@@ -2,9 +2,9 @@
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use crate::support::{pool, pools};
-use ecs_core::prelude::*;
-use ecs_jobs::prelude::*;
-use ecs_jobs::{OneShot, ScheduleError, Sharing, SyncReason};
+use formic_ecs::prelude::*;
+use formic_jobs::prelude::*;
+use formic_jobs::{OneShot, ScheduleError, Sharing, SyncReason};
 
 /// What ran, in order. Who reads it is not in conflict with others who do.
 #[derive(Default)]
@@ -25,7 +25,7 @@ fn world() -> World {
 }
 
 /// What a run of these systems logs, which is to be the same for any number of threads.
-fn logged(build: impl Fn() -> ecs_jobs::ScheduleBuilder) -> Vec<usize> {
+fn logged(build: impl Fn() -> formic_jobs::ScheduleBuilder) -> Vec<usize> {
     let runs = pools().map(|pool| {
         let mut world = world();
         build().build(&mut world).unwrap().run(&mut world, &pool);
@@ -162,7 +162,7 @@ fn count(marks: Query<&Mark>, mut counts: ResMut<Vec<usize>>) {
     counts.push(marks.count());
 }
 
-fn counted(build: impl Fn() -> ecs_jobs::ScheduleBuilder) -> (Vec<usize>, usize) {
+fn counted(build: impl Fn() -> formic_jobs::ScheduleBuilder) -> (Vec<usize>, usize) {
     let mut results = pools().map(|pool| {
         let mut world = World::new();
         world.insert_resource(Vec::<usize>::new());
@@ -293,7 +293,7 @@ fn ambiguities_are_silenced_one_by_one_or_by_what_they_are_about() {
         *number *= *number + u32::try_from(marks.count()).unwrap();
     }
     let mut world = World::new();
-    let mut pairs = |builder: ecs_jobs::ScheduleBuilder| {
+    let mut pairs = |builder: formic_jobs::ScheduleBuilder| {
         let schedule = builder.build(&mut world).unwrap();
         schedule.ambiguities().iter().map(|ambiguity| ambiguity.about.join("+")).collect::<Vec<_>>()
     };

@@ -2,8 +2,8 @@
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use crate::support::{pool, pools, wait_until, within};
-use ecs_core::prelude::*;
-use ecs_jobs::prelude::*;
+use formic_ecs::prelude::*;
+use formic_jobs::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -2,10 +2,10 @@
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use crate::support::{pool, pools};
-use ecs_core::prelude::*;
-use ecs_core::{ClaimError, QueryEntityError};
-use ecs_jobs::ScheduleBuilder;
-use ecs_jobs::prelude::*;
+use formic_ecs::prelude::*;
+use formic_ecs::{ClaimError, QueryEntityError};
+use formic_jobs::ScheduleBuilder;
+use formic_jobs::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

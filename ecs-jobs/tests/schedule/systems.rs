@@ -2,10 +2,10 @@
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use crate::support::{pool, pools, wait_until, within};
-use ecs_core::prelude::*;
-use ecs_jobs::SystemConfig;
-use ecs_jobs::prelude::*;
-use ecs_jobs::{Ambiguity, RunContext, ScheduleBuilder, ScheduleError, System, SystemAccess};
+use formic_ecs::prelude::*;
+use formic_jobs::SystemConfig;
+use formic_jobs::prelude::*;
+use formic_jobs::{Ambiguity, RunContext, ScheduleBuilder, ScheduleError, System, SystemAccess};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -407,8 +407,8 @@ fn a_schedule_of_another_world_is_refused() {
 
 /// Says that it touches nothing, and does what it is told to.
 struct Liar {
-    plan: Option<ecs_core::QueryPlan<&'static mut Left, ()>>,
-    act: fn(&mut ecs_core::QueryPlan<&'static mut Left, ()>, RunContext<'_>),
+    plan: Option<formic_ecs::QueryPlan<&'static mut Left, ()>>,
+    act: fn(&mut formic_ecs::QueryPlan<&'static mut Left, ()>, RunContext<'_>),
 }
 
 impl System for Liar {
@@ -428,7 +428,7 @@ impl System for Liar {
 
 #[test]
 fn a_system_that_touches_what_it_did_not_declare_panics_with_both_named() {
-    type Act = fn(&mut ecs_core::QueryPlan<&'static mut Left, ()>, RunContext<'_>);
+    type Act = fn(&mut formic_ecs::QueryPlan<&'static mut Left, ()>, RunContext<'_>);
     let cases: [(Act, &str); 3] = [
         (|plan, context| drop(context.cell.query(plan)), "liar writes schedule::systems::Left"),
         (

@@ -1,8 +1,8 @@
 //! The timeline: what ran where, as a file that other programs read.
 
 use crate::support::pool;
-use ecs_core::prelude::*;
-use ecs_jobs::prelude::*;
+use formic_ecs::prelude::*;
+use formic_jobs::prelude::*;
 use serde_json::Value;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -79,19 +79,19 @@ fn a_ring_keeps_the_newest() {
 #[test]
 fn names_are_quoted() {
     struct Odd;
-    impl ecs_jobs::System for Odd {
+    impl formic_jobs::System for Odd {
         fn name(&self) -> &str {
             "a \"quoted\" \\ name\n\u{1}"
         }
 
-        fn initialize(&mut self, _world: &mut World) -> ecs_jobs::SystemAccess {
-            ecs_jobs::SystemAccess::default()
+        fn initialize(&mut self, _world: &mut World) -> formic_jobs::SystemAccess {
+            formic_jobs::SystemAccess::default()
         }
 
-        fn run(&mut self, _context: ecs_jobs::RunContext<'_>) {}
+        fn run(&mut self, _context: formic_jobs::RunContext<'_>) {}
     }
     let mut world = World::new();
-    let odd = ecs_jobs::SystemConfig::of(Odd);
+    let odd = formic_jobs::SystemConfig::of(Odd);
     let mut schedule = Schedule::builder().add(odd).build(&mut world).expect("no circle");
     schedule.run(&mut world, &pool(0));
     assert_eq!(events(&schedule)[0]["name"], "a \"quoted\" \\ name\n\u{1}");
@@ -99,11 +99,11 @@ fn names_are_quoted() {
 
 #[test]
 fn every_span_of_the_last_run_names_what_it_waited_for() {
-    use ecs_jobs::Delay;
+    use formic_jobs::Delay;
     fn exclusive(_world: &mut World) {}
     let mut world = World::new();
     let builder = Schedule::builder()
-        .sharing(ecs_jobs::Sharing::Never)
+        .sharing(formic_jobs::Sharing::Never)
         .add(work::<0>)
         .add(work::<1>)
         .add(work::<2>.after(work::<0>))
@@ -141,10 +141,10 @@ fn every_span_of_the_last_run_names_what_it_waited_for() {
 
 #[test]
 fn a_span_on_another_thread_waits_for_the_order_alone() {
-    use ecs_jobs::Delay;
+    use formic_jobs::Delay;
     let mut world = World::new();
     let builder = Schedule::builder()
-        .sharing(ecs_jobs::Sharing::Always)
+        .sharing(formic_jobs::Sharing::Always)
         .add((work::<0>, work::<1>))
         .add(work::<2>.after(work::<0>).after(work::<1>));
     let mut schedule = builder.build(&mut world).expect("there is no circle");

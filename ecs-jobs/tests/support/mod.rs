@@ -5,7 +5,7 @@
     reason = "each test file is a crate of its own and uses some of it"
 )]
 
-use ecs_jobs::{Pool, Threads};
+use formic_jobs::{Pool, Threads};
 use std::sync::mpsc;
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! A program of edits: the regions against a flood that knows nothing of them, and what the events
 //! say against what is there.
 
-use ::nav::{Cell, Connectivity, RegionEvent, RegionId, Terrain, Weight};
+use ::formic_nav::{Cell, Connectivity, RegionEvent, RegionId, Terrain, Weight};
 
 use crate::nav::Input;
 

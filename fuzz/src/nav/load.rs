@@ -1,6 +1,6 @@
 //! Bytes as a map, as a scenario file, and as the rows of a map whose header is good.
 
-use ::nav::{Grid, LoadError, Scenario};
+use ::formic_nav::{Grid, LoadError, Scenario};
 
 pub(crate) fn run(bytes: &[u8]) {
     map(bytes);

@@ -4,7 +4,7 @@ pub(crate) mod edits;
 pub(crate) mod load;
 pub(crate) mod paths;
 
-use ::nav::{Cell, Grid, MoveRule};
+use ::formic_nav::{Cell, Grid, MoveRule};
 
 /// Bytes that are read one by one; zeros for ever behind the end.
 pub(crate) struct Input<'a> {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use ::nav::{
+use ::formic_nav::{
     Algorithm, Cell, DIAGONAL, Grid, MoveRule, Path, PathQuery, PathScratch, STRAIGHT, Terrain,
     path_cost,
 };

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use arbitrary::Arbitrary;
-use ecs_core::{
+use formic_ecs::{
     ChildOf, Entity, NoSuchEntity, OnTargetDespawn, Related, Relation, RelationError, Sources,
     Targets, Unrelated, World,
 };

@@ -1,7 +1,7 @@
 //! Changes to all entities that pass a filter, at once or recorded.
 
 use arbitrary::Arbitrary;
-use ecs_core::{CommandBuffer, Disabled, Entity, QueryFilter, With, World};
+use formic_ecs::{CommandBuffer, Disabled, Entity, QueryFilter, With, World};
 
 use super::model::{Holding, Model};
 use super::parts::{Active, Counted, Fuel, Kind, Part, Seed};

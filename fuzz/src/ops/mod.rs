@@ -1,7 +1,7 @@
 //! Programs of world operations, and what the world has to make of them.
 //!
 //! A program is a list of [`Op`]s read from bytes, so that the fuzzer, the corpus and seeded
-//! random numbers all feed the same test. Each runs on a [`World`](ecs_core::World) and on a model
+//! random numbers all feed the same test. Each runs on a [`World`](formic_ecs::World) and on a model
 //! of it that is too simple to be wrong (a map from entity to components); after every operation
 //! the two must agree about everything that can be seen from outside.
 
@@ -341,6 +341,6 @@ fn run(program: &[Op], moves: bool) -> Vec<u64> {
 
 /// Bytes from a seed (SplitMix64).
 pub(crate) fn random_bytes(seed: u64, len: usize) -> Vec<u8> {
-    let mut stream = ecs_core::RandomStream::new(seed);
+    let mut stream = formic_ecs::RandomStream::new(seed);
     (0..len).map(|_| stream.next_u64().to_be_bytes()[0]).collect()
 }

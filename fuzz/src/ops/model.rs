@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ecs_core::Entity;
+use formic_ecs::Entity;
 
 use super::bonds::{Bond, Bonds};
 use super::outer::Outer;

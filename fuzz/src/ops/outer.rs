@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytemuck::{Pod, Zeroable};
-use ecs_core::{ChunkComponent, Entity, SharedComponent, World};
+use formic_ecs::{ChunkComponent, Entity, SharedComponent, World};
 
 use super::model::Model;
 
@@ -32,7 +32,7 @@ impl Outer {
         Self {
             level: world.shared::<Level>(entity).ok().map(|level| level.0),
             has_reach: world.chunk_value::<Reach>(entity).is_ok(),
-            is_despawned: world.has::<ecs_core::Despawned>(entity),
+            is_despawned: world.has::<formic_ecs::Despawned>(entity),
         }
     }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 use arbitrary::Arbitrary;
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
-use ecs_core::{
+use formic_ecs::{
     Buffer, CloneFn, Codec, CodecError, Component, ComponentError, ComponentId, DynamicRow, Entity,
     Prefab, TermError, World,
 };
@@ -407,7 +407,7 @@ macro_rules! with_part {
                 $body
             }
             Kind::Steps => {
-                type $part = ecs_core::Buffer<parts::Step>;
+                type $part = formic_ecs::Buffer<parts::Step>;
                 $body
             }
             Kind::Socket => {
@@ -415,7 +415,7 @@ macro_rules! with_part {
                 $body
             }
             Kind::Prefab => {
-                type $part = ecs_core::Prefab;
+                type $part = formic_ecs::Prefab;
                 $body
             }
         }

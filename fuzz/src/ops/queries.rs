@@ -1,7 +1,7 @@
 //! Queries: each beside a sentence about the model that says the same.
 
 use arbitrary::Arbitrary;
-use ecs_core::{
+use formic_ecs::{
     Added, Changed, Disabled, Enabled, EnabledMut, Entity, Not, Or, ParallelScratch, Present,
     QueryData, With, Without, World,
 };

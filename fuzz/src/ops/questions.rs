@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use arbitrary::Arbitrary;
-use ecs_core::{DynamicQuery, DynamicRow, EnabledMut, Entity, TermError, With, World};
+use formic_ecs::{DynamicQuery, DynamicRow, EnabledMut, Entity, TermError, With, World};
 
 use super::model::{Holding, Model};
 use super::parts::{Active, Fuel, Kind, Part, Position};

@@ -6,7 +6,7 @@ mod society;
 
 use std::sync::Arc;
 
-use ecs_core::{
+use formic_ecs::{
     CommandBuffer, ComponentError, DynamicQuery, Entity, MissingComponent, NoSuchEntity,
     RepeatableCommands, Snapshot, World,
 };

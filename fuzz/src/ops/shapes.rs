@@ -1,7 +1,7 @@
 //! Bundles of the components that the programs play with.
 
 use arbitrary::Arbitrary;
-use ecs_core::{Buffer, Bundle, ComponentError, Entity, Prefab, World};
+use formic_ecs::{Buffer, Bundle, ComponentError, Entity, Prefab, World};
 
 use super::parts::{
     Active, Counted, Fuel, Kind, Link, Name, Part, Position, Seed, Socket, Step, Tag, Wide,

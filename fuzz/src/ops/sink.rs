@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ecs_core::{Bundle, CommandBuffer, Component, Entity, RepeatableCommands, World};
+use formic_ecs::{Bundle, CommandBuffer, Component, Entity, RepeatableCommands, World};
 
 use super::parts::Seed;
 use super::shapes::{self, Shape};

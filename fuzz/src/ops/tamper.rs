@@ -1,6 +1,6 @@
 //! Snapshots that somebody hostile changed, with a header that fits all the same.
 
-use ecs_core::{StateHasher, World};
+use formic_ecs::{StateHasher, World};
 
 /// How long the header of a snapshot is.
 const HEADER_BYTES: usize = 32;

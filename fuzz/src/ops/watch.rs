@@ -1,7 +1,7 @@
 //! Hooks and observers: what they were told, and what they have to be told.
 
 use arbitrary::Arbitrary;
-use ecs_core::{Entity, Event, EventKind, World};
+use formic_ecs::{Entity, Event, EventKind, World};
 
 use super::bonds::Bond;
 use super::parts::{Kind, Part, with_part};

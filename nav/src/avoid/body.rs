@@ -1,7 +1,7 @@
 //! The body of an agent that gives way to others.
 
 use bytemuck::{Pod, Zeroable};
-use ecs_core::Component;
+use formic_ecs::Component;
 use glam::Vec2;
 
 /// Stands for "no goal": a place where no cell can be.
@@ -16,8 +16,8 @@ pub(crate) const NOWHERE: Vec2 = Vec2::splat(-1.0);
 /// let it, and never through solid cells.
 ///
 /// ```
-/// use ecs_core::World;
-/// use nav::{Avoid, systems};
+/// use formic_ecs::World;
+/// use formic_nav::{Avoid, systems};
 /// let mut world = World::new();
 /// world.spawn((systems::agent((2.5, 3.5).into(), 2.0), Avoid::new(0.3)));
 /// ```

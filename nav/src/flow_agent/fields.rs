@@ -23,14 +23,14 @@ pub struct FlowId {
 /// resource.
 ///
 /// ```
-/// use nav::{Cell, FlowFields, Grid, MoveRule, Terrain};
+/// use formic_nav::{Cell, FlowFields, Grid, MoveRule, Terrain};
 /// let terrain = Terrain::new(Grid::from_fn(9, 9, |_| true)?, MoveRule::default());
 /// let mut fields = FlowFields::default();
 /// let camp = fields.add(&terrain, &[Cell::new(4, 4)]);
 /// assert_eq!(fields.get(camp).unwrap().goals(), [Cell::new(4, 4)]);
 /// assert!(fields.remove(camp));
 /// assert!(fields.get(camp).is_none());
-/// # Ok::<(), nav::GridSizeError>(())
+/// # Ok::<(), formic_nav::GridSizeError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct FlowFields {

@@ -1,6 +1,6 @@
 //! Rooms that are joined, compared with labels.
 
-use ecs_core::RandomStream;
+use formic_ecs::RandomStream;
 
 use crate::generate::Groups;
 use crate::rng::pick;

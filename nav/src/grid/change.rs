@@ -16,7 +16,7 @@ pub const CHANGES_MAX: usize = 4096;
 /// grid notices that it is shown another. Of versions of one grid the later is greater.
 ///
 /// ```
-/// use nav::{Cell, Grid};
+/// use formic_nav::{Cell, Grid};
 /// let (mut a, mut b) = (Grid::solid(4, 4)?, Grid::solid(4, 4)?);
 /// assert_eq!(a.version(), b.version());
 /// a.dig(Cell::new(1, 1));
@@ -24,7 +24,7 @@ pub const CHANGES_MAX: usize = 4096;
 /// assert_ne!(a.version(), b.version());
 /// assert_eq!(a.version().get(), b.version().get());
 /// assert!(a.changes_since(b.version()).is_none()); // of another history
-/// # Ok::<(), nav::GridSizeError>(())
+/// # Ok::<(), formic_nav::GridSizeError>(())
 /// ```
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct GridVersion {

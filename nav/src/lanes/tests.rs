@@ -1,7 +1,7 @@
 //! Lanes that follow edits, compared with lanes that are made anew, and scans with
 //! walks cell by cell.
 
-use ecs_core::RandomStream;
+use formic_ecs::RandomStream;
 
 use crate::cell::Cell;
 use crate::direction::MoveRule;

@@ -140,7 +140,7 @@ impl Path {
     /// before every step. On another terrain every step is looked at.
     ///
     /// ```
-    /// use nav::{Cell, Grid, MoveRule, Path, PathFault, PathOutcome, PathScratch, Terrain};
+    /// use formic_nav::{Cell, Grid, MoveRule, Path, PathFault, PathOutcome, PathScratch, Terrain};
     /// let mut terrain = Terrain::new(Grid::from_fn(4, 1, |_| true)?, MoveRule::BothFree);
     /// let mut path = Path::new();
     /// let outcome = PathScratch::new().find(&terrain, Cell::new(0, 0), Cell::new(3, 0), &mut path);
@@ -149,7 +149,7 @@ impl Path {
     /// terrain.fill(Cell::new(1, 0));
     /// assert_eq!(path.revalidate(&terrain, 0), Err(PathFault::Blocked { step: 1 }));
     /// assert_eq!(path.revalidate(&terrain, 2), Ok(())); // already past the wall
-    /// # Ok::<(), nav::GridSizeError>(())
+    /// # Ok::<(), formic_nav::GridSizeError>(())
     /// ```
     ///
     /// # Errors

@@ -16,7 +16,7 @@ pub enum Algorithm {
 /// A start, a goal, and how to get from one to the other.
 ///
 /// ```
-/// use nav::{Algorithm, Cell, PathQuery};
+/// use formic_nav::{Algorithm, Cell, PathQuery};
 /// let query = PathQuery::new(Cell::new(0, 0), Cell::new(9, 4)).within(500).by(Algorithm::AStar);
 /// assert_eq!(query.expansion_count_max, 500);
 /// ```
@@ -56,7 +56,7 @@ impl PathQuery {
     /// reading order.
     ///
     /// ```
-    /// use nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathQuery, PathScratch, Terrain};
+    /// use formic_nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathQuery, PathScratch, Terrain};
     /// // A wall in column 3.
     /// let terrain = Terrain::new(Grid::from_fn(7, 1, |cell| cell.x != 3)?, MoveRule::BothFree);
     /// let query = PathQuery::new(Cell::new(0, 0), Cell::new(6, 0)).or_nearest();
@@ -64,7 +64,7 @@ impl PathQuery {
     /// let outcome = PathScratch::new().solve(&terrain, &query, &mut path);
     /// assert!(matches!(outcome, PathOutcome::Partial { .. }));
     /// assert_eq!(path.cells().last(), Some(&Cell::new(2, 0)));
-    /// # Ok::<(), nav::GridSizeError>(())
+    /// # Ok::<(), formic_nav::GridSizeError>(())
     /// ```
     #[must_use]
     pub const fn or_nearest(self) -> Self {

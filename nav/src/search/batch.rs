@@ -5,8 +5,8 @@ mod tests;
 
 use std::sync::{Mutex, PoisonError};
 
-use ecs_core::Entity;
-use ecs_jobs::Pool;
+use formic_ecs::Entity;
+use formic_jobs::Pool;
 
 use crate::cell::Cell;
 use crate::path::PathScratch;

@@ -6,12 +6,12 @@ use crate::allocator::Watched;
 use crate::rng::Rng;
 use crate::sim::Sim;
 use crate::{cells, noise};
-use ecs_core::Entity;
-use glam::Vec2;
-use nav::{
+use formic_ecs::Entity;
+use formic_nav::{
     Algorithm, Avoid, Cell, FlowField, FlowFields, MoveRule, Path, PathQuery, PathRequest,
     PathScratch, PortalGraph, Terrain, Weight, systems,
 };
+use glam::Vec2;
 
 thread_local! {
     /// Of this thread alone: tests run side by side.
@@ -84,7 +84,7 @@ fn there_and_back(sim: &mut Sim, agents: &[Entity]) {
 
 #[test]
 fn a_warm_tick_of_requests_paths_fields_and_crowds_allocates_nothing() {
-    let grid = nav::Grid::from_fn(40, 40, |cell| cell.x % 8 != 4 || cell.y % 5 > 1).unwrap();
+    let grid = formic_nav::Grid::from_fn(40, 40, |cell| cell.x % 8 != 4 || cell.y % 5 > 1).unwrap();
     let mut sim = Sim::new(grid);
     let terrain = sim.terrain().clone();
     let mut fields = FlowFields::default();

@@ -1,9 +1,11 @@
 //! Asking again and again: nobody starves, nobody freezes, and the budget is the budget.
 
 use crate::sim::Sim;
-use ecs_core::Entity;
+use formic_ecs::Entity;
+use formic_nav::{
+    Cell, FlowFields, FlowFollower, FlowStatus, Grid, PathRequest, RequestStatus, systems,
+};
 use glam::Vec2;
-use nav::{Cell, FlowFields, FlowFollower, FlowStatus, Grid, PathRequest, RequestStatus, systems};
 
 /// Pillars, so that there is something to search.
 fn pillars(side: u32) -> Grid {
@@ -109,7 +111,7 @@ fn looking_for_the_nearest_cell_is_within_the_budget() {
             assert!(tick < 3_000, "{report:?}");
         }
         let end = |&agent: &Entity| {
-            let route = sim.world.get::<nav::Route>(agent).unwrap();
+            let route = sim.world.get::<formic_nav::Route>(agent).unwrap();
             (*route.path().cells().last().unwrap(), route.path().cost())
         };
         (agents.iter().map(end).collect::<Vec<_>>(), tick)

@@ -1,7 +1,7 @@
 //! The public benchmark maps: optimal lengths, and regions under edits. Without
 //! `NAV_DATA` these tests say SKIPPED and pass.
 
-use nav::{Path, PathScratch, Scenario, Terrain, path_cost};
+use formic_nav::{Path, PathScratch, Scenario, Terrain, path_cost};
 
 use crate::rng::Rng;
 use crate::{cells, flood, nav_data};

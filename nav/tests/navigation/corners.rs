@@ -3,12 +3,12 @@
 use crate::noise;
 use crate::rng::Rng;
 use crate::sim::Sim;
-use ecs_core::{Entity, RandomStream};
-use ecs_jobs::Threads;
-use glam::Vec2;
-use nav::{
+use formic_ecs::{Entity, RandomStream};
+use formic_jobs::Threads;
+use formic_nav::{
     Cell, FlowFields, Grid, MoveRule, PathRequest, Position, RequestStatus, Tally, Wander, systems,
 };
+use glam::Vec2;
 
 /// One step from the west to the south, past a solid corner, and the agent over it.
 fn over_the_corner(rule: MoveRule) -> (Sim, Entity) {
@@ -110,7 +110,7 @@ fn wanderers_keep_walking_under_all_rules_and_nobody_is_put_out_who_is_on_a_lega
         assert_eq!(before, after, "{rule:?}");
         assert!(arrivals(&sim) > 150, "{rule:?}: {} arrivals", arrivals(&sim));
         let blocked = |agent: &&Entity| {
-            let reason = nav::Unreachable::StartBlocked;
+            let reason = formic_nav::Unreachable::StartBlocked;
             sim.status(**agent) == RequestStatus::Unreachable(reason)
         };
         assert_eq!(agents.iter().filter(blocked).count(), 0, "{rule:?}");

@@ -1,6 +1,6 @@
 //! Flow fields: exact, lazy, and exact again after edits.
 
-use nav::{
+use formic_nav::{
     CHANGES_MAX, Cell, Cost, Direction, FlowField, Grid, MoveRule, Path, PathScratch, Terrain,
     Weight, path_cost,
 };
@@ -221,7 +221,9 @@ fn a_goal_counts_while_it_is_open() {
     let (west, east) = (Cell::new(0, 1), Cell::new(39, 1));
     let mut field = FlowField::new(&terrain, &[east, west, east, Cell::new(40, 1)]);
     let length = |field: &mut FlowField, terrain: &Terrain| {
-        field.distance(terrain, Cell::new(3, 1)).map(|cost| cost.units() / u64::from(nav::STRAIGHT))
+        field
+            .distance(terrain, Cell::new(3, 1))
+            .map(|cost| cost.units() / u64::from(formic_nav::STRAIGHT))
     };
     assert_eq!(length(&mut field, &terrain), Some(3));
     assert_eq!(field.direction(&terrain, west), None);

@@ -1,12 +1,12 @@
 //! Agents that follow flow fields.
 
-use ecs_core::Entity;
-use ecs_jobs::Threads;
-use glam::Vec2;
-use nav::{
+use formic_ecs::Entity;
+use formic_jobs::Threads;
+use formic_nav::{
     Avoid, Cell, FlowFields, FlowFollower, FlowId, FlowStatus, Grid, MoveRule, Position, Tally,
     Weight, systems,
 };
+use glam::Vec2;
 
 use crate::cells::any_cell;
 use crate::dijkstra;

@@ -1,8 +1,8 @@
 //! Following: how agents walk, and what edits do to them.
 
 use crate::sim::Sim;
+use formic_nav::{Cell, Facing, Position, RequestStatus, Route};
 use glam::Vec2;
-use nav::{Cell, Facing, Position, RequestStatus, Route};
 
 #[test]
 fn a_tick_spends_its_distance_over_several_steps() {

@@ -2,13 +2,13 @@
 
 use std::path::{Path as FilePath, PathBuf};
 
-use nav::{Cell, Direction, Grid, MoveRule, Terrain, generate};
+use formic_nav::{Cell, Direction, Grid, MoveRule, Terrain, generate};
 
 fn shipped(name: &str) -> PathBuf {
     FilePath::new(env!("CARGO_MANIFEST_DIR")).join("../demos/maps").join(name)
 }
 
-/// The file must be what the generator makes; `cargo run -p nav --example
+/// The file must be what the generator makes; `cargo run -p formic-nav --example
 /// write_maps` writes it anew.
 fn check_shipped(name: &str, grid: &Grid) {
     let text = std::fs::read_to_string(shipped(name)).unwrap();
@@ -58,7 +58,7 @@ fn short_tunnels(terrain: &Terrain, length_max: usize) -> Vec<Vec<Cell>> {
 fn generators_make_a_map_of_any_size_and_the_same_one_twice() {
     for (width, height) in [(1, 1), (2, 3), (15, 40), (16, 16), (17, 33), (100, 50), (300, 20)] {
         for seed in [0, 1, u64::MAX] {
-            let check = |make: fn(u32, u32, u64) -> Result<Grid, nav::GridSizeError>| {
+            let check = |make: fn(u32, u32, u64) -> Result<Grid, formic_nav::GridSizeError>| {
                 let map = make(width, height, seed).unwrap().to_map();
                 assert_eq!(map, make(width, height, seed).unwrap().to_map());
             };

@@ -1,7 +1,7 @@
 //! Cells, weights, versions and changes of grids.
 
+use formic_nav::{Cell, ChangeKind, Direction, Grid, MoveRule, Weight};
 use glam::Vec2;
-use nav::{Cell, ChangeKind, Direction, Grid, MoveRule, Weight};
 
 use crate::rng::Rng;
 use crate::{cells, noise};
@@ -82,11 +82,11 @@ fn changes_are_told_from_any_version_that_is_remembered() {
 fn the_log_forgets_the_oldest_change_first() {
     let mut grid = Grid::solid(2, 2).unwrap();
     let start = grid.version();
-    for _ in 0..nav::CHANGES_MAX / 2 {
+    for _ in 0..formic_nav::CHANGES_MAX / 2 {
         grid.dig(Cell::new(0, 0));
         grid.fill(Cell::new(0, 0));
     }
-    assert_eq!(grid.changes_since(start).unwrap().count(), nav::CHANGES_MAX);
+    assert_eq!(grid.changes_since(start).unwrap().count(), formic_nav::CHANGES_MAX);
     grid.dig(Cell::new(0, 0));
     assert!(grid.changes_since(start).is_none());
 }

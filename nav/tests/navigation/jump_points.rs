@@ -1,7 +1,7 @@
 //! Jump points against A* and Dijkstra, to the bit, on many kinds of maps.
 
-use ecs_jobs::{Pool, Threads};
-use nav::{
+use formic_jobs::{Pool, Threads};
+use formic_nav::{
     Algorithm, Cell, Grid, MoveRule, Path, PathOutcome, PathQuery, PathScratch, Terrain, Weight,
     generate, path_cost,
 };
@@ -146,7 +146,7 @@ fn ways_whose_costs_need_more_than_32_bits_are_found() {
     let terrain = Terrain::new(winding(511, 503), MoveRule::BothFree);
     let (start, goal) = (Cell::new(0, 0), Cell::new(510, 502));
     let cost = both(&terrain, start, goal, &mut PathScratch::new()).unwrap();
-    assert_eq!(cost, (251 * 510 + 502) * u64::from(nav::STRAIGHT));
+    assert_eq!(cost, (251 * 510 + 502) * u64::from(formic_nav::STRAIGHT));
     assert!(cost > u64::from(u32::MAX));
 }
 
@@ -220,10 +220,13 @@ fn a_partial_path_ends_at_the_nearest_cell_that_can_be_reached() {
         let distance = |cell: Cell| {
             let dx = u64::from(cell.x.abs_diff(goal.x));
             let dy = u64::from(cell.y.abs_diff(goal.y));
-            let straight = u64::from(nav::STRAIGHT);
+            let straight = u64::from(formic_nav::STRAIGHT);
             match rule {
                 MoveRule::Orthogonal => straight * (dx + dy),
-                _ => straight * (dx.max(dy) - dx.min(dy)) + u64::from(nav::DIAGONAL) * dx.min(dy),
+                _ => {
+                    straight * (dx.max(dy) - dx.min(dy))
+                        + u64::from(formic_nav::DIAGONAL) * dx.min(dy)
+                }
             }
         };
         let cells = terrain.regions().cells(region);

@@ -1,13 +1,13 @@
 //! Another terrain in the place of the one before: everything notices.
 
 use crate::sim::Sim;
-use ecs_core::Entity;
-use glam::Vec2;
-use nav::{
+use formic_ecs::Entity;
+use formic_nav::{
     Cell, FlowFields, FlowFollower, FlowStatus, Grid, MoveRule, Path, PathFault, PathOutcome,
     PathQuery, PathRequest, PathScratch, PortalGraph, Position, RequestStatus, Route, Terrain,
     Weight, path_cost, systems,
 };
+use glam::Vec2;
 
 fn level(is_open: impl FnMut(Cell) -> bool) -> Terrain {
     Terrain::new(Grid::from_fn(60, 40, is_open).unwrap(), MoveRule::BothFree)
@@ -54,7 +54,7 @@ fn fields_and_graphs_notice_that_a_terrain_was_put_back_or_replaced() {
     let [open, walled] = forked();
     let other_size = Terrain::new(Grid::from_fn(70, 50, |_| true).unwrap(), MoveRule::Orthogonal);
     let (start, goal) = (Cell::new(0, 0), Cell::new(58, 0));
-    let mut field = nav::FlowField::new(&before, &[goal]);
+    let mut field = formic_nav::FlowField::new(&before, &[goal]);
     let mut graph = PortalGraph::new(&before);
     let (mut scratch, mut path) = (PathScratch::new(), Path::new());
     for terrain in [&walled, &before, &open, &walled, &other_size, &open, &before] {
@@ -125,15 +125,15 @@ fn a_world_of_walkers_that_is_restored_goes_on_as_the_one_that_was_saved() {
     let pillars = |cell: Cell| cell.y % 3 != 1 || cell.x % 4 != 2;
     for rule in [MoveRule::BothFree, MoveRule::Always] {
         let world =
-            || Sim::on(Grid::from_fn(30, 30, pillars).unwrap(), rule, ecs_jobs::Threads::None);
+            || Sim::on(Grid::from_fn(30, 30, pillars).unwrap(), rule, formic_jobs::Threads::None);
         let mut sim = world();
         let mut fields = FlowFields::default();
         let camp = fields.add(&sim.terrain().clone(), &[Cell::new(20, 20)]);
         sim.world.insert_resource(fields);
-        let stream = ecs_core::RandomStream::new(3);
+        let stream = formic_ecs::RandomStream::new(3);
         for number in 0..30_u8 {
             let place = Vec2::new(f32::from(number) + 0.5, 0.5);
-            let wander = nav::Wander::with_pause(stream.fork(number.into()), 0.2);
+            let wander = formic_nav::Wander::with_pause(stream.fork(number.into()), 0.2);
             sim.world.spawn((systems::agent(place, 3.0), wander));
             sim.world.spawn(systems::flow_agent(place, 2.0, camp));
         }
@@ -150,7 +150,7 @@ fn a_world_of_walkers_that_is_restored_goes_on_as_the_one_that_was_saved() {
         let fields = sim.world.resource::<FlowFields>().unwrap().clone();
         other.world.insert_resource(fields);
         // A world knows the components that were spawned in it once.
-        other.world.spawn((systems::agent(Vec2::ZERO, 1.0), nav::Wander::new(stream)));
+        other.world.spawn((systems::agent(Vec2::ZERO, 1.0), formic_nav::Wander::new(stream)));
         other.world.spawn(systems::flow_agent(Vec2::ZERO, 1.0, camp));
         other.world.restore(&saved).expect("a snapshot of such a world");
         assert_eq!(other.world.state_hash(), sim.world.state_hash());

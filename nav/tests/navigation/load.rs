@@ -1,6 +1,6 @@
 //! Map and scenario files: what is accepted, and what each fault is called.
 
-use nav::{Cell, Grid, LoadError, Scenario, Terrain};
+use formic_nav::{Cell, Grid, LoadError, Scenario, Terrain};
 
 use crate::noise;
 use crate::rng::Rng;

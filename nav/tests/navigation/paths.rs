@@ -1,6 +1,6 @@
 //! A* against Dijkstra, under every rule, with and without weights.
 
-use nav::{
+use formic_nav::{
     Algorithm, Cell, Grid, MoveRule, Path, PathFault, PathOutcome, PathQuery, PathScratch, Terrain,
     Unreachable, Weight, path_cost,
 };
@@ -291,7 +291,7 @@ fn a_path_is_judged_rightly_when_the_grid_has_forgotten_its_version() {
     let (mut scratch, mut path) = (PathScratch::new(), Path::new());
     let _ = scratch.find(&terrain, Cell::new(0, 0), Cell::new(4, 0), &mut path);
     terrain.fill(Cell::new(2, 0));
-    for _ in 0..nav::CHANGES_MAX {
+    for _ in 0..formic_nav::CHANGES_MAX {
         terrain.fill(Cell::new(7, 7));
         terrain.dig(Cell::new(7, 7));
     }

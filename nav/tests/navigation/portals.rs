@@ -1,6 +1,6 @@
 //! Ways through gates: legal, priced rightly, near the best, and kept up to date.
 
-use nav::{
+use formic_nav::{
     Cell, Grid, MoveRule, Path, PathScratch, PortalGraph, Terrain, Weight, generate, path_cost,
 };
 

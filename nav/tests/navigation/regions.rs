@@ -1,6 +1,6 @@
 //! Regions against fresh floods, under random and adversarial edits.
 
-use nav::{Cell, Grid, MoveRule, RegionEvent, RegionId, Terrain};
+use formic_nav::{Cell, Grid, MoveRule, RegionEvent, RegionId, Terrain};
 
 use crate::flood::assert_exact;
 use crate::rng::Rng;
@@ -262,10 +262,10 @@ fn every_cell_of_a_region_can_be_chosen() {
 #[test]
 fn events_that_nobody_drains_are_bounded_and_counted() {
     let mut terrain = Terrain::new(Grid::solid(2, 2).unwrap(), MoveRule::BothFree);
-    for _ in 0..nav::EVENTS_MAX {
+    for _ in 0..formic_nav::EVENTS_MAX {
         terrain.dig(Cell::new(0, 0));
         terrain.fill(Cell::new(0, 0));
     }
-    assert_eq!(terrain.regions().lost_event_count(), nav::EVENTS_MAX as u64);
-    assert_eq!(terrain.drain_events().count(), nav::EVENTS_MAX);
+    assert_eq!(terrain.regions().lost_event_count(), formic_nav::EVENTS_MAX as u64);
+    assert_eq!(terrain.drain_events().count(), formic_nav::EVENTS_MAX);
 }

@@ -1,13 +1,13 @@
 //! Requests: every one ends, none is searched for in vain, the budget holds.
 
 use crate::sim::Sim;
-use ecs_core::{Entity, With};
-use ecs_jobs::Threads;
-use glam::Vec2;
-use nav::{
+use formic_ecs::{Entity, With};
+use formic_jobs::Threads;
+use formic_nav::{
     Cell, Grid, MoveRule, Path, PathRequest, PathScratch, RequestStatus, Route, Tally, Terrain,
     Unanswered, Unreachable, Weight, path_cost,
 };
+use glam::Vec2;
 
 fn waiting_count(sim: &mut Sim) -> usize {
     sim.world.query_filtered::<Entity, With<Unanswered>>().count()

@@ -2,10 +2,10 @@
 
 use std::f32::consts::TAU;
 
-use ecs_core::{Entity, RandomStream};
-use ecs_jobs::Threads;
+use formic_ecs::{Entity, RandomStream};
+use formic_jobs::Threads;
+use formic_nav::{Avoid, Grid, MoveRule, PathRequest, RequestStatus, Wander, systems};
 use glam::Vec2;
-use nav::{Avoid, Grid, MoveRule, PathRequest, RequestStatus, Wander, systems};
 
 use crate::sim::Sim;
 
@@ -49,7 +49,7 @@ fn run(sim: &mut Sim, agents: &[Entity], ticks_max: usize) -> usize {
         for &agent in agents {
             let position = sim.position(agent);
             assert!(position.is_finite());
-            let cell = nav::Cell::containing(position).unwrap();
+            let cell = formic_nav::Cell::containing(position).unwrap();
             assert!(sim.terrain().is_open(cell), "tick {tick}: {position} is in rock");
         }
         if agents.iter().all(|&agent| sim.status(agent) == RequestStatus::Arrived) {

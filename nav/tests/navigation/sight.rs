@@ -1,6 +1,6 @@
 //! Lines of sight against sampled points, and pulled paths against both.
 
-use nav::{Cell, Grid, MoveRule, Path, PathScratch, Terrain, Weight, is_visible};
+use formic_nav::{Cell, Grid, MoveRule, Path, PathScratch, Terrain, Weight, is_visible};
 
 use crate::rng::Rng;
 use crate::{cells, noise};

@@ -3,13 +3,13 @@
 use crate::rng::Rng;
 use crate::sim::Sim;
 use crate::{flood, noise};
-use ecs_core::{Entity, RandomStream};
-use ecs_jobs::{Pool, Schedule, Threads};
-use glam::Vec2;
-use nav::{
+use formic_ecs::{Entity, RandomStream};
+use formic_jobs::{Pool, Schedule, Threads};
+use formic_nav::{
     Cell, Grid, MoveRule, PathRequest, Position, RequestStatus, Route, SearchBudget, Tally,
     Terrain, Wander, path_cost, systems,
 };
+use glam::Vec2;
 
 /// A crowd of wanderers on the open cells of a map.
 fn crowd(sim: &mut Sim, rng: &mut Rng, count: usize) -> Vec<Entity> {
@@ -155,15 +155,16 @@ fn the_world_is_the_same_for_any_number_of_threads() {
 
 #[test]
 fn the_order_of_the_systems_is_declared_and_leaves_nothing_to_chance() {
-    fn miners(mut terrain: ecs_jobs::ResMut<'_, Terrain>) {
+    fn miners(mut terrain: formic_jobs::ResMut<'_, Terrain>) {
         terrain.dig(Cell::new(0, 0));
     }
-    let mut world = ecs_core::World::new();
+    let mut world = formic_ecs::World::new();
     systems::insert_resources(
         &mut world,
         Terrain::new(Grid::solid(4, 4).unwrap(), MoveRule::BothFree),
     );
-    let schedule = Schedule::builder().add(ecs_jobs::IntoSystem::before(miners, systems::push_out));
+    let schedule =
+        Schedule::builder().add(formic_jobs::IntoSystem::before(miners, systems::push_out));
     let mut schedule = systems::add(schedule).build(&mut world).unwrap();
     assert_eq!(schedule.ambiguities(), []);
     let order: Vec<&str> =

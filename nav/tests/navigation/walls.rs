@@ -1,9 +1,9 @@
 //! No crowd pushes anybody into rock, whatever is dug and filled.
 
-use ecs_core::{Entity, RandomStream};
-use ecs_jobs::Threads;
+use formic_ecs::{Entity, RandomStream};
+use formic_jobs::Threads;
+use formic_nav::{Avoid, Cell, FlowFields, MoveRule, Tally, Wander, systems};
 use glam::Vec2;
-use nav::{Avoid, Cell, FlowFields, MoveRule, Tally, Wander, systems};
 
 use crate::cells::any_cell;
 use crate::noise::noise;

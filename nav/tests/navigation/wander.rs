@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use crate::sim::Sim;
-use ecs_core::RandomStream;
+use formic_ecs::RandomStream;
+use formic_nav::{Cell, PathRequest, RequestStatus, Tally, Wander, systems};
 use glam::Vec2;
-use nav::{Cell, PathRequest, RequestStatus, Tally, Wander, systems};
 
-fn spawn_wanderer(sim: &mut Sim, at: (f32, f32), key: u64) -> ecs_core::Entity {
+fn spawn_wanderer(sim: &mut Sim, at: (f32, f32), key: u64) -> formic_ecs::Entity {
     let stream = RandomStream::new(1).fork(key);
     sim.world.spawn((systems::agent(at.into(), 4.0), Wander::new(stream)))
 }

@@ -1,6 +1,6 @@
 //! Random cells for tests to try things on.
 
-use nav::{Cell, Grid};
+use formic_nav::{Cell, Grid};
 
 use crate::rng::Rng;
 

@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use nav::{Cell, DIAGONAL, Grid, MoveRule, STRAIGHT};
+use formic_nav::{Cell, DIAGONAL, Grid, MoveRule, STRAIGHT};
 
 /// The units of the cheapest paths from `start` to each cell in reading order.
 pub(crate) fn distances(grid: &Grid, rule: MoveRule, start: Cell) -> Vec<Option<u64>> {

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use nav::{Cell, Connectivity, Grid, Terrain};
+use formic_nav::{Cell, Connectivity, Grid, Terrain};
 
 /// For each cell in reading order the number of its component, `None` if solid.
 pub(crate) fn components(grid: &Grid, connectivity: Connectivity) -> Vec<Option<usize>> {

@@ -1,6 +1,6 @@
 //! Random grids for tests to try things on.
 
-use nav::Grid;
+use formic_nav::Grid;
 
 use crate::rng::Rng;
 

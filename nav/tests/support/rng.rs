@@ -1,6 +1,6 @@
 //! Random numbers for tests, with the seed in the test.
 
-use ecs_core::RandomStream;
+use formic_ecs::RandomStream;
 
 pub(crate) struct Rng(RandomStream);
 

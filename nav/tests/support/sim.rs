@@ -1,12 +1,12 @@
 //! A world with terrain and agents that lives tick by tick.
 
-use ecs_core::{Entity, World};
-use ecs_jobs::{Pool, Schedule, Threads};
-use glam::Vec2;
-use nav::{
+use formic_ecs::{Entity, World};
+use formic_jobs::{Pool, Schedule, Threads};
+use formic_nav::{
     Grid, MoveRule, PathRequest, Position, RequestStatus, SearchBudget, SearchReport, Tally,
     Terrain, TimeStep, systems,
 };
+use glam::Vec2;
 
 pub(crate) struct Sim {
     pub(crate) world: World,
@@ -29,8 +29,9 @@ impl Sim {
 
     /// A map in rows of `.` and `@`.
     pub(crate) fn of(rows: &[&str]) -> Self {
-        let is_open =
-            |cell: nav::Cell| rows[usize::from(cell.y)].as_bytes()[usize::from(cell.x)] == b'.';
+        let is_open = |cell: formic_nav::Cell| {
+            rows[usize::from(cell.y)].as_bytes()[usize::from(cell.x)] == b'.'
+        };
         let size = (rows[0].len(), rows.len());
         let side = |length: usize| u32::try_from(length).unwrap();
         Self::new(Grid::from_fn(side(size.0), side(size.1), is_open).unwrap())

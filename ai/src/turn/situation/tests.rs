@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::cmp::Ordering;
 use std::hash::{Hash, Hasher};
 
-use ecs_core::{Component, Entity, World};
+use formic_ecs::{Component, Entity, World};
 
 use crate::turn::action::TurnAction;
 use crate::turn::cells::{CellPosition, Cells};

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use ai::activity::{
+use bytemuck::{Pod, Zeroable};
+use formic_ai::activity::{
     self, Activities, Async, Cue, Doing, Ended, Event, EventKinds, NoEvent, Posted, Setting, State,
 };
-use ai::prelude::*;
-use bytemuck::{Pod, Zeroable};
-use ecs_core::SnapshotError;
+use formic_ai::prelude::*;
+use formic_ecs::SnapshotError;
 
 mod guards;
 mod inbox;

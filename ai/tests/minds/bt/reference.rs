@@ -3,8 +3,8 @@
 
 use super::stage::Board;
 use ActionResult::{Failed, Running, Success};
-use ai::bt::Node;
-use ai::prelude::*;
+use formic_ai::bt::Node;
+use formic_ai::prelude::*;
 
 /// How an action of the model stands.
 #[derive(Clone, Copy, PartialEq)]

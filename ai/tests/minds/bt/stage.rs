@@ -1,8 +1,8 @@
 //! Trees of conditions, effects and actions that do as a board says, and a recursive interpreter.
 
-use ai::action::Ended;
-use ai::bt::{Library, Node, Tree, TreeAgent, Trees};
-use ai::prelude::*;
+use formic_ai::action::Ended;
+use formic_ai::bt::{Library, Node, Tree, TreeAgent, Trees};
+use formic_ai::prelude::*;
 
 use ActionResult::{Failed, Running, Success};
 
@@ -111,7 +111,7 @@ fn act(mut actions: Actions<'_, Deed>, boards: Claims<'_, Senses>) {
 
 struct Serial<'a>(Doing<'a>);
 
-impl ai::action::SerialProcessor for Serial<'_> {
+impl formic_ai::action::SerialProcessor for Serial<'_> {
     type Action = Deed;
 
     fn start(&mut self, agent: Entity, deed: &mut Deed) -> ActionResult {
@@ -137,7 +137,7 @@ impl Stage {
     pub(crate) fn new(tree: Tree<Senses>, threads: Threads) -> Self {
         let mut world = World::new();
         world.insert_resource(Shared(tree));
-        let schedule = ai::action::phases(
+        let schedule = formic_ai::action::phases(
             Schedule::builder(),
             |minds| minds.add(think),
             |actions| actions.add(act.in_sequence()),

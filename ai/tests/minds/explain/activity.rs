@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use ai::activity::{
+use formic_ai::activity::{
     self, Activities, Activity, Doing, Ending, Event, EventKinds, Posted, Setting, Status, Tick,
 };
-use ai::explain::DecisionLog;
-use ai::prelude::*;
+use formic_ai::explain::DecisionLog;
+use formic_ai::prelude::*;
 
 const ARRIVED: EventKinds = EventKinds::one(0);
 

@@ -1,10 +1,10 @@
 //! The log without minds.
 
-use ai::explain::{
+use formic_ai::explain::{
     Candidate, DecisionLog, Ending, Engine, Factor, PlanRecord, RuleRecord, RuleVerdict,
     Subscribed, Verdict, Witness,
 };
-use ai::prelude::*;
+use formic_ai::prelude::*;
 
 fn entities<const COUNT: usize>() -> [Entity; COUNT] {
     let mut world = World::new();

@@ -1,7 +1,7 @@
 //! What state machines leave in the log.
 
-use ai::fsm::{FsmAgent, History, Machine, MachineBuilder, Machines, State, Transition};
-use ai::prelude::*;
+use formic_ai::fsm::{FsmAgent, History, Machine, MachineBuilder, Machines, State, Transition};
+use formic_ai::prelude::*;
 
 use super::stage::{Senses, Stage, plan};
 

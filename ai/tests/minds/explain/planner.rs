@@ -1,8 +1,10 @@
 //! What planners leave in the log.
 
-use ai::explain::Verdict;
-use ai::goap::{Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Replan, Sensors};
-use ai::prelude::*;
+use formic_ai::explain::Verdict;
+use formic_ai::goap::{
+    Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Replan, Sensors,
+};
+use formic_ai::prelude::*;
 
 use super::stage::{Senses, Stage, plan};
 

@@ -1,7 +1,7 @@
 //! What sequences and composites leave in the log.
 
-use ai::explain::DecisionLog;
-use ai::prelude::*;
+use formic_ai::explain::DecisionLog;
+use formic_ai::prelude::*;
 
 use super::stage::{Deed, Stage, plan};
 

@@ -1,8 +1,8 @@
 //! A world with one watched agent, whose actions end when they are told to.
 
-use ai::explain::{Decision, DecisionLog};
-use ai::prelude::*;
-use ecs_jobs::ScheduleBuilder;
+use formic_ai::explain::{Decision, DecisionLog};
+use formic_ai::prelude::*;
+use formic_jobs::ScheduleBuilder;
 
 /// On an agent: what its mind goes by, and how its actions are to end.
 #[derive(Component, Default)]
@@ -63,7 +63,7 @@ impl Stage {
         plan.attach(&mut world, agent).unwrap();
         drive(&mut world, agent);
         let add = |actions: ScheduleBuilder| actions.add(act.in_sequence());
-        let schedule = ai::action::phases(Schedule::builder(), minds, add);
+        let schedule = formic_ai::action::phases(Schedule::builder(), minds, add);
         let schedule = schedule.build(&mut world).unwrap();
         let mut log = DecisionLog::new();
         log.watch(agent, "Cat", 64);

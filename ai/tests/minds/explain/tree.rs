@@ -1,7 +1,7 @@
 //! What behaviour trees leave in the log.
 
-use ai::bt::{Library, Tree, TreeAgent, Trees};
-use ai::prelude::*;
+use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
+use formic_ai::prelude::*;
 
 use super::stage::{Senses, Stage, plan};
 

@@ -1,8 +1,8 @@
 //! Decisions by utility, in words.
 
-use ai::explain::Verdict;
-use ai::prelude::*;
-use ai::utility::{Curve, Input, Minds, Reasoner, Select, Utility, UtilityAgent};
+use formic_ai::explain::Verdict;
+use formic_ai::prelude::*;
+use formic_ai::utility::{Curve, Input, Minds, Reasoner, Select, Utility, UtilityAgent};
 
 use super::stage::{Senses, Stage, plan};
 

@@ -1,6 +1,6 @@
 //! Formic: one scratch, kept.
 
-use nav::{Cell, Path, PathOutcome, PathScratch, Terrain};
+use formic_nav::{Cell, Path, PathOutcome, PathScratch, Terrain};
 
 use crate::columns::{Column, Solver};
 use crate::maps::Problem;

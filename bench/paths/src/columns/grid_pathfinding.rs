@@ -1,10 +1,10 @@
 //! `grid_pathfinding`: jump points. It knows one rule with diagonals, which may squeeze between two
 //! solid corners, so its paths are shorter than legal ones here.
 
+use formic_nav::Cell;
 use grid_pathfinding::PathingGrid;
 use grid_util::grid::ValueGrid;
 use grid_util::point::Point;
-use nav::Cell;
 
 use crate::columns::{Column, Solver, length};
 use crate::maps::Problem;

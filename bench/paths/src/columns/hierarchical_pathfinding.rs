@@ -1,8 +1,8 @@
 //! `hierarchical_pathfinding`: ways between chunks of 16 x 16 cells, worked out beforehand. A
 //! diagonal step costs it as much as a straight one, so its paths are longer.
 
+use formic_nav::{Cell, Grid};
 use hierarchical_pathfinding::prelude::{MooreNeighborhood, PathCache, PathCacheConfig};
-use nav::{Cell, Grid};
 
 use crate::columns::{Column, Solver, length};
 use crate::maps::Problem;

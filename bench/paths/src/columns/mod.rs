@@ -9,7 +9,7 @@ mod hierarchical_pathfinding;
 mod pathfinding;
 mod reference;
 
-use nav::Cell;
+use formic_nav::Cell;
 
 use crate::maps::Problem;
 

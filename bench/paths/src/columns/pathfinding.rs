@@ -1,7 +1,7 @@
 //! `pathfinding`: its A* as fast as it gets, with small nodes, integer costs, and the legal steps of
 //! each cell worked out beforehand.
 
-use nav::{Cell, DIAGONAL, Direction, Grid, MoveRule, STRAIGHT};
+use formic_nav::{Cell, DIAGONAL, Direction, Grid, MoveRule, STRAIGHT};
 use pathfinding::directed::astar::astar;
 
 use crate::columns::{Column, Solver};

@@ -6,7 +6,7 @@
 //! the number of the search, and a heap with four children an entry. It knows one rule, no weights, no
 //! budget and no regions, so it has less to do than Formic.
 
-use nav::{Cell, DIAGONAL, STRAIGHT};
+use formic_nav::{Cell, DIAGONAL, STRAIGHT};
 
 use crate::columns::{Column, Solver};
 use crate::maps::Problem;

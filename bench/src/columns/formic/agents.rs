@@ -1,7 +1,7 @@
 //! Agents and their actions.
 
-use ecs_core::prelude::*;
-use ecs_core::{Bundle, QueryPlan, ViewPlan};
+use formic_ecs::prelude::*;
+use formic_ecs::{Bundle, QueryPlan, ViewPlan};
 
 use super::Progress;
 use crate::harness::Cell;

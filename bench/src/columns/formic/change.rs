@@ -1,7 +1,7 @@
 //! Rows that add, remove and look up by id.
 
-use ecs_core::ViewPlan;
-use ecs_core::prelude::*;
+use formic_ecs::ViewPlan;
+use formic_ecs::prelude::*;
 
 use super::{A, B, Value, bodies, bundle, check_positions};
 use crate::harness::Cell;
@@ -46,14 +46,14 @@ pub(super) fn add_remove_cmd(n: usize) -> Cell {
     Cell::frames((world, entities, commands), frame, |(world, ..)| check_lone(world))
 }
 
-struct Lookups<Q: ecs_core::QueryData> {
+struct Lookups<Q: formic_ecs::QueryData> {
     world: World,
     plan: ViewPlan<Q>,
     order: Vec<Entity>,
     sum: u64,
 }
 
-impl<Q: ecs_core::QueryData> Lookups<Q> {
+impl<Q: formic_ecs::QueryData> Lookups<Q> {
     fn of(n: usize) -> Self {
         let mut world = World::new();
         let entities = world.spawn_batch((0..n).map(|i| (Value(i as u32), A(0.0))));

@@ -1,8 +1,8 @@
 //! Rows that only loop.
 
 use bytemuck::{cast_slice, cast_slice_mut};
-use ecs_core::prelude::*;
-use ecs_jobs::{Pool, Query, Schedule, Threads};
+use formic_ecs::prelude::*;
+use formic_jobs::{Pool, Query, Schedule, Threads};
 
 use super::{A, B, C, D, Data, E, F, G, H};
 use super::{Position, Transform, Velocity, bodies, check_positions};

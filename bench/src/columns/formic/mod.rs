@@ -5,7 +5,7 @@ mod change;
 mod loops;
 mod toggle;
 
-use ecs_core::prelude::*;
+use formic_ecs::prelude::*;
 
 use super::Filled;
 use crate::harness::Cell;

@@ -1,7 +1,7 @@
 //! The toggle rows.
 
-use ecs_core::ViewPlan;
-use ecs_core::prelude::*;
+use formic_ecs::ViewPlan;
+use formic_ecs::prelude::*;
 
 use super::Value;
 use crate::harness::Cell;

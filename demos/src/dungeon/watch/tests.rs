@@ -1,8 +1,8 @@
 //! The watch sees what it is there for.
 
-use ecs_core::World;
-use ecs_jobs::{Pool, Schedule, Threads};
-use nav::{Grid, MoveRule};
+use formic_ecs::World;
+use formic_jobs::{Pool, Schedule, Threads};
+use formic_nav::{Grid, MoveRule};
 
 use super::*;
 

@@ -1,6 +1,6 @@
 //! The works keep the map alive, whatever the map.
 
-use nav::{Grid, generate};
+use formic_nav::{Grid, generate};
 
 use super::*;
 

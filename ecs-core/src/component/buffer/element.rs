@@ -9,8 +9,8 @@ use super::{Buffer, BytesFn, CloneFn, Codec, MapEntitiesFn};
 /// constants mean what those of [`Component`](trait@crate::Component) mean.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::{Buffer, BufferElement};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{Buffer, BufferElement};
 ///
 /// struct Callback(Box<dyn Fn() + Send + Sync>);
 /// impl BufferElement for Callback {
@@ -18,7 +18,7 @@ use super::{Buffer, BytesFn, CloneFn, Codec, MapEntitiesFn};
 /// }
 ///
 /// // One that says all that there is to say.
-/// use ecs_core::{BytesFn, CloneFn, Codec, MapEntitiesFn};
+/// use formic_ecs::{BytesFn, CloneFn, Codec, MapEntitiesFn};
 /// struct Friend(Entity);
 /// impl BufferElement for Friend {
 ///     type Inline = [Self; 4];
@@ -59,8 +59,8 @@ pub trait BufferElement: Send + Sync + Sized + 'static {
     /// The name of the buffer in messages, in the state hash and in snapshots.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::BufferElement;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::BufferElement;
     /// #[derive(Component)]
     /// #[component(buffer = 4, name = "game.bag")]
     /// struct Item(u32);

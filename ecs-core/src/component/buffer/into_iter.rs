@@ -17,8 +17,8 @@ impl<T: BufferElement> IntoIterator for Buffer<T> {
 /// The elements of a [`Buffer`], by value.
 ///
 /// ```
-/// # use ecs_core::prelude::*;
-/// # use ecs_core::Buffer;
+/// # use formic_ecs::prelude::*;
+/// # use formic_ecs::Buffer;
 /// # #[derive(Component)] #[component(buffer = 2)] struct Step(u32);
 /// let path = Buffer::from_iter([Step(1), Step(2), Step(3)]);
 /// assert_eq!(path.into_iter().map(|Step(number)| number).sum::<u32>(), 6);

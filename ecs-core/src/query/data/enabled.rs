@@ -13,14 +13,14 @@ use crate::sync::AtomicU64;
 /// Asks whether `T` is enabled, in every row that has it: the bit narrows nothing.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
 /// let mut world = World::new();
 /// let rooms = world.spawn_batch((0..3).map(|_| Lamp));
 /// world.set_enabled::<Lamp>(rooms[1], false)?;
 /// let lit = world.query::<Enabled<Lamp>>().map(|bit| bit.get());
 /// assert!(lit.eq([true, false, true]));
-/// # Ok::<(), ecs_core::ComponentError>(())
+/// # Ok::<(), formic_ecs::ComponentError>(())
 /// ```
 #[derive(Debug)]
 pub struct Enabled<T>(PhantomData<fn() -> T>);
@@ -29,7 +29,7 @@ pub struct Enabled<T>(PhantomData<fn() -> T>);
 /// entered.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
 /// let mut world = World::new();
 /// world.spawn_batch((0..3).map(|_| Lamp));
@@ -49,13 +49,13 @@ impl<T> Sealed for EnabledMut<T> {}
 /// The enabled bit of one component of one entity.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
 /// let mut world = World::new();
 /// world.spawn(Lamp);
 /// let bit = world.query::<Enabled<Lamp>>().single()?;
 /// assert!(bit.get());
-/// # Ok::<(), ecs_core::QuerySingleError>(())
+/// # Ok::<(), formic_ecs::QuerySingleError>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
 pub struct EnabledBit<'w>(RowBit<'w>);
@@ -75,13 +75,13 @@ impl EnabledBit<'_> {
     /// Whether the component is enabled now.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(enableable)] struct Lamp;
     /// let mut world = World::new();
     /// let rooms = world.spawn_batch([Lamp, Lamp]);
     /// world.set_enabled::<Lamp>(rooms[0], false)?;
     /// assert!(world.query::<Enabled<Lamp>>().map(|bit| bit.get()).eq([false, true]));
-    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// # Ok::<(), formic_ecs::ComponentError>(())
     /// ```
     #[inline]
     #[must_use]
@@ -93,7 +93,7 @@ impl EnabledBit<'_> {
 /// The enabled bit of one component of one entity, with the right to flip it.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
 /// let mut world = World::new();
 /// let room = world.spawn(Lamp);
@@ -108,14 +108,14 @@ impl EnabledBitMut<'_> {
     /// Whether the component is enabled now.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(enableable)] struct Lamp;
     /// let mut world = World::new();
     /// world.spawn(Lamp);
     /// let mut bit = world.query::<EnabledMut<Lamp>>().single()?;
     /// bit.set(false);
     /// assert!(!bit.get());
-    /// # Ok::<(), ecs_core::QuerySingleError>(())
+    /// # Ok::<(), formic_ecs::QuerySingleError>(())
     /// ```
     #[must_use]
     pub fn get(&self) -> bool {
@@ -125,7 +125,7 @@ impl EnabledBitMut<'_> {
     /// Switches the component on or off; returns what it was.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(enableable)] struct Lamp;
     /// let mut world = World::new();
     /// let room = world.spawn(Lamp);

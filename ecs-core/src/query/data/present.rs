@@ -11,7 +11,7 @@ use super::{
 /// `Present<T>`: the entity has `T`, enabled or not.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component)] #[component(enableable)] struct Burning(u32);
 /// let mut world = World::new();
 /// let imp = world.spawn(Burning(3));
@@ -19,7 +19,7 @@ use super::{
 /// assert_eq!(world.query::<&Burning>().count(), 0);
 /// assert_eq!(world.query::<Present<&Burning>>().map(|burning| burning.0).sum::<u32>(), 3);
 /// assert_eq!(world.query_filtered::<Entity, Present<Burning>>().count(), 1);
-/// # Ok::<(), ecs_core::ComponentError>(())
+/// # Ok::<(), formic_ecs::ComponentError>(())
 /// ```
 #[derive(Debug)]
 pub struct Present<T>(PhantomData<fn() -> T>);

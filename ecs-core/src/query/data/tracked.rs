@@ -49,7 +49,7 @@ impl<'w> Versions<'w> {
 /// Of a component that is not tracked it knows this chunk by chunk.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component)] #[component(tracked)] struct Health(u32);
 /// let mut world = World::new();
 /// let imps = world.spawn_batch((0..10).map(Health));
@@ -57,7 +57,7 @@ impl<'w> Versions<'w> {
 /// world.get_mut::<Health>(imps[3])?.0 = 0;
 /// let changed = world.query::<Ref<'_, Health>>().since(before).map(|health| health.is_changed());
 /// assert_eq!(changed.filter(|is_changed| *is_changed).count(), 1);
-/// # Ok::<(), ecs_core::ComponentError>(())
+/// # Ok::<(), formic_ecs::ComponentError>(())
 /// ```
 pub struct Ref<'w, T> {
     value: &'w T,
@@ -70,7 +70,7 @@ impl<T> Ref<'_, T> {
     /// Whether it was changed after the version that the query asks about.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purses = world.spawn_batch((0..3).map(Gold));
@@ -78,7 +78,7 @@ impl<T> Ref<'_, T> {
     /// world.get_mut::<Gold>(purses[1])?.0 = 9;
     /// let gold = world.query::<Ref<Gold>>().since(before).into_iter();
     /// assert!(gold.map(|gold| gold.is_changed()).eq([false, true, false]));
-    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// # Ok::<(), formic_ecs::ComponentError>(())
     /// ```
     #[must_use]
     pub const fn is_changed(&self) -> bool {
@@ -88,7 +88,7 @@ impl<T> Ref<'_, T> {
     /// Whether the entity got it after the version that the query asks about.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(Gold(1));
@@ -105,8 +105,8 @@ impl<T> Ref<'_, T> {
     /// The version of its last change.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::Ref;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::Ref;
     /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(1));
@@ -122,8 +122,8 @@ impl<T> Ref<'_, T> {
     /// The version at which the entity got it.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::Ref;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::Ref;
     /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
     /// let mut world = World::new();
     /// let before = world.version();
@@ -164,7 +164,7 @@ impl<T: fmt::Debug> fmt::Debug for Ref<'_, T> {
 /// Of a component that is not tracked, the whole chunk is stamped then.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, PartialEq)] #[component(tracked)] struct Health(u32);
 /// let mut world = World::new();
 /// world.spawn_batch((0..10).map(Health));
@@ -186,7 +186,7 @@ impl<'w, T> Mut<'w, T> {
     /// Whether it was changed after the version that the query asks about.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(Gold(1));
@@ -205,7 +205,7 @@ impl<'w, T> Mut<'w, T> {
     /// Whether the entity got it after the version that the query asks about.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(Gold(1));
@@ -223,7 +223,7 @@ impl<'w, T> Mut<'w, T> {
     /// The version of its last change.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(Gold(1));
@@ -242,7 +242,7 @@ impl<'w, T> Mut<'w, T> {
     /// The version at which the entity got it.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(Gold(1));
@@ -260,7 +260,7 @@ impl<'w, T> Mut<'w, T> {
     /// The reference itself; the component counts as changed.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..9).map(Gold));
@@ -279,8 +279,8 @@ impl<'w, T> Mut<'w, T> {
     /// Writes the value where it differs from what is there; whether it did.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::{Changed, Mut};
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::{Changed, Mut};
     /// # #[derive(Component, PartialEq)] #[component(tracked)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(Gold(3));
@@ -302,7 +302,7 @@ impl<'w, T> Mut<'w, T> {
     /// The value, to be written without counting as changed.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(Gold(1));

@@ -12,8 +12,8 @@ use crate::error::DynamicQueryError;
 /// the order in which they were named, from zero; the others narrow and have no number.
 ///
 /// ```
-/// use ecs_core::prelude::*;
-/// use ecs_core::{DynamicQuery, DynamicQueryError};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::{DynamicQuery, DynamicQueryError};
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// # #[derive(Component, Debug)] #[component(enableable)] struct Lamp;
 /// let mut world = World::new();
@@ -51,15 +51,15 @@ impl DynamicQueryBuilder {
     /// The row has the component, enabled, and it is read.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(Gold(3));
     /// let gold = world.register::<Gold>();
     /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
     /// world.query_by_id(&mut query)?.for_each(|row| assert_eq!(row.get(0), Ok(&Gold(3))));
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn read(self, id: ComponentId) -> Self {
         self.term(id, false, false)
@@ -68,8 +68,8 @@ impl DynamicQueryBuilder {
     /// The row has the component, enabled, and it is written.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(3));
@@ -77,7 +77,7 @@ impl DynamicQueryBuilder {
     /// let mut query = DynamicQuery::builder().write(gold).build(&world)?;
     /// world.query_by_id(&mut query)?.for_each(|mut row| *row.get_mut(0).expect("there") = Gold(4));
     /// assert_eq!(world.get(purse), Ok(&Gold(4)));
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn write(self, id: ComponentId) -> Self {
         self.term(id, true, false)
@@ -86,15 +86,15 @@ impl DynamicQueryBuilder {
     /// The component is read where the row has it, enabled.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(());
     /// let gold = world.register::<Gold>();
     /// let mut query = DynamicQuery::builder().optional(gold).build(&world)?;
     /// world.query_by_id(&mut query)?.for_each(|row| assert!(row.get::<Gold>(0).is_err()));
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn optional(self, id: ComponentId) -> Self {
         self.term(id, false, true)
@@ -103,8 +103,8 @@ impl DynamicQueryBuilder {
     /// The component is written where the row has it, enabled.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let [purse, _nobody] = [world.spawn(Gold(1)), world.spawn(())];
@@ -116,7 +116,7 @@ impl DynamicQueryBuilder {
     ///     }
     /// });
     /// assert_eq!(world.get(purse), Ok(&Gold(2)));
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn optional_write(self, id: ComponentId) -> Self {
         self.term(id, true, true)
@@ -125,8 +125,8 @@ impl DynamicQueryBuilder {
     /// The row has the component, and it is enabled.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..3).map(Gold));
@@ -134,7 +134,7 @@ impl DynamicQueryBuilder {
     /// let gold = world.register::<Gold>();
     /// let mut query = DynamicQuery::builder().with(gold).build(&world)?;
     /// assert_eq!(world.query_by_id(&mut query)?.count(), 3);
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn with(self, id: ComponentId) -> Self {
         self.filter(id, How::With)
@@ -143,8 +143,8 @@ impl DynamicQueryBuilder {
     /// The row does not have the component, or has it disabled.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..3).map(Gold));
@@ -152,7 +152,7 @@ impl DynamicQueryBuilder {
     /// let gold = world.register::<Gold>();
     /// let mut query = DynamicQuery::builder().without(gold).build(&world)?;
     /// assert_eq!(world.query_by_id(&mut query)?.count(), 1);
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn without(self, id: ComponentId) -> Self {
         self.filter(id, How::Without)
@@ -161,8 +161,8 @@ impl DynamicQueryBuilder {
     /// The row has the component, enabled or not.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] #[component(enableable)] struct Awake;
     /// let mut world = World::new();
     /// let imp = world.spawn(Awake);
@@ -170,7 +170,7 @@ impl DynamicQueryBuilder {
     /// let awake = world.register::<Awake>();
     /// let mut query = DynamicQuery::builder().present(awake).build(&world)?;
     /// assert_eq!(world.query_by_id(&mut query)?.count(), 1, "on or off");
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn present(self, id: ComponentId) -> Self {
         self.filter(id, How::Present)
@@ -179,8 +179,8 @@ impl DynamicQueryBuilder {
     /// The row has the component, and it is disabled.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] #[component(enableable)] struct Awake;
     /// let mut world = World::new();
     /// let [imp, _] = [world.spawn(Awake), world.spawn(Awake)];
@@ -188,7 +188,7 @@ impl DynamicQueryBuilder {
     /// let awake = world.register::<Awake>();
     /// let mut query = DynamicQuery::builder().disabled(awake).build(&world)?;
     /// assert_eq!(world.query_by_id(&mut query)?.count(), 1);
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn disabled(self, id: ComponentId) -> Self {
         self.filter(id, How::Disabled)
@@ -198,8 +198,8 @@ impl DynamicQueryBuilder {
     /// [`DynamicRows::since`](crate::DynamicRows::since) names, as [`Changed`](crate::Changed) says.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
     /// let mut world = World::new();
     /// let all = world.spawn_batch((0..3).map(Gold));
@@ -208,7 +208,7 @@ impl DynamicQueryBuilder {
     /// let gold = world.register::<Gold>();
     /// let mut query = DynamicQuery::builder().changed(gold).build(&world)?;
     /// assert_eq!(world.query_by_id(&mut query)?.since(before).count(), 1);
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn changed(self, id: ComponentId) -> Self {
         self.filter(id, How::Changed)
@@ -218,8 +218,8 @@ impl DynamicQueryBuilder {
     /// [`DynamicRows::since`](crate::DynamicRows::since) names, as [`Added`](crate::Added) says.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
-    /// use ecs_core::DynamicQuery;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component)] #[component(tracked)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..3).map(Gold));
@@ -228,7 +228,7 @@ impl DynamicQueryBuilder {
     /// let gold = world.register::<Gold>();
     /// let mut query = DynamicQuery::builder().added(gold).build(&world)?;
     /// assert_eq!(world.query_by_id(&mut query)?.since(before).count(), 1);
-    /// # Ok::<(), ecs_core::DynamicQueryError>(())
+    /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn added(self, id: ComponentId) -> Self {
         self.filter(id, How::Added)

@@ -7,7 +7,7 @@ use super::{Access, Archetype, Chunks, IdSource, QueryFilter, Rows, SealedFilter
 /// At least one of a tuple of filters holds.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component)] struct Bread;
 /// # #[derive(Component)] struct Cake;
 /// let mut world = World::new();
@@ -25,7 +25,7 @@ pub struct Or<F>(PhantomData<fn() -> F>);
 /// `Not<With<T>>` is [`Without<T>`](crate::Without); others have no shorter name:
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component)] #[component(tracked)] struct Health(u32);
 /// let mut world = World::new();
 /// let imps = world.spawn_batch((0..10).map(Health));
@@ -33,7 +33,7 @@ pub struct Or<F>(PhantomData<fn() -> F>);
 /// world.get_mut::<Health>(imps[3])?.0 = 0;
 /// let untouched = world.query_filtered::<&Health, Not<Changed<Health>>>().since(before);
 /// assert_eq!(untouched.count(), 9);
-/// # Ok::<(), ecs_core::ComponentError>(())
+/// # Ok::<(), formic_ecs::ComponentError>(())
 /// ```
 #[derive(Debug)]
 pub struct Not<F>(PhantomData<fn() -> F>);

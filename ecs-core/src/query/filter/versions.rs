@@ -16,7 +16,7 @@ use crate::component::Component;
 /// It looks at versions only, never at values: it goes together with `&mut T` in one query.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component)] #[component(tracked)] struct Health(u32);
 /// let mut world = World::new();
 /// let imps = world.spawn_batch((0..1000).map(Health));
@@ -24,7 +24,7 @@ use crate::component::Component;
 /// world.get_mut::<Health>(imps[7])?.0 = 0;
 /// let hurt = world.query_filtered::<Entity, Changed<Health>>().since(before);
 /// assert!(hurt.into_iter().eq([imps[7]]));
-/// # Ok::<(), ecs_core::ComponentError>(())
+/// # Ok::<(), formic_ecs::ComponentError>(())
 /// ```
 #[derive(Debug)]
 pub struct Changed<T>(PhantomData<fn() -> T>);
@@ -35,7 +35,7 @@ pub struct Changed<T>(PhantomData<fn() -> T>);
 /// Exact for each entity where `T` is declared `#[component(tracked)]`, else chunk by chunk.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component)] #[component(tracked)] struct Poisoned;
 /// # let mut world = World::new();
 /// # let imps = world.spawn_batch((0..1000).map(|_| ()));
@@ -43,7 +43,7 @@ pub struct Changed<T>(PhantomData<fn() -> T>);
 /// world.insert(imps[7], Poisoned)?;
 /// let poisoned = world.query_filtered::<Entity, Added<Poisoned>>().since(before);
 /// assert!(poisoned.into_iter().eq([imps[7]]));
-/// # Ok::<(), ecs_core::NotInserted<Poisoned>>(())
+/// # Ok::<(), formic_ecs::NotInserted<Poisoned>>(())
 /// ```
 #[derive(Debug)]
 pub struct Added<T>(PhantomData<fn() -> T>);

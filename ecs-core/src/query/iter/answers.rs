@@ -9,7 +9,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// How many rows match.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..9).map(Gold));
@@ -29,7 +29,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// Whether no row matches.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// assert!(world.query::<&Gold>().is_empty());
@@ -44,7 +44,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// The first row, in the order of the query.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// assert_eq!(world.query::<&Gold>().first(), None);
@@ -59,7 +59,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// The one row that matches.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// assert!(world.query::<&Gold>().single().is_err());
@@ -92,7 +92,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// It keeps all rows and keys in memory while it sorts them.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Initiative(u32);
     /// let mut world = World::new();
     /// world.spawn_batch([2, 3, 1].map(Initiative));
@@ -112,7 +112,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// The rows, one by one, each turned into something else. Short for `into_iter().map(f)`.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..3).map(Gold));

@@ -9,7 +9,7 @@ use crate::storage::Slice;
 /// it lives, and lends it to one query at a time.
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.spawn_batch((0..10).map(Gold));
@@ -18,7 +18,7 @@ use crate::storage::Slice;
 /// let mut purses = cell.query(&mut plan)?;
 /// purses.query().for_each(|gold| gold.0 += 1);
 /// assert_eq!(purses.query().map(|gold| gold.0).sum::<u32>(), 55);
-/// # Ok::<(), ecs_core::AccessConflict>(())
+/// # Ok::<(), formic_ecs::AccessConflict>(())
 /// ```
 pub struct BorrowedQuery<'w, Q: QueryData, F: QueryFilter = ()> {
     query: Query<'w, Q, F>,
@@ -41,13 +41,13 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// The version that the plan was asked at before: what was stamped after it is new.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let mut plan = world.plan::<&Gold, ()>();
     /// assert_eq!(world.cell().query(&mut plan)?.border(), 0, "it was never asked before");
     /// assert!(world.cell().query(&mut plan)?.border() > 0);
-    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
     /// ```
     #[must_use]
     pub const fn border(&self) -> u64 {
@@ -57,7 +57,7 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// The same, asking what is new since this version, see [`Query::since`].
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn(Gold(1));
@@ -65,7 +65,7 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// assert_eq!(world.cell().query(&mut plan)?.count(), 1);
     /// assert_eq!(world.cell().query(&mut plan)?.count(), 0, "nothing since then");
     /// assert_eq!(world.cell().query(&mut plan)?.since(0).count(), 1);
-    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
     /// ```
     #[must_use]
     pub fn since(mut self, version: u64) -> Self {
@@ -76,14 +76,14 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// The same about a part of the entities, see [`Query::slice`].
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..10).map(Gold));
     /// let mut plan = world.plan::<&Gold, ()>();
     /// let cell = world.cell();
     /// assert_eq!(cell.query(&mut plan)?.slice(4, 0).count(), 3);
-    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
     /// ```
     ///
     /// # Panics
@@ -99,7 +99,7 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// What it hands out does not outlive that: the guard must stay.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..4).map(Gold));
@@ -109,7 +109,7 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// purses.query().for_each(|gold| gold.0 *= 2);
     /// // The right is still there, for another pass.
     /// assert!(purses.query().map(|gold| gold.0).eq([0, 2, 4, 6]));
-    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
     /// ```
     pub fn query(&mut self) -> Query<'_, Q, F> {
         self.query.reborrow()
@@ -118,13 +118,13 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// How many rows match.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..10).map(Gold));
     /// let mut plan = world.plan::<&Gold, ()>();
     /// assert_eq!(world.cell().query(&mut plan)?.count(), 10);
-    /// # Ok::<(), ecs_core::AccessConflict>(())
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
     /// ```
     #[must_use]
     pub fn count(&self) -> usize {

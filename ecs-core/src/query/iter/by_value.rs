@@ -13,7 +13,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// `Eq` is asked once for each archetype that matches.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// #[derive(SharedComponent, PartialEq, Eq, Hash)]
     /// struct Level(u32);
     /// let mut world = World::new();
@@ -41,7 +41,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// touched.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// #[derive(ChunkComponent, Default)]
     /// struct Richest(u32);
@@ -56,7 +56,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// let rich = |richest: &Richest| richest.0 > 100;
     /// world.query::<&Gold>().chunks_where::<Richest>(rich, |chunk| rows += chunk.row_count());
     /// assert_eq!(rows, 0, "no chunk was entered");
-    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
     /// ```
     pub fn chunks_where<T: ChunkComponent>(
         self,

@@ -10,7 +10,7 @@ use crate::component::Component;
 /// The hooks of one component type, being set; see [`World::hooks`].
 ///
 /// ```
-/// use ecs_core::prelude::*;
+/// use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, Debug, PartialEq)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.insert_resource(Vec::<&str>::new());
@@ -62,7 +62,7 @@ impl<'w, T: Component> HooksOf<'w, T> {
     /// Sets what runs after the component has come to an entity that did not have it.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Imp;
     /// let mut world = World::new();
     /// world.hooks::<Imp>().on_add(|world, event| assert!(world.has::<Imp>(event.entity)));
@@ -78,7 +78,7 @@ impl<'w, T: Component> HooksOf<'w, T> {
     /// Sets what runs after the component has been added or replaced.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.hooks::<Gold>().on_insert(|world, event| {
@@ -98,7 +98,7 @@ impl<'w, T: Component> HooksOf<'w, T> {
     /// Sets what runs before a value is replaced or removed.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.insert_resource(0_u32);
@@ -121,7 +121,7 @@ impl<'w, T: Component> HooksOf<'w, T> {
     /// Sets what runs before the component is removed.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.insert_resource(0_u32);
@@ -129,7 +129,7 @@ impl<'w, T: Component> HooksOf<'w, T> {
     /// let purse = world.spawn(Gold(3));
     /// world.remove::<Gold>(purse)?;
     /// assert_eq!(world.resource(), Ok(&1_u32));
-    /// # Ok::<(), ecs_core::ComponentError>(())
+    /// # Ok::<(), formic_ecs::ComponentError>(())
     /// ```
     ///
     /// # Panics
@@ -141,7 +141,7 @@ impl<'w, T: Component> HooksOf<'w, T> {
     /// Sets what runs before an entity with the component is despawned.
     ///
     /// ```
-    /// use ecs_core::prelude::*;
+    /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// world.insert_resource(0_u32);
@@ -152,7 +152,7 @@ impl<'w, T: Component> HooksOf<'w, T> {
     /// let purse = world.spawn(Gold(3));
     /// world.despawn(purse)?;
     /// assert_eq!(world.resource(), Ok(&3_u32));
-    /// # Ok::<(), ecs_core::NoSuchEntity>(())
+    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
     /// ```
     ///
     /// # Panics

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use ecs_core::{CommandBuffer, CommandFailure, CommandFailureReason, ComponentError, Entity};
+use formic_ecs::{CommandBuffer, CommandFailure, CommandFailureReason, ComponentError, Entity};
 
 use super::super::model::{Holding, Model};
 use super::super::parts::{Kind, Seed};

@@ -1,6 +1,6 @@
 //! Saving a world, going back, going on in another one, and snapshots that are not to be trusted.
 
-use ecs_core::{Snapshot, World};
+use formic_ecs::{Snapshot, World};
 
 use super::super::bonds::Bond;
 use super::super::outer::{Level, Reach};

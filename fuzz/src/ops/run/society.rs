@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ecs_core::{InstantiateError, NoSuchEntity, RelationError};
+use formic_ecs::{InstantiateError, NoSuchEntity, RelationError};
 
 use super::super::Who;
 use super::super::bonds::Bond;

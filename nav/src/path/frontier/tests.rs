@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ecs_core::RandomStream;
+use formic_ecs::RandomStream;
 
 use super::*;
 

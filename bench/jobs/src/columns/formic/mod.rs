@@ -8,7 +8,7 @@ mod systems;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ecs_jobs::{JobGraph, JobHandle, Pool, Scope, Sharing, Threads};
+use formic_jobs::{JobGraph, JobHandle, Pool, Scope, Sharing, Threads};
 
 use super::Outside;
 use crate::harness::Cell;

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use ecs_core::prelude::*;
-use ecs_jobs::ScheduleBuilder;
-use ecs_jobs::prelude::*;
+use formic_ecs::prelude::*;
+use formic_jobs::ScheduleBuilder;
+use formic_jobs::prelude::*;
 
 use crate::harness::Cell;
 use crate::mixed::{self, for_each_mixed};
