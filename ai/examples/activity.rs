@@ -33,7 +33,7 @@ impl Event for Arrived {
 }
 
 /// What activities read.
-type Places<'w> = Lookup<'w, &'static Position>;
+type Places<'w> = ComponentLookup<'w, &'static Position>;
 
 enum Village {}
 
@@ -168,7 +168,7 @@ impl Activity for Chore {
 /// The mind: a wolf comes before everything.
 fn think(
     mut minds: Query<(&Position, &mut Doing<Chore>, EnabledMut<Blocking>)>,
-    wolves: Lookup<&Wolf>,
+    wolves: ComponentLookup<&Wolf>,
     woods: Res<Woods>,
 ) {
     minds.for_each(|(position, doing, mut blocking)| {

@@ -26,7 +26,7 @@ struct Rates {
 struct Pastime(Rates);
 
 struct Living<'a> {
-    needs: Claims<'a, (&'static mut Hunger, &'static mut Tiredness)>,
+    needs: ExclusiveLookup<'a, (&'static mut Hunger, &'static mut Tiredness)>,
     seconds: f32,
 }
 
@@ -55,7 +55,7 @@ fn think(mut minds: Minds<'_, (&'static Hunger, &'static Tiredness)>, cats: Res<
 
 fn live(
     mut actions: Actions<'_, Pastime>,
-    needs: Claims<'_, (&'static mut Hunger, &'static mut Tiredness)>,
+    needs: ExclusiveLookup<'_, (&'static mut Hunger, &'static mut Tiredness)>,
     time: Res<'_, TimeStep>,
 ) {
     actions.process(&Living { needs, seconds: time.0 });

@@ -28,7 +28,7 @@ enum Deed {
     Sell,
 }
 
-struct Working<'a>(Claims<'a, &'static mut Things>);
+struct Working<'a>(ExclusiveLookup<'a, &'static mut Things>);
 
 impl Processor for Working<'_> {
     type Action = Deed;
@@ -58,7 +58,7 @@ fn think(mut planners: Planners<Senses>, shared: Res<Woodcutters>) {
     planners.think(&shared.0, 500);
 }
 
-fn work(mut actions: Actions<Deed>, things: Claims<&'static mut Things>) {
+fn work(mut actions: Actions<Deed>, things: ExclusiveLookup<&'static mut Things>) {
     actions.process(&Working(things));
 }
 

@@ -87,7 +87,7 @@ const fn place(place: Place) -> Position {
 }
 
 struct Walking<'a> {
-    walkers: Claims<'a, (&'static mut Position, &'static Speed)>,
+    walkers: ExclusiveLookup<'a, (&'static mut Position, &'static Speed)>,
     seconds: f32,
 }
 
@@ -118,13 +118,13 @@ impl Processor for Walking<'_> {
 
 fn move_to(
     mut actions: Actions<MoveTo>,
-    walkers: Claims<(&'static mut Position, &'static Speed)>,
+    walkers: ExclusiveLookup<(&'static mut Position, &'static Speed)>,
     time: Res<TimeStep>,
 ) {
     actions.process(&Walking { walkers, seconds: time.0 });
 }
 
-struct Performing<'a>(Claims<'a, &'static mut Animator>);
+struct Performing<'a>(ExclusiveLookup<'a, &'static mut Animator>);
 
 impl Processor for Performing<'_> {
     type Action = PlayAnimation;
@@ -154,7 +154,10 @@ impl Processor for Performing<'_> {
     }
 }
 
-fn play_animation(mut actions: Actions<PlayAnimation>, animators: Claims<&'static mut Animator>) {
+fn play_animation(
+    mut actions: Actions<PlayAnimation>,
+    animators: ExclusiveLookup<&'static mut Animator>,
+) {
     actions.process(&Performing(animators));
 }
 
@@ -170,7 +173,7 @@ fn animate(mut animators: Query<&mut Animator>) {
 
 type Stacks = &'static mut Buffer<Stack>;
 
-struct Adding<'a>(Claims<'a, Stacks>);
+struct Adding<'a>(ExclusiveLookup<'a, Stacks>);
 
 impl Processor for Adding<'_> {
     type Action = AddItem;
@@ -190,11 +193,11 @@ impl Processor for Adding<'_> {
     }
 }
 
-fn add_item(mut actions: Actions<AddItem>, stacks: Claims<Stacks>) {
+fn add_item(mut actions: Actions<AddItem>, stacks: ExclusiveLookup<Stacks>) {
     actions.process(&Adding(stacks));
 }
 
-struct Removing<'a>(Claims<'a, Stacks>);
+struct Removing<'a>(ExclusiveLookup<'a, Stacks>);
 
 impl Processor for Removing<'_> {
     type Action = RemoveItem;
@@ -219,7 +222,7 @@ impl Processor for Removing<'_> {
     }
 }
 
-fn remove_item(mut actions: Actions<RemoveItem>, stacks: Claims<Stacks>) {
+fn remove_item(mut actions: Actions<RemoveItem>, stacks: ExclusiveLookup<Stacks>) {
     actions.process(&Removing(stacks));
 }
 

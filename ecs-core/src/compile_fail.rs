@@ -229,7 +229,7 @@
 //! # #[derive(Component)] struct A(u32);
 //! let mut world = World::new();
 //! let query = world.query::<Present<&mut A>>();
-//! let (one, two) = (query.shared(), query.shared());
+//! let (one, two) = (query.as_readonly(), query.as_readonly());
 //! ```
 //! ```
 //! # use formic_ecs::prelude::*;
@@ -237,7 +237,7 @@
 //! let mut world = World::new();
 //! let entity = world.spawn(A(0));
 //! let query = world.query::<(Ref<'_, A>, Present<&A>)>();
-//! let (one, two) = (query.shared(), query.shared());
+//! let (one, two) = (query.as_readonly(), query.as_readonly());
 //! query.iter_many([entity, entity]).count();
 //! ```
 //!

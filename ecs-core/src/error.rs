@@ -17,7 +17,7 @@
 //! | [`World::resource`], [`resource_mut`] | [`MissingResource`] | insert it first |
 //! | [`WorldCell::query`], [`view`], [`claims`] | [`AccessConflict`] | somebody uses the component: order the two in a schedule, or drop the other first |
 //! | [`WorldCell::resource`], [`WorldCell::resource_mut`] | [`ResourceError`] | as the two above |
-//! | [`ClaimView::claim`] | [`ClaimError`] | somebody has the entity: pass over it, or come back to it later |
+//! | [`ExclusiveView::claim`] | [`ClaimError`] | somebody has the entity: pass over it, or come back to it later |
 //! | [`CommandBuffer::play`] | [`CommandFailure`]s in a [`Playback`], each with a [`CommandFailureReason`] | nothing, usually: the entity went before the command came; all others were applied |
 //! | [`World::register_dynamic`] | [`RegisterError`] | another name, or another layout |
 //! | [`World::insert_by_id`] and all others by id | [`ByIdError`], [`UnknownComponent`] | check who made the id, and how many bytes a value has |
@@ -78,7 +78,7 @@
 //! [`WorldCell::resource`]: crate::WorldCell::resource
 //! [`WorldCell::resource_mut`]: crate::WorldCell::resource_mut
 //! [`ResourceError`]: crate::ResourceError
-//! [`ClaimView::claim`]: crate::ClaimView::claim
+//! [`ExclusiveView::claim`]: crate::ExclusiveView::claim
 //! [`CommandBuffer::play`]: crate::CommandBuffer::play
 //! [`Playback`]: crate::Playback
 //! [`World::register_dynamic`]: crate::World::register_dynamic

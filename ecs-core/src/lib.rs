@@ -48,7 +48,7 @@
 //! | [`ComponentDescriptor`], [`DynamicQuery`] | components that are registered at run time, and queries by id |
 //! | [`Snapshot`], [`World::state_hash`] | the state of a world as bytes, to go back to; and as a number, to compare |
 //! | [`World::stats`], [`World::compact`], [`World::check`] | what the world takes, giving memory back, and whether all is in order |
-//! | [`WorldCell`], [`ClaimView`] | many threads at once, checked as they go |
+//! | [`WorldCell`], [`ExclusiveView`] | many threads at once, checked as they go |
 //!
 //! This crate starts no threads: `ecs-jobs` has systems, a schedule and a pool on top of it.
 //!
@@ -124,19 +124,19 @@ pub use hash::StateHasher;
 pub use name::Name;
 pub use query::{
     Access, Added, BorrowedDynamicRows, BorrowedQuery, Changed, Chunk, ChunkIter, ChunkValue,
-    Claim, ClaimPlan, ClaimView, ColumnData, Combinations, CombinationsMut, Disabled, DynamicQuery,
-    DynamicQueryBuilder, DynamicRow, DynamicRowIter, DynamicRows, DynamicRun, Enabled, EnabledBit,
-    EnabledBitMut, EnabledMut, Mut, Not, Or, ParallelChunks, ParallelScratch, Present, Query,
-    QueryData, QueryFilter, QueryPlan, ReadOnly, Ref, RowIter, Shared, View, ViewPlan, With,
-    WithChunkValue, WithShared, Without, WithoutShared,
+    Claim, ColumnData, Combinations, CombinationsMut, Disabled, DynamicQuery, DynamicQueryBuilder,
+    DynamicRow, DynamicRowIter, DynamicRows, DynamicRun, Enabled, EnabledBit, EnabledBitMut,
+    EnabledMut, ExclusivePlan, ExclusiveView, Mut, Not, Or, ParallelChunks, ParallelScratch,
+    Present, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, Ref, RowIter, Shared, View,
+    ViewPlan, With, WithChunkValue, WithShared, Without, WithoutShared,
 };
 pub use random::RandomStream;
 pub use relation::{ChildOf, OnTargetDespawn, Related, Relation, Sources, Targets, Unrelated};
 pub use snapshot::Snapshot;
 pub use world::{
-    Add, ArchetypeStats, Bulk, Despawn, EntityPlace, Event, EventKind, EventType, HooksOf, Insert,
-    MissingResource, NotInserted, ObserverId, Remove, Replace, Res, ResMut, ResourceError, Rights,
-    World, WorldCell, WorldStats,
+    Add, ArchetypeStats, Bulk, DeclaredAccess, Despawn, EntityPlace, Event, EventKind, EventType,
+    HooksOf, Insert, MissingResource, NotInserted, ObserverId, Remove, Replace, Res, ResMut,
+    ResourceError, World, WorldCell, WorldStats,
 };
 
 #[doc(hidden)]

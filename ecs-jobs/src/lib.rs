@@ -94,8 +94,8 @@ pub mod prelude {
     pub use crate::job_graph::{GraphError, GraphJob, JobGraph, JobGraphBuilder};
     pub use crate::pool::{Pool, Threads};
     pub use crate::schedule::{
-        Claims, Commands, EventReader, EventWriter, Events, FixedStep, Gather, Group,
-        IntoCondition, IntoSystem, Local, Lookup, Query, Res, ResMut, RunSystem, Schedule, Toggles,
-        any, not, on_event, resource_changed, resource_exists,
+        Commands, ComponentLookup, EnabledLookup, EventReader, EventWriter, Events,
+        ExclusiveLookup, FixedStep, Gather, Group, IntoCondition, IntoSystem, Local, Query, Res,
+        ResMut, RunSystem, Schedule, any, not, on_event, resource_changed, resource_exists,
     };
 }

@@ -3,7 +3,7 @@
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{Component, EnabledMut, Entity, With};
-use formic_jobs::{Claims, Query, Toggles};
+use formic_jobs::{EnabledLookup, ExclusiveLookup, Query};
 
 use super::body::{Body, Reported, Switching};
 use super::components::{Action, ActionFlags, ActionResult, Executing};
@@ -247,8 +247,8 @@ pub fn carry_composites(mut composites: Query<Parts, With<Executing>>, witness: 
 /// Tells the owners of composites that these have ended.
 pub fn conclude(
     mut ended: Query<(&Action, EnabledMut<Concluded>), With<Concluded>>,
-    bodies: Claims<&'static mut Body>,
-    reported: Toggles<Reported>,
+    bodies: ExclusiveLookup<&'static mut Body>,
+    reported: EnabledLookup<Reported>,
 ) {
     ended.par_for_each(|(action, mut concluded)| {
         concluded.set(false);

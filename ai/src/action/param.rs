@@ -6,7 +6,9 @@ use formic_ecs::{
     CommandBuffer, Component, EnabledBitMut, EnabledMut, Entity, ParallelScratch, QueryData, With,
     World,
 };
-use formic_jobs::{Claims, Pool, Query, RunContext, SystemAccess, SystemParam, Toggles};
+use formic_jobs::{
+    EnabledLookup, ExclusiveLookup, Pool, Query, RunContext, SystemAccess, SystemParam,
+};
 
 use super::body::{Body, Reported};
 use super::carry::{Carrier, Narrow, Serial, Turn, Wide, tick};
@@ -17,7 +19,8 @@ use super::report::report;
 type Row<T, X> =
     (Entity, &'static mut Action, &'static mut T, EnabledMut<Executing>, EnabledMut<Finished>, X);
 type Executed<'a, T, X> = Query<'a, Row<T, X>, With<Executing>>;
-type Parts<'a, T, X> = (Executed<'a, T, X>, Claims<'a, &'static mut Body>, Toggles<'a, Reported>);
+type Parts<'a, T, X> =
+    (Executed<'a, T, X>, ExclusiveLookup<'a, &'static mut Body>, EnabledLookup<'a, Reported>);
 
 /// The executing actions whose filter component is `T`: what the system of one kind of action
 /// takes as an argument. `X` is what else it wants of the action entities, as in a query.
@@ -121,8 +124,8 @@ impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
 fn carry<T: Component, X: QueryData, C: Carrier<T, X>>(
     carrier: &mut C,
     row: (Entity, &mut Action, &mut T, EnabledBitMut<'_>, EnabledBitMut<'_>, X::Item<'_>),
-    bodies: &Claims<'_, &'static mut Body>,
-    reported: &Toggles<'_, Reported>,
+    bodies: &ExclusiveLookup<'_, &'static mut Body>,
+    reported: &EnabledLookup<'_, Reported>,
 ) {
     let (entity, action, filter, mut executing, mut finished, mut extras) = row;
     match tick::<T, X, C>(carrier, entity, action, filter, &mut extras) {

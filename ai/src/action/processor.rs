@@ -7,8 +7,8 @@ use super::components::ActionResult;
 /// Carries out the actions of one kind: those whose filter component is [`Self::Action`].
 ///
 /// It is called from several threads at once, for actions of different agents; to write to an
-/// agent it holds [`Claims`](formic_jobs::Claims), to read from others a
-/// [`Lookup`](formic_jobs::Lookup). Where an action writes to anything else, or wants the other
+/// agent it holds [`ExclusiveLookup`](formic_jobs::ExclusiveLookup), to read from others a
+/// [`ComponentLookup`](formic_jobs::ComponentLookup). Where an action writes to anything else, or wants the other
 /// components of the action entity, it is a [`SerialProcessor`] or a [`WideProcessor`].
 pub trait Processor: Sync {
     /// The filter component.

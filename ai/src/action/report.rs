@@ -1,15 +1,15 @@
 //! How the owner of an action learns that it has ended.
 
 use formic_ecs::ClaimError;
-use formic_jobs::{Claims, Toggles};
+use formic_jobs::{EnabledLookup, ExclusiveLookup};
 
 use super::body::{Body, Reported};
 use super::components::{Action, ActionResult};
 
 /// Tells the owner, if it is there and waits for this action.
 pub(super) fn report(
-    bodies: &Claims<'_, &'static mut Body>,
-    reported: &Toggles<'_, Reported>,
+    bodies: &ExclusiveLookup<'_, &'static mut Body>,
+    reported: &EnabledLookup<'_, Reported>,
     action: &Action,
     result: ActionResult,
 ) {

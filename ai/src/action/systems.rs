@@ -2,7 +2,7 @@
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use formic_ecs::{Buffer, EnabledMut, Entity, With};
-use formic_jobs::{Claims, Commands, Query, Toggles};
+use formic_jobs::{Commands, EnabledLookup, ExclusiveLookup, Query};
 
 use super::body::{Body, OwnedAction, Reported, Switching};
 use super::components::{Action, ActionResult, Executing, Finished};
@@ -17,8 +17,8 @@ type Switched =
 /// An action that somebody has despawned counts as failed when it is to begin.
 pub fn identify(
     agents: Query<Switched, With<Switching>>,
-    actions: Claims<&'static mut Action>,
-    executing: Toggles<Executing>,
+    actions: ExclusiveLookup<&'static mut Action>,
+    executing: EnabledLookup<Executing>,
 ) {
     pass_on(agents, &actions, &executing);
 }
@@ -26,16 +26,16 @@ pub fn identify(
 /// [`identify`] once more in the same tick, for what composites have begun and halted.
 pub fn identify_parts(
     agents: Query<Switched, With<Switching>>,
-    actions: Claims<&'static mut Action>,
-    executing: Toggles<Executing>,
+    actions: ExclusiveLookup<&'static mut Action>,
+    executing: EnabledLookup<Executing>,
 ) {
     pass_on(agents, &actions, &executing);
 }
 
 fn pass_on(
     mut agents: Query<Switched, With<Switching>>,
-    actions: &Claims<&'static mut Action>,
-    executing: &Toggles<Executing>,
+    actions: &ExclusiveLookup<&'static mut Action>,
+    executing: &EnabledLookup<Executing>,
 ) {
     agents.par_for_each(|(body, entities, mut switching, mut reported)| {
         switching.set(false);

@@ -46,7 +46,7 @@ const ROUNDS_MAX: u32 = 10_000;
 /// }
 /// enum Village {}
 /// impl Setting for Village {
-///     type World<'w> = Lookup<'w, &'static Bell>;
+///     type World<'w> = ComponentLookup<'w, &'static Bell>;
 ///     type Event = Rung;
 ///     type Failure = &'static str;
 /// }
@@ -63,7 +63,7 @@ const ROUNDS_MAX: u32 = 10_000;
 ///     if rung == Ok(1) { Ok(()) } else { Err("too late") }
 /// }
 ///
-/// fn live(activities: Activities<'_, Async<Village>>, bells: Lookup<'_, &'static Bell>, mut now: Local<'_, u64>) {
+/// fn live(activities: Activities<'_, Async<Village>>, bells: ComponentLookup<'_, &'static Bell>, mut now: Local<'_, u64>) {
 ///     *now += 1;
 ///     activities.run(*now, &bells);
 /// }

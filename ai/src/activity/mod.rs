@@ -29,7 +29,7 @@
 //! }
 //! enum Village {}
 //! impl Setting for Village {
-//!     type World<'w> = Lookup<'w, &'static Position>;
+//!     type World<'w> = ComponentLookup<'w, &'static Position>;
 //!     type Event = Arrived;
 //!     type Failure = ();
 //! }
@@ -42,7 +42,7 @@
 //! impl Activity for GoTo {
 //!     type Setting = Village;
 //!     fn name(&self) -> Cow<'_, str> { format!("going to {}", self.0).into() }
-//!     fn on_tick(&mut self, tick: &mut Tick<'_, Village>, world: &Lookup<'_, &'static Position>) -> Status<()> {
+//!     fn on_tick(&mut self, tick: &mut Tick<'_, Village>, world: &ComponentLookup<'_, &'static Position>) -> Status<()> {
 //!         let agent = tick.agent();
 //!         if world.get(agent).is_ok_and(|position| position.0 == self.0) {
 //!             return Status::Finished(Ending::Success);
@@ -53,7 +53,7 @@
 //!     }
 //! }
 //!
-//! fn live(activities: Activities<'_, GoTo>, positions: Lookup<'_, &'static Position>) {
+//! fn live(activities: Activities<'_, GoTo>, positions: ComponentLookup<'_, &'static Position>) {
 //!     activities.run(0, &positions);
 //! }
 //! fn walk(mut all: Query<'_, (Entity, &Walk, &mut Position)>, mut posts: EventWriter<'_, Posted<Arrived>>) {

@@ -21,13 +21,13 @@ use super::event::Event;
 ///
 /// enum Village {}
 /// impl Setting for Village {
-///     type World<'w> = Lookup<'w, &'static Position>;
+///     type World<'w> = ComponentLookup<'w, &'static Position>;
 ///     type Event = Happening;
 ///     type Failure = Trouble;
 /// }
 /// ```
 pub trait Setting: Sized + 'static {
-    /// What activities can read of the world: a struct of [`Lookup`](formic_jobs::Lookup)s and
+    /// What activities can read of the world: a struct of [`ComponentLookup`](formic_jobs::ComponentLookup)s and
     /// [`Res`](formic_jobs::Res)ources, say. They get it by a shared reference, many of them at once.
     type World<'w>: Sync;
     /// What wakes them.

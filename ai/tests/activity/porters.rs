@@ -30,7 +30,7 @@ impl Event for Happening {
 enum Yard {}
 
 impl Setting for Yard {
-    type World<'w> = Lookup<'w, &'static Place>;
+    type World<'w> = ComponentLookup<'w, &'static Place>;
     type Event = Happening;
     type Failure = &'static str;
 }
@@ -55,7 +55,11 @@ enum Step {
 }
 
 /// Walks, and says whether it is there; otherwise it sleeps until it is.
-fn walk(tick: &mut Tick<'_, Yard>, world: &Lookup<'_, &'static Place>, place: i32) -> Verdict {
+fn walk(
+    tick: &mut Tick<'_, Yard>,
+    world: &ComponentLookup<'_, &'static Place>,
+    place: i32,
+) -> Verdict {
     let agent = tick.agent();
     if world.get(agent).is_ok_and(|at| at.0 == place) {
         return Status::Finished(Ending::Success);
@@ -81,7 +85,7 @@ impl Activity for Step {
     fn on_tick(
         &mut self,
         tick: &mut Tick<'_, Yard>,
-        world: &Lookup<'_, &'static Place>,
+        world: &ComponentLookup<'_, &'static Place>,
     ) -> Verdict {
         match *self {
             Self::GoTo { place } | Self::Haul { place, .. } => walk(tick, world, place),
@@ -122,7 +126,7 @@ impl Activity for Step {
         self,
         ending: &Ending<&'static str>,
         effects: &mut Effects<'_, Yard>,
-        world: &Lookup<'_, &'static Place>,
+        world: &ComponentLookup<'_, &'static Place>,
     ) {
         let kind = match self {
             Self::GoTo { .. } => 0,
@@ -164,7 +168,7 @@ impl Activity for Fetch {
     fn on_tick(
         &mut self,
         tick: &mut Tick<'_, Yard>,
-        world: &Lookup<'_, &'static Place>,
+        world: &ComponentLookup<'_, &'static Place>,
     ) -> Verdict {
         let thing = self.thing;
         loop {
@@ -194,13 +198,17 @@ impl Activity for Fetch {
         self,
         _: &Ending<&'static str>,
         effects: &mut Effects<'_, Yard>,
-        world: &Lookup<'_, &'static Place>,
+        world: &ComponentLookup<'_, &'static Place>,
     ) {
         self.now.finish(effects, world);
     }
 }
 
-fn live(activities: Activities<Fetch>, places: Lookup<&'static Place>, mut now: Local<u64>) {
+fn live(
+    activities: Activities<Fetch>,
+    places: ComponentLookup<&'static Place>,
+    mut now: Local<u64>,
+) {
     *now += 1;
     activities.run(*now, &places);
 }

@@ -23,7 +23,7 @@ impl Event for Ping {
 pub(crate) enum Moon {}
 
 impl Setting for Moon {
-    type World<'w> = Lookup<'w, &'static Rock>;
+    type World<'w> = ComponentLookup<'w, &'static Rock>;
     type Event = Ping;
     type Failure = u32;
 }
@@ -74,7 +74,7 @@ impl Activity for Rover {
     fn on_tick(
         &mut self,
         tick: &mut Tick<'_, Moon>,
-        world: &Lookup<'_, &'static Rock>,
+        world: &ComponentLookup<'_, &'static Rock>,
     ) -> Status<u32> {
         if tick.subscriptions().len() > 3 {
             let token = tick.subscriptions()[0].token(tick.task());
@@ -127,7 +127,7 @@ impl Activity for Rover {
         self,
         ending: &Ending<u32>,
         effects: &mut Effects<'_, Moon>,
-        _: &Lookup<'_, &'static Rock>,
+        _: &ComponentLookup<'_, &'static Rock>,
     ) {
         let agent = effects.agent();
         effects.commands().insert(agent, Heard(self.heard, ending.how() as u64));
@@ -153,7 +153,7 @@ fn think(mut minds: Query<(Entity, &mut Doing<Rover>, EnabledMut<Blocking>)>, no
     });
 }
 
-fn live(activities: Activities<Rover>, rocks: Lookup<&'static Rock>, now: Res<Now>) {
+fn live(activities: Activities<Rover>, rocks: ComponentLookup<&'static Rock>, now: Res<Now>) {
     activities.run(now.0, &rocks);
 }
 

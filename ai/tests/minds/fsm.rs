@@ -21,7 +21,7 @@ type Senses = &'static mut Board;
 #[derive(Component, Clone)]
 struct Deed(&'static str);
 
-struct Doing<'a>(Claims<'a, Senses>);
+struct Doing<'a>(ExclusiveLookup<'a, Senses>);
 
 impl Doing<'_> {
     fn note(&self, agent: Entity, what: &str, deed: &Deed) {
@@ -97,7 +97,7 @@ impl Stage {
         fn think(mut machines: Machines<'_, Senses>, shared: Res<'_, Shared>) {
             machines.update(&shared.0);
         }
-        fn act(mut actions: Actions<'_, Deed>, boards: Claims<'_, Senses>) {
+        fn act(mut actions: Actions<'_, Deed>, boards: ExclusiveLookup<'_, Senses>) {
             actions.process(&Doing(boards));
         }
         let mut world = World::new();

@@ -317,7 +317,7 @@ struct Deed(u32);
 
 struct Shared(Sensors<&'static Things>, usize);
 
-struct Working<'a>(Claims<'a, &'static mut Things>);
+struct Working<'a>(ExclusiveLookup<'a, &'static mut Things>);
 
 impl Processor for Working<'_> {
     type Action = Deed;
@@ -358,7 +358,7 @@ impl Stage {
         fn think(mut planners: Planners<'_, &'static Things>, shared: Res<'_, Shared>) {
             planners.think(&shared.0, shared.1);
         }
-        fn work(mut actions: Actions<'_, Deed>, things: Claims<'_, &'static mut Things>) {
+        fn work(mut actions: Actions<'_, Deed>, things: ExclusiveLookup<'_, &'static mut Things>) {
             actions.process(&Working(things));
         }
         let mut facts = Facts::new();

@@ -42,7 +42,7 @@ struct Deed {
 #[derive(Component)]
 struct Ballast<const SIZE: usize>([u64; SIZE]);
 
-struct Doing<'a>(Claims<'a, &'static mut Log>);
+struct Doing<'a>(ExclusiveLookup<'a, &'static mut Log>);
 
 impl Doing<'_> {
     fn note(&self, agent: Entity, deed: &Deed, what: char) {
@@ -85,7 +85,7 @@ impl Processor for Doing<'_> {
     }
 }
 
-fn act(mut actions: Actions<Deed>, logs: Claims<&'static mut Log>) {
+fn act(mut actions: Actions<Deed>, logs: ExclusiveLookup<&'static mut Log>) {
     actions.process(&Doing(logs));
 }
 

@@ -85,7 +85,7 @@ macro_rules! kinds {
 kinds! { Walk 0; Work 1; Rest 2; }
 
 struct Acting<'a, T> {
-    logs: Claims<'a, &'static mut Log>,
+    logs: ExclusiveLookup<'a, &'static mut Log>,
     kind: std::marker::PhantomData<fn() -> T>,
 }
 
@@ -117,7 +117,11 @@ impl<T: Kind> Processor for Acting<'_, T> {
     }
 }
 
-fn act<T: Kind>(mut actions: Actions<T>, logs: Claims<&'static mut Log>, skipped: Res<Skipped>) {
+fn act<T: Kind>(
+    mut actions: Actions<T>,
+    logs: ExclusiveLookup<&'static mut Log>,
+    skipped: Res<Skipped>,
+) {
     if !skipped.0[T::NUMBER] {
         actions.process(&Acting { logs, kind: std::marker::PhantomData });
     }

@@ -49,7 +49,7 @@ struct Walk(f32);
 #[derive(Component, Clone)]
 struct Position(f32);
 
-struct Walking<'a>(Claims<'a, &'static mut Position>);
+struct Walking<'a>(ExclusiveLookup<'a, &'static mut Position>);
 
 impl Processor for Walking<'_> {
     type Action = Walk;
@@ -63,7 +63,7 @@ impl Processor for Walking<'_> {
     }
 }
 
-fn walk(mut actions: Actions<'_, Walk>, positions: Claims<'_, &'static mut Position>) {
+fn walk(mut actions: Actions<'_, Walk>, positions: ExclusiveLookup<'_, &'static mut Position>) {
     actions.process(&Walking(positions));
 }
 

@@ -174,7 +174,7 @@ struct Poll {
 
 /// The same by asking everybody in each tick.
 fn polled() -> Contender {
-    fn call(mut calls: ResMut<'_, Calls>, mut all: Lookup<'_, &mut Poll>) {
+    fn call(mut calls: ResMut<'_, Calls>, mut all: ComponentLookup<'_, &mut Poll>) {
         for _ in 0..calls.count {
             let agents = calls.agents.len() as u64;
             let place = usize::try_from(calls.random.below(agents)).expect("a place in a list");

@@ -108,7 +108,7 @@ fn think(mut minds: Minds<'_, &'static Needs>, cats: Res<'_, Cats>) {
     minds.decide(&cats.0, |needs| [needs.hunger * 0.01, needs.tiredness * 0.01]);
 }
 
-struct Living<'a>(Claims<'a, &'static mut Needs>);
+struct Living<'a>(ExclusiveLookup<'a, &'static mut Needs>);
 
 impl Processor for Living<'_> {
     type Action = Pastime;
@@ -124,7 +124,7 @@ impl Processor for Living<'_> {
     }
 }
 
-fn live(mut actions: Actions<'_, Pastime>, needs: Claims<'_, &'static mut Needs>) {
+fn live(mut actions: Actions<'_, Pastime>, needs: ExclusiveLookup<'_, &'static mut Needs>) {
     actions.process(&Living(needs));
 }
 

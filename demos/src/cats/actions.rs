@@ -42,7 +42,7 @@ type Needs = (&'static mut Hunger, &'static mut Tiredness, &'static mut TimeSpen
 /// A cat does whatever it does until its mind wants something else, so none of these actions ends
 /// by itself.
 struct Living<'a, A> {
-    cats: Claims<'a, Needs>,
+    cats: ExclusiveLookup<'a, Needs>,
     seconds: f32,
     /// The place of the option, for the books.
     option: usize,
@@ -70,17 +70,21 @@ impl<A: Component> Processor for Living<'_, A> {
     }
 }
 
-pub(super) fn eat(mut actions: Actions<Eat>, cats: Claims<Needs>, time: Res<TimeStep>) {
+pub(super) fn eat(mut actions: Actions<Eat>, cats: ExclusiveLookup<Needs>, time: Res<TimeStep>) {
     let rates = |eat: &Eat| [-eat.hunger_relief, 0.0];
     actions.process(&Living { cats, seconds: time.seconds, option: 0, rates });
 }
 
-pub(super) fn sleep(mut actions: Actions<Sleep>, cats: Claims<Needs>, time: Res<TimeStep>) {
+pub(super) fn sleep(
+    mut actions: Actions<Sleep>,
+    cats: ExclusiveLookup<Needs>,
+    time: Res<TimeStep>,
+) {
     let rates = |sleep: &Sleep| [0.0, -sleep.tiredness_relief];
     actions.process(&Living { cats, seconds: time.seconds, option: 1, rates });
 }
 
-pub(super) fn play(mut actions: Actions<Play>, cats: Claims<Needs>, time: Res<TimeStep>) {
+pub(super) fn play(mut actions: Actions<Play>, cats: ExclusiveLookup<Needs>, time: Res<TimeStep>) {
     let rates = |play: &Play| [play.hunger_cost, play.tiredness_cost];
     actions.process(&Living { cats, seconds: time.seconds, option: 2, rates });
 }

@@ -99,7 +99,7 @@ impl Diary {
 /// Writes down how the cat of the diary is.
 pub(super) fn keep_diary(
     mut diary: ResMut<'_, Diary>,
-    lookup: Lookup<'_, (&'static Hunger, &'static Tiredness, &'static UtilityAgent)>,
+    lookup: ComponentLookup<'_, (&'static Hunger, &'static Tiredness, &'static UtilityAgent)>,
     cats: Res<'_, Cats>,
 ) {
     let Ok((hunger, tiredness, agent)) = lookup.get(diary.cat) else { return };

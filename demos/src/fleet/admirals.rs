@@ -70,7 +70,7 @@ pub(super) fn is_beaten(war: &War, strength: &Strength) -> bool {
 /// Tells admirals what has changed; whoever hears of an enemy at the base plans anew.
 pub(super) fn report(
     mut admirals: Query<'_, (Entity, &Aim, &mut War, EnabledMut<Replan>)>,
-    strengths: Lookup<'_, &'static Strength>,
+    strengths: ComponentLookup<'_, &'static Strength>,
 ) {
     admirals.par_for_each(|(admiral, aim, war, mut replan)| {
         war.known_ticks = war.known_ticks.saturating_sub(1);

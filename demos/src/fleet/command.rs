@@ -57,7 +57,7 @@ const MUSTERED_TICKS: u32 = 300;
 
 type Staff = (&'static mut Orders, &'static mut War, &'static Strength);
 
-struct Commanding<'a>(Claims<'a, Staff>);
+struct Commanding<'a>(ExclusiveLookup<'a, Staff>);
 
 impl Processor for Commanding<'_> {
     type Action = Command;
@@ -96,6 +96,6 @@ impl Processor for Commanding<'_> {
     }
 }
 
-pub(super) fn command(mut actions: Actions<Command>, staffs: Claims<Staff>) {
+pub(super) fn command(mut actions: Actions<Command>, staffs: ExclusiveLookup<Staff>) {
     actions.process(&Commanding(staffs));
 }

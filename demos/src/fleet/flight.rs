@@ -40,8 +40,8 @@ fn steer(position: Vec2, velocity: &mut Velocity, to: Vec2) -> bool {
 type Pilot = (&'static Position, &'static mut Velocity, &'static Member, &'static Station);
 
 struct Cruising<'a> {
-    pilots: Claims<'a, Pilot>,
-    orders: Lookup<'a, &'static Orders>,
+    pilots: ExclusiveLookup<'a, Pilot>,
+    orders: ComponentLookup<'a, &'static Orders>,
 }
 
 impl Processor for Cruising<'_> {
@@ -62,15 +62,15 @@ impl Processor for Cruising<'_> {
 
 pub(super) fn cruise(
     mut actions: Actions<Cruise>,
-    pilots: Claims<Pilot>,
-    orders: Lookup<&'static Orders>,
+    pilots: ExclusiveLookup<Pilot>,
+    orders: ComponentLookup<&'static Orders>,
 ) {
     actions.process(&Cruising { pilots, orders });
 }
 
 type Hunter = (&'static Position, &'static mut Velocity, &'static Aim);
 
-struct Closing<'a>(Claims<'a, Hunter>);
+struct Closing<'a>(ExclusiveLookup<'a, Hunter>);
 
 impl Processor for Closing<'_> {
     type Action = Close;
@@ -89,15 +89,15 @@ impl Processor for Closing<'_> {
     }
 }
 
-pub(super) fn close(mut actions: Actions<Close>, hunters: Claims<Hunter>) {
+pub(super) fn close(mut actions: Actions<Close>, hunters: ExclusiveLookup<Hunter>) {
     actions.process(&Closing(hunters));
 }
 
 type Patient = (&'static Position, &'static mut Velocity, &'static mut Hull, &'static Member);
 
 struct Retreating<'a> {
-    patients: Claims<'a, Patient>,
-    orders: Lookup<'a, &'static Orders>,
+    patients: ExclusiveLookup<'a, Patient>,
+    orders: ComponentLookup<'a, &'static Orders>,
 }
 
 impl Processor for Retreating<'_> {
@@ -118,8 +118,8 @@ impl Processor for Retreating<'_> {
 
 pub(super) fn retreat(
     mut actions: Actions<Retreat>,
-    patients: Claims<Patient>,
-    orders: Lookup<&'static Orders>,
+    patients: ExclusiveLookup<Patient>,
+    orders: ComponentLookup<&'static Orders>,
 ) {
     actions.process(&Retreating { patients, orders });
 }

@@ -32,8 +32,8 @@ pub(super) struct Repair;
 type Gunner = (&'static Aim, &'static mut Gun);
 
 struct Firing<'a> {
-    gunners: Claims<'a, Gunner>,
-    triggers: Toggles<'a, Trigger>,
+    gunners: ExclusiveLookup<'a, Gunner>,
+    triggers: EnabledLookup<'a, Trigger>,
 }
 
 impl Processor for Firing<'_> {
@@ -61,13 +61,13 @@ impl Processor for Firing<'_> {
 
 pub(super) fn fire(
     mut actions: Actions<Fire>,
-    gunners: Claims<Gunner>,
-    triggers: Toggles<Trigger>,
+    gunners: ExclusiveLookup<Gunner>,
+    triggers: EnabledLookup<Trigger>,
 ) {
     actions.process(&Firing { gunners, triggers });
 }
 
-struct Cooling<'a>(Claims<'a, &'static mut Gun>);
+struct Cooling<'a>(ExclusiveLookup<'a, &'static mut Gun>);
 
 impl Processor for Cooling<'_> {
     type Action = Cool;
@@ -84,11 +84,11 @@ impl Processor for Cooling<'_> {
     }
 }
 
-pub(super) fn cool(mut actions: Actions<Cool>, guns: Claims<&'static mut Gun>) {
+pub(super) fn cool(mut actions: Actions<Cool>, guns: ExclusiveLookup<&'static mut Gun>) {
     actions.process(&Cooling(guns));
 }
 
-struct Repairing<'a>(Claims<'a, &'static mut Hull>);
+struct Repairing<'a>(ExclusiveLookup<'a, &'static mut Hull>);
 
 impl Processor for Repairing<'_> {
     type Action = Repair;
@@ -103,7 +103,7 @@ impl Processor for Repairing<'_> {
     }
 }
 
-pub(super) fn repair(mut actions: Actions<Repair>, hulls: Claims<&'static mut Hull>) {
+pub(super) fn repair(mut actions: Actions<Repair>, hulls: ExclusiveLookup<&'static mut Hull>) {
     actions.process(&Repairing(hulls));
 }
 

@@ -121,7 +121,7 @@ pub(super) fn scan(
 /// Follows targets, and finds new ones.
 pub(super) fn aim(
     mut units: Query<(Entity, &Position, &Side, &mut Aim)>,
-    positions: Lookup<&'static Position>,
+    positions: ComponentLookup<&'static Position>,
     radar: Res<Radar>,
     mut tick: Local<u64>,
 ) {

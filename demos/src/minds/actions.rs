@@ -52,7 +52,7 @@ pub(super) fn add(schedule: ScheduleBuilder) -> ScheduleBuilder {
 }
 
 type Gatherer = (&'static mut Basket, &'static mut Books);
-struct Gathering<'a>(Claims<'a, Gatherer>);
+struct Gathering<'a>(ExclusiveLookup<'a, Gatherer>);
 
 impl Processor for Gathering<'_> {
     type Action = Gather;
@@ -79,12 +79,12 @@ impl Processor for Gathering<'_> {
     }
 }
 
-fn gather(mut actions: Actions<Gather>, foragers: Claims<Gatherer>) {
+fn gather(mut actions: Actions<Gather>, foragers: ExclusiveLookup<Gatherer>) {
     actions.process(&Gathering(foragers));
 }
 
 type Eater = (&'static mut Needs, &'static mut Basket, &'static mut Books);
-struct Eating<'a>(Claims<'a, Eater>);
+struct Eating<'a>(ExclusiveLookup<'a, Eater>);
 
 impl Processor for Eating<'_> {
     type Action = Eat;
@@ -114,12 +114,12 @@ impl Processor for Eating<'_> {
     }
 }
 
-fn eat(mut actions: Actions<Eat>, foragers: Claims<Eater>) {
+fn eat(mut actions: Actions<Eat>, foragers: ExclusiveLookup<Eater>) {
     actions.process(&Eating(foragers));
 }
 
 type Sleeper = (&'static mut Needs, &'static mut Books);
-struct Sleeping<'a>(Claims<'a, Sleeper>);
+struct Sleeping<'a>(ExclusiveLookup<'a, Sleeper>);
 
 impl Processor for Sleeping<'_> {
     type Action = Sleep;
@@ -136,12 +136,12 @@ impl Processor for Sleeping<'_> {
     }
 }
 
-fn sleep(mut actions: Actions<Sleep>, foragers: Claims<Sleeper>) {
+fn sleep(mut actions: Actions<Sleep>, foragers: ExclusiveLookup<Sleeper>) {
     actions.process(&Sleeping(foragers));
 }
 
 type Hider = (&'static Wolf, &'static mut Shelter, &'static mut Books);
-struct Hiding<'a>(Claims<'a, Hider>);
+struct Hiding<'a>(ExclusiveLookup<'a, Hider>);
 
 impl Processor for Hiding<'_> {
     type Action = Hide;
@@ -168,6 +168,6 @@ impl Processor for Hiding<'_> {
     }
 }
 
-fn hide(mut actions: Actions<Hide>, foragers: Claims<Hider>) {
+fn hide(mut actions: Actions<Hide>, foragers: ExclusiveLookup<Hider>) {
     actions.process(&Hiding(foragers));
 }

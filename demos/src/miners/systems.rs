@@ -25,8 +25,8 @@ type Walker = (&'static Speed, &'static Standing, &'static Workplace);
 
 /// Walks along a straight line, at the speed that the agent had when it set out.
 struct Walking<'a> {
-    positions: Claims<'a, &'static mut Position>,
-    walkers: Lookup<'a, Walker>,
+    positions: ExclusiveLookup<'a, &'static mut Position>,
+    walkers: ComponentLookup<'a, Walker>,
     places: Res<'a, Places>,
     seconds: f32,
 }
@@ -72,8 +72,8 @@ impl Processor for Walking<'_> {
 
 pub(super) fn move_to(
     mut actions: Actions<MoveTo>,
-    positions: Claims<&'static mut Position>,
-    walkers: Lookup<Walker>,
+    positions: ExclusiveLookup<&'static mut Position>,
+    walkers: ComponentLookup<Walker>,
     places: Res<Places>,
     time: Res<TimeStep>,
 ) {
@@ -82,8 +82,8 @@ pub(super) fn move_to(
 
 /// Asks the agent's animator for a clip and waits for its end.
 struct Performing<'a> {
-    animators: Claims<'a, &'static mut Animator>,
-    playing: Toggles<'a, Playing>,
+    animators: ExclusiveLookup<'a, &'static mut Animator>,
+    playing: EnabledLookup<'a, Playing>,
 }
 
 impl Processor for Performing<'_> {
@@ -110,8 +110,8 @@ impl Processor for Performing<'_> {
 
 pub(super) fn play_animation(
     mut actions: Actions<PlayAnimation>,
-    animators: Claims<&'static mut Animator>,
-    playing: Toggles<Playing>,
+    animators: ExclusiveLookup<&'static mut Animator>,
+    playing: EnabledLookup<Playing>,
 ) {
     actions.process(&Performing { animators, playing });
 }
@@ -119,7 +119,7 @@ pub(super) fn play_animation(
 type Carrier = (&'static mut Inventory, &'static mut Books);
 
 /// Puts things into the agent's inventory, in one tick.
-struct Adding<'a>(Claims<'a, Carrier>);
+struct Adding<'a>(ExclusiveLookup<'a, Carrier>);
 
 impl Processor for Adding<'_> {
     type Action = AddItem;
@@ -141,12 +141,12 @@ impl Processor for Adding<'_> {
     }
 }
 
-pub(super) fn add_item(mut actions: Actions<AddItem>, carriers: Claims<Carrier>) {
+pub(super) fn add_item(mut actions: Actions<AddItem>, carriers: ExclusiveLookup<Carrier>) {
     actions.process(&Adding(carriers));
 }
 
 /// Takes things out of the agent's inventory, in one tick.
-struct Removing<'a>(Claims<'a, Carrier>);
+struct Removing<'a>(ExclusiveLookup<'a, Carrier>);
 
 impl Processor for Removing<'_> {
     type Action = RemoveItem;
@@ -168,7 +168,7 @@ impl Processor for Removing<'_> {
     }
 }
 
-pub(super) fn remove_item(mut actions: Actions<RemoveItem>, carriers: Claims<Carrier>) {
+pub(super) fn remove_item(mut actions: Actions<RemoveItem>, carriers: ExclusiveLookup<Carrier>) {
     actions.process(&Removing(carriers));
 }
 

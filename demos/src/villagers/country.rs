@@ -112,8 +112,8 @@ pub(super) fn think(
 /// The activities.
 pub(super) fn live(
     activities: Activities<Chore>,
-    villagers: Lookup<(&'static Position, &'static Books)>,
-    blocks: Lookup<(&'static Position, &'static Block)>,
+    villagers: ComponentLookup<(&'static Position, &'static Books)>,
+    blocks: ComponentLookup<(&'static Position, &'static Block)>,
     mut country: ResMut<Country>,
 ) {
     let sight = Sight { villagers, blocks, is_polling: country.is_polling };

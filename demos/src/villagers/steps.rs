@@ -14,8 +14,8 @@ use super::{HOME, REACH};
 
 /// What activities read.
 pub(super) struct Sight<'w> {
-    pub(super) villagers: Lookup<'w, (&'static Position, &'static Books)>,
-    pub(super) blocks: Lookup<'w, (&'static Position, &'static Block)>,
+    pub(super) villagers: ComponentLookup<'w, (&'static Position, &'static Books)>,
+    pub(super) blocks: ComponentLookup<'w, (&'static Position, &'static Block)>,
     /// Nobody sleeps; everybody asks.
     pub(super) is_polling: bool,
 }

@@ -11,7 +11,8 @@ use alloc::vec::Vec;
 use core::alloc::Layout;
 
 use crate::component::{
-    ComponentId, ComponentInfo, ComponentSet, DropErasedFn as DropFn, Duties, Kind, Registry,
+    ArchetypeFlags, ComponentId, ComponentInfo, ComponentSet, DropErasedFn as DropFn, Kind,
+    Registry,
 };
 use crate::entity::Entity;
 use crate::storage::{Chunks, ColumnStep, Fate, Moment, OuterValues, RowAddress};
@@ -85,7 +86,7 @@ pub struct Archetype {
     /// The columns that have something to drop, and how it is dropped.
     pub(crate) drops: Box<[(usize, DropFn)]>,
     /// What there is to do beside moving rows.
-    pub(crate) duties: Duties,
+    pub(crate) duties: ArchetypeFlags,
     /// The components that keep it out of queries that do not name them.
     pub(crate) hidden_by: Box<[ComponentId]>,
 }
@@ -132,8 +133,9 @@ impl Archetype {
         let ending = columns.iter().map(Column::left_behind).collect();
         let drops = columns.iter().enumerate();
         let drops = drops.filter_map(|(at, column)| Some((at, column.info.erased.drop?))).collect();
-        let duties =
-            columns.iter().fold(Duties::NONE, |duties, column| duties.and(column.info.duties));
+        let duties = columns
+            .iter()
+            .fold(ArchetypeFlags::NONE, |duties, column| duties.and(column.info.duties));
         let hiding = columns.iter().filter(|column| column.info.hides);
         let hidden_by = hiding.map(|column| column.info.id).collect();
         Self {

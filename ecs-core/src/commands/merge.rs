@@ -15,7 +15,7 @@ use super::stream::Stream;
 use super::{Action, Record};
 use crate::archetype::{Archetype, ArchetypeId};
 use crate::bundle::{Leftovers, Slot};
-use crate::component::{ComponentId, Duties};
+use crate::component::{ArchetypeFlags, ComponentId};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{CommandFailure, CommandFailureReason};
@@ -104,7 +104,7 @@ impl Group<'_, '_> {
         let mut stage = from.map_or(Stage::Nowhere, |from| Stage::In(from.archetype));
         for index in commands.clone() {
             if let Stage::In(here) = stage {
-                if archetypes.get(here).duties != Duties::NONE {
+                if archetypes.get(here).duties != ArchetypeFlags::NONE {
                     return None;
                 }
             }
@@ -165,7 +165,7 @@ impl Group<'_, '_> {
             }
         }
         match stage {
-            Stage::In(here) if archetypes.get(here).duties != Duties::NONE => None,
+            Stage::In(here) if archetypes.get(here).duties != ArchetypeFlags::NONE => None,
             _ => Some(stage),
         }
     }

@@ -5,7 +5,7 @@ use super::Action;
 use super::erased::{BundleFns, Payload};
 use super::stream::Stream;
 use crate::archetype::ArchetypeId;
-use crate::component::Duties;
+use crate::component::ArchetypeFlags;
 use crate::entity::Entity;
 use crate::world::{Books, RowMoves, World};
 
@@ -102,7 +102,9 @@ fn insert(
         return;
     }
     let archetypes = archetypes.get_two(from, insertion.target);
-    if archetypes.0.duties.any(Duties::REPLACE) || archetypes.1.duties.any(Duties::ARRIVAL) {
+    if archetypes.0.duties.any(ArchetypeFlags::REPLACE)
+        || archetypes.1.duties.any(ArchetypeFlags::ARRIVAL)
+    {
         return;
     }
     let books = Books { entities, blocks, scratch, version };
@@ -141,7 +143,9 @@ fn remove(
         return;
     }
     let archetypes = archetypes.get_two(from, removal.target);
-    if archetypes.0.duties.any(Duties::REMOVAL) || archetypes.1.duties.any(Duties::DOOMED) {
+    if archetypes.0.duties.any(ArchetypeFlags::REMOVAL)
+        || archetypes.1.duties.any(ArchetypeFlags::DOOMED)
+    {
         return;
     }
     let books = Books { entities, blocks, scratch, version };
@@ -166,7 +170,7 @@ fn despawn(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut W
     let version = world.next_version();
     let World { archetypes, entities, blocks, scratch, .. } = world;
     let source = archetypes.get_mut(from);
-    if source.duties.any(Duties::PARTING) {
+    if source.duties.any(ArchetypeFlags::PARTING) {
         return;
     }
     let books = Books { entities, blocks, scratch, version };
@@ -191,7 +195,7 @@ fn spawn(stream: &mut Stream<'_>, kind: Kind, functions: &BundleFns, world: &mut
     let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = world;
     let placement = (functions.placement)(bundles, registry, archetypes);
     let target = archetypes.get_mut(placement.archetype);
-    if target.duties.any(Duties::ARRIVAL) {
+    if target.duties.any(ArchetypeFlags::ARRIVAL) {
         return;
     }
     let books = Books { entities, blocks, scratch, version };

@@ -53,7 +53,7 @@
 //! ```compile_fail,E0505
 //! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
-//! fn write(claims: &formic_ecs::ClaimView<'_, &mut A>, entity: Entity) {
+//! fn write(claims: &formic_ecs::ExclusiveView<'_, &mut A>, entity: Entity) {
 //!     let mut claim = claims.claim(entity).unwrap();
 //!     let a = claim.get_mut();
 //!     drop(claim);
@@ -63,7 +63,7 @@
 //! ```
 //! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
-//! fn write(claims: &formic_ecs::ClaimView<'_, &mut A>, entity: Entity) {
+//! fn write(claims: &formic_ecs::ExclusiveView<'_, &mut A>, entity: Entity) {
 //!     let mut claim = claims.claim(entity).unwrap();
 //!     let a = claim.get_mut();
 //!     a.0 = 1;
@@ -76,7 +76,7 @@
 //! ```compile_fail,E0505
 //! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
-//! fn write(claims: formic_ecs::ClaimView<'_, &mut A>, entity: Entity) {
+//! fn write(claims: formic_ecs::ExclusiveView<'_, &mut A>, entity: Entity) {
 //!     let mut claim = claims.claim(entity).unwrap();
 //!     drop(claims);
 //!     claim.get_mut().0 = 1;
@@ -85,7 +85,7 @@
 //! ```
 //! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
-//! fn write(claims: formic_ecs::ClaimView<'_, &mut A>, entity: Entity) {
+//! fn write(claims: formic_ecs::ExclusiveView<'_, &mut A>, entity: Entity) {
 //!     let mut claim = claims.claim(entity).unwrap();
 //!     claim.get_mut().0 = 1;
 //!     drop(claim);

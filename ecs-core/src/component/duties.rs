@@ -3,9 +3,9 @@
 /// On which occasions somebody has to be told about the rows of an archetype: a bit for each, so
 /// that an operation finds out by one test that there is nothing to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Duties(u16);
+pub(crate) struct ArchetypeFlags(u16);
 
-impl Duties {
+impl ArchetypeFlags {
     pub(crate) const NONE: Self = Self(0);
     /// A component is new.
     pub(crate) const ADD: Self = Self(1);

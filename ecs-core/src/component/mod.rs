@@ -20,7 +20,7 @@ pub use buffer::{Buffer, BufferElement, BufferIntoIter};
 pub(crate) use codec::CodecKind;
 pub use codec::{Codec, CodecError, ReadFn, WriteFn};
 pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn};
-pub(crate) use duties::Duties;
+pub(crate) use duties::ArchetypeFlags;
 pub(crate) use erased::{
     CloneFn as CloneErasedFn, DropFn as DropErasedFn, ErasedFns, MapFn as MapErasedFn,
 };

@@ -9,7 +9,7 @@ use core::any::TypeId;
 use super::outer::{ChunkDefault, SharedAny, SharedValue};
 use super::shared::{ChunkComponent, SharedComponent};
 use super::{
-    CodecError, Component, ComponentDescriptor, ComponentId, Duties, ErasedFns, OuterCodec,
+    ArchetypeFlags, CodecError, Component, ComponentDescriptor, ComponentId, ErasedFns, OuterCodec,
 };
 use crate::error::{RegisterError, UnknownComponent};
 use crate::hash::{BuildFibonacci, TypeMap};
@@ -63,7 +63,7 @@ pub struct ComponentInfo {
     pub(crate) tracked: bool,
     pub(crate) erased: ErasedFns,
     /// What there is to do for entities with it. The copies in archetypes are not kept up.
-    pub(crate) duties: Duties,
+    pub(crate) duties: ArchetypeFlags,
     /// Whether queries leave out entities with it.
     pub(crate) hides: bool,
     /// Whether only the world gives and takes it.
@@ -171,7 +171,7 @@ impl ComponentInfo {
     /// ```
     #[must_use]
     pub const fn is_cleanup(&self) -> bool {
-        self.duties.any(Duties::CLEANUP)
+        self.duties.any(ArchetypeFlags::CLEANUP)
     }
 
     /// Whether it can be switched off and on per entity.
@@ -237,7 +237,7 @@ impl Registry {
             enableable: T::ENABLEABLE,
             tracked: T::TRACKED,
             erased: ErasedFns::of::<T>(),
-            duties: if T::CLEANUP { Duties::CLEANUP } else { Duties::NONE },
+            duties: if T::CLEANUP { ArchetypeFlags::CLEANUP } else { ArchetypeFlags::NONE },
             hides: T::HIDES,
             managed: T::MANAGED,
         });
@@ -275,7 +275,7 @@ impl Registry {
             enableable,
             tracked,
             erased,
-            duties: Duties::NONE,
+            duties: ArchetypeFlags::NONE,
             hides: false,
             managed: false,
         });
@@ -338,7 +338,7 @@ impl Registry {
     }
 
     /// Has archetypes that are made from now on see to this.
-    pub(crate) fn add_duty(&mut self, id: ComponentId, duty: Duties) {
+    pub(crate) fn add_duty(&mut self, id: ComponentId, duty: ArchetypeFlags) {
         let info = &mut self.infos[id.index()];
         info.duties = info.duties.and(duty);
     }

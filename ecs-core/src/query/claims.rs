@@ -79,14 +79,14 @@ impl ClaimFlags {
 /// assert_eq!(purses.claim(agent).expect("free again").get_mut().0, 5);
 /// # Ok::<(), formic_ecs::AccessConflict>(())
 /// ```
-pub struct ClaimView<'w, Q: QueryData> {
+pub struct ExclusiveView<'w, Q: QueryData> {
     source: Source<'w>,
     doors: Doors<'w, Q>,
     flags: &'w ClaimFlags,
     _guard: BorrowGuard<'w>,
 }
 
-/// What a system keeps from run to run for a [`ClaimView`].
+/// What a system keeps from run to run for a [`ExclusiveView`].
 ///
 /// Made by [`World::claim_plan`](crate::World::claim_plan).
 ///
@@ -101,18 +101,18 @@ pub struct ClaimView<'w, Q: QueryData> {
 /// assert_eq!(world.get::<Gold>(imp)?, &Gold(2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct ClaimPlan<Q: QueryData> {
+pub struct ExclusivePlan<Q: QueryData> {
     pub(crate) view: ViewPlan<Q>,
     pub(crate) flags: ClaimFlags,
 }
 
-impl<Q: QueryData> fmt::Debug for ClaimPlan<Q> {
+impl<Q: QueryData> fmt::Debug for ExclusivePlan<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClaimPlan").field("view", &self.view).finish_non_exhaustive()
+        f.debug_struct("ExclusivePlan").field("view", &self.view).finish_non_exhaustive()
     }
 }
 
-impl<Q: QueryData> ClaimPlan<Q> {
+impl<Q: QueryData> ExclusivePlan<Q> {
     /// What the view touches.
     ///
     /// ```
@@ -128,20 +128,20 @@ impl<Q: QueryData> ClaimPlan<Q> {
     }
 }
 
-impl<Q: QueryData> fmt::Debug for ClaimView<'_, Q> {
+impl<Q: QueryData> fmt::Debug for ExclusiveView<'_, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ClaimView").finish_non_exhaustive()
+        f.debug_struct("ExclusiveView").finish_non_exhaustive()
     }
 }
 
-impl<'w, Q: QueryData> ClaimView<'w, Q> {
+impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
     /// # Safety
     /// `guard` is the right that Q needs in these archetypes (I-10); the flags were prepared for
     /// these entities and are used by no other view (I-12), and the plan was just extended over the
     /// source (I-23).
     pub(crate) unsafe fn new(
         source: Source<'w>,
-        plan: &'w ClaimPlan<Q>,
+        plan: &'w ExclusivePlan<Q>,
         guard: BorrowGuard<'w>,
     ) -> Self {
         // Others stamp rows of the same chunks meanwhile.

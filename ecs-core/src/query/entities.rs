@@ -145,7 +145,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     where
         Q: ReadOnly,
     {
-        let query = self.shared();
+        let query = self.as_readonly();
         entities.into_iter().filter_map(move |entity| {
             let place = query.find(entity).ok()?;
             // SAFETY: just found; the query holds the right to read (I-10) and is borrowed for as

@@ -139,10 +139,10 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// # #[derive(Component)] struct Mind(u32);
     /// let mut world = World::new();
     /// world.spawn_batch((0..10).map(Mind));
-    /// let sizes: Vec<_> = (0..4).map(|which| world.query::<&Mind>().slice(4, which).count()).collect();
+    /// let sizes: Vec<_> = (0..4).map(|which| world.query::<&Mind>().shard(4, which).count()).collect();
     /// assert_eq!(sizes, [3, 3, 2, 2]);
     /// for tick in 0..4 {
-    ///     world.query::<&mut Mind>().slice(4, tick).for_each(|mind| mind.0 = tick);
+    ///     world.query::<&mut Mind>().shard(4, tick).for_each(|mind| mind.0 = tick);
     /// }
     /// assert_eq!(world.query::<&Mind>().map(|mind| mind.0).sum::<u32>(), 0 + 3 + 4 + 6);
     /// ```
@@ -150,7 +150,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// # Panics
     /// Where `which` is not below `count`.
     #[must_use]
-    pub fn slice(mut self, count: u32, which: u32) -> Self {
+    pub fn shard(mut self, count: u32, which: u32) -> Self {
         self.source.moment.slice = Slice::of(count, which);
         self
     }
@@ -164,10 +164,10 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// world.spawn_batch((0..3).map(Gold));
     /// let query = world.query::<&Gold>();
     /// // Two walks at a time.
-    /// let pairs = query.shared().into_iter().flat_map(|a| query.iter().map(move |b| (a, b)));
+    /// let pairs = query.as_readonly().into_iter().flat_map(|a| query.iter().map(move |b| (a, b)));
     /// assert_eq!(pairs.count(), 9);
     /// ```
-    pub fn shared(&self) -> Query<'_, Q, F>
+    pub fn as_readonly(&self) -> Query<'_, Q, F>
     where
         Q: ReadOnly,
     {
@@ -189,7 +189,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     where
         Q: ReadOnly,
     {
-        self.shared().into_iter()
+        self.as_readonly().into_iter()
     }
 
     /// Calls `f` with every row. The fastest way row by row: the loop runs chunk by chunk.

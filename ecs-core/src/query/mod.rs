@@ -31,7 +31,7 @@ pub(crate) use access::{leave_read, leave_write, take_read, take_write};
 pub use chunk::{Chunk, ChunkIter};
 pub(crate) use chunk::{Source, rows};
 pub(crate) use claims::ClaimFlags;
-pub use claims::{Claim, ClaimPlan, ClaimView};
+pub use claims::{Claim, ExclusivePlan, ExclusiveView};
 #[doc(hidden)]
 pub use column::{
     BitsDoor, ChunkDoor, ColumnDoor, DoorRight, RowRight, RunRight, Values, ValuesDoor,

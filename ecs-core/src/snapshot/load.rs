@@ -14,8 +14,8 @@ use super::names::Known;
 use super::relations::check_relation;
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column};
 use crate::component::{
-    ChunkDefault, CodecError, Component, ComponentId, ComponentSet, Despawned, Duties, Kind,
-    Prefab, Registry,
+    ArchetypeFlags, ChunkDefault, CodecError, Component, ComponentId, ComponentSet, Despawned,
+    Kind, Prefab, Registry,
 };
 use crate::entities::Entities;
 use crate::entity::Entity;
@@ -83,8 +83,9 @@ impl Building<'_> {
     /// Whether what was built can be.
     fn check(&self, image: &Image<'_>, relations: &[RelationFns]) -> Result<(), RestoreError> {
         check_complete(&self.entities)?;
-        let is_lost =
-            |archetype: &Archetype| archetype.duties.any(Duties::DOOMED) && !archetype.is_empty();
+        let is_lost = |archetype: &Archetype| {
+            archetype.duties.any(ArchetypeFlags::DOOMED) && !archetype.is_empty()
+        };
         if self.archetypes.list().iter().any(is_lost) {
             return Err(contradiction("an entity waits to be cleaned up by nobody").into());
         }

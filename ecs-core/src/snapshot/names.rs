@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::format::{PLAIN, Place};
 use super::image::{ComponentImage, TableImage};
 use super::table::{key, mark, way};
-use crate::component::{ComponentId, ComponentInfo, Duties, Kind, LoadSharedFn, Registry};
+use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo, Kind, LoadSharedFn, Registry};
 use crate::error::RestoreError;
 
 /// What a world has for a component of a snapshot.
@@ -34,7 +34,10 @@ impl<'w> Known<'w> {
         // One side of a relation that the world does not know would be kept in step by nobody.
         let is_known = |info: &&ComponentInfo| match info.kind {
             Kind::Shared(_) | Kind::Vacant => false,
-            _ => !info.managed || info.duties.any(Duties::RELATED.and(Duties::DESPAWNED)),
+            _ => {
+                !info.managed
+                    || info.duties.any(ArchetypeFlags::RELATED.and(ArchetypeFlags::DESPAWNED))
+            }
         };
         let infos = registry.infos().iter().filter(is_known);
         let components = infos.map(|info| {

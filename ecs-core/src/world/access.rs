@@ -6,7 +6,7 @@ use crate::component::Component;
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity, QueryEntityError};
 use crate::query::{
-    ClaimPlan, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, View, ViewPlan, matches_once,
+    ExclusivePlan, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, View, ViewPlan, matches_once,
 };
 
 impl World {
@@ -262,8 +262,8 @@ impl World {
     ///
     /// # Panics
     /// Where `Q` asks for a component twice, once of them to write.
-    pub fn claim_plan<Q: QueryData>(&mut self) -> ClaimPlan<Q> {
-        ClaimPlan { view: self.view_plan(), flags: crate::query::ClaimFlags::default() }
+    pub fn claim_plan<Q: QueryData>(&mut self) -> ExclusivePlan<Q> {
+        ExclusivePlan { view: self.view_plan(), flags: crate::query::ClaimFlags::default() }
     }
 
     /// What a query gives for one entity. Short for `query::<Q>().into_get(entity)`.

@@ -14,7 +14,7 @@ use super::change::replace;
 use super::moves::{Books, RowMoves};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::bundle::Bundle;
-use crate::component::{Component, Duties};
+use crate::component::{ArchetypeFlags, Component};
 use crate::entity::Entity;
 use crate::mask::Rows;
 use crate::query::{MatchOf, QueryFilter, matches_once, rows};
@@ -95,7 +95,8 @@ impl<F: QueryFilter> Bulk<'_, F> {
             .iter()
             .map(|found| bundles.insertion::<B>(found.archetype, registry, archetypes).target)
             .collect();
-        let tells = |&id: &ArchetypeId| self.world.archetypes.get(id).duties != Duties::NONE;
+        let tells =
+            |&id: &ArchetypeId| self.world.archetypes.get(id).duties != ArchetypeFlags::NONE;
         if targets.iter().any(tells) || matches.iter().any(|found| tells(&found.archetype)) {
             let insert = |world: &mut World, entity| world.insert(entity, bundle.clone()).is_ok();
             return self.one_by_one(&matches, insert);
@@ -131,8 +132,9 @@ impl<F: QueryFilter> Bulk<'_, F> {
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn remove<B: Bundle>(self) -> usize {
         let matches = self.matches();
-        let tells =
-            |found: &Found<F>| self.world.archetypes.get(found.archetype).duties != Duties::NONE;
+        let tells = |found: &Found<F>| {
+            self.world.archetypes.get(found.archetype).duties != ArchetypeFlags::NONE
+        };
         if matches.iter().any(tells) {
             return self.one_by_one(&matches, |world, entity| world.remove::<B>(entity).is_ok());
         }
@@ -156,8 +158,9 @@ impl<F: QueryFilter> Bulk<'_, F> {
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn despawn(self) -> usize {
         let matches = self.matches();
-        let tells =
-            |found: &Found<F>| self.world.archetypes.get(found.archetype).duties != Duties::NONE;
+        let tells = |found: &Found<F>| {
+            self.world.archetypes.get(found.archetype).duties != ArchetypeFlags::NONE
+        };
         if matches.iter().any(tells) {
             return self.one_by_one(&matches, |world, entity| world.despawn(entity).is_ok());
         }

@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 
 use super::World;
 use super::change::MoveRow;
-use crate::component::{ComponentId, ComponentInfo, Duties};
+use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{ByIdError, NoSuchEntity};
@@ -166,7 +166,7 @@ impl World {
         // SAFETY: the transition begins at the row's archetype, takes the one component, which is
         // to be dropped, and adds none (I-6).
         unsafe { moving.run(removal, |_, _, _| ()) };
-        if self.duties_at(self.locate(entity)).any(Duties::DOOMED) {
+        if self.duties_at(self.locate(entity)).any(ArchetypeFlags::DOOMED) {
             self.end(entity);
         }
         Ok(())

@@ -6,12 +6,12 @@
 
 use core::fmt;
 
-use super::{Res, ResMut, ResourceError, Rights, World};
+use super::{DeclaredAccess, Res, ResMut, ResourceError, World};
 use crate::entity::Entity;
 use crate::error::AccessConflict;
 use crate::query::{
-    Access, BorrowGuard, BorrowedQuery, ClaimPlan, ClaimView, Doors, Planned, Query, QueryData,
-    QueryFilter, QueryPlan, Source, View, ViewPlan,
+    Access, BorrowGuard, BorrowedQuery, Doors, ExclusivePlan, ExclusiveView, Planned, Query,
+    QueryData, QueryFilter, QueryPlan, Source, View, ViewPlan,
 };
 use crate::storage::{Moment, Writers};
 
@@ -46,7 +46,7 @@ pub struct WorldCell<'w> {
     /// Which turn this copy stamps for.
     turn: u64,
     /// What this copy may be asked for, if not everything.
-    rights: Option<&'w Rights>,
+    rights: Option<&'w DeclaredAccess>,
 }
 
 /// The most turns that a cell has. No number of calls that a program gets to make brings a world to
@@ -64,7 +64,7 @@ impl World {
     ///
     /// All that happens in it counts as happening at the same version: a plan that was asked
     /// before somebody wrote does not see the change the next time either. Where that matters, use
-    /// [`cell_with_turns`](Self::cell_with_turns).
+    /// [`cell_with_versions`](Self::cell_with_versions).
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -85,7 +85,7 @@ impl World {
     /// # Ok::<(), formic_ecs::AccessConflict>(())
     /// ```
     pub fn cell(&mut self) -> WorldCell<'_> {
-        self.cell_with_turns(1)
+        self.cell_with_versions(1)
     }
 
     /// The world as something that threads can share, with a version of its own for each of this
@@ -93,14 +93,14 @@ impl World {
     ///
     /// ```
     /// let mut world = formic_ecs::World::new();
-    /// let cell = world.cell_with_turns(3);
+    /// let cell = world.cell_with_versions(3);
     /// assert!(cell.turn(0).version() < cell.turn(2).version());
     /// ```
     ///
     /// # Panics
     /// Where there are more than 2^20 turns, each of which uses up a version whether or not it is
     /// taken: a world has 2^62 of them in its life, and its snapshots are refused after that.
-    pub fn cell_with_turns(&mut self, turn_count: usize) -> WorldCell<'_> {
+    pub fn cell_with_versions(&mut self, turn_count: usize) -> WorldCell<'_> {
         assert!(turn_count <= TURNS_MAX, "{turn_count} turns of at most {TURNS_MAX}");
         let turn_count = (turn_count as u64).max(1);
         // What was asked in earlier cells was asked at this version or before.
@@ -140,13 +140,13 @@ impl<'w> WorldCell<'w> {
     /// let mut asking = world.plan::<&Health, Changed<Health>>();
     /// let mut writing = world.plan::<&mut Health, ()>();
     ///
-    /// let cell = world.cell_with_turns(2);
+    /// let cell = world.cell_with_versions(2);
     /// assert_eq!(cell.turn(0).query(&mut asking)?.count(), 1, "it is new");
     /// cell.turn(1).query(&mut writing)?.query().for_each(|health| health.0 += 1);
     ///
-    /// let cell = world.cell_with_turns(2);
+    /// let cell = world.cell_with_versions(2);
     /// assert_eq!(cell.turn(0).query(&mut asking)?.count(), 1, "it was written afterwards");
-    /// let cell = world.cell_with_turns(2);
+    /// let cell = world.cell_with_versions(2);
     /// assert_eq!(cell.turn(0).query(&mut asking)?.count(), 0);
     /// # Ok::<(), formic_ecs::AccessConflict>(())
     /// ```
@@ -167,16 +167,16 @@ impl<'w> WorldCell<'w> {
     ///
     /// ```should_panic
     /// use formic_ecs::prelude::*;
-    /// use formic_ecs::Rights;
+    /// use formic_ecs::DeclaredAccess;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let mut writer = world.plan::<&mut Gold, ()>();
-    /// let rights = Rights::new("the miner", world.plan::<&Gold, ()>().access().clone());
-    /// let cell = world.cell().limited_to(&rights);
+    /// let rights = DeclaredAccess::new("the miner", world.plan::<&Gold, ()>().access().clone());
+    /// let cell = world.cell().restrict_to(&rights);
     /// let _query = cell.query(&mut writer); // the miner writes Gold, which it has not declared
     /// ```
     #[must_use]
-    pub const fn limited_to(self, rights: &'w Rights) -> Self {
+    pub const fn restrict_to(self, rights: &'w DeclaredAccess) -> Self {
         Self { rights: Some(rights), ..self }
     }
 
@@ -199,7 +199,7 @@ impl<'w> WorldCell<'w> {
     ///
     /// ```
     /// let mut world = formic_ecs::World::new();
-    /// let cell = world.cell_with_turns(2);
+    /// let cell = world.cell_with_versions(2);
     /// assert!(cell.turn(1).version() > cell.version());
     /// ```
     #[must_use]
@@ -256,7 +256,7 @@ impl<'w> WorldCell<'w> {
     /// Where a component is in use elsewhere in a way that contradicts the plan.
     ///
     /// # Panics
-    /// Where the plan is another world's, or the cell is [limited](Self::limited_to) to others.
+    /// Where the plan is another world's, or the cell is [limited](Self::restrict_to) to others.
     pub fn query<Q: QueryData, F: QueryFilter>(
         self,
         plan: &'w mut QueryPlan<Q, F>,
@@ -292,7 +292,7 @@ impl<'w> WorldCell<'w> {
     /// Where a component is in use elsewhere in a way that contradicts the plan.
     ///
     /// # Panics
-    /// Where the plan is another world's, or the cell is [limited](Self::limited_to) to others.
+    /// Where the plan is another world's, or the cell is [limited](Self::restrict_to) to others.
     pub fn view<Q: QueryData>(
         self,
         plan: &'w mut ViewPlan<Q>,
@@ -335,11 +335,11 @@ impl<'w> WorldCell<'w> {
     /// Where a component is in use elsewhere in a way that contradicts the plan.
     ///
     /// # Panics
-    /// Where the plan is another world's, or the cell is [limited](Self::limited_to) to others.
+    /// Where the plan is another world's, or the cell is [limited](Self::restrict_to) to others.
     pub fn claims<Q: QueryData>(
         self,
-        plan: &'w mut ClaimPlan<Q>,
-    ) -> Result<ClaimView<'w, Q>, AccessConflict> {
+        plan: &'w mut ExclusivePlan<Q>,
+    ) -> Result<ExclusiveView<'w, Q>, AccessConflict> {
         let world = self.world;
         plan.view.extend(world.plan_source(), self.source(self.moment(0)));
         plan.flags.prepare(world.entities.slot_count());
@@ -350,7 +350,7 @@ impl<'w> WorldCell<'w> {
         // through cells (see `query`), and goes with the view. The flags were just prepared, and
         // are this view's alone, which borrows the plan (I-12); that was just extended over the
         // source (I-23).
-        Ok(unsafe { ClaimView::new(source, plan, guard) })
+        Ok(unsafe { ExclusiveView::new(source, plan, guard) })
     }
 
     /// A resource, to be read.
@@ -370,7 +370,7 @@ impl<'w> WorldCell<'w> {
     /// Where there is none, or somebody writes it.
     ///
     /// # Panics
-    /// Where the cell is [limited](Self::limited_to) to others.
+    /// Where the cell is [limited](Self::restrict_to) to others.
     pub fn resource<T: Send + Sync + 'static>(self) -> Result<Res<'w, T>, ResourceError> {
         self.check_resource::<T>(false);
         // SAFETY: the world is borrowed exclusively by the first cell, so all go through cells
@@ -390,7 +390,7 @@ impl<'w> WorldCell<'w> {
     /// ```
     ///
     /// # Panics
-    /// Where the cell is [limited](Self::limited_to) to others.
+    /// Where the cell is [limited](Self::restrict_to) to others.
     #[must_use]
     pub fn resource_version<T: Send + Sync + 'static>(self) -> Option<u64> {
         self.check_resource::<T>(false);
@@ -447,7 +447,7 @@ impl<'w> WorldCell<'w> {
     /// Where there is none, or somebody uses it.
     ///
     /// # Panics
-    /// Where the cell is [limited](Self::limited_to) to others.
+    /// Where the cell is [limited](Self::restrict_to) to others.
     pub fn resource_mut<T: Send + Sync + 'static>(self) -> Result<ResMut<'w, T>, ResourceError> {
         self.check_resource::<T>(true);
         // SAFETY: the world is borrowed exclusively by the first cell, so all go through cells

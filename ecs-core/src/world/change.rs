@@ -8,7 +8,7 @@ use super::World;
 use super::bundles::Transition;
 use crate::archetype::{Archetype, Archetypes};
 use crate::bundle::{Bundle, ColumnStarts, with_starts};
-use crate::component::{Component, ComponentId, Duties};
+use crate::component::{ArchetypeFlags, Component, ComponentId};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
@@ -80,7 +80,7 @@ impl World {
         let Some(mut from) = self.locate(entity) else {
             return Err(NotInserted { entity, bundle });
         };
-        if self.archetypes.get(from.archetype).duties.any(Duties::REPLACE) {
+        if self.archetypes.get(from.archetype).duties.any(ArchetypeFlags::REPLACE) {
             self.tell_replacing::<B>(entity);
             // A watcher may have moved it, or taken it away.
             let Some(now) = self.locate(entity) else {
@@ -89,7 +89,7 @@ impl World {
             from = now;
         }
         let duties = self.insert_at(entity, from, bundle);
-        if duties.any(Duties::ARRIVAL) {
+        if duties.any(ArchetypeFlags::ARRIVAL) {
             self.tell_inserted::<B>(entity, from.archetype);
         }
         Ok(())
@@ -102,7 +102,7 @@ impl World {
         entity: Entity,
         from: Location,
         bundle: B,
-    ) -> Duties {
+    ) -> ArchetypeFlags {
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, settled, .. } = self;
         let insertion = bundles.insertion::<B>(from.archetype, registry, archetypes);
@@ -149,7 +149,7 @@ impl World {
     /// Where the bundle has a component twice.
     pub fn remove<B: Bundle>(&mut self, entity: Entity) -> Result<B, ComponentError> {
         let mut from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
-        if self.archetypes.get(from.archetype).duties.any(Duties::REMOVAL)
+        if self.archetypes.get(from.archetype).duties.any(ArchetypeFlags::REMOVAL)
             && self
                 .bundles
                 .removal::<B>(from.archetype, &mut self.registry, &mut self.archetypes)
@@ -160,7 +160,7 @@ impl World {
             from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         }
         let (removed, duties) = self.remove_at::<B>(entity, from)?;
-        if duties.any(Duties::DOOMED) {
+        if duties.any(ArchetypeFlags::DOOMED) {
             self.end(entity);
         }
         Ok(removed)
@@ -172,7 +172,7 @@ impl World {
         &mut self,
         entity: Entity,
         from: Location,
-    ) -> Result<(B, Duties), ComponentError> {
+    ) -> Result<(B, ArchetypeFlags), ComponentError> {
         debug_assert_eq!(self.locate(entity), Some(from));
         let found =
             self.bundles.removal::<B>(from.archetype, &mut self.registry, &mut self.archetypes);
@@ -186,7 +186,7 @@ impl World {
         if removal.target == from.archetype {
             // SAFETY: only the empty bundle leads to where it came from (I-6); it has no
             // components, so nothing is read.
-            return Ok((unsafe { B::read(&[], 0) }, Duties::NONE));
+            return Ok((unsafe { B::read(&[], 0) }, ArchetypeFlags::NONE));
         }
         let Self { archetypes, blocks, entities, .. } = self;
         let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
@@ -341,7 +341,7 @@ impl MoveRow<'_> {
         self,
         way: &Transition,
         transfer: impl FnOnce(&Chunks, &Chunks, RowAddress) -> R,
-    ) -> (R, Duties) {
+    ) -> (R, ArchetypeFlags) {
         let Self { archetypes, blocks, entities, entity, from, version } = self;
         let (source, target) = archetypes.get_two(from.archetype, way.target);
         let to = target.chunks.reserve_row(blocks);

@@ -5,7 +5,7 @@ use alloc::string::String;
 
 use super::World;
 use crate::archetype::Archetype;
-use crate::component::Duties;
+use crate::component::ArchetypeFlags;
 use crate::entities::Location;
 use crate::error::BrokenInvariant;
 use crate::hash::StateHasher;
@@ -57,7 +57,7 @@ impl World {
 
     fn check_archetype(&self, archetype: &Archetype) -> Result<(), BrokenInvariant> {
         let at = |detail| format!("{detail}, in {:?}", archetype.id());
-        if archetype.duties.complete().any(Duties::DOOMED) && !archetype.is_empty() {
+        if archetype.duties.complete().any(ArchetypeFlags::DOOMED) && !archetype.is_empty() {
             return Err(broken("I-19", at("an entity waits to be cleaned up by nobody".into())));
         }
         let chunks = &archetype.chunks;

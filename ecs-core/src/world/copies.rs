@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::World;
 use super::bundles::Transition;
 use crate::archetype::{Archetypes, RowCopies};
-use crate::component::Duties;
+use crate::component::ArchetypeFlags;
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::storage::BlockPool;
@@ -15,7 +15,7 @@ pub(super) type Map<'a> = dyn FnMut(Entity) -> Entity + 'a;
 
 impl World {
     /// What is to be done for each copy of an entity that is at `from`.
-    pub(super) fn duties_of_copies(&mut self, from: Location) -> Duties {
+    pub(super) fn duties_of_copies(&mut self, from: Location) -> ArchetypeFlags {
         let Self { bundles, registry, archetypes, .. } = self;
         let target = bundles.copying(from.archetype, registry, archetypes).target;
         archetypes.get(target).duties
@@ -50,7 +50,7 @@ impl World {
         copy: Entity,
         map: &mut Map<'_>,
         made: &mut Vec<Entity>,
-    ) -> Duties {
+    ) -> ArchetypeFlags {
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
         let way = bundles.copying(from.archetype, registry, archetypes);

@@ -1,6 +1,6 @@
 //! What hooks and observers are told of.
 
-use crate::component::{ComponentId, Duties};
+use crate::component::{ArchetypeFlags, ComponentId};
 use crate::entity::Entity;
 
 /// What happened to a component of an entity, or is about to.
@@ -48,13 +48,13 @@ impl EventKind {
         matches!(self, Self::Replace | Self::Remove | Self::Despawn)
     }
 
-    pub(crate) const fn duty(self) -> Duties {
+    pub(crate) const fn duty(self) -> ArchetypeFlags {
         match self {
-            Self::Add => Duties::ADD,
-            Self::Insert => Duties::INSERT,
-            Self::Replace => Duties::REPLACE,
-            Self::Remove => Duties::REMOVE,
-            Self::Despawn => Duties::DESPAWN,
+            Self::Add => ArchetypeFlags::ADD,
+            Self::Insert => ArchetypeFlags::INSERT,
+            Self::Replace => ArchetypeFlags::REPLACE,
+            Self::Remove => ArchetypeFlags::REMOVE,
+            Self::Despawn => ArchetypeFlags::DESPAWN,
         }
     }
 }

@@ -8,7 +8,7 @@ use core::any::{Any, TypeId};
 
 use super::World;
 use super::event::{Event, EventKind, EventType};
-use crate::component::{Component, ComponentId, Duties};
+use crate::component::{ArchetypeFlags, Component, ComponentId};
 use crate::entity::Entity;
 use crate::error::UnknownComponent;
 use crate::hash::TypeMap;
@@ -337,7 +337,7 @@ impl World {
     }
 
     /// Sees to it that operations on the archetypes with this component tell of it.
-    pub(super) fn take_on(&mut self, component: ComponentId, duty: Duties) {
+    pub(super) fn take_on(&mut self, component: ComponentId, duty: ArchetypeFlags) {
         self.registry.add_duty(component, duty);
         for archetype in self.archetypes.list_mut() {
             if archetype.components().contains(component) {

@@ -51,7 +51,7 @@ pub(crate) use memory::Contents;
 pub(crate) use moves::{Books, MoveScratch, RowMoves};
 pub(crate) use resources::Resources;
 pub use resources::{MissingResource, Res, ResMut, ResourceError};
-pub use rights::Rights;
+pub use rights::DeclaredAccess;
 pub use stats::{ArchetypeStats, EntityPlace, WorldStats};
 
 /// Everything there is: entities with their components, and resources.

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use super::World;
 use super::relations::EntitySet;
 use crate::bundle::Bundle;
-use crate::component::Duties;
+use crate::component::ArchetypeFlags;
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{InstantiateError, NoSuchEntity};
@@ -117,7 +117,7 @@ impl World {
     }
 
     fn is_related_at_all(&self, entity: Entity) -> bool {
-        self.duties_at(self.locate(entity)).any(Duties::RELATED)
+        self.duties_at(self.locate(entity)).any(ArchetypeFlags::RELATED)
     }
 
     /// Where an entity is that can be copied.
@@ -140,7 +140,7 @@ impl World {
         self.entities.reserve(count.min(EXPECTED_MAX));
         while copies.len() < count {
             let wanted = count - copies.len();
-            if !self.duties_of_copies(from).any(Duties::ARRIVAL) {
+            if !self.duties_of_copies(from).any(ArchetypeFlags::ARRIVAL) {
                 self.copy_run(prefab, from, wanted, copies);
                 continue;
             }
@@ -171,13 +171,13 @@ impl World {
                 self.adopt(&members);
             }
             let tells_of_relations = self.hooks.has_event_watchers();
-            if duties.any(Duties::ARRIVAL) {
+            if duties.any(ArchetypeFlags::ARRIVAL) {
                 members.iter().for_each(|&copy| self.tell_arrived(copy));
             }
             if tells_of_relations {
                 members.iter().for_each(|&copy| self.tell_of_relations(copy));
             }
-            if tells_of_relations || duties.any(Duties::ARRIVAL) {
+            if tells_of_relations || duties.any(ArchetypeFlags::ARRIVAL) {
                 // Watchers may have done anything to the original.
                 let Ok(now) = self.family(prefab) else { return Ok(()) };
                 family = now;
@@ -205,14 +205,14 @@ impl World {
     }
 
     /// One copy of each member. Should a clone panic, or there be no handle left, there is none.
-    fn copy_family(&mut self, family: &Family) -> (Vec<Entity>, Duties) {
+    fn copy_family(&mut self, family: &Family) -> (Vec<Entity>, ArchetypeFlags) {
         let mut made = Vec::with_capacity(family.members.len());
         let handles = Vec::with_capacity(family.members.len());
         let mut copying = Copying { world: self, handles, is_complete: false };
         for _ in &family.members {
             copying.handles.push(copying.world.entities.reserve_one());
         }
-        let mut duties = Duties::NONE;
+        let mut duties = ArchetypeFlags::NONE;
         for (place, &member) in family.members.iter().enumerate() {
             let Copying { world, handles, .. } = &mut copying;
             let mut map =

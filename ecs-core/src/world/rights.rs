@@ -9,48 +9,48 @@ use super::World;
 use crate::query::Access;
 
 /// What somebody has declared to touch, to be held to it by
-/// [`WorldCell::limited_to`](crate::WorldCell::limited_to).
+/// [`WorldCell::restrict_to`](crate::WorldCell::restrict_to).
 ///
 /// ```
 /// use formic_ecs::prelude::*;
-/// use formic_ecs::Rights;
+/// use formic_ecs::DeclaredAccess;
 /// # #[derive(Component)] struct Gold(u32);
 /// let mut world = World::new();
 /// world.insert_resource(5_u32);
 /// let mut plan = world.plan::<&mut Gold, ()>();
-/// let mut rights = Rights::new("the miner", plan.access().clone());
+/// let mut rights = DeclaredAccess::new("the miner", plan.access().clone());
 /// rights.add_resource::<u32>(false);
 ///
-/// let cell = world.cell().limited_to(&rights);
+/// let cell = world.cell().restrict_to(&rights);
 /// assert!(cell.query(&mut plan).is_ok());
 /// assert_eq!(*cell.resource::<u32>()?, 5);
 /// # Ok::<(), formic_ecs::ResourceError>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct Rights {
+pub struct DeclaredAccess {
     owner: String,
     components: Access,
     /// Each with whether it may be written.
     resources: Vec<(TypeId, bool)>,
 }
 
-impl fmt::Debug for Rights {
+impl fmt::Debug for DeclaredAccess {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rights").field("owner", &self.owner).finish_non_exhaustive()
+        f.debug_struct("DeclaredAccess").field("owner", &self.owner).finish_non_exhaustive()
     }
 }
 
-impl Rights {
+impl DeclaredAccess {
     /// The right to touch these components. The name is for messages.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
-    /// use formic_ecs::Rights;
+    /// use formic_ecs::DeclaredAccess;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let mut plan = world.plan::<&Gold, ()>();
-    /// let rights = Rights::new("the miner", plan.access().clone());
-    /// assert!(world.cell().limited_to(&rights).query(&mut plan).is_ok());
+    /// let rights = DeclaredAccess::new("the miner", plan.access().clone());
+    /// assert!(world.cell().restrict_to(&rights).query(&mut plan).is_ok());
     /// ```
     #[must_use]
     pub fn new(owner: impl Into<String>, components: Access) -> Self {
@@ -61,11 +61,11 @@ impl Rights {
     ///
     /// ```
     /// use formic_ecs::prelude::*;
-    /// use formic_ecs::Rights;
+    /// use formic_ecs::DeclaredAccess;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
     /// let plan = world.plan::<&mut Gold, ()>();
-    /// let rights = Rights::new("the miner", plan.access().clone());
+    /// let rights = DeclaredAccess::new("the miner", plan.access().clone());
     /// assert_eq!(rights.components(), plan.access());
     /// ```
     #[must_use]
@@ -76,12 +76,12 @@ impl Rights {
     /// Adds the right to read a resource, or to write it as well.
     ///
     /// ```
-    /// use formic_ecs::{Rights, World};
+    /// use formic_ecs::{DeclaredAccess, World};
     /// let mut world = World::new();
     /// world.insert_resource(5_u32);
-    /// let mut rights = Rights::default();
+    /// let mut rights = DeclaredAccess::default();
     /// rights.add_resource::<u32>(true);
-    /// let cell = world.cell().limited_to(&rights);
+    /// let cell = world.cell().restrict_to(&rights);
     /// *cell.resource_mut::<u32>()? += 1;
     /// assert_eq!(*cell.resource::<u32>()?, 6);
     /// # Ok::<(), formic_ecs::ResourceError>(())

@@ -10,7 +10,7 @@ use super::World;
 use super::bundles::Placement;
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, ForgottenRows};
 use crate::bundle::{Bundle, ColumnStarts, with_starts};
-use crate::component::{ComponentId, Duties};
+use crate::component::{ArchetypeFlags, ComponentId};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
@@ -39,7 +39,7 @@ impl World {
         self.entities.expect_one();
         let (location, version) = self.write_row(bundle);
         let entity = self.entities.allocate(location.place);
-        if self.commit_row(location, entity, version).any(Duties::ARRIVAL) {
+        if self.commit_row(location, entity, version).any(ArchetypeFlags::ARRIVAL) {
             self.tell_spawned::<B>(entity);
         }
         entity
@@ -49,7 +49,7 @@ impl World {
     pub(crate) fn spawn_reserved<B: Bundle>(&mut self, entity: Entity, bundle: B) {
         let (location, version) = self.write_row(bundle);
         self.entities.activate(entity, location.place);
-        if self.commit_row(location, entity, version).any(Duties::ARRIVAL) {
+        if self.commit_row(location, entity, version).any(ArchetypeFlags::ARRIVAL) {
             self.tell_spawned::<B>(entity);
         }
     }
@@ -78,7 +78,7 @@ impl World {
         // which has nothing to be written.
         let location = unsafe { write_at(archetypes, blocks, placement, bundle) };
         let entity = self.entities.allocate(location.place);
-        if self.commit_row(location, entity, version).any(Duties::ARRIVAL) {
+        if self.commit_row(location, entity, version).any(ArchetypeFlags::ARRIVAL) {
             let mut ids = self.bundles.ids::<B>(&mut self.registry).to_vec();
             ids.push(marker);
             self.after_spawn(entity, &ids);
@@ -87,7 +87,7 @@ impl World {
     }
 
     /// Gives what is to be done next.
-    fn commit_row(&mut self, location: Location, entity: Entity, version: u64) -> Duties {
+    fn commit_row(&mut self, location: Location, entity: Entity, version: u64) -> ArchetypeFlags {
         let archetype = self.archetypes.get_mut(location.archetype);
         // SAFETY: `write_at` has just reserved the row, and nothing but the entity table was
         // touched since; the archetype has the bundle's components and no others with a size, so
@@ -137,7 +137,7 @@ impl World {
     /// Whether somebody wants to know of every entity that comes with this bundle.
     fn is_told_of<B: Bundle>(&mut self) -> bool {
         let placement = self.bundles.placement::<B>(&mut self.registry, &mut self.archetypes);
-        self.archetypes.get(placement.archetype).duties.any(Duties::ARRIVAL)
+        self.archetypes.get(placement.archetype).duties.any(ArchetypeFlags::ARRIVAL)
     }
 
     fn begin_run<'a, B: Bundle>(
@@ -187,7 +187,7 @@ impl World {
     /// Where the entity is not in the world, or was despawned and is only there to be cleaned up.
     pub fn despawn(&mut self, entity: Entity) -> Result<(), NoSuchEntity> {
         let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
-        if self.archetypes.get(location.archetype).duties.any(Duties::PARTING) {
+        if self.archetypes.get(location.archetype).duties.any(ArchetypeFlags::PARTING) {
             return self.depart(entity);
         }
         self.take_out(entity, location);

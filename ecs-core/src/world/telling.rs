@@ -6,7 +6,7 @@ use super::World;
 use super::event::{Event, EventKind};
 use crate::archetype::ArchetypeId;
 use crate::bundle::Bundle;
-use crate::component::{ComponentId, Duties};
+use crate::component::{ArchetypeFlags, ComponentId};
 use crate::entities::Location;
 use crate::entity::Entity;
 
@@ -123,8 +123,8 @@ impl World {
         self.tell_all(entity, &[EventKind::Replace, EventKind::Remove], Which::These(&ids));
     }
 
-    pub(super) fn duties_at(&self, location: Option<Location>) -> Duties {
-        location.map_or(Duties::NONE, |at| self.archetypes.get(at.archetype).duties)
+    pub(super) fn duties_at(&self, location: Option<Location>) -> ArchetypeFlags {
+        location.map_or(ArchetypeFlags::NONE, |at| self.archetypes.get(at.archetype).duties)
     }
 
     /// Where an entity is that is to be given a component, after all was told that has to be told
@@ -134,7 +134,7 @@ impl World {
         entity: Entity,
         id: ComponentId,
     ) -> Option<Location> {
-        if self.duties_at(self.locate(entity)).any(Duties::REPLACE) {
+        if self.duties_at(self.locate(entity)).any(ArchetypeFlags::REPLACE) {
             self.tell_all(entity, &[EventKind::Replace], Which::These(&[id]));
         }
         self.locate(entity)
@@ -147,7 +147,7 @@ impl World {
         entity: Entity,
         id: ComponentId,
     ) -> Option<Location> {
-        if self.duties_at(self.locate(entity)).any(Duties::REMOVAL) {
+        if self.duties_at(self.locate(entity)).any(ArchetypeFlags::REMOVAL) {
             self.tell_all(entity, &[EventKind::Replace, EventKind::Remove], Which::These(&[id]));
         }
         self.locate(entity)
@@ -156,14 +156,14 @@ impl World {
     /// Tells what has to be told after an entity was given a component; it was in the archetype
     /// `before`.
     pub(crate) fn after_insert(&mut self, entity: Entity, before: ArchetypeId, id: ComponentId) {
-        if self.duties_at(self.locate(entity)).any(Duties::ARRIVAL) {
+        if self.duties_at(self.locate(entity)).any(ArchetypeFlags::ARRIVAL) {
             self.tell_given(entity, before, &[id]);
         }
     }
 
     /// Tells what has to be told after an entity has come with these components.
     pub(crate) fn after_spawn(&mut self, entity: Entity, ids: &[ComponentId]) {
-        if self.duties_at(self.locate(entity)).any(Duties::ARRIVAL) {
+        if self.duties_at(self.locate(entity)).any(ArchetypeFlags::ARRIVAL) {
             self.tell_all(entity, &[EventKind::Add, EventKind::Insert], Which::These(ids));
         }
     }

@@ -162,8 +162,12 @@ fn what_a_leaked_guard_held_is_free_in_the_next_cell() {
 #[test]
 fn a_guard_that_is_passed_on_gives_up_its_right_where_it_is_dropped() {
     // See the test of the same name about resources.
-    use formic_ecs::{BorrowedQuery, Claim, ClaimView};
-    fn claimed<'a>(claim: Claim<'a, &mut A>, claims: &'a ClaimView<'_, &mut A>, entity: Entity) {
+    use formic_ecs::{BorrowedQuery, Claim, ExclusiveView};
+    fn claimed<'a>(
+        claim: Claim<'a, &mut A>,
+        claims: &'a ExclusiveView<'_, &mut A>,
+        entity: Entity,
+    ) {
         drop(claim);
         claims.claim(entity).expect("free again").get_mut().0 += 1;
     }
@@ -302,11 +306,11 @@ fn a_cell_of_too_many_turns_is_refused_and_the_world_still_has_its_versions() {
     let all = world.spawn_batch((0..3).map(|_| ()));
     let before = world.version();
     for turns in [(1 << 20) + 1, usize::MAX] {
-        let cell = AssertUnwindSafe(|| _ = world.cell_with_turns(turns));
+        let cell = AssertUnwindSafe(|| _ = world.cell_with_versions(turns));
         assert!(catch_unwind(cell).is_err());
         assert_eq!(world.version(), before, "nothing has happened");
     }
-    let last = world.cell_with_turns(1 << 20).turn((1 << 20) - 1).version();
+    let last = world.cell_with_versions(1 << 20).turn((1 << 20) - 1).version();
     assert_eq!(last, before + (1 << 20));
     let saved = world.snapshot().expect("all can be saved");
     world.restore(&saved).expect("it is not too old");

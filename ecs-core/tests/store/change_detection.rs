@@ -427,7 +427,7 @@ fn a_later_turn_is_news_for_an_earlier_one() {
     let mut late = world.plan::<&Exact, Changed<Exact>>();
     let mut seen = Vec::new();
     for round in 0..4 {
-        let cell = world.cell_with_turns(3);
+        let cell = world.cell_with_versions(3);
         let first = cell.turn(0).query(&mut early).expect("free").count();
         if round == 1 {
             let mut query = cell.turn(1).query(&mut writing).expect("free");
@@ -448,7 +448,7 @@ fn a_turn_that_comes_too_late_takes_nothing_back() {
     let mut one = world.plan::<(Entity, &mut Exact), ()>();
     let mut two = world.plan::<(Entity, &mut Exact), ()>();
     let before = world.version();
-    let cell = world.cell_with_turns(2);
+    let cell = world.cell_with_versions(2);
     for (turn, plan, who) in [(1, &mut one, 3), (0, &mut two, 4)] {
         let mut query = cell.turn(turn).query(plan).expect("free");
         query.query().into_get(all[who]).expect("alive").1.0 = 0;
@@ -462,7 +462,7 @@ fn a_turn_that_comes_too_late_takes_nothing_back() {
 #[test]
 #[should_panic(expected = "turn 2 of a cell with 2 turns")]
 fn a_turn_that_the_cell_was_not_made_for_is_refused() {
-    _ = World::new().cell_with_turns(2).turn(2);
+    _ = World::new().cell_with_versions(2).turn(2);
 }
 
 #[test]

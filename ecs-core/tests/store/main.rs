@@ -26,7 +26,7 @@ mod queries_more;
 mod relations;
 mod repeatable_commands;
 mod resources;
-mod rights_and_slices;
+mod rights_and_shards;
 mod shared;
 mod state_hash;
 #[path = "../support/mod.rs"]

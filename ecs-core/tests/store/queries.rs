@@ -2,7 +2,7 @@
 
 use formic_ecs::prelude::*;
 use formic_ecs::{
-    ClaimView, DynamicQuery, ParallelChunks, ParallelScratch, QueryEntityError, QueryPlan,
+    DynamicQuery, ExclusiveView, ParallelChunks, ParallelScratch, QueryEntityError, QueryPlan,
     QuerySingleError, RepeatableCommands, Snapshot, StateHasher, ViewPlan, WorldCell,
 };
 
@@ -350,7 +350,7 @@ fn what_holds_components_goes_to_other_threads_and_is_shared_by_them() {
     is_for_threads::<WorldCell<'_>>();
     is_for_threads::<(CommandBuffer, RepeatableCommands, Snapshot)>();
     is_for_threads::<(QueryPlan<&mut A>, ViewPlan<&mut A>, DynamicQuery)>();
-    is_for_threads::<ClaimView<'_, &mut A>>();
+    is_for_threads::<ExclusiveView<'_, &mut A>>();
     is_for_threads::<ParallelChunks<'_, &mut A>>();
 }
 

@@ -5,7 +5,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
-use formic_ecs::{DynamicQuery, ParallelScratch, RepeatableCommands, Rights, SnapshotError};
+use formic_ecs::{
+    DeclaredAccess, DynamicQuery, ParallelScratch, RepeatableCommands, SnapshotError,
+};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);
@@ -143,7 +145,7 @@ fn what_a_cell_has_granted_is_given_back_by_a_panic() {
     let mut switches = world.view_plan::<&mut On>();
     let mut values = world.claim_plan::<&mut Counted>();
     let mut undeclared = world.plan::<&Counted, ()>();
-    let rights = Rights::new("the miner", numbers.access().clone());
+    let rights = DeclaredAccess::new("the miner", numbers.access().clone());
     let cell = world.cell();
     for _ in 0..3 {
         let refused = catch_unwind(AssertUnwindSafe(|| {
@@ -154,7 +156,7 @@ fn what_a_cell_has_granted_is_given_back_by_a_panic() {
             let view = cell.view(&mut switches).expect("given back");
             let claims = cell.claims(&mut values).expect("given back");
             let claim = claims.claim(all[0]).expect("given back");
-            drop(cell.limited_to(&rights).query(&mut undeclared));
+            drop(cell.restrict_to(&rights).query(&mut undeclared));
             drop((resource, claim, view, row));
         }));
         let message = refused.expect_err("it has not declared that");

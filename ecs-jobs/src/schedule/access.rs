@@ -2,7 +2,7 @@
 
 use std::any::{TypeId, type_name};
 
-use formic_ecs::{Access, Rights, World};
+use formic_ecs::{Access, DeclaredAccess, World};
 
 /// The components and resources that a system reads and writes, as its parameters declare them.
 ///
@@ -25,7 +25,7 @@ struct Resource {
     id: TypeId,
     name: &'static str,
     how: How,
-    grant: fn(&mut Rights, bool),
+    grant: fn(&mut DeclaredAccess, bool),
 }
 
 /// How a resource is used.
@@ -92,7 +92,7 @@ impl SystemAccess {
 
     fn add_resource<T: 'static>(&mut self, how: How) {
         let (id, name) = (TypeId::of::<T>(), type_name::<T>());
-        let grant = |rights: &mut Rights, write| rights.add_resource::<T>(write);
+        let grant = |rights: &mut DeclaredAccess, write| rights.add_resource::<T>(write);
         let mut known = false;
         for resource in self.resources.iter().filter(|resource| resource.id == id) {
             known |= resource.how == how;
@@ -167,8 +167,9 @@ impl SystemAccess {
     }
 
     /// What a system with this access may touch while it runs.
-    pub(super) fn rights(&self, owner: &str) -> Rights {
-        let mut rights = Rights::new(format!("the system {owner}"), self.components.clone());
+    pub(super) fn rights(&self, owner: &str) -> DeclaredAccess {
+        let mut rights =
+            DeclaredAccess::new(format!("the system {owner}"), self.components.clone());
         for resource in &self.resources {
             (resource.grant)(&mut rights, resource.how != How::Read);
         }

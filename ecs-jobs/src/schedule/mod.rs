@@ -1,7 +1,7 @@
 //! Systems and the order they run in.
 //!
 //! A *system* is a function whose arguments say what it touches: [`Query`], [`Res`], [`ResMut`],
-//! [`Commands`], [`Lookup`], [`Claims`], [`Toggles`], [`Local`]. A *schedule* is compiled once from
+//! [`Commands`], [`ComponentLookup`], [`ExclusiveLookup`], [`EnabledLookup`], [`Local`]. A *schedule* is compiled once from
 //! systems into a static graph: declared order, and between two systems that touch the same data
 //! the order in which they were added. What is left runs at the same time. Because no order is left
 //! to chance, the result does not depend on the number of threads.
@@ -103,7 +103,9 @@ pub use self::gather::GatherState;
 pub use self::gather::{Gather, GatherSlot};
 pub use self::group::{Group, GroupConfig};
 pub use self::oneshot::{OneShot, RunSystem};
-pub use self::param::{Claims, Local, Lookup, RunContext, SystemParam, Toggles};
+pub use self::param::{
+    ComponentLookup, EnabledLookup, ExclusiveLookup, Local, RunContext, SystemParam,
+};
 pub use self::query::Query;
 #[doc(hidden)]
 pub use self::query::QueryState;

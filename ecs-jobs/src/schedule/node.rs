@@ -2,7 +2,7 @@
 
 use std::any::TypeId;
 
-use formic_ecs::{Rights, World};
+use formic_ecs::{DeclaredAccess, World};
 
 use super::access::{EventAging, SystemAccess};
 use super::condition::Condition;
@@ -24,7 +24,7 @@ pub(super) struct Node {
     /// Those that have to be on.
     pub(super) switches: Vec<usize>,
     pub(super) rate: Rate,
-    pub(super) rights: Rights,
+    pub(super) rights: DeclaredAccess,
     pub(super) groups: Vec<Group>,
     /// Locked by whoever runs it, which the graph lets only one do.
     pub(super) slot: Mutex<Slot>,
@@ -166,7 +166,7 @@ impl Built {
                         role,
                         switches: member_switches[number].clone(),
                         rate: member.rate,
-                        rights: Rights::default(),
+                        rights: DeclaredAccess::default(),
                         groups: member_groups[number].clone(),
                         slot: Mutex::new(slot),
                     };
@@ -181,7 +181,7 @@ impl Built {
                         role: Role::Switch(number),
                         switches: outer,
                         rate: Rate::default(),
-                        rights: Rights::default(),
+                        rights: DeclaredAccess::default(),
                         groups: Vec::new(),
                         slot: Mutex::new(Slot { system: None, conditions, last: None }),
                     };

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use formic_ecs::{
-    ClaimPlan, ClaimView, CommandBuffer, Component, EnabledMut, Entity, QueryData,
+    CommandBuffer, Component, EnabledMut, Entity, ExclusivePlan, ExclusiveView, QueryData,
     QueryEntityError, Res, ResMut, View, ViewPlan, World, WorldCell,
 };
 
@@ -161,11 +161,11 @@ impl<T> DerefMut for Local<'_, T> {
 }
 
 /// Random access to the components of any entity: an [`formic_ecs::View`].
-pub struct Lookup<'a, Q: QueryData>(View<'a, Q>);
+pub struct ComponentLookup<'a, Q: QueryData>(View<'a, Q>);
 
-impl<Q: QueryData + 'static> SystemParam for Lookup<'_, Q> {
+impl<Q: QueryData + 'static> SystemParam for ComponentLookup<'_, Q> {
     type State = ViewPlan<Q>;
-    type Item<'a> = Lookup<'a, Q>;
+    type Item<'a> = ComponentLookup<'a, Q>;
 
     fn init(world: &mut World, access: &mut SystemAccess) -> ViewPlan<Q> {
         let plan = world.view_plan::<Q>();
@@ -176,12 +176,12 @@ impl<Q: QueryData + 'static> SystemParam for Lookup<'_, Q> {
     fn fetch<'a>(
         plan: &'a mut ViewPlan<Q>,
         context: RunContext<'a>,
-    ) -> Result<Lookup<'a, Q>, String> {
-        context.cell.view(plan).map(Lookup).map_err(|error| error.to_string())
+    ) -> Result<ComponentLookup<'a, Q>, String> {
+        context.cell.view(plan).map(ComponentLookup).map_err(|error| error.to_string())
     }
 }
 
-impl<'a, Q: QueryData> Deref for Lookup<'a, Q> {
+impl<'a, Q: QueryData> Deref for ComponentLookup<'a, Q> {
     type Target = View<'a, Q>;
 
     fn deref(&self) -> &View<'a, Q> {
@@ -189,60 +189,60 @@ impl<'a, Q: QueryData> Deref for Lookup<'a, Q> {
     }
 }
 
-impl<'a, Q: QueryData> DerefMut for Lookup<'a, Q> {
+impl<'a, Q: QueryData> DerefMut for ComponentLookup<'a, Q> {
     fn deref_mut(&mut self) -> &mut View<'a, Q> {
         &mut self.0
     }
 }
 
-impl<Q: QueryData> fmt::Debug for Lookup<'_, Q> {
+impl<Q: QueryData> fmt::Debug for ComponentLookup<'_, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
 /// Exclusive access to single entities from all threads of a parallel loop: an
-/// [`formic_ecs::ClaimView`].
-pub struct Claims<'a, Q: QueryData>(ClaimView<'a, Q>);
+/// [`formic_ecs::ExclusiveView`].
+pub struct ExclusiveLookup<'a, Q: QueryData>(ExclusiveView<'a, Q>);
 
-impl<Q: QueryData + 'static> SystemParam for Claims<'_, Q> {
-    type State = ClaimPlan<Q>;
-    type Item<'a> = Claims<'a, Q>;
+impl<Q: QueryData + 'static> SystemParam for ExclusiveLookup<'_, Q> {
+    type State = ExclusivePlan<Q>;
+    type Item<'a> = ExclusiveLookup<'a, Q>;
 
-    fn init(world: &mut World, access: &mut SystemAccess) -> ClaimPlan<Q> {
+    fn init(world: &mut World, access: &mut SystemAccess) -> ExclusivePlan<Q> {
         let plan = world.claim_plan::<Q>();
         access.add_components(plan.access(), world);
         plan
     }
 
     fn fetch<'a>(
-        plan: &'a mut ClaimPlan<Q>,
+        plan: &'a mut ExclusivePlan<Q>,
         context: RunContext<'a>,
-    ) -> Result<Claims<'a, Q>, String> {
-        context.cell.claims(plan).map(Claims).map_err(|error| error.to_string())
+    ) -> Result<ExclusiveLookup<'a, Q>, String> {
+        context.cell.claims(plan).map(ExclusiveLookup).map_err(|error| error.to_string())
     }
 }
 
-impl<'a, Q: QueryData> Deref for Claims<'a, Q> {
-    type Target = ClaimView<'a, Q>;
+impl<'a, Q: QueryData> Deref for ExclusiveLookup<'a, Q> {
+    type Target = ExclusiveView<'a, Q>;
 
-    fn deref(&self) -> &ClaimView<'a, Q> {
+    fn deref(&self) -> &ExclusiveView<'a, Q> {
         &self.0
     }
 }
 
-impl<Q: QueryData> fmt::Debug for Claims<'_, Q> {
+impl<Q: QueryData> fmt::Debug for ExclusiveLookup<'_, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
 }
 
 /// Switches `T` of any entity on and off, from any thread of the system.
-pub struct Toggles<'a, T: Component>(View<'a, EnabledMut<T>>);
+pub struct EnabledLookup<'a, T: Component>(View<'a, EnabledMut<T>>);
 
-impl<T: Component> SystemParam for Toggles<'_, T> {
+impl<T: Component> SystemParam for EnabledLookup<'_, T> {
     type State = ViewPlan<EnabledMut<T>>;
-    type Item<'a> = Toggles<'a, T>;
+    type Item<'a> = EnabledLookup<'a, T>;
 
     fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
         let plan = world.view_plan::<EnabledMut<T>>();
@@ -253,12 +253,12 @@ impl<T: Component> SystemParam for Toggles<'_, T> {
     fn fetch<'a>(
         plan: &'a mut Self::State,
         context: RunContext<'a>,
-    ) -> Result<Toggles<'a, T>, String> {
-        context.cell.view(plan).map(Toggles).map_err(|error| error.to_string())
+    ) -> Result<EnabledLookup<'a, T>, String> {
+        context.cell.view(plan).map(EnabledLookup).map_err(|error| error.to_string())
     }
 }
 
-impl<T: Component> Toggles<'_, T> {
+impl<T: Component> EnabledLookup<'_, T> {
     /// Switches `T` of this entity on or off; returns what it was.
     ///
     /// # Errors
@@ -268,7 +268,7 @@ impl<T: Component> Toggles<'_, T> {
     }
 }
 
-impl<T: Component> fmt::Debug for Toggles<'_, T> {
+impl<T: Component> fmt::Debug for EnabledLookup<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

@@ -91,7 +91,7 @@ impl<Q: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Query<'_,
         }
         asked.resize(count as usize, 0);
         let since = std::mem::replace(&mut asked[which as usize], context.cell.version());
-        let inner = inner.since(since).slice(count, which);
+        let inner = inner.since(since).shard(count, which);
         Ok(Query { inner, scratch, pool: context.pool })
     }
 }
@@ -105,7 +105,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
 
     /// The same about all entities, in a staggered system as well.
     pub fn all(&mut self) -> formic_ecs::Query<'_, Q, F> {
-        self.inner.query().slice(1, 0)
+        self.inner.query().shard(1, 0)
     }
 
     /// The query, and what a parallel loop needs beside it.

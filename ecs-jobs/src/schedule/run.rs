@@ -233,13 +233,13 @@ impl Schedule {
     fn run_in_a_row(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
         let Self { nodes, switches, plan, timeline, .. } = self;
         let Part::Stage(order) = &plan.parts[part] else { return };
-        let cell = world.cell_with_turns(order.len());
+        let cell = world.cell_with_versions(order.len());
         let lane = pool.worker_count();
         let mut before = if run.measure || Timeline::IS_KEPT { pool.now_ns() } else { 0 };
         for (turn, &number) in order.iter().enumerate() {
             let node = &mut nodes[number];
             let context = RunContext {
-                cell: cell.turn(turn).limited_to(&node.rights),
+                cell: cell.turn(turn).restrict_to(&node.rights),
                 pool,
                 slice: node.rate.slice(run.tick),
                 tick: run.tick,
@@ -278,7 +278,7 @@ impl Schedule {
         let before = pool.now_ns();
         slot.last = Some((run.tick, Outcome::Panicked));
         let context = RunContext {
-            cell: world.cell().limited_to(rights),
+            cell: world.cell().restrict_to(rights),
             pool,
             slice: rate.slice(run.tick),
             tick: run.tick,

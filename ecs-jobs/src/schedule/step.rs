@@ -187,7 +187,7 @@ impl Schedule {
         let Node { slot, rights, role, switches: wanted, rate, .. } = &mut nodes[number];
         let before = pool.now_ns();
         let (slice, tick) = (rate.slice(run.tick), run.tick);
-        let context = RunContext { cell: world.cell().limited_to(rights), pool, slice, tick };
+        let context = RunContext { cell: world.cell().restrict_to(rights), pool, slice, tick };
         let slot = slot.get_mut();
         let outcome = take_turn(slot, *role, (wanted, *rate), switches, context, run.tick);
         debug_assert_ne!(outcome, Outcome::Panicked, "a panic does not come back here");

@@ -15,7 +15,7 @@ impl Schedule {
     /// waits for have ended.
     pub(super) fn run_together(&self, part: usize, run: Run, world: &mut World, pool: &Pool) {
         let Part::Stage(order) = &self.plan.parts[part] else { return };
-        let context = RunContext::new(world.cell_with_turns(order.len()), pool, run.tick);
+        let context = RunContext::new(world.cell_with_versions(order.len()), pool, run.tick);
         pool.run_static_graph(&self.plan.within_stages, order, |lane, node| {
             catch(|| self.run_node(node, lane, run, context))
         });
@@ -27,7 +27,7 @@ impl Schedule {
         let before = if clock { context.pool.now_ns() } else { 0 };
         // A turn of its own: what it writes is new for those that come before it when they run
         // the next time.
-        let cell = context.cell.turn(self.plan.turns[number]).limited_to(&node.rights);
+        let cell = context.cell.turn(self.plan.turns[number]).restrict_to(&node.rights);
         let context = RunContext { cell, slice: node.rate.slice(run.tick), ..context };
         let mut slot = node.slot.lock();
         let wanted = (&*node.switches, node.rate);

@@ -98,7 +98,7 @@ fn salt(key: u64) -> SystemConfig {
 }
 
 fn follow<From: Part, To: Part>(key: u64) -> SystemConfig {
-    let system = move |mut all: Query<(&Friend, &mut To)>, others: Lookup<&From>| {
+    let system = move |mut all: Query<(&Friend, &mut To)>, others: ComponentLookup<&From>| {
         all.par_for_each(|(friend, to)| {
             let found = others.get(friend.0).map_or(key, Part::get);
             to.set(mixed(to.get(), found));
@@ -108,7 +108,7 @@ fn follow<From: Part, To: Part>(key: u64) -> SystemConfig {
 }
 
 fn push<From: Part, To: Part>(_key: u64) -> SystemConfig {
-    let system = move |mut all: Query<(&Friend, &From)>, others: Claims<&mut To>| {
+    let system = move |mut all: Query<(&Friend, &From)>, others: ExclusiveLookup<&mut To>| {
         all.par_for_each(|(friend, from)| {
             loop {
                 match others.claim(friend.0) {
@@ -127,7 +127,7 @@ fn push<From: Part, To: Part>(_key: u64) -> SystemConfig {
 }
 
 fn flip<From: Part>(key: u64) -> SystemConfig {
-    let system = move |mut all: Query<(Entity, &From)>, flags: Toggles<Flag>| {
+    let system = move |mut all: Query<(Entity, &From)>, flags: EnabledLookup<Flag>| {
         all.par_for_each(|(entity, from)| {
             _ = flags.set(entity, mixed(from.get(), key) % 3 != 0);
         });

@@ -165,7 +165,7 @@ fn a_query_gives_one_entity() {
 fn a_lookup_reads_any_entity_from_any_thread() {
     #[derive(Component)]
     struct Envy(u64);
-    fn envy(mut all: Query<(&mut Envy, &Friend)>, gold: Lookup<&Gold>) {
+    fn envy(mut all: Query<(&mut Envy, &Friend)>, gold: ComponentLookup<&Gold>) {
         all.par_for_each(|(envy, friend)| envy.0 = gold.get(friend.0).unwrap().0);
     }
     for pool in pools() {
@@ -181,7 +181,11 @@ fn a_lookup_reads_any_entity_from_any_thread() {
 
 #[test]
 fn a_lookup_knows_what_is_not_there() {
-    fn ask(mut askers: Query<&Friend>, mut gold: Lookup<&mut Gold>, mut gone: ResMut<Sum>) {
+    fn ask(
+        mut askers: Query<&Friend>,
+        mut gold: ComponentLookup<&mut Gold>,
+        mut gone: ResMut<Sum>,
+    ) {
         askers.for_each(|friend| match gold.get_mut(friend.0) {
             Ok(gold) => gold.0 += 1,
             Err(QueryEntityError::NoSuchEntity(_)) => gone.0 += 1,
@@ -202,7 +206,7 @@ fn a_lookup_knows_what_is_not_there() {
 fn claims_write_single_entities_from_many_threads() {
     #[derive(Component)]
     struct Gift(u64);
-    fn give(mut all: Query<(&Gift, &Friend)>, purses: Claims<&mut Gold>) {
+    fn give(mut all: Query<(&Gift, &Friend)>, purses: ExclusiveLookup<&mut Gold>) {
         all.par_for_each(|(gift, friend)| {
             loop {
                 match purses.claim(friend.0) {
@@ -228,7 +232,11 @@ fn claims_write_single_entities_from_many_threads() {
 
 #[test]
 fn toggles_switch_any_entity_and_say_what_was() {
-    fn switch(mut all: Query<(&Gold, &Friend)>, lamps: Toggles<Lamp>, switched: Res<Switched>) {
+    fn switch(
+        mut all: Query<(&Gold, &Friend)>,
+        lamps: EnabledLookup<Lamp>,
+        switched: Res<Switched>,
+    ) {
         all.par_for_each(|(gold, friend)| {
             if lamps.set(friend.0, gold.0 % 3 == 0).unwrap() != (gold.0 % 3 == 0) {
                 switched.0.fetch_add(1, Ordering::Relaxed);
@@ -253,7 +261,7 @@ fn toggles_switch_any_entity_and_say_what_was() {
 
 #[test]
 fn toggles_say_where_there_is_nothing_to_switch() {
-    fn ask(mut askers: Query<&Friend>, lamps: Toggles<Lamp>) {
+    fn ask(mut askers: Query<&Friend>, lamps: EnabledLookup<Lamp>) {
         askers.for_each(|friend| {
             let error = QueryEntityError::NotMatching(friend.0);
             assert_eq!(lamps.set(friend.0, true), Err(error));
@@ -273,8 +281,8 @@ fn a_system_has_up_to_eight_arguments() {
         price: Res<Price>,
         mut sum: ResMut<Sum>,
         runs: Local<u64>,
-        _lookup: Lookup<&Friend>,
-        _lamps: Toggles<Lamp>,
+        _lookup: ComponentLookup<&Friend>,
+        _lamps: EnabledLookup<Lamp>,
         commands: Commands,
     ) {
         assert!(commands.is_empty());

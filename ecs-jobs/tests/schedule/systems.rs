@@ -56,7 +56,7 @@ fn read_left(_left: Query<&Left>, trace: Res<Trace>) {
     trace.note("read_left");
 }
 
-fn read_left_too(_left: Lookup<&Left>) {}
+fn read_left_too(_left: ComponentLookup<&Left>) {}
 
 fn write_right(_right: Query<&mut Right>) {}
 
@@ -74,7 +74,7 @@ fn get_total(total: Res<Total>, again: Res<Total>, trace: Res<Trace>) {
     trace.note("get_total");
 }
 
-fn switch_lamps(_lamps: Toggles<Lamp>, trace: Res<Trace>) {
+fn switch_lamps(_lamps: EnabledLookup<Lamp>, trace: Res<Trace>) {
     trace.note("switch_lamps");
 }
 
@@ -196,7 +196,7 @@ fn systems_that_share_nothing_run_at_the_same_time() {
 
 #[test]
 fn systems_that_read_the_same_run_at_the_same_time() {
-    fn reader(_query: Query<&Left>, _lookup: Lookup<&Left>, meeting: Res<Meeting>) {
+    fn reader(_query: Query<&Left>, _lookup: ComponentLookup<&Left>, meeting: Res<Meeting>) {
         meeting.of(3);
     }
     within(Duration::from_secs(30), || {
@@ -276,7 +276,7 @@ fn an_order_by_a_system_that_was_not_added_is_reported() {
 #[test]
 fn a_system_that_contradicts_itself_is_reported_with_what_it_wants_twice() {
     fn two_queries(_one: Query<&mut Left>, _other: Query<&Left>) {}
-    fn query_and_lookup(_one: Query<&Left>, _other: Lookup<&mut Left>) {}
+    fn query_and_lookup(_one: Query<&Left>, _other: ComponentLookup<&mut Left>) {}
     fn read_and_write(_one: Res<Total>, _other: ResMut<Total>) {}
     fn write_twice(_one: ResMut<Total>, _other: ResMut<Total>) {}
     let check = |builder, system: &str, wanted: &str| {
@@ -304,7 +304,7 @@ fn a_system_that_contradicts_itself_is_reported_with_what_it_wants_twice() {
 
 #[test]
 fn a_system_may_filter_by_what_it_switches() {
-    fn douse(mut lit: Query<Entity, With<Lamp>>, lamps: Toggles<Lamp>) {
+    fn douse(mut lit: Query<Entity, With<Lamp>>, lamps: EnabledLookup<Lamp>) {
         lit.for_each(|entity| {
             lamps.set(entity, false).unwrap();
         });
@@ -376,9 +376,9 @@ fn steps_that_others_make_up_for_are_left_out() {
 fn archetypes_that_appear_after_the_building_are_seen() {
     fn light_up(
         mut all: Query<(Entity, &Left)>,
-        rights: Lookup<&Right>,
-        lamps: Toggles<Lamp>,
-        totals: Claims<&mut Late>,
+        rights: ComponentLookup<&Right>,
+        lamps: EnabledLookup<Lamp>,
+        totals: ExclusiveLookup<&mut Late>,
     ) {
         all.for_each(|(entity, left)| {
             let mut late = totals.claim(entity).unwrap();

@@ -30,7 +30,7 @@ impl Event for Ping {
 enum Tale {}
 
 impl Setting for Tale {
-    type World<'w> = Lookup<'w, &'static Gold>;
+    type World<'w> = ComponentLookup<'w, &'static Gold>;
     type Event = Ping;
     type Failure = String;
 }
@@ -39,7 +39,11 @@ impl Setting for Tale {
 #[repr(C)]
 struct Gold(u32);
 
-fn live(activities: Activities<Async<Tale>>, gold: Lookup<&'static Gold>, mut now: Local<u64>) {
+fn live(
+    activities: Activities<Async<Tale>>,
+    gold: ComponentLookup<&'static Gold>,
+    mut now: Local<u64>,
+) {
     *now += 1;
     activities.run(*now, &gold);
 }

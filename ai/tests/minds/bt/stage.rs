@@ -46,7 +46,7 @@ impl Board {
 #[derive(Component, Clone)]
 struct Deed(usize);
 
-struct Doing<'a>(Claims<'a, &'static mut Board>);
+struct Doing<'a>(ExclusiveLookup<'a, &'static mut Board>);
 
 impl Doing<'_> {
     fn note(&self, agent: Entity, what: &str, deed: &Deed) {
@@ -105,7 +105,7 @@ fn think(mut trees: Trees<'_, Senses>, shared: Res<'_, Shared>) {
 
 /// Two systems of one kind would fight over the agents; the actions of one agent end in one after
 /// the other, so that its log has an order.
-fn act(mut actions: Actions<'_, Deed>, boards: Claims<'_, Senses>) {
+fn act(mut actions: Actions<'_, Deed>, boards: ExclusiveLookup<'_, Senses>) {
     actions.process_serial(&mut Serial(Doing(boards)));
 }
 

@@ -14,7 +14,7 @@ pub(crate) struct Senses {
 #[derive(Component, Clone)]
 pub(crate) struct Deed;
 
-struct Doing<'a>(Claims<'a, &'static mut Senses>);
+struct Doing<'a>(ExclusiveLookup<'a, &'static mut Senses>);
 
 impl Processor for Doing<'_> {
     type Action = Deed;
@@ -29,7 +29,7 @@ impl Processor for Doing<'_> {
     }
 }
 
-fn act(mut actions: Actions<Deed>, senses: Claims<&'static mut Senses>) {
+fn act(mut actions: Actions<Deed>, senses: ExclusiveLookup<&'static mut Senses>) {
     actions.process(&Doing(senses));
 }
 

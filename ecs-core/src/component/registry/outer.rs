@@ -7,8 +7,8 @@ use core::any::TypeId;
 use core::hash::{Hash, Hasher};
 
 use super::{
-    ChunkComponent, ChunkDefault, CodecError, ComponentId, ComponentInfo, Duties, ErasedFns, Kind,
-    OuterCodec, Registry, SharedAny, SharedComponent, SharedValue,
+    ArchetypeFlags, ChunkComponent, ChunkDefault, CodecError, ComponentId, ComponentInfo,
+    ErasedFns, Kind, OuterCodec, Registry, SharedAny, SharedComponent, SharedValue,
 };
 use crate::hash::Fibonacci;
 use crate::name::Name;
@@ -106,7 +106,7 @@ impl Registry {
             layout: Layout::new::<()>(),
             enableable: false,
             erased: ErasedFns::plain(),
-            duties: Duties::NONE,
+            duties: ArchetypeFlags::NONE,
             tracked: false,
             hides: false,
             managed: false,

@@ -73,7 +73,7 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
         self
     }
 
-    /// The same about a part of the entities, see [`Query::slice`].
+    /// The same about a part of the entities, see [`Query::shard`].
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -82,14 +82,14 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// world.spawn_batch((0..10).map(Gold));
     /// let mut plan = world.plan::<&Gold, ()>();
     /// let cell = world.cell();
-    /// assert_eq!(cell.query(&mut plan)?.slice(4, 0).count(), 3);
+    /// assert_eq!(cell.query(&mut plan)?.shard(4, 0).count(), 3);
     /// # Ok::<(), formic_ecs::AccessConflict>(())
     /// ```
     ///
     /// # Panics
     /// Where `which` is not below `count`.
     #[must_use]
-    pub fn slice(mut self, count: u32, which: u32) -> Self {
+    pub fn shard(mut self, count: u32, which: u32) -> Self {
         self.query.source.moment.slice = Slice::of(count, which);
         self
     }

@@ -1,7 +1,7 @@
 //! What a schedule needs of a cell: rights, slices, and versions of resources.
 
 use formic_ecs::prelude::*;
-use formic_ecs::{Access, ParallelScratch, Rights, WorldCell};
+use formic_ecs::{Access, DeclaredAccess, ParallelScratch, WorldCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[derive(Component)]
@@ -15,10 +15,10 @@ struct Awake;
 /// What the panic says that `ask` brings about, given the rights to these components, to read
 /// `u8` and to write `u16`.
 fn complaint(world: &mut World, rights: &Access, ask: impl FnOnce(WorldCell<'_>)) -> String {
-    let mut rights = Rights::new("the miner", rights.clone());
+    let mut rights = DeclaredAccess::new("the miner", rights.clone());
     rights.add_resource::<u8>(false);
     rights.add_resource::<u16>(true);
-    let cell = world.cell().limited_to(&rights);
+    let cell = world.cell().restrict_to(&rights);
     let Err(payload) = catch_unwind(AssertUnwindSafe(|| ask(cell))) else { return String::new() };
     payload
         .downcast_ref::<String>()
@@ -97,22 +97,22 @@ fn each_entity_is_in_one_slice_however_the_query_is_walked() {
         let mut awake = 0;
         for which in 0..count {
             let belongs = |entity: Entity| assert_eq!(entity.index() % count, which);
-            let rows = world.query::<Entity>().slice(count, which).count();
+            let rows = world.query::<Entity>().shard(count, which).count();
             let mut walked = [0; 4];
-            world.query::<Entity>().slice(count, which).into_iter().for_each(|entity| {
+            world.query::<Entity>().shard(count, which).into_iter().for_each(|entity| {
                 belongs(entity);
                 walked[0] += 1;
             });
-            world.query::<(Entity, &Gold)>().slice(count, which).for_each(|(entity, _)| {
+            world.query::<(Entity, &Gold)>().shard(count, which).for_each(|(entity, _)| {
                 belongs(entity);
                 walked[1] += 1;
             });
-            world.query::<Entity>().slice(count, which).for_each_chunk(|entities| {
+            world.query::<Entity>().shard(count, which).for_each_chunk(|entities| {
                 entities.iter().copied().for_each(belongs);
                 walked[2] += entities.len();
             });
             let mut scratch = ParallelScratch::default();
-            let mut query = world.query::<Entity>().slice(count, which);
+            let mut query = world.query::<Entity>().shard(count, which);
             let chunks = query.parallel(&mut scratch);
             for entity in (0..chunks.len()).filter_map(|index| chunks.take(index)).flatten() {
                 belongs(entity);
@@ -120,7 +120,7 @@ fn each_entity_is_in_one_slice_however_the_query_is_walked() {
             }
             assert_eq!(walked, [rows; 4]);
             seen += rows;
-            awake += world.query_filtered::<(), With<Awake>>().slice(count, which).count();
+            awake += world.query_filtered::<(), With<Awake>>().shard(count, which).count();
         }
         assert_eq!((seen, awake), (1600, 600), "{count} slices");
     }
@@ -129,7 +129,7 @@ fn each_entity_is_in_one_slice_however_the_query_is_walked() {
 #[test]
 #[should_panic(expected = "slice 3 of 3")]
 fn there_is_no_slice_beyond_the_last() {
-    _ = World::new().query::<()>().slice(3, 3).count();
+    _ = World::new().query::<()>().shard(3, 3).count();
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn a_resource_is_changed_by_who_writes_it_and_not_by_who_could() {
     assert_eq!(world.resource_version::<u32>(), None);
     world.insert_resource(5_u32);
     let inserted = world.resource_version::<u32>().unwrap();
-    let cell = world.cell_with_turns(3);
+    let cell = world.cell_with_versions(3);
     assert_eq!(*cell.turn(0).resource_mut::<u32>().unwrap(), 5);
     assert_eq!(cell.resource_version::<u32>(), Some(inserted), "it was only looked at");
     *cell.turn(1).resource_mut::<u32>().unwrap() = 6;
@@ -152,7 +152,7 @@ fn a_resource_is_changed_by_who_writes_it_and_not_by_who_could() {
 fn what_is_asked_about_one_entity_is_not_narrowed_to_a_slice() {
     let mut world = World::new();
     let all: Vec<_> = (0..10).map(|i| world.spawn(Gold(i))).collect();
-    let mut query = world.query::<&mut Gold>().slice(4, 1);
+    let mut query = world.query::<&mut Gold>().shard(4, 1);
     for &entity in &all {
         assert!(query.get(entity).is_ok() && query.contains(entity));
     }
