@@ -261,7 +261,7 @@ fn what_a_click_does(browser: &Browser, server: &Running) {
     browser.wait_until("document.getElementById('agent').innerText.includes('Position')");
     let panel = browser.text_of("agent");
     for part in
-        ["Entity ", "archetype", "chunk, ", "row", "because", "Unanswered", "writes Position"]
+        ["Entity ", "archetype", "chunk, ", "row", "because", "PathPending", "writes Position"]
     {
         assert!(panel.contains(part), "{part} in {panel}");
     }

@@ -70,7 +70,7 @@ fn a_picked_agent_is_told_of_with_its_place_and_its_reasons() {
         components.iter().find(|it| it["name"] == name).expect("imps have it").clone()
     };
     assert!(has("Position")["value"].as_str().is_some_and(|it| it.starts_with("Position(Vec2(")));
-    assert_eq!(has("Unanswered")["enabled"], false);
+    assert_eq!(has("PathPending")["enabled"], false);
     assert_eq!(has("Speed")["enabled"], Value::Null);
     let why = agent["why"][0].as_str().expect("a sentence");
     assert!(why.contains("because") && why.ends_with('.'), "{why}");

@@ -1,4 +1,4 @@
-//! What an agent is made of: a body, and a tally of what befell it.
+//! The components of every agent: where it is, how fast it walks, and its statistics.
 
 use bytemuck::{Pod, Zeroable};
 use formic_ecs::Component;
@@ -45,13 +45,13 @@ impl Default for Facing {
 #[repr(transparent)]
 pub struct Speed(pub f32);
 
-/// What befell one agent so far.
+/// Counts of what one agent has met with so far.
 ///
 /// Counted per agent and not in one place, so that agents can be handled on many
-/// threads and the sums are still the same; add them up with [`Tally::sum`].
+/// threads and the sums are still the same; add them up with [`PathStats::sum`].
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
-pub struct Tally {
+pub struct PathStats {
     /// Requests answered by a path.
     pub paths_found: u32,
     /// Requests answered by a path to the reachable cell nearest to the goal.
@@ -66,33 +66,33 @@ pub struct Tally {
     pub pushed_out: u32,
 }
 
-impl Tally {
-    /// The tallies of many agents in one, as wide as any crowd needs.
+impl PathStats {
+    /// The sum over many agents, in 64 bits.
     ///
     /// ```
-    /// use formic_nav::Tally;
-    /// let (a, b) = (Tally { arrivals: 2, ..Tally::default() }, Tally::default());
-    /// assert_eq!(Tally::sum([a, b]).arrivals, 2);
+    /// use formic_nav::PathStats;
+    /// let (a, b) = (PathStats { arrivals: 2, ..PathStats::default() }, PathStats::default());
+    /// assert_eq!(PathStats::sum([a, b]).arrivals, 2);
     /// ```
     #[must_use]
-    pub fn sum(tallies: impl IntoIterator<Item = Self>) -> TallySum {
-        let mut sum = TallySum::default();
-        for tally in tallies {
-            sum.paths_found += u64::from(tally.paths_found);
-            sum.paths_partial += u64::from(tally.paths_partial);
-            sum.paths_unreachable += u64::from(tally.paths_unreachable);
-            sum.paths_broken += u64::from(tally.paths_broken);
-            sum.arrivals += u64::from(tally.arrivals);
-            sum.pushed_out += u64::from(tally.pushed_out);
+    pub fn sum(all: impl IntoIterator<Item = Self>) -> PathStatsSum {
+        let mut sum = PathStatsSum::default();
+        for stats in all {
+            sum.paths_found += u64::from(stats.paths_found);
+            sum.paths_partial += u64::from(stats.paths_partial);
+            sum.paths_unreachable += u64::from(stats.paths_unreachable);
+            sum.paths_broken += u64::from(stats.paths_broken);
+            sum.arrivals += u64::from(stats.arrivals);
+            sum.pushed_out += u64::from(stats.pushed_out);
         }
         sum
     }
 }
 
-/// What befell all agents so far; the fields are those of [`Tally`].
+/// The counts of all agents together; the fields are those of [`PathStats`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[expect(missing_docs, reason = "they are explained on the fields of the same name")]
-pub struct TallySum {
+pub struct PathStatsSum {
     pub paths_found: u64,
     pub paths_partial: u64,
     pub paths_unreachable: u64,

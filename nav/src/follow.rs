@@ -9,15 +9,15 @@ use formic_ecs::EnabledMut;
 use formic_jobs::{Local, Query, Res};
 use glam::Vec2;
 
-use crate::agent::{Facing, Position, Speed, Tally, TimeStep};
+use crate::agent::{Facing, PathStats, Position, Speed, TimeStep};
 use crate::avoid::body::Avoid;
 use crate::cell::Cell;
 use crate::direction::MoveRule;
 use crate::follow::push_out::refuge;
 use crate::follow::steer::{Steering, steer, velocity_to};
-use crate::follow::walk::{footing, is_at_goal, is_on_route, leave, leg, walk};
+use crate::follow::walk::{current_cell, is_at_goal, is_on_route, leave, leg, walk};
 use crate::grid::change::{ChangeKind, GridVersion};
-use crate::request::{PathRequest, RequestStatus, Route, Unanswered};
+use crate::request::{PathPending, PathRequest, RequestStatus, Route};
 use crate::terrain::Terrain;
 
 /// Puts agents whose cell has become solid into the nearest open one, of equals
@@ -35,7 +35,7 @@ pub fn push_out(
         &mut Position,
         Option<&mut PathRequest>,
         Option<&mut Route>,
-        Option<&mut Tally>,
+        Option<&mut PathStats>,
     )>,
     terrain: Res<Terrain>,
     mut seen: Local<Option<GridVersion>>,
@@ -55,7 +55,7 @@ pub fn push_out(
     let is_beside_open =
         |cell| terrain.grid().neighbours(cell, MoveRule::Orthogonal).next().is_some();
     let is_old = |cell| is_known && filled.binary_search(&cell).is_err();
-    agents.par_for_each(|(position, request, route, tally)| {
+    agents.par_for_each(|(position, request, route, stats)| {
         let cell = position.cell();
         if cell.is_some_and(|cell| terrain.is_open(cell)) {
             return;
@@ -70,8 +70,8 @@ pub fn push_out(
         }
         let Some(place) = refuge(terrain.grid(), position.0) else { return };
         position.0 = place;
-        if let Some(tally) = tally {
-            tally.pushed_out += 1;
+        if let Some(stats) = stats {
+            stats.pushed_out += 1;
         }
         if let Some((request, route)) = request.zip(route) {
             route.clear();
@@ -99,7 +99,7 @@ pub fn retry(
         if !request.is_waiting_for_edits() {
             return;
         }
-        let start = footing(position.0, route, &terrain);
+        let start = current_cell(position.0, route, &terrain);
         let ends = start.zip(Cell::containing(request.last_goal()));
         if ends.is_some_and(|(start, goal)| terrain.reachable(start.cell, goal)) {
             request.reopen();
@@ -116,8 +116,8 @@ type Walkers<'a> = Query<
         &'static Speed,
         &'static mut PathRequest,
         &'static mut Route,
-        &'static mut Tally,
-        EnabledMut<Unanswered>,
+        &'static mut PathStats,
+        EnabledMut<PathPending>,
         Option<&'static mut Avoid>,
     ),
 >;
@@ -136,7 +136,7 @@ type Walkers<'a> = Query<
 pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
     let seconds = step.seconds;
     agents.par_for_each(
-        |(position, facing, speed, request, route, tally, mut unanswered, mut body)| {
+        |(position, facing, speed, request, route, stats, mut pending, mut body)| {
             let Some(goal) = request.goal() else {
                 leave(position.0, route, &terrain);
                 if let Some(body) = body {
@@ -162,9 +162,9 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
                 match done {
                     Done::OnTheWay if is_under_way => return,
                     Done::OnTheWay => {}
-                    Done::Arrived if is_under_way => return arrive(request, route, tally),
+                    Done::Arrived if is_under_way => return arrive(request, route, stats),
                     Done::Broken => {
-                        tally.paths_broken += 1;
+                        stats.paths_broken += 1;
                         is_left = true;
                     }
                     // The end of an old path is no goal, but the place to wait.
@@ -179,9 +179,9 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
                 }
             }
             if is_at_goal(position.0, goal) {
-                arrive(request, route, tally);
+                arrive(request, route, stats);
             } else {
-                unanswered.set(true);
+                pending.set(true);
             }
         },
     );
@@ -242,10 +242,10 @@ fn end_of_route(request: &PathRequest, route: &Route, goal: Vec2) -> Vec2 {
     last.map_or(goal, |cell| cell.centre())
 }
 
-fn arrive(request: &mut PathRequest, route: &mut Route, tally: &mut Tally) {
+fn arrive(request: &mut PathRequest, route: &mut Route, stats: &mut PathStats) {
     request.arrived();
     route.clear();
-    tally.arrivals += 1;
+    stats.arrivals += 1;
 }
 
 /// Whether an agent can walk on along its route: it is where the route says, and

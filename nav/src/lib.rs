@@ -62,7 +62,7 @@
 //! let pool = Pool::new(Threads::None)?;
 //! let mut schedule = systems::add(Schedule::builder()).build(&mut world)?;
 //! (0..40).for_each(|_| drop(schedule.run(&mut world, &pool)));
-//! let nearby = RequestStatus::Nearby(Unreachable::Apart);
+//! let nearby = RequestStatus::Nearby(Unreachable::Disconnected);
 //! assert_eq!(world.get::<PathRequest>(imp)?.status(), nearby);
 //!
 //! world.resource_mut::<Terrain>()?.dig(Cell::new(4, 2));
@@ -104,7 +104,7 @@ pub mod systems;
 mod terrain;
 mod wander;
 
-pub use agent::{Facing, Position, Speed, Tally, TallySum, TimeStep};
+pub use agent::{Facing, PathStats, PathStatsSum, Position, Speed, TimeStep};
 pub use avoid::body::Avoid;
 pub use cell::Cell;
 pub use check::{PathFault, path_cost};
@@ -122,7 +122,7 @@ pub use path::query::{Algorithm, PathQuery};
 pub use portal::PortalGraph;
 pub use region::event::{EVENTS_MAX, RegionEvent, RegionId};
 pub use region::{RegionFault, Regions};
-pub use request::{PathRequest, RequestStatus, Route, Unanswered};
+pub use request::{PathPending, PathRequest, RequestStatus, Route};
 pub use scenario::Scenario;
 pub use search::{SearchBudget, SearchReport};
 pub use sight::is_visible;

@@ -51,7 +51,7 @@ use crate::terrain::Terrain;
 ///
 /// terrain.fill(Cell::new(2, 3));
 /// let outcome = scratch.find(&terrain, start, goal, &mut path);
-/// assert_eq!(outcome, PathOutcome::Unreachable(Unreachable::Apart));
+/// assert_eq!(outcome, PathOutcome::Unreachable(Unreachable::Disconnected));
 /// # Ok::<(), formic_nav::GridSizeError>(())
 /// ```
 #[derive(Clone, Debug, Default)]
@@ -355,5 +355,5 @@ pub(crate) fn check_ends(terrain: &Terrain, start: Cell, goal: Cell) -> Result<(
     if !grid.is_open(goal) {
         return Err(Unreachable::GoalBlocked);
     }
-    if terrain.reachable(start, goal) { Ok(()) } else { Err(Unreachable::Apart) }
+    if terrain.reachable(start, goal) { Ok(()) } else { Err(Unreachable::Disconnected) }
 }

@@ -82,7 +82,7 @@ const REASONS: [Unreachable; 5] = [
     Unreachable::StartBlocked,
     Unreachable::GoalOutside,
     Unreachable::GoalBlocked,
-    Unreachable::Apart,
+    Unreachable::Disconnected,
 ];
 
 /// How a request stands.
@@ -323,7 +323,7 @@ impl PathRequest {
 /// bit for each, and no agent ever changes its archetype.
 #[derive(Component, Clone, Copy, Debug, Default)]
 #[component(enableable)]
-pub struct Unanswered;
+pub struct PathPending;
 
 /// The path that an agent walks, and how far it has come.
 ///

@@ -23,13 +23,13 @@ use std::cmp::Reverse;
 use formic_ecs::{EnabledMut, Entity, With};
 use formic_jobs::{Local, Pool, Query, Res, ResMut};
 
-use crate::agent::{Position, Tally};
+use crate::agent::{PathStats, Position};
 use crate::cell::Cell;
 use crate::check::path_cost;
-use crate::follow::walk::{footing, leave};
+use crate::follow::walk::{current_cell, leave};
 use crate::grid::change::GridVersion;
 use crate::path::outcome::PathOutcome;
-use crate::request::{PathRequest, RequestStatus, Route, Unanswered};
+use crate::request::{PathPending, PathRequest, RequestStatus, Route};
 use crate::search::batch::{Estimate, Job, Question, Searchers};
 use crate::terrain::Terrain;
 
@@ -111,10 +111,10 @@ type Requests<'a> = Query<
         &'static Position,
         &'static mut PathRequest,
         &'static mut Route,
-        &'static mut Tally,
-        EnabledMut<Unanswered>,
+        &'static mut PathStats,
+        EnabledMut<PathPending>,
     ),
-    With<Unanswered>,
+    With<PathPending>,
 >;
 
 /// Answers as many pending requests as the budget allows.
@@ -154,20 +154,20 @@ pub fn search(
 /// Lists the requests that wait, in the order in which they will be answered.
 fn queue(requests: &mut Requests, terrain: &Terrain, tickets: &mut Vec<Ticket>) {
     tickets.clear();
-    requests.for_each(|(entity, position, request, route, _, mut unanswered)| {
+    requests.for_each(|(entity, position, request, route, _, mut pending)| {
         if request.status() != RequestStatus::Pending {
             // Fresh agents, and requests that were taken back.
-            unanswered.set(false);
+            pending.set(false);
             return;
         }
         let (goal, or_nearest) = (request.last_goal(), request.is_content_with_nearest());
         let inside = Cell::containing(goal);
-        let footing = footing(position.0, Some(route), terrain);
+        let current_cell = current_cell(position.0, Some(route), terrain);
         let question = Question {
             entity,
             number: request.number(),
-            start: footing.map(|footing| footing.cell),
-            behind: footing.and_then(|footing| footing.behind),
+            start: current_cell.map(|current_cell| current_cell.cell),
+            behind: current_cell.and_then(|current_cell| current_cell.behind),
             goal: inside.or(if or_nearest { Cell::nearest_to(goal) } else { None }),
             is_beyond: inside.is_none(),
             or_nearest,
@@ -273,10 +273,10 @@ fn deliver(requests: &mut Requests, job: &mut Job, terrain: &Terrain) {
     // The entity was in the query when the queue was made, and nothing else has
     // touched it since.
     let entity = job.question.entity;
-    let Ok((_, position, request, route, tally, mut unanswered)) = requests.get(entity) else {
+    let Ok((_, position, request, route, stats, mut pending)) = requests.get(entity) else {
         return;
     };
-    unanswered.set(false);
+    pending.set(false);
     if let (Some(behind), Some(&start)) = (job.question.behind, job.path.cells().first()) {
         let step = path_cost(terrain.grid(), terrain.rule(), &[behind, start]);
         job.path.prepend(behind, step.expect("the step that it is taking is legal"));
@@ -285,17 +285,17 @@ fn deliver(requests: &mut Requests, job: &mut Job, terrain: &Terrain) {
         PathOutcome::Found { .. } => {
             route.begin(&mut job.path);
             request.found();
-            tally.paths_found += 1;
+            stats.paths_found += 1;
         }
         PathOutcome::Partial { reason, .. } => {
             route.begin(&mut job.path);
             request.found_partly(reason);
-            tally.paths_partial += 1;
+            stats.paths_partial += 1;
         }
         PathOutcome::Unreachable(reason) => {
             leave(position.0, route, terrain);
             request.unreachable(reason);
-            tally.paths_unreachable += 1;
+            stats.paths_unreachable += 1;
         }
         PathOutcome::OutOfBudget => unreachable!("answers only are delivered"),
     }

@@ -17,14 +17,14 @@
 //!
 //! | system | reads | writes |
 //! |---|---|---|
-//! | `push_out` | `Terrain` | `Position`, `PathRequest`, `Route`, `Tally` |
+//! | `push_out` | `Terrain` | `Position`, `PathRequest`, `Route`, `PathStats` |
 //! | `retry` | `Terrain`, `Position`, `Route` | `PathRequest` |
 //! | `wander` | `Terrain`, `TimeStep`, `Position`, `Route` | `Wander`, `PathRequest` |
 //! | `settle_flows` | `Terrain`, `Position`, `FlowFollower` | `FlowFields` |
-//! | `follow` | `Terrain`, `TimeStep`, `Speed` | `Position`, `Facing`, `PathRequest`, `Route`, `Tally`, `Unanswered`, `Avoid` |
+//! | `follow` | `Terrain`, `TimeStep`, `Speed` | `Position`, `Facing`, `PathRequest`, `Route`, `PathStats`, `PathPending`, `Avoid` |
 //! | `follow_flow` | `Terrain`, `TimeStep`, `FlowFields`, `Speed` | `Position`, `Facing`, `FlowFollower`, `Avoid` |
 //! | `avoid` | `Terrain`, `TimeStep`, `Speed` | `Position`, `Facing`, `Avoid` |
-//! | `search` | `Terrain`, `SearchBudget`, `Position` | `SearchReport`, `PathRequest`, `Route`, `Tally`, `Unanswered` |
+//! | `search` | `Terrain`, `SearchBudget`, `Position` | `SearchReport`, `PathRequest`, `Route`, `PathStats`, `PathPending` |
 //!
 //! Each cares only for agents with the components that it names, so an agent that
 //! follows a field has no request, and one without [`Avoid`](crate::Avoid) walks through
@@ -34,10 +34,10 @@ use formic_ecs::{Bundle, World};
 use formic_jobs::{IntoSystem, ScheduleBuilder};
 use glam::Vec2;
 
-use crate::agent::{Facing, Position, Speed, Tally, TimeStep};
+use crate::agent::{Facing, PathStats, Position, Speed, TimeStep};
 use crate::flow_agent::FlowFollower;
 use crate::flow_agent::fields::{FlowFields, FlowId};
-use crate::request::{PathRequest, Route, Unanswered};
+use crate::request::{PathPending, PathRequest, Route};
 use crate::search::{SearchBudget, SearchReport};
 use crate::terrain::Terrain;
 
@@ -120,5 +120,5 @@ pub fn flow_agent(position: Vec2, cells_per_second: f32, field: FlowId) -> impl 
 #[must_use]
 pub fn agent(position: Vec2, cells_per_second: f32) -> impl Bundle {
     let body = (Position(position), Facing::default(), Speed(cells_per_second));
-    (body, PathRequest::default(), Route::default(), Unanswered, Tally::default())
+    (body, PathRequest::default(), Route::default(), PathPending, PathStats::default())
 }

@@ -7,7 +7,7 @@ use formic_jobs::{Query, Res};
 use glam::Vec2;
 
 use crate::agent::{Position, TimeStep};
-use crate::follow::walk::footing;
+use crate::follow::walk::current_cell;
 use crate::request::{PathRequest, Route};
 use crate::terrain::Terrain;
 
@@ -68,7 +68,7 @@ impl Wander {
         position: Position,
         route: Option<&Route>,
     ) -> Option<Vec2> {
-        let region = terrain.region(footing(position.0, route, terrain)?.cell)?;
+        let region = terrain.region(current_cell(position.0, route, terrain)?.cell)?;
         let mut stream = RandomStream::new(self.random_state);
         let cell = terrain.regions().random_cell(region, stream.next_u64())?;
         let (low, high) = GOAL_OFFSETS;

@@ -1,6 +1,6 @@
 //! The dungeon as the shell sees it.
 
-use formic_nav::{SearchReport, TallySum};
+use formic_nav::{PathStatsSum, SearchReport};
 
 use crate::dungeon::cheat::{Cheat, CheatError};
 use crate::dungeon::digest::digest;
@@ -23,13 +23,13 @@ impl Simulation for Dungeon {
     }
 
     fn counters(&self) -> Vec<Counter> {
-        let (tally, works, report) = (self.tally(), self.works().count, self.report());
+        let (stats, works, report) = (self.stats(), self.works().count, self.report());
         [
-            ("paths_found", tally.paths_found),
-            ("paths_unreachable", tally.paths_unreachable),
-            ("paths_broken", tally.paths_broken),
-            ("arrivals", tally.arrivals),
-            ("pushed_out", tally.pushed_out),
+            ("paths_found", stats.paths_found),
+            ("paths_unreachable", stats.paths_unreachable),
+            ("paths_broken", stats.paths_broken),
+            ("arrivals", stats.arrivals),
+            ("pushed_out", stats.pushed_out),
             ("regions", self.terrain().regions().count() as u64),
             ("regions_merged", works.regions_merged),
             ("regions_split", works.regions_split),
@@ -69,12 +69,12 @@ impl Simulation for Dungeon {
     }
 
     fn summary(&self) -> Summary {
-        let (tally, works, report) = (self.tally(), self.works().count, self.report());
+        let (stats, works, report) = (self.stats(), self.works().count, self.report());
         Summary::new()
             .line("map", self.map_line())
             .line("works", works_line(&works))
-            .line("paths", paths_line(&tally))
-            .line("imps", imps_line(&tally))
+            .line("paths", paths_line(&stats))
+            .line("imps", imps_line(&stats))
             .line("search", search_line(&report))
             .line("cheats", self.cheats_line())
     }
@@ -110,21 +110,21 @@ fn works_line(works: &WorksCount) -> String {
     )
 }
 
-fn paths_line(tally: &TallySum) -> String {
+fn paths_line(stats: &PathStatsSum) -> String {
     format!(
         "{} found, {} as near as it gets, {} unreachable, {} broken by an edit on the way",
-        grouped(tally.paths_found),
-        grouped(tally.paths_partial),
-        grouped(tally.paths_unreachable),
-        grouped(tally.paths_broken),
+        grouped(stats.paths_found),
+        grouped(stats.paths_partial),
+        grouped(stats.paths_unreachable),
+        grouped(stats.paths_broken),
     )
 }
 
-fn imps_line(tally: &TallySum) -> String {
+fn imps_line(stats: &PathStatsSum) -> String {
     format!(
         "{} walks ended at their goal, {} imps put aside by a new wall",
-        grouped(tally.arrivals),
-        grouped(tally.pushed_out),
+        grouped(stats.arrivals),
+        grouped(stats.pushed_out),
     )
 }
 

@@ -3,7 +3,8 @@
 use formic_ecs::Entity;
 use formic_jobs::Step;
 use formic_nav::{
-    Cell, Facing, PathRequest, Position, RequestStatus, Route, Speed, Tally, Unanswered, Wander,
+    Cell, Facing, PathPending, PathRequest, PathStats, Position, RequestStatus, Route, Speed,
+    Wander,
 };
 use glam::Vec2;
 
@@ -119,21 +120,21 @@ impl View for Dungeon {
             .show::<Speed>()
             .show::<PathRequest>()
             .show::<Wander>()
-            .show::<Tally>()
+            .show::<PathStats>()
             .show::<Watch>()
             .show::<Route>()
-            .show::<Unanswered>()
+            .show::<PathPending>()
     }
 
     fn why(&self, agent: Entity) -> Vec<String> {
         let world = &self.engine.world;
         let Ok(request) = world.get::<PathRequest>(agent) else { return Vec::new() };
         let mut lines = vec![self.doing(agent, request)];
-        if let Ok(tally) = world.get::<Tally>(agent) {
+        if let Ok(stats) = world.get::<PathStats>(agent) {
             lines.push(format!(
                 "So far it arrived {} times; {} paths were broken by an edit on the way, {} goals \
                  could not be reached, and walls put it aside {} times.",
-                tally.arrivals, tally.paths_broken, tally.paths_unreachable, tally.pushed_out
+                stats.arrivals, stats.paths_broken, stats.paths_unreachable, stats.pushed_out
             ));
         }
         lines

@@ -7,7 +7,7 @@ mod tests;
 use bytemuck::{Pod, Zeroable};
 use formic_ecs::Component;
 use formic_jobs::{Query, Res};
-use formic_nav::{Cell, Position, Tally, Terrain, path_cost};
+use formic_nav::{Cell, PathStats, Position, Terrain, path_cost};
 use glam::Vec2;
 
 /// What an imp looked like a tick ago, and what it did wrong so far.
@@ -34,10 +34,10 @@ impl Watch {
 /// from its cell to the same one or to the next. The step between the two is
 /// judged by `formic_nav::path_cost`, which shares no code with the searches. An imp that
 /// was put aside by a wall has not walked.
-pub(super) fn watch(mut imps: Query<(&Position, &Tally, &mut Watch)>, terrain: Res<Terrain>) {
-    imps.par_for_each(|(position, tally, watch)| {
+pub(super) fn watch(mut imps: Query<(&Position, &PathStats, &mut Watch)>, terrain: Res<Terrain>) {
+    imps.par_for_each(|(position, stats, watch)| {
         let cell = position.cell().filter(|&cell| terrain.is_open(cell));
-        let was_put_aside = tally.pushed_out != watch.pushed_out;
+        let was_put_aside = stats.pushed_out != watch.pushed_out;
         match cell {
             None => watch.ticks_in_rock += 1,
             Some(cell) if !was_put_aside && !may_step(&terrain, watch.position, cell) => {
@@ -46,7 +46,7 @@ pub(super) fn watch(mut imps: Query<(&Position, &Tally, &mut Watch)>, terrain: R
             Some(_) => {}
         }
         watch.position = position.0;
-        watch.pushed_out = tally.pushed_out;
+        watch.pushed_out = stats.pushed_out;
     });
 }
 

@@ -5,8 +5,8 @@ use std::fmt;
 use formic_ecs::{Bundle, Entity, RandomStream, World};
 use formic_jobs::{IntoSystem, Schedule};
 use formic_nav::{
-    Cell, Facing, Grid, MoveRule, PathRequest, Position, RequestStatus, Route, SearchReport, Tally,
-    TallySum, Terrain, Wander, systems,
+    Cell, Facing, Grid, MoveRule, PathRequest, PathStats, PathStatsSum, Position, RequestStatus,
+    Route, SearchReport, Terrain, Wander, systems,
 };
 use glam::Vec2;
 
@@ -266,8 +266,8 @@ impl Dungeon {
         self.engine.world.resource().copied().unwrap_or_default()
     }
 
-    pub(super) fn tally(&self) -> TallySum {
-        Tally::sum(self.engine.world.query_ref::<&Tally>().map(|tally| *tally))
+    pub(super) fn stats(&self) -> PathStatsSum {
+        PathStats::sum(self.engine.world.query_ref::<&PathStats>().map(|stats| *stats))
     }
 
     /// What the watch has seen, and what it cannot see: where everybody is now.

@@ -52,7 +52,7 @@ pub(crate) fn leg(position: Vec2, route: &Route, terrain: &Terrain) -> Option<[C
 
 /// The cell that a path of an agent begins in, if there can be one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Footing {
+pub(crate) struct CurrentCell {
     pub(crate) cell: Cell,
     /// The cell that the agent is coming from, where it is cutting a corner.
     pub(crate) behind: Option<Cell>,
@@ -60,12 +60,16 @@ pub(crate) struct Footing {
 
 /// Where an agent at `position` stands: in the cell under it, or where it is cutting a
 /// solid corner, in the one that its step leads to.
-pub(crate) fn footing(position: Vec2, route: Option<&Route>, terrain: &Terrain) -> Option<Footing> {
+pub(crate) fn current_cell(
+    position: Vec2,
+    route: Option<&Route>,
+    terrain: &Terrain,
+) -> Option<CurrentCell> {
     let under = Cell::containing(position)?;
     let route = route.filter(|_| !terrain.is_open(under));
     Some(match route.and_then(|route| leg(position, route, terrain)) {
-        Some([behind, cell]) => Footing { cell, behind: Some(behind) },
-        None => Footing { cell: under, behind: None },
+        Some([behind, cell]) => CurrentCell { cell, behind: Some(behind) },
+        None => CurrentCell { cell: under, behind: None },
     })
 }
 
@@ -75,8 +79,8 @@ pub(crate) fn leave(position: Vec2, route: &mut Route, terrain: &Terrain) {
     if route.path().is_empty() {
         return;
     }
-    match footing(position, Some(route), terrain) {
-        Some(Footing { behind: Some(_), .. }) => route.keep_leg(),
+    match current_cell(position, Some(route), terrain) {
+        Some(CurrentCell { behind: Some(_), .. }) => route.keep_leg(),
         _ => route.clear(),
     }
 }

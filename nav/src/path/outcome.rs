@@ -58,7 +58,7 @@ pub enum Unreachable {
     /// The goal is solid.
     GoalBlocked,
     /// Start and goal are open, but of two regions.
-    Apart,
+    Disconnected,
 }
 
 impl fmt::Display for Unreachable {
@@ -68,7 +68,7 @@ impl fmt::Display for Unreachable {
             Self::StartBlocked => "the start is solid",
             Self::GoalOutside => "the goal lies outside of the grid",
             Self::GoalBlocked => "the goal is solid",
-            Self::Apart => "start and goal are in two regions",
+            Self::Disconnected => "start and goal are in two regions",
         })
     }
 }

@@ -55,7 +55,7 @@ fn of_a_thousand_that_ask_in_every_tick_all_are_served_in_turn() {
         }
         sim.tick();
     }
-    let found: Vec<u32> = agents.iter().map(|&agent| sim.tally(agent).paths_found).collect();
+    let found: Vec<u32> = agents.iter().map(|&agent| sim.stats(agent).paths_found).collect();
     let (least, most) = (found.iter().min().unwrap(), found.iter().max().unwrap());
     assert!(*least > 1 && most - least <= 1, "from {least} to {most} answers each");
 }

@@ -6,7 +6,8 @@ use crate::sim::Sim;
 use formic_ecs::{Entity, RandomStream};
 use formic_jobs::Threads;
 use formic_nav::{
-    Cell, FlowFields, Grid, MoveRule, PathRequest, Position, RequestStatus, Tally, Wander, systems,
+    Cell, FlowFields, Grid, MoveRule, PathRequest, PathStats, Position, RequestStatus, Wander,
+    systems,
 };
 use glam::Vec2;
 
@@ -49,7 +50,10 @@ fn an_edit_far_away_leaves_an_agent_over_a_corner_alone() {
         let (mut sim, agent) = over_the_corner(rule);
         sim.terrain_mut().dig(Cell::new(0, 3));
         sim.ticks(20);
-        assert_eq!(sim.tally(agent), Tally { paths_found: 1, arrivals: 1, ..Tally::default() });
+        assert_eq!(
+            sim.stats(agent),
+            PathStats { paths_found: 1, arrivals: 1, ..PathStats::default() }
+        );
     }
 }
 
@@ -58,7 +62,7 @@ fn an_edit_that_forbids_the_step_puts_the_agent_out() {
     let (mut sim, agent) = over_the_corner(MoveRule::OneFree);
     sim.terrain_mut().fill(Cell::new(0, 1));
     sim.tick();
-    assert_eq!(sim.tally(agent).pushed_out, 1);
+    assert_eq!(sim.stats(agent).pushed_out, 1);
     assert!(sim.terrain().is_open(Cell::containing(sim.position(agent)).unwrap()));
 }
 
@@ -86,9 +90,9 @@ fn wanderers_keep_walking_under_all_rules_and_nobody_is_put_out_who_is_on_a_lega
             sim.terrain_mut().fill(Cell::new(cell.0, cell.1));
         }
         sim.tick();
-        let before: Vec<u32> = agents.iter().map(|&agent| sim.tally(agent).pushed_out).collect();
+        let before: Vec<u32> = agents.iter().map(|&agent| sim.stats(agent).pushed_out).collect();
         let arrivals =
-            |sim: &Sim| Tally::sum(agents.iter().map(|&agent| sim.tally(agent))).arrivals;
+            |sim: &Sim| PathStats::sum(agents.iter().map(|&agent| sim.stats(agent))).arrivals;
         for tick in 0..600 {
             if tick % 2 == 0 {
                 sim.terrain_mut().dig(far)
@@ -106,7 +110,7 @@ fn wanderers_keep_walking_under_all_rules_and_nobody_is_put_out_who_is_on_a_lega
                 assert!(from.distance(*to) < 0.2, "{rule:?}: from {from} to {to}, put out");
             }
         }
-        let after: Vec<u32> = agents.iter().map(|&agent| sim.tally(agent).pushed_out).collect();
+        let after: Vec<u32> = agents.iter().map(|&agent| sim.stats(agent).pushed_out).collect();
         assert_eq!(before, after, "{rule:?}");
         assert!(arrivals(&sim) > 150, "{rule:?}: {} arrivals", arrivals(&sim));
         let blocked = |agent: &&Entity| {

@@ -3,7 +3,7 @@
 use formic_ecs::Entity;
 use formic_jobs::Threads;
 use formic_nav::{
-    Avoid, Cell, FlowFields, FlowFollower, FlowId, FlowStatus, Grid, MoveRule, Position, Tally,
+    Avoid, Cell, FlowFields, FlowFollower, FlowId, FlowStatus, Grid, MoveRule, PathStats, Position,
     Weight, systems,
 };
 use glam::Vec2;
@@ -134,7 +134,7 @@ fn after_random_edits_every_step_comes_nearer_by_its_cost() {
                 let cell = any_cell(&mut rng, &grid);
                 sim.terrain_mut().dig(cell);
                 let bundle = systems::flow_agent(cell.centre(), 5.0, field);
-                sim.world.spawn((bundle, Tally::default()))
+                sim.world.spawn((bundle, PathStats::default()))
             })
             .collect();
         // A tick in which nobody gets farther than to the next cell, or past a corner.

@@ -16,7 +16,7 @@ fn a_tick_spends_its_distance_over_several_steps() {
     assert_eq!(sim.position(agent), Vec2::new(5.5, 0.5));
     sim.tick();
     assert_eq!(sim.position(agent), Vec2::new(7.5, 0.5));
-    assert_eq!((sim.status(agent), sim.tally(agent).arrivals), (RequestStatus::Arrived, 1));
+    assert_eq!((sim.status(agent), sim.stats(agent).arrivals), (RequestStatus::Arrived, 1));
 }
 
 #[test]
@@ -35,7 +35,7 @@ fn a_goal_in_the_same_cell_is_walked_to() {
     let agent = sim.spawn(0.2, 0.2, 1.0);
     sim.ask(agent, 0.8, 0.8);
     sim.ticks(30);
-    assert_eq!((sim.position(agent), sim.tally(agent).paths_found), (Vec2::splat(0.8), 1));
+    assert_eq!((sim.position(agent), sim.stats(agent).paths_found), (Vec2::splat(0.8), 1));
 }
 
 #[test]
@@ -97,7 +97,7 @@ fn a_wall_across_the_path_is_walked_around_from_where_the_agent_is() {
     sim.terrain_mut().fill(Cell::new(4, 1));
     sim.tick();
     assert_eq!(sim.position(agent), before, "the broken path is not walked any further");
-    assert_eq!((sim.status(agent), sim.tally(agent).paths_broken), (RequestStatus::Found, 1));
+    assert_eq!((sim.status(agent), sim.stats(agent).paths_broken), (RequestStatus::Found, 1));
     sim.ticks(80);
     assert_eq!(sim.status(agent), RequestStatus::Arrived);
 }
@@ -112,7 +112,7 @@ fn an_edit_beside_or_behind_the_path_leaves_it_alone() {
         assert!(sim.terrain_mut().fill(cell));
     }
     sim.ticks(60);
-    assert_eq!((sim.status(agent), sim.tally(agent).paths_broken), (RequestStatus::Arrived, 0));
+    assert_eq!((sim.status(agent), sim.stats(agent).paths_broken), (RequestStatus::Arrived, 0));
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_corner_that_closes_beside_a_diagonal_stops_the_step() {
         let cell = Cell::containing(sim.position(agent)).unwrap();
         assert!(sim.terrain().is_open(cell));
     }
-    assert_eq!((sim.status(agent), sim.tally(agent).paths_broken), (RequestStatus::Arrived, 1));
+    assert_eq!((sim.status(agent), sim.stats(agent).paths_broken), (RequestStatus::Arrived, 1));
 }
 
 #[test]
@@ -155,7 +155,7 @@ fn an_agent_in_a_fresh_wall_is_put_aside_and_goes_on() {
     sim.tick();
     let refuge = Cell::containing(sim.position(agent)).unwrap();
     assert!(sim.terrain().is_open(refuge) && refuge.x.abs_diff(cell.x) <= 1);
-    assert_eq!((sim.status(agent), sim.tally(agent).pushed_out), (RequestStatus::Found, 1));
+    assert_eq!((sim.status(agent), sim.stats(agent).pushed_out), (RequestStatus::Found, 1));
     sim.ticks(80);
     assert_eq!(sim.position(agent), Vec2::new(5.5, 1.5));
 }

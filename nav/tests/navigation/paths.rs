@@ -145,7 +145,7 @@ fn what_cannot_be_reached_is_refused_with_the_reason_and_no_search() {
     check(at(2), at(0), Unreachable::StartBlocked);
     check(at(0), Cell::new(0, 1), Unreachable::GoalOutside);
     check(at(0), at(2), Unreachable::GoalBlocked);
-    check(at(0), at(4), Unreachable::Apart);
+    check(at(0), at(4), Unreachable::Disconnected);
 }
 
 #[test]

@@ -4,13 +4,13 @@ use crate::sim::Sim;
 use formic_ecs::{Entity, With};
 use formic_jobs::Threads;
 use formic_nav::{
-    Cell, Grid, MoveRule, Path, PathRequest, PathScratch, RequestStatus, Route, Tally, Terrain,
-    Unanswered, Unreachable, Weight, path_cost,
+    Cell, Grid, MoveRule, Path, PathPending, PathRequest, PathScratch, PathStats, RequestStatus,
+    Route, Terrain, Unreachable, Weight, path_cost,
 };
 use glam::Vec2;
 
 fn waiting_count(sim: &mut Sim) -> usize {
-    sim.world.query_filtered::<Entity, With<Unanswered>>().count()
+    sim.world.query_filtered::<Entity, With<PathPending>>().count()
 }
 
 #[test]
@@ -38,7 +38,7 @@ fn a_request_that_is_inserted_works_like_one_that_is_asked() {
 #[test]
 fn every_reason_why_there_is_no_path_is_told() {
     let cases = [
-        ((0.5, 0.5), (3.5, 0.5), Unreachable::Apart),
+        ((0.5, 0.5), (3.5, 0.5), Unreachable::Disconnected),
         ((0.5, 0.5), (1.5, 0.5), Unreachable::GoalBlocked),
         ((0.5, 0.5), (9.5, 0.5), Unreachable::GoalOutside),
         ((0.5, 0.5), (-0.5, 0.5), Unreachable::GoalOutside),
@@ -51,7 +51,7 @@ fn every_reason_why_there_is_no_path_is_told() {
         sim.tick();
         assert_eq!(sim.status(agent), RequestStatus::Unreachable(reason), "{to:?}");
         assert_eq!(sim.world.get::<PathRequest>(agent).unwrap().goal(), None);
-        assert_eq!(sim.tally(agent).paths_unreachable, 1);
+        assert_eq!(sim.stats(agent).paths_unreachable, 1);
     }
 }
 
@@ -74,7 +74,10 @@ fn an_unreachable_goal_is_never_searched_for() {
         sim.ask(agent, 4.5, 0.5);
         sim.ticks(5);
         // One answer for each time of asking: an answer is final.
-        assert_eq!(sim.tally(agent), Tally { paths_unreachable: asked, ..Tally::default() });
+        assert_eq!(
+            sim.stats(agent),
+            PathStats { paths_unreachable: asked, ..PathStats::default() }
+        );
     }
     assert_eq!((sim.report().answers, sim.report().expansions), (20, 0));
 
@@ -245,13 +248,13 @@ fn an_agent_that_makes_do_with_the_nearest_cell_walks_there_and_says_so() {
     let agent = sim.spawn(0.5, 0.5, 4.0);
     sim.world.get_mut::<PathRequest>(agent).unwrap().ask(Vec2::new(4.3, 2.3)).or_nearest();
     sim.tick();
-    let apart = Unreachable::Apart;
+    let apart = Unreachable::Disconnected;
     assert_eq!(sim.status(agent), RequestStatus::Partial(apart));
     sim.ticks(30);
     assert_eq!(sim.status(agent), RequestStatus::Nearby(apart));
     assert_eq!(sim.position(agent), Vec2::new(1.5, 2.5), "in the middle of the nearest cell");
-    let tally = sim.tally(agent);
-    assert_eq!((tally.paths_found, tally.paths_partial, tally.arrivals), (0, 1, 1));
+    let stats = sim.stats(agent);
+    assert_eq!((stats.paths_found, stats.paths_partial, stats.arrivals), (0, 1, 1));
     // It is terminal: nothing is searched for any longer.
     let answers = sim.report().answers;
     sim.terrain_mut().dig(Cell::new(2, 0));
@@ -293,7 +296,7 @@ fn a_request_that_keeps_trying_is_searched_for_when_an_edit_opens_the_way_and_no
     let agent = sim.spawn(0.5, 0.5, 4.0);
     sim.world.get_mut::<PathRequest>(agent).unwrap().ask(Vec2::new(4.5, 0.5)).keep_trying();
     sim.tick();
-    assert_eq!(sim.status(agent), RequestStatus::Unreachable(Unreachable::Apart));
+    assert_eq!(sim.status(agent), RequestStatus::Unreachable(Unreachable::Disconnected));
     // Edits of both regions that join nothing.
     sim.terrain_mut().fill(Cell::new(0, 2));
     sim.terrain_mut().fill(Cell::new(4, 2));
@@ -328,10 +331,10 @@ fn the_wishes_of_a_request_end_with_the_next_one() {
     sim.world.get_mut::<PathRequest>(agent).unwrap().ask(Vec2::new(4.5, 0.5)).or_nearest();
     sim.ask(agent, 4.5, 0.5);
     sim.tick();
-    assert_eq!(sim.status(agent), RequestStatus::Unreachable(Unreachable::Apart));
+    assert_eq!(sim.status(agent), RequestStatus::Unreachable(Unreachable::Disconnected));
     sim.terrain_mut().dig(Cell::new(2, 0));
     sim.ticks(3);
-    assert_eq!(sim.status(agent), RequestStatus::Unreachable(Unreachable::Apart));
+    assert_eq!(sim.status(agent), RequestStatus::Unreachable(Unreachable::Disconnected));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::{flood, noise};
 use formic_ecs::{Entity, RandomStream};
 use formic_jobs::{Pool, Schedule, Threads};
 use formic_nav::{
-    Cell, Grid, MoveRule, PathRequest, Position, RequestStatus, Route, SearchBudget, Tally,
+    Cell, Grid, MoveRule, PathRequest, PathStats, Position, RequestStatus, Route, SearchBudget,
     Terrain, Wander, path_cost, systems,
 };
 use glam::Vec2;
@@ -51,8 +51,8 @@ fn assert_legal_motion(terrain: &Terrain, from: Vec2, to: Vec2) {
     }
 }
 
-fn snapshot(sim: &Sim, agents: &[Entity]) -> Vec<(Vec2, Tally)> {
-    agents.iter().map(|&agent| (sim.position(agent), sim.tally(agent))).collect()
+fn snapshot(sim: &Sim, agents: &[Entity]) -> Vec<(Vec2, PathStats)> {
+    agents.iter().map(|&agent| (sim.position(agent), sim.stats(agent))).collect()
 }
 
 #[test]
@@ -80,7 +80,7 @@ fn no_agent_is_ever_in_rock_or_walks_through_it_whatever_is_dug_and_filled() {
                 sim.world.check().unwrap();
             }
         }
-        let sum = Tally::sum(agents.iter().map(|&agent| sim.tally(agent)));
+        let sum = PathStats::sum(agents.iter().map(|&agent| sim.stats(agent)));
         assert!(sum.paths_found > 500 && sum.arrivals > 100, "{sum:?}");
         assert!(sum.paths_broken > 50 && sum.pushed_out > 50, "{sum:?}");
     }

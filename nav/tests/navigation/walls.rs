@@ -2,7 +2,7 @@
 
 use formic_ecs::{Entity, RandomStream};
 use formic_jobs::Threads;
-use formic_nav::{Avoid, Cell, FlowFields, MoveRule, Tally, Wander, systems};
+use formic_nav::{Avoid, Cell, FlowFields, MoveRule, PathStats, Wander, systems};
 use glam::Vec2;
 
 use crate::cells::any_cell;
@@ -42,7 +42,11 @@ fn no_member_of_a_crowd_is_ever_in_rock_or_goes_through_it() {
             let speed = 1.0 + (number % 5) as f32;
             let body = Avoid::new(0.15 + (number % 4) as f32 * 0.1);
             agents.push(if number % 3 == 0 {
-                sim.world.spawn((systems::flow_agent(place, speed, field), body, Tally::default()))
+                sim.world.spawn((
+                    systems::flow_agent(place, speed, field),
+                    body,
+                    PathStats::default(),
+                ))
             } else {
                 sim.world.spawn((systems::agent(place, speed), wander, body))
             });
@@ -51,7 +55,7 @@ fn no_member_of_a_crowd_is_ever_in_rock_or_goes_through_it() {
         for tick in 0..1_500 {
             let before: Vec<(Vec2, u32)> = agents
                 .iter()
-                .map(|&agent| (sim.position(agent), sim.tally(agent).pushed_out))
+                .map(|&agent| (sim.position(agent), sim.stats(agent).pushed_out))
                 .collect();
             for _ in 0..rng.below(3) {
                 let cell = any_cell(&mut rng, terrain.grid());
@@ -68,7 +72,7 @@ fn no_member_of_a_crowd_is_ever_in_rock_or_goes_through_it() {
                 assert!(to.is_finite());
                 let cell = Cell::containing(to).unwrap();
                 assert!(sim.terrain().is_open(cell), "tick {tick}: {to} is in rock");
-                if sim.tally(agent).pushed_out == pushed_out && seconds < 0.1 {
+                if sim.stats(agent).pushed_out == pushed_out && seconds < 0.1 {
                     assert!(is_in_the_open(&sim, from, to), "tick {tick}: {from} to {to}");
                 }
                 far += usize::from(from.distance(to) > 0.01);

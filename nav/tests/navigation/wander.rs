@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::sim::Sim;
 use formic_ecs::RandomStream;
-use formic_nav::{Cell, PathRequest, RequestStatus, Tally, Wander, systems};
+use formic_nav::{Cell, PathRequest, PathStats, RequestStatus, Wander, systems};
 use glam::Vec2;
 
 fn spawn_wanderer(sim: &mut Sim, at: (f32, f32), key: u64) -> formic_ecs::Entity {
@@ -81,6 +81,6 @@ fn a_wanderer_whose_way_is_cut_off_rests_and_sets_off_again() {
     sim.tick();
     assert!(matches!(sim.status(agent), RequestStatus::Unreachable(_)));
     sim.ticks(65);
-    let tally = sim.tally(agent);
-    assert_eq!(tally, Tally { paths_found: 2, paths_unreachable: 1, ..tally });
+    let stats = sim.stats(agent);
+    assert_eq!(stats, PathStats { paths_found: 2, paths_unreachable: 1, ..stats });
 }

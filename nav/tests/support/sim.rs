@@ -3,7 +3,7 @@
 use formic_ecs::{Entity, World};
 use formic_jobs::{Pool, Schedule, Threads};
 use formic_nav::{
-    Grid, MoveRule, PathRequest, Position, RequestStatus, SearchBudget, SearchReport, Tally,
+    Grid, MoveRule, PathRequest, PathStats, Position, RequestStatus, SearchBudget, SearchReport,
     Terrain, TimeStep, systems,
 };
 use glam::Vec2;
@@ -62,8 +62,8 @@ impl Sim {
         self.world.get::<Position>(agent).unwrap().0
     }
 
-    pub(crate) fn tally(&self, agent: Entity) -> Tally {
-        *self.world.get::<Tally>(agent).unwrap()
+    pub(crate) fn stats(&self, agent: Entity) -> PathStats {
+        *self.world.get::<PathStats>(agent).unwrap()
     }
 
     pub(crate) fn report(&self) -> SearchReport {

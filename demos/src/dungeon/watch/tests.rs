@@ -12,8 +12,8 @@ fn check(from: (f32, f32), to: (f32, f32), pushed_out: u32) -> (u32, u32) {
     let grid = Grid::from_fn(3, 3, |cell| cell.x != 1 || cell.y == 2).expect("a small grid");
     let mut world = World::new();
     world.insert_resource(Terrain::new(grid, MoveRule::default()));
-    let tally = Tally { pushed_out, ..Tally::default() };
-    let imp = world.spawn((Position(to.into()), tally, Watch::new(from.into())));
+    let stats = PathStats { pushed_out, ..PathStats::default() };
+    let imp = world.spawn((Position(to.into()), stats, Watch::new(from.into())));
     let mut schedule = Schedule::builder().add(watch).build(&mut world).expect("one system");
     schedule.run(&mut world, &Pool::new(Threads::None).expect("no threads"));
     let watch = world.get::<Watch>(imp).expect("spawned with it");
