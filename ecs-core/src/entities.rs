@@ -469,9 +469,6 @@ mod tests {
     #[derive(crate::Component, Clone)]
     struct Counted(#[expect(dead_code, reason = "is counted")] std::sync::Arc<()>);
 
-    #[derive(crate::SharedComponent, PartialEq, Eq, Hash)]
-    struct Level(u8);
-
     /// Whether it panics for want of a handle.
     fn finds_no_handle(attempt: impl FnOnce()) -> bool {
         let attempt = std::panic::AssertUnwindSafe(attempt);
@@ -505,7 +502,6 @@ mod tests {
             assert_eq!(std::sync::Arc::strong_count(&counted), 4, "what was refused is dropped");
         };
         refuses(&mut |world| _ = world.spawn(value()));
-        refuses(&mut |world| _ = world.spawn_shared(value(), Level(1)));
         refuses(&mut |world| drop(world.spawn_batch([value()])));
         refuses(&mut |world| drop(world.spawn_by_id(&[(byte, &[1])])));
         refuses(&mut |world| drop(world.instantiate(alone, 1)));

@@ -7,8 +7,8 @@
 //! | who says it | the error | what to do |
 //! |---|---|---|
 //! | [`World::despawn`], [`components_of`] | [`NoSuchEntity`] | the handle is stale: forget it |
-//! | [`World::insert`], [`set_shared`] | [`NotInserted`] | the same; what was to be inserted is in the error |
-//! | [`World::get`], [`get_mut`], [`remove`], [`set_enabled`], [`is_enabled`], [`shared`], [`chunk_value`] | [`ComponentError`]: [`NoSuchEntity`], [`MissingComponent`], not enableable | forget the handle; insert the component first; declare it `enableable` |
+//! | [`World::insert`] | [`NotInserted`] | the same; what was to be inserted is in the error |
+//! | [`World::get`], [`get_mut`], [`remove`], [`set_enabled`], [`is_enabled`] | [`ComponentError`]: [`NoSuchEntity`], [`MissingComponent`], not enableable | forget the handle; insert the component first; declare it `enableable` |
 //! | [`World::query_one`], [`Query::get`], [`View::get`] | [`QueryEntityError`] | the entity is gone, or lacks what is asked for, or (in a query) has it disabled: pass over it |
 //! | [`Query::get_many_mut`], [`View::get_many_mut`] | [`QueryManyError`] | the same of one of them, or one is named twice: ask for each once |
 //! | [`Query::single`] | [`QuerySingleError`] | none or several: ask for `first`, or loop |
@@ -51,15 +51,12 @@
 //! [`World::despawn`]: crate::World::despawn
 //! [`components_of`]: crate::World::components_of
 //! [`World::insert`]: crate::World::insert
-//! [`set_shared`]: crate::World::set_shared
 //! [`NotInserted`]: crate::NotInserted
 //! [`World::get`]: crate::World::get
 //! [`get_mut`]: crate::World::get_mut
 //! [`remove`]: crate::World::remove
 //! [`set_enabled`]: crate::World::set_enabled
 //! [`is_enabled`]: crate::World::is_enabled
-//! [`shared`]: crate::World::shared
-//! [`chunk_value`]: crate::World::chunk_value
 //! [`World::query_one`]: crate::World::query_one
 //! [`Query::get`]: crate::Query::get
 //! [`View::get`]: crate::View::get

@@ -40,7 +40,6 @@
 //! | [`Changed`], [`Added`], [`Ref`], [`Mut`] | change detection: by chunks, or exactly for a `tracked` component |
 //! | [`CommandBuffer`] | changes to make later, in an order that does not depend on threads |
 //! | [`Bulk`] | changes to all entities that pass a filter, by whole chunks |
-//! | [`SharedComponent`](trait@SharedComponent), [`ChunkComponent`](trait@ChunkComponent) | values that many entities, or the rows of a chunk, have in common |
 //! | [`Component::CLEANUP`] | components that outlive their entity until somebody has cleaned up |
 //! | [`Relation`], [`ChildOf`] | links that are kept in step on both sides; the hierarchy |
 //! | [`Prefab`], [`World::instantiate`] | templates, copied with their descendants and their links |
@@ -105,10 +104,9 @@ pub use archetype::{Archetype, ArchetypeId};
 pub use bundle::Bundle;
 pub use commands::{BulkCommands, CommandBuffer, Playback, RepeatableCommands};
 pub use component::{
-    Buffer, BufferElement, BufferIntoIter, BytesFn, ChunkComponent, CloneFn, CloneValueFn, Codec,
-    CodecError, Component, ComponentDescriptor, ComponentId, ComponentInfo, ComponentSet,
-    Despawned, DropValueFn, HashFn, MapEntities, MapEntitiesFn, Prefab, ReadFn, SharedComponent,
-    WriteFn,
+    Buffer, BufferElement, BufferIntoIter, BytesFn, CloneFn, CloneValueFn, Codec, CodecError,
+    Component, ComponentDescriptor, ComponentId, ComponentInfo, ComponentSet, Despawned,
+    DropValueFn, HashFn, MapEntities, MapEntitiesFn, Prefab, ReadFn, WriteFn,
 };
 pub use entity::Entity;
 pub use error::{
@@ -119,16 +117,16 @@ pub use error::{
 };
 pub use flat::{flat, flat_mut};
 #[cfg(feature = "derive")]
-pub use formic_ecs_derive::{ChunkComponent, Component, SharedComponent};
+pub use formic_ecs_derive::Component;
 pub use hash::StateHasher;
 pub use name::Name;
 pub use query::{
-    Access, Added, BorrowedDynamicRows, BorrowedQuery, Changed, Chunk, ChunkIter, ChunkValue,
-    Claim, ColumnData, Combinations, CombinationsMut, Disabled, DynamicQuery, DynamicQueryBuilder,
+    Access, Added, BorrowedDynamicRows, BorrowedQuery, Changed, Chunk, ChunkIter, Claim,
+    ColumnData, Combinations, CombinationsMut, Disabled, DynamicQuery, DynamicQueryBuilder,
     DynamicRow, DynamicRowIter, DynamicRows, DynamicRun, Enabled, EnabledBit, EnabledBitMut,
     EnabledMut, ExclusivePlan, ExclusiveView, Mut, Not, Or, ParallelChunks, ParallelScratch,
-    Present, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, Ref, RowIter, Shared, View,
-    ViewPlan, With, WithChunkValue, WithShared, Without, WithoutShared,
+    Present, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, Ref, RowIter, View, ViewPlan,
+    With, Without,
 };
 pub use random::RandomStream;
 pub use relation::{ChildOf, OnTargetDespawn, Related, Relation, Sources, Targets, Unrelated};
@@ -155,14 +153,13 @@ pub mod __private {
 /// The names that most users need.
 pub mod prelude {
     #[cfg(feature = "derive")]
-    pub use formic_ecs_derive::{ChunkComponent, Component, SharedComponent};
+    pub use formic_ecs_derive::Component;
 
     pub use crate::commands::CommandBuffer;
-    pub use crate::component::{Buffer, ChunkComponent, Component, SharedComponent};
+    pub use crate::component::{Buffer, Component};
     pub use crate::entity::Entity;
     pub use crate::query::{
-        Added, Changed, ChunkValue, Disabled, Enabled, EnabledMut, Mut, Not, Or, Present, Ref,
-        Shared, With, Without,
+        Added, Changed, Disabled, Enabled, EnabledMut, Mut, Not, Or, Present, Ref, With, Without,
     };
     pub use crate::random::RandomStream;
     pub use crate::world::World;

@@ -31,8 +31,8 @@ pub fn queries(bytes: &[u8]) {
     ops::run_query_bytes(bytes);
 }
 
-/// A program of mostly relations, watchers, shared and chunk components, and entities that have to
-/// be cleaned up, against the model.
+/// A program of mostly relations, watchers, and entities that have to be cleaned up, against the
+/// model.
 ///
 /// # Panics
 /// Where the two disagree.

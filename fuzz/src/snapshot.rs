@@ -57,34 +57,6 @@ impl Default for Nothing {
     }
 }
 
-#[derive(SharedComponent, Clone, Copy, PartialEq, Eq, Hash, Pod, Zeroable)]
-#[component(name = "level")]
-#[repr(C)]
-struct Level(u16);
-
-#[derive(PartialEq, Eq, Hash)]
-struct Text(Box<str>);
-
-impl SharedComponent for Text {
-    const CODEC: Codec<Self> = Codec::custom(
-        |text, bytes| write_name(&Name(text.0.clone()), bytes),
-        |source| read_name(source).map(|name| Self(name.0)),
-    );
-
-    fn name() -> &'static str {
-        "text"
-    }
-}
-
-#[derive(ChunkComponent, Clone, Copy, Default, NoUninit, CheckedBitPattern)]
-#[component(name = "reach")]
-#[repr(u8)]
-enum Reach {
-    #[default]
-    Near = 1,
-    Far = 2,
-}
-
 fn write_name(name: &Name, out: &mut Vec<u8>) -> Result<(), CodecError> {
     out.push(u8::try_from(name.0.len()).map_err(|_| CodecError)?);
     out.extend(name.0.as_bytes());
@@ -113,19 +85,10 @@ fn sample() -> World {
             world.despawn(last).expect("alive");
         }
         _ = world.set_enabled::<Mood>(entity, i % 8 == 0);
-        match i % 6 {
-            0 => world.set_shared(entity, Level(u16::from(i % 4))).expect("alive"),
-            1 => world.set_shared(entity, Text("wall".into())).expect("alive"),
-            2 => _ = world.add_chunk_component::<Reach>(entity).expect("alive"),
-            _ => {}
-        }
         match i % 7 {
             3 => world.set_parent(entity, last).expect("no circle"),
             5 => world.insert(entity, Prefab).expect("alive"),
             _ => {}
-        }
-        if i % 12 == 2 {
-            *world.chunk_value_mut::<Reach>(entity).expect("there") = Reach::Far;
         }
         last = entity;
     }

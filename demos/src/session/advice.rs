@@ -89,8 +89,8 @@ pub fn advice(world: &World) -> Vec<Advice> {
     found
 }
 
-/// Whether an entity with this component could have an enabled bit instead. Shared values, chunk
-/// values and cleanup components have no size either, and are no tags.
+/// Whether an entity with this component could have an enabled bit instead. Cleanup components and
+/// the two sides of relations have no size either, and are no tags.
 fn is_tag(world: &World, id: ComponentId) -> bool {
     world.component_info(id).is_ok_and(|info| {
         info.layout().size() == 0

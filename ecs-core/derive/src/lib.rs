@@ -15,48 +15,14 @@ pub fn derive_component(input: TokenStream) -> TokenStream {
     expand(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
-/// Implements `formic_ecs::SharedComponent`.
-#[proc_macro_derive(SharedComponent, attributes(component))]
-pub fn derive_shared_component(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    let options = &["name", "serde"];
-    expand_outer(&input, "SharedComponent", options)
-        .unwrap_or_else(Error::into_compile_error)
-        .into()
-}
-
-/// Implements `formic_ecs::ChunkComponent`.
-#[proc_macro_derive(ChunkComponent, attributes(component))]
-pub fn derive_chunk_component(input: TokenStream) -> TokenStream {
-    let input = parse_macro_input!(input as DeriveInput);
-    let options = &["name", "serde", "transient"];
-    expand_outer(&input, "ChunkComponent", options).unwrap_or_else(Error::into_compile_error).into()
-}
-
-/// Implements the trait of a component whose values lie outside the rows.
-fn expand_outer(input: &DeriveInput, of: &str, allowed: &[&str]) -> Result<Tokens> {
-    let options = Options::read(input, allowed)?;
-    let codec = codec(input, &options);
-    let name = name_fn(&options);
-    let (ident, of) = (&input.ident, Ident::new(of, Span::call_site()));
-    let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
-    Ok(quote! {
-        #[automatically_derived]
-        impl #impl_generics ::formic_ecs::#of for #ident #type_generics #where_clause {
-            #codec
-            #name
-        }
-    })
-}
-
 /// Writes the name that the options give, if they do.
 fn name_fn(options: &Options) -> Tokens {
     let name = options.name.iter();
     quote! { #( fn name() -> &'static str { #name } )* }
 }
 
-/// What may stand in `#[component(...)]` on a component whose values lie in rows.
-const ROW_OPTIONS: &[&str] = &[
+/// What may stand in `#[component(...)]` on a type.
+const OPTIONS: &[&str] = &[
     "enableable",
     "tracked",
     "unique",
@@ -69,7 +35,7 @@ const ROW_OPTIONS: &[&str] = &[
 ];
 
 fn expand(input: &DeriveInput) -> Result<Tokens> {
-    let options = Options::read(input, ROW_OPTIONS)?;
+    let options = Options::read(input)?;
     let map_entities = map_entities(&input.data)?;
     let ident = &input.ident;
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
@@ -175,15 +141,15 @@ enum Saving {
 }
 
 impl Options {
-    /// Reads the options on the type, of which only some are allowed.
-    fn read(input: &DeriveInput, allowed: &[&str]) -> Result<Self> {
+    /// Reads the options on the type.
+    fn read(input: &DeriveInput) -> Result<Self> {
         let mut options = Self::default();
         for attribute in
             input.attrs.iter().filter(|attribute| attribute.path().is_ident("component"))
         {
             attribute.parse_nested_meta(|meta| {
-                if !allowed.iter().any(|option| meta.path.is_ident(option)) {
-                    let allowed = allowed.join(", ");
+                if !OPTIONS.iter().any(|option| meta.path.is_ident(option)) {
+                    let allowed = OPTIONS.join(", ");
                     return Err(meta.error(format!("the options on this type are: {allowed}")));
                 }
                 if meta.path.is_ident("enableable") {

@@ -11,11 +11,10 @@ use alloc::vec::Vec;
 use core::alloc::Layout;
 
 use crate::component::{
-    ArchetypeFlags, ComponentId, ComponentInfo, ComponentSet, DropErasedFn as DropFn, Kind,
-    Registry,
+    ArchetypeFlags, ComponentId, ComponentInfo, ComponentSet, DropErasedFn as DropFn, Registry,
 };
 use crate::entity::Entity;
-use crate::storage::{Chunks, ColumnStep, Fate, Moment, OuterValues, RowAddress};
+use crate::storage::{Chunks, ColumnStep, Fate, Moment, RowAddress};
 
 pub(crate) use index::Archetypes;
 pub(crate) use rows::{ForgottenRows, RowCopies};
@@ -129,7 +128,6 @@ impl Archetype {
             })
             .collect();
         let layouts: Vec<Layout> = columns.iter().map(|column| column.info.layout).collect();
-        let outer = outer_values(&columns);
         let ending = columns.iter().map(Column::left_behind).collect();
         let drops = columns.iter().enumerate();
         let drops = drops.filter_map(|(at, column)| Some((at, column.info.erased.drop?))).collect();
@@ -142,7 +140,7 @@ impl Archetype {
             id,
             components,
             columns,
-            chunks: Chunks::new(id.0, &layouts, enableable_count, tracked_count, outer),
+            chunks: Chunks::new(id.0, &layouts, enableable_count, tracked_count),
             ending,
             drops,
             duties: duties.complete(),
@@ -281,17 +279,4 @@ impl Archetype {
     pub(crate) fn column_of(&self, component: ComponentId) -> Option<usize> {
         self.components.position(component)
     }
-}
-
-/// What the rows of these components have in common.
-fn outer_values(columns: &[Column]) -> OuterValues {
-    let (mut shared, mut chunk_types) = (Vec::new(), Vec::new());
-    for column in columns {
-        match &column.info.kind {
-            Kind::Shared(value) => shared.push(value.clone()),
-            Kind::Chunk(unset) => chunk_types.push(unset.clone()),
-            Kind::Type(_) | Kind::Bytes | Kind::Functions | Kind::Vacant => {}
-        }
-    }
-    OuterValues::new(shared, chunk_types)
 }

@@ -12,12 +12,12 @@ use smallvec::SmallVec;
 
 use super::Archetype;
 use crate::component::{
-    CloneErasedFn as CloneFn, CodecError, ComponentInfo, DropErasedFn as DropFn, Kind,
+    CloneErasedFn as CloneFn, CodecError, ComponentInfo, DropErasedFn as DropFn,
     MapErasedFn as MapFn,
 };
 use crate::entity::Entity;
 use crate::hash::StateHasher;
-use crate::storage::{BlockPool, EmptiedValues, Place, RowAddress};
+use crate::storage::{BlockPool, Place, RowAddress};
 
 impl Archetype {
     /// The first component that would have to be cloned and cannot be, if there is one.
@@ -28,9 +28,6 @@ impl Archetype {
 
     /// Takes one value into the state hash, if its component can be.
     pub(crate) fn hash_value(&self, address: RowAddress, column: usize, hasher: &mut StateHasher) {
-        if let Kind::Shared(shared) = &self.columns[column].info.kind {
-            hasher.write_u64(shared.hash);
-        }
         let value = self.chunks.row(address, column);
         if let Some(hash) = self.columns[column].info.erased.hash {
             // SAFETY: the function is that of the column's type (I-9), and the row, which `row` has
@@ -181,8 +178,7 @@ impl Archetype {
     /// Gives up all rows. The books are in order when this returns, and the values are dropped by
     /// [`drop_forgotten`](Self::drop_forgotten).
     pub(crate) fn forget_rows(&mut self) -> ForgottenRows {
-        let (lens, emptied) = self.chunks.forget_rows();
-        ForgottenRows { lens, _emptied: emptied }
+        ForgottenRows { lens: self.chunks.forget_rows() }
     }
 
     /// Drops all values and gives back all chunks, the latter also where a drop panics.
@@ -359,11 +355,10 @@ impl Drop for DropChunks<'_> {
     }
 }
 
-/// How many rows each chunk had, and the chunks' own values, which are dropped with this.
+/// How many rows each chunk had.
 #[derive(Debug)]
 pub(crate) struct ForgottenRows {
     lens: Vec<usize>,
-    _emptied: EmptiedValues,
 }
 
 /// Rows whose first columns are initialised and belong to this value.

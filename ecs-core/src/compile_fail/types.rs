@@ -17,26 +17,6 @@
 //! formic_ecs::World::new().insert_resource(std::sync::atomic::AtomicU32::new(1));
 //! ```
 //!
-//! ```compile_fail,E0277
-//! #[derive(PartialEq, Eq, Hash)]
-//! struct Level(std::rc::Rc<u32>);
-//! impl formic_ecs::SharedComponent for Level {}
-//! ```
-//! ```
-//! #[derive(PartialEq, Eq, Hash)]
-//! struct Level(std::sync::Arc<u32>);
-//! impl formic_ecs::SharedComponent for Level {}
-//! ```
-//! ```compile_fail,E0277
-//! #[derive(Default)]
-//! struct Bounds(std::cell::Cell<f32>);
-//! impl formic_ecs::ChunkComponent for Bounds {}
-//! ```
-//! ```
-//! #[derive(Default)]
-//! struct Bounds(std::sync::Mutex<f32>);
-//! impl formic_ecs::ChunkComponent for Bounds {}
-//! ```
 //!
 //! # Nor is it in what the world calls later, or a buffer carries to another thread
 //!

@@ -5,10 +5,8 @@ mod codec;
 mod descriptor;
 mod duties;
 mod erased;
-mod outer;
 mod registry;
 mod set;
-mod shared;
 mod tags;
 
 use core::marker::PhantomData;
@@ -24,11 +22,8 @@ pub(crate) use duties::ArchetypeFlags;
 pub(crate) use erased::{
     CloneFn as CloneErasedFn, DropFn as DropErasedFn, ErasedFns, MapFn as MapErasedFn,
 };
-pub(crate) use outer::{ChunkDefault, OuterCodec, OwnedAny, SharedValue};
 pub use registry::{ComponentInfo, IdSource, Registry};
-pub(crate) use registry::{Kind, LoadSharedFn};
 pub use set::ComponentSet;
-pub use shared::{ChunkComponent, SharedComponent};
 pub use tags::{Despawned, Prefab};
 
 /// Data that entities can have: any type that may be shared and sent between threads.

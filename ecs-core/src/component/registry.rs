@@ -1,25 +1,16 @@
 //! Which components a world has met, and what it knows about each.
 
-mod outer;
-
 use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::any::TypeId;
 
-use super::outer::{ChunkDefault, SharedAny, SharedValue};
-use super::shared::{ChunkComponent, SharedComponent};
-use super::{
-    ArchetypeFlags, CodecError, Component, ComponentDescriptor, ComponentId, ErasedFns, OuterCodec,
-};
+use super::{ArchetypeFlags, Component, ComponentDescriptor, ComponentId, ErasedFns};
 use crate::error::{RegisterError, UnknownComponent};
 use crate::hash::{BuildFibonacci, TypeMap};
 use crate::name::Name;
 
-pub(crate) use outer::LoadSharedFn;
-use outer::SharedType;
-
 /// What stands behind a component id.
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     /// A Rust type.
     Type(TypeId),
@@ -27,12 +18,6 @@ pub(crate) enum Kind {
     Bytes,
     /// Values that were given functions at run time.
     Functions,
-    /// One value of a shared component: the entities that have it have this id, without a size.
-    Shared(SharedValue),
-    /// Says, without a size, that the chunks have a value.
-    Chunk(ChunkDefault),
-    /// A shared value that was given up. Its id waits for the next.
-    Vacant,
 }
 
 /// What a world knows about one component.
@@ -116,14 +101,6 @@ impl ComponentInfo {
     pub const fn type_id(&self) -> Option<TypeId> {
         match self.kind {
             Kind::Type(id) => Some(id),
-            _ => None,
-        }
-    }
-
-    /// The type of which this is one shared value, if it is one.
-    pub(crate) const fn shared_type(&self) -> Option<TypeId> {
-        match &self.kind {
-            Kind::Shared(shared) => Some(shared.of),
             _ => None,
         }
     }
@@ -213,11 +190,6 @@ pub struct Registry {
     ids: TypeMap<ComponentId>,
     /// The first of each name: two types may call themselves the same.
     names: hashbrown::HashMap<Name, ComponentId, BuildFibonacci>,
-    shared: TypeMap<SharedType>,
-    /// The markers of chunk components.
-    chunk_ids: TypeMap<ComponentId>,
-    /// The ids of shared values that were given up.
-    vacant: Vec<ComponentId>,
 }
 
 impl Registry {
@@ -300,9 +272,7 @@ impl Registry {
 
     /// What is known of a component whose id somebody brought.
     pub(crate) fn find(&self, id: ComponentId) -> Result<&ComponentInfo, UnknownComponent> {
-        let info = self.infos.get(id.index());
-        let known = info.filter(|info| !matches!(info.kind, Kind::Vacant));
-        known.ok_or(UnknownComponent { index: id.index() })
+        self.infos.get(id.index()).ok_or(UnknownComponent { index: id.index() })
     }
 
     /// The id of `T`, if the world has met it.
@@ -323,16 +293,8 @@ impl Registry {
                 return Err(("I-16", "plain bytes have something to drop"));
             }
         }
-        let count = |kind: fn(&Kind) -> bool| self.infos.iter().filter(|i| kind(&i.kind)).count();
-        if count(|kind| matches!(kind, Kind::Type(_))) != self.ids.len() {
+        if self.infos.iter().filter(|info| info.type_id().is_some()).count() != self.ids.len() {
             return Err(("I-9", "a type leads nowhere"));
-        }
-        let listed = self.shared.values().map(SharedType::len).sum::<usize>();
-        if count(|kind| matches!(kind, Kind::Shared(_))) != listed {
-            return Err(("I-17", "a shared value is not listed, or listed twice"));
-        }
-        if count(|kind| matches!(kind, Kind::Vacant)) != self.vacant.len() {
-            return Err(("I-17", "the id of a shared value is lost"));
         }
         Ok(())
     }

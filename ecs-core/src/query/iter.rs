@@ -3,7 +3,6 @@
 
 mod answers;
 mod borrowed;
-mod by_value;
 
 use alloc::vec::Vec;
 use core::fmt;

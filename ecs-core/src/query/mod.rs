@@ -18,7 +18,6 @@ mod filter;
 mod iter;
 #[cfg(all(test, loom))]
 mod loom_models;
-mod outer;
 mod parallel;
 mod pass;
 mod places;
@@ -51,7 +50,6 @@ pub use dynamic_rows::{BorrowedDynamicRows, DynamicRowIter, DynamicRows};
 pub use dynamic_run::{DynamicRow, DynamicRun};
 pub use filter::{Added, Changed, Disabled, Not, Or, QueryFilter, With, Without};
 pub use iter::{BorrowedQuery, Query, RowIter};
-pub use outer::{ChunkValue, Shared, WithChunkValue, WithShared, WithoutShared};
 pub use parallel::{ParallelChunks, ParallelScratch};
 pub use places::{Combinations, CombinationsMut};
 pub use plan::QueryPlan;

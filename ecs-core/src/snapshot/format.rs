@@ -6,9 +6,7 @@ use crate::error::MalformedSnapshot;
 use crate::hash::StateHasher;
 
 const MAGIC: [u8; 8] = *b"FormicWS";
-const VERSION: u32 = 2;
-/// The oldest version that is read. It has no values outside the rows.
-const VERSION_OLDEST: u32 = 1;
+const VERSION: u32 = 3;
 /// Written as this machine writes numbers: plain components lie in a snapshot as they do in memory.
 const BYTE_ORDER: u32 = 0x0102_0304;
 pub(super) const HEADER_BYTES: usize = 32;
@@ -24,28 +22,6 @@ pub(super) const CUSTOM: u8 = 2;
 pub(super) const ENABLEABLE: u8 = 1;
 /// Flags a component with versions of each row.
 pub(super) const TRACKED: u8 = 2;
-/// Flags a shared component: a type of values of which archetypes have one.
-pub(super) const SHARED: u8 = 4;
-/// Flags a chunk component: a type of values of which chunks have one.
-pub(super) const CHUNK: u8 = 8;
-
-/// Where the values of a component lie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Place {
-    Rows,
-    Archetypes,
-    Chunks,
-}
-
-impl Place {
-    pub(super) fn flag(self) -> u8 {
-        match self {
-            Self::Rows => 0,
-            Self::Archetypes => SHARED,
-            Self::Chunks => CHUNK,
-        }
-    }
-}
 
 pub(super) fn contradiction(detail: &'static str) -> MalformedSnapshot {
     MalformedSnapshot::Contradiction { detail }
@@ -63,25 +39,24 @@ pub(super) fn seal(bytes: &mut [u8]) {
     put(&checksum(body).to_le_bytes());
 }
 
-/// The body of sealed bytes, and the version of the format that it is in.
-pub(super) fn open(bytes: &[u8]) -> Result<(&[u8], u32), MalformedSnapshot> {
-    let (body, version, sum) = unseal(bytes)?;
-    if sum == checksum(body) { Ok((body, version)) } else { Err(MalformedSnapshot::WrongChecksum) }
+/// The body of sealed bytes.
+pub(super) fn open(bytes: &[u8]) -> Result<&[u8], MalformedSnapshot> {
+    let (body, sum) = unseal(bytes)?;
+    if sum == checksum(body) { Ok(body) } else { Err(MalformedSnapshot::WrongChecksum) }
 }
 
 /// As [`open`] does, of bytes whose checksum is known to be theirs.
-pub(super) fn reopen(bytes: &[u8]) -> Result<(&[u8], u32), MalformedSnapshot> {
-    let (body, version, _) = unseal(bytes)?;
-    Ok((body, version))
+pub(super) fn reopen(bytes: &[u8]) -> Result<&[u8], MalformedSnapshot> {
+    unseal(bytes).map(|(body, _)| body)
 }
 
-/// The body, the version of the format and the checksum in the header.
-fn unseal(bytes: &[u8]) -> Result<(&[u8], u32, u64), MalformedSnapshot> {
+/// The body and the checksum in the header.
+fn unseal(bytes: &[u8]) -> Result<(&[u8], u64), MalformedSnapshot> {
     let not_ours = MalformedSnapshot::NotASnapshot;
     let rest = bytes.strip_prefix(&MAGIC).ok_or(not_ours)?;
     let mut reader = Reader(rest);
     let version = reader.u32()?;
-    if !(VERSION_OLDEST..=VERSION).contains(&version) {
+    if version != VERSION {
         return Err(MalformedSnapshot::UnknownVersion { version });
     }
     if reader.array()? != BYTE_ORDER.to_ne_bytes() {
@@ -92,7 +67,7 @@ fn unseal(bytes: &[u8]) -> Result<(&[u8], u32, u64), MalformedSnapshot> {
     if len != body.len() as u64 {
         return Err(MalformedSnapshot::WrongLength);
     }
-    Ok((body, version, sum))
+    Ok((body, sum))
 }
 
 /// Four hashes that take turns in 32 bytes each, so that they are worked out at the same time. A
@@ -141,15 +116,6 @@ impl<'a> Reader<'a> {
 
     pub(super) fn u8(&mut self) -> Result<u8, MalformedSnapshot> {
         self.array().map(u8::from_le_bytes)
-    }
-
-    /// A byte that says yes or no.
-    pub(super) fn flag(&mut self) -> Result<bool, MalformedSnapshot> {
-        match self.u8()? {
-            0 => Ok(false),
-            1 => Ok(true),
-            _ => Err(contradiction("an answer is neither yes nor no")),
-        }
     }
 
     pub(super) fn u32(&mut self) -> Result<u32, MalformedSnapshot> {

@@ -5,8 +5,7 @@ use core::num::NonZeroU32;
 use core::ops::Range;
 
 use super::format::{
-    CHUNK, CUSTOM, ENABLEABLE, PLAIN, Place, Reader, SHARED, TRACKED, UNSAVED, contradiction,
-    numbers_u32, numbers_u64,
+    CUSTOM, ENABLEABLE, PLAIN, Reader, TRACKED, UNSAVED, contradiction, numbers_u32, numbers_u64,
 };
 use crate::entities::Entities;
 use crate::entity::Entity;
@@ -22,31 +21,14 @@ pub(super) struct Image<'a> {
     pub(super) version: u64,
     generations: &'a [u8],
     free: &'a [u8],
-    pub(super) table: TableImage<'a>,
-    pub(super) archetypes: Vec<ArchetypeImage<'a>>,
-}
-
-/// What archetypes have. They name it by number: the components first, the shared values then.
-#[derive(Debug)]
-pub(super) struct TableImage<'a> {
-    /// By name and place.
+    /// By name.
     pub(super) components: Vec<ComponentImage<'a>>,
-    /// By component.
-    pub(super) shared: Vec<SharedImage<'a>>,
-}
-
-/// One value of a shared component.
-#[derive(Debug)]
-pub(super) struct SharedImage<'a> {
-    /// Where the list of components has its type.
-    pub(super) component: usize,
-    pub(super) value: &'a [u8],
+    pub(super) archetypes: Vec<ArchetypeImage<'a>>,
 }
 
 #[derive(Debug)]
 pub(super) struct ComponentImage<'a> {
     pub(super) name: &'a str,
-    pub(super) place: Place,
     pub(super) kind: u8,
     pub(super) enableable: bool,
     pub(super) tracked: bool,
@@ -55,7 +37,7 @@ pub(super) struct ComponentImage<'a> {
 
 #[derive(Debug)]
 pub(super) struct ArchetypeImage<'a> {
-    /// Numbers in the table, in increasing order.
+    /// Indices in the list of components, in increasing order.
     pub(super) components: Vec<usize>,
     pub(super) chunks: Vec<ChunkImage<'a>>,
     /// All columns of the first chunk, then those of the next.
@@ -76,15 +58,12 @@ pub(super) struct ColumnImage<'a> {
     pub(super) bits: &'a [u8],
     /// Of a tracked component: when each row was changed, then when it was added.
     row_versions: &'a [u8],
-    /// Those of the rows.
     pub(super) values: &'a [u8],
-    /// That of the chunk, of a chunk component, if one was set.
-    pub(super) chunk_value: Option<&'a [u8]>,
 }
 
 impl<'a> Image<'a> {
     /// Takes the body of a snapshot apart, and verifies all that can be verified without a world.
-    pub(super) fn parse(body: &'a [u8], format: u32) -> Result<Self, MalformedSnapshot> {
+    pub(super) fn parse(body: &'a [u8]) -> Result<Self, MalformedSnapshot> {
         let mut reader = Reader(body);
         let version = reader.u64()?;
         if version >= VERSION_END {
@@ -94,15 +73,15 @@ impl<'a> Image<'a> {
         let generations = reader.records(count, 4)?;
         let count = reader.count()?;
         let free = reader.records(count, 4)?;
-        let table = TableImage::parse(&mut reader, format)?;
+        let components = components(&mut reader)?;
         let mut archetypes = Vec::new();
         for _ in 0..reader.count()? {
-            archetypes.push(archetype(&mut reader, &table, version)?);
+            archetypes.push(archetype(&mut reader, &components, version)?);
         }
         if !reader.0.is_empty() {
             return Err(MalformedSnapshot::WrongLength);
         }
-        let image = Self { version, generations, free, table, archetypes };
+        let image = Self { version, generations, free, components, archetypes };
         image.check_archetypes()?;
         Ok(image)
     }
@@ -113,11 +92,8 @@ impl<'a> Image<'a> {
         if sets.first().is_none_or(|set| !set.is_empty()) {
             return Err(contradiction("the first archetype is not the one without components"));
         }
-        let TableImage { components, shared } = &self.table;
-        let mut is_used = alloc::vec![false; components.len() + shared.len()];
-        sets.iter().copied().flatten().for_each(|&number| is_used[number] = true);
-        // The values of a type stand for it.
-        shared.iter().for_each(|value| is_used[value.component] = true);
+        let mut is_used = alloc::vec![false; self.components.len()];
+        sets.iter().copied().flatten().for_each(|&component| is_used[component] = true);
         if is_used.contains(&false) {
             return Err(contradiction("no archetype has a component that is listed"));
         }
@@ -187,47 +163,10 @@ impl ChunkImage<'_> {
     }
 }
 
-impl<'a> TableImage<'a> {
-    fn parse(reader: &mut Reader<'a>, format: u32) -> Result<Self, MalformedSnapshot> {
-        let components = components(reader)?;
-        let mut shared: Vec<SharedImage<'a>> = Vec::new();
-        // The first format has none, and no place for them.
-        let count = if format == 1 { 0 } else { reader.count()? };
-        for _ in 0..count {
-            let (component, len) = (reader.count()?, reader.long_count()?);
-            let value = reader.bytes(len)?;
-            let of = components.get(component).filter(|of| of.place == Place::Archetypes);
-            if !of.is_some_and(|of| of.fits(1, len)) {
-                return Err(contradiction("a shared value is of no type that there is"));
-            }
-            if shared.last().is_some_and(|last| last.component > component) {
-                return Err(contradiction("the shared values are not in the order of their types"));
-            }
-            shared.push(SharedImage { component, value });
-        }
-        if format == 1 && components.iter().any(|component| component.place != Place::Rows) {
-            return Err(contradiction("a component of a kind that there was not yet"));
-        }
-        Ok(Self { components, shared })
-    }
-
-    /// Whether a component of rows has this name.
+impl Image<'_> {
+    /// Whether an archetype has a component of this name.
     pub(super) fn has(&self, name: &str) -> bool {
-        let mut named = self.components.iter().filter(|component| component.name == name);
-        named.any(|component| component.place == Place::Rows)
-    }
-
-    /// The name of the component that an archetype has under this number.
-    pub(super) fn name(&self, number: usize) -> &'a str {
-        self.component(number).map_or("", |component| self.components[component].name)
-    }
-
-    /// The component that an archetype has under this number: for a shared value, its type.
-    fn component(&self, number: usize) -> Option<usize> {
-        match number.checked_sub(self.components.len()) {
-            None => (self.components[number].place != Place::Archetypes).then_some(number),
-            Some(value) => Some(self.shared.get(value)?.component),
-        }
+        self.components.iter().any(|component| component.name == name)
     }
 }
 
@@ -250,44 +189,33 @@ fn components<'a>(reader: &mut Reader<'a>) -> Result<Vec<ComponentImage<'a>>, Ma
             .map_err(|_| contradiction("the name of a component is not text"))?;
         let (kind, flags, size) = (reader.u8()?, reader.u8()?, reader.u64()?);
         let (enableable, tracked) = (flags & ENABLEABLE != 0, flags & TRACKED != 0);
-        let place = match flags {
-            0..=3 => Place::Rows,
-            SHARED => Place::Archetypes,
-            CHUNK => Place::Chunks,
-            _ => return Err(contradiction("a component of a kind that there is not")),
-        };
-        if !matches!(kind, UNSAVED | PLAIN | CUSTOM) {
+        if !matches!(kind, UNSAVED | PLAIN | CUSTOM) || flags & !(ENABLEABLE | TRACKED) != 0 {
             return Err(contradiction("a component of a kind that there is not"));
         }
-        if components.last().is_some_and(|last| (last.name, last.place) >= (name, place)) {
+        if components.last().is_some_and(|last| last.name >= name) {
             return Err(contradiction("the components are not in the order of their names"));
         }
-        components.push(ComponentImage { name, place, kind, enableable, tracked, size });
+        components.push(ComponentImage { name, kind, enableable, tracked, size });
     }
     Ok(components)
 }
 
 fn archetype<'a>(
     reader: &mut Reader<'a>,
-    table: &TableImage<'a>,
+    listed: &[ComponentImage<'a>],
     version: u64,
 ) -> Result<ArchetypeImage<'a>, MalformedSnapshot> {
     let count = reader.count()?;
     let mut components = Vec::new();
-    // Of each number, which component it stands for. Numbers of one type's values are neighbours.
-    let mut types = Vec::new();
-    for number in numbers_u32(reader.records(count, 4)?) {
-        let number = number as usize;
-        let component = table.component(number);
-        let component = component.ok_or(contradiction("an archetype has what is not listed"))?;
-        if components.last().is_some_and(|&last| last >= number) {
+    for component in numbers_u32(reader.records(count, 4)?) {
+        let component = component as usize;
+        if component >= listed.len() {
+            return Err(contradiction("an archetype has what is not listed"));
+        }
+        if components.last().is_some_and(|&last| last >= component) {
             return Err(contradiction("the components of an archetype are not a set"));
         }
-        if types.last() == Some(&component) {
-            return Err(contradiction("an archetype has two shared values of one type"));
-        }
-        components.push(number);
-        types.push(component);
+        components.push(component);
     }
     let mut archetype = ArchetypeImage { components, chunks: Vec::new(), columns: Vec::new() };
     for _ in 0..reader.count()? {
@@ -296,9 +224,8 @@ fn archetype<'a>(
             return Err(contradiction("a chunk without rows"));
         }
         archetype.chunks.push(ChunkImage { len, entities: reader.records(len, 8)? });
-        for &component in &types {
-            let component = &table.components[component];
-            archetype.columns.push(column(reader, component, len, version)?);
+        for &component in &archetype.components {
+            archetype.columns.push(column(reader, &listed[component], len, version)?);
         }
     }
     Ok(archetype)
@@ -323,21 +250,10 @@ fn column<'a>(
     if numbers_u64(row_versions).any(|row| row == 0 || row > version) {
         return Err(contradiction("a row was written before the world began, or in the future"));
     }
-    let mut column =
-        ColumnImage { changed, added, bits, row_versions, values: &[], chunk_value: None };
-    let count = match component.place {
-        Place::Rows => rows,
-        Place::Chunks if reader.flag()? => 1,
-        Place::Chunks | Place::Archetypes => return Ok(column),
-    };
     let len = reader.long_count()?;
     let values = reader.bytes(len)?;
-    if !component.fits(count, len) {
+    if !component.fits(rows, len) {
         return Err(contradiction("there are more or fewer values than there should be"));
     }
-    match component.place {
-        Place::Rows => column.values = values,
-        _ => column.chunk_value = Some(values),
-    }
-    Ok(column)
+    Ok(ColumnImage { changed, added, bits, row_versions, values })
 }

@@ -7,15 +7,13 @@ use core::ops::Range;
 
 use super::format::contradiction;
 use super::image::{
-    ArchetypeImage, ChunkImage, ColumnImage, Image, TableImage, check_complete, move_in,
+    ArchetypeImage, ChunkImage, ColumnImage, ComponentImage, Image, check_complete, move_in,
 };
-use super::interned::Interned;
-use super::names::Known;
+use super::names::KnownComponents;
 use super::relations::check_relation;
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column};
 use crate::component::{
-    ArchetypeFlags, ChunkDefault, CodecError, Component, ComponentId, ComponentSet, Despawned,
-    Kind, Prefab, Registry,
+    ArchetypeFlags, Component, ComponentId, ComponentSet, Despawned, Prefab, Registry,
 };
 use crate::entities::Entities;
 use crate::entity::Entity;
@@ -29,20 +27,17 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreEr
         return Err(RestoreError::InPlayback);
     }
     // The store's own, which nobody has to register.
-    if image.table.has(Prefab::name()) {
+    if image.has(Prefab::name()) {
         world.register::<Prefab>();
     }
-    if image.table.has(Despawned::name()) {
+    if image.has(Despawned::name()) {
         world.register_despawned();
     }
-    let found = Known::of(&world.registry).find_all(&image.table)?;
+    let ids = KnownComponents::of(&world.registry).find_all(&image.components)?;
     let entities = image.vacant(world.entities.first_generation())?;
-    let mut interned = Interned::new(world);
-    let ids = interned.intern(&image.table, &found)?;
-    let world = interned.world();
     let mut building = Building {
         registry: &world.registry,
-        table: &image.table,
+        components: &image.components,
         ids,
         archetypes: Archetypes::new(&world.registry),
         entities,
@@ -56,7 +51,7 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreEr
             let Building { archetypes, entities, pool, .. } = building;
             let version = image.version;
             let contents = Contents { archetypes, entities, pool, version };
-            interned.keep().replace_contents(contents);
+            world.replace_contents(contents);
             Ok(())
         }
         Err(error) => {
@@ -71,8 +66,8 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreEr
 /// A world's contents on their way from an image. Drops what has been loaded if it comes to nothing.
 struct Building<'a> {
     registry: &'a Registry,
-    table: &'a TableImage<'a>,
-    /// The world's ids of what is in the table.
+    components: &'a [ComponentImage<'a>],
+    /// The world's ids of these.
     ids: Vec<ComponentId>,
     archetypes: Archetypes,
     entities: Entities,
@@ -111,8 +106,8 @@ impl Building<'_> {
             let loaded = self.load_chunk(archetype, chunk, &columns);
             loaded.map_err(|failure| match failure {
                 Failure::Value(column) => {
-                    let number = image.components[order[column]];
-                    RestoreError::InvalidValue { component: self.table.name(number).to_string() }
+                    let component = &self.components[image.components[order[column]]];
+                    RestoreError::InvalidValue { component: component.name.to_string() }
                 }
                 Failure::Handle(error) => error.into(),
             })?;
@@ -141,11 +136,6 @@ impl Building<'_> {
             for (index, column) in columns.iter().enumerate() {
                 let before = if first.row == 0 { 0 } else { before[index] };
                 load_marks(archetype, index, column, before, first, loaded..loaded + count);
-                // A chunk has what the chunk had from which its first row comes.
-                if let Some(value) = column.chunk_value.filter(|_| first.row == 0) {
-                    let loaded = load_chunk_value(archetype, index, value, first.chunk);
-                    loaded.map_err(|_| Failure::Value(index))?;
-                }
             }
             for (row, &entity) in rest[..count].iter().enumerate() {
                 let address = RowAddress { chunk: first.chunk, row: first.row + row };
@@ -192,25 +182,6 @@ fn load_marks(
             chunks.set_row_versions(slot, RowAddress { row, ..first }, changed, added);
         }
     }
-}
-
-/// Sets the value of a chunk. Its rows are there already: whatever panics drops all.
-fn load_chunk_value(
-    archetype: &mut Archetype,
-    column: usize,
-    mut source: &[u8],
-    chunk: usize,
-) -> Result<(), CodecError> {
-    let Kind::Chunk(ChunkDefault { of, codec, .. }) = &archetype.columns[column].info.kind else {
-        return Err(CodecError);
-    };
-    let value = (codec.read)(&mut source)?;
-    if !source.is_empty() {
-        return Err(CodecError);
-    }
-    let slot = archetype.chunks.outer().chunk_slot(*of).ok_or(CodecError)?;
-    archetype.chunks.outer_mut().chunk_values_mut(slot)[chunk] = Some(value);
-    Ok(())
 }
 
 enum Failure {

@@ -2,7 +2,6 @@
 
 mod format;
 mod image;
-mod interned;
 mod load;
 mod names;
 mod relations;
@@ -82,8 +81,7 @@ impl Snapshot {
     /// Where the bytes are not those of a snapshot, or not all of them.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self, MalformedSnapshot> {
         let bytes = bytes.into();
-        let (body, version) = format::open(&bytes)?;
-        let image = Image::parse(body, version)?;
+        let image = Image::parse(format::open(&bytes)?)?;
         image.check_entities()?;
         Ok(Self { bytes })
     }
@@ -106,8 +104,7 @@ impl World {
     /// Saves all entities.
     ///
     /// Components are saved as their types ask for, see [`Codec`](crate::Codec) and the options of
-    /// [`Component`](crate::Component), and so are [shared](crate::SharedComponent) and
-    /// [chunk](crate::ChunkComponent) components. Resources are not saved.
+    /// [`Component`](crate::Component). Resources are not saved.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -121,8 +118,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where there are values that cannot be saved (a shared value is there for as long as its
-    /// archetype is), or two components have the same name; and while
+    /// Where there are values that cannot be saved, or two components have the same name; and while
     /// commands that spawn entities are being played back.
     pub fn snapshot(&self) -> Result<Snapshot, SnapshotError> {
         let mut bytes = Vec::new();
@@ -153,11 +149,9 @@ impl World {
     /// handles, in their order, with all that [`Snapshot`] names.
     ///
     /// Components are found by their names, so the world has to know them: the one that was saved
-    /// does, another is told by [`register`](Self::register),
-    /// [`register_relation`](Self::register_relation), [`register_shared`](Self::register_shared)
-    /// and [`register_chunk_component`](Self::register_chunk_component). Resources stay as they are. The
-    /// [`version`](Self::version) goes back as well. A shared value that is equal to one that the
-    /// world has is that one.
+    /// does, another is told by [`register`](Self::register) and
+    /// [`register_relation`](Self::register_relation). Resources stay as they are. The
+    /// [`version`](Self::version) goes back as well.
     ///
     /// It is all or nothing: everything is built before anything is replaced. The values of now
     /// are dropped last; should a drop panic, the world is restored all the same.
@@ -177,7 +171,6 @@ impl World {
     /// cannot be read; and while commands that spawn entities are being played back. The
     /// world is as it was.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), RestoreError> {
-        let (body, version) = format::reopen(&snapshot.bytes)?;
-        load::load(self, &Image::parse(body, version)?)
+        load::load(self, &Image::parse(format::reopen(&snapshot.bytes)?)?)
     }
 }

@@ -15,7 +15,7 @@ use crate::world::RelationFns;
 type Pair = (Entity, Entity);
 
 /// Looks at the lists of one relation, which were read already and are lists of handles. `ids` are
-/// those of what is in the image's table.
+/// those of the image's components.
 pub(super) fn check_relation(
     image: &Image<'_>,
     relation: &RelationFns,

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use super::format::{HEADER_BYTES, Writer, seal};
 use super::table::Table;
 use crate::archetype::{Archetype, Column};
-use crate::component::{ChunkDefault, CodecKind, Kind};
+use crate::component::CodecKind;
 use crate::error::SnapshotError;
 use crate::storage::ChunkVersions;
 use crate::world::World;
@@ -29,7 +29,7 @@ pub(super) fn save(world: &World, target: &mut Vec<u8>) -> Result<(), SnapshotEr
     let free_count = world.entities.free_list().count();
     writer.count(free_count);
     world.entities.free_list().for_each(|index| writer.u32(index));
-    table.write(&mut writer)?;
+    table.write(&mut writer);
     writer.count(world.archetypes().len());
     for archetype in world.archetypes() {
         write_archetype(archetype, &table, &mut writer)?;
@@ -92,22 +92,8 @@ fn write_column(
         (0..rows).for_each(|row| writer.u64(changed.get(row)));
         (0..rows).for_each(|row| writer.u64(added.get(row)));
     }
-    let (codec, written) = match &info.kind {
-        Kind::Shared(_) => return Ok(()),
-        Kind::Chunk(ChunkDefault { of, codec, .. }) => {
-            let outer = archetype.chunks.outer();
-            let slot = outer.chunk_slot(*of);
-            let value = slot.and_then(|slot| outer.set_value(slot, chunk));
-            writer.u8(u8::from(value.is_some()));
-            let Some(value) = value else { return Ok(()) };
-            (codec.kind, writer.counted(|out| (codec.write)(value, out)))
-        }
-        Kind::Type(_) | Kind::Bytes | Kind::Functions | Kind::Vacant => {
-            let save = |out: &mut Vec<u8>| archetype.save_column(chunk, column, out);
-            (info.erased.codec.kind, writer.counted(save))
-        }
-    };
-    written.map_err(|_| match codec {
+    let written = writer.counted(|out| archetype.save_column(chunk, column, out));
+    written.map_err(|_| match info.erased.codec.kind {
         CodecKind::Unsaved => SnapshotError::NotSerializable { component: component() },
         CodecKind::Plain | CodecKind::Custom => {
             SnapshotError::Unwritable { component: component() }

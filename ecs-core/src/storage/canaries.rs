@@ -59,14 +59,14 @@ mod tests {
     use core::alloc::Layout;
 
     use super::*;
-    use crate::storage::{BlockPool, Chunks, OuterValues};
+    use crate::storage::{BlockPool, Chunks};
 
     const COLUMNS: [Layout; 3] =
         [Layout::new::<u32>(), Layout::new::<()>(), Layout::new::<[u8; 3]>()];
 
     /// Two full chunks and one that is full or not.
     fn filled(pool: &mut BlockPool) -> Chunks {
-        let mut chunks = Chunks::new(0, &COLUMNS, 0, 0, OuterValues::default());
+        let mut chunks = Chunks::new(0, &COLUMNS, 0, 0);
         while chunks.used_count() < 3 {
             let (first, count) = chunks.reserve_rows(pool, usize::MAX);
             let entity = Entity::from_bits(1 << 32).expect("a handle");

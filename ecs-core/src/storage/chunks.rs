@@ -23,7 +23,6 @@ use super::column_versions::ColumnStamps;
 use super::directory::{Directory, Place, RowAddress};
 use super::layout::ChunkLayouts;
 use super::row_versions::{ChunkVersions, RowVersions};
-use super::values::{EmptiedValues, OuterValues};
 use crate::entity::Entity;
 use crate::mask::Rows;
 
@@ -58,8 +57,6 @@ pub struct Chunks {
     /// Whether there are enabled bits, or versions of rows.
     has_marks: bool,
     tracked: Box<[RowVersions]>,
-    /// What all rows of a chunk have in common.
-    outer: OuterValues,
     layouts: ChunkLayouts,
     /// The index of the archetype that these are the chunks of.
     owner: u32,
@@ -74,7 +71,6 @@ impl Chunks {
         columns: &[Layout],
         enableable_count: usize,
         tracked_count: usize,
-        outer: OuterValues,
     ) -> Self {
         let layouts = ChunkLayouts::new(columns);
         let bits = (0..enableable_count).map(|_| EnableBits::new(layouts.capacity_max())).collect();
@@ -87,23 +83,11 @@ impl Chunks {
             heads: Vec::new(),
             bits,
             tracked: (0..tracked_count).map(|_| RowVersions::default()).collect(),
-            outer,
             used: 0,
             row_count: 0,
             last_capacity: 0,
             has_marks: enableable_count + tracked_count > 0,
         }
-    }
-
-    /// The values that lie outside the rows.
-    #[inline]
-    pub(crate) fn outer(&self) -> &OuterValues {
-        &self.outer
-    }
-
-    /// The values that lie outside the rows, to be written.
-    pub(crate) fn outer_mut(&mut self) -> &mut OuterValues {
-        &mut self.outer
     }
 
     /// The index of the archetype that these are the chunks of.
@@ -269,12 +253,10 @@ impl Chunks {
 
     /// The last row has left the last chunk.
     #[cold]
-    fn leave_chunk(&mut self, pool: &mut BlockPool) -> EmptiedValues {
+    fn leave_chunk(&mut self, pool: &mut BlockPool) {
         self.used -= 1;
         self.last_capacity = self.used.checked_sub(1).map_or(0, |last| self.capacity(last));
-        let emptied = self.outer.empty_chunk(self.used);
         self.trim(pool);
-        emptied
     }
 
     fn pop_chunk(&mut self, pool: &mut BlockPool) {
@@ -285,7 +267,6 @@ impl Chunks {
         self.records.pop_chunk();
         self.bits.iter_mut().for_each(EnableBits::pop_chunk);
         self.tracked.iter_mut().for_each(RowVersions::pop_chunk);
-        self.outer.pop_chunk();
         self.give_back(pool, block);
     }
 
@@ -298,20 +279,19 @@ impl Chunks {
     }
 
     /// Gives up all rows without dropping a value, and returns how many each chunk had: the
-    /// values lie where they were and are the caller's to drop. So are those outside the rows.
-    pub(crate) fn forget_rows(&mut self) -> (Vec<usize>, EmptiedValues) {
+    /// values lie where they were and are the caller's to drop.
+    pub(crate) fn forget_rows(&mut self) -> Vec<usize> {
         self.used = 0;
         self.last_capacity = 0;
         self.row_count = 0;
         self.bits.iter_mut().for_each(EnableBits::clear);
         self.tracked.iter_mut().for_each(RowVersions::clear);
-        let emptied = self.outer.empty_all();
         let give_up = |head: &mut ChunkHead| {
             let len = head.len();
             head.set_len(0);
             len
         };
-        (self.heads.iter_mut().map(give_up).collect(), emptied)
+        self.heads.iter_mut().map(give_up).collect()
     }
 
     /// Drops values that were given up: those of one column, in the first `len` rows of a chunk.

@@ -11,7 +11,6 @@ mod column_versions;
 mod directory;
 mod layout;
 mod row_versions;
-mod values;
 
 pub(crate) use bits::RowBit;
 pub(crate) use block::BlockPool;
@@ -23,4 +22,3 @@ pub(crate) use column_versions::{Slice, Writers};
 pub(crate) use directory::{Directory, Place, RowAddress};
 pub(crate) use layout::BLOCK_BYTES;
 pub use row_versions::ChunkVersions;
-pub(crate) use values::{EmptiedValues, OuterValues};

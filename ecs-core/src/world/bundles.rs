@@ -26,8 +26,6 @@ pub(crate) struct Bundles {
     recent_removes: Recent,
     inserts: Edges<Transition>,
     removes: Edges<Option<Transition>>,
-    /// Where new entities go that have one of these bundles and a shared value.
-    groups: hashbrown::HashMap<(u32, ComponentId), Placement, BuildFibonacci>,
     strippings: hashbrown::HashMap<u32, Transition, BuildFibonacci>,
     copyings: hashbrown::HashMap<u32, Transition, BuildFibonacci>,
 }
@@ -146,22 +144,6 @@ impl Bundles {
         })
     }
 
-    /// Where new entities go with this bundle and one component without a size.
-    pub(crate) fn group_placement<B: Bundle>(
-        &mut self,
-        marker: ComponentId,
-        registry: &mut Registry,
-        archetypes: &mut Archetypes,
-    ) -> &Placement {
-        let index = self.index::<B>(registry);
-        let ids = &self.infos[index.0 as usize].ids;
-        self.groups.entry((index.0, marker)).or_insert_with(|| {
-            let set = ComponentSet::new(ids.iter().copied().chain([marker]).collect());
-            let archetype = archetypes.obtain(set, registry);
-            Placement { archetype, columns: columns_of(archetypes.get(archetype), ids) }
-        })
-    }
-
     /// The way of a row that is given this bundle.
     #[inline]
     pub(crate) fn insertion<B: Bundle>(
@@ -204,7 +186,6 @@ impl Bundles {
         let ids = &self.infos[index.0 as usize].ids;
         self.inserts.place(from, index, || {
             let set = archetypes.get(from).components().with(ids);
-            let set = set.without(&displaced(&set, ids, registry));
             let target = archetypes.obtain(set, registry);
             let (source, goal) = (archetypes.get(from), archetypes.get(target));
             let replaced = ids.iter().filter_map(|&id| source.column_of(id)).collect();
@@ -346,17 +327,12 @@ impl Bundles {
     }
 
     /// Whether each transition leads where I-6 says, by the shortest way of saying it.
-    pub(crate) fn check(
-        &self,
-        registry: &Registry,
-        archetypes: &[Archetype],
-    ) -> Result<(), String> {
+    pub(crate) fn check(&self, archetypes: &[Archetype]) -> Result<(), String> {
         for (from, bundle, way) in self.inserts.iter() {
             let ids = &*self.infos[bundle.0 as usize].ids;
             let source = &archetypes[from.index()];
             let with = source.components().with(ids);
-            let left_out = displaced(&with, ids, registry);
-            way.check(source, archetypes, &with.without(&left_out), |id| !ids.contains(&id))?;
+            way.check(source, archetypes, &with, |id| !ids.contains(&id))?;
         }
         for (from, bundle, way) in self.removes.iter() {
             let ids = &*self.infos[bundle.0 as usize].ids;
@@ -409,14 +385,6 @@ impl Transition {
         }
         Ok(())
     }
-}
-
-/// The shared values of a set that go because another value of their type comes (I-17).
-fn displaced(set: &ComponentSet, added: &[ComponentId], registry: &Registry) -> Vec<ComponentId> {
-    let shared_type = |id: &ComponentId| registry.info(*id).shared_type();
-    let comes = |of| added.iter().any(|id| shared_type(id) == Some(of));
-    let old = set.ids().iter().filter(|id| !added.contains(id));
-    old.filter(|id| shared_type(id).is_some_and(comes)).copied().collect()
 }
 
 fn columns_of(archetype: &Archetype, ids: &[ComponentId]) -> Box<[usize]> {

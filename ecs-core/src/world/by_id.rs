@@ -426,26 +426,6 @@ impl World {
         Some(archetype.chunks.row(location.address, column))
     }
 
-    /// Gives an entity a component without a size; returns whether it had it.
-    pub(super) fn add_marker(
-        &mut self,
-        entity: Entity,
-        id: ComponentId,
-    ) -> Result<bool, NoSuchEntity> {
-        let info = self.registry.info(id);
-        assert!(info.layout.size() == 0 && info.erased.drop.is_none(), "there is nothing to it");
-        let from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
-        let there = self.archetypes.get(from.archetype).components().contains(id);
-        if !there {
-            // SAFETY: of a component without a size and a drop function there is nothing to copy,
-            // so that any value will do (I-2); the entity lives at `from` (I-1), and does not have
-            // it.
-            unsafe { self.move_in(entity, from, id, NonNull::dangling()) };
-            self.after_insert(entity, from.archetype, id);
-        }
-        Ok(there)
-    }
-
     /// Moves an entity to where it has one component more, whose value is copied from `value`.
     ///
     /// # Safety

@@ -362,7 +362,6 @@ impl MoveRow<'_> {
             // behind the last row for us to drop, where they are nobody's; all books are in order.
             unsafe { source.drop_row(taken.vacated, is_left) };
         }
-        taken.emptied.drop_now();
         (transferred, target.duties)
     }
 }

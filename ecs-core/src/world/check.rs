@@ -43,7 +43,7 @@ impl World {
             return Err(broken("I-1", format!("{chunks} chunks, {listed} in the directory")));
         }
         let archetypes = self.archetypes();
-        self.bundles.check(&self.registry, archetypes).map_err(|detail| broken("I-6", detail))?;
+        self.bundles.check(archetypes).map_err(|detail| broken("I-6", detail))?;
         self.plans.check(archetypes).map_err(|detail| broken("I-8", detail.into()))?;
         let views = self.views.check(archetypes, &self.blocks.directory);
         views.map_err(|detail| broken("I-23", detail.into()))?;
@@ -95,8 +95,7 @@ impl World {
     ///
     /// It does not depend on where the rows are, nor on the order in which component types were
     /// first used: the same entities with the same components give the same number. Of a component
-    /// without bytes it takes in only that it is there, of a shared value what its `Hash` says. The
-    /// values of chunk components are not in it, since they are those of places.
+    /// without bytes it takes in only that it is there.
     ///
     /// ```
     /// use formic_ecs::prelude::*;

@@ -76,12 +76,6 @@ impl Hooks {
         &mut self.by_component[component.index()][kind as usize]
     }
 
-    /// Takes away all watchers of a component whose id is going to be another's. They are handed
-    /// over, since what their closures hold is dropped with everything in order.
-    pub(super) fn forget(&mut self, component: ComponentId) -> impl Sized + use<> {
-        self.by_component.get_mut(component.index()).map(core::mem::take)
-    }
-
     pub(super) fn is_watched(&self, kind: EventKind, component: ComponentId) -> bool {
         !self.list(kind, component).is_empty()
     }

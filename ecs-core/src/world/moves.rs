@@ -399,7 +399,6 @@ impl Source<'_> {
             // comes up once.
             unsafe { archetype.drop_run(taken.vacated.chunk, rows, keep) };
         }
-        drop(taken.emptied);
     }
 }
 

@@ -10,7 +10,7 @@ use super::World;
 use super::bundles::Placement;
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, ForgottenRows};
 use crate::bundle::{Bundle, ColumnStarts, with_starts};
-use crate::component::{ArchetypeFlags, ComponentId};
+use crate::component::ArchetypeFlags;
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
@@ -62,28 +62,6 @@ impl World {
         // SAFETY: the placement is that of this bundle: its columns are of the components' types
         // (I-9).
         (unsafe { write_at(archetypes, blocks, placement, bundle) }, version)
-    }
-
-    /// A new entity with these components and a shared value, which is known by its id.
-    pub(super) fn spawn_with_marker<B: Bundle>(
-        &mut self,
-        bundle: B,
-        marker: ComponentId,
-    ) -> Entity {
-        self.entities.expect_one();
-        let version = self.next_version();
-        let Self { bundles, registry, archetypes, blocks, .. } = self;
-        let placement = bundles.group_placement::<B>(marker, registry, archetypes);
-        // SAFETY: the placement is that of this bundle (I-9) and of a component without a size,
-        // which has nothing to be written.
-        let location = unsafe { write_at(archetypes, blocks, placement, bundle) };
-        let entity = self.entities.allocate(location.place);
-        if self.commit_row(location, entity, version).any(ArchetypeFlags::ARRIVAL) {
-            let mut ids = self.bundles.ids::<B>(&mut self.registry).to_vec();
-            ids.push(marker);
-            self.after_spawn(entity, &ids);
-        }
-        entity
     }
 
     /// Gives what is to be done next.
@@ -210,7 +188,6 @@ impl World {
         // (I-9), beyond the last row, where they are nobody's; all books are in order, and nothing
         // touches the row before this returns.
         unsafe { archetype.drop_whole_row(taken.vacated) };
-        taken.emptied.drop_now();
     }
 
     /// Takes all entities out of the world and drops their components. Resources stay.

@@ -56,7 +56,7 @@ fn commands_played_together_agree_with_the_model() {
     run("run_command_bytes", ops::run_command_bytes, seeds(20_000, count), len);
 }
 
-/// Relations, hooks and observers, cleanup, shared and chunk components. Fewer than of the others:
+/// Relations, hooks and observers, cleanup. Fewer than of the others:
 /// families grow, and each operation on them is followed by a look at all of them.
 #[test]
 fn what_entities_are_to_each_other_agrees_with_the_model() {

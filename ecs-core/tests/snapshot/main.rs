@@ -2,7 +2,6 @@
 
 mod components;
 mod hostile;
-mod outer;
 mod panics;
 mod relations;
 mod restore;
@@ -79,48 +78,6 @@ impl formic_ecs::BufferElement for Name {
     const CODEC: Codec<Self> = Codec::custom(write_name, read_name);
 }
 
-#[derive(
-    SharedComponent, Clone, Copy, Debug, PartialEq, Eq, Hash, bytemuck::Pod, bytemuck::Zeroable,
-)]
-#[component(name = "tests.level")]
-#[repr(C)]
-struct Level(u32);
-
-#[derive(Debug, PartialEq, Eq, Hash)]
-struct Text(String);
-
-impl SharedComponent for Text {
-    const CODEC: Codec<Self> = Codec::custom(
-        |text, out| {
-            out.extend(text.0.as_bytes());
-            Ok(())
-        },
-        |source| {
-            let text = std::str::from_utf8(source).map_err(|_| CodecError)?.to_owned();
-            *source = &[];
-            Ok(Self(text))
-        },
-    );
-}
-
-#[derive(
-    ChunkComponent,
-    Clone,
-    Copy,
-    Debug,
-    Default,
-    PartialEq,
-    bytemuck::NoUninit,
-    bytemuck::CheckedBitPattern,
-)]
-#[component(name = "tests.reach")]
-#[repr(u8)]
-enum Reach {
-    #[default]
-    Near = 3,
-    Far = 4,
-}
-
 fn position(i: u32) -> Position {
     Position([i as f32, 0.5, -1.0])
 }
@@ -146,15 +103,7 @@ fn sample(size: u32) -> (World, Vec<Entity>) {
             2 => _ = world.remove::<Position>(entity),
             3 | 4 => _ = world.set_enabled::<Fuel>(entity, false),
             5 => world.insert(entity, (Tag, Cache::default())).expect("alive"),
-            6 => world.set_shared(entity, Level(2)).expect("alive"),
-            7 => world.set_shared(entity, Text(format!("room {}", i % 3))).expect("alive"),
-            8 => _ = world.add_chunk_component::<Reach>(entity).expect("alive"),
             _ => {}
-        }
-        if i % 22 == 6 {
-            world.set_shared(entity, Level(1)).expect("alive");
-        } else if i % 33 == 8 {
-            *world.chunk_value_mut::<Reach>(entity).expect("there") = Reach::Far;
         }
     }
     for step in world.query::<&mut Mood>() {
@@ -169,11 +118,8 @@ fn seen(world: &mut World) -> Vec<String> {
     let all: Vec<Entity> = world.entities().collect();
     for entity in all {
         lines.push(format!(
-            "{entity} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            "{entity} {:?} {:?} {:?} {:?} {:?}",
             world.components_of(entity),
-            world.shared::<Level>(entity),
-            world.shared::<Text>(entity),
-            world.chunk_value::<Reach>(entity),
             world.get::<Position>(entity),
             world.get::<Name>(entity),
             world.get::<Mood>(entity),
@@ -197,8 +143,6 @@ fn disturb(world: &mut World) {
         match i % 4 {
             0 => world.despawn(entity).expect("alive"),
             1 => world.insert(entity, (Name("new".into()), Tag)).expect("alive"),
-            _ if i % 32 == 7 => world.set_shared(entity, Level(0)).expect("alive"),
-            _ if i % 16 == 7 => world.set_shared(entity, Level(4)).expect("alive"),
             2 => _ = world.set_enabled::<Fuel>(entity, i % 8 == 2),
             _ => _ = world.remove::<Mood>(entity),
         }

@@ -58,11 +58,7 @@ fn another_world_is_the_same_then_whatever_it_has_met_before() {
     let mut other = World::new();
     // In another order than the first world met them.
     other.register::<Active>();
-    other.register_shared::<Text>();
-    other.register_chunk_component::<Reach>();
     let old = other.spawn((Tag, Mood::Calm, Cache(None)));
-    other.set_shared(old, Level(2)).expect("alive");
-    other.set_shared(old, Level(7)).expect("alive");
     other.spawn((Name("old".into()), Target(old)));
     other.register::<Buffer<Step>>();
     drop(other.spawn_batch((0..100).map(|i| (Fuel(1), position(i)))));

@@ -6,7 +6,6 @@ mod buffers;
 mod bulk;
 mod cell;
 mod change_detection;
-mod chunk_components;
 mod chunks;
 mod cleanup;
 mod command_buffers;
@@ -27,7 +26,6 @@ mod relations;
 mod repeatable_commands;
 mod resources;
 mod rights_and_shards;
-mod shared;
 mod state_hash;
 #[path = "../support/mod.rs"]
 mod support;

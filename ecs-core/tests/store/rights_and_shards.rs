@@ -23,7 +23,7 @@ fn complaint(world: &mut World, rights: &Access, ask: impl FnOnce(WorldCell<'_>)
     payload
         .downcast_ref::<String>()
         .expect("the panic has a text")
-        .replace("store::rights_and_slices::", "")
+        .replace("store::rights_and_shards::", "")
 }
 
 #[test]

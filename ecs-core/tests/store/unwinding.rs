@@ -16,9 +16,6 @@ struct Number(u64);
 #[component(enableable)]
 struct On(Counted);
 
-#[derive(ChunkComponent, Default)]
-struct Sum;
-
 const ROWS: u64 = 9;
 
 fn bundle(ledger: &Ledger, number: u64) -> (Counted, Number, On) {
@@ -45,7 +42,7 @@ fn recorded(world: &World, ledger: &Ledger) -> CommandBuffer {
 type Open = fn(&mut World, &[Entity], &Ledger);
 
 /// Each opens something and panics.
-const OPEN: [(&str, Open); 7] = [
+const OPEN: [(&str, Open); 6] = [
     ("chunks that were taken, and a row of one", |world, _, _| {
         let mut scratch = ParallelScratch::default();
         let mut query = world.query::<(&mut Counted, &On)>();
@@ -85,10 +82,6 @@ const OPEN: [(&str, Open); 7] = [
         commands.insert(all[2], (On(ledger.value(2)), ledger.value(2)));
         commands.despawn(all[3]);
         drop(commands.play(world));
-    }),
-    ("chunk values that were lifted out", |world, all, _| {
-        _ = world.add_chunk_component::<Sum>(all[0]).expect("alive");
-        world.update_chunk_values::<Sum, &Number>(|_, _| panic!("planned: a chunk"));
     }),
     ("a value in hand, and a combination", |world, all, _| {
         let value = world.remove::<On>(all[1]).expect("it has one");

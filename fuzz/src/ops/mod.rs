@@ -9,7 +9,6 @@ mod bonds;
 mod bulk;
 mod commands;
 mod model;
-mod outer;
 mod parts;
 mod queries;
 mod questions;
@@ -168,23 +167,6 @@ pub(crate) enum Op {
         bond: Bond,
         source: Who,
         nth: u8,
-    },
-    /// Gives an entity a shared value.
-    SetLevel {
-        who: Who,
-        level: u8,
-    },
-    RemoveLevel {
-        who: Who,
-    },
-    /// Adds a chunk component, or removes it.
-    SetReach {
-        who: Who,
-        has: bool,
-    },
-    /// Works out the values of all chunks.
-    Measure {
-        by_hand: Option<Who>,
     },
     /// Has a hook or an observer write down what it is told; only where `sure` is small.
     Watch {

@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use formic_ecs::Entity;
 
 use super::bonds::{Bond, Bonds};
-use super::outer::Outer;
 use super::parts::Kind;
 use super::shapes::Values;
 use super::watch::{Moment, Watches};
@@ -24,10 +23,10 @@ pub(crate) struct Touched {
     added: bool,
 }
 
-/// The components of one entity, whether the tracked one was touched just now, and what it has
-/// outside its row.
+/// The components of one entity, whether the tracked one was touched just now, and whether it was
+/// despawned and has something to clean up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Holding(pub(crate) BTreeMap<Kind, Held>, Touched, pub(crate) Outer);
+pub(crate) struct Holding(pub(crate) BTreeMap<Kind, Held>, Touched, pub(crate) bool);
 
 impl Holding {
     pub(crate) fn has(&self, kind: Kind) -> bool {
@@ -73,7 +72,7 @@ impl Holding {
 
     /// Whether queries come by that do not ask for what is hidden.
     pub(crate) fn is_visible(&self) -> bool {
-        !self.has(Kind::Prefab) && !self.2.is_despawned
+        !self.has(Kind::Prefab) && !self.2
     }
 }
 
@@ -130,7 +129,7 @@ impl Model {
 
     /// Whether an entity is there, and not only to be cleaned up.
     pub(crate) fn is_there(&self, entity: Entity) -> bool {
-        self.entities.get(&entity).is_some_and(|holding| !holding.2.is_despawned)
+        self.entities.get(&entity).is_some_and(|holding| !holding.2)
     }
 
     /// What queries see that do not ask for what is hidden.
@@ -203,7 +202,7 @@ impl Model {
         let holding = self.entities.get_mut(&entity).expect("it is there");
         let take = |kind: &Kind| (*kind, holding.0.remove(kind).expect("it has it").value);
         let values = kinds.iter().map(take).collect();
-        if holding.2.is_despawned && !holding.has(Kind::Socket) {
+        if holding.2 && !holding.has(Kind::Socket) {
             self.part(entity, false);
         }
         values
@@ -240,7 +239,7 @@ impl Model {
         let holding = self.entities.get_mut(&entity).expect("it is there");
         if leaving.len() < all.len() {
             holding.0.retain(|kind, _| stays(kind));
-            holding.2 = Outer { is_despawned: true, ..Outer::default() };
+            holding.2 = true;
         } else {
             self.free(entity);
         }

@@ -135,8 +135,7 @@ impl Question {
         let terms = self.terms();
         let value = u64::from(self.value);
         let asks_for_prefabs = self.parts().any(|(kind, _)| kind == Kind::Prefab);
-        let is_met =
-            |held: &Holding| !held.2.is_despawned && (asks_for_prefabs || !held.has(Kind::Prefab));
+        let is_met = |held: &Holding| !held.2 && (asks_for_prefabs || !held.has(Kind::Prefab));
         let entities = model.entities.iter().filter(|(_, held)| is_met(held));
         let expected: Vec<Entity> = entities
             .filter(|(entity, held)| self.matches(model, **entity, held, clock))

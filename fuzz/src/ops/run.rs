@@ -13,7 +13,6 @@ use formic_ecs::{
 
 use super::bulk::{self, Deed};
 use super::model::{Held, Holding, Model};
-use super::outer::{self, Outer};
 use super::parts::{Kind, Ledger, Seed, keep_books_in};
 use super::queries::{self, LOOKS};
 use super::questions::{self, Question};
@@ -177,13 +176,6 @@ impl Run {
             Op::Compact { collect } => self.compact(collect),
             Op::Relate { bond, source, target } => self.relate(bond, source, target),
             Op::Unrelate { bond, source, nth } => self.unrelate(bond, source, usize::from(nth)),
-            Op::SetLevel { who, level } => self.set_level(who, Some(u32::from(level % 4))),
-            Op::RemoveLevel { who } => self.set_level(who, None),
-            Op::SetReach { who, has } => self.set_reach(who, has),
-            Op::Measure { by_hand } => {
-                let entity = by_hand.map(|who| self.pick(who));
-                outer::measure(&mut self.world, &self.model, entity);
-            }
             Op::Watch { watched, is_hook, sure } => {
                 // Where somebody watches, the short ways are not taken.
                 if sure < 12 {
@@ -312,7 +304,7 @@ impl Run {
         let expected = holding.as_ref().is_some_and(|holding| match way {
             // Queries pass over what is disabled; to be asked for one entity is another matter.
             Way::QueryOne => {
-                let is_named = kind == Kind::Prefab && !holding.2.is_despawned;
+                let is_named = kind == Kind::Prefab && !holding.2;
                 (holding.is_visible() || is_named) && holding.enabled(kind).is_some()
             }
             _ => holding.has(kind),
@@ -342,15 +334,14 @@ impl Run {
             let (held, listed) = seen(&self.world, entity);
             assert_eq!(&held, holding, "{entity} after {number}, {op:?}");
             self.model.bonds.verify(&self.world, entity);
-            let outer = held.2.count() + self.model.bonds.list_count(entity);
-            assert_eq!(listed, held.0.len() + outer, "{entity} after {number}, {op:?}");
+            let others = usize::from(held.2) + self.model.bonds.list_count(entity);
+            assert_eq!(listed, held.0.len() + others, "{entity} after {number}, {op:?}");
         }
         for &handle in &self.handles {
             let is_alive = self.model.entities.contains_key(&handle);
             assert_eq!(self.world.contains(handle), is_alive, "{handle} after {number}, {op:?}");
         }
         queries::look(&mut self.world, &self.model, number);
-        outer::look(&mut self.world, &self.model);
         let (version, clock) = self.marks[number % self.marks.len()];
         queries::look_since(&mut self.world, &self.model, version, clock);
         assert_eq!(self.ledger.live(), self.expected_live(), "after {number}, {op:?}");
@@ -392,7 +383,7 @@ fn held_by(kinds: &[Kind], seed: &Seed<'_>) -> Holding {
 /// What the world says about an entity, and how many components it lists.
 fn seen(world: &World, entity: Entity) -> (Holding, usize) {
     let mut holding = Holding::default();
-    holding.2 = Outer::of(world, entity);
+    holding.2 = world.has::<formic_ecs::Despawned>(entity);
     let listed = world.components_of(entity).expect("it is alive");
     for kind in Kind::ALL {
         let fns = kind.fns();

@@ -23,12 +23,6 @@ enum Step {
         first: u8,
         count: u8,
     },
-    /// Shared values and chunk components, of several entities.
-    Outer {
-        first: u8,
-        count: u8,
-        level: u8,
-    },
     Flips {
         kind: Kind,
         first: u8,
@@ -73,13 +67,6 @@ fn push(step: Step, ops: &mut Vec<Op>) {
             let relate = |who| Op::Relate { bond, source: Who(who), target: centre };
             ops.extend(several(first, count).map(relate));
         }
-        Step::Outer { first, count, level } => ops.extend(several(first, count).map(|who| {
-            let level = level.wrapping_add(who / 4);
-            match who % 4 {
-                0 => Op::SetReach { who: Who(who), has: level % 8 != 7 },
-                _ => Op::SetLevel { who: Who(who), level },
-            }
-        })),
         Step::Flips { kind, first, count } => {
             let flip = |who| Op::SetEnabled { who: Who(who), kind, enabled: who % 4 == 0 };
             ops.extend(several(first, count).map(flip));

@@ -53,16 +53,6 @@ enum Step {
         who: Who,
         count: u8,
     },
-    Group {
-        first: u8,
-        count: u8,
-        level: u8,
-    },
-    Measure {
-        first: u8,
-        count: u8,
-        by_hand: bool,
-    },
     Watch {
         watched: Watched,
         is_hook: bool,
@@ -110,22 +100,6 @@ fn push(step: Step, ops: &mut Vec<Op>) {
         }
         Step::CleanUp { who } => ops.push(Op::Remove { who, shape: Shape::Socket }),
         Step::Copy { who, count } => ops.push(Op::Instantiate { who, count }),
-        Step::Group { first, count, level } => {
-            ops.extend((0..count % 12).map(|nth| {
-                let who = Who(first.wrapping_add(nth));
-                match level % 8 {
-                    0 => Op::RemoveLevel { who },
-                    _ => Op::SetLevel { who, level: level.wrapping_add(nth / 4) },
-                }
-            }));
-        }
-        Step::Measure { first, count, by_hand } => {
-            ops.extend((0..count % 12).map(|nth| {
-                let who = Who(first.wrapping_add(nth));
-                Op::SetReach { who, has: nth % 8 != 7 }
-            }));
-            ops.push(Op::Measure { by_hand: by_hand.then_some(Who(first)) });
-        }
         Step::Watch { watched, is_hook, sure } => {
             // Half of the programs have none.
             ops.push(Op::Watch { watched, is_hook, sure: sure / 4 });

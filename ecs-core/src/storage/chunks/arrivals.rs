@@ -47,7 +47,6 @@ impl Chunks {
         self.heads.reserve(1);
         self.records.reserve_chunk();
         self.bits.iter_mut().for_each(EnableBits::reserve_chunk);
-        self.outer.reserve_chunk();
         let layout = self.layouts.of_chunk(self.heads.len());
         let capacity = layout.capacity;
         self.tracked.iter_mut().for_each(|versions| versions.reserve_chunk(capacity));
@@ -61,7 +60,6 @@ impl Chunks {
         self.heads.push(ChunkHead::new(block, id));
         self.bits.iter_mut().for_each(EnableBits::push_chunk);
         self.tracked.iter_mut().for_each(RowVersions::push_chunk);
-        self.outer.push_chunk();
     }
 
     /// Makes the next rows this archetype's own, all components enabled. `added` is when the

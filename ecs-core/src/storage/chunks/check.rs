@@ -15,7 +15,6 @@ impl Chunks {
         let last_capacity = self.used.checked_sub(1).map_or(0, |last| self.capacity(last));
         let is_known = self.last_capacity == last_capacity;
         expect(is_known, "I-4", "the capacity of the last chunk is another")?;
-        self.outer.check(self.heads.len(), self.used).map_err(|detail| ("I-17", detail))?;
         for chunk in 0..self.heads.len() {
             let layout = self.layouts.of_chunk(chunk);
             let capacity = layout.capacity;

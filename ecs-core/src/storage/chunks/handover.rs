@@ -56,9 +56,7 @@ impl Chunks {
     pub(crate) fn is_alike(&self, other: &Self, plan: &RowPlan) -> bool {
         let stays = |size: usize, fate| size == 0 && fate == Fate::Forget;
         let is_free = other.row_count == 0 && !plan.has_marks;
-        let has_values = self.outer.has_chunk_values() || other.outer.has_chunk_values();
         is_free
-            && !has_values
             && plan.steps.iter().all(|step| step.fate == Fate::Move || stays(step.size, step.fate))
             && plan.fresh.iter().all(|&column| other.sizes[column] == 0)
             && (0..self.heads.len()).all(|chunk| self.is_laid_out_alike(chunk, other, plan))

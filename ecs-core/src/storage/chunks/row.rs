@@ -4,7 +4,7 @@
 use alloc::boxed::Box;
 use core::ptr::NonNull;
 
-use super::{BlockPool, Chunks, EmptiedValues, Place, RowAddress, bytes};
+use super::{BlockPool, Chunks, Place, RowAddress, bytes};
 use crate::entity::Entity;
 
 /// What happens to a row on its way from one archetype to another, column by column (I-6): worked
@@ -55,8 +55,6 @@ pub(crate) struct TakenRow {
     pub(crate) moved: Option<Entity>,
     /// Where the values of the columns that were to be kept are now: beyond the last row.
     pub(crate) vacated: RowAddress,
-    /// What the chunk had that emptied with this row, to be dropped when all books are in order.
-    pub(crate) emptied: EmptiedValues,
 }
 
 impl RowPlan {
@@ -297,8 +295,10 @@ impl Chunks {
     /// What has become of the row that has left, the last one having been `last`.
     #[inline]
     fn taken(&mut self, pool: &mut BlockPool, last: RowAddress, moved: Option<Entity>) -> TakenRow {
-        let emptied = if last.row == 0 { self.leave_chunk(pool) } else { EmptiedValues::default() };
-        TakenRow { moved, vacated: last, emptied }
+        if last.row == 0 {
+            self.leave_chunk(pool);
+        }
+        TakenRow { moved, vacated: last }
     }
 
     /// The place of the next row in the last used chunk, which may be full.

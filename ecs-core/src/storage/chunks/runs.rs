@@ -3,7 +3,7 @@
 
 use core::ops::Range;
 
-use super::{BlockPool, Chunks, EmptiedValues, RowAddress};
+use super::{BlockPool, Chunks, RowAddress};
 
 /// What became of the rows that [`Chunks::take_rows`] took out.
 #[derive(Debug)]
@@ -13,8 +13,6 @@ pub(crate) struct TakenRows {
     /// Where the values of the columns that were to be kept are now: beyond the last row, as many
     /// rows as were taken out.
     pub(crate) vacated: RowAddress,
-    /// What the chunk had that emptied with these rows, to be dropped when all books are in order.
-    pub(crate) emptied: EmptiedValues,
 }
 
 impl Chunks {
@@ -106,8 +104,10 @@ impl Chunks {
         self.heads[last].set_len(len - count);
         self.row_count -= count;
         self.records.leave(chunk, last, version);
-        let emptied = if len == count { self.leave_chunk(pool) } else { EmptiedValues::default() };
-        TakenRows { moved, vacated: RowAddress { chunk: last, row: len - count }, emptied }
+        if len == count {
+            self.leave_chunk(pool);
+        }
+        TakenRows { moved, vacated: RowAddress { chunk: last, row: len - count } }
     }
 
     /// Moves the values of `count` rows at the `tail` to those at the `hole`, and those to be kept

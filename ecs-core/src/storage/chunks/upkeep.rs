@@ -31,7 +31,6 @@ impl Chunks {
         self.records.shrink();
         self.bits.iter_mut().for_each(EnableBits::shrink);
         self.tracked.iter_mut().for_each(RowVersions::shrink);
-        self.outer.shrink();
     }
 
     /// What is known about the chunks takes this much, as long as nothing is kept for more.

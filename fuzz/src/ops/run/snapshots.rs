@@ -3,7 +3,6 @@
 use formic_ecs::{Snapshot, World};
 
 use super::super::bonds::Bond;
-use super::super::outer::{Level, Reach};
 use super::super::parts::Kind;
 use super::super::tamper;
 use super::super::watch::Log;
@@ -21,8 +20,6 @@ pub(super) fn empty_world() -> World {
 /// The same with other ids for everything: what it knows it got to know in another order.
 fn other_world() -> World {
     let mut world = World::new();
-    world.register_chunk_component::<Reach>();
-    world.register_shared::<Level>();
     // Who is gone to before others, when they go, is a matter of the order of relations.
     Bond::ALL.iter().for_each(|bond| (bond.fns().register)(&mut world));
     Kind::ALL.iter().rev().for_each(|kind| _ = (kind.fns().id)(&mut world));

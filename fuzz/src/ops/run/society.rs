@@ -6,7 +6,6 @@ use formic_ecs::{InstantiateError, NoSuchEntity, RelationError};
 
 use super::super::Who;
 use super::super::bonds::Bond;
-use super::super::outer::{Level, Reach};
 use super::super::parts::Seed;
 use super::super::shapes::{self, GIFT};
 use super::super::watch::{self, Watched};
@@ -80,34 +79,6 @@ impl Run {
         if unrelated == Ok(true) {
             self.model.watches.tell_pair(bond, false, source, target);
         }
-    }
-
-    pub(super) fn set_level(&mut self, who: Who, level: Option<u32>) {
-        let entity = self.pick(who);
-        let held = self.model.entities.get_mut(&entity);
-        if let Some(level) = level {
-            let set = self.world.set_shared(entity, Level(level));
-            assert_eq!(set.is_ok(), held.is_some());
-            held.into_iter().for_each(|held| held.2.level = Some(level));
-        } else {
-            let removed = self.world.remove_shared::<Level>(entity);
-            let before = held.and_then(|held| held.2.level.take());
-            assert_eq!(removed.is_ok(), before.is_some());
-        }
-    }
-
-    pub(super) fn set_reach(&mut self, who: Who, has: bool) {
-        let entity = self.pick(who);
-        let held = self.model.entities.get_mut(&entity);
-        let before = held.as_ref().map(|held| held.2.has_reach);
-        if has {
-            let added = self.world.add_chunk_component::<Reach>(entity);
-            assert_eq!(added.ok(), before, "whether it had it already");
-        } else {
-            let removed = self.world.remove_chunk_component::<Reach>(entity);
-            assert_eq!(removed.is_ok(), before == Some(true));
-        }
-        held.into_iter().for_each(|held| held.2.has_reach = has);
     }
 
     pub(super) fn watch(&mut self, watched: Watched, is_hook: bool) {
