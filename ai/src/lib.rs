@@ -23,6 +23,7 @@ pub mod bt;
 pub mod explain;
 pub mod fsm;
 pub mod goap;
+mod heads;
 pub mod turn;
 pub mod utility;
 

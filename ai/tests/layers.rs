@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 /// All modules, lowest first.
 const LAYERS: &[&str] = &[
     "bits",
+    "heads",
     "explain::label",
     "explain::decision",
     "explain::sentence",
@@ -87,7 +88,6 @@ const LAYERS: &[&str] = &[
     "activity::setting",
     "activity::subscription",
     "activity::calls",
-    "activity::heads",
     "activity::table",
     "activity::tick",
     "activity::inbox",

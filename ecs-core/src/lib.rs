@@ -77,6 +77,7 @@ extern crate self as formic_ecs;
 
 mod archetype;
 mod bundle;
+mod capacity;
 mod commands;
 #[cfg(doctest)]
 mod compile_fail;

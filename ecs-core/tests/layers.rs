@@ -17,6 +17,7 @@ const LAYERS: &[&[&str]] = &[
     &["hash"],
     &["tuples"],
     &["flat"],
+    &["capacity"],
     // The store.
     &["component"],
     &["storage"],

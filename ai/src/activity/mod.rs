@@ -160,7 +160,6 @@ mod deliver;
 mod desk;
 mod doing;
 mod event;
-mod heads;
 mod inbox;
 mod param;
 mod record;

@@ -12,8 +12,8 @@ use formic_jobs::EventCursor;
 
 use super::calls::Calls;
 use super::event::{EventKinds, Token};
-use super::heads::{Heads, NONE};
 use super::subscription::Subscription;
+use crate::heads::{Heads, NONE};
 
 /// On a subject that somebody has subscribed to: its death is told. It stays.
 #[derive(Component, Clone, Copy, Debug)]

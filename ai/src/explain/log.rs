@@ -7,6 +7,7 @@ use formic_ecs::Entity;
 use super::decision::{Decision, Ending, Engine, Stopped};
 use super::label::Label;
 use super::ring::{Facts, Recall, Ring};
+use crate::heads::Heads;
 
 /// Which agents are watched, and what they have decided of late: a resource.
 ///
@@ -45,14 +46,17 @@ use super::ring::{Facts, Recall, Ring};
 pub struct DecisionLog {
     /// In no order.
     watched: Vec<Watched>,
-    /// For each entity index the first of `watched` that has it; [`NOBODY`] where there is none.
-    first: Vec<u32>,
-    /// A bit for each entity index that may be watched: the quick way to say no.
+    /// By entity, the first of `watched` that has its index.
+    first: Heads,
+    /// A bit for each entity that may be watched: the quick way to say no. Entities share bits where
+    /// their indices are equal modulo the number of bits, which is a power of two, or zero.
     marks: Vec<u64>,
+    /// How many have been unwatched since the bits were set anew.
+    stale: usize,
 }
 
-/// No place in `watched`.
-const NOBODY: u32 = u32::MAX;
+/// As many words of bits there are in any case, and one more for every two agents that are watched.
+const MARK_WORDS_MIN: usize = 1 << 10;
 
 #[derive(Debug)]
 struct Watched {
@@ -86,11 +90,6 @@ impl DecisionLog {
     /// The records of an agent that is watched already stay, as far as there is room for them.
     pub fn watch(&mut self, agent: Entity, kind: impl Into<Label>, decisions_max: usize) {
         let decisions_max = decisions_max.max(1);
-        let (word, bit) = mark(agent);
-        if self.marks.len() <= word {
-            self.marks.resize(word + 1, 0);
-        }
-        self.marks[word] |= bit;
         let place = match self.place(agent) {
             Some(place) => place,
             None => self.add(agent),
@@ -103,7 +102,7 @@ impl DecisionLog {
     /// Where an agent lies in `watched`.
     #[inline]
     fn place(&self, agent: Entity) -> Option<usize> {
-        let mut place = *self.first.get(agent.index() as usize)?;
+        let mut place = self.first.get(agent);
         loop {
             let watched = self.watched.get(place as usize)?;
             if watched.agent == agent {
@@ -119,46 +118,56 @@ impl DecisionLog {
     }
 
     fn add(&mut self, agent: Entity) -> usize {
-        let index = agent.index() as usize;
-        if self.first.len() <= index {
-            self.first.resize(index + 1, NOBODY);
-        }
         let place = self.watched.len();
-        let number = u32::try_from(place).expect("there are fewer entities than 2^32");
-        let next = std::mem::replace(&mut self.first[index], number);
+        let next = self.first.get(agent);
+        self.first.set(agent, number(place), place);
         let (kind, ring) = (Label::default(), Mutex::new(Ring::default()));
         self.watched.push(Watched { agent, next, kind, decisions_max: 1, ring });
+        if self.marks.len() < MARK_WORDS_MIN.max(self.watched.len().div_ceil(2)) {
+            self.mark_all();
+        } else {
+            set_mark(&mut self.marks, agent);
+        }
         place
     }
 
-    /// The link that leads to a place, from `first` or from another one with the same index.
-    fn link(&mut self, place: usize) -> &mut u32 {
-        let index = self.watched[place].agent.index() as usize;
-        let mut at = self.first[index] as usize;
+    /// Sets the bits of all that are watched, and no others.
+    fn mark_all(&mut self) {
+        let word_count = MARK_WORDS_MIN.max(self.watched.len().next_power_of_two());
+        self.marks.clear();
+        self.marks.resize(word_count, 0);
+        self.watched.iter().for_each(|watched| set_mark(&mut self.marks, watched.agent));
+        self.stale = 0;
+    }
+
+    /// Has what leads to a place, from `first` or from another one with the same index, lead to
+    /// `target`.
+    fn relink(&mut self, place: usize, target: u32) {
+        let agent = self.watched[place].agent;
+        let mut at = self.first.get(agent) as usize;
         if at == place {
-            return &mut self.first[index];
+            return self.first.set(agent, target, self.watched.len());
         }
         while self.watched[at].next as usize != place {
             at = self.watched[at].next as usize;
         }
-        &mut self.watched[at].next
+        self.watched[at].next = target;
     }
 
     /// Watches an agent no more, and forgets what it has decided. Whether it was watched.
     pub fn unwatch(&mut self, agent: Entity) -> bool {
         let Some(place) = self.place(agent) else { return false };
-        *self.link(place) = self.watched[place].next;
+        self.relink(place, self.watched[place].next);
         let last = self.watched.len() - 1;
         if place != last {
             // The last one takes its place.
-            let link = self.link(last);
-            *link = u32::try_from(place).unwrap_or(NOBODY);
+            self.relink(last, number(place));
         }
         self.watched.swap_remove(place);
-        // Another generation of the same index may be watched, too.
-        if self.first[agent.index() as usize] == NOBODY {
-            let (word, bit) = mark(agent);
-            self.marks[word] &= !bit;
+        // Its bit may be another's, too.
+        self.stale += 1;
+        if self.stale > self.watched.len() {
+            self.mark_all();
         }
         true
     }
@@ -173,7 +182,7 @@ impl DecisionLog {
     /// No for most of those that are not watched, and yes for all that are.
     #[inline]
     pub(crate) fn may_be_watched(&self, agent: Entity) -> bool {
-        let (word, bit) = mark(agent);
+        let (word, bit) = mark(agent, self.marks.len());
         self.marks.get(word).is_some_and(|marks| marks & bit != 0)
     }
 
@@ -336,8 +345,22 @@ impl DecisionLog {
     }
 }
 
-/// The word and the bit of an entity's index.
-fn mark(agent: Entity) -> (usize, u64) {
+/// The word, of so many, and the bit of an entity.
+#[inline]
+fn mark(agent: Entity, word_count: usize) -> (usize, u64) {
     let index = agent.index() as usize;
-    (index / 64, 1 << (index % 64))
+    (index / 64 & word_count.wrapping_sub(1), 1 << (index % 64))
 }
+
+fn set_mark(marks: &mut [u64], agent: Entity) {
+    let (word, bit) = mark(agent, marks.len());
+    marks[word] |= bit;
+}
+
+/// The place of an agent that is watched, as a link.
+fn number(place: usize) -> u32 {
+    u32::try_from(place).expect("there are fewer entities than 2^32")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,6 @@
 //! What there is to choose from.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -50,8 +51,8 @@ pub struct Reasoner {
     has_cooldowns: bool,
     /// Whether not all options have the same rank.
     has_ranks: bool,
-    /// For each input what it is called in records.
-    input_names: Vec<Option<Label>>,
+    /// What inputs are called in records.
+    input_names: BTreeMap<usize, Label>,
 }
 
 /// Whether a score above 0 is higher than the best so far; of equals it is the one that runs.
@@ -177,7 +178,7 @@ impl Reasoner {
             input_count: 0,
             has_cooldowns: false,
             has_ranks: false,
-            input_names: Vec::new(),
+            input_names: BTreeMap::new(),
         }
     }
 
@@ -203,10 +204,7 @@ impl Reasoner {
     /// What an input is called in [records](crate::explain): `hunger`, and not `input 0`.
     #[must_use]
     pub fn input(mut self, name: impl Into<Label>, input: Input) -> Self {
-        if self.input_names.len() <= input.0 {
-            self.input_names.resize(input.0 + 1, None);
-        }
-        self.input_names[input.0] = Some(name.into());
+        self.input_names.insert(input.0, name.into());
         self
     }
 

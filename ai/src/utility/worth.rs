@@ -1,5 +1,7 @@
 //! What an option is worth.
 
+use std::collections::BTreeMap;
+
 use super::curve::{Curve, unit};
 use crate::explain::{Decision, Factor, Label};
 
@@ -345,9 +347,9 @@ impl Utility {
     }
 
     /// Has records call the inputs by these names.
-    pub(super) fn name_inputs(&mut self, names: &[Option<Label>]) {
+    pub(super) fn name_inputs(&mut self, names: &BTreeMap<usize, Label>) {
         for it in &mut self.considerations {
-            let name = names.get(it.input).and_then(Option::clone);
+            let name = names.get(&it.input).cloned();
             it.name = name.unwrap_or_else(|| Label::from(format!("input {}", it.input)));
         }
     }

@@ -7,6 +7,7 @@ use super::call::{Outcome, StoredCall};
 use super::deferred::{Deferred, NOBODY};
 use super::{Action, CommandBuffer};
 use crate::bundle::Bundle;
+use crate::capacity::expected_of;
 use crate::component::{ComponentId, MapEntities};
 use crate::entity::Entity;
 use crate::error::{ByIdError, CommandFailureReason, InstantiateError, RelationError};
@@ -96,7 +97,10 @@ impl CommandBuffer {
     /// # Panics
     /// As [`spawn`](Self::spawn) does.
     pub fn spawn_batch<B: Bundle>(&mut self, bundles: impl IntoIterator<Item = B>) -> Vec<Entity> {
-        bundles.into_iter().map(|bundle| self.spawn(bundle)).collect()
+        let bundles = bundles.into_iter();
+        let mut spawned = Vec::with_capacity(expected_of(&bundles));
+        bundles.for_each(|bundle| spawned.push(self.spawn(bundle)));
+        spawned
     }
 
     /// Makes copies of an entity, as [`World::instantiate`] does.

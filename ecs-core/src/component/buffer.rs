@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use super::{
     BytesFn, CloneFn, Codec, CodecError, CodecKind, Component, HashFn, MapEntities, MapEntitiesFn,
 };
+use crate::capacity::expected_of;
 use crate::entity::Entity;
 
 pub use element::BufferElement;
@@ -290,13 +291,17 @@ impl<T: BufferElement> DerefMut for Buffer<T> {
 
 impl<T: BufferElement> Extend<T> for Buffer<T> {
     fn extend<I: IntoIterator<Item = T>>(&mut self, elements: I) {
-        self.0.extend(elements);
+        let elements = elements.into_iter();
+        self.0.reserve(expected_of(&elements));
+        elements.for_each(|element| self.0.push(element));
     }
 }
 
 impl<T: BufferElement> FromIterator<T> for Buffer<T> {
     fn from_iter<I: IntoIterator<Item = T>>(elements: I) -> Self {
-        Self(SmallVec::from_iter(elements))
+        let mut buffer = Self::new();
+        buffer.extend(elements);
+        buffer
     }
 }
 

@@ -5,14 +5,12 @@ use alloc::vec::Vec;
 use super::World;
 use super::relations::EntitySet;
 use crate::bundle::Bundle;
+use crate::capacity::expected;
 use crate::component::ArchetypeFlags;
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{InstantiateError, NoSuchEntity};
 use crate::hash::BuildFibonacci;
-
-/// How many copies room is made for beforehand, at most.
-const EXPECTED_MAX: usize = 1 << 20;
 
 /// An entity and its descendants, each after its parent.
 struct Family {
@@ -68,7 +66,7 @@ impl World {
         count: usize,
     ) -> Result<Vec<Entity>, InstantiateError> {
         self.expect_there(prefab)?;
-        let mut copies = Vec::with_capacity(count.min(EXPECTED_MAX));
+        let mut copies = Vec::with_capacity(expected(count));
         if self.is_related_at_all(prefab) {
             self.instantiate_families(prefab, count, &mut copies)?;
         } else {
@@ -137,7 +135,7 @@ impl World {
         copies: &mut Vec<Entity>,
     ) -> Result<(), InstantiateError> {
         let mut from = self.locate_original(prefab)?;
-        self.entities.reserve(count.min(EXPECTED_MAX));
+        self.entities.reserve(expected(count));
         while copies.len() < count {
             let wanted = count - copies.len();
             if !self.duties_of_copies(from).any(ArchetypeFlags::ARRIVAL) {

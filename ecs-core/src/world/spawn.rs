@@ -10,6 +10,7 @@ use super::World;
 use super::bundles::Placement;
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, ForgottenRows};
 use crate::bundle::{Bundle, ColumnStarts, with_starts};
+use crate::capacity::expected_of;
 use crate::component::ArchetypeFlags;
 use crate::entities::Location;
 use crate::entity::Entity;
@@ -91,8 +92,7 @@ impl World {
     /// entities before that are there.
     pub fn spawn_batch<B: Bundle>(&mut self, bundles: impl IntoIterator<Item = B>) -> Vec<Entity> {
         let mut bundles = bundles.into_iter();
-        // A hint is user code's word: it may be wrong by any amount.
-        let expected = bundles.size_hint().0.min(EXPECTED_MAX);
+        let expected = expected_of(&bundles);
         self.entities.reserve(expected);
         let mut spawned = Vec::with_capacity(expected);
         while let Some(first) = bundles.next() {
@@ -237,9 +237,6 @@ unsafe fn write_at<B: Bundle>(
     });
     Location { archetype: *archetype, address, place: chunks.place(address) }
 }
-
-/// How many rows a batch makes room for beforehand, at most.
-const EXPECTED_MAX: usize = 1 << 20;
 
 fn column_starts(archetype: &Archetype, placement: &Placement, chunk: usize) -> ColumnStarts {
     ColumnStarts::new(

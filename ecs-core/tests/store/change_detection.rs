@@ -1,7 +1,7 @@
 //! Who is told about which change: versions per row, versions per chunk, and since when.
 
 use formic_ecs::prelude::*;
-use formic_ecs::{DynamicQuery, QueryPlan, RandomStream};
+use formic_ecs::{DynamicQuery, ParallelScratch, QueryPlan, RandomStream};
 
 /// Exact per row.
 #[derive(Component, Clone, Debug, PartialEq)]
@@ -485,6 +485,91 @@ fn claims_from_many_threads_stamp_each_their_rows() {
     drop(claims);
     let expected = all.iter().enumerate().filter(|(index, _)| index % 6 < 3).map(|(_, &e)| e);
     assert_eq!(changed(&mut world, before), sorted(expected.collect()));
+    world.check().expect("consistent");
+}
+
+/// Writes to all of one kind, in one of the ways to do so.
+type WriteAll = fn(&mut World, &[Entity]);
+
+#[derive(Component, Clone)]
+struct Large([u64; 512]);
+
+/// A mistake in one chunk of many hides behind the others, so that each is asked by itself.
+#[test]
+fn each_way_to_write_all_values_stamps_every_chunk() {
+    let count = if cfg!(miri) { 30 } else { 150 };
+    let ways: [(&str, WriteAll); 14] = [
+        ("for_each", |world, _| world.query::<&mut Large>().for_each(|it| it.0[0] += 1)),
+        ("iteration", |world, _| {
+            world.query::<&mut Large>().into_iter().for_each(|it| it.0[0] += 1)
+        }),
+        ("of two", |world, _| {
+            world.query::<(&mut Large, &Coarse)>().for_each(|(it, _)| it.0[0] += 1)
+        }),
+        ("filtered", |world, _| {
+            world.query_filtered::<&mut Large, With<Lamp>>().for_each(|it| it.0[0] += 1);
+        }),
+        ("Option", |world, _| {
+            world.query::<Option<&mut Large>>().for_each(|it| it.expect("it has one").0[0] += 1);
+        }),
+        ("Mut", |world, _| world.query::<Mut<'_, Large>>().for_each(|mut it| it.0[0] += 1)),
+        ("slices", |world, _| {
+            world
+                .query::<&mut Large>()
+                .for_each_chunk(|all| all.iter_mut().for_each(|it| it.0[0] += 1));
+        }),
+        ("chunks", |world, _| {
+            world.query::<&mut Large>().chunks(|chunk| chunk.for_each(|it| it.0[0] += 1));
+        }),
+        ("parallel", |world, _| {
+            let (mut query, mut scratch) =
+                (world.query::<&mut Large>(), ParallelScratch::default());
+            let chunks = query.parallel(&mut scratch);
+            for chunk in (0..chunks.len()).filter_map(|index| chunks.take(index)) {
+                chunk.for_each(|it| it.0[0] += 1);
+            }
+        }),
+        ("dynamic rows", |world, _| {
+            let large = world.register::<Large>();
+            let mut query = DynamicQuery::builder().write(large).build(world).expect("known");
+            let rows = world.query_by_id(&mut query).expect("this world");
+            rows.for_each(|mut row| row.get_mut::<Large>(0).expect("to write").0[0] += 1);
+        }),
+        ("dynamic runs", |world, _| {
+            let large = world.register::<Large>();
+            let mut query = DynamicQuery::builder().write(large).build(world).expect("known");
+            let rows = world.query_by_id(&mut query).expect("this world");
+            rows.for_each_run(|mut run| {
+                run.slice_mut::<Large>(0).expect("to write").iter_mut().for_each(|it| it.0[0] += 1);
+            });
+        }),
+        ("view", |world, all| {
+            let mut view = world.view::<&mut Large>();
+            all.iter().for_each(|&it| view.get_mut(it).expect("alive").0[0] += 1);
+        }),
+        ("exclusive view", |world, all| {
+            let mut plan = world.claim_plan::<&mut Large>();
+            let cell = world.cell();
+            let view = cell.claims(&mut plan).expect("free");
+            all.iter().for_each(|&it| view.claim(it).expect("free").get_mut().0[0] += 1);
+        }),
+        ("get_mut", |world, all| {
+            all.iter().for_each(|&it| world.get_mut::<Large>(it).expect("alive").0[0] += 1);
+        }),
+    ];
+    let mut world = World::new();
+    let bundles = (0..count).map(|i| (Large([i; 512]), Coarse(i), Lamp(i)));
+    let all = world.spawn_batch(bundles);
+    let chunk_count = world.archetypes().iter().map(|it| it.chunk_count()).max();
+    assert!(chunk_count > Some(8), "{chunk_count:?} chunks are few");
+    for (way, write_all) in ways {
+        let before = world.version();
+        write_all(&mut world, &all);
+        for (i, &entity) in (0..).zip(&all) {
+            let (is_changed, is_added) = coarsely::<Large>(&mut world, before, entity);
+            assert!(is_changed && !is_added, "{way}: entity {i} of {count}");
+        }
+    }
     world.check().expect("consistent");
 }
 

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use formic_ecs::prelude::*;
-use formic_ecs::{ComponentError, InstantiateError, NoSuchEntity, QueryEntityError};
+use formic_ecs::{BufferElement, ComponentError, InstantiateError, NoSuchEntity, QueryEntityError};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
@@ -170,25 +170,40 @@ fn a_batch_fills_free_slots_before_new_ones() {
     world.check().expect("consistent");
 }
 
+/// Gives so many numbers, and says that there are `hint` of them.
+struct Lying {
+    left: u64,
+    hint: usize,
+}
+impl Iterator for Lying {
+    type Item = Number;
+    fn next(&mut self) -> Option<Number> {
+        self.left = self.left.checked_sub(1)?;
+        Some(Number(self.left))
+    }
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.hint, Some(self.hint))
+    }
+}
+
+struct Element(Number);
+
+impl BufferElement for Element {
+    type Inline = [Self; 2];
+}
+
 #[test]
 fn an_iterator_may_lie_about_how_many_it_gives() {
-    struct Lying {
-        left: u64,
-        hint: usize,
-    }
-    impl Iterator for Lying {
-        type Item = Number;
-        fn next(&mut self) -> Option<Number> {
-            self.left = self.left.checked_sub(1)?;
-            Some(Number(self.left))
-        }
-        fn size_hint(&self) -> (usize, Option<usize>) {
-            (self.hint, Some(self.hint))
-        }
-    }
-    for (left, hint) in [(0, 100), (3, 100), (100, 0), (300, 1), (200, 199)] {
+    for (left, hint) in [(0, 100), (3, 100), (100, 0), (300, 1), (200, 199), (3, usize::MAX >> 18)]
+    {
         let mut world = World::new();
         let spawned = world.spawn_batch(Lying { left, hint });
+        let mut commands = CommandBuffer::new(&world);
+        assert_eq!(commands.spawn_batch(Lying { left, hint }).len() as u64, left);
+        let mut buffer: Buffer<Element> = Lying { left, hint }.map(Element).collect();
+        buffer.extend(Lying { left, hint }.map(Element));
+        let elements = buffer.iter().map(|element| element.0.0);
+        assert!(elements.eq((0..left).rev().chain((0..left).rev())));
         assert_eq!(spawned.len() as u64, left);
         assert_eq!(world.len() as u64, left);
         for (&entity, number) in spawned.iter().zip((0..left).rev()) {

@@ -300,7 +300,8 @@ impl<T> EventWriter<'_, T> {
 
     /// Writes several events.
     pub fn send_batch(&mut self, events: impl IntoIterator<Item = T>) {
-        self.state.written.extend(events);
+        // Not `extend`, which would make room for as many as the iterator says.
+        events.into_iter().for_each(|event| self.send(event));
     }
 }
 

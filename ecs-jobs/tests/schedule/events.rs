@@ -435,3 +435,26 @@ fn what_was_gathered_before_a_panic_is_forgotten() {
     assert!(first.is_err());
     schedule.run(&mut world, &pool);
 }
+
+#[test]
+fn an_iterator_may_lie_about_how_many_events_it_gives() {
+    struct Lying(u64);
+    impl Iterator for Lying {
+        type Item = Ping;
+        fn next(&mut self) -> Option<Ping> {
+            self.0 = self.0.checked_sub(1)?;
+            Some(Ping(self.0))
+        }
+        fn size_hint(&self) -> (usize, Option<usize>) {
+            (usize::MAX >> 18, None)
+        }
+    }
+    let mut world = World::new();
+    let mut schedule = Schedule::builder()
+        .add(|mut pings: EventWriter<Ping>| pings.send_batch(Lying(3)))
+        .build(&mut world)
+        .unwrap();
+    schedule.run(&mut world, &Pool::new(Threads::None).unwrap());
+    let pings = world.resource::<Events<Ping>>().unwrap();
+    assert!(pings.iter().map(|ping| ping.0).eq([2, 1, 0]));
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use formic_ecs::Entity;
 
 /// No node.
-pub(super) const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// As many places are kept in one piece in any case.
 const DENSE_MIN: usize = 1 << 16;
@@ -15,7 +15,7 @@ const PLACES_PER_NODE: usize = 32;
 
 /// By the index of an entity, the first node of its list.
 #[derive(Debug, Default)]
-pub(super) struct Heads {
+pub(crate) struct Heads {
     dense: Vec<u32>,
     /// Those that are beyond, with a list that is not empty.
     sparse: BTreeMap<u32, u32>,
@@ -23,7 +23,7 @@ pub(super) struct Heads {
 
 impl Heads {
     /// The first node of the entity's list, or [`NONE`].
-    pub(super) fn get(&self, entity: Entity) -> u32 {
+    pub(crate) fn get(&self, entity: Entity) -> u32 {
         let index = entity.index();
         match self.dense.get(index as usize) {
             Some(&head) => head,
@@ -32,7 +32,7 @@ impl Heads {
     }
 
     /// Has the entity's list begin with this node, or be empty, where there are so many nodes.
-    pub(super) fn set(&mut self, entity: Entity, head: u32, node_count: usize) {
+    pub(crate) fn set(&mut self, entity: Entity, head: u32, node_count: usize) {
         let index = entity.index();
         let place = index as usize;
         if place >= self.dense.len() && place < DENSE_MIN.max(node_count * PLACES_PER_NODE) {
@@ -50,13 +50,13 @@ impl Heads {
     }
 
     /// Takes out everything.
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.dense.clear();
         self.sparse.clear();
     }
 
     /// How many places there are.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.dense.len() + self.sparse.len()
     }
 }

@@ -1,0 +1,54 @@
+//! Who is watched, and what that costs.
+
+use std::collections::BTreeSet;
+
+use formic_ecs::RandomStream;
+
+use super::*;
+
+fn entity(index: u32, generation: u32) -> Entity {
+    Entity::from_bits(u64::from(generation) << 32 | u64::from(index)).expect("a handle")
+}
+
+#[test]
+fn a_forged_entity_does_not_cost_memory_by_its_index() {
+    let mut log = DecisionLog::new();
+    for index in [u32::MAX - 1, 1 << 31, 1 << 20] {
+        let forged = entity(index, 1);
+        log.watch(forged, "Nobody", 4);
+        assert!(log.is_watched(forged) && !log.is_watched(entity(index, 2)));
+        assert!(log.first.len() <= 4 && log.marks.len() <= MARK_WORDS_MIN);
+        assert!(log.unwatch(forged) && !log.is_watched(forged));
+    }
+}
+
+/// Indices that share bits and links, and many that do not.
+#[test]
+fn who_is_watched_is_who_was_watched_and_not_unwatched() {
+    let mut random = RandomStream::new(7);
+    for bound in [3, 70_000, 3_000_000_000] {
+        let (mut log, mut model) = (DecisionLog::new(), BTreeSet::new());
+        let mut known = Vec::new();
+        for step in 0..4_000_u64 {
+            let index = u32::try_from(random.below(bound)).expect("below 2^32");
+            let generation = 1 + u32::try_from(random.below(2)).expect("two");
+            let one = entity(index, generation);
+            known.push(one);
+            if random.below(3) > 0 {
+                log.watch(one, "Imp", 1);
+                model.insert(one);
+                log.note(one, step, Engine::Utility, |_| {});
+            } else {
+                let place = random.below(known.len() as u64);
+                let other = known[usize::try_from(place).expect("a place")];
+                assert_eq!(log.unwatch(other), model.remove(&other));
+            }
+            assert_eq!(log.is_watched(one), model.contains(&one));
+            assert_eq!(log.decisions(one).len(), usize::from(model.contains(&one)));
+        }
+        assert!(known.iter().all(|one| log.is_watched(*one) == model.contains(one)));
+        assert!(log.agents().eq(model.iter().copied()));
+        model.iter().for_each(|&one| assert!(log.unwatch(one)));
+        assert!(known.iter().all(|&one| !log.may_be_watched(one)), "no bit is left");
+    }
+}
