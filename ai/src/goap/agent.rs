@@ -9,9 +9,9 @@ use formic_ecs::{
 use formic_jobs::Query;
 
 use super::facts::Fact;
-use super::planner::{Planner, PlannerError, Planning};
+use super::planner::{Course, Planner, PlannerError, Planning};
 use super::record::Watch;
-use crate::action::{ActionResult, Body, Plan, Reported, Switching, argument_of_parts, link_mind};
+use crate::action::{ActionResult, Body, Plan, Reported, Switching, argument_of_parts, give_mind};
 use crate::explain::{Verdict, Witness};
 
 type Sense<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> u32 + Send + Sync>;
@@ -169,15 +169,9 @@ impl GoapAgent {
     /// # Errors
     /// Where the entity is not in the world or has no body.
     pub fn drive(world: &mut World, agent: Entity) -> Result<(), ComponentError> {
-        world.get_mut::<Body>(agent)?.halt_all();
-        link_mind::<Self>(world);
-        world.set_enabled::<Reported>(agent, false)?;
-        world.set_enabled::<Switching>(agent, true)?;
         let mind = Self { goal: NONE, step: 0, candidate: 0, rest: 0, plans: 0, failures: 0 };
         let parts = (mind, Buffer::<PlannedStep>::new(), Thoughts(None), Replan);
-        if world.insert(agent, parts).is_err() {
-            unreachable!("the entity is in the world");
-        }
+        give_mind::<Self>(world, agent, parts)?;
         world.set_enabled::<Replan>(agent, true)?;
         Ok(())
     }
@@ -266,7 +260,7 @@ pub struct Planners<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
 }
 
-argument_of_parts!(Planners);
+argument_of_parts!(Planners, GoapAgent);
 
 impl<Q: QueryData + 'static> Planners<'_, Q> {
     /// Has the agents whose action has ended go on with their plan, and those that have none think,
@@ -275,8 +269,13 @@ impl<Q: QueryData + 'static> Planners<'_, Q> {
     ///
     /// An agent pursues the first of its goals, by priority, that does not hold and that it can
     /// reach. It plans anew when an action fails, when the next operator cannot be applied as things
-    /// are, and when its [`Replan`] is on.
+    /// are, and when its [`Replan`] is on. A plan that took several ticks and whose goal holds by
+    /// then, or whose first operator cannot be applied any more, is not followed.
+    ///
+    /// # Panics
+    /// Panics if `states` is 0: no plan would ever be finished.
     pub fn think(&mut self, sensors: &Sensors<Q>, states: usize) {
+        assert!(states > 0, "an agent that looks at no states never has a plan");
         let (query, witness) = &mut self.parts;
         let (log, tick) = (witness.log(), witness.tick());
         query.par_for_each(
@@ -405,6 +404,12 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
                     }
                     return false;
                 }
+                Some(Ok(course)) if !self.is_current(goal, &course) => {
+                    if let Some(watch) = &mut self.watch {
+                        watch.plan_is_outdated(planner, goal);
+                    }
+                    self.thoughts.0 = None;
+                }
                 Some(Ok(course)) => {
                     self.thoughts.0 = None;
                     self.agent.candidate = 0;
@@ -432,6 +437,14 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
         self.drop_plan();
         self.body.halt_all();
         false
+    }
+
+    /// Whether a plan is one for how things are now, which may be later than it was begun: there is
+    /// something to do for the goal, and its first step can be taken.
+    fn is_current(&self, goal: usize, course: &Course) -> bool {
+        let planner = &self.sensors.planner;
+        let begins = |&operator: &usize| planner.is_applicable(operator, |fact| self.value(fact));
+        !planner.holds(goal, |fact| self.value(fact)) && course.operators.first().is_none_or(begins)
     }
 
     /// The operator whose action is running.

@@ -176,6 +176,11 @@ impl Condition {
 }
 
 impl Change {
+    /// Whether it depends on the value that there was.
+    pub(super) const fn is_relative(self) -> bool {
+        !matches!(self, Self::Set(_))
+    }
+
     /// What becomes of a value, if it stays in the range of its fact.
     pub(super) fn of(self, value: u32, value_max: u32) -> Option<u32> {
         let changed = match self {

@@ -57,7 +57,7 @@ pub struct Course {
     /// The operators, by their place in the planner.
     pub operators: Vec<usize>,
     /// What they cost together.
-    pub cost: u32,
+    pub cost: u64,
 }
 
 impl Course {
@@ -137,7 +137,7 @@ impl PlannerBuilder {
     }
 
     /// How many states the table of a goal may have, which says for the facts nearest to it what is
-    /// left to pay: 4 bytes each. More of them make the search shorter and the building longer;
+    /// left to pay: 8 bytes each. More of them make the search shorter and the building longer;
     /// 4,096 where nothing is said.
     #[must_use]
     pub const fn pattern_states_max(mut self, states: usize) -> Self {
@@ -361,12 +361,18 @@ impl Planner {
         hold(&self.goals[goal].conditions, value)
     }
 
-    /// Whether an operator can be applied. The facts of its conditions are asked for, no others.
+    /// Whether an operator can be applied: its conditions hold, and what it adds to or subtracts
+    /// from stays in its range. The facts of both are asked for, no others.
     ///
     /// # Panics
-    /// Where there is no such operator.
-    pub fn is_applicable(&self, operator: usize, value: impl FnMut(usize) -> u32) -> bool {
-        hold(&self.operators[operator].conditions, value)
+    /// Panics if there is no such operator.
+    pub fn is_applicable(&self, operator: usize, mut value: impl FnMut(usize) -> u32) -> bool {
+        let Operator { conditions, effects, .. } = &self.operators[operator];
+        hold(conditions, &mut value)
+            && effects.iter().filter(|effect| effect.change.is_relative()).all(|effect| {
+                let value_max = self.facts.all[effect.fact].1;
+                effect.change.of(value(effect.fact), value_max).is_some()
+            })
     }
 
     /// What becomes of values by an operator; `None` where it cannot be applied.
@@ -375,7 +381,7 @@ impl Planner {
     /// Where there is no such operator, or there are fewer values than facts.
     #[must_use]
     pub fn apply(&self, operator: usize, values: &[u32]) -> Option<Vec<u32>> {
-        if !self.is_applicable(operator, |fact| values[fact]) {
+        if !hold(&self.operators[operator].conditions, |fact| values[fact]) {
             return None;
         }
         let mut changed = values.to_vec();
@@ -392,7 +398,7 @@ impl Planner {
     /// # Panics
     /// Where there is no such goal, or there are fewer values than facts.
     #[must_use]
-    pub fn lower_bound(&self, goal: usize, values: &[u32]) -> Option<u32> {
+    pub fn lower_bound(&self, goal: usize, values: &[u32]) -> Option<u64> {
         let problem = &self.problems[goal];
         let bound = problem.bound(problem.pack(|fact| values[fact]));
         (bound != UNREACHABLE).then_some(bound)

@@ -24,11 +24,11 @@ pub(super) struct Problem {
     pub(super) operators: Vec<Compiled>,
     goal: Tests,
     /// The least cost by pattern; `UNREACHABLE` where there is no way.
-    pattern: Vec<u32>,
+    pattern: Vec<u64>,
     pattern_mask: u64,
 }
 
-pub(super) const UNREACHABLE: u32 = u32::MAX;
+pub(super) const UNREACHABLE: u64 = u64::MAX;
 
 /// Where a fact is in a packed state.
 #[derive(Clone, Copy, Debug)]
@@ -144,7 +144,7 @@ impl Problem {
 
     /// What it costs at least to reach the goal.
     #[inline]
-    pub(super) fn bound(&self, state: u64) -> u32 {
+    pub(super) fn bound(&self, state: u64) -> u64 {
         self.pattern[place(state & self.pattern_mask)]
     }
 
@@ -157,7 +157,7 @@ impl Problem {
 
     /// The costs in the world of the pattern alone, from each of its states: sweeps over all of
     /// them until nothing gets cheaper.
-    fn new_pattern(&self, state_count: u64) -> Vec<u32> {
+    fn new_pattern(&self, state_count: u64) -> Vec<u64> {
         let mask = self.pattern_mask;
         let goal = self.goal.within(mask);
         let operators: Vec<Compiled> = self.operators.iter().map(|it| it.within(mask)).collect();
@@ -165,7 +165,7 @@ impl Problem {
             let inside = self.fields.iter().filter(|field| field.mask() & mask != 0);
             inside.into_iter().all(|it| (state & it.mask()) >> it.shift <= u64::from(it.value_max))
         };
-        let mut costs: Vec<u32> = (0..state_count)
+        let mut costs: Vec<u64> = (0..state_count)
             .map(|state| if is_state(state) && goal.hold(state) { 0 } else { UNREACHABLE })
             .collect();
         let states: Vec<u64> = (0..state_count).filter(|&state| is_state(state)).collect();
@@ -175,7 +175,7 @@ impl Problem {
                 let applicable = operators.iter().filter(|it| it.is_applicable(state));
                 let ways = applicable.map(|it| {
                     let next = it.apply(state) & mask;
-                    costs[place(next)].saturating_add(it.cost)
+                    costs[place(next)].saturating_add(it.cost.into())
                 });
                 let cost = ways.min().unwrap_or(UNREACHABLE);
                 if cost < costs[place(state)] {

@@ -48,6 +48,12 @@ impl<'a> Watch<'a> {
         self.cause = Some(format!("{name} cannot be begun as things are").into());
     }
 
+    /// The goal of a plan holds already, or its first step cannot be taken.
+    pub(super) fn plan_is_outdated(&mut self, planner: &Planner, goal: usize) {
+        let goal = planner.goals[goal].name();
+        self.cause = Some(format!("things changed while {goal} was planned for").into());
+    }
+
     /// There is no step left.
     pub(super) fn plan_is_done(&mut self) {
         self.cause = Some(Label::plain("the plan is carried out"));
@@ -83,7 +89,7 @@ impl<'a> Watch<'a> {
             decision.candidates.append(&mut self.goals);
             decision.plan = Some(PlanRecord {
                 steps: course.operators.iter().map(|&operator| name(operator)).collect(),
-                cost: course.cost.into(),
+                cost: course.cost,
                 searched,
             });
             if let Some(operator) = dropped {

@@ -10,6 +10,9 @@ use super::problem::{Problem, UNREACHABLE};
 ///
 /// It does not know how much time there is: it is told how many states to look at, and goes on
 /// later with what it has. Where it is cut does not matter.
+///
+/// Costs of single operators have 32 bits, sums of them 64: a plan has less than 2^32 steps, so that
+/// no sum overflows.
 #[derive(Clone, Debug)]
 pub(super) struct Search {
     nodes: Vec<SearchNode>,
@@ -21,7 +24,7 @@ pub(super) struct Search {
 #[derive(Clone, Copy, Debug)]
 struct SearchNode {
     state: u64,
-    cost: u32,
+    cost: u64,
     /// The node before, and the operator (of the problem) that leads here.
     from: u32,
     operator: u32,
@@ -31,8 +34,8 @@ struct SearchNode {
 /// further, then those that were found first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Ahead {
-    total: u32,
-    left: u32,
+    total: u64,
+    left: u64,
     node: u32,
 }
 
@@ -42,7 +45,7 @@ pub(super) enum Progress {
     /// There is more to look at.
     GoesOn,
     /// The operators of the problem, first to last, and what they cost.
-    Found(Vec<usize>, u32),
+    Found(Vec<usize>, u64),
     /// There is no way.
     Unreachable,
 }
@@ -69,12 +72,12 @@ impl Search {
         self.looked_at
     }
 
-    fn add(&mut self, state: u64, cost: u32, left: u32, from: u32, operator: u32) {
+    fn add(&mut self, state: u64, cost: u64, left: u64, from: u32, operator: u32) {
         let node = u32::try_from(self.nodes.len()).expect("a search has less than 2^32 states");
         self.nodes.push(SearchNode { state, cost, from, operator });
         let place = self.table.place(state, &self.nodes);
         self.table.put(place, node, &self.nodes);
-        self.open.push(Reverse(Ahead { total: cost.saturating_add(left), left, node }));
+        self.open.push(Reverse(Ahead { total: cost + left, left, node }));
     }
 
     /// Looks at so many states at most. `costs` has what each operator of the problem costs.
@@ -82,7 +85,7 @@ impl Search {
         for _ in 0..states {
             let Some(Reverse(ahead)) = self.open.pop() else { return Progress::Unreachable };
             let node = self.nodes[ahead.node as usize];
-            if ahead.total != node.cost.saturating_add(ahead.left) {
+            if ahead.total != node.cost + ahead.left {
                 // A cheaper way to it was found, and it was looked at then.
                 continue;
             }
@@ -108,7 +111,7 @@ impl Search {
             if left == UNREACHABLE {
                 continue;
             }
-            let cost = node.cost.saturating_add(price);
+            let cost = node.cost + u64::from(price);
             #[expect(clippy::cast_possible_truncation, reason = "there are not so many operators")]
             let operator = operator as u32;
             let place = self.table.place(state, &self.nodes);
@@ -119,8 +122,7 @@ impl Search {
             let old = &mut self.nodes[known as usize];
             if cost < old.cost {
                 *old = SearchNode { state, cost, from, operator };
-                let total = cost.saturating_add(left);
-                self.open.push(Reverse(Ahead { total, left, node: known }));
+                self.open.push(Reverse(Ahead { total: cost + left, left, node: known }));
             }
         }
     }

@@ -1,6 +1,8 @@
 //! Plans: they can be carried out, nothing is cheaper, and where there is none there is none.
 #![expect(clippy::cast_possible_truncation, reason = "small numbers, drawn by chance")]
 
+mod changes;
+
 use formic_ai::goap::{
     Condition, Course, Fact, Facts, Goal, GoapAgent, NoPlan, Operator, Planner, PlannerBuilder,
     PlannerError, Planners, Replan, Sensors,
@@ -93,7 +95,7 @@ impl Domain {
 
 /// What each state that can be reached costs, and whether the goal holds in it: Dijkstra over plain
 /// values.
-fn cheapest(planner: &Planner, start: &[u32]) -> Option<u32> {
+fn cheapest(planner: &Planner, start: &[u32]) -> Option<u64> {
     let mut open = BTreeSet::from([(0, start.to_vec())]);
     let mut costs = BTreeMap::from([(start.to_vec(), 0)]);
     while let Some((cost, values)) = open.pop_first() {
@@ -102,7 +104,7 @@ fn cheapest(planner: &Planner, start: &[u32]) -> Option<u32> {
         }
         for (place, operator) in planner.operators().iter().enumerate() {
             let Some(next) = planner.apply(place, &values) else { continue };
-            let total = cost + price(operator);
+            let total = cost + u64::from(price(operator));
             if costs.get(&next).is_none_or(|&known| total < known) {
                 costs.insert(next.clone(), total);
                 open.insert((total, next));
@@ -124,7 +126,7 @@ fn replay(planner: &Planner, course: &Course, start: &[u32]) {
     let mut cost = 0;
     for &operator in &course.operators {
         values = planner.apply(operator, &values).expect("each step can be taken");
-        cost += price(&planner.operators()[operator]);
+        cost += u64::from(price(&planner.operators()[operator]));
     }
     assert!(planner.holds(0, |fact| values[fact]), "it leads to the goal");
     assert_eq!(cost, course.cost);
