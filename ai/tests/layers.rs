@@ -23,6 +23,7 @@ const LAYERS: &[&str] = &[
     "action::body",
     "action::report",
     "action::param",
+    "action::mind",
     "action::names",
     "action::composite",
     "action::plan",

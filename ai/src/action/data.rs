@@ -1,6 +1,6 @@
 //! Plans as data: files that lay out the actions of a kind of agent.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
@@ -246,11 +246,13 @@ fn spanned(error: &SpannedError) -> LoadError {
 
 fn read_plan(text: &str, kinds: &Kinds, entries: &[ActionEntry<'_>]) -> Result<Plan, LoadError> {
     let mut plan = Plan::new();
+    let mut names = HashSet::new();
     for entry in entries {
         let name = &entry.name;
-        let at = start_of(text, entry.kind.get_ron());
-        let problem = |problem: String| error_at(at, format!("{problem} (in the action {name:?})"));
-        if plan.find(name).is_some() {
+        let at = || start_of(text, entry.kind.get_ron());
+        let problem =
+            |problem: String| error_at(at(), format!("{problem} (in the action {name:?})"));
+        if !names.insert(name) {
             return Err(problem("this name is taken already".into()));
         }
         let kind: String =
@@ -277,7 +279,7 @@ fn read_plan(text: &str, kinds: &Kinds, entries: &[ActionEntry<'_>]) -> Result<P
             (None, Some(read)) => {
                 let with = entry.with.map_or("()", RawValue::get_ron);
                 let spawn = read(with).map_err(|error| {
-                    let start = entry.with.map_or(at, |with| start_of(text, with.get_ron()));
+                    let start = entry.with.map_or_else(at, |with| start_of(text, with.get_ron()));
                     let at = moved(start, error.span.start);
                     error_at(at, format!("{} (in the action {name:?})", error.code))
                 })?;

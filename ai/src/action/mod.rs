@@ -34,7 +34,8 @@
 //!
 //! # When an action goes
 //!
-//! An agent that loses its mind (the component) halts what it was doing, and waits for the next one.
+//! An agent has one mind. One that is given another loses the first ([`link_mind`]); one that loses
+//! its mind (the component) halts what it was doing, and waits for the next one.
 //! Despawning an agent despawns its actions: those that were never begun at once, one that is
 //! underway after its processor has cleaned up ([`Ended::Interrupted`]). Despawning an action that
 //! its mind waits for counts as its failure; its processor is not called any more, since the
@@ -92,6 +93,7 @@ mod carry;
 mod components;
 mod composite;
 mod data;
+mod mind;
 mod names;
 mod order;
 mod param;
@@ -105,11 +107,13 @@ pub use self::body::{Body, OwnedAction, Reported, Switching};
 pub use self::components::{Action, ActionResult, Executing, Finished};
 pub use self::composite::{Composite, Concluded, carry_composites, conclude};
 pub use self::data::{Kinds, LoadError};
+pub(crate) use self::mind::give_mind;
+pub use self::mind::link_mind;
 pub use self::names::{ActionNames, NamingWitness};
 pub use self::order::{ActionSystem, phases, sequence};
 pub use self::param::Actions;
 pub(crate) use self::param::argument_of_parts;
-pub use self::plan::{Plan, PlanError, link_mind};
+pub use self::plan::{Plan, PlanError};
 pub use self::processor::{Acting, ActionChunk, Ended, Processor, SerialProcessor, WideProcessor};
 pub use self::sequence::{OnFailure, Resting, Sequence, SequenceAgent, advance, rest};
 pub use self::systems::{bury, identify, identify_parts};

@@ -143,9 +143,10 @@ fn carry<T: Component, X: QueryData, C: Carrier<T, X>>(
 }
 
 /// Makes an argument of systems of a struct `$name<'a, Q>` whose one field, `parts`, is of the type
-/// `Parts<'a, Q>`, a tuple of arguments of which the first is a query.
+/// `Parts<'a, Q>`, a tuple of arguments of which the first is a query. It is for agents that are driven
+/// by `$mind`, which the world knows as a mind from then on.
 macro_rules! argument_of_parts {
-    ($name:ident) => {
+    ($name:ident, $mind:ty) => {
         impl<Q: formic_ecs::QueryData> std::fmt::Debug for $name<'_, Q> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.debug_struct(stringify!($name)).field("query", &self.parts.0).finish()
@@ -160,6 +161,7 @@ macro_rules! argument_of_parts {
                 world: &mut formic_ecs::World,
                 access: &mut formic_jobs::SystemAccess,
             ) -> Self::State {
+                crate::action::link_mind::<$mind>(world);
                 <Parts<'static, Q> as formic_jobs::SystemParam>::init(world, access)
             }
 

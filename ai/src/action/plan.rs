@@ -1,7 +1,6 @@
 //! Laying out the actions of an agent, and taking them away again.
 
 use std::fmt;
-use std::marker::PhantomData;
 
 use formic_ecs::{Buffer, Bundle, Component, Entity, NoSuchEntity, Remove, World};
 
@@ -308,41 +307,6 @@ fn link_lifetimes(world: &mut World) {
         if body.note(action.index(), ActionResult::Failed) {
             // The owner may be on its way out itself, and then it does not matter.
             _ = world.set_enabled::<Reported>(action.owner, true);
-        }
-    });
-}
-
-/// Whether a world has been told what the removal of a mind leads to.
-struct LinkedMind<M>(PhantomData<fn() -> M>);
-
-/// Has what an agent is doing halt when it loses its mind `M`: a component that drives its body.
-/// Minds call this when they are given to an agent; those of your own do so, too.
-///
-/// ```
-/// use formic_ai::action::link_mind;
-/// use formic_ai::prelude::*;
-/// # #[derive(Component, Clone)] struct Walk;
-/// #[derive(Component)]
-/// struct Whim;
-///
-/// let mut world = World::new();
-/// let agent = Plan::new().action("walk", Walk).spawn(&mut world, Whim)?;
-/// link_mind::<Whim>(&mut world);
-/// world.get_mut::<Body>(agent)?.begin(0);
-/// world.remove::<Whim>(agent)?;
-/// assert_eq!(world.get::<Body>(agent)?.running(), 0);
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn link_mind<M: Component>(world: &mut World) {
-    if world.resource::<LinkedMind<M>>().is_ok() {
-        return;
-    }
-    world.insert_resource(LinkedMind::<M>(PhantomData));
-    world.observe::<Remove, M>(|world, event| {
-        let Ok(body) = world.get_mut::<Body>(event.entity) else { return };
-        body.halt_all();
-        if body.is_switching() {
-            _ = world.set_enabled::<Switching>(event.entity, true);
         }
     });
 }

@@ -9,8 +9,9 @@ use formic_jobs::Query;
 
 use super::body::{Body, Reported, Switching};
 use super::components::ActionResult;
+use super::mind::give_mind;
 use super::names::NamingWitness;
-use super::plan::{Plan, PlanError, link_mind};
+use super::plan::{Plan, PlanError};
 use crate::explain::{Candidate, Ending, Engine, Label, Verdict};
 
 /// What a sequence does when an action fails.
@@ -102,17 +103,9 @@ impl SequenceAgent {
         agent: Entity,
         on_failure: OnFailure,
     ) -> Result<(), formic_ecs::ComponentError> {
-        world.get::<Body>(agent)?;
-        link_mind::<Self>(world);
-        if world.insert(agent, (Self::new(on_failure), Resting)).is_err() {
-            unreachable!("the entity is in the world");
-        }
+        give_mind::<Self>(world, agent, (Self::new(on_failure), Resting))?;
         world.set_enabled::<Resting>(agent, false)?;
-        world.set_enabled::<Reported>(agent, false)?;
-        world.set_enabled::<Switching>(agent, true)?;
-        let body = world.get_mut::<Body>(agent)?;
-        body.halt_all();
-        body.begin(0);
+        world.get_mut::<Body>(agent)?.begin(0);
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use formic_jobs::Query;
 use super::record::{Before, Leaves, Trace};
 use super::tick::{State, tick_leaves, tick_tree};
 use super::tree::{Op, Tree};
-use crate::action::{ActionResult, Body, Reported, Switching, argument_of_parts, link_mind};
+use crate::action::{ActionResult, Body, Reported, Switching, argument_of_parts, give_mind};
 use crate::explain::Witness;
 
 /// On an agent that follows a behaviour tree: 16 bytes. What single nodes remember is in its
@@ -54,20 +54,13 @@ impl TreeAgent {
         tree: &Tree<Q>,
         seed: u64,
     ) -> Result<(), ComponentError> {
-        world.get_mut::<Body>(agent)?.halt_all();
-        link_mind::<Self>(world);
-        world.set_enabled::<Reported>(agent, false)?;
-        world.set_enabled::<Switching>(agent, true)?;
         let mut memories = vec![NodeMemory(0); tree.slot_count()];
         for node in tree.nodes.iter().filter(|node| matches!(node.op, Op::Random | Op::Weighted)) {
             let slot = usize::from(node.slot);
             memories[slot + 1].0 = RandomStream::new(seed).fork(slot as u64).state();
         }
         let mind = Self { active: 0, ticks: 0, entry: 0, result: 0 };
-        if world.insert(agent, (mind, Buffer::from_iter(memories))).is_err() {
-            unreachable!("the entity is in the world");
-        }
-        Ok(())
+        give_mind::<Self>(world, agent, (mind, Buffer::from_iter(memories)))
     }
 
     /// One tick.
@@ -175,7 +168,7 @@ pub struct Trees<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
 }
 
-argument_of_parts!(Trees);
+argument_of_parts!(Trees, TreeAgent);
 
 impl<Q: QueryData + 'static> Trees<'_, Q> {
     /// Ticks the tree once for each of these agents, on all threads of the pool.

@@ -4,7 +4,7 @@ use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{Buffer, Component, ComponentError, Entity, QueryData, World};
 
 use super::machine::{Machine, NONE};
-use crate::action::{Body, Reported, Switching, link_mind};
+use crate::action::give_mind;
 
 /// On an agent that follows a state machine: its innermost state, and what it was sent.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
@@ -14,7 +14,8 @@ pub struct FsmAgent {
     pub(super) events: u64,
     pub(super) updates: u32,
     pub(super) state: u16,
-    unused: u16,
+    /// Saturating.
+    pub(super) refused: u16,
 }
 
 /// On an agent that follows a state machine: how it changed state last. It is switched on from the
@@ -59,17 +60,11 @@ impl FsmAgent {
         agent: Entity,
         machine: &Machine<Q>,
     ) -> Result<(), ComponentError> {
-        world.get_mut::<Body>(agent)?.halt_all();
-        link_mind::<Self>(world);
-        world.set_enabled::<Reported>(agent, false)?;
-        world.set_enabled::<Switching>(agent, true)?;
-        let mind = Self { events: 0, updates: 0, state: NONE, unused: 0 };
+        let mind = Self { events: 0, updates: 0, state: NONE, refused: 0 };
         let histories = if machine.has_history { machine.state_count() } else { 0 };
         let memory: Buffer<StateMemory> = (0..histories).map(|_| StateMemory(NONE)).collect();
         let changed = StateChanged { from: NONE, to: NONE };
-        if world.insert(agent, (mind, memory, changed)).is_err() {
-            unreachable!("the entity is in the world");
-        }
+        give_mind::<Self>(world, agent, (mind, memory, changed))?;
         world.set_enabled::<StateChanged>(agent, false)?;
         Ok(())
     }
@@ -84,6 +79,13 @@ impl FsmAgent {
     #[must_use]
     pub const fn updates(&self) -> u32 {
         self.updates
+    }
+
+    /// How many interruptions were refused since it is driven, since 16 lay on each other already: a
+    /// machine that interrupts more often than it comes back. More than 65,535 count as that.
+    #[must_use]
+    pub const fn interruptions_refused(&self) -> u16 {
+        self.refused
     }
 
     /// Sends it an event, from 0 to 63, for the next update. An event that leads nowhere then is

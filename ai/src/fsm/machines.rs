@@ -72,7 +72,7 @@ pub struct Machines<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
 }
 
-argument_of_parts!(Machines);
+argument_of_parts!(Machines, FsmAgent);
 
 impl<Q: QueryData + 'static> Machines<'_, Q> {
     /// Updates the machine once for each of these agents, on all threads of the pool: takes the most
@@ -115,7 +115,11 @@ fn step<Q: QueryData>(
     let mut chosen = None;
     if agent.state != NONE {
         agent.updates = agent.updates.saturating_add(1);
-        chosen = choose(machine, agent, body, memory, &item);
+        let is_refused;
+        (chosen, is_refused) = choose(machine, agent, body, memory, &item);
+        if is_refused {
+            agent.refused = agent.refused.saturating_add(1);
+        }
         if chosen.is_none() {
             agent.events = 0;
             return;

@@ -4,7 +4,7 @@ use bytemuck::{CheckedBitPattern, NoUninit, TransparentWrapper};
 use formic_ecs::{Buffer, Component, ComponentError, Entity, RandomStream, World};
 
 use super::reasoner::{Reasoner, SCORES_MAX, Select};
-use crate::action::{ActionResult, Body, Reported, Switching, link_mind};
+use crate::action::{ActionResult, Body, give_mind};
 
 /// On an agent that does whatever scores most: which option runs, and its random numbers.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
@@ -57,13 +57,7 @@ impl UtilityAgent {
         reasoner: &Reasoner,
         seed: u64,
     ) -> Result<(), ComponentError> {
-        world.get_mut::<Body>(agent)?.halt_all();
-        link_mind::<Self>(world);
-        world.set_enabled::<Reported>(agent, false)?;
-        world.set_enabled::<Switching>(agent, true)?;
-        if world.insert(agent, Self::new(seed)).is_err() {
-            unreachable!("the entity is in the world");
-        }
+        give_mind::<Self>(world, agent, Self::new(seed))?;
         if reasoner.has_cooldowns() {
             let none: Buffer<Cooldown> = reasoner.names().map(|_| Cooldown(0)).collect();
             if world.insert(agent, none).is_err() {
@@ -259,8 +253,6 @@ impl UtilityAgent {
         let running = self.current()?;
         let ended = body.take_ended(reasoner.options[running].action)?;
         cool(reasoner, cooldowns, running);
-        // The decision that is to come now is none of those that it is not to be had for.
-        cooldowns.iter_mut().skip(running).take(1).for_each(|it| it.0 = it.0.saturating_add(1));
         self.current = NONE;
         Some((running, ended))
     }

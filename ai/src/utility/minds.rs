@@ -9,11 +9,11 @@ use formic_ecs::{
 use formic_jobs::{Pool, Query, RunContext, SystemAccess, SystemParam};
 
 use super::agent::{Cooldown, NONE, UtilityAgent};
-use super::curve::unit;
+use super::curve::unit_or_nan;
 use super::reasoner::{Reasoner, Select};
 use super::record::Choice;
 use super::worth::BATCH;
-use crate::action::{ActionResult, Body, Reported, Switching};
+use crate::action::{ActionResult, Body, Reported, Switching, link_mind};
 use crate::bits::set_bits;
 use crate::explain::{DecisionLog, Ending, Witness};
 
@@ -88,6 +88,7 @@ impl<Q: QueryData + 'static> SystemParam for Minds<'_, Q> {
     type Item<'a> = Minds<'a, Q>;
 
     fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
+        link_mind::<UtilityAgent>(world);
         let state = <Parts<'static, Q> as SystemParam>::init(world, access);
         (state, ParallelScratch::default())
     }
@@ -234,7 +235,7 @@ impl<'a, M: Mark, const N: usize> Batch<'a, M, N> {
         let Self { reasoner, log, agents, inputs, current } = self;
         let mut units = [[0.0; BATCH]; N];
         for (units, inputs) in units.iter_mut().zip(inputs.iter()) {
-            units.iter_mut().zip(inputs).for_each(|(to, &input)| *to = unit(input));
+            units.iter_mut().zip(inputs).for_each(|(to, &input)| *to = unit_or_nan(input));
         }
         let choices = reasoner.highest_each(inputs, &units, current, NONE);
         // Most go on with what they do. Those that have nothing to do may have an end to tell.
@@ -284,11 +285,13 @@ fn decide_one<Q: QueryData, const N: usize>(
 ) {
     let inputs = inputs(data);
     let cooldowns = cooldowns.map_or(&mut [][..], |buffer| &mut buffer[..]);
-    cooldowns.iter_mut().for_each(|it| it.0 = it.0.saturating_sub(1));
     let choice = agent.choose(reasoner, &inputs, cooldowns);
     if let Some(log) = log {
         note_choice(reasoner, log, entity, agent, choice, &inputs, cooldowns);
     }
+    // Those that it kept away in this decision are one nearer; what is left by it counts from the
+    // next one on.
+    cooldowns.iter_mut().for_each(|it| it.0 = it.0.saturating_sub(1));
     if choice != agent.current() {
         agent.switch(choice, reasoner, body, cooldowns);
         switching.set(true);

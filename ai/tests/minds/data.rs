@@ -121,3 +121,11 @@ fn what_makes_no_sense_is_refused() {
 fn composites_keep_their_names() {
     let _kinds = Kinds::new().kind::<Wait>("Race");
 }
+
+#[test]
+fn a_plan_of_many_actions_is_read_at_once_and_refused_for_their_number() {
+    let actions: String =
+        (0..20_000).map(|it| format!("(name: \"a{it}\", kind: \"Wait\"),\n")).collect();
+    let error = Plan::parse(&format!("(actions: [{actions}])"), &kinds()).unwrap_err();
+    assert!(error.to_string().contains("this one has 20000"), "{error}");
+}

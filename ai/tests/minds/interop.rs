@@ -464,3 +464,44 @@ fn planners_that_are_restored_think_anew_and_go_on() {
     stage.world.restore(&saved).unwrap();
     assert!(after > activations(&mut stage) + 100, "nobody waits for a search that is gone");
 }
+
+/// The minds that an agent has.
+fn minds_of(world: &World, agent: Entity) -> [bool; 5] {
+    [
+        world.has::<SequenceAgent>(agent),
+        world.has::<TreeAgent>(agent),
+        world.has::<FsmAgent>(agent),
+        world.has::<UtilityAgent>(agent),
+        world.has::<GoapAgent>(agent),
+    ]
+}
+
+#[test]
+fn an_agent_that_is_given_another_mind_has_one_and_does_one_thing() {
+    let drive: [fn(&mut World, Entity, &Shared); 5] = [
+        |world, agent, _| SequenceAgent::drive(world, agent, OnFailure::Retry).unwrap(),
+        |world, agent, shared| TreeAgent::drive(world, agent, &shared.tree, 1).unwrap(),
+        |world, agent, shared| FsmAgent::drive(world, agent, &shared.machine).unwrap(),
+        |world, agent, shared| UtilityAgent::drive(world, agent, &shared.reasoner, 1).unwrap(),
+        |world, agent, _| GoapAgent::drive(world, agent).unwrap(),
+    ];
+    for first in 0..5 {
+        for second in 0..5 {
+            let mut world = World::new();
+            let shared = shared();
+            let agent = plan(0).spawn(&mut world, ()).unwrap();
+            formic_ai::action::link_mind::<UtilityAgent>(&mut world);
+            drive[first](&mut world, agent, &shared);
+            world.get_mut::<Body>(agent).unwrap().begin(3);
+            drive[second](&mut world, agent, &shared);
+            let mut expected = [false; 5];
+            expected[second] = true;
+            assert_eq!(minds_of(&world, agent), expected, "{second} after {first}");
+            let running = world.get::<Body>(agent).unwrap().running();
+            assert_eq!(running, u64::from(second == 0), "what ran before is halted");
+            // A mind that is inserted by hand takes the place of the other as well.
+            world.insert(agent, UtilityAgent::new(1)).unwrap();
+            assert_eq!(minds_of(&world, agent), [false, false, false, true, false]);
+        }
+    }
+}
