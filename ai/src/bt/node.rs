@@ -57,6 +57,16 @@ pub(super) enum NodeKind {
     Fail,
 }
 
+/// One node at a time: they may lie deeper than the stack.
+impl Drop for Node {
+    fn drop(&mut self) {
+        let mut open = std::mem::take(&mut self.children);
+        while let Some(mut node) = open.pop() {
+            open.append(&mut node.children);
+        }
+    }
+}
+
 impl Node {
     pub(super) fn leaf(kind: NodeKind) -> Self {
         Self { kind, children: Vec::new() }

@@ -1,5 +1,6 @@
 //! Trees from text.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use super::node::{Node, NodeKind};
@@ -149,18 +150,22 @@ const RESERVED: [&str; 29] = [
     "not",
 ];
 
-/// A named part of the text, where it begins, and its tree once that was asked for.
+/// A named part of the text, where it begins, and whether it is being read.
 struct Subtree<'a> {
     name: Token<'a>,
     start: usize,
+    is_open: bool,
 }
 
 struct Parser<'a> {
     tokens: Vec<Token<'a>>,
     at: usize,
     subtrees: Vec<Subtree<'a>>,
+    by_name: HashMap<&'a str, usize>,
     /// The subtrees that are being read, each used by the one before.
-    open: Vec<&'a str>,
+    open: Vec<usize>,
+    /// Whether uses are followed, and not passed over.
+    follows_uses: bool,
     depth: usize,
     count: usize,
 }
@@ -209,20 +214,22 @@ impl Node {
             tokens: tokens(text),
             at: 0,
             subtrees: Vec::new(),
+            by_name: HashMap::new(),
             open: Vec::new(),
+            follows_uses: false,
             depth: 0,
             count: 0,
         };
         while parser.peek().text == "subtree" {
             parser.subtree()?;
         }
-        // Those that nobody uses are to be right as well.
-        let end = parser.at;
+        // Those that are not used are to be right as well.
+        parser.follows_uses = true;
         for index in 0..parser.subtrees.len() {
             parser.count = 0;
-            parser.part(index, parser.subtrees[index].name)?;
+            parser.subtree_used_at(parser.subtrees[index].name)?;
         }
-        (parser.at, parser.count) = (end, 0);
+        parser.count = 0;
         let root = parser.node()?;
         match parser.peek() {
             token if token.text.is_empty() => Ok(root),
@@ -285,42 +292,58 @@ impl<'a> Parser<'a> {
     fn subtree(&mut self) -> Result<(), ParseError> {
         self.expect("subtree")?;
         let name = self.name()?;
-        if self.subtrees.iter().any(|other| other.name.text == name.text) {
+        if self.by_name.insert(name.text, self.subtrees.len()).is_some() {
             return Err(name.error(ParseProblem::DefinedTwice(name.text.into())));
         }
-        self.subtrees.push(Subtree { name, start: self.at });
-        self.skip()
-    }
-
-    /// Passes over one node: up to the next `subtree`, or over a root in brackets. Where a subtree
-    /// ends is known by reading it with its uses left alone.
-    fn skip(&mut self) -> Result<(), ParseError> {
-        let open = std::mem::take(&mut self.open);
-        // A marker that no name can be: uses are not followed.
-        self.open.push("");
-        let read = self.node();
-        self.open = open;
+        self.subtrees.push(Subtree { name, start: self.at, is_open: false });
+        // Its end is found by reading it, with its uses passed over.
+        self.node()?;
         self.count = 0;
-        read.map(|_| ())
+        Ok(())
     }
 
-    /// The tree of a subtree.
-    fn part(&mut self, index: usize, asking: Token<'a>) -> Result<Node, ParseError> {
-        let Subtree { name, start } = self.subtrees[index];
-        if let Some(place) = self.open.iter().position(|&open| open == name.text) {
-            let mut way: Vec<String> = self.open[place..].iter().map(|&name| name.into()).collect();
-            way.push(name.text.into());
-            return Err(asking.error(ParseProblem::CyclicSubtree(way)));
+    /// The tree of the subtree that is used here. A subtree that is nothing but the use of another
+    /// is followed in a loop: there may be any number of them in a row.
+    fn subtree_used_at(&mut self, mut used: Token<'a>) -> Result<Node, ParseError> {
+        let (back, open) = (self.at, self.open.len());
+        loop {
+            let Some(&index) = self.by_name.get(used.text) else {
+                return Err(used.error(ParseProblem::UnknownSubtree(used.text.into())));
+            };
+            if self.subtrees[index].is_open {
+                let from = self.open.iter().position(|&open| open == index).unwrap_or(0);
+                let way = self.open[from..].iter().chain([&index]);
+                let way = way.map(|&open| self.subtrees[open].name.text.into()).collect();
+                return Err(used.error(ParseProblem::CyclicSubtree(way)));
+            }
+            self.subtrees[index].is_open = true;
+            self.open.push(index);
+            self.at = self.subtrees[index].start;
+            if self.peek().text != "use" {
+                break;
+            }
+            self.next();
+            used = self.name()?;
         }
-        let back = std::mem::replace(&mut self.at, start);
-        self.open.push(name.text);
         let node = self.node()?;
-        self.open.pop();
+        for index in self.open.drain(open..) {
+            self.subtrees[index].is_open = false;
+        }
         self.at = back;
         Ok(node)
     }
 
     fn node(&mut self) -> Result<Node, ParseError> {
+        // What stands in its place counts, and how deep that lies, but not the use itself.
+        if self.peek().text == "use" {
+            self.next();
+            let name = self.name()?;
+            return if self.follows_uses {
+                self.subtree_used_at(name)
+            } else {
+                Ok(Node::succeed())
+            };
+        }
         self.depth += 1;
         self.count += 1;
         let token = self.peek();
@@ -350,7 +373,6 @@ impl<'a> Parser<'a> {
             "wait" => return Ok(Node::wait(self.in_brackets(Self::number)?)),
             "succeed" => return Ok(Node::succeed()),
             "fail" => return Ok(Node::fail()),
-            "use" => return self.used(),
             "invert" | "not" => NodeKind::Invert,
             "force_success" => NodeKind::ForceSuccess,
             "force_failure" => NodeKind::ForceFailure,
@@ -376,18 +398,6 @@ impl<'a> Parser<'a> {
             _ => return Err(token.expected("a node")),
         };
         Ok(Node::over(kind, self.node()?))
-    }
-
-    fn used(&mut self) -> Result<Node, ParseError> {
-        let name = self.name()?;
-        if self.open == [""] {
-            return Ok(Node::succeed());
-        }
-        let index = self.subtrees.iter().position(|other| other.name.text == name.text);
-        match index {
-            Some(index) => self.part(index, name),
-            None => Err(name.error(ParseProblem::UnknownSubtree(name.text.into()))),
-        }
     }
 
     fn children<V>(

@@ -1,5 +1,6 @@
 //! Machines in the making, and what can be wrong with them.
 
+use std::collections::HashMap;
 use std::fmt;
 
 use formic_ecs::QueryData;
@@ -33,6 +34,12 @@ pub enum MachineError {
     },
     /// Two states that can be active at a time have the same action.
     SharedAction(String),
+    /// A transition waits for the end of an action, and leads from this state, which has none; it is
+    /// `any` where no state has one.
+    NoAction(String),
+    /// Each innermost state has a list of the transitions that lead away from it, and these lists
+    /// are longer than [`MachineBuilder::TRANSITIONS_MAX`] together.
+    TooManyTransitions,
 }
 
 impl fmt::Display for MachineError {
@@ -51,6 +58,16 @@ impl fmt::Display for MachineError {
             Self::SharedAction(name) => {
                 write!(f, "a state and one inside it have the same action {name:?}")
             }
+            Self::NoAction(name) => {
+                write!(
+                    f,
+                    "a transition waits for the end of the action of {name:?}, which has none"
+                )
+            }
+            Self::TooManyTransitions => write!(
+                f,
+                "the transitions, counted for each state that they lead from, are more than {TRANSITIONS_MAX}"
+            ),
         }
     }
 }
@@ -70,7 +87,33 @@ impl<Q: QueryData> Default for MachineBuilder<Q> {
     }
 }
 
+/// See [`MachineBuilder::TRANSITIONS_MAX`].
+const TRANSITIONS_MAX: usize = 1 << 20;
+
+/// The places of states, by their names.
+struct Places(HashMap<String, u16>);
+
+impl Places {
+    fn of<Q: QueryData>(states: &[State<Q>]) -> Result<Self, MachineError> {
+        let mut places = HashMap::with_capacity(states.len());
+        for (place, state) in (0..).zip(states) {
+            if places.insert(state.name.clone(), place).is_some() {
+                return Err(MachineError::DefinedTwice(state.name.clone()));
+            }
+        }
+        Ok(Self(places))
+    }
+
+    fn find(&self, name: &str) -> Result<u16, MachineError> {
+        self.0.get(name).copied().ok_or_else(|| MachineError::UnknownState(name.into()))
+    }
+}
+
 impl<Q: QueryData> MachineBuilder<Q> {
+    /// How many transitions a machine may have, each counted for every innermost state that it leads
+    /// from: one that leads from any state counts once for each of them.
+    pub const TRANSITIONS_MAX: usize = TRANSITIONS_MAX;
+
     /// Neither states nor transitions yet.
     #[must_use]
     pub const fn new() -> Self {
@@ -91,12 +134,6 @@ impl<Q: QueryData> MachineBuilder<Q> {
         self
     }
 
-    fn find(&self, name: &str) -> Result<u16, MachineError> {
-        let place = self.states.iter().position(|state| state.name == name);
-        let place = place.and_then(|place| u16::try_from(place).ok());
-        place.ok_or_else(|| MachineError::UnknownState(name.into()))
-    }
-
     /// Checks everything and finds the actions of the states in a plan.
     ///
     /// # Errors
@@ -107,19 +144,29 @@ impl<Q: QueryData> MachineBuilder<Q> {
         if !(1..=4096).contains(&count) {
             return Err(MachineError::StateCount(count));
         }
-        let parents = self.parents()?;
-        let initials = self.initials(&parents)?;
+        let places = Places::of(&self.states)?;
+        let parents = self.parents(&places)?;
+        let initials = self.initials(&places, &parents)?;
         let outer = |&at: &u16| Some(parents[usize::from(at)]).filter(|&outer| outer != NONE);
         let way = |state: u16| std::iter::successors(Some(state), outer);
         let mut flat: Vec<(u16, i32, FlatTransition, Option<Label>)> = Vec::new();
         let mut guards = Vec::new();
         for transition in std::mem::take(&mut self.transitions) {
-            let from = transition.from.as_deref().map(|name| self.find(name)).transpose()?;
+            let from = transition.from.as_deref().map(|name| places.find(name)).transpose()?;
             let to = match &transition.to {
-                Goes::To(name) => Goes::To(self.find(name)?),
-                Goes::Push(name) => Goes::Push(self.find(name)?),
+                Goes::To(name) => Goes::To(places.find(name)?),
+                Goes::Push(name) => Goes::Push(places.find(name)?),
                 Goes::Back => Goes::Back,
             };
+            if matches!(transition.trigger, Trigger::Done | Trigger::Failed) {
+                let has_action = match from {
+                    Some(from) => self.states[usize::from(from)].action.is_some(),
+                    None => self.states.iter().any(|state| state.action.is_some()),
+                };
+                if !has_action {
+                    return Err(MachineError::NoAction(transition.from.unwrap_or("any".into())));
+                }
+            }
             let guard = transition.guard.map_or(NO_GUARD, |guard| {
                 guards.push(guard);
                 u32::try_from(guards.len() - 1).unwrap_or(NO_GUARD)
@@ -134,6 +181,9 @@ impl<Q: QueryData> MachineBuilder<Q> {
                     (None, Goes::Back) => true,
                 };
                 if applies {
+                    if flat.len() == TRANSITIONS_MAX {
+                        return Err(MachineError::TooManyTransitions);
+                    }
                     let entry = FlatTransition { from: from.unwrap_or(leaf), ..entry };
                     flat.push((leaf, transition.priority, entry, transition.name.clone()));
                 }
@@ -178,17 +228,12 @@ impl<Q: QueryData> MachineBuilder<Q> {
     }
 
     /// For each state the one that it lies in.
-    fn parents(&self) -> Result<Vec<u16>, MachineError> {
-        let mut parents = Vec::with_capacity(self.states.len());
-        for (place, state) in self.states.iter().enumerate() {
-            if self.states[..place].iter().any(|other| other.name == state.name) {
-                return Err(MachineError::DefinedTwice(state.name.clone()));
-            }
-            parents.push(match &state.inside {
-                Some(parent) => self.find(parent)?,
-                None => NONE,
-            });
-        }
+    fn parents(&self, places: &Places) -> Result<Vec<u16>, MachineError> {
+        let inside = |state: &State<Q>| match &state.inside {
+            Some(parent) => places.find(parent),
+            None => Ok(NONE),
+        };
+        let parents = self.states.iter().map(inside).collect::<Result<Vec<u16>, _>>()?;
         for (start, state) in self.states.iter().enumerate() {
             let mut at = parents[start];
             for _ in 0..=self.states.len() {
@@ -205,7 +250,7 @@ impl<Q: QueryData> MachineBuilder<Q> {
     }
 
     /// For each state the one inside it that is entered with it.
-    fn initials(&self, parents: &[u16]) -> Result<Vec<u16>, MachineError> {
+    fn initials(&self, places: &Places, parents: &[u16]) -> Result<Vec<u16>, MachineError> {
         let mut initials = vec![NONE; self.states.len()];
         for (child, &parent) in (0..).zip(parents) {
             if parent != NONE && initials[usize::from(parent)] == NONE {
@@ -214,7 +259,7 @@ impl<Q: QueryData> MachineBuilder<Q> {
         }
         for (number, state) in (0..).zip(&self.states) {
             let Some(name) = &state.initial else { continue };
-            let child = self.find(name)?;
+            let child = places.find(name)?;
             if parents[usize::from(child)] != number {
                 let parent = state.name.clone();
                 return Err(MachineError::NotInside { child: name.clone(), parent });

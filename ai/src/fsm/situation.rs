@@ -7,7 +7,7 @@ use super::machine::{FlatTransition, Machine};
 use super::transition::{Goes, Trigger};
 use crate::action::{ActionResult, Body};
 
-/// How many interruptions can lie on each other. One more is not taken.
+/// How many interruptions can lie on each other. One more is refused, and counted.
 const INTERRUPTIONS_MAX: usize = 16;
 
 /// What transitions depend on, but for their guards.
@@ -20,11 +20,6 @@ pub(super) struct Situation<'s, Q: QueryData> {
 }
 
 impl<Q: QueryData> Situation<'_, Q> {
-    /// Whether it can be taken, but for its guard.
-    pub(super) fn is_open(&self, transition: &FlatTransition) -> bool {
-        self.is_triggered(transition) && self.is_possible(transition)
-    }
-
     /// Whether its event, its time or its end has come.
     #[inline]
     pub(super) fn is_triggered(&self, transition: &FlatTransition) -> bool {

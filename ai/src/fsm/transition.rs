@@ -68,6 +68,9 @@ impl<Q: QueryData> Transition<Q> {
 
     /// An interruption: from a state to another, and [back](Self::back) to the innermost state that
     /// was left.
+    ///
+    /// Up to 16 interruptions lie on each other. One more is refused, which
+    /// [`FsmAgent::interruptions_refused`](super::FsmAgent::interruptions_refused) counts.
     pub fn interrupt(from: impl Into<String>, to: impl Into<String>) -> Self {
         Self::of(Some(from.into()), Goes::Push(to.into()))
     }
@@ -117,14 +120,16 @@ impl<Q: QueryData> Transition<Q> {
         self
     }
 
-    /// Asks that the action of the state that it leads from is done.
+    /// Asks that the action of the state that it leads from is done. That state has an action, or the
+    /// machine [is not built](super::MachineError::NoAction).
     #[must_use]
     pub const fn when_done(mut self) -> Self {
         self.trigger = Trigger::Done;
         self
     }
 
-    /// Asks that the action of the state that it leads from has failed.
+    /// Asks that the action of the state that it leads from has failed. That state has an action, or
+    /// the machine [is not built](super::MachineError::NoAction).
     #[must_use]
     pub const fn when_failed(mut self) -> Self {
         self.trigger = Trigger::Failed;

@@ -19,7 +19,8 @@ pub(super) struct Update<'u, 'i, Q: QueryData> {
     pub(super) item: &'u mut Q::Item<'i>,
 }
 
-/// The first transition that can be taken, by its place.
+/// The first transition that can be taken, by its place, and whether an interruption before it would
+/// have been, but for the stack of interruptions, which is full.
 ///
 /// A function of its own with few arguments: the loop over agents that stay where they are is a call
 /// of it and not much else.
@@ -30,15 +31,23 @@ pub(super) fn choose<Q: QueryData>(
     body: &Body,
     memory: &Buffer<StateMemory>,
     item: &Q::Item<'_>,
-) -> Option<usize> {
+) -> (Option<usize>, bool) {
     let range = machine.states[usize::from(agent.state)].transitions.clone();
     let range = range.start as usize..range.end as usize;
     let situation = Situation { machine, agent, body, memory };
+    let mut is_refused = false;
     let place = machine.transitions[range.clone()].iter().position(|transition| {
-        (transition.is_plain || situation.is_open(transition))
-            && (transition.guard == NO_GUARD || (machine.guards[transition.guard as usize])(item))
-    })?;
-    Some(range.start + place)
+        let is_plain = transition.is_plain;
+        if !(is_plain || situation.is_triggered(transition))
+            || !(transition.guard == NO_GUARD || (machine.guards[transition.guard as usize])(item))
+        {
+            return false;
+        }
+        let is_possible = is_plain || situation.is_possible(transition);
+        is_refused |= !is_possible && matches!(transition.to, Goes::Push(_));
+        is_possible
+    });
+    (place.map(|place| range.start + place), is_refused)
 }
 
 impl<Q: QueryData> Update<'_, '_, Q> {

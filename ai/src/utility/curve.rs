@@ -5,15 +5,15 @@ use std::fmt;
 
 /// Turns an input into a score, both from 0 to 1.
 ///
-/// Whatever comes in is brought into this range first, and whatever the formula gives afterwards:
-/// what is not a number counts as 0, at both ends.
+/// Whatever comes in is brought into this range first, and whatever the formula gives afterwards.
+/// What is not a number scores 0, at both ends, whether the curve is inverted or not.
 ///
 /// ```
 /// use formic_ai::utility::Curve;
 /// assert_eq!(Curve::exponential(2.0).at(0.5), 0.25);
 /// assert_eq!(Curve::fast_then_slow(2.0).at(0.5), 0.75);
 /// assert_eq!(Curve::linear(1.0, 0.0).inverted().at(0.25), 0.75);
-/// assert_eq!(Curve::linear(1.0, 0.0).at(f32::NAN), 0.0);
+/// assert_eq!(Curve::linear(1.0, 0.0).inverted().at(f32::NAN), 0.0);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Curve {
@@ -79,6 +79,13 @@ pub(super) fn unit(value: f32) -> f32 {
     // and `clamp` are several, for they promise more about what is not a number.
     let positive = if value > 0.0 { value } else { 0.0 };
     if positive < 1.0 { positive } else { 1.0 }
+}
+
+/// From 0 to 1; what is not a number stays so, for the curve to know.
+#[inline]
+pub(super) fn unit_or_nan(value: f32) -> f32 {
+    let positive = if value < 0.0 { 0.0 } else { value };
+    if positive > 1.0 { 1.0 } else { positive }
 }
 
 /// By its name and its first number, as in [records](crate::explain): `exponential 2`.
@@ -240,21 +247,25 @@ impl Curve {
     #[must_use]
     #[inline]
     pub fn at(&self, input: f32) -> f32 {
+        if input.is_nan() {
+            return 0.0;
+        }
         let x = unit(input);
-        let y = unit(match &self.shape {
+        let y = match &self.shape {
             Shape::Linear { slope, shift } => slope * x + shift,
             Shape::Power { exponent } => power(x, *exponent),
             Shape::FastThenSlow { exponent } => 1.0 - power(1.0 - x, *exponent),
             Shape::Step { threshold } => f32::from(u8::from(x >= *threshold)),
             other => other.slowly_at(x),
-        });
-        if self.inverted { 1.0 - y } else { y }
+        };
+        // Inverted before it is brought into the range: what is no number would be 1 otherwise.
+        unit(if self.inverted { 1.0 - y } else { y })
     }
 }
 
 impl Curve {
-    /// [`at`](Self::at) for many inputs, each of them a [`unit`]: what kind of curve it is, is asked
-    /// once. Powers of such inputs are from 0 to 1 themselves.
+    /// [`at`](Self::at) for many inputs, each of them a [`unit_or_nan`]: what kind of curve it is, is
+    /// asked once. Powers of such inputs are from 0 to 1 themselves.
     pub(super) fn at_each<const N: usize>(&self, inputs: &[f32; N], scores: &mut [f32; N]) {
         match &self.shape {
             Shape::Linear { slope, shift } => {
@@ -271,7 +282,7 @@ impl Curve {
             Shape::Step { threshold } => {
                 self.map(inputs, scores, |x| f32::from(u8::from(x >= *threshold)));
             }
-            other => self.map(inputs, scores, |x| unit(other.slowly_at(x))),
+            _ => scores.iter_mut().zip(inputs).for_each(|(score, &x)| *score = self.at(x)),
         }
     }
 
@@ -282,10 +293,12 @@ impl Curve {
         scores: &mut [f32; N],
         shape: impl Fn(f32) -> f32,
     ) {
+        let number = |x: f32, score: f32| if x.is_nan() { 0.0 } else { score };
+        let both = scores.iter_mut().zip(inputs);
         if self.inverted {
-            scores.iter_mut().zip(inputs).for_each(|(score, &x)| *score = 1.0 - shape(x));
+            both.for_each(|(score, &x)| *score = number(x, 1.0 - shape(x)));
         } else {
-            scores.iter_mut().zip(inputs).for_each(|(score, &x)| *score = shape(x));
+            both.for_each(|(score, &x)| *score = number(x, shape(x)));
         }
     }
 }

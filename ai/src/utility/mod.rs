@@ -14,7 +14,7 @@
 //!   **momentum** favour the option that runs, **until** carries it through, a **cooldown** keeps
 //!   it away for a while after it was left.
 //!
-//! What is not a number scores 0, and an option that scores 0 is never chosen; where all do, the
+//! An input that is not a number scores 0, whatever its curve, and an option that scores 0 is never chosen; where all do, the
 //! agent does nothing. Ties go to the option that runs, then to the first. Giving up on an option
 //! early, because it cannot win any more, never changes who wins.
 //!

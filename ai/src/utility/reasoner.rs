@@ -128,7 +128,8 @@ impl Default for Reasoner {
 impl Reasoner {
     /// The option with the highest score for each agent of a batch; `none` where all score 0. The
     /// same as for one agent, without a branch in it that depends on an agent, so that several are
-    /// computed at once. `inputs` are as they came, and `units` the same brought between 0 and 1.
+    /// computed at once. `inputs` are as they came, and `units` the same brought between 0 and 1, or
+    /// not numbers.
     pub(super) fn highest_each(
         &self,
         inputs: &[[f32; BATCH]],

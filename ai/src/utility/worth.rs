@@ -265,7 +265,7 @@ impl Utility {
     }
 
     /// [`score`](Self::score) for each agent of a batch, to the bit; each of the inputs is a
-    /// [`unit`].
+    /// [`unit_or_nan`](super::curve::unit_or_nan).
     pub(super) fn score_each(&self, inputs: &[[f32; BATCH]], scores: &mut [f32; BATCH]) {
         let mut considerations = self.considerations.iter();
         if let Some(first) = considerations.next() {

@@ -297,6 +297,44 @@ fn errors_say_where_they_are() {
 }
 
 #[test]
+fn the_use_of_a_subtree_costs_nothing_but_what_stands_in_its_place() {
+    let chain = |count: usize, root: &str| {
+        let links = (1..=count).map(|it| format!("subtree t{it} not use t{}\n", it - 1));
+        format!("subtree t0 a0\n{}{root}", links.collect::<String>())
+    };
+    let depth = Node::DEPTH_MAX - 1;
+    let deepest = Node::parse(&chain(depth, &format!("use t{depth}"))).unwrap();
+    assert_eq!(deepest.to_string(), format!("{}a0", "invert ".repeat(depth)));
+    let problem = |text: &str| Node::parse(text).unwrap_err().problem;
+    assert_eq!(problem(&chain(depth, &format!("not use t{depth}"))), ParseProblem::TooDeep);
+
+    let wide = |count: usize| format!("subtree x a0\nsequence {{ {} }}", "use x ".repeat(count));
+    let widest = Node::COUNT_MAX - 1;
+    let tree = Tree::parse(&wide(widest), &library()).unwrap();
+    assert_eq!(tree.node_count(), Node::COUNT_MAX);
+    assert_eq!(problem(&wide(widest + 1)), ParseProblem::TooLarge);
+}
+
+#[test]
+fn subtrees_that_are_only_uses_of_others_may_follow_each_other_without_end() {
+    let count = 100_000;
+    let mut text: String =
+        (1..count).map(|it| format!("subtree t{it} use t{}\n", it - 1)).collect();
+    let circle = format!("subtree t0 use t{}\n{text}use t0", count - 1);
+    assert!(matches!(Node::parse(&circle).unwrap_err().problem, ParseProblem::CyclicSubtree(_)));
+    text.insert_str(0, "subtree t0 a0\n");
+    // Each is read by itself as well, which takes as long as the way is: a few are enough for that.
+    let text: String = text.lines().take(2_000).flat_map(|line| [line, "\n"]).collect();
+    assert_eq!(Node::parse(&format!("{text}use t1999")).unwrap(), Node::action("a0"));
+}
+
+#[test]
+fn a_node_that_lies_too_deep_for_the_stack_is_refused_and_dropped() {
+    let deep = (0..1_000_000).fold(Node::action("a0"), |node, _| node.invert());
+    assert_eq!(Tree::new(&deep, &library()).unwrap_err(), TreeError::TooLarge);
+}
+
+#[test]
 fn trees_that_make_no_sense_are_refused() {
     let error = |text: &str| Tree::parse(text, &library()).unwrap_err();
     let unknown = |what, name: &str| TreeError::Unknown { what, name: name.into() };

@@ -481,6 +481,66 @@ fn machines_do_what_the_interpreter_does_and_what_is_entered_is_left() {
 }
 
 #[test]
+fn an_interruption_too_many_is_refused_and_counted() {
+    let mut stage = Stage::new(machine(
+        [state("work"), state("a"), state("b")],
+        [
+            when(Transition::interrupt("work", "a"), 0),
+            when(Transition::interrupt("a", "b"), 0),
+            when(Transition::interrupt("b", "a"), 0),
+            when(Transition::back("a"), 1),
+            when(Transition::back("b"), 1),
+        ],
+    ));
+    let refused =
+        |stage: &Stage| stage.world.get::<FsmAgent>(stage.agent).unwrap().interruptions_refused();
+    stage.tick(&[]);
+    for _ in 0..16 {
+        assert_ne!(stage.tick(&[0]), "");
+    }
+    assert_eq!(refused(&stage), 0);
+    for count in 1..4 {
+        assert_eq!(stage.tick(&[0]), "", "16 lie on each other");
+        assert_eq!(refused(&stage), count);
+    }
+    assert_eq!(stage.tick(&[]), "", "what does not hold is not refused");
+    assert_eq!(refused(&stage), 3);
+    for _ in 0..16 {
+        assert_ne!(stage.tick(&[1]), "");
+    }
+    assert_eq!(stage.state(), "work");
+    assert_eq!(stage.tick(&[1]), "", "there is nothing to go back to, which is no refusal");
+    assert_eq!(refused(&stage), 3);
+}
+
+#[test]
+fn a_machine_of_many_states_is_built_at_once_and_one_of_too_many_transitions_is_refused() {
+    let states = || (0..4096).map(|it| State::<Senses>::new(format!("s{it}")));
+    let next = |it: u32| Transition::new(format!("s{it}"), format!("s{}", (it + 1) % 4096));
+    let from_any = (0..200).map(|it| Transition::from_any(format!("s{it}")));
+    let large = machine(states(), (0..4096).map(next).chain(from_any));
+    assert_eq!(large.find("s4095"), Some(4095));
+    let from_any = (0..3_000).map(|it| Transition::from_any(format!("s{it}")));
+    let error = builder(states(), from_any).build(&plan()).unwrap_err();
+    assert_eq!(error, MachineError::TooManyTransitions);
+    assert!(error.to_string().ends_with("more than 1048576"), "{error}");
+}
+
+#[test]
+fn to_wait_for_the_end_of_an_action_that_there_is_not_is_refused() {
+    let build = |transition: Transition<Senses>| {
+        builder([state("idle"), state("busy").action("walk")], [transition]).build(&plan())
+    };
+    let none = |name: &str| Some(MachineError::NoAction(name.into()));
+    assert_eq!(build(Transition::new("idle", "busy").when_done()).err(), none("idle"));
+    assert_eq!(build(Transition::new("idle", "busy").when_failed()).err(), none("idle"));
+    assert!(build(Transition::new("busy", "idle").when_done()).is_ok());
+    assert!(build(Transition::from_any("idle").when_failed()).is_ok());
+    let idle = builder([state("idle"), state("calm")], [Transition::from_any("idle").when_done()]);
+    assert_eq!(idle.build(&plan()).err(), none("any"));
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let error = |states: Vec<State<Senses>>, transitions: Vec<Transition<Senses>>| {
         builder(states, transitions).build(&plan()).unwrap_err()

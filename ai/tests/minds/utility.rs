@@ -442,8 +442,57 @@ fn an_option_that_was_left_cools_down() {
     let mut stage = Stage::new(1_000, Select::Highest, options);
     assert_eq!(stage.tick([0.75, 0.5, 0.0]), Some(0));
     assert_eq!(stage.tick([0.25, 0.5, 0.0]), Some(1));
-    let choices: Vec<_> = (0..4).map(|_| stage.tick([0.75, 0.5, 0.0])).collect();
-    assert_eq!(choices, [Some(1), Some(1), Some(0), Some(0)]);
+    let choices: Vec<_> = (0..5).map(|_| stage.tick([0.75, 0.5, 0.0])).collect();
+    assert_eq!(choices, [Some(1), Some(1), Some(1), Some(0), Some(0)]);
+}
+
+#[test]
+fn an_option_is_kept_away_for_as_many_decisions_whether_it_was_left_or_has_ended() {
+    for decisions in 0..6 {
+        for ends in [true, false] {
+            let options = vec![plain(0).cooldown(decisions), plain(1).weight(0.5)];
+            let mut stage = Stage::new(if ends { 1 } else { 1_000 }, Select::Highest, options);
+            assert_eq!(stage.tick([1.0, 1.0, 0.0]), Some(0));
+            if !ends {
+                assert_eq!(stage.tick([0.0, 1.0, 0.0]), Some(1), "it is left");
+            }
+            // Where it has ended, the next decision is the first without it.
+            let others = (0..10).take_while(|_| stage.tick([1.0, 1.0, 0.0]) == Some(1)).count();
+            assert_eq!(others, decisions as usize, "ends: {ends}");
+        }
+    }
+}
+
+#[test]
+fn an_input_that_is_not_a_number_scores_0_whatever_its_curve() {
+    let curves = [
+        Curve::linear(-1.0, 1.0),
+        Curve::exponential(0.0),
+        Curve::exponential(2.0),
+        Curve::exponential(0.0),
+        Curve::exponential(0.5),
+        Curve::fast_then_slow(0.0),
+        Curve::fast_then_slow(4.0),
+        Curve::polynomial(1.0, 0, 0.0, 0.0),
+        Curve::growth(2.0),
+        Curve::logistic(9.0, 0.5),
+        Curve::logit(0.1, 0.5),
+        Curve::normal(0.5, 0.1),
+        Curve::sine(1.0, 0.0),
+        Curve::step(0.5),
+        Curve::piecewise([(0.0, 1.0), (1.0, 0.5)]),
+    ];
+    for curve in curves.into_iter().flat_map(|curve| [curve.clone(), curve.inverted()]) {
+        assert_eq!(curve.at(f32::NAN), 0.0, "{curve}");
+        // In a batch, beside another option.
+        let options = vec![Utility::of(Input(0), curve), plain(1)];
+        let mut stage = Stage::new(1_000, Select::Highest, options);
+        assert_eq!(stage.tick([f32::NAN, 0.0, 0.0]), None);
+        assert_eq!(stage.tick([f32::NAN, 0.001, 0.0]), Some(1));
+    }
+    // What the formula makes of a number is none here: 0 times infinity.
+    let endless = Curve::logit(0.0, 0.5);
+    assert_eq!([endless.at(1.0), endless.inverted().at(1.0)], [0.0, 0.0]);
 }
 
 #[test]

@@ -71,15 +71,13 @@ impl Stage {
         }
         let plan = deeds.into_iter().fold(Plan::new(), |plan, deed| plan.action(deed.name, deed));
         let facts: Vec<_> = planner.facts().names().map(String::from).collect();
-        let facts: Vec<_> =
-            facts.iter().map(|name| planner.facts().find(name).unwrap()).collect();
+        let facts: Vec<_> = facts.iter().map(|name| planner.facts().find(name).unwrap()).collect();
         let sensors = Sensors::new(planner, &plan).unwrap().rest(0);
         let sensors = facts.into_iter().fold(sensors, |sensors, fact| {
             sensors.fact(fact, move |things: &&Things| things.0[fact.index()])
         });
         let mut world = World::new();
-        let agent =
-            plan.spawn(&mut world, (Things(things.to_vec()), Begun::default())).unwrap();
+        let agent = plan.spawn(&mut world, (Things(things.to_vec()), Begun::default())).unwrap();
         GoapAgent::drive(&mut world, agent).unwrap();
         world.insert_resource(Shared(sensors, states));
         let schedule = formic_ai::action::phases(
@@ -124,11 +122,8 @@ fn what_was_stolen_is_not_sold() {
         .goal(Goal::new("rich").when(rich.is(true)))
         .build()
         .unwrap();
-    let deeds = [
-        deed("walk", Some((0, 1))),
-        deed("chop", Some((1, 5))),
-        deed("sell", Some((2, 1))),
-    ];
+    let deeds =
+        [deed("walk", Some((0, 1))), deed("chop", Some((1, 5))), deed("sell", Some((2, 1)))];
     let mut stage = Stage::new(planner, deeds, &[0, 5, 0], 1_000);
     assert_eq!(stage.tick(), ["walk"]);
     // Three of five: `sell` would be left with less than nothing.
