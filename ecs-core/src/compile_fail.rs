@@ -168,52 +168,6 @@
 //! drop(view.get_many_mut([two, one]).unwrap());
 //! ```
 //!
-//! # A combination that may be written goes back before the next one comes
-//!
-//! ```compile_fail,E0499
-//! # use formic_ecs::prelude::*;
-//! # #[derive(Component)] struct A(u32);
-//! let mut world = World::new();
-//! let mut pairs = world.query::<&mut A>().combinations_mut::<2>();
-//! let (first, second) = (pairs.fetch_next(), pairs.fetch_next());
-//! drop((first, second));
-//! ```
-//! ```compile_fail,E0499
-//! # use formic_ecs::prelude::*;
-//! # #[derive(Component)] struct A(u32);
-//! let mut world = World::new();
-//! let mut pairs = world.query::<&mut A>().combinations_mut::<2>();
-//! let mut smuggled = Vec::new();
-//! while let Some([left, _]) = pairs.fetch_next() {
-//!     smuggled.push(left);
-//! }
-//! ```
-//! ```
-//! # use formic_ecs::prelude::*;
-//! # #[derive(Component)] struct A(u32);
-//! let mut world = World::new();
-//! let mut pairs = world.query::<&mut A>().combinations_mut::<2>();
-//! let mut copied = Vec::new();
-//! while let Some([left, _]) = pairs.fetch_next() {
-//!     copied.push(left.0);
-//! }
-//! ```
-//!
-//! Nor is there an iterator of such, which could be collected:
-//!
-//! ```compile_fail,E0277
-//! # use formic_ecs::prelude::*;
-//! # #[derive(Component)] struct A(u32);
-//! let mut world = World::new();
-//! let all: Vec<_> = world.query::<&mut A>().combinations::<2>().collect();
-//! ```
-//! ```
-//! # use formic_ecs::prelude::*;
-//! # #[derive(Component)] struct A(u32);
-//! let mut world = World::new();
-//! let all: Vec<_> = world.query::<&A>().combinations::<2>().collect();
-//! ```
-//!
 //! # Who writes is not shared
 //!
 //! ```compile_fail,E0277

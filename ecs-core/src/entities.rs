@@ -480,7 +480,7 @@ mod tests {
 
     #[test]
     fn a_world_without_another_handle_refuses_what_needs_one_and_goes_on() {
-        use crate::commands::{CommandBuffer, RepeatableCommands};
+        use crate::commands::CommandBuffer;
         use crate::world::World;
 
         let counted = std::sync::Arc::new(());
@@ -510,11 +510,6 @@ mod tests {
         refuses(&mut |world| {
             let mut commands = CommandBuffer::new(world);
             commands.despawn(alone);
-            commands.spawn(value());
-            drop(commands.play(world));
-        });
-        refuses(&mut |world| {
-            let mut commands = RepeatableCommands::new(world);
             commands.spawn(value());
             drop(commands.play(world));
         });

@@ -43,7 +43,7 @@
 //! * What nobody can number or hold any more: entities beyond 2^32, say.
 //!
 //! Other mistakes do not compile: the enabled bit of a component without one in a query, a write to
-//! a component that only the world changes, a combination of no rows.
+//! a component that only the world changes.
 //!
 //! Whatever panics, the caller's code included (`Drop`, `Clone`, closures, observers), leaves the
 //! world in order: nothing is dropped twice, and [`World::check`] finds nothing.
@@ -110,8 +110,7 @@ pub use query::{QueryEntityError, QueryManyError, QuerySingleError};
 pub use relation::RelationError;
 pub use snapshot::{MalformedSnapshot, RestoreError, SnapshotError};
 
-/// The handle is stale or deferred, or was issued by another world that has
-/// [generations of its own](crate::World::with_first_generation).
+/// The handle is stale or deferred.
 ///
 /// ```
 /// use formic_ecs::{NoSuchEntity, World};

@@ -35,7 +35,7 @@
 //! |---|---|
 //! | [`World`] | entities, components, resources, queries |
 //! | [`Component`](trait@Component) | what the derive understands; [`Buffer`]: a list as a component |
-//! | [`Query`], [`View`] | walking and looking up; filters with `Or` and `Not`, slices, combinations, sorted walks |
+//! | [`Query`], [`View`] | walking and looking up; filters with `Or` and `Not`, slices |
 //! | [`enableable`] | what every operation makes of a component that is switched off |
 //! | [`Changed`], [`Added`], [`Ref`], [`Mut`] | change detection: by chunks, or exactly for a `tracked` component |
 //! | [`CommandBuffer`] | changes to make later, in an order that does not depend on threads |
@@ -103,7 +103,7 @@ mod world;
 
 pub use archetype::{Archetype, ArchetypeId};
 pub use bundle::Bundle;
-pub use commands::{BulkCommands, CommandBuffer, Playback, RepeatableCommands};
+pub use commands::{BulkCommands, CommandBuffer, Playback};
 pub use component::{
     Buffer, BufferElement, BufferIntoIter, BytesFn, CloneFn, CloneValueFn, Codec, CodecError,
     Component, ComponentDescriptor, ComponentId, ComponentInfo, ComponentSet, Despawned,
@@ -123,11 +123,10 @@ pub use hash::StateHasher;
 pub use name::Name;
 pub use query::{
     Access, Added, BorrowedDynamicRows, BorrowedQuery, Changed, Chunk, ChunkIter, Claim,
-    ColumnData, Combinations, CombinationsMut, Disabled, DynamicQuery, DynamicQueryBuilder,
-    DynamicRow, DynamicRowIter, DynamicRows, DynamicRun, Enabled, EnabledBit, EnabledBitMut,
-    EnabledMut, ExclusivePlan, ExclusiveView, Mut, Not, Or, ParallelChunks, ParallelScratch,
-    Present, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, Ref, RowIter, View, ViewPlan,
-    With, Without,
+    ColumnData, Disabled, DynamicQuery, DynamicQueryBuilder, DynamicRow, DynamicRowIter,
+    DynamicRows, DynamicRun, Enabled, EnabledBit, EnabledBitMut, EnabledMut, ExclusivePlan,
+    ExclusiveView, Mut, Not, Or, ParallelChunks, ParallelScratch, Present, Query, QueryData,
+    QueryFilter, QueryPlan, ReadOnly, Ref, RowIter, View, ViewPlan, With, Without,
 };
 pub use random::RandomStream;
 pub use relation::{ChildOf, OnTargetDespawn, Related, Relation, Sources, Targets, Unrelated};

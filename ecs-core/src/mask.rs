@@ -250,16 +250,6 @@ impl Rows {
         }
     }
 
-    /// Calls `visit` with every visited row of a chunk with `len` rows, in order.
-    #[inline]
-    pub(crate) fn for_each(&self, len: usize, mut visit: impl FnMut(usize)) {
-        match self {
-            Self::None => {}
-            Self::All => (0..len).for_each(visit),
-            Self::Some(mask) => mask.for_each(&mut visit),
-        }
-    }
-
     /// The first run of visited rows at or after `from`, of a chunk with `len` rows.
     pub(crate) fn next_run(&self, from: usize, len: usize) -> Option<Range<usize>> {
         match self {

@@ -33,7 +33,7 @@ pub(super) struct Deferred {
 }
 
 /// The deferred handles of one tag, which are numbered from zero.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Tag {
     tag: u32,
     /// The place of the first of them in `spawned`.
@@ -57,11 +57,6 @@ impl Deferred {
         last.count = last.count.checked_add(1).expect("fewer than 2^32 entities");
         self.count += 1;
         entity
-    }
-
-    /// The same handles, for entities that are yet to be spawned.
-    pub(super) fn to_fill_again(&self) -> Self {
-        Self { tags: self.tags.clone(), count: self.count, spawned: Vec::new() }
     }
 
     pub(super) fn is_empty(&self) -> bool {

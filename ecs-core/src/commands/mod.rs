@@ -9,7 +9,6 @@ mod erased;
 mod exclusive;
 mod merge;
 mod playback;
-mod repeatable;
 mod runs;
 mod stream;
 mod take;
@@ -28,15 +27,13 @@ use erased::{BundleFns, ComponentFns, Payload};
 
 pub use bulk::BulkCommands;
 pub use playback::Playback;
-pub use repeatable::RepeatableCommands;
 
 /// Structural changes, recorded now and made when the buffer is played back.
 ///
 /// Each command carries the sort key that was set when it was recorded. Playback goes by sort key,
 /// and by the order of recording inside one key.
 ///
-/// A buffer that is dropped unplayed drops what it holds. One that is to be played more than once
-/// is a [`RepeatableCommands`].
+/// A buffer that is dropped unplayed drops what it holds.
 ///
 /// ```
 /// use formic_ecs::prelude::*;

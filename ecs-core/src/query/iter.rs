@@ -266,21 +266,6 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         rows::<Q, F>(archetype, found, chunk, self.source.moment)
     }
 
-    /// Opens every chunk that has rows to visit, and says which rows these are and how long the
-    /// chunk is. The right of the query goes to whoever keeps what was opened.
-    pub(super) fn settle(self, mut keep: impl FnMut(Q::Fetch<'w>, &Rows, usize)) {
-        for found in self.matches.as_slice() {
-            let chunks = &self.source.archetypes[found.archetype.index()].chunks;
-            for chunk in 0..chunks.used_count() {
-                let rows = self.rows_of(found, chunk);
-                if !matches!(rows, Rows::None) {
-                    let fetch = Q::fetch(&found.query, chunks, chunk, self.source.moment);
-                    keep(fetch, &rows, chunks.len(chunk));
-                }
-            }
-        }
-    }
-
     /// Where the row of an entity is, if it matches: the place of its match, and its address.
     #[inline]
     pub(super) fn find(&self, entity: Entity) -> Result<(usize, RowAddress), QueryEntityError> {

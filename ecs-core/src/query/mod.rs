@@ -20,7 +20,6 @@ mod iter;
 mod loom_models;
 mod parallel;
 mod pass;
-mod places;
 mod plan;
 mod view;
 
@@ -51,7 +50,6 @@ pub use dynamic_run::{DynamicRow, DynamicRun};
 pub use filter::{Added, Changed, Disabled, Not, Or, QueryFilter, With, Without};
 pub use iter::{BorrowedQuery, Query, RowIter};
 pub use parallel::{ParallelChunks, ParallelScratch};
-pub use places::{Combinations, CombinationsMut};
 pub use plan::QueryPlan;
 pub(crate) use plan::{MatchOf, PlanCache, PlanSource, Planned, matches_once};
 pub use view::View;

@@ -79,7 +79,7 @@ pub use stats::{ArchetypeStats, EntityPlace, WorldStats};
 ///
 /// # Limits
 /// A world has at most 2^32 - 3 slots for entities and 2,097,151 chunks: 32 GiB of rows, or as many
-/// combinations of components and shared values that have entities at once. Whatever would need one
+/// combinations of components that have entities at once. Whatever would need one
 /// more panics, before anything has changed; [`restore`](Self::restore) does so as well.
 pub struct World {
     /// No two worlds of a process have the same.
@@ -138,32 +138,8 @@ impl World {
         Self::with_first_generation(NonZeroU32::MIN)
     }
 
-    /// A world with nothing in it, whose handles begin with this generation.
-    ///
-    /// A handle says nothing about its world: the same program is to get the same handles, and all
-    /// of its bits are in use. So worlds that began alike take each other's handles for their own.
-    /// Where several worlds live side by side and their handles could be confused, give each a range
-    /// of generations: then a handle of another world is as stale as that of a dead entity. A slot
-    /// takes the next generation each time that its entity is despawned; ranges that are a million
-    /// apart meet after a million times, and there is room for 2,147 of them.
-    ///
-    /// What is restored keeps the handles that it was saved with; the world's own generation is that
-    /// of slots that are new after that.
-    ///
-    /// ```
-    /// use std::num::NonZeroU32;
-    /// use formic_ecs::{NoSuchEntity, World};
-    ///
-    /// let million = NonZeroU32::new(1_000_000).expect("not zero");
-    /// let (mut mine, mut dreams) = (World::new(), World::with_first_generation(million));
-    /// let (imp, ghost) = (mine.spawn(()), dreams.spawn(()));
-    /// assert_eq!(imp.index(), ghost.index());
-    /// assert_eq!(mine.despawn(ghost), Err(NoSuchEntity(ghost)));
-    /// assert_eq!(dreams.despawn(imp), Err(NoSuchEntity(imp)));
-    /// ```
-    ///
-    /// # Panics
-    /// Where the generation is above 2^31 - 1.
+    /// For tests of the last generations: a world whose handles begin with this one.
+    #[doc(hidden)]
     #[must_use]
     pub fn with_first_generation(first: NonZeroU32) -> Self {
         let registry = Registry::default();
@@ -229,8 +205,7 @@ impl World {
 
     /// Whether this entity is alive in this world.
     ///
-    /// A handle of another world is told apart only where the worlds have
-    /// [generations of their own](Self::with_first_generation).
+    /// A handle of another world is not told apart from one of this world.
     ///
     /// ```
     /// use formic_ecs::prelude::*;

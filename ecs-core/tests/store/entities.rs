@@ -277,30 +277,3 @@ fn what_cannot_be_cloned_cannot_be_instantiated_and_nothing_has_changed() {
     assert_eq!(world.len(), 1);
     world.check().expect("consistent");
 }
-
-#[test]
-fn handles_of_worlds_with_generations_of_their_own_are_stale_elsewhere() {
-    let million = std::num::NonZeroU32::new(1_000_000).unwrap();
-    let mut mine = World::new();
-    let mut dreams = World::with_first_generation(million);
-    let here = mine.spawn_batch((0..5).map(Number));
-    let there = dreams.spawn_batch((0..5).map(Number));
-    // Freed slots go on in the range of their world.
-    mine.despawn(here[2]).unwrap();
-    dreams.despawn(there[2]).unwrap();
-    let again = (mine.spawn(Number(7)), dreams.spawn(Number(7)));
-    assert_eq!((again.0.index(), again.0.generation()), (2, 2));
-    assert_eq!((again.1.index(), again.1.generation()), (2, 1_000_001));
-    let before = (mine.state_hash(), dreams.state_hash());
-    for (world, foreign) in [(&mut mine, &there), (&mut dreams, &here)] {
-        for &entity in foreign {
-            assert_stale(world, entity);
-            let mut commands = CommandBuffer::new(world);
-            commands.despawn(entity);
-            commands.insert(entity, Number(9));
-            assert_eq!(commands.play(world).failures().len(), 2);
-        }
-        world.check().unwrap();
-    }
-    assert_eq!((mine.state_hash(), dreams.state_hash()), before);
-}

@@ -23,7 +23,6 @@ mod queries;
 mod queries_by_id;
 mod queries_more;
 mod relations;
-mod repeatable_commands;
 mod resources;
 mod rights_and_shards;
 mod state_hash;

@@ -3,7 +3,7 @@
 use formic_ecs::prelude::*;
 use formic_ecs::{
     DynamicQuery, ExclusiveView, ParallelChunks, ParallelScratch, QueryEntityError, QueryPlan,
-    QuerySingleError, RepeatableCommands, Snapshot, StateHasher, ViewPlan, WorldCell,
+    QuerySingleError, Snapshot, StateHasher, ViewPlan, WorldCell,
 };
 
 #[derive(Component, Clone, Debug, PartialEq)]
@@ -348,7 +348,7 @@ fn what_holds_components_goes_to_other_threads_and_is_shared_by_them() {
     fn is_for_threads<T: Send + Sync>() {}
     is_for_threads::<World>();
     is_for_threads::<WorldCell<'_>>();
-    is_for_threads::<(CommandBuffer, RepeatableCommands, Snapshot)>();
+    is_for_threads::<(CommandBuffer, Snapshot)>();
     is_for_threads::<(QueryPlan<&mut A>, ViewPlan<&mut A>, DynamicQuery)>();
     is_for_threads::<ExclusiveView<'_, &mut A>>();
     is_for_threads::<ParallelChunks<'_, &mut A>>();

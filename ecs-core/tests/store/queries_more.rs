@@ -258,90 +258,9 @@ fn first_and_single_say_what_there_is() {
 }
 
 #[test]
-fn sorted_rows_come_by_key_and_equal_ones_in_their_order() {
-    let (mut world, _) = world();
-    let keys = |row: &(&A, &mut B)| std::cmp::Reverse(row.0.0 % 10);
-    let order: Vec<u64> = world
-        .query::<(&A, &mut B)>()
-        .sorted_by_key(keys)
-        .map(|(a, b)| {
-            b.0 += 1;
-            a.0
-        })
-        .collect();
-    let mut expected: Vec<u64> = (200..400).collect();
-    expected.sort_by_key(|number| std::cmp::Reverse(number % 10));
-    assert_eq!(order, expected);
-}
-
-#[test]
-fn every_combination_comes_once_across_chunks_and_archetypes() {
-    let mut world = World::new();
-    drop(world.spawn_batch((0..30).map(|i| (A(i),))));
-    drop(world.spawn_batch((30..60).map(|i| (A(i), Bell))));
-    let pairs: Vec<[u64; 2]> =
-        world.query::<&A>().combinations().map(|pair| pair.map(|a: &A| a.0)).collect();
-    let expected: Vec<[u64; 2]> =
-        (0..60).flat_map(|left| (left + 1..60).map(move |right| [left, right])).collect();
-    assert_eq!(pairs, expected);
-    assert_eq!(world.query::<&A>().combinations::<3>().count(), 60 * 59 * 58 / 6);
-    assert_eq!(world.query_filtered::<&A, Not<()>>().combinations::<2>().count(), 0);
-    assert_eq!(world.query::<&B>().combinations::<1>().count(), 0);
-}
-
-#[test]
-fn combinations_are_lent_to_be_written() {
-    let mut world = World::new();
-    let all = world.spawn_batch((0..40).map(|i| (A(i), B(0))));
-    let before = world.version();
-    let mut pairs = world.query::<(&A, &mut B)>().combinations_mut();
-    let mut count = 0;
-    while let Some([(left, left_sum), (right, right_sum)]) = pairs.fetch_next() {
-        left_sum.0 += right.0;
-        right_sum.0 += left.0;
-        count += 1;
-    }
-    assert!(pairs.fetch_next().is_none());
-    drop(pairs);
-    assert_eq!(count, 40 * 39 / 2);
-    let total: u64 = (0..40).sum();
-    assert!(world.query::<(&A, &B)>().into_iter().all(|(a, b)| b.0 == total - a.0));
-    assert_eq!(world.query_filtered::<(), Changed<B>>().since(before).count(), all.len());
-}
-
-#[test]
-fn which_rows_combine_is_settled_whatever_becomes_of_their_bits() {
-    let (mut world, _) = world();
-    let lit = world.query::<&Lamp>().count();
-    let mut pairs = world.query_filtered::<EnabledMut<Lamp>, With<Lamp>>().combinations_mut();
-    let mut count = 0;
-    while let Some([mut left, mut right]) = pairs.fetch_next() {
-        left.set(false);
-        right.set(false);
-        count += 1;
-    }
-    drop(pairs);
-    assert_eq!(count, lit * (lit - 1) / 2);
-    assert_eq!(world.query::<&Lamp>().count(), 0);
-}
-
-#[test]
 fn a_panic_among_rows_leaves_the_world_in_order() {
     let (mut world, all) = world();
     let panics = |f: &mut dyn FnMut()| assert!(catch_unwind(AssertUnwindSafe(f)).is_err());
-    panics(&mut || {
-        drop(world.query::<&mut B>().sorted_by_key(|b| {
-            assert!(b.0 < 300, "a key");
-            b.0
-        }));
-    });
-    panics(&mut || {
-        let mut pairs = world.query::<&mut B>().combinations_mut::<2>();
-        while let Some([left, _]) = pairs.fetch_next() {
-            left.0 = 1;
-            assert!(left.0 == 0, "a visit");
-        }
-    });
     panics(&mut || {
         let wanted = [200_usize, 201, 1000].map(|index| (index, &all));
         let query = world.query::<&B>();

@@ -5,9 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
-use formic_ecs::{
-    DeclaredAccess, DynamicQuery, ParallelScratch, RepeatableCommands, SnapshotError,
-};
+use formic_ecs::{DeclaredAccess, DynamicQuery, ParallelScratch, SnapshotError};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);
@@ -54,9 +52,6 @@ const OPEN: [(&str, Open); 6] = [
         let (mut commands, mut more) = (recorded(world, ledger), recorded(world, ledger));
         commands.append(&mut more);
         drop(more.spawn_batch([ledger.value(1)]));
-        let mut wave = RepeatableCommands::new(world);
-        wave.spawn(bundle(ledger, 2));
-        drop(wave.play(world));
         panic!("planned: while commands are recorded");
     }),
     ("a batch, in a call of one buffer, in a call of another", |world, _, ledger| {
@@ -83,11 +78,11 @@ const OPEN: [(&str, Open); 6] = [
         commands.despawn(all[3]);
         drop(commands.play(world));
     }),
-    ("a value in hand, and a combination", |world, all, _| {
+    ("a value in hand, and several entities", |world, all, _| {
         let value = world.remove::<On>(all[1]).expect("it has one");
-        let mut pairs = world.query::<&mut Number>().combinations_mut::<2>();
-        let pair = pairs.fetch_next().expect("there are nine");
-        assert!(value.0.number() + pair[0].0 + pair[1].0 == 0, "planned: a combination");
+        let mut view = world.view::<&mut Number>();
+        let [one, two] = view.get_many_mut([all[1], all[2]]).expect("both have one");
+        assert!(value.0.number() + one.0 + two.0 == 0, "planned: several entities");
     }),
     ("rows by id, of which one is being written", |world, _, _| {
         let number = world.register::<Number>();

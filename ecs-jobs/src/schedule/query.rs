@@ -98,7 +98,7 @@ impl<Q: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Query<'_,
 
 impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     /// The query as ecs-core has it, for what it can do beyond walking: several entities at once,
-    /// combinations, sorted rows, and others. It asks what is new since the system ran last.
+    /// a single row, and others. It asks what is new since the system ran last.
     pub fn query(&mut self) -> formic_ecs::Query<'_, Q, F> {
         self.inner.query()
     }

@@ -4,7 +4,6 @@
 use arbitrary::Arbitrary;
 
 use super::parts::Kind;
-use super::run::REPEATABLE;
 use super::shapes::Shape;
 use super::{Buffers, Command, Op, Who, steps};
 
@@ -91,7 +90,6 @@ impl Deed {
 pub(super) fn program(bytes: &[u8]) -> Vec<Op> {
     let mut ops = steps(bytes, push);
     ops.push(Op::Play { buffers: Buffers::All });
-    ops.extend([REPEATABLE; 2].map(|buffer| Op::Play { buffers: Buffers::One(buffer) }));
     ops
 }
 

@@ -121,10 +121,6 @@ pub(crate) enum Op {
         who: [Who; 3],
         view: bool,
     },
-    /// Adds up the values of all pairs of a few rows.
-    Pair {
-        value: u8,
-    },
     /// Asks a query of any shape, and one that was asked before, for what is new since some mark.
     Ask {
         question: Question,

@@ -7,11 +7,9 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use arbitrary::Arbitrary;
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use formic_ecs::{
-    Buffer, CloneFn, Codec, CodecError, Component, ComponentError, ComponentId, DynamicRow, Entity,
-    Prefab, TermError, World,
+    Buffer, CloneFn, Codec, CodecError, CommandBuffer, Component, ComponentError, ComponentId,
+    DynamicRow, Entity, Prefab, TermError, World,
 };
-
-use super::sink::Sink;
 
 /// The component types.
 #[derive(Arbitrary, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -432,7 +430,7 @@ pub(crate) struct KindFns {
     pub(crate) read: fn(&World, Entity) -> Read,
     pub(crate) has: fn(&World, Entity) -> bool,
     pub(crate) set_enabled: fn(&mut World, Entity, bool) -> Result<bool, ComponentError>,
-    pub(crate) record_set_enabled: fn(&mut Sink, Entity, bool),
+    pub(crate) record_set_enabled: fn(&mut CommandBuffer, Entity, bool),
     /// Writes the value; `Err` where the entity is not to be had.
     pub(crate) get_mut: fn(&mut World, Entity, u64) -> bool,
     pub(crate) view: fn(&mut World, Entity, u64) -> bool,

@@ -236,32 +236,6 @@ pub(crate) fn rotate_in_model(model: &mut Model, entities: [Entity; 3], view: bo
     true
 }
 
-/// Lets every pair of fuels have one part of the other; returns how many pairs there were.
-pub(crate) fn pair_in_world(world: &mut World, value: u64) -> usize {
-    let mut pairs = world.query::<&mut Fuel>().combinations_mut();
-    let mut count = 0;
-    while let Some([left, right]) = pairs.fetch_next() {
-        left.set(value);
-        right.set(value);
-        count += 1;
-    }
-    drop(pairs);
-    assert_eq!(world.query::<&Fuel>().combinations::<2>().count(), count);
-    count
-}
-
-/// The same in the model.
-pub(crate) fn pair_in_model(model: &mut Model, value: u64) -> usize {
-    let fuelled = |held: &&mut Holding| held.enabled(Kind::Fuel).is_some();
-    let held = model.visible_mut().map(|(_, held)| held);
-    let mut fuelled: Vec<&mut Holding> = held.filter(fuelled).collect();
-    let count = fuelled.len();
-    if count > 1 {
-        fuelled.iter_mut().for_each(|held| held.set(Kind::Fuel, value));
-    }
-    count * count.saturating_sub(1) / 2
-}
-
 /// Compares what has changed since some version with what the model says.
 pub(crate) fn look_since(world: &mut World, model: &Model, version: u64, clock: u64) {
     let expected = |said: &dyn Fn(Entity, &Holding) -> bool| -> Vec<Entity> {

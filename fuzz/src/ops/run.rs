@@ -7,8 +7,7 @@ mod society;
 use std::sync::Arc;
 
 use formic_ecs::{
-    CommandBuffer, ComponentError, DynamicQuery, Entity, MissingComponent, NoSuchEntity,
-    RepeatableCommands, Snapshot, World,
+    ComponentError, DynamicQuery, Entity, MissingComponent, NoSuchEntity, Snapshot, World,
 };
 
 use super::bulk::{self, Deed};
@@ -17,20 +16,15 @@ use super::parts::{Kind, Ledger, Seed, keep_books_in};
 use super::queries::{self, LOOKS};
 use super::questions::{self, Question};
 use super::shapes::{Shape, Values};
-use super::sink::Sink;
 use super::watch::Log;
 use super::{Buffers, Op, Way, Who};
 use playback::{Action, Recording};
 
 /// Above this, operations that make entities are passed over.
 const ENTITIES_MAX: usize = if cfg!(miri) { 40 } else { 1200 };
-/// The number of the buffer that can be played again, behind those that are played once.
-pub(super) const REPEATABLE: u8 = 3;
-const BUFFERS: usize = REPEATABLE as usize;
+const BUFFERS: usize = 3;
 const MARKS_MAX: usize = 4;
 const QUESTIONS_MAX: usize = 4;
-/// Above this, there are too many pairs.
-const PAIRED_MAX: usize = 30;
 
 pub(crate) struct Run {
     world: World,
@@ -51,9 +45,7 @@ pub(crate) struct Run {
 impl Run {
     pub(crate) fn new(moves: bool) -> Self {
         let world = snapshots::empty_world();
-        let once = (0..BUFFERS).map(|_| Sink::Once(CommandBuffer::new(&world)));
-        let again = Sink::Again(RepeatableCommands::new(&world));
-        let recordings = once.chain([again]).map(Recording::new).collect();
+        let recordings = (0..BUFFERS).map(|_| Recording::new(&world)).collect();
         let elsewhere = World::new().spawn(());
         let bogus = [0x1_0000_0000, 0x7FFF_FFFF_FFFF_FFFF, u64::MAX];
         let mut handles: Vec<Entity> = bogus.into_iter().filter_map(Entity::from_bits).collect();
@@ -147,13 +139,6 @@ impl Run {
                 let entities = who.map(|who| self.pick(who));
                 let rotated = queries::rotate_in_world(&mut self.world, entities, view);
                 assert_eq!(rotated, queries::rotate_in_model(&mut self.model, entities, view));
-            }
-            Op::Pair { value } => {
-                if self.model.count(Kind::Fuel) <= PAIRED_MAX {
-                    let value = u64::from(value);
-                    let pairs = queries::pair_in_world(&mut self.world, value);
-                    assert_eq!(pairs, queries::pair_in_model(&mut self.model, value));
-                }
             }
             Op::Ask { ref question, mark, again } => self.ask(question, mark, again),
             Op::ClaimMany { who, value } => {

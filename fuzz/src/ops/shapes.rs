@@ -1,12 +1,11 @@
 //! Bundles of the components that the programs play with.
 
 use arbitrary::Arbitrary;
-use formic_ecs::{Buffer, Bundle, ComponentError, Entity, Prefab, World};
+use formic_ecs::{Buffer, Bundle, CommandBuffer, ComponentError, Entity, Prefab, World};
 
 use super::parts::{
     Active, Counted, Fuel, Kind, Link, Name, Part, Position, Seed, Socket, Step, Tag, Wide,
 };
-use super::sink::Sink;
 
 /// What the components of a bundle hold.
 pub(crate) type Values = Vec<(Kind, u64)>;
@@ -74,9 +73,9 @@ pub(crate) struct ShapeFns {
     pub(crate) spawn_batch: fn(&mut World, &Seed<'_>, usize) -> Vec<Entity>,
     pub(crate) insert: fn(&mut World, Entity, &Seed<'_>) -> Result<(), HandedBack>,
     pub(crate) remove: fn(&mut World, Entity) -> Result<Values, ComponentError>,
-    pub(crate) record_spawn: fn(&mut Sink, &Seed<'_>) -> Entity,
-    pub(crate) record_insert: fn(&mut Sink, Entity, &Seed<'_>),
-    pub(crate) record_remove: fn(&mut Sink, Entity),
+    pub(crate) record_spawn: fn(&mut CommandBuffer, &Seed<'_>) -> Entity,
+    pub(crate) record_insert: fn(&mut CommandBuffer, Entity, &Seed<'_>),
+    pub(crate) record_remove: fn(&mut CommandBuffer, Entity),
 }
 
 impl ShapeFns {

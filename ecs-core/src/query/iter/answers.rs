@@ -1,7 +1,5 @@
 //! What a query has to say as a whole.
 
-use alloc::vec::Vec;
-
 use super::{MatchOf, Query, QueryData, QueryFilter};
 use crate::error::QuerySingleError;
 
@@ -84,29 +82,6 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
             }
         }
         self.first().ok_or(QuerySingleError::NoRow)
-    }
-
-    /// The rows in the order of a key, which is asked of each row once. Rows with equal keys come in
-    /// the order of the query.
-    ///
-    /// It keeps all rows and keys in memory while it sorts them.
-    ///
-    /// ```
-    /// use formic_ecs::prelude::*;
-    /// # #[derive(Component)] struct Initiative(u32);
-    /// let mut world = World::new();
-    /// world.spawn_batch([2, 3, 1].map(Initiative));
-    /// let order = world.query::<&Initiative>().sorted_by_key(|initiative| initiative.0);
-    /// assert!(order.map(|initiative| initiative.0).eq([1, 2, 3]));
-    /// ```
-    pub fn sorted_by_key<K: Ord>(
-        self,
-        mut key: impl FnMut(&Q::Item<'w>) -> K,
-    ) -> impl Iterator<Item = Q::Item<'w>> {
-        let mut rows: Vec<(K, Q::Item<'w>)> =
-            self.into_iter().map(|item| (key(&item), item)).collect();
-        rows.sort_by(|(left, _), (right, _)| left.cmp(right));
-        rows.into_iter().map(|(_, item)| item)
     }
 
     /// The rows, one by one, each turned into something else. Short for `into_iter().map(f)`.

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use formic_ecs::{CommandBuffer, CommandFailure, CommandFailureReason, ComponentError, Entity};
+use formic_ecs::{
+    CommandBuffer, CommandFailure, CommandFailureReason, ComponentError, Entity, World,
+};
 
 use super::super::model::{Holding, Model};
 use super::super::parts::{Kind, Seed};
 use super::super::shapes::{GIFT, Values};
-use super::super::sink::Sink;
+use super::super::sink;
 use super::super::{Command, Who};
 use super::{BUFFERS, ENTITIES_MAX, Run, remove_from, set_enabled_in, values_of};
 
@@ -36,31 +38,21 @@ pub(super) enum Action {
 
 /// Recorded commands and what the model knows about them.
 pub(super) struct Recording {
-    pub(super) sink: Sink,
+    pub(super) buffer: CommandBuffer,
     pub(super) pending: Vec<Pending>,
     /// The deferred entities that can be named in it.
     pub(super) deferred: Vec<Entity>,
 }
 
 impl Recording {
-    pub(super) fn new(sink: Sink) -> Self {
-        Self { sink, pending: Vec::new(), deferred: Vec::new() }
-    }
-
-    /// Its buffer, with another in its place.
-    fn take_buffer(&mut self, other: CommandBuffer) -> CommandBuffer {
-        match std::mem::replace(&mut self.sink, Sink::Once(other)) {
-            Sink::Once(buffer) => buffer,
-            Sink::Again(_) => panic!("only those that are played once are played together"),
-        }
+    pub(super) fn new(world: &World) -> Self {
+        Self { buffer: CommandBuffer::new(world), pending: Vec::new(), deferred: Vec::new() }
     }
 }
 
 impl Run {
     pub(super) fn record(&mut self, buffer: usize, sort_key: u64, command: &Command) {
-        let copies = matches!(command, Command::Instantiate { .. });
-        // Copies cannot be repeated.
-        let buffer = buffer % if copies { BUFFERS } else { self.recordings.len() };
+        let buffer = buffer % BUFFERS;
         let target = |run: &Self, who: Who| {
             let deferred = &run.recordings[buffer].deferred;
             let number = usize::from(who.0);
@@ -82,42 +74,40 @@ impl Run {
             link: in_component(run, link),
             ledger: &ledger,
         };
-        self.recordings[buffer].sink.set_sort_key(sort_key);
+        self.recordings[buffer].buffer.set_sort_key(sort_key);
         let (entity, action) = match *command {
             Command::Spawn { shape, value, link } => {
                 let seed = seed_of(self, value, link);
-                let Recording { sink, deferred, .. } = &mut self.recordings[buffer];
-                let entity = (shape.fns().record_spawn)(sink, &seed);
+                let Recording { buffer, deferred, .. } = &mut self.recordings[buffer];
+                let entity = (shape.fns().record_spawn)(buffer, &seed);
                 assert!(entity.is_deferred());
                 deferred.push(entity);
                 (entity, Action::Spawn(values_of(&(shape.fns().kinds)(), &seed)))
             }
             Command::Insert { who, shape, value, link } => {
                 let (entity, seed) = (target(self, who), seed_of(self, value, link));
-                (shape.fns().record_insert)(&mut self.recordings[buffer].sink, entity, &seed);
+                (shape.fns().record_insert)(&mut self.recordings[buffer].buffer, entity, &seed);
                 (entity, Action::Insert(values_of(&(shape.fns().kinds)(), &seed)))
             }
             Command::Remove { who, shape } => {
                 let entity = target(self, who);
-                (shape.fns().record_remove)(&mut self.recordings[buffer].sink, entity);
+                (shape.fns().record_remove)(&mut self.recordings[buffer].buffer, entity);
                 (entity, Action::Remove((shape.fns().kinds)()))
             }
             Command::SetEnabled { who, kind, enabled } => {
                 let entity = target(self, who);
                 let record = kind.fns().record_set_enabled;
-                record(&mut self.recordings[buffer].sink, entity, enabled);
+                record(&mut self.recordings[buffer].buffer, entity, enabled);
                 (entity, Action::SetEnabled(kind, enabled))
             }
             Command::Despawn { who } => {
                 let entity = target(self, who);
-                self.recordings[buffer].sink.despawn(entity);
+                self.recordings[buffer].buffer.despawn(entity);
                 (entity, Action::Despawn)
             }
             Command::Call { who, shape } => {
-                // A call that can be repeated gets no entities, so that none may be deferred.
-                let is_repeatable = self.recordings[buffer].sink.is_repeatable();
-                let entity = if is_repeatable { self.pick(who) } else { target(self, who) };
-                self.recordings[buffer].sink.call(entity, shape);
+                let entity = target(self, who);
+                sink::call(&mut self.recordings[buffer].buffer, entity, shape);
                 (entity, Action::Call(shape.map(|shape| (shape.fns().kinds)())))
             }
             Command::Instantiate { who, count, gift } => {
@@ -128,13 +118,14 @@ impl Run {
                     Some(seed) => values_of(&GIFT, &seed.nth(nth)),
                 };
                 let gifts = (0..count).map(values_of_nth).collect();
-                self.recordings[buffer].sink.instantiate(entity, count, seed.as_ref());
+                let commands = &mut self.recordings[buffer].buffer;
+                sink::instantiate(commands, entity, count, seed.as_ref());
                 (entity, Action::Instantiate(gifts))
             }
         };
         let recording = &mut self.recordings[buffer];
         recording.pending.push(Pending { sort_key, entity, action });
-        assert_eq!(recording.sink.len(), recording.pending.len());
+        assert_eq!(recording.buffer.len(), recording.pending.len());
     }
 
     pub(super) fn play(&mut self, which: Range<usize>) {
@@ -150,22 +141,18 @@ impl Run {
 
         let mut seen = Vec::new();
         let recordings = &mut self.recordings[which];
-        let playback = if let [Recording { sink: Sink::Again(commands), .. }] = recordings {
-            commands.play(&mut self.world)
-        } else {
-            let mut buffers = Vec::new();
-            for recording in &mut *recordings {
-                buffers.push(recording.take_buffer(CommandBuffer::new(&self.world)));
-                recording.pending.clear();
-                seen.append(&mut recording.deferred);
-            }
-            let playback = CommandBuffer::play_all(&mut buffers, &mut self.world);
-            for (recording, buffer) in recordings.iter_mut().zip(buffers) {
-                assert!(buffer.is_empty());
-                drop(recording.take_buffer(buffer));
-            }
-            playback
-        };
+        let mut buffers = Vec::new();
+        for recording in &mut *recordings {
+            let other = CommandBuffer::new(&self.world);
+            buffers.push(std::mem::replace(&mut recording.buffer, other));
+            recording.pending.clear();
+            seen.append(&mut recording.deferred);
+        }
+        let playback = CommandBuffer::play_all(&mut buffers, &mut self.world);
+        for (recording, buffer) in recordings.iter_mut().zip(buffers) {
+            assert!(buffer.is_empty());
+            recording.buffer = buffer;
+        }
         assert_eq!(playback.failures(), expected.failures);
         assert_eq!(playback.applied_count(), expected.applied_count);
         self.model = expected.model;
@@ -177,28 +164,27 @@ impl Run {
     pub(super) fn append(&mut self, into: usize, from: usize) {
         let into = into % BUFFERS;
         let from = (into + 1 + from % (BUFFERS - 1)) % BUFFERS;
-        let mut other = self.recordings[from].take_buffer(CommandBuffer::new(&self.world));
-        let mut pending = std::mem::take(&mut self.recordings[from].pending);
-        let mut deferred = std::mem::take(&mut self.recordings[from].deferred);
+        let empty = Recording::new(&self.world);
+        let mut other = std::mem::replace(&mut self.recordings[from], empty);
         let recording = &mut self.recordings[into];
-        let Sink::Once(buffer) = &mut recording.sink else { panic!("it is played once") };
-        buffer.append(&mut other);
-        assert!(other.is_empty());
-        recording.pending.append(&mut pending);
-        recording.deferred.append(&mut deferred);
-        assert_eq!(recording.sink.len(), recording.pending.len());
-        drop(self.recordings[from].take_buffer(other));
+        recording.buffer.append(&mut other.buffer);
+        assert!(other.buffer.is_empty());
+        recording.pending.append(&mut other.pending);
+        recording.deferred.append(&mut other.deferred);
+        assert_eq!(recording.buffer.len(), recording.pending.len());
+        self.recordings[from] = other;
     }
 
     pub(super) fn forget(&mut self, buffer: usize, drop: bool) {
         let recording = &mut self.recordings[buffer];
         recording.pending.clear();
         self.handles.append(&mut recording.deferred);
-        match &mut recording.sink {
-            Sink::Once(buffer) if !drop => buffer.clear(),
-            sink => *sink = sink.renewed(&self.world),
+        if drop {
+            recording.buffer = CommandBuffer::new(&self.world);
+        } else {
+            recording.buffer.clear();
         }
-        assert!(recording.sink.is_empty());
+        assert!(recording.buffer.is_empty());
     }
 }
 
