@@ -4,18 +4,34 @@ use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::OnceLock;
 
+use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{Component, Entity, World};
 
 use super::journal::Journal;
 
-/// The tag of entities that wait to be brought into the world by [`Draft::spawn`](super::Draft::spawn).
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Vacant;
+/// On an entity that waits to be brought into the world by [`Draft::spawn`](super::Draft::spawn): its
+/// number. The one with the lowest is next.
+#[derive(
+    Component,
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    NoUninit,
+    CheckedBitPattern,
+)]
+#[repr(transparent)]
+pub struct Vacant(pub(super) u64);
 
 /// The tag of entities that were taken out of the world by [`Draft::despawn`](super::Draft::despawn).
 ///
-/// Such an entity has none of the components that the turns know. Its handle is not used again, so
-/// that whoever still has it finds out, and so that the turn can be undone.
+/// Such an entity has none of the components that the turns know, and stays in the world for as long as
+/// the turn [can be undone](super::TurnsBuilder::undo_max). It is despawned then. Its handle is stale
+/// from the beginning, for turns, and from then on for the world.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Gone;
 

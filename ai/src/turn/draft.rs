@@ -1,6 +1,7 @@
 //! How a kind of turn action becomes changes, once its turn has come.
 
 use std::any::TypeId;
+use std::collections::VecDeque;
 use std::fmt;
 
 use formic_ecs::{Component, ComponentError, Entity, World};
@@ -86,7 +87,7 @@ impl Known {
 pub struct Draft<'a, C> {
     pub(super) now: Situation<'a, C>,
     pub(super) action: &'a mut TurnAction,
-    pub(super) vacant: &'a [Entity],
+    pub(super) vacant: &'a VecDeque<Entity>,
 }
 
 impl<'a, C: CellName> Draft<'a, C> {
@@ -122,7 +123,8 @@ impl<'a, C: CellName> Draft<'a, C> {
     /// Brings an entity into the world: one that waited as [`Vacant`]. It is to be given components.
     ///
     /// # Errors
-    /// Where none is vacant any more, see [`Turns::reserve`](super::Turns::reserve).
+    /// Returns [`Refusal::NoVacancy`] if none is vacant any more. Give it back: more are made then, and
+    /// the kind is bound anew, up to 65,536 entities in one action.
     pub fn spawn(&mut self) -> Result<Entity, Refusal> {
         let entity = *self.vacant.get(self.action.spawned).ok_or(Refusal::NoVacancy)?;
         self.action.spawned += 1;
@@ -148,7 +150,7 @@ pub(super) fn bind<K: TurnActionKind>(
     kind: &K,
     now: Situation<'_, K::Cell>,
     known: &[Known],
-    vacant: &[Entity],
+    vacant: &VecDeque<Entity>,
     action: &mut TurnAction,
 ) -> Result<(), Refusal> {
     action.clear();

@@ -14,7 +14,8 @@ pub enum Refusal {
     Malformed(String),
     /// The action would change an entity that is gone, or that was never there.
     Dead(Entity),
-    /// The action would bring an entity, and none is vacant any more.
+    /// The action would bring more entities than there can be vacant, which are made as they are
+    /// needed, up to 65,536.
     NoVacancy,
     /// Rules rewrote the action again and again.
     RewrittenTooOften {

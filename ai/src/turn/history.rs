@@ -38,7 +38,12 @@ impl<K: TurnActionKind> Turns<K> {
         Ok(turn)
     }
 
-    /// Plays a log: in a world that is as that one was at the beginning, it comes to the same state.
+    /// Plays a log: in a world that is as that one was at the beginning, with turns that were built in
+    /// the same way, it comes to the same state.
+    ///
+    /// The handles of entities that are brought are the same unless a turn was undone that ran out of
+    /// [vacancies](super::TurnsBuilder::vacancies), and others were taken in its place.
+    ///
     /// Nobody draws; a turn that was broken off by whoever drew it ends where it did.
     ///
     /// # Errors

@@ -13,8 +13,8 @@ use super::schedule::Ticket;
 pub(super) enum Step {
     /// A component changed; what was there is the last value of the column of this number.
     Component(usize),
-    /// So many vacant entities were taken.
-    Took(usize),
+    /// A vacant entity was taken.
+    Took(Entity),
     /// A turn was scheduled.
     Scheduled(Ticket),
     /// A turn of this entity was struck out.

@@ -12,6 +12,9 @@ use super::situation::Situation;
 use super::trace::{Cause, Fate, Said, TracedRuling};
 use super::turns::Turns;
 
+/// How many entities an action can bring, about.
+const BROUGHT_MAX: usize = 1 << 16;
+
 /// What the rules make of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Decision {
@@ -35,7 +38,7 @@ impl<K: TurnActionKind> Turns<K> {
     /// that of the last turn.
     ///
     /// For minds: an enemy asks before it walks.
-    pub fn judge(&mut self, world: &World, kind: K) -> Decision {
+    pub fn judge(&mut self, world: &mut World, kind: K) -> Decision {
         let (_, decision) = self.weigh(world, kind, Cause::Decision(None), 0, Tracing::Off);
         self.abandon();
         decision
@@ -78,7 +81,7 @@ impl<K: TurnActionKind> Turns<K> {
     /// accepted or rejected is bound.
     fn weigh(
         &mut self,
-        world: &World,
+        world: &mut World,
         mut kind: K,
         mut cause: Cause,
         time: u64,
@@ -93,9 +96,7 @@ impl<K: TurnActionKind> Turns<K> {
                 Tracing::On => self.trace.begin(&kind, cause, time),
                 Tracing::Off => usize::MAX,
             };
-            let now = Situation::now(world, &self.cells);
-            let vacant = &self.vacant[self.vacant_used..];
-            if let Err(why) = bind(&kind, now, &self.known, vacant, &mut self.action) {
+            if let Err(why) = self.bind_in(world, &kind) {
                 self.reactions.clear();
                 return (node, Decision::Refused(why));
             }
@@ -118,6 +119,19 @@ impl<K: TurnActionKind> Turns<K> {
             is_asked = checking == Checking::KeepChecking;
             cause = Cause::Rewrite { of: node, rule };
             kind = other;
+        }
+    }
+
+    /// Binds a kind. Where it brings more than are vacant, more are made.
+    fn bind_in(&mut self, world: &mut World, kind: &K) -> Result<(), Refusal> {
+        loop {
+            let now = Situation::now(world, &self.cells);
+            match bind(kind, now, &self.known, &self.vacant, &mut self.action) {
+                Err(Refusal::NoVacancy) if self.vacant.len() < BROUGHT_MAX => {
+                    self.reserve(world, self.vacant.len().max(16));
+                }
+                bound => return bound,
+            }
         }
     }
 
@@ -190,6 +204,10 @@ impl<K: TurnActionKind> Turns<K> {
             self.schedule(entity, delay);
         }
         let gone = self.action.inserted::<Gone>();
+        // Behind the steps that there are now: the turn is known by where it begins.
+        let until = self.journal.end() + 1;
+        self.graves.extend(gone.map(|(entity, _)| (until, entity)));
+        let gone = self.action.inserted::<Gone>();
         let tickets: Vec<Ticket> =
             gone.flat_map(|(entity, _)| self.schedule.tickets_of(entity)).collect();
         for ticket in tickets {
@@ -197,8 +215,9 @@ impl<K: TurnActionKind> Turns<K> {
         }
         if self.action.spawned > 0 {
             debug_assert!(self.action.column(std::any::TypeId::of::<Vacant>()).is_some());
-            self.vacant_used += self.action.spawned;
-            self.journal.push(Step::Took(self.action.spawned));
+            for entity in self.vacant.drain(..self.action.spawned) {
+                self.journal.push(Step::Took(entity));
+            }
         }
         for (id, column) in self.action.columns() {
             if self.cells.depends_on(id) {

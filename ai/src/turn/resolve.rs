@@ -258,6 +258,7 @@ impl<K: TurnActionKind> Turns<K> {
         });
         if let Some(logged) = logged {
             self.write_down(record, logged);
+            self.bury(world);
         }
         end
     }
@@ -308,6 +309,16 @@ impl<K: TurnActionKind> Turns<K> {
             self.records.pop_front();
             let start = self.records.front().map(|record| record.journal_start);
             self.journal.forget_before(start.unwrap_or(self.journal.end()));
+        }
+    }
+
+    /// Despawns the entities that are gone and that no turn would bring back which can be undone.
+    fn bury(&mut self, world: &mut World) {
+        let oldest = self.records.front().map_or(self.journal.end(), |it| it.journal_start);
+        while let Some(&(_, entity)) = self.graves.front().filter(|(until, _)| *until <= oldest) {
+            self.graves.pop_front();
+            // The game may have done so before.
+            _ = world.despawn(entity);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use formic_ecs::World;
+use formic_ecs::{Entity, World};
 
 use super::draft::TurnActionKind;
 use super::journal::Step;
@@ -24,6 +24,10 @@ impl<K: TurnActionKind> Turns<K> {
         }
         self.clock = record.clock;
         self.schedule.sequence = record.sequence;
+        let is_back = |&(until, _): &(u64, Entity)| until > record.journal_start;
+        while self.graves.back().is_some_and(is_back) {
+            self.graves.pop_back();
+        }
         if outcome.is_err() {
             // The cells were not told of the change whose watcher has panicked.
             self.cells.rebuild(world);
@@ -38,10 +42,7 @@ impl<K: TurnActionKind> Turns<K> {
                     self.cells.refresh(world, entity);
                 }
             }
-            Step::Took(count) => {
-                self.vacant_used -= count;
-                self.sort_vacant();
-            }
+            Step::Took(entity) => self.vacant.push_front(entity),
             Step::Scheduled(ticket) => drop(self.schedule.cancel(ticket)),
             Step::Unscheduled(ticket, entity) => self.schedule.restore(ticket, entity),
         }

@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
-use formic_ecs::{Component, Entity, Present, StateHasher, World};
+use formic_ecs::{Component, Entity, StateHasher, With, Without, World};
 
 use super::action::{Gone, TurnAction, Vacant};
 use super::cells::{CellPosition, Cells};
@@ -90,8 +90,13 @@ pub struct Turns<K: TurnActionKind> {
 
     pub(super) schedule: TurnSchedule,
     pub(super) clock: u64,
-    pub(super) vacant: Vec<Entity>,
-    pub(super) vacant_used: usize,
+    /// By their numbers.
+    pub(super) vacant: VecDeque<Entity>,
+    /// The number of the next one.
+    vacant_next: u64,
+    /// Those that are gone, and since when in steps of the journal: they stay as long as a turn before
+    /// that can be undone.
+    pub(super) graves: VecDeque<(u64, Entity)>,
 
     pub(super) action: TurnAction,
     pub(super) reactions: Reactions<K>,
@@ -161,7 +166,7 @@ impl<K: TurnActionKind> Turns<K> {
     /// Where it makes no sense here, or is about somebody who is gone. No rule was asked.
     pub fn bind(&self, world: &World, kind: &K, action: &mut TurnAction) -> Result<(), Refusal> {
         let now = Situation::now(world, &self.cells);
-        bind(kind, now, &self.known, &self.vacant[self.vacant_used..], action)
+        bind(kind, now, &self.known, &self.vacant, action)
     }
 
     /// Gives an entity its next turn, so long after the present one.
@@ -190,28 +195,21 @@ impl<K: TurnActionKind> Turns<K> {
         self.clock
     }
 
-    /// Makes room for so many more entities that actions can [bring](super::Draft::spawn).
+    /// Makes room for so many more entities that actions can [bring](super::Draft::spawn). Turns do so
+    /// by themselves when none is left; beforehand it saves the time in the middle of a turn.
     ///
-    /// They are in the world from now on, as [`Vacant`]. This is no part of a turn and is not undone;
-    /// a replay has to do the same.
+    /// They are in the world from now on, as [`Vacant`]. This is no part of a turn and is not undone.
+    /// Which one an action brings decides about its handle: a replay has to reserve the same.
     pub fn reserve(&mut self, world: &mut World, count: usize) {
-        self.vacant.extend(world.spawn_batch(std::iter::repeat_n(Vacant, count)));
-        self.sort_vacant();
+        let first = self.vacant_next;
+        self.vacant_next += count as u64;
+        self.vacant.extend(world.spawn_batch((first..self.vacant_next).map(Vacant)));
     }
 
-    /// Those that are vacant are brought in the order of entities: which one is next follows from
-    /// the world alone, and is the same after a restore.
-    pub(super) fn sort_vacant(&mut self) {
-        let waiting = &mut self.vacant[self.vacant_used..];
-        if !waiting.is_sorted() {
-            waiting.sort_unstable();
-        }
-    }
-
-    /// How many entities can still be brought.
+    /// How many entities can be brought before more have to be made.
     #[must_use]
     pub fn vacancies(&self) -> usize {
-        self.vacant.len() - self.vacant_used
+        self.vacant.len()
     }
 
     /// Why everything happened in the turn that was taken last.
@@ -226,15 +224,23 @@ impl<K: TurnActionKind> Turns<K> {
         &self.log
     }
 
-    /// One number for all that decides what comes next: the entities of the world, the schedule, the
-    /// clock, and which entities are vacant.
+    /// One number for all that decides what comes next: the entities of the world, the schedule and the
+    /// clock.
+    ///
+    /// Entities that are [`Vacant`] or [`Gone`] are not in it. How many there are depends on how far
+    /// turns can be undone, and nothing else does on them but handles to come.
     #[must_use]
     pub fn state_hash(&self, world: &World) -> u64 {
         let mut hasher = StateHasher::new();
-        hasher.write_u64(world.state_hash());
+        let there = world.query_ref_filtered::<Entity, (Without<Vacant>, Without<Gone>)>();
+        let hashes = there.into_iter().filter_map(|entity| world.entity_hash(entity).ok());
+        // A sum: where their rows are does not matter.
+        let (count, sum) =
+            hashes.fold((0, 0_u64), |(count, sum), it| (count + 1, sum.wrapping_add(it)));
+        hasher.write_u64(count);
+        hasher.write_u64(sum);
         hasher.write_u64(self.clock);
         self.schedule.hash(&mut hasher);
-        hasher.write_u64(self.vacancies() as u64);
         hasher.finish()
     }
 
@@ -245,10 +251,16 @@ impl<K: TurnActionKind> Turns<K> {
         self.abandon();
         self.records.clear();
         self.journal.forget_before(self.journal.end());
-        self.vacant.clear();
-        self.vacant.extend(world.query_ref_filtered::<Entity, Present<Vacant>>());
-        self.vacant_used = 0;
-        self.sort_vacant();
+        let vacant = world.query_ref::<(&Vacant, Entity)>();
+        let mut vacant: Vec<(Vacant, Entity)> =
+            vacant.into_iter().map(|(&number, entity)| (number, entity)).collect();
+        vacant.sort_unstable();
+        self.vacant_next = vacant.last().map_or(0, |&(Vacant(last), _)| last + 1);
+        self.vacant = vacant.into_iter().map(|(_, entity)| entity).collect();
+        let mut gone: Vec<Entity> =
+            world.query_ref_filtered::<Entity, With<Gone>>().into_iter().collect();
+        gone.sort_unstable();
+        self.graves = gone.into_iter().map(|entity| (0, entity)).collect();
         let all: Vec<(Ticket, Entity)> = self.schedule.iter().collect();
         self.cells.rebuild(world);
         for (ticket, entity) in all {
@@ -414,7 +426,8 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
         self
     }
 
-    /// How many turns can be undone; 1,000 unless said otherwise.
+    /// How many turns can be undone; 1,000 unless said otherwise. Entities that are [`Gone`] are kept as
+    /// long.
     #[must_use]
     pub fn undo_max(mut self, count: usize) -> Self {
         self.limits.undo = count;
@@ -436,8 +449,8 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
         self
     }
 
-    /// Room for so many entities that actions can bring, see [`Turns::reserve`]. Those that are
-    /// [`Vacant`] in the world already count.
+    /// Room for so many entities that actions can bring, see [`Turns::reserve`], before more are made.
+    /// Those that are [`Vacant`] in the world already count.
     #[must_use]
     pub fn vacancies(mut self, count: usize) -> Self {
         self.vacancies = count;
@@ -466,8 +479,9 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
             limits: self.limits,
             schedule: TurnSchedule::new(),
             clock: 0,
-            vacant: Vec::new(),
-            vacant_used: 0,
+            vacant: VecDeque::new(),
+            vacant_next: 0,
+            graves: VecDeque::new(),
             action: TurnAction::new(),
             reactions: Reactions::default(),
             pending: BinaryHeap::new(),

@@ -221,17 +221,56 @@ fn malformed_actions_are_refused_with_a_reason() {
 }
 
 #[test]
-fn entities_are_brought_until_none_is_vacant() {
+fn entities_are_brought_and_where_none_is_vacant_more_are_made() {
     let mut world = World::new();
     let mut turns = bare().vacancies(2).build(&mut world).unwrap();
-    assert!(turns.act(&mut world, Deed::Bring(0, 0), unseen).spent);
-    assert!(turns.act(&mut world, Deed::Bring(0, 0), unseen).spent);
-    let end = turns.act(&mut world, Deed::Bring(0, 0), unseen);
-    assert_eq!(end.decision, Decision::Refused(Refusal::NoVacancy));
-    turns.reserve(&mut world, 1);
-    assert!(turns.act(&mut world, Deed::Bring(0, 0), unseen).spent);
-    assert_eq!(turns.now(&world).cell((0, 0)).count::<Health>(), 3);
-    assert_eq!(turns.upcoming().len(), 3, "each was given a turn");
+    let mut hashes = Vec::new();
+    for _ in 0..40 {
+        hashes.push(turns.state_hash(&world));
+        assert_eq!(turns.judge(&mut world, Deed::Bring(0, 0)), Decision::Accepted);
+        assert!(turns.act(&mut world, Deed::Bring(0, 0), unseen).spent);
+    }
+    assert_eq!(turns.now(&world).cell((0, 0)).count::<Health>(), 40);
+    assert_eq!(turns.upcoming().len(), 40, "each was given a turn");
+    let last = turns.state_hash(&world);
+    while let Some(hash) = hashes.pop() {
+        turns.undo(&mut world).unwrap();
+        assert_eq!(turns.state_hash(&world), hash);
+    }
+    for _ in 0..40 {
+        turns.act(&mut world, Deed::Bring(0, 0), unseen);
+    }
+    assert_eq!(turns.state_hash(&world), last, "the same are brought in the same order");
+}
+
+#[test]
+fn what_is_gone_is_taken_out_of_the_world_when_no_turn_could_bring_it_back() {
+    for undo_max in [0, 1, 5] {
+        let mut world = World::new();
+        let mut turns = bare().undo_max(undo_max).vacancies(3).build(&mut world).unwrap();
+        for shot in 0..1_000 {
+            turns.act(&mut world, Deed::Bring(shot, 0), unseen);
+            let bullet = turns.upcoming().first().unwrap().1;
+            let before = turns.state_hash(&world);
+            assert!(turns.act(&mut world, Deed::Die(bullet), unseen).spent);
+            assert!(turns.upcoming().is_empty());
+            if undo_max > 0 {
+                turns.undo(&mut world).unwrap();
+                assert_eq!(turns.state_hash(&world), before);
+                assert!(turns.now(&world).is_alive(bullet));
+                turns.act(&mut world, Deed::Die(bullet), unseen);
+            }
+            let gone = turns.now(&world).entities_with::<Gone>().len();
+            assert_eq!(gone, (shot as usize + 1).min(undo_max.div_ceil(2)), "undo_max {undo_max}");
+        }
+        assert!(world.len() <= 32, "{} entities are left", world.len());
+        // After a restore no turn can be undone, and none of them is kept.
+        turns.rebuild(&world);
+        turns.act(&mut world, Deed::Bring(0, 0), unseen);
+        turns.act(&mut world, Deed::Bring(0, 0), unseen);
+        assert_eq!(turns.now(&world).entities_with::<Gone>().len(), 0);
+        world.check().unwrap();
+    }
 }
 
 #[test]
@@ -377,7 +416,7 @@ fn a_rule_that_panics_leaves_no_reactions_behind() {
     let mut world = World::new();
     let who = put(&mut world, &[&Position { x: 0, y: 0 }, &Health(9)]);
     let mut turns = bursting(&mut world, who);
-    let judge = || turns.judge(&world, Deed::Hurt(who, 1));
+    let judge = || turns.judge(&mut world, Deed::Hurt(who, 1));
     assert!(catch_unwind(AssertUnwindSafe(judge)).is_err());
     let end = turns.act(&mut world, Deed::Hurt(who, 2), unseen);
     assert_eq!((end.commits, turns.trace().actions().len()), (2, 2), "one reaction, not two");

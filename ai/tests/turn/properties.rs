@@ -211,7 +211,7 @@ fn rules_that_commute_come_to_the_same_verdict_in_any_order() {
         }
         let mut turns = builder.build(&mut world).unwrap();
         (0..turn_count())
-            .map(|turn| turns.judge(&world, Deed::Anything(turn)) == Decision::Accepted)
+            .map(|turn| turns.judge(&mut world, Deed::Anything(turn)) == Decision::Accepted)
             .collect()
     };
     let first = verdicts(0);

@@ -222,7 +222,7 @@ fn things_may_change_places_and_stay_where_they_are_without_colliding() {
     let one = put(&mut world, &[&Position { x: 0, y: 0 }, &Solid]);
     let other = put(&mut world, &[&Position { x: 1, y: 0 }, &Solid]);
     let mut turns = bare().rule(collision()).build(&mut world).unwrap();
-    let mut verdict = |deed| turns.judge(&world, deed) == Decision::Accepted;
+    let mut verdict = |deed| turns.judge(&mut world, deed) == Decision::Accepted;
     assert!(verdict(Deed::Swap(one, other)));
     assert!(verdict(Deed::Walk(one, 0, 0)));
     assert!(!verdict(Deed::Walk(one, 1, 0)));
@@ -364,7 +364,7 @@ fn what_a_rule_rejects_for_one_it_does_not_rewrite_for_another() {
         let mut turns = bare().rule(rule).build(&mut world).unwrap();
         // Whichever comes first decides: what is rewritten before anybody rejects it is another one.
         let expected = if reject_first { Decision::Rejected(0) } else { Decision::Accepted };
-        assert_eq!(turns.judge(&world, Deed::Swap(one, other)), expected);
+        assert_eq!(turns.judge(&mut world, Deed::Swap(one, other)), expected);
     }
 }
 

@@ -326,10 +326,6 @@ impl Play {
             Command::Close(way) => Deed::Close { who, way },
             Command::Rest => Deed::Rest,
         };
-        // So rarely that undoing hardly ever goes back past it.
-        if self.turns.vacancies() < 512 {
-            self.turns.reserve(world, 4096);
-        }
         self.why.clear();
         let end = self.turn(world, who, deed, watch);
         self.message = end.map_or_else(String::new, |end| self.tell(world, &end));

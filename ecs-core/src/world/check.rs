@@ -7,7 +7,8 @@ use super::World;
 use crate::archetype::Archetype;
 use crate::component::ArchetypeFlags;
 use crate::entities::Location;
-use crate::error::BrokenInvariant;
+use crate::entity::Entity;
+use crate::error::{BrokenInvariant, NoSuchEntity};
 use crate::hash::StateHasher;
 use crate::storage::RowAddress;
 
@@ -128,6 +129,31 @@ impl World {
         hasher.write_u64(self.len() as u64);
         hasher.write_u64(sum);
         hasher.finish()
+    }
+
+    /// One number for the state of one entity: its handle, and of each of its components what
+    /// [`state_hash`](Self::state_hash) takes in. For numbers about a part of the world.
+    ///
+    /// ```
+    /// # use formic_ecs::prelude::*;
+    /// # #[derive(Component, Clone, Copy, bytemuck::NoUninit)] #[repr(C)] struct Health(u32);
+    /// let mut world = World::new();
+    /// let [imp, rat] = [world.spawn(Health(3)), world.spawn(Health(3))];
+    /// assert_ne!(world.entity_hash(imp)?, world.entity_hash(rat)?);
+    /// let before = world.entity_hash(imp)?;
+    /// world.get_mut::<Health>(rat).unwrap().0 = 1;
+    /// assert_eq!(world.entity_hash(imp)?, before);
+    /// # Ok::<(), formic_ecs::NoSuchEntity>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`NoSuchEntity`] if `entity` is not alive.
+    pub fn entity_hash(&self, entity: Entity) -> Result<u64, NoSuchEntity> {
+        let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
+        let archetype = self.archetypes.get(location.archetype);
+        let names = archetype.columns.iter().map(|column| name_hash(&column.info.name));
+        let names: alloc::vec::Vec<u64> = names.collect();
+        Ok(row_hash(archetype, location.address, &names))
     }
 }
 
