@@ -7,12 +7,16 @@
 //! of the 3 x 3 cells around, so it is kept as a bit per cell and direction and
 //! not worked out again by each scan. An edit rewrites the words around its cell
 //! and no others: nothing that has to be prepared, nothing that gets stale.
+//!
+//! Where weights differ, scans stop at every *mixed* cell: an open one with an open
+//! cell of another weight around it. All cells that a scan passes have one weight
+//! therefore, and so has everything around them.
 
 #[cfg(test)]
 mod tests;
 
 use crate::cell::Cell;
-use crate::direction::MoveRule;
+use crate::direction::{Direction, MoveRule, members};
 use crate::grid::Grid;
 
 /// 64 cells of one lane. Bit `i` is the cell at the `i`-th place of the word.
@@ -47,6 +51,8 @@ struct LaneWord {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lanes {
     words: Vec<LaneWord>,
+    /// The mixed cells, word by word.
+    mixed: Vec<u64>,
     words_per_lane: usize,
     lane_count: usize,
     rule: MoveRule,
@@ -66,6 +72,7 @@ pub(crate) struct Stop {
 pub(crate) struct LanePair {
     pub(crate) rows: Lanes,
     pub(crate) columns: Lanes,
+    mixed_count: usize,
 }
 
 impl LanePair {
@@ -76,16 +83,62 @@ impl LanePair {
             rows.set(u32::from(cell.y) + 1, u32::from(cell.x) + 1, true);
             columns.set(u32::from(cell.x) + 1, u32::from(cell.y) + 1, true);
         }
-        rows.rewrite_all();
-        columns.rewrite_all();
-        Self { rows, columns }
+        let mut lanes = Self { rows, columns, mixed_count: 0 };
+        let has_weights = grid.weight_range().is_some_and(|(min, max)| min != max);
+        for cell in grid.cells().filter(|_| has_weights) {
+            lanes.mix(grid, cell);
+        }
+        lanes.rows.rewrite_all();
+        lanes.columns.rewrite_all();
+        lanes
     }
 
     /// Follows the grid after a cell inside it was dug or filled.
-    pub(crate) fn edit(&mut self, cell: Cell, is_open: bool) {
+    pub(crate) fn edit(&mut self, grid: &Grid, cell: Cell) {
         let (x, y) = (u32::from(cell.x) + 1, u32::from(cell.y) + 1);
-        self.rows.edit(y, x, is_open);
-        self.columns.edit(x, y, is_open);
+        self.rows.edit(y, x, grid.is_open(cell));
+        self.columns.edit(x, y, grid.is_open(cell));
+        let has_weights = grid.weight_range().is_some_and(|(min, max)| min != max);
+        if has_weights || self.mixed_count > 0 {
+            self.edit_weight(grid, cell);
+        }
+    }
+
+    /// Follows the grid after a cell inside it was given another weight.
+    pub(crate) fn edit_weight(&mut self, grid: &Grid, cell: Cell) {
+        let around = Direction::ALL.into_iter().filter_map(|direction| direction.step(cell));
+        for cell in around.chain([cell]).filter(|&cell| grid.contains(cell)) {
+            if self.mix(grid, cell) {
+                let (x, y) = (u32::from(cell.x) + 1, u32::from(cell.y) + 1);
+                self.rows.rewrite(y as usize, (x >> 6) as usize);
+                self.columns.rewrite(x as usize, (y >> 6) as usize);
+            }
+        }
+    }
+
+    /// Works out whether a cell is mixed. True if that has changed.
+    fn mix(&mut self, grid: &Grid, cell: Cell) -> bool {
+        let weight = grid.weight_inside(cell);
+        let mut around = members(grid.ring(cell)).map(|direction| direction.step_inside(cell));
+        let is_mixed =
+            grid.is_open(cell) && around.any(|other| grid.weight_inside(other) != weight);
+        let (x, y) = (u32::from(cell.x) + 1, u32::from(cell.y) + 1);
+        if self.rows.is_mixed(y, x) == is_mixed {
+            return false;
+        }
+        self.rows.set_mixed(y, x, is_mixed);
+        self.columns.set_mixed(x, y, is_mixed);
+        if is_mixed {
+            self.mixed_count += 1;
+        } else {
+            self.mixed_count -= 1;
+        }
+        true
+    }
+
+    /// How many cells are mixed. If none is, all cells of a region have one weight.
+    pub(crate) const fn mixed_count(&self) -> usize {
+        self.mixed_count
     }
 }
 
@@ -94,7 +147,8 @@ impl Lanes {
         let words_per_lane = (usize::from(length) + 2).div_ceil(64);
         let lane_count = usize::from(count) + 2;
         let words = vec![LaneWord::default(); words_per_lane * lane_count];
-        Self { words, words_per_lane, lane_count, rule }
+        let mixed = vec![0; words.len()];
+        Self { words, mixed, words_per_lane, lane_count, rule }
     }
 
     fn set(&mut self, lane: u32, place: u32, is_open: bool) {
@@ -143,9 +197,10 @@ impl Lanes {
                 before.begins_ahead() | after.begins_ahead(),
             ),
         };
-        let words = &mut self.words[lane * self.words_per_lane + word];
-        words.forward = !here.open | forward;
-        words.backward = !here.open | backward;
+        let place = lane * self.words_per_lane + word;
+        let (words, mixed) = (&mut self.words[place], self.mixed[place]);
+        words.forward = !here.open | forward | mixed;
+        words.backward = !here.open | backward | mixed;
         words.square = here.open & here.higher & after.open & after.higher;
     }
 
@@ -167,6 +222,19 @@ impl Lanes {
     #[inline]
     const fn word(&self, lane: u32, place: u32) -> usize {
         lane as usize * self.words_per_lane + (place >> 6) as usize
+    }
+
+    fn set_mixed(&mut self, lane: u32, place: u32, is_mixed: bool) {
+        let word = self.word(lane, place);
+        let mask = 1 << (place & 63);
+        let mixed = &mut self.mixed[word];
+        *mixed = if is_mixed { *mixed | mask } else { *mixed & !mask };
+    }
+
+    /// Whether a cell is mixed.
+    #[inline]
+    pub(crate) fn is_mixed(&self, lane: u32, place: u32) -> bool {
+        self.mixed[self.word(lane, place)] >> (place & 63) & 1 != 0
     }
 
     /// Whether a cell is open.

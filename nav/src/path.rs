@@ -1,7 +1,7 @@
 //! Paths of least cost between two cells.
 //!
-//! Where all cells weigh the same, by jump points (`path/jump.rs`); over weights,
-//! by A* (`path/a_star.rs`). Both are exact and cost the same to the unit.
+//! By jump points (`path/jump.rs`), or where weights change from cell to cell by A*
+//! (`path/a_star.rs`). Both are exact and cost the same to the unit.
 
 pub(crate) mod a_star;
 pub(crate) mod frontier;
@@ -66,6 +66,9 @@ pub struct PathScratch {
 
 /// Looking whether a cell is of a region takes so many times less than expanding one.
 const CELLS_PER_EXPANSION: u64 = 16;
+
+/// Where more than one of so many open cells is mixed, A* takes less time.
+const MIXED_SHARE_MAX: usize = 4;
 
 /// A search that was given up, and can be gone on with.
 #[derive(Clone, Copy, Debug)]
@@ -284,10 +287,10 @@ impl PathScratch {
         path: &mut Path,
     ) -> PathOutcome {
         let a_star = Query::new(terrain.grid(), terrain.rule(), target.cell);
-        let may_jump = a_star.is_uniform && query.algorithm != Algorithm::AStar;
+        let may_jump = is_worth_jumping(terrain) && query.algorithm != Algorithm::AStar;
         let mut resumed = resumed;
         if may_jump && !matches!(resumed, Some(Method::Stepping)) {
-            let mut search = JumpSearch::new(terrain.lanes(), &mut self.frontier, target.cell);
+            let mut search = JumpSearch::new(terrain, &mut self.frontier, target.cell);
             let (rule, max) = (terrain.rule(), query.expansion_count_max);
             let outcome = match resumed.take() {
                 Some(Method::Jumping(progress)) => search.resume(rule, progress, max),
@@ -297,7 +300,11 @@ impl PathScratch {
             let progress = search.progress;
             match outcome {
                 JumpOutcome::Found(number) => {
-                    let units = u64::from(self.frontier.node(number).cost) * a_star.weight_min;
+                    let mut units = u64::from(self.frontier.node(number).cost);
+                    if terrain.lanes().mixed_count() == 0 {
+                        // All cells of the region have this weight.
+                        units *= terrain.grid().weight_inside(query.start).factor();
+                    }
                     let cost = Cost::from_units(units);
                     let corners = trace_back(&self.frontier, rule, number);
                     path.set_corners_reversed(cost, terrain.version(), corners);
@@ -338,6 +345,11 @@ impl Target {
             Some(reason) => PathOutcome::Partial { cost, reason },
         }
     }
+}
+
+/// Whether jumps over a terrain are likely to be longer than a step or two.
+const fn is_worth_jumping(terrain: &Terrain) -> bool {
+    terrain.lanes().mixed_count() < terrain.grid().open_count() / MIXED_SHARE_MAX
 }
 
 /// Everything that can be known about start and goal without a search.

@@ -100,7 +100,7 @@ impl Terrain {
         let changed = self.grid.dig(cell);
         if changed {
             self.regions.dug(&self.grid, cell);
-            self.lanes.edit(cell, true);
+            self.lanes.edit(&self.grid, cell);
         }
         changed
     }
@@ -111,7 +111,7 @@ impl Terrain {
         let changed = self.grid.fill(cell);
         if changed {
             self.regions.filled(&self.grid, cell);
-            self.lanes.edit(cell, false);
+            self.lanes.edit(&self.grid, cell);
         }
         changed
     }
@@ -119,7 +119,11 @@ impl Terrain {
     /// Gives a cell a weight. False, and nothing happens, if it has that weight
     /// already or is outside.
     pub fn set_weight(&mut self, cell: Cell, weight: Weight) -> bool {
-        self.grid.set_weight(cell, weight)
+        let changed = self.grid.set_weight(cell, weight);
+        if changed {
+            self.lanes.edit_weight(&self.grid, cell);
+        }
+        changed
     }
 
     /// Whether a cell can be crossed; outside of the grid nothing can.

@@ -4,6 +4,7 @@
 use formic_ecs::RandomStream;
 
 use crate::cell::Cell;
+use crate::cost::Weight;
 use crate::direction::MoveRule;
 use crate::grid::Grid;
 use crate::lanes::LanePair;
@@ -23,8 +24,14 @@ fn edited_lanes_are_those_of_the_edited_grid() {
                 let mut below = |side: u32| stream.next_u64() % u64::from(side);
                 let (x, y) = (below(width), below(height));
                 let cell = Cell::new(u16::try_from(x).unwrap(), u16::try_from(y).unwrap());
-                let is_open = grid.dig(cell) || !grid.fill(cell);
-                lanes.edit(cell, is_open);
+                if stream.next_u64() % 3 == 0 {
+                    let weight = u8::try_from(1 + stream.next_u64() % 3).unwrap();
+                    grid.set_weight(cell, Weight::new(weight).unwrap());
+                    lanes.edit_weight(&grid, cell);
+                } else {
+                    let _is_open = grid.dig(cell) || !grid.fill(cell);
+                    lanes.edit(&grid, cell);
+                }
                 assert!(lanes == LanePair::new(&grid, rule), "{rule:?} {width} x {height}: {cell}");
             }
         }

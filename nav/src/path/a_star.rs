@@ -5,7 +5,8 @@
 //! Manhattan) distance between cell centres times the least weight of the map,
 //! which is consistent. The open list has buckets, so a cell can be expanded a
 //! little before its time, and is then expanded again; the search goes on until
-//! nothing is left that could be better.
+//! nothing is left that could be better. What could be as good at most is not
+//! looked at: once the goal is reached at the least cost, ties end the search.
 
 use crate::cell::Cell;
 use crate::cost::{Cost, DIAGONAL, STRAIGHT, distance_units};
@@ -95,7 +96,6 @@ impl AStar {
         query: &Query<'_>,
         expansion_count_max: u64,
     ) -> RunEnd {
-        let goal = query.grid.index_inside(query.goal);
         while let Some(cell) = self.open.pop(self.best) {
             let index = query.grid.index_inside(cell);
             // A cell is pushed again when a cheaper way to it turns up, and the
@@ -103,8 +103,8 @@ impl AStar {
             if !self.nodes.take(index) {
                 continue;
             }
-            if cell == query.goal {
-                self.best = self.nodes.cost::<WIDE>(goal);
+            // A way to the goal may have turned up since the cell was pushed.
+            if self.nodes.cost::<WIDE>(index) + query.rest(cell) >= self.best {
                 continue;
             }
             if self.expansion_count == expansion_count_max {
@@ -155,7 +155,12 @@ impl AStar {
             if !WIDE && next_cost > u64::from(u32::MAX) {
                 self.is_too_long = true;
             } else if self.nodes.improve::<WIDE>(next_index, next_cost, direction) {
-                self.open.push(next_cost + query.rest(next), next);
+                let estimate = next_cost + query.rest(next);
+                if next == query.goal {
+                    self.best = next_cost;
+                } else if estimate < self.best {
+                    self.open.push(estimate, next);
+                }
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Paths of least cost over cells of one weight, by jump points.
+//! Paths of least cost by jump points.
 //!
 //! Jump point search (D. Harabor and A. Grastien, 2011) with block scanning and
 //! pruning of intermediate jump points (the same, 2014): a diagonal looks to both
@@ -8,13 +8,23 @@
 //!
 //! All four rules have jump points. Where steps are orthogonal only, rows take
 //! the part of diagonals: paths go along their row first.
+//!
+//! Where weights differ, every mixed cell that a jump comes to is a jump point (see
+//! [`LanePair`]), from which all legal steps are taken. Why that is exact: a step is left
+//! out only at a cell whose surroundings have its weight, and there one of two things
+//! holds. Either another way to the same cell costs less; then the one that is left out
+//! is of no best path. Or a diagonal and a straight step cost as much as the same steps
+//! in the other order; then going back along the straight line, one comes to a cell that
+//! does take the diagonal, and no straight step behind it is ever left out.
 
 use crate::cell::Cell;
 use crate::cost::{DIAGONAL, STRAIGHT};
 use crate::direction::{Direction, MoveRule};
+use crate::grid::Grid;
 use crate::lanes::{LanePair, Lanes, Stop};
 use crate::path::frontier::{Frontier, JumpNode, Place};
 use crate::path::prune;
+use crate::terrain::Terrain;
 
 /// What a search came to.
 #[derive(Clone, Copy, Debug)]
@@ -39,11 +49,27 @@ pub(crate) struct JumpProgress {
 /// A search that runs.
 pub(crate) struct JumpSearch<'a> {
     pub(crate) lanes: &'a LanePair,
+    weights: Weights<'a>,
     pub(crate) frontier: &'a mut Frontier,
     /// Nodes that were expanded by this run.
     pub(crate) expansion_count: u64,
     pub(crate) progress: JumpProgress,
     goal: Place,
+}
+
+/// The weights of cells by their places.
+#[derive(Clone, Copy)]
+struct Weights<'a> {
+    grid: &'a Grid,
+    /// The least of the map, by which estimates are scaled.
+    min: u64,
+}
+
+impl Weights<'_> {
+    #[inline]
+    fn at(self, place: Place) -> u64 {
+        self.grid.weight_inside(place.cell()).factor()
+    }
 }
 
 const ORTHOGONAL: u8 = MoveRule::Orthogonal as u8;
@@ -52,10 +78,13 @@ const ONE_FREE: u8 = MoveRule::OneFree as u8;
 const ALWAYS: u8 = MoveRule::Always as u8;
 
 impl<'a> JumpSearch<'a> {
-    /// A search along lanes of the same rule.
-    pub(crate) fn new(lanes: &'a LanePair, frontier: &'a mut Frontier, goal: Cell) -> Self {
+    /// A search on a terrain.
+    pub(crate) fn new(terrain: &'a Terrain, frontier: &'a mut Frontier, goal: Cell) -> Self {
         let (goal, progress) = (Place::of(goal), JumpProgress::default());
-        Self { lanes, frontier, expansion_count: 0, progress, goal }
+        let grid = terrain.grid();
+        let min = grid.weight_range().map_or(1, |(min, _)| min.factor());
+        let weights = Weights { grid, min };
+        Self { lanes: terrain.lanes(), weights, frontier, expansion_count: 0, progress, goal }
     }
 
     /// Runs until the goal is reached, which must be possible.
@@ -80,16 +109,29 @@ impl<'a> JumpSearch<'a> {
     }
 
     fn dispatch(&mut self, rule: MoveRule, start: Option<Place>, max: u64) -> JumpOutcome {
+        if self.lanes.mixed_count() == 0 {
+            self.dispatch_rule::<false>(rule, start, max)
+        } else {
+            self.dispatch_rule::<true>(rule, start, max)
+        }
+    }
+
+    fn dispatch_rule<const WEIGHTED: bool>(
+        &mut self,
+        rule: MoveRule,
+        start: Option<Place>,
+        max: u64,
+    ) -> JumpOutcome {
         match rule {
-            MoveRule::Orthogonal => self.search::<ORTHOGONAL>(rule, start, max),
-            MoveRule::BothFree => self.search::<BOTH_FREE>(rule, start, max),
-            MoveRule::OneFree => self.search::<ONE_FREE>(rule, start, max),
-            MoveRule::Always => self.search::<ALWAYS>(rule, start, max),
+            MoveRule::Orthogonal => self.search::<ORTHOGONAL, WEIGHTED>(rule, start, max),
+            MoveRule::BothFree => self.search::<BOTH_FREE, WEIGHTED>(rule, start, max),
+            MoveRule::OneFree => self.search::<ONE_FREE, WEIGHTED>(rule, start, max),
+            MoveRule::Always => self.search::<ALWAYS, WEIGHTED>(rule, start, max),
         }
     }
 
     /// Begins at `start`, or else goes on with what the frontier holds.
-    fn search<const RULE: u8>(
+    fn search<const RULE: u8, const WEIGHTED: bool>(
         &mut self,
         rule: MoveRule,
         start: Option<Place>,
@@ -97,9 +139,9 @@ impl<'a> JumpSearch<'a> {
     ) -> JumpOutcome {
         if let Some(start) = start {
             self.frontier.begin();
-            self.progress.first_estimate = self.rest::<RULE>(start);
-            self.reach::<RULE>(start, 0, 0, None);
-            if RULE == BOTH_FREE && self.sees_goal(start) {
+            self.progress.first_estimate = self.rest::<RULE, WEIGHTED>(start);
+            self.reach::<RULE, WEIGHTED>(start, 0, 0, None);
+            if RULE == BOTH_FREE && !WEIGHTED && self.sees_goal(start) {
                 // Most of the short ways of a game end here.
                 self.expansion_count = 1;
                 let cost = self.progress.first_estimate;
@@ -114,16 +156,19 @@ impl<'a> JumpSearch<'a> {
                 return JumpOutcome::Found(number);
             }
             if self.expansion_count == expansion_count_max {
-                self.frontier.put_back(number, self.rest::<RULE>(place));
+                self.frontier.put_back(number, self.rest::<RULE, WEIGHTED>(place));
                 return JumpOutcome::OutOfBudget;
             }
             self.expansion_count += 1;
             let ring = usize::from(self.lanes.rows.ring(place.y, place.x));
             let steps = match node.arrival() {
+                Some(arrival) if WEIGHTED && self.lanes.rows.is_mixed(place.y, place.x) => {
+                    rule.table()[ring] & !arrival.opposite().bit()
+                }
                 Some(arrival) => table[arrival as usize][ring],
                 None => rule.table()[ring],
             };
-            self.look::<RULE>(number, place, node.cost, steps);
+            self.look::<RULE, WEIGHTED>(number, place, node.cost, steps);
         }
         let is_too_long = self.progress.is_too_long;
         assert!(is_too_long, "start and goal are of one region, but no path joins them");
@@ -132,47 +177,53 @@ impl<'a> JumpSearch<'a> {
 
     /// Hands on what can be reached by setting off in each of these directions.
     #[inline]
-    fn look<const RULE: u8>(&mut self, number: u32, place: Place, cost: u32, steps: u8) {
+    fn look<const RULE: u8, const WEIGHTED: bool>(
+        &mut self,
+        number: u32,
+        place: Place,
+        cost: u32,
+        steps: u8,
+    ) {
         // One question after the other, for each is easier to foresee than which
         // direction comes next.
         let has = |direction: Direction| steps & direction.bit() != 0;
         if has(Direction::NorthWest) {
-            self.diagonal::<RULE, false, false>(number, place, cost);
+            self.diagonal::<RULE, WEIGHTED, false, false>(number, place, cost);
         }
         if has(Direction::North) {
-            self.vertical::<RULE, false>(number, place, cost);
+            self.vertical::<RULE, WEIGHTED, false>(number, place, cost);
         }
         if has(Direction::NorthEast) {
-            self.diagonal::<RULE, true, false>(number, place, cost);
+            self.diagonal::<RULE, WEIGHTED, true, false>(number, place, cost);
         }
         if has(Direction::West) {
             if RULE == ORTHOGONAL {
-                self.sweep::<RULE, false>(number, place, cost);
+                self.sweep::<RULE, WEIGHTED, false>(number, place, cost);
             } else {
-                self.horizontal::<RULE, false>(number, place, cost);
+                self.horizontal::<RULE, WEIGHTED, false>(number, place, cost);
             }
         }
         if has(Direction::East) {
             if RULE == ORTHOGONAL {
-                self.sweep::<RULE, true>(number, place, cost);
+                self.sweep::<RULE, WEIGHTED, true>(number, place, cost);
             } else {
-                self.horizontal::<RULE, true>(number, place, cost);
+                self.horizontal::<RULE, WEIGHTED, true>(number, place, cost);
             }
         }
         if has(Direction::SouthWest) {
-            self.diagonal::<RULE, false, true>(number, place, cost);
+            self.diagonal::<RULE, WEIGHTED, false, true>(number, place, cost);
         }
         if has(Direction::South) {
-            self.vertical::<RULE, true>(number, place, cost);
+            self.vertical::<RULE, WEIGHTED, true>(number, place, cost);
         }
         if has(Direction::SouthEast) {
-            self.diagonal::<RULE, true, true>(number, place, cost);
+            self.diagonal::<RULE, WEIGHTED, true, true>(number, place, cost);
         }
     }
 
     /// Scans along a row. True if there was something to hand on.
     #[inline]
-    fn horizontal<const RULE: u8, const EAST: bool>(
+    fn horizontal<const RULE: u8, const WEIGHTED: bool, const EAST: bool>(
         &mut self,
         parent: u32,
         from: Place,
@@ -181,11 +232,11 @@ impl<'a> JumpSearch<'a> {
         let stop = self.lanes.rows.scan::<EAST>(from.y, from.x);
         // Most scans end at a wall. What follows is kept out of their way.
         (stop.is_open || from.y == self.goal.y)
-            && self.end_row::<RULE, EAST>(parent, from, cost, stop)
+            && self.end_row::<RULE, WEIGHTED, EAST>(parent, from, cost, stop)
     }
 
     #[inline(never)]
-    fn end_row<const RULE: u8, const EAST: bool>(
+    fn end_row<const RULE: u8, const WEIGHTED: bool, const EAST: bool>(
         &mut self,
         parent: u32,
         from: Place,
@@ -201,13 +252,13 @@ impl<'a> JumpSearch<'a> {
         } else {
             return false;
         };
-        self.reach_far::<RULE>(place, cost, from.x.abs_diff(place.x), parent, arrival);
+        self.reach_far::<RULE, WEIGHTED>(place, from, cost, parent, arrival);
         true
     }
 
     /// Scans along a column. True if there was something to hand on.
     #[inline]
-    fn vertical<const RULE: u8, const SOUTH: bool>(
+    fn vertical<const RULE: u8, const WEIGHTED: bool, const SOUTH: bool>(
         &mut self,
         parent: u32,
         from: Place,
@@ -215,11 +266,11 @@ impl<'a> JumpSearch<'a> {
     ) -> bool {
         let stop = self.lanes.columns.scan::<SOUTH>(from.x, from.y);
         (stop.is_open || from.x == self.goal.x)
-            && self.end_column::<RULE, SOUTH>(parent, from, cost, stop)
+            && self.end_column::<RULE, WEIGHTED, SOUTH>(parent, from, cost, stop)
     }
 
     #[inline(never)]
-    fn end_column<const RULE: u8, const SOUTH: bool>(
+    fn end_column<const RULE: u8, const WEIGHTED: bool, const SOUTH: bool>(
         &mut self,
         parent: u32,
         from: Place,
@@ -235,34 +286,41 @@ impl<'a> JumpSearch<'a> {
         } else {
             return false;
         };
-        self.reach_far::<RULE>(place, cost, from.y.abs_diff(place.y), parent, arrival);
+        self.reach_far::<RULE, WEIGHTED>(place, from, cost, parent, arrival);
         true
     }
 
     /// Goes along a row and scans to both sides at each step.
-    fn sweep<const RULE: u8, const EAST: bool>(&mut self, parent: u32, from: Place, cost: u32) {
+    fn sweep<const RULE: u8, const WEIGHTED: bool, const EAST: bool>(
+        &mut self,
+        parent: u32,
+        from: Place,
+        cost: u32,
+    ) {
         let (mut place, mut cost) = (from, cost);
         loop {
+            let before = place;
             place.x = if EAST { place.x + 1 } else { place.x - 1 };
             if !self.lanes.rows.is_open(place.y, place.x) {
                 return;
             }
-            let Some(next) = cost.checked_add(STRAIGHT) else { break };
+            let Some(next) = self.add::<WEIGHTED>(cost, STRAIGHT, before, place) else { break };
             cost = next;
-            if place == self.goal {
+            let is_mixed = WEIGHTED && self.lanes.rows.is_mixed(place.y, place.x);
+            if place == self.goal || is_mixed {
                 let arrival = if EAST { Direction::East } else { Direction::West };
-                self.reach::<RULE>(place, cost, parent, Some(arrival));
+                self.reach::<RULE, WEIGHTED>(place, cost, parent, Some(arrival));
                 return;
             }
-            self.vertical::<RULE, false>(parent, place, cost);
-            self.vertical::<RULE, true>(parent, place, cost);
+            self.vertical::<RULE, WEIGHTED, false>(parent, place, cost);
+            self.vertical::<RULE, WEIGHTED, true>(parent, place, cost);
         }
         self.progress.is_too_long = true;
     }
 
     /// Goes along a diagonal and scans ahead in both directions at each step.
     #[inline(never)]
-    fn diagonal<const RULE: u8, const EAST: bool, const SOUTH: bool>(
+    fn diagonal<const RULE: u8, const WEIGHTED: bool, const EAST: bool, const SOUTH: bool>(
         &mut self,
         parent: u32,
         from: Place,
@@ -270,27 +328,41 @@ impl<'a> JumpSearch<'a> {
     ) {
         // Estimates grow until they are the cost of the path. A search that has
         // made a detour will make more of it, by some part of what it has.
-        let estimate = u64::from(cost) + u64::from(self.rest::<RULE>(from));
+        let estimate = u64::from(cost) + u64::from(self.rest::<RULE, WEIGHTED>(from));
         let likely = estimate + (estimate - u64::from(self.progress.first_estimate)) / 8;
         let mut place = from;
-        while let Some(find) = find_ahead::<RULE, EAST, SOUTH>(self.lanes, self.goal, place) {
+        while let Some(find) =
+            find_ahead::<RULE, WEIGHTED, EAST, SOUTH>(self.lanes, self.goal, place)
+        {
             place = find.place;
             let steps = place.x.abs_diff(from.x);
-            let Some(cost) = cost.checked_add(steps * DIAGONAL) else {
+            let Some(cost) = self.add::<WEIGHTED>(cost, steps * DIAGONAL, from, place) else {
                 self.progress.is_too_long = true;
                 return;
             };
             if place == self.goal || find.is_forced {
-                self.reach::<RULE>(place, cost, parent, Some(diagonal_of::<EAST, SOUTH>()));
+                self.reach::<RULE, WEIGHTED>(
+                    place,
+                    cost,
+                    parent,
+                    Some(diagonal_of::<EAST, SOUTH>()),
+                );
                 return;
             }
-            let has_row = self.end_row::<RULE, EAST>(parent, place, cost, find.row);
-            let has_column = self.end_column::<RULE, SOUTH>(parent, place, cost, find.column);
+            let has_row = self.end_row::<RULE, WEIGHTED, EAST>(parent, place, cost, find.row);
+            let has_column =
+                self.end_column::<RULE, WEIGHTED, SOUTH>(parent, place, cost, find.column);
             let is_found = has_row || has_column;
-            if is_found && u64::from(cost) + u64::from(self.rest::<RULE>(place)) > likely {
+            if is_found && u64::from(cost) + u64::from(self.rest::<RULE, WEIGHTED>(place)) > likely
+            {
                 // The rest of the diagonal leads away from the goal. It may never
                 // be worth looking at.
-                self.reach::<RULE>(place, cost, parent, Some(diagonal_of::<EAST, SOUTH>()));
+                self.reach::<RULE, WEIGHTED>(
+                    place,
+                    cost,
+                    parent,
+                    Some(diagonal_of::<EAST, SOUTH>()),
+                );
                 return;
             }
         }
@@ -319,40 +391,65 @@ impl<'a> JumpSearch<'a> {
 
     /// Enters a cell at the end of a straight line.
     #[inline]
-    fn reach_far<const RULE: u8>(
+    fn reach_far<const RULE: u8, const WEIGHTED: bool>(
         &mut self,
         place: Place,
+        from: Place,
         cost: u32,
-        length: u32,
         parent: u32,
         arrival: Direction,
     ) {
-        match cost.checked_add(length * STRAIGHT) {
-            Some(cost) => self.reach::<RULE>(place, cost, parent, Some(arrival)),
+        let length = from.x.abs_diff(place.x) + from.y.abs_diff(place.y);
+        match self.add::<WEIGHTED>(cost, length * STRAIGHT, from, place) {
+            Some(cost) => self.reach::<RULE, WEIGHTED>(place, cost, parent, Some(arrival)),
             None => self.progress.is_too_long = true,
         }
     }
 
-    /// The units from a place to the goal, at least.
+    /// The cost at the end of a jump whose steps have so many units at weight one, if it
+    /// fits 32 bits.
+    ///
+    /// A jump of more than one step is over cells of one weight, its ends included.
     #[inline]
-    fn rest<const RULE: u8>(&self, place: Place) -> u32 {
+    fn add<const WEIGHTED: bool>(
+        &self,
+        cost: u32,
+        units: u32,
+        from: Place,
+        to: Place,
+    ) -> Option<u32> {
+        if !WEIGHTED {
+            return cost.checked_add(units);
+        }
+        let weight = self.weights.at(from).max(self.weights.at(to));
+        u32::try_from(u64::from(cost) + u64::from(units) * weight).ok()
+    }
+
+    /// The units from a place to the goal, at least. As many as 32 bits hold: what is
+    /// farther is too long.
+    #[inline]
+    fn rest<const RULE: u8, const WEIGHTED: bool>(&self, place: Place) -> u32 {
         let (dx, dy) = (place.x.abs_diff(self.goal.x), place.y.abs_diff(self.goal.y));
-        if RULE == ORTHOGONAL {
+        let units = if RULE == ORTHOGONAL {
             STRAIGHT * (dx + dy)
         } else {
             STRAIGHT * dx.max(dy) + (DIAGONAL - STRAIGHT) * dx.min(dy)
+        };
+        if !WEIGHTED {
+            return units;
         }
+        u32::try_from(u64::from(units) * self.weights.min).unwrap_or(u32::MAX)
     }
 
     #[inline]
-    fn reach<const RULE: u8>(
+    fn reach<const RULE: u8, const WEIGHTED: bool>(
         &mut self,
         place: Place,
         cost: u32,
         parent: u32,
         arrival: Option<Direction>,
     ) {
-        let rest = self.rest::<RULE>(place);
+        let rest = self.rest::<RULE, WEIGHTED>(place);
         if cost.checked_add(rest).is_none() {
             self.progress.is_too_long = true;
             return;
@@ -375,7 +472,7 @@ struct Find {
 /// the goal; `None` if the diagonal ends before. Apart from the search, so that all it
 /// looks at stays in registers.
 #[inline(always)]
-fn find_ahead<const RULE: u8, const EAST: bool, const SOUTH: bool>(
+fn find_ahead<const RULE: u8, const WEIGHTED: bool, const EAST: bool, const SOUTH: bool>(
     lanes: &LanePair,
     goal: Place,
     from: Place,
@@ -383,7 +480,8 @@ fn find_ahead<const RULE: u8, const EAST: bool, const SOUTH: bool>(
     let mut place = from;
     while may_pass::<RULE, EAST, SOUTH>(&lanes.rows, place) {
         place = beyond::<EAST, SOUTH>(place);
-        let is_forced = has_forced::<RULE, EAST, SOUTH>(&lanes.rows, place);
+        let is_forced = has_forced::<RULE, EAST, SOUTH>(&lanes.rows, place)
+            || WEIGHTED && lanes.rows.is_mixed(place.y, place.x);
         let row = lanes.rows.scan::<EAST>(place.y, place.x);
         let column = lanes.columns.scan::<SOUTH>(place.x, place.y);
         let may_see_goal = place.y == goal.y || place.x == goal.x;

@@ -27,6 +27,9 @@ struct Entry {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenList {
     heads: Vec<u32>,
+    /// A bit per bucket that has entries. Heavy weights spread estimates over thousands of
+    /// buckets, and most of them are empty.
+    occupied: Vec<u64>,
     entries: Vec<Entry>,
     /// Entries that have been taken out, chained.
     free: u32,
@@ -40,10 +43,12 @@ impl OpenList {
     /// Empties the list for estimates from `estimate` on, each at most `rise`
     /// above the one that it comes from.
     pub(crate) fn begin(&mut self, estimate: u64, rise: u64) {
-        let bucket_count = ((rise >> BUCKET_BITS) + 2).next_power_of_two();
+        let bucket_count = ((rise >> BUCKET_BITS) + 2).next_power_of_two().max(64);
         let bucket_count = usize::try_from(bucket_count).expect("weights are at most 255");
         self.heads.clear();
         self.heads.resize(bucket_count, NONE);
+        self.occupied.clear();
+        self.occupied.resize(bucket_count / 64, 0);
         self.entries.clear();
         self.free = NONE;
         self.bucket = estimate >> BUCKET_BITS;
@@ -52,7 +57,9 @@ impl OpenList {
 
     /// Memory held, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.entries.capacity() * size_of::<Entry>() + self.heads.capacity() * size_of::<u32>()
+        self.entries.capacity() * size_of::<Entry>()
+            + self.heads.capacity() * size_of::<u32>()
+            + self.occupied.capacity() * size_of::<u64>()
     }
 
     #[inline]
@@ -81,6 +88,7 @@ impl OpenList {
             self.entries.push(entry);
             u32::try_from(self.entries.len() - 1).expect("grids have fewer than 2^32 cells")
         };
+        self.occupied[place / 64] |= 1 << (place % 64);
         self.count += 1;
     }
 
@@ -98,23 +106,40 @@ impl OpenList {
         if self.count == 0 {
             return None;
         }
-        loop {
-            if self.bucket << BUCKET_BITS >= limit {
-                return None;
-            }
-            let place = self.place(self.bucket);
-            let number = self.heads[place];
-            if number != NONE {
-                let entry = &mut self.entries[number as usize];
-                let cell = Cell::from_bits(entry.cell);
-                self.heads[place] = entry.next;
-                entry.next = self.free;
-                self.free = number;
-                self.count -= 1;
-                return Some(cell);
-            }
-            self.bucket += 1;
+        self.bucket += self.empty_count();
+        if self.bucket << BUCKET_BITS >= limit {
+            return None;
         }
+        let place = self.place(self.bucket);
+        let number = self.heads[place];
+        let entry = &mut self.entries[number as usize];
+        let cell = Cell::from_bits(entry.cell);
+        self.heads[place] = entry.next;
+        if entry.next == NONE {
+            self.occupied[place / 64] &= !(1 << (place % 64));
+        }
+        entry.next = self.free;
+        self.free = number;
+        self.count -= 1;
+        Some(cell)
+    }
+
+    /// How many empty buckets come before the next one that has entries, of which there
+    /// must be one.
+    #[inline]
+    fn empty_count(&self) -> u64 {
+        let place = self.place(self.bucket);
+        let mut word = place / 64;
+        let mut bits = self.occupied[word] >> (place % 64);
+        let mut passed = 0;
+        let mut width = 64 - place % 64;
+        while bits == 0 {
+            passed += width;
+            width = 64;
+            word = (word + 1) & (self.occupied.len() - 1);
+            bits = self.occupied[word];
+        }
+        passed as u64 + u64::from(bits.trailing_zeros())
     }
 
     #[inline]

@@ -6,7 +6,7 @@ use crate::cell::Cell;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 #[non_exhaustive]
 pub enum Algorithm {
-    /// Jump points where all cells weigh the same, and A* elsewhere.
+    /// Jump points, or A* where weights change from cell to cell.
     #[default]
     Auto,
     /// A*, cell by cell. Never the faster one; to compare with.

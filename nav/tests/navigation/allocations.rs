@@ -9,7 +9,7 @@ use crate::{cells, noise};
 use formic_ecs::Entity;
 use formic_nav::{
     Algorithm, Avoid, Cell, FlowField, FlowFields, MoveRule, Path, PathQuery, PathRequest,
-    PathScratch, PortalGraph, Terrain, Weight, systems,
+    PathScratch, Terrain, Weight, systems,
 };
 use glam::Vec2;
 
@@ -54,14 +54,11 @@ fn a_warm_query_allocates_nothing_by_any_algorithm_on_any_ground() {
                 .collect();
             let (mut scratch, mut path) = (PathScratch::new(), Path::new());
             let mut field = FlowField::new(&terrain, &[queries[0].goal]);
-            let mut graph = PortalGraph::new(&terrain);
             let mut run = || {
                 for query in &queries {
                     let _ = scratch.solve(&terrain, query, &mut path);
                     let _ = scratch.solve(&terrain, &query.by(Algorithm::AStar), &mut path);
                     let _ = field.direction(&terrain, query.start);
-                    let (start, goal) = (query.start, query.goal);
-                    let _ = graph.find(&terrain, start, goal, &mut scratch, &mut path);
                 }
             };
             run();

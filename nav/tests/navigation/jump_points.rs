@@ -92,6 +92,47 @@ fn they_agree_in_rooms_and_caves_while_doors_open_and_close() {
     }
 }
 
+/// Lays patches of heavier and lighter ground, some of one cell.
+fn lay_patches(terrain: &mut Terrain, rng: &mut Rng, count: usize) {
+    for _ in 0..count {
+        let corner = cells::any_cell(rng, terrain.grid());
+        let sides = [1 + rng.below(9), 1 + rng.below(9)].map(|side| u16::try_from(side).unwrap());
+        let weight = Weight::new(u8::try_from(1 + rng.below(5)).unwrap()).unwrap();
+        for y in corner.y..corner.y + sides[1] {
+            (corner.x..corner.x + sides[0])
+                .for_each(|x| drop(terrain.set_weight(Cell::new(x, y), weight)));
+        }
+    }
+}
+
+#[test]
+fn they_agree_over_patches_of_weight_while_cells_and_weights_change() {
+    let mut rng = Rng::new(57);
+    let mut scratch = PathScratch::new();
+    let mut jumped = 0;
+    for round in 0..48 {
+        let rule = MoveRule::ALL[round % 4];
+        let percent = [75, 90, 97, 100][round / 4 % 4];
+        let (width, height) = ([60, 64, 131][round % 3], [40, 70, 66][round / 4 % 3]);
+        let mut terrain = Terrain::new(noise::noise(&mut rng, width, height, percent), rule);
+        let count = 1 + rng.below(12);
+        for _ in 0..4 {
+            lay_patches(&mut terrain, &mut rng, count);
+            for _ in 0..8 {
+                let cell = cells::any_cell(&mut rng, terrain.grid());
+                assert!(terrain.dig(cell) || terrain.fill(cell));
+            }
+            check(&terrain, &mut rng, &mut scratch, 12);
+            // Jump points take no memory for cells that they pass.
+            let mut fresh = PathScratch::new();
+            let ends = [0, 1].map(|_| cells::any_cell(&mut rng, terrain.grid()));
+            let _ = fresh.find(&terrain, ends[0], ends[1], &mut Path::new());
+            jumped += usize::from(fresh.bytes() < terrain.grid().cell_count() * 6);
+        }
+    }
+    assert!(jumped > 96, "jump points were used on {jumped} of 192 terrains");
+}
+
 #[test]
 fn every_map_of_three_by_four_cells_is_solved_under_every_rule() {
     let mut scratch = PathScratch::new();

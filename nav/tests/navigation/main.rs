@@ -25,7 +25,6 @@ mod nav_data;
 #[path = "../support/noise.rs"]
 mod noise;
 mod paths;
-mod portals;
 mod regions;
 mod request;
 #[path = "../support/rng.rs"]

@@ -227,7 +227,7 @@ fn a_budget_of_zero_pauses_the_search() {
 }
 
 #[test]
-fn requests_are_answered_by_jump_points_or_over_weights_by_steps() {
+fn one_heavy_cell_far_from_the_way_changes_nothing() {
     let expansions = |weight: u8| {
         let mut sim = Sim::new(pillars(60));
         sim.terrain_mut().set_weight(Cell::new(59, 59), Weight::new(weight).unwrap());
@@ -237,9 +237,9 @@ fn requests_are_answered_by_jump_points_or_over_weights_by_steps() {
         assert_eq!(sim.status(agent), RequestStatus::Found);
         (sim.report().expansions, sim.world.get::<Route>(agent).unwrap().path().cost())
     };
-    let (jumps, steps) = (expansions(1), expansions(2));
-    assert_eq!(jumps.1, steps.1, "the heavy cell is not on the way");
-    assert!(jumps.0 * 2 < steps.0, "{} jump points, {} cells", jumps.0, steps.0);
+    let (even, uneven) = (expansions(1), expansions(2));
+    assert_eq!(even.1, uneven.1, "the heavy cell is not on the way");
+    assert!(uneven.0 <= even.0 + 1, "{} expansions, {} with it", even.0, uneven.0);
 }
 
 #[test]
