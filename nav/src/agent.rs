@@ -40,10 +40,30 @@ impl Default for Facing {
     }
 }
 
-/// How fast an agent walks, in cells per second. Less than zero is as zero.
+/// How fast an agent walks, in cells per second. Less than zero, endless, and what is no
+/// number is as zero.
 #[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Speed(pub f32);
+
+impl Speed {
+    /// The cells that an agent walks in some seconds: none where that is less than zero,
+    /// endless, or no number.
+    pub(crate) fn reach(self, seconds: f32) -> f32 {
+        let reach = self.0 * seconds;
+        if reach.is_finite() { reach.max(0.0) } else { 0.0 }
+    }
+}
+
+/// The part of an intended motion that coordinates of 32 bits have no room for, to be
+/// added to the next motion.
+///
+/// Far from the origin a position moves by a thousandth of a cell or not at all. What is lost
+/// counts once it is a hundredth of the motion.
+pub(crate) fn lost_to_rounding(intended: f32, moved: f32) -> f32 {
+    let lost = intended - moved;
+    if lost.abs() > intended.abs() * 0.01 { lost } else { 0.0 }
+}
 
 /// Counts of what one agent has met with so far.
 ///
@@ -107,8 +127,16 @@ pub struct PathStatsSum {
 /// they took.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct TimeStep {
-    /// Simulated seconds per tick.
+    /// Simulated seconds per tick. Less than zero, endless, and what is no number is as zero:
+    /// agents stand.
     pub seconds: f32,
+}
+
+impl TimeStep {
+    /// The seconds that pass: none where the step is less than zero, endless, or no number.
+    pub(crate) fn elapsed(self) -> f32 {
+        if self.seconds.is_finite() { self.seconds.max(0.0) } else { 0.0 }
+    }
 }
 
 impl Default for TimeStep {

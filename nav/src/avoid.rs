@@ -21,9 +21,8 @@
 //! Two things are on top of the paper, since mazes of cells are tighter than plazas.
 //! Agents whose goal is taken by others who rest there are content with being next to
 //! them, if they get no nearer for a while. Those who rest step aside for one that they
-//! block. And one that has been blocked for three seconds in a corridor of one cell, where
-//! two that meet are too wide for each other, squeezes past: until it gets on, it and the
-//! others take no notice of each other.
+//! block. And one that has been stuck for seconds squeezes past: until it gets on, it
+//! and those who go another way take no notice of each other.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 pub(crate) mod body;
@@ -46,6 +45,7 @@ use crate::avoid::reciprocal::{Disc, half_plane};
 use crate::avoid::walls::{half_planes, slide};
 use crate::cell::Cell;
 use crate::direction::{Direction, MoveRule};
+use crate::grid::Grid;
 use crate::terrain::Terrain;
 
 /// Agents that nearly touch do, in cells.
@@ -90,9 +90,10 @@ pub struct AvoidState {
 /// * those whose goal is taken by others who rest there are content with being next to
 ///   them, if they get no nearer for half a second; three if there is room around them;
 /// * those who rest step aside for one that they have blocked for a second;
-/// * one that has been blocked for three seconds in a corridor of one cell, where two that
-///   meet are too wide for each other, squeezes past: until it gets on, it and the others
-///   take no notice of each other.
+/// * one that has been stuck for twelve seconds, or for two in a corridor of one cell,
+///   [squeezes past](Avoid::is_squeezing): until it
+///   gets on, it and those who go another way, or rest, take no notice of each other. That
+///   is the emergency in which bodies overlap by more, and it is why everyone arrives.
 ///
 /// Agents without a wish stand, and so do those without speed and all of them in ticks
 /// without time.
@@ -128,30 +129,32 @@ pub fn avoid(
     step: Res<TimeStep>,
     mut state: Local<AvoidState>,
 ) {
+    let seconds = step.elapsed();
     let crowd = &mut state.crowd;
-    crowd.begin(terrain.grid().width(), terrain.grid().height());
+    crowd.begin(terrain.grid().height());
     agents.for_each(|(entity, position, _, _, body)| {
         crowd.add(Member {
             number: entity.to_bits(),
             disc: disc(*position, body),
             goal: body.goal(),
-            is_at_rest: body.wish() == Vec2::ZERO,
+            is_at_rest: body.is_at_rest(),
             is_blocked: body.blocked_seconds() > MAKE_WAY_SECONDS,
-            is_squeezing: is_squeezing(body, *position, &terrain),
+            wish: body.wish(),
+            is_squeezing: body.is_squeezing(),
         });
     });
     crowd.sort();
     let crowd = &state.crowd;
     agents.par_for_each(|(entity, position, facing, speed, body)| {
-        let surroundings = Surroundings { crowd, terrain: &terrain, seconds: step.seconds };
+        let surroundings = Surroundings { crowd, terrain: &terrain, seconds };
         let chosen = surroundings.choose(entity.to_bits(), *position, speed.0, body);
-        let motion = chosen.velocity * step.seconds;
+        let motion = body.with_carry(position.0, chosen.velocity * seconds);
         let place = slide(terrain.grid(), terrain.rule(), position.0, motion);
         // Of a tick without time there is no velocity.
-        let walked =
-            if step.seconds > 0.0 { (place - position.0) / step.seconds } else { Vec2::ZERO };
+        let walked = if seconds > 0.0 { (place - position.0) / seconds } else { Vec2::ZERO };
         position.0 = place;
-        body.moved(walked, chosen.crowding, step.seconds);
+        let is_narrow = position.cell().is_some_and(|cell| is_narrow(terrain.grid(), cell));
+        body.moved(walked, chosen.crowding, is_narrow, seconds);
         if let Some(direction) = walked.try_normalize().filter(|_| walked.length() > TURN_SPEED_MIN)
         {
             facing.0 = direction;
@@ -193,7 +196,7 @@ impl Surroundings<'_> {
         }
         let hard_count = planes.count;
         let (mut touches_crowd, mut is_taken) = (false, false);
-        let is_at_rest = body.wish() == Vec2::ZERO;
+        let is_at_rest = body.is_at_rest();
         let mut wish = body.wish() + Vec2::new(-body.wish().y, body.wish().x) * KEEP_RIGHT;
         for other in self.crowd.neighbours(own.position, number).iter() {
             let gap = own.position.distance(other.disc.position) - own.radius - other.disc.radius;
@@ -208,7 +211,10 @@ impl Surroundings<'_> {
                 let away = (own.position - other.disc.position).normalize_or(side);
                 wish = away * (speed * MAKE_WAY_SPEED);
             }
-            if is_squeezing(body, position, self.terrain) || other.is_squeezing {
+            if (body.is_squeezing() || other.is_squeezing)
+                && (is_at_rest || other.is_at_rest || leads_elsewhere(body.wish(), other.wish))
+                && !(has_same_goal && (is_at_rest || other.is_at_rest))
+            {
                 continue;
             }
             let share = match (is_at_rest, other.is_at_rest) {
@@ -219,6 +225,8 @@ impl Surroundings<'_> {
             planes.add(half_plane(&own, &other.disc, share, side, self.seconds));
         }
         let velocity = nearest(&planes.list[..planes.count], hard_count, speed, wish);
+        // By rounding it may be a little more.
+        let velocity = velocity.clamp_length_max(speed);
         let crowding = match touches_crowd {
             _ if is_taken => Crowding::Within,
             false => Crowding::None,
@@ -237,17 +245,17 @@ impl Surroundings<'_> {
     }
 }
 
-/// Whether an agent has been blocked for long, and is in a corridor, where others cannot
-/// make room for it.
-fn is_squeezing(body: &Avoid, position: Position, terrain: &Terrain) -> bool {
-    let is_narrow = |cell: Cell| {
-        let grid = terrain.grid();
-        let is_wall =
-            |direction: Direction| direction.step(cell).is_none_or(|beside| !grid.is_open(beside));
-        (is_wall(Direction::North) && is_wall(Direction::South))
-            || (is_wall(Direction::West) && is_wall(Direction::East))
-    };
-    body.is_out_of_patience() && position.cell().is_some_and(is_narrow)
+/// Whether a cell is of a corridor of one cell, where others cannot make room.
+fn is_narrow(grid: &Grid, cell: Cell) -> bool {
+    let is_wall =
+        |direction: Direction| direction.step(cell).is_none_or(|beside| !grid.is_open(beside));
+    (is_wall(Direction::North) && is_wall(Direction::South))
+        || (is_wall(Direction::West) && is_wall(Direction::East))
+}
+
+/// Whether two wishes lead apart by more than sixty degrees. Those who go the same way queue.
+fn leads_elsewhere(wish: Vec2, other: Vec2) -> bool {
+    wish.dot(other) < 0.5 * wish.length() * other.length()
 }
 
 fn is_same_cell(a: Vec2, b: Vec2) -> bool {

@@ -15,7 +15,7 @@ use formic_ecs::Component;
 use formic_jobs::{Query, Res, ResMut};
 use glam::Vec2;
 
-use crate::agent::{Facing, Position, Speed, TimeStep};
+use crate::agent::{Facing, Position, Speed, TimeStep, lost_to_rounding};
 use crate::avoid::body::Avoid;
 use crate::cell::Cell;
 use crate::direction::Direction;
@@ -58,7 +58,7 @@ const ARRIVAL_DISTANCE: f32 = 0.1;
 ///
 /// Snapshots have it, with the id of the field: the [`FlowFields`] are a resource, so who
 /// restores a world puts those back that it had, or adds the same in the same order.
-#[derive(Component, Clone, Copy, PartialEq, Eq, Debug, NoUninit, CheckedBitPattern)]
+#[derive(Component, Clone, Copy, PartialEq, Debug, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub struct FlowFollower {
     field: FlowId,
@@ -66,6 +66,8 @@ pub struct FlowFollower {
     /// The cell that its step leads to, as bits, while it cuts the corner of a solid one;
     /// else [`NOWHERE`].
     towards: u32,
+    /// The part of the last step that rounding has left to be walked.
+    carry: f32,
 }
 
 /// No cell: grids are smaller.
@@ -92,7 +94,7 @@ impl FlowFollower {
     /// Follows this field.
     #[must_use]
     pub const fn new(field: FlowId) -> Self {
-        Self { field, status: FlowStatus::Waiting, towards: NOWHERE }
+        Self { field, status: FlowStatus::Waiting, towards: NOWHERE, carry: 0.0 }
     }
 
     /// The field that it follows.
@@ -147,7 +149,7 @@ pub fn follow_flow(
     terrain: Res<Terrain>,
     step: Res<TimeStep>,
 ) {
-    let (terrain, seconds) = (&*terrain, step.seconds);
+    let (terrain, seconds) = (&*terrain, step.elapsed());
     agents.par_for_each(|(position, facing, speed, follower, body)| {
         let Some(field) = fields.get(follower.field) else {
             (follower.status, follower.towards) = (FlowStatus::NoField, NOWHERE);
@@ -160,9 +162,12 @@ pub fn follow_flow(
                 direct(*position, *speed, follower.status, field, terrain, body, seconds)
             }
             None => {
-                let towards = &mut follower.towards;
-                let walker = Walker { position, facing, towards, field, terrain };
-                walker.walk(speed.0.max(0.0) * seconds)
+                let (towards, carry) = (&mut follower.towards, &mut follower.carry);
+                let reach = match speed.reach(seconds) {
+                    0.0 => 0.0,
+                    reach => reach + *carry,
+                };
+                Walker { position, facing, towards, carry, field, terrain }.walk(reach)
             }
         };
     });
@@ -201,6 +206,7 @@ struct Walker<'a> {
     position: &'a mut Position,
     facing: &'a mut Facing,
     towards: &'a mut u32,
+    carry: &'a mut f32,
     field: &'a FlowField,
     terrain: &'a Terrain,
 }
@@ -210,7 +216,7 @@ impl Walker<'_> {
     /// line from any point of a cell to there touches no cells but those that the step
     /// needs open.
     fn walk(self, mut reach: f32) -> FlowStatus {
-        let Self { position, facing, towards, field, terrain } = self;
+        let Self { position, facing, towards, carry, field, terrain } = self;
         loop {
             let begun = end_of_step(*towards, terrain, position.0).map(Lead::On);
             let lead = begun.unwrap_or_else(|| lead(field, terrain, position.0));
@@ -227,16 +233,18 @@ impl Walker<'_> {
             if is_home && distance == 0.0 {
                 return FlowStatus::Arrived;
             }
-            // False for what is not a number as well.
-            let may_walk = reach > 0.0;
-            if !may_walk {
+            // Less than nothing was walked before, by rounding.
+            if reach <= 0.0 {
+                *carry = reach;
                 return FlowStatus::Going;
             }
             if distance > 0.0 {
                 facing.0 = offset / distance;
             }
             if reach < distance {
+                let before = position.0;
                 position.0 += offset * (reach / distance);
+                *carry = lost_to_rounding(reach, (position.0 - before).dot(offset) / distance);
                 let is_cutting = position.cell().is_some_and(|cell| !terrain.is_open(cell));
                 let step = Cell::containing(target).filter(|_| is_cutting);
                 *towards = step.map_or(NOWHERE, Cell::to_bits);

@@ -134,7 +134,7 @@ type Walkers<'a> = Query<
 /// An agent that waits for an answer walks on along the path that it has, as
 /// [`PathRequest::ask`] says.
 pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
-    let seconds = step.seconds;
+    let seconds = step.elapsed();
     agents.par_for_each(
         |(position, facing, speed, request, route, stats, mut pending, mut body)| {
             let Some(goal) = request.goal() else {
@@ -146,13 +146,17 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
             };
             let is_under_way = request.status().is_under_way();
             let walks = is_under_way || (request.walks_on() && !route.path().is_empty());
-            let mut is_left = !walks;
+            let (mut is_left, mut has_strayed) = (!walks, false);
             if walks {
                 let end = end_of_route(request, route, goal);
                 let done = match &mut body {
                     Some(body) => direct(*position, end, *speed, route, body, &terrain, seconds),
                     None if is_usable(route, &terrain, *position) => {
-                        let walked = walk(position.0, end, route, speed.0.max(0.0) * seconds);
+                        let walked = match speed.reach(seconds) {
+                            0.0 => walk(position.0, end, route, 0.0),
+                            reach => walk(position.0, end, route, reach + request.carry()),
+                        };
+                        request.set_carry(walked.carry);
                         position.0 = walked.position;
                         facing.0 = walked.facing.unwrap_or(facing.0);
                         if walked.arrived { Done::Arrived } else { Done::OnTheWay }
@@ -168,13 +172,14 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
                         is_left = true;
                     }
                     // The end of an old path is no goal, but the place to wait.
-                    Done::Arrived | Done::Strayed => is_left = true,
+                    Done::Arrived => is_left = true,
+                    Done::Strayed => (is_left, has_strayed) = (true, true),
                 }
                 request.reopen();
             }
             if is_left {
                 leave(position.0, route, &terrain);
-                if let Some(body) = body {
+                if let Some(body) = body.filter(|_| !has_strayed) {
                     body.pause();
                 }
             }
@@ -221,7 +226,8 @@ fn direct(
     };
     match done {
         Done::Arrived => body.rest(),
-        _ => body.pause(),
+        // Those who are pushed about have been blocked for as long as before.
+        _ => body.hold(),
     }
     done
 }

@@ -68,7 +68,7 @@ pub struct PathScratch {
 const CELLS_PER_EXPANSION: u64 = 16;
 
 /// Where more than one of so many open cells is mixed, A* takes less time.
-const MIXED_SHARE_MAX: usize = 4;
+const MIXED_SHARE_MAX: usize = 16;
 
 /// A search that was given up, and can be gone on with.
 #[derive(Clone, Copy, Debug)]
@@ -349,7 +349,7 @@ impl Target {
 
 /// Whether jumps over a terrain are likely to be longer than a step or two.
 const fn is_worth_jumping(terrain: &Terrain) -> bool {
-    terrain.lanes().mixed_count() < terrain.grid().open_count() / MIXED_SHARE_MAX
+    terrain.lanes().mixed_count() * MIXED_SHARE_MAX <= terrain.grid().open_count()
 }
 
 /// Everything that can be known about start and goal without a search.

@@ -50,6 +50,8 @@ pub struct PathRequest {
     waited_ticks: u16,
     state: State,
     wishes: u8,
+    /// The part of the last step that rounding has left to be walked.
+    carry: f32,
 }
 
 /// The path may lead to the nearest reachable cell.
@@ -277,6 +279,14 @@ impl PathRequest {
     /// Whether the agent walks on along the route before while it waits.
     pub(crate) const fn walks_on(&self) -> bool {
         matches!(self.state, State::Pending) && self.wishes & STANDS == 0
+    }
+
+    pub(crate) const fn carry(&self) -> f32 {
+        self.carry
+    }
+
+    pub(crate) const fn set_carry(&mut self, carry: f32) {
+        self.carry = carry;
     }
 
     pub(crate) fn pass_over(&mut self) {

@@ -91,7 +91,7 @@ pub fn wander(
         if !request.status().is_at_rest() {
             return;
         }
-        wander.rest_seconds -= step.seconds;
+        wander.rest_seconds -= step.elapsed();
         if wander.rest_seconds > 0.0 {
             return;
         }

@@ -4,6 +4,8 @@ use bytemuck::{Pod, Zeroable};
 use formic_ecs::Component;
 use glam::Vec2;
 
+use crate::agent::lost_to_rounding;
+
 /// Stands for "no goal": a place where no cell can be.
 pub(crate) const NOWHERE: Vec2 = Vec2::splat(-1.0);
 
@@ -31,6 +33,14 @@ pub struct Avoid {
     /// Where it goes, or came to last.
     goal: Vec2,
     blocked_seconds: f32,
+    /// How much of its wish it gets, on average over the last half second.
+    progress: f32,
+    /// For how long that has been next to nothing.
+    stuck_seconds: f32,
+    /// For how long it squeezes past others, once it gets on.
+    squeeze_seconds: f32,
+    /// The part of the last motion that rounding has left to be walked.
+    carry: Vec2,
     /// A [`Crowding`] as a number, for the sake of plain bytes.
     crowding: u32,
 }
@@ -63,7 +73,18 @@ impl Avoid {
             0.05
         };
         let (velocity, wish) = (Vec2::ZERO, Vec2::ZERO);
-        Self { radius, velocity, wish, goal: NOWHERE, blocked_seconds: 0.0, crowding: 0 }
+        Self {
+            radius,
+            velocity,
+            wish,
+            goal: NOWHERE,
+            blocked_seconds: 0.0,
+            progress: 1.0,
+            stuck_seconds: 0.0,
+            squeeze_seconds: 0.0,
+            carry: Vec2::ZERO,
+            crowding: 0,
+        }
     }
 
     /// The radius of the body, in cells.
@@ -103,6 +124,7 @@ impl Avoid {
     pub(crate) fn rest(&mut self) {
         self.wish = Vec2::ZERO;
         self.blocked_seconds = 0.0;
+        (self.progress, self.stuck_seconds, self.squeeze_seconds) = (1.0, 0.0, 0.0);
     }
 
     /// Stands where it is because nobody has said where to go.
@@ -111,40 +133,75 @@ impl Avoid {
         self.goal = NOWHERE;
     }
 
+    /// Stands for a tick, until there is a way again.
+    pub(crate) fn hold(&mut self) {
+        self.wish = Vec2::ZERO;
+    }
+
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.wish == Vec2::ZERO
+    }
+
+    /// A motion together with what rounding has left of the one before.
+    pub(crate) fn with_carry(&mut self, position: Vec2, motion: Vec2) -> Vec2 {
+        if motion == Vec2::ZERO {
+            self.carry = Vec2::ZERO;
+            return motion;
+        }
+        let intended = motion + self.carry;
+        let moved = (position + intended) - position;
+        self.carry =
+            Vec2::new(lost_to_rounding(intended.x, moved.x), lost_to_rounding(intended.y, moved.y));
+        intended
+    }
+
     /// Whether there is no getting any nearer to the goal, since others rest there.
     pub(crate) fn is_crowded_out(&self) -> bool {
         let patience = match self.crowding {
             WITHIN => CROWDED_OUT_SECONDS,
-            OUTSIDE => SQUEEZE_SECONDS,
+            OUTSIDE => GIVE_UP_SECONDS,
             _ => return false,
         };
         self.blocked_seconds > patience
     }
 
-    /// Whether it has been blocked for so long that it squeezes past the others, if it is
-    /// where they cannot make room.
-    pub(crate) fn is_out_of_patience(&self) -> bool {
-        self.blocked_seconds > SQUEEZE_SECONDS
+    /// Whether it has been stuck for so long that it squeezes past those who go another way,
+    /// or rest: it and they overlap for a while.
+    #[must_use]
+    pub fn is_squeezing(&self) -> bool {
+        self.squeeze_seconds > 0.0
     }
 
-    /// What came of the wish in a tick of `seconds`.
-    pub(crate) fn moved(&mut self, velocity: Vec2, crowding: Crowding, seconds: f32) {
-        let wished = self.wish.length_squared();
-        let progress = velocity.dot(self.wish);
-        if wished == 0.0 || (progress > wished * PROGRESS_MIN && !self.is_out_of_patience()) {
-            self.blocked_seconds = 0.0;
-        } else if progress > wished * PROGRESS_MIN {
-            // Squeezing is over only after a while, or it would end between the two.
-            self.blocked_seconds += seconds;
-            if self.blocked_seconds > SQUEEZE_SECONDS + SQUEEZE_LASTS_SECONDS {
-                self.blocked_seconds = 0.0;
-            }
-        } else {
-            self.blocked_seconds =
-                (self.blocked_seconds + seconds).min(SQUEEZE_SECONDS + SQUEEZE_LASTS_SECONDS / 2.0);
-        }
+    /// What came of the wish in a tick of `seconds`. In a `narrow` place two that meet have no
+    /// other way than through each other.
+    pub(crate) fn moved(
+        &mut self,
+        velocity: Vec2,
+        crowding: Crowding,
+        is_narrow: bool,
+        seconds: f32,
+    ) {
         self.velocity = velocity;
         self.crowding = crowding as u32;
+        let wished = self.wish.length_squared();
+        if wished == 0.0 {
+            return;
+        }
+        let progress = velocity.dot(self.wish) / wished;
+        let part = (seconds / PROGRESS_SECONDS).min(1.0);
+        self.progress += (progress - self.progress) * part;
+        self.blocked_seconds =
+            if progress > PROGRESS_MIN { 0.0 } else { self.blocked_seconds + seconds };
+        // On average, for one that is shaken to and fro gets nowhere.
+        if self.progress > PROGRESS_MIN {
+            self.stuck_seconds = 0.0;
+            self.squeeze_seconds = (self.squeeze_seconds - seconds).max(0.0);
+            return;
+        }
+        self.stuck_seconds += seconds;
+        if self.stuck_seconds > if is_narrow { STUCK_NARROW_SECONDS } else { STUCK_SECONDS } {
+            self.squeeze_seconds = SQUEEZE_SECONDS;
+        }
     }
 }
 
@@ -160,10 +217,16 @@ const WITHIN: u32 = Crowding::Within as u32;
 
 /// Less than this part of the wished speed in the wished direction is no progress.
 const PROGRESS_MIN: f32 = 0.1;
+/// Over how long progress is averaged.
+const PROGRESS_SECONDS: f32 = 0.5;
 /// How long one goes on trying that has come to the others around its goal.
 const CROWDED_OUT_SECONDS: f32 = 0.5;
-/// How long an agent is blocked before it squeezes past the others: in a corridor where
-/// two meet who are both too wide, neither would ever go on.
-const SQUEEZE_SECONDS: f32 = 3.0;
-/// How long squeezing lasts once it gets on.
-const SQUEEZE_LASTS_SECONDS: f32 = 1.0;
+/// How long one goes on trying that has come to the others, but not near.
+const GIVE_UP_SECONDS: f32 = 3.0;
+/// How long an agent is stuck before it squeezes past the others: where two meet who are too
+/// wide for the corridor, neither would ever go on.
+const STUCK_NARROW_SECONDS: f32 = 2.0;
+/// The same where there is room: queues before doors last for seconds and dissolve.
+const STUCK_SECONDS: f32 = 12.0;
+/// How long squeezing lasts once the agent gets on, or it would end between the two.
+const SQUEEZE_SECONDS: f32 = 2.0;

@@ -2,6 +2,7 @@
 
 use glam::Vec2;
 
+use crate::agent::lost_to_rounding;
 use crate::cell::Cell;
 use crate::check::path_cost;
 use crate::request::Route;
@@ -17,6 +18,8 @@ pub(crate) struct Walked {
     /// The direction of the last motion, if there was any.
     pub(crate) facing: Option<Vec2>,
     pub(crate) arrived: bool,
+    /// What of the reach is still to be walked, because the position could not move so little.
+    pub(crate) carry: f32,
 }
 
 /// Whether an agent at `position` needs no path to its goal; whoever has one
@@ -86,14 +89,14 @@ pub(crate) fn leave(position: Vec2, route: &mut Route, terrain: &Terrain) {
 }
 
 /// Walks `reach` cells along a route, over as many of its steps as that takes,
-/// and moves the route on.
+/// and moves the route on. A reach below zero was walked before, by rounding.
 ///
 /// A step is done once the agent is inside its cell. From any point of a cell, the
 /// straight line to any point of a cell that one legal step leads to touches no
 /// cells but those that the step needs open. Turning earlier, say within 0.75 of
 /// the centre, would cut through solid corners.
 pub(crate) fn walk(from: Vec2, goal: Vec2, route: &mut Route, mut reach: f32) -> Walked {
-    let mut walked = Walked { position: from, facing: None, arrived: false };
+    let mut walked = Walked { position: from, facing: None, arrived: false, carry: 0.0 };
     let mut next = route.next();
     let cells = route.path().cells();
     while next < cells.len() {
@@ -110,7 +113,10 @@ pub(crate) fn walk(from: Vec2, goal: Vec2, route: &mut Route, mut reach: f32) ->
             walked.facing = Some(offset / distance);
         }
         if reach < distance {
+            let before = walked.position;
             walked.position += offset * (reach / distance);
+            let moved = (walked.position - before).dot(offset) / distance;
+            walked.carry = lost_to_rounding(reach, moved);
             break;
         }
         walked.position = target;

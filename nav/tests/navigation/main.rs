@@ -8,6 +8,7 @@ mod benchmarks;
 #[path = "../support/cells.rs"]
 mod cells;
 mod corners;
+mod crowds;
 #[path = "../support/dijkstra.rs"]
 mod dijkstra;
 #[path = "../support/flood.rs"]

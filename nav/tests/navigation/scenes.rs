@@ -45,7 +45,13 @@ fn run(sim: &mut Sim, agents: &[Entity], ticks_max: usize) -> usize {
     for tick in 1..=ticks_max {
         sim.tick();
         let gap = least_gap(sim, agents);
-        assert!(gap > -TOLERANCE, "tick {tick}: bodies overlap by {}", -gap);
+        let squeezing = |agent: &&Entity| sim.world.get::<Avoid>(**agent).unwrap().is_squeezing();
+        assert!(
+            gap > -TOLERANCE,
+            "tick {tick}: bodies overlap by {}, {} squeeze past",
+            -gap,
+            agents.iter().filter(squeezing).count()
+        );
         for &agent in agents {
             let position = sim.position(agent);
             assert!(position.is_finite());

@@ -1,0 +1,137 @@
+//! Crowds in narrow places: everyone arrives, and a press costs what a spread crowd costs.
+
+use formic_ecs::Entity;
+use formic_nav::{
+    Avoid, Cell, FlowFields, Grid, PathRequest, RequestStatus, Speed, TimeStep, systems,
+};
+use glam::Vec2;
+
+use crate::rng::Rng;
+use crate::sim::Sim;
+
+/// Runs until all agents have arrived, and returns how many ticks that took. None may be
+/// faster than it can, nor in rock.
+fn ticks_until_all_arrive(sim: &mut Sim, agents: &[Entity], ticks_max: u32) -> u32 {
+    let mut places: Vec<Vec2> = agents.iter().map(|&agent| sim.position(agent)).collect();
+    for tick in 0..ticks_max {
+        sim.tick();
+        let mut left = 0;
+        for (&agent, place) in agents.iter().zip(&mut places) {
+            let before = std::mem::replace(place, sim.position(agent));
+            let speed = sim.world.get::<Speed>(agent).unwrap().0;
+            let seconds = sim.world.resource::<TimeStep>().unwrap().seconds;
+            assert!(place.distance(before) <= speed * seconds * 1.01, "{agent} is too fast");
+            assert!(sim.terrain().is_open(Cell::containing(*place).unwrap()));
+            left += u32::from(sim.status(agent) != RequestStatus::Arrived);
+        }
+        if left == 0 {
+            return tick;
+        }
+    }
+    let stuck: Vec<Vec2> = agents
+        .iter()
+        .filter(|&&agent| sim.status(agent) != RequestStatus::Arrived)
+        .map(|&agent| sim.position(agent))
+        .collect();
+    panic!("{} of {} are stuck: {stuck:?}", stuck.len(), agents.len());
+}
+
+fn add(sim: &mut Sim, place: Vec2, goal: Vec2, speed: f32, radius: f32) -> Entity {
+    let agent = sim.world.spawn((systems::agent(place, speed), Avoid::new(radius)));
+    sim.world.get_mut::<PathRequest>(agent).unwrap().ask(goal);
+    agent
+}
+
+#[test]
+fn two_streams_of_wide_bodies_pass_each_other_in_corridors() {
+    for (width, count) in [(3_u16, 40_u16), (4, 40), (5, 60)] {
+        let mut sim = Sim::new(Grid::from_fn(60, width.into(), |_| true).unwrap());
+        let mut agents = Vec::new();
+        for number in 0..count {
+            let (row, column) = (number / 2 % width, number / 2 / width);
+            let y = f32::from(row) + 0.5;
+            let (west, east) = (f32::from(column) + 0.5, 59.5 - f32::from(column));
+            let (from, to) = if number % 2 == 0 { (west, east) } else { (east, west) };
+            agents.push(add(&mut sim, Vec2::new(from, y), Vec2::new(to, y), 2.0, 0.45));
+        }
+        let ticks = ticks_until_all_arrive(&mut sim, &agents, 8_000);
+        println!("corridor of {width}: {ticks} ticks");
+    }
+}
+
+#[test]
+fn sixty_wide_bodies_find_their_ways_through_a_maze_of_one_wide_corridors() {
+    let map: Vec<&str> = vec![
+        "....................",
+        ".@@@@@@.@@@@@@.@@@@.",
+        ".@....@.@....@.@..@.",
+        ".@.@@.@.@.@@.@.@.@@.",
+        ".@.@@...@.@@...@....",
+        ".@.@@@@@@.@@@@@@.@@.",
+        ".@...............@@.",
+        ".@@@@@.@@@@@@.@@@@@.",
+        "....................",
+    ];
+    let mut sim = Sim::of(&map);
+    let cells: Vec<Cell> =
+        sim.terrain().grid().cells().filter(|&cell| sim.terrain().is_open(cell)).collect();
+    let mut rng = Rng::new(5);
+    let mut starts = cells.clone();
+    let mut goals = cells;
+    let mut agents = Vec::new();
+    for _ in 0..60 {
+        let start = starts.swap_remove(rng.below(starts.len()));
+        let goal = goals.swap_remove(rng.below(goals.len()));
+        agents.push(add(&mut sim, start.centre(), goal.centre(), 2.0, 0.45));
+    }
+    let ticks = ticks_until_all_arrive(&mut sim, &agents, 8_000);
+    println!("maze: {ticks} ticks");
+}
+
+#[test]
+fn a_step_of_no_time_or_less_moves_none() {
+    for seconds in [0.0, -0.05, f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+        let mut sim = Sim::of(&["......", "......", "@@@@@@"]);
+        let terrain = sim.terrain().clone();
+        let mut fields = FlowFields::default();
+        let field = fields.add(&terrain, &[Cell::new(5, 1)]);
+        sim.world.insert_resource(fields);
+        let walker = sim.spawn(1.5, 0.5, 2.0);
+        let avoider = sim.world.spawn((systems::agent(Vec2::new(2.5, 0.5), 2.0), Avoid::new(0.3)));
+        let follower = sim.world.spawn(systems::flow_agent(Vec2::new(0.5, 1.5), 2.0, field));
+        sim.ask(walker, 5.5, 0.5);
+        sim.ask(avoider, 5.5, 1.5);
+        sim.ticks(3);
+        let agents = [walker, avoider, follower];
+        let before = agents.map(|agent| sim.position(agent));
+        sim.world.insert_resource(TimeStep { seconds });
+        sim.ticks(5);
+        assert_eq!(agents.map(|agent| sim.position(agent)), before, "{seconds} seconds");
+        sim.world.insert_resource(TimeStep::default());
+        sim.ticks(80);
+        assert_eq!(sim.status(walker), RequestStatus::Arrived, "after {seconds} seconds");
+    }
+}
+
+#[test]
+fn what_is_slow_moves_far_from_the_origin_as_well() {
+    let mut sim = Sim::new(Grid::from_fn(9_100, 3, |_| true).unwrap());
+    sim.world.insert_resource(TimeStep { seconds: 1.0 / 240.0 });
+    let terrain = sim.terrain().clone();
+    let mut fields = FlowFields::default();
+    let field = fields.add(&terrain, &[Cell::new(9_050, 2)]);
+    sim.world.insert_resource(fields);
+    let walker = sim.spawn(9_000.5, 0.5, 0.1);
+    let avoider = sim.world.spawn((systems::agent(Vec2::new(9_020.5, 0.5), 0.1), Avoid::new(0.3)));
+    let follower = sim.world.spawn(systems::flow_agent(Vec2::new(9_000.5, 2.5), 0.1, field));
+    sim.ask(walker, 9_010.5, 0.5);
+    sim.ask(avoider, 9_090.5, 0.5);
+    sim.ticks(3);
+    let agents = [walker, avoider, follower];
+    let before = agents.map(|agent| sim.position(agent));
+    sim.ticks(2_400);
+    for (agent, before) in agents.into_iter().zip(before) {
+        let walked = sim.position(agent).x - before.x;
+        assert!((0.95..1.05).contains(&walked), "{agent}: {walked} cells in ten seconds");
+    }
+}
