@@ -102,12 +102,10 @@ pub(crate) fn diary(seconds: u32) -> Result<Vec<(String, f32)>, Box<dyn std::err
     let names: Vec<String> = cats.names().map(String::from).collect();
     world.insert_resource(Cats(cats));
     world.insert_resource(TimeStep(TICK_SECONDS));
-    let mut schedule = formic_ai::action::phases(
-        Schedule::builder(),
-        |minds| minds.add(think),
-        |actions| actions.add(live.in_sequence()),
-    )
-    .build(&mut world)?;
+    let mut schedule = formic_ai::action::add(Schedule::builder())
+        .add(think.as_mind())
+        .add(live.as_action())
+        .build(&mut world)?;
     let pool = Pool::new(Threads::None)?;
     let mut diary: Vec<(String, f32)> = Vec::new();
     for _tick in 0..seconds * 10 {

@@ -91,12 +91,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let guard = plan.spawn(&mut world, (Enemy { distance: 9.0 }, Health(1.0), Board::default()))?;
     TreeAgent::drive(&mut world, guard, &tree, 1)?;
     world.insert_resource(Guards(tree));
-    let mut schedule = formic_ai::action::phases(
-        Schedule::builder(),
-        |minds| minds.add(think),
-        |actions| actions.add(act.in_sequence()),
-    )
-    .build(&mut world)?;
+    let mut schedule = formic_ai::action::add(Schedule::builder())
+        .add(think.as_mind())
+        .add(act.as_action())
+        .build(&mut world)?;
     let pool = Pool::new(Threads::None)?;
     for tick in 0..16_u8 {
         // The intruder comes up to the guard, fights, and goes away again.

@@ -86,12 +86,11 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sentry = plan.spawn(&mut world, Enemy { distance: 20.0 })?;
     FsmAgent::drive(&mut world, sentry, &machine)?;
     world.insert_resource(Sentries(machine));
-    let mut schedule = formic_ai::action::phases(
-        Schedule::builder(),
-        |minds| minds.add(think).add(tell),
-        |actions| actions.add(act.in_sequence()),
-    )
-    .build(&mut world)?;
+    let mut schedule = formic_ai::action::add(Schedule::builder())
+        .add(think.as_mind())
+        .add(tell.as_mind())
+        .add(act.as_action())
+        .build(&mut world)?;
     let pool = Pool::new(Threads::None)?;
     for tick in 0..24_u8 {
         world.get_mut::<Enemy>(sentry)?.distance = (f32::from(tick) - 16.0).abs() * 2.0;

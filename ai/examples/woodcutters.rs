@@ -91,12 +91,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = plan.spawn(&mut world, Things { way_to_smith: 2, ..Things::default() })?;
     GoapAgent::drive(&mut world, agent)?;
     world.insert_resource(Woodcutters(sensors));
-    let mut schedule = formic_ai::action::phases(
-        Schedule::builder(),
-        |minds| minds.add(think),
-        |actions| actions.add(work.in_sequence()),
-    )
-    .build(&mut world)?;
+    let mut schedule = formic_ai::action::add(Schedule::builder())
+        .add(think.as_mind())
+        .add(work.as_action())
+        .build(&mut world)?;
     let pool = Pool::new(Threads::None)?;
     for minute in 0..30_u32 {
         schedule.run(&mut world, &pool);

@@ -240,15 +240,13 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         (Position { x: 0.0, y: 0.0 }, Speed(25.0), Animator::default(), Buffer::<Stack>::new());
     let worker = work.spawn(&mut world, body)?;
     world.insert_resource(TimeStep(0.5));
-    let mut schedule = formic_ai::action::sequence(Schedule::builder(), |schedule| {
-        schedule
-            .add(move_to.in_sequence())
-            .add(play_animation.in_sequence())
-            .add(add_item.in_sequence())
-            .add(remove_item.in_sequence())
-            .add(animate)
-    })
-    .build(&mut world)?;
+    let mut schedule = formic_ai::action::add(Schedule::builder())
+        .add(move_to.as_action())
+        .add(play_animation.as_action())
+        .add(add_item.as_action())
+        .add(remove_item.as_action())
+        .add(animate)
+        .build(&mut world)?;
     let pool = Pool::new(Threads::None)?;
     for tick in 0..24_u32 {
         schedule.run(&mut world, &pool);

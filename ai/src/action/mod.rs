@@ -30,7 +30,7 @@
 //! 4. [`advance`]: for the agents that carry out a sequence and whose action has ended, takes the
 //!    result and moves on. Agents whose action goes on are not visited.
 //!
-//! [`phases`] puts all of this in order.
+//! [`add`] adds all of this to a schedule, in its order.
 //!
 //! # When an action goes
 //!
@@ -77,9 +77,9 @@
 //!
 //! let mut world = World::new();
 //! let agent = Sequence::new().then(Count { left: 0 }).then(Count { left: 0 }).spawn(&mut world, ())?;
-//! let mut schedule =
-//!     formic_ai::action::sequence(Schedule::builder(), |schedule| schedule.add(count.in_sequence()))
-//!         .build(&mut world)?;
+//! let mut schedule = formic_ai::action::add(Schedule::builder())
+//!     .add(count.as_action())
+//!     .build(&mut world)?;
 //! let pool = Pool::new(Threads::None)?;
 //! for _ in 0..3 {
 //!     schedule.run(&mut world, &pool);
@@ -110,7 +110,7 @@ pub use self::data::{Kinds, LoadError};
 pub(crate) use self::mind::give_mind;
 pub use self::mind::link_mind;
 pub use self::names::{ActionNames, NamingWitness};
-pub use self::order::{ActionSystem, phases, sequence};
+pub use self::order::{AgentSystem, add};
 pub use self::param::Actions;
 pub(crate) use self::param::argument_of_parts;
 pub use self::plan::{Plan, PlanError};

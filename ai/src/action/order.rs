@@ -2,46 +2,74 @@
 
 use formic_jobs::{IntoSystem, ScheduleBuilder, SystemConfig};
 
+use super::body::{Body, Reported, Switching};
+use super::components::{Action, Executing, Finished};
 use super::composite::{carry_composites, conclude};
 use super::sequence::{advance, rest};
 use super::systems::{bury, identify, identify_parts};
 
-/// Puts an action system in its place of the tick.
-pub trait ActionSystem<Marker>: IntoSystem<Marker> {
-    /// Runs it after [`identify`] and before [`advance`]; its commands are played later.
-    fn in_sequence(self) -> SystemConfig {
-        self.into_config().after(identify).before_ignoring_commands(advance)
+/// Puts a system in its place of the tick, see [`add`].
+pub trait AgentSystem<Marker>: IntoSystem<Marker> {
+    /// A system in which agents decide: it runs before what they decided is passed on.
+    fn as_mind(self) -> SystemConfig {
+        self.into_config().before_ignoring_commands(rest)
+    }
+
+    /// A system that carries out one kind of action: it runs after it was passed on which actions
+    /// begin and stop, and before sequences take the results. Its commands are played later.
+    fn as_action(self) -> SystemConfig {
+        self.into_config().after(identify_parts).before_ignoring_commands(bury)
     }
 }
 
-impl<System: IntoSystem<Marker>, Marker> ActionSystem<Marker> for System {}
+impl<System: IntoSystem<Marker>, Marker> AgentSystem<Marker> for System {}
 
-/// A tick of agents: adds what `minds` adds, then [`identify`], then what `actions` adds, then
-/// [`advance`], and in between what composites need.
-pub fn phases(
-    schedule: ScheduleBuilder,
-    minds: impl FnOnce(ScheduleBuilder) -> ScheduleBuilder,
-    actions: impl FnOnce(ScheduleBuilder) -> ScheduleBuilder,
-) -> ScheduleBuilder {
-    after_actions(actions(between(minds(schedule))))
-}
-
-/// What comes between the minds and the actions. Apart, as the next, so that these systems are
-/// compiled once, with this crate, and not wherever phases are asked for.
-fn between(schedule: ScheduleBuilder) -> ScheduleBuilder {
-    let schedule = schedule.add(rest).add(identify);
-    // What composites begin is passed on in the same tick.
-    schedule.add(carry_composites.after(identify)).add(conclude).add(identify_parts)
-}
-
-fn after_actions(schedule: ScheduleBuilder) -> ScheduleBuilder {
-    schedule.add(bury).add(advance.after(identify))
-}
-
-/// A tick of agents that carry out sequences: [`phases`] without other minds.
-pub fn sequence(
-    schedule: ScheduleBuilder,
-    actions: impl FnOnce(ScheduleBuilder) -> ScheduleBuilder,
-) -> ScheduleBuilder {
-    phases(schedule, |schedule| schedule, actions)
+/// Adds the systems of this module to a schedule, in their order. Minds and actions are added beside
+/// them, and say what they are:
+///
+/// ```
+/// use formic_ai::action;
+/// use formic_ai::prelude::*;
+/// # #[derive(Component)] struct Mood(u32);
+/// # #[derive(Component, Clone)] struct Walk;
+/// # struct Walking;
+/// # impl Processor for Walking {
+/// #     type Action = Walk;
+/// #     fn start(&self, _: Entity, _: &mut Walk) -> ActionResult { ActionResult::Success }
+/// #     fn update(&self, _: Entity, _: &mut Walk) -> ActionResult { ActionResult::Success }
+/// # }
+/// fn think(mut agents: Query<(&Mood, &mut Body, EnabledMut<Switching>)>) {
+///     // ...
+/// # let _ = &mut agents;
+/// }
+/// fn walk(mut actions: Actions<Walk>) {
+///     actions.process(&Walking);
+/// }
+///
+/// # use formic_ai::action::Switching;
+/// # use formic_ecs::EnabledMut;
+/// # let mut world = World::new();
+/// let schedule = action::add(Schedule::builder())
+///     .add(think.as_mind())
+///     .add(walk.as_action())
+///     .build(&mut world)?;
+/// assert!(schedule.ambiguities().is_empty());
+/// # Ok::<(), formic_jobs::ScheduleError>(())
+/// ```
+///
+/// Two minds, or two kinds of actions, run in the order in which they were added. So what the
+/// components of this module would make ambiguous is not listed as such.
+#[must_use]
+pub fn add(schedule: ScheduleBuilder) -> ScheduleBuilder {
+    let passing_on = (rest, identify, carry_composites, conclude, identify_parts);
+    let taking_back = (bury, advance);
+    schedule
+        .add(passing_on.chain_ignoring_commands())
+        .add(taking_back.chain_ignoring_commands().after(identify_parts))
+        .allow_ambiguities_about::<Action>()
+        .allow_ambiguities_about::<Executing>()
+        .allow_ambiguities_about::<Finished>()
+        .allow_ambiguities_about::<Body>()
+        .allow_ambiguities_about::<Switching>()
+        .allow_ambiguities_about::<Reported>()
 }

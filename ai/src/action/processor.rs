@@ -66,10 +66,9 @@ pub trait Processor: Sync {
 /// let mut world = World::new();
 /// let plan = Sequence::new().then_with(Wait, Patience(3));
 /// let agent = plan.spawn(&mut world, ())?;
-/// let mut schedule = formic_ai::action::sequence(Schedule::builder(), |schedule| {
-///     schedule.add(wait.in_sequence())
-/// })
-/// .build(&mut world)?;
+/// let mut schedule = formic_ai::action::add(Schedule::builder())
+///     .add(wait.as_action())
+///     .build(&mut world)?;
 /// let pool = Pool::new(Threads::None)?;
 /// (0..3).for_each(|_| _ = schedule.run(&mut world, &pool));
 /// assert_eq!(world.get::<SequenceAgent>(agent)?.advances(), 1);

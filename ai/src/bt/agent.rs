@@ -149,12 +149,9 @@ type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>, Witness<'a>);
 /// let guard = plan.spawn(&mut world, Enemy { distance: 50.0 })?;
 /// TreeAgent::drive(&mut world, guard, &tree, 1)?;
 /// world.insert_resource(Guards(tree));
-/// let mut schedule = formic_ai::action::phases(
-///     Schedule::builder(),
-///     |minds| minds.add(think),
-///     |actions| actions,
-/// )
-/// .build(&mut world)?;
+/// let mut schedule = formic_ai::action::add(Schedule::builder())
+///     .add(think.as_mind())
+///     .build(&mut world)?;
 /// let pool = Pool::new(Threads::None)?;
 /// schedule.run(&mut world, &pool);
 /// assert!(world.get::<Body>(guard)?.is_running(1), "it patrols");

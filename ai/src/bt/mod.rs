@@ -50,12 +50,9 @@
 //! let guard = plan.spawn(&mut world, (Enemy { distance: 2.0 }, Health(1.0)))?;
 //! TreeAgent::drive(&mut world, guard, &tree, 1)?;
 //! # world.insert_resource(Guards(tree));
-//! # let mut schedule = formic_ai::action::phases(
-//! #     Schedule::builder(),
-//! #     |minds| minds.add(think),
-//! #     |actions| actions,
-//! # )
-//! # .build(&mut world)?;
+//! # let mut schedule = formic_ai::action::add(Schedule::builder())
+//! #     .add(think.as_mind())
+//! #     .build(&mut world)?;
 //! # schedule.run(&mut world, &Pool::new(Threads::None)?);
 //! # assert!(world.get::<Body>(guard)?.is_running(0));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

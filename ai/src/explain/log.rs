@@ -33,9 +33,9 @@ use crate::heads::Heads;
 /// let mut log = DecisionLog::new();
 /// log.watch(agent, "Walker", 16);
 /// world.insert_resource(log);
-/// let mut schedule =
-///     formic_ai::action::sequence(Schedule::builder(), |schedule| schedule.add(walk.in_sequence()))
-///         .build(&mut world)?;
+/// let mut schedule = formic_ai::action::add(Schedule::builder())
+///     .add(walk.as_action())
+///     .build(&mut world)?;
 /// schedule.run(&mut world, &Pool::new(Threads::None)?);
 /// for sentence in world.resource::<DecisionLog>()?.sentences(agent) {
 ///     println!("{sentence}");

@@ -49,9 +49,9 @@
 //! let mut log = DecisionLog::new();
 //! log.watch(cat, "Cat", 16);
 //! world.insert_resource(log);
-//! let mut schedule =
-//!     formic_ai::action::phases(Schedule::builder(), |minds| minds.add(think), |actions| actions)
-//!         .build(&mut world)?;
+//! let mut schedule = formic_ai::action::add(Schedule::builder())
+//!     .add(think.as_mind())
+//!     .build(&mut world)?;
 //! schedule.run(&mut world, &Pool::new(Threads::None)?);
 //! let log = world.resource::<DecisionLog>()?;
 //! let name = log.name(cat);

@@ -53,12 +53,9 @@ type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>, Changed<'a>, Witness<'a>);
 /// let guard = plan.spawn(&mut world, Enemy { distance: 50.0 })?;
 /// FsmAgent::drive(&mut world, guard, &machine)?;
 /// world.insert_resource(Guards(machine));
-/// let mut schedule = formic_ai::action::phases(
-///     Schedule::builder(),
-///     |minds| minds.add(think),
-///     |actions| actions,
-/// )
-/// .build(&mut world)?;
+/// let mut schedule = formic_ai::action::add(Schedule::builder())
+///     .add(think.as_mind())
+///     .build(&mut world)?;
 /// let pool = Pool::new(Threads::None)?;
 /// schedule.run(&mut world, &pool);
 /// assert!(world.get::<Body>(guard)?.is_running(0));

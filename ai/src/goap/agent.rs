@@ -245,12 +245,9 @@ type Parts<'a, Q> = (Query<'a, Row<Q>, Called>, Witness<'a>);
 /// let agent = plan.spawn(&mut world, Inventory { axe: false, wood: 0 })?;
 /// GoapAgent::drive(&mut world, agent)?;
 /// world.insert_resource(Woodcutters(sensors));
-/// let mut schedule = formic_ai::action::phases(
-///     Schedule::builder(),
-///     |minds| minds.add(think),
-///     |actions| actions,
-/// )
-/// .build(&mut world)?;
+/// let mut schedule = formic_ai::action::add(Schedule::builder())
+///     .add(think.as_mind())
+///     .build(&mut world)?;
 /// schedule.run(&mut world, &Pool::new(Threads::None)?);
 /// assert_eq!(world.get::<GoapAgent>(agent)?.goal(), Some(0));
 /// assert!(world.get::<Body>(agent)?.is_running(0), "it fetches the axe");

@@ -61,12 +61,9 @@ type RowItem<'a, Q> = (
 /// let cat = plan.spawn(&mut world, Hunger(80.0))?;
 /// UtilityAgent::drive(&mut world, cat, &cats.0, 1)?;
 /// world.insert_resource(cats);
-/// let mut schedule = formic_ai::action::phases(
-///     Schedule::builder(),
-///     |minds| minds.add(think),
-///     |actions| actions,
-/// )
-/// .build(&mut world)?;
+/// let mut schedule = formic_ai::action::add(Schedule::builder())
+///     .add(think.as_mind())
+///     .build(&mut world)?;
 /// schedule.run(&mut world, &Pool::new(Threads::None)?);
 /// assert_eq!(world.get::<UtilityAgent>(cat)?.current(), Some(0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())

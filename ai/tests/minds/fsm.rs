@@ -104,11 +104,8 @@ impl Stage {
         let agent = plan().spawn(&mut world, Board::default()).unwrap();
         FsmAgent::drive(&mut world, agent, &machine).unwrap();
         world.insert_resource(Shared(machine));
-        let schedule = formic_ai::action::phases(
-            Schedule::builder(),
-            |minds| minds.add(think),
-            |actions| actions.add(act.in_sequence()),
-        );
+        let schedule =
+            formic_ai::action::add(Schedule::builder()).add(think.as_mind()).add(act.as_action());
         let schedule = schedule.build(&mut world).unwrap();
         Self { world, schedule, pool: Pool::new(Threads::None).unwrap(), agent }
     }

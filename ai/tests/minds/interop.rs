@@ -230,12 +230,15 @@ impl Stage {
                 }
             }
         }
-        let schedule = formic_ai::action::phases(
-            Schedule::builder(),
-            |minds| minds.add(sense).add(by_utility).add(by_tree).add(by_machine).add(by_plan),
-            |actions| actions.add(act.in_sequence()),
-        );
+        let schedule = formic_ai::action::add(Schedule::builder())
+            .add(sense.before(by_utility).before(by_tree).before(by_machine).before(by_plan))
+            .add(by_utility.as_mind())
+            .add(by_tree.as_mind())
+            .add(by_machine.as_mind())
+            .add(by_plan.as_mind())
+            .add(act.as_action());
         let schedule = schedule.build(&mut world).unwrap();
+        assert_eq!(schedule.ambiguities(), []);
         let pool = Pool::new(Threads::Own(layout.workers)).unwrap();
         if layout.watched > 0 {
             let mut log = DecisionLog::new();

@@ -241,10 +241,13 @@ impl Play {
             }
         }
         let add = |schedule: ScheduleBuilder| {
-            let schedule = schedule.add(act::<Walk>.in_sequence()).add(act::<Work>.in_sequence());
-            schedule.add(act::<Rest>.in_sequence())
+            let schedule = schedule.add(act::<Walk>.as_action()).add(act::<Work>.as_action());
+            schedule.add(act::<Rest>.as_action())
         };
-        let schedule = action::sequence(Schedule::builder(), add).build(&mut world).unwrap();
+        // The log is the game's: that its order is that of adding is for the game to say.
+        let schedule = add(action::add(Schedule::builder())).allow_ambiguities_about::<Log>();
+        let schedule = schedule.build(&mut world).unwrap();
+        assert_eq!(schedule.ambiguities(), []);
         let pool = Pool::new(Threads::Own(layout.workers)).unwrap();
         Self { world, schedule, pool, agents }
     }

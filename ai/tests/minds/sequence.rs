@@ -213,9 +213,8 @@ fn a_system_may_record_commands_beside_its_actions() {
     }
     let mut world = World::new();
     Sequence::new().then(Shout).spawn(&mut world, ()).unwrap();
-    let add = |schedule: formic_jobs::ScheduleBuilder| schedule.add(shout.in_sequence());
-    let mut schedule =
-        formic_ai::action::sequence(Schedule::builder(), add).build(&mut world).unwrap();
+    let schedule = formic_ai::action::add(Schedule::builder()).add(shout.as_action());
+    let mut schedule = schedule.build(&mut world).unwrap();
     let pool = Pool::new(Threads::None).unwrap();
     for echoes in 1..=3 {
         schedule.run(&mut world, &pool);

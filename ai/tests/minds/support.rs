@@ -102,8 +102,8 @@ impl Stage {
         let mut world = World::new();
         world.insert_resource(Trace::default());
         world.insert_resource(Paused(false));
-        let add = |schedule: formic_jobs::ScheduleBuilder| schedule.add(do_tasks.in_sequence());
-        let schedule = action::sequence(Schedule::builder(), add).build(&mut world).unwrap();
+        let schedule = action::add(Schedule::builder()).add(do_tasks.as_action());
+        let schedule = schedule.build(&mut world).unwrap();
         Self { world, schedule, pool: Pool::new(Threads::None).unwrap() }
     }
 

@@ -381,11 +381,8 @@ impl Stage {
         let mut world = World::new();
         let agent = spawn(&mut world, &plan, &reasoner);
         world.insert_resource(Shared(reasoner));
-        let schedule = formic_ai::action::phases(
-            Schedule::builder(),
-            |minds| minds.add(think),
-            |actions| actions.add(work.in_sequence()),
-        );
+        let schedule =
+            formic_ai::action::add(Schedule::builder()).add(think.as_mind()).add(work.as_action());
         let schedule = schedule.build(&mut world).unwrap();
         Self { world, schedule, pool: Pool::new(Threads::None).unwrap(), plan, agent }
     }

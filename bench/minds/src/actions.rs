@@ -78,11 +78,11 @@ fn crowd(agents: usize, sequence: &Sequence) -> World {
 
 /// The whole tick: all systems around actions as well.
 fn ticks(_agents: usize, mut world: World, units: usize) -> Contender {
-    let mut schedule = formic_ai::action::sequence(Schedule::builder(), |schedule| {
-        schedule.add(count.in_sequence()).add(walk.in_sequence())
-    })
-    .build(&mut world)
-    .expect("it has no circle");
+    let mut schedule = formic_ai::action::add(Schedule::builder())
+        .add(count.as_action())
+        .add(walk.as_action())
+        .build(&mut world)
+        .expect("it has no circle");
     let pool = Pool::new(Threads::None).expect("no threads are asked for");
     Contender::new("formic", units, move || drop(schedule.run(&mut world, &pool)))
 }

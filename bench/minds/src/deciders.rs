@@ -154,13 +154,11 @@ impl CatLife {
     const TICKS: usize = 20;
 
     fn new(mut world: World) -> Self {
-        let schedule = formic_ai::action::phases(
-            Schedule::builder(),
-            |minds| minds.add(think),
-            |actions| actions.add(live.in_sequence()),
-        )
-        .build(&mut world)
-        .expect("it has no circle");
+        let schedule = formic_ai::action::add(Schedule::builder())
+            .add(think.as_mind())
+            .add(live.as_action())
+            .build(&mut world)
+            .expect("it has no circle");
         let pool = Pool::new(Threads::None).expect("no threads are asked for");
         let mut life = Self { world, schedule, pool };
         (0..30).for_each(|_| life.frame());

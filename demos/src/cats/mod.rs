@@ -27,7 +27,7 @@ mod view;
 use std::path::PathBuf;
 
 use clap::Args;
-use formic_ai::action::{self, ActionSystem};
+use formic_ai::action::{self, AgentSystem};
 use formic_ai::prelude::*;
 use formic_ai::utility::{Reasoner, UtilityAgent};
 
@@ -86,17 +86,12 @@ impl CatWorld {
         world.insert_resource(TimeStep { seconds: TICK_SECONDS });
         world.insert_resource(Diary::new(first, TICK_SECONDS));
         world.insert_resource(Cats(reasoner));
-        let systems = action::phases(
-            Schedule::builder(),
-            |minds| minds.add(mind::think),
-            |actions| {
-                actions
-                    .add(actions::eat.in_sequence())
-                    .add(actions::sleep.in_sequence())
-                    .add(actions::play.in_sequence())
-            },
-        )
-        .add(diary::keep_diary.after(action::advance));
+        let systems = action::add(Schedule::builder())
+            .add(mind::think.as_mind())
+            .add(actions::eat.as_action())
+            .add(actions::sleep.as_action())
+            .add(actions::play.as_action())
+            .add(diary::keep_diary.after(action::advance));
         Ok(Self { engine: Engine::new(setup, world, systems)?, plot })
     }
 

@@ -39,7 +39,7 @@ mod tests;
 mod turrets;
 mod view;
 
-use formic_ai::action::{self, ActionSystem};
+use formic_ai::action::{self, AgentSystem};
 use formic_ai::prelude::*;
 
 use self::dockyard::Dockyard;
@@ -85,25 +85,22 @@ impl Fleet {
             .add(radar::scan.every(radar::SCAN_TICKS))
             .add(radar::aim.after(radar::scan))
             .add(admirals::report.after(radar::aim));
-        let systems = action::phases(
-            before,
-            |minds| minds.add(ships::think).add(turrets::think).add(admirals::think),
-            |actions| {
-                actions
-                    .add(flight::cruise.in_sequence())
-                    .add(flight::close.in_sequence())
-                    .add(flight::retreat.in_sequence())
-                    .add(guns::fire.in_sequence())
-                    .add(guns::cool.in_sequence())
-                    .add(guns::repair.in_sequence())
-                    .add(command::command.in_sequence())
-            },
-        )
-        .add(flight::fly.after(action::advance))
-        .add(guns::shoot.after(flight::fly))
-        .add(bullets::race.after(guns::shoot))
-        .add(bullets::damage.after(bullets::race))
-        .add(dockyard::launch.after(bullets::damage));
+        let systems = action::add(before)
+            .add(ships::think.as_mind())
+            .add(turrets::think.as_mind())
+            .add(admirals::think.as_mind())
+            .add(flight::cruise.as_action())
+            .add(flight::close.as_action())
+            .add(flight::retreat.as_action())
+            .add(guns::fire.as_action())
+            .add(guns::cool.as_action())
+            .add(guns::repair.as_action())
+            .add(command::command.as_action())
+            .add(flight::fly.after(action::advance))
+            .add(guns::shoot.after(flight::fly))
+            .add(bullets::race.after(guns::shoot))
+            .add(bullets::damage.after(bullets::race))
+            .add(dockyard::launch.after(bullets::damage));
         Ok(Self { engine: Engine::new(setup, world, systems)? })
     }
 

@@ -3,7 +3,7 @@
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use bytemuck::NoUninit;
-use formic_ai::action::{ActionSystem, Ended};
+use formic_ai::action::{AgentSystem, Ended};
 use formic_ai::prelude::*;
 use formic_jobs::ScheduleBuilder;
 
@@ -45,10 +45,10 @@ pub(super) fn plan() -> Plan {
 
 pub(super) fn add(schedule: ScheduleBuilder) -> ScheduleBuilder {
     schedule
-        .add(gather.in_sequence())
-        .add(eat.in_sequence())
-        .add(sleep.in_sequence())
-        .add(hide.in_sequence())
+        .add(gather.as_action())
+        .add(eat.as_action())
+        .add(sleep.as_action())
+        .add(hide.as_action())
 }
 
 type Gatherer = (&'static mut Basket, &'static mut Books);

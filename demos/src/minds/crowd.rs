@@ -55,17 +55,12 @@ pub(super) fn with_mind<Marker>(
     schedule: ScheduleBuilder,
     think: impl IntoSystem<Marker> + Copy + 'static,
 ) -> ScheduleBuilder {
-    action::phases(
-        schedule.add(live.before(thinking_starts)),
-        |minds| {
-            minds
-                .add(thinking_starts)
-                .add(think.into_config().after(thinking_starts))
-                .add(thinking_stops.after(think).before(action::identify))
-        },
-        actions::add,
-    )
-    .add(bite.after(action::advance))
+    let schedule = schedule
+        .add(live.before(thinking_starts))
+        .add(thinking_starts.as_mind())
+        .add(think.into_config().after(thinking_starts).as_mind())
+        .add(thinking_stops.after(think).as_mind());
+    actions::add(action::add(schedule)).add(bite.after(action::advance))
 }
 
 /// How long minds have thought; no part of the world's state.

@@ -25,9 +25,9 @@ pub(super) const MIND: Mind = Mind {
     deed: crowd::deed_of_body,
 };
 
-/// The mind is `advance`, which comes with the phases.
+/// The mind is `advance`, which comes with [`action::add`].
 fn systems(schedule: ScheduleBuilder) -> ScheduleBuilder {
-    action::sequence(schedule.add(live.before(action::identify)), actions::add)
+    actions::add(action::add(schedule.add(live.before(action::rest))))
         .add(thinking_starts.after(action::identify).before(action::advance))
         .add(thinking_stops.after(action::advance))
         .add(bite.after(action::advance))

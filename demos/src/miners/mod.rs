@@ -13,7 +13,7 @@ mod view;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use formic_ai::action::{self, ActionSystem, LoadError};
+use formic_ai::action::{self, AgentSystem, LoadError};
 use formic_ai::prelude::*;
 use formic_ecs::Bundle;
 use glam::Vec2;
@@ -75,14 +75,12 @@ fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation
     world.insert_resource(TimeStep { seconds: TICK_SECONDS });
     world.insert_resource(Places { castle: CASTLE, mines: MINES.into() });
     spawn_workers(&mut world, setup, &work);
-    let systems = action::sequence(Schedule::builder(), |schedule| {
-        schedule
-            .add(systems::move_to.in_sequence())
-            .add(systems::play_animation.in_sequence())
-            .add(systems::add_item.in_sequence())
-            .add(systems::remove_item.in_sequence())
-    })
-    .add(systems::animate.after(systems::play_animation));
+    let systems = action::add(Schedule::builder())
+        .add(systems::move_to.as_action())
+        .add(systems::play_animation.as_action())
+        .add(systems::add_item.as_action())
+        .add(systems::remove_item.as_action())
+        .add(systems::animate.after(systems::play_animation));
     Ok(Box::new(Miners { engine: Engine::new(setup, world, systems)?, ticks: 0 }))
 }
 

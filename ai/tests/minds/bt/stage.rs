@@ -137,11 +137,8 @@ impl Stage {
     pub(crate) fn new(tree: Tree<Senses>, threads: Threads) -> Self {
         let mut world = World::new();
         world.insert_resource(Shared(tree));
-        let schedule = formic_ai::action::phases(
-            Schedule::builder(),
-            |minds| minds.add(think),
-            |actions| actions.add(act.in_sequence()),
-        );
+        let schedule =
+            formic_ai::action::add(Schedule::builder()).add(think.as_mind()).add(act.as_action());
         let schedule = schedule.build(&mut world).unwrap();
         Self { world, schedule, pool: Pool::new(threads).unwrap() }
     }

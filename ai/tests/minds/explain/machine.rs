@@ -17,7 +17,7 @@ fn stage(machine: MachineBuilder<&'static Senses>) -> Stage {
         FsmAgent::drive(world, agent, &machine).unwrap();
         world.insert_resource(Guards(machine));
     };
-    Stage::new(drive, |minds| minds.add(think))
+    Stage::new(drive, |minds| minds.add(think.as_mind()))
 }
 
 fn hungry(senses: &&Senses) -> bool {

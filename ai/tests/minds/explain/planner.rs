@@ -35,7 +35,7 @@ fn stage(states: usize) -> Stage {
         GoapAgent::drive(world, agent).unwrap();
         world.insert_resource(Shared(sensors, states));
     };
-    Stage::new(drive, |minds| minds.add(think))
+    Stage::new(drive, |minds| minds.add(think.as_mind()))
 }
 
 #[test]

@@ -62,8 +62,7 @@ impl Stage {
         let agent = world.spawn(Senses::default());
         plan.attach(&mut world, agent).unwrap();
         drive(&mut world, agent);
-        let add = |actions: ScheduleBuilder| actions.add(act.in_sequence());
-        let schedule = formic_ai::action::phases(Schedule::builder(), minds, add);
+        let schedule = minds(formic_ai::action::add(Schedule::builder())).add(act.as_action());
         let schedule = schedule.build(&mut world).unwrap();
         let mut log = DecisionLog::new();
         log.watch(agent, "Cat", 64);

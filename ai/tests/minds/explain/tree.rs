@@ -23,7 +23,7 @@ fn stage(text: &str) -> Stage {
         TreeAgent::drive(world, agent, &tree, 1).unwrap();
         world.insert_resource(Guards(tree));
     };
-    Stage::new(drive, |minds| minds.add(think))
+    Stage::new(drive, |minds| minds.add(think.as_mind()))
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn stage(reasoner: Reasoner) -> Stage {
         UtilityAgent::drive(world, agent, &reasoner, 1).unwrap();
         world.insert_resource(Cats(reasoner));
     };
-    Stage::new(drive, |minds| minds.add(think))
+    Stage::new(drive, |minds| minds.add(think.as_mind()))
 }
 
 fn plain(input: usize) -> Utility {

@@ -80,11 +80,8 @@ impl Stage {
         let agent = plan.spawn(&mut world, (Things(things.to_vec()), Begun::default())).unwrap();
         GoapAgent::drive(&mut world, agent).unwrap();
         world.insert_resource(Shared(sensors, states));
-        let schedule = formic_ai::action::phases(
-            Schedule::builder(),
-            |minds| minds.add(think),
-            |actions| actions.add(work.in_sequence()),
-        );
+        let schedule =
+            formic_ai::action::add(Schedule::builder()).add(think.as_mind()).add(work.as_action());
         let schedule = schedule.build(&mut world).unwrap();
         Self { world, schedule, pool: Pool::new(Threads::None).unwrap(), agent }
     }
