@@ -22,6 +22,7 @@ const LAYERS: &[&str] = &[
     "action::carry",
     "action::body",
     "action::report",
+    "action::lifetimes",
     "action::param",
     "action::mind",
     "action::names",

@@ -6,6 +6,7 @@
 pub(crate) mod store;
 pub(crate) mod wave;
 
+use crate::bytes::{Saved, get_cells, get_count, put, put_cells};
 use crate::cell::Cell;
 use crate::cost::Cost;
 use crate::direction::Direction;
@@ -73,6 +74,29 @@ pub struct FlowField {
 }
 
 impl FlowField {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        put_cells(out, &self.goals);
+        put(out, self.goal_regions.len() as u64);
+        self.goal_regions.iter().for_each(|region| region.write(out));
+        self.wave.write(out);
+        self.version.write(out);
+    }
+
+    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        let goals = get_cells(bytes)?;
+        let count = get_count(bytes, 8)?;
+        let goal_regions = (0..count).map(|_| RegionId::read(bytes)).collect::<Result<_, _>>()?;
+        let (wave, version) = (Wave::read(bytes)?, GridVersion::read(bytes)?);
+        Ok(Self { goals, goal_regions, wave, version, edited: Vec::new() })
+    }
+
+    /// Begins anew where it cannot be one over this terrain.
+    pub(crate) fn fit(&mut self, terrain: &Terrain) {
+        if !self.wave.is_for(terrain.grid()) {
+            self.begin(terrain);
+        }
+    }
+
     /// A field to the nearest of some goals, of which nothing is worked out yet.
     ///
     /// Goals that are solid count from when they are dug; goals outside of the grid

@@ -5,7 +5,7 @@ mod push_out;
 pub(crate) mod steer;
 pub(crate) mod walk;
 
-use formic_ecs::EnabledMut;
+use formic_ecs::{EnabledMut, World};
 use formic_jobs::{Local, Query, Res};
 use glam::Vec2;
 
@@ -19,6 +19,25 @@ use crate::follow::walk::{current_cell, is_at_goal, is_on_route, leave, leg, wal
 use crate::grid::change::{ChangeKind, GridVersion};
 use crate::request::{PathPending, PathRequest, RequestStatus, Route};
 use crate::terrain::Terrain;
+
+/// What a system keeps from tick to tick that heeds edits.
+#[derive(Debug, Default)]
+pub struct SeenTerrain {
+    /// The version that it has seen last.
+    version: Option<GridVersion>,
+    /// Scratch: cells that were filled since.
+    filled: Vec<Cell>,
+}
+
+impl SeenTerrain {
+    pub(crate) fn version(&self) -> GridVersion {
+        self.version.unwrap_or(GridVersion::ZERO)
+    }
+
+    pub(crate) fn load(&mut self, version: GridVersion, _: &World) {
+        self.version = Some(version).filter(|&version| version != GridVersion::ZERO);
+    }
+}
 
 /// Puts agents whose cell has become solid into the nearest open one, of equals
 /// the first in reading order.
@@ -38,10 +57,10 @@ pub fn push_out(
         Option<&mut PathStats>,
     )>,
     terrain: Res<Terrain>,
-    mut seen: Local<Option<GridVersion>>,
-    mut filled: Local<Vec<Cell>>,
+    mut seen: Local<SeenTerrain>,
 ) {
-    let before = seen.replace(terrain.version());
+    let SeenTerrain { version, filled } = &mut *seen;
+    let before = version.replace(terrain.version());
     if before == Some(terrain.version()) || terrain.grid().open_count() == 0 {
         return;
     }
@@ -90,9 +109,9 @@ pub fn push_out(
 pub fn retry(
     mut agents: Query<(&Position, Option<&Route>, &mut PathRequest)>,
     terrain: Res<Terrain>,
-    mut seen: Local<Option<GridVersion>>,
+    mut seen: Local<SeenTerrain>,
 ) {
-    if seen.replace(terrain.version()) == Some(terrain.version()) {
+    if seen.version.replace(terrain.version()) == Some(terrain.version()) {
         return;
     }
     agents.par_for_each(|(position, route, request)| {

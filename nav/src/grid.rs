@@ -5,6 +5,9 @@ pub(crate) mod plane;
 
 use std::fmt;
 
+use formic_ecs::{Codec, CodecError};
+
+use crate::bytes::{Saved, get, put, take};
 use crate::cell::Cell;
 use crate::cost::Weight;
 use crate::direction::{MoveRule, ORTHOGONAL, members};
@@ -67,7 +70,8 @@ impl Grid {
         })
     }
 
-    /// A grid of weight one whose open cells are those that `is_open` accepts.
+    /// A grid of weight one whose open cells are those that `is_open` accepts. A grid that was saved
+    /// is read by [`CODEC`](Self::CODEC), with its weights.
     ///
     /// The cells are asked for in reading order. The version starts at zero.
     ///
@@ -96,6 +100,72 @@ impl Grid {
             }
         }
         grid.changes.begin(grid.open.words().iter().copied());
+        Ok(grid)
+    }
+
+    /// How a grid is saved with a game: cells, weights, and the changes that it remembers, so that
+    /// what was derived from it holds for the one that is read.
+    ///
+    /// ```
+    /// use formic_nav::{Cell, Grid, Weight};
+    /// let mut grid = Grid::solid(4, 4)?;
+    /// grid.dig(Cell::new(1, 1));
+    /// grid.set_weight(Cell::new(1, 1), Weight::new(7).unwrap());
+    /// let mut bytes = Vec::new();
+    /// Grid::CODEC.write(&grid, &mut bytes)?;
+    /// let read = Grid::CODEC.read(&mut bytes.as_slice())?;
+    /// assert_eq!(read.version(), grid.version());
+    /// assert_eq!(read.weight(Cell::new(1, 1)), Weight::new(7));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub const CODEC: Codec<Self> = Codec::custom(
+        |grid, out| {
+            grid.write(out);
+            Ok(())
+        },
+        Self::read,
+    );
+
+    /// The sides; whether each cell is open, eight in a byte; the weights, as runs of equal ones; and
+    /// the changes.
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend(self.width.to_le_bytes());
+        out.extend(self.height.to_le_bytes());
+        let mut open = vec![0_u8; self.cell_count().div_ceil(8)];
+        for (place, cell) in self.cells().enumerate() {
+            open[place / 8] |= u8::from(self.open.get(cell)) << (place % 8);
+        }
+        out.extend(open);
+        for run in self.weights.chunk_by(|one, next| one == next) {
+            put(out, run.len() as u64);
+            out.push(run[0].get());
+        }
+        self.changes.write(out);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        let sides = [u16::from_le_bytes(take(bytes)?), u16::from_le_bytes(take(bytes)?)];
+        let [width, height] = sides.map(u32::from);
+        let cell_count = width as usize * height as usize;
+        let (open, rest) = bytes.split_at_checked(cell_count.div_ceil(8)).ok_or(CodecError)?;
+        *bytes = rest;
+        let is_open = |place: usize| open[place / 8] & (1 << (place % 8)) != 0;
+        let mut grid = Self::solid(width, height).map_err(|_| CodecError)?;
+        let mut place = 0;
+        while place < cell_count {
+            let count = usize::try_from(get(bytes)?).map_err(|_| CodecError)?;
+            let [weight] = take(bytes)?;
+            if count == 0 || count > cell_count - place {
+                return Err(CodecError);
+            }
+            grid.weights[place..place + count].fill(Weight::new(weight).ok_or(CodecError)?);
+            place += count;
+        }
+        for (place, cell) in grid.cells().enumerate().filter(|&(place, _)| is_open(place)) {
+            grid.open.set(cell, true);
+            grid.census.add(grid.weights[place]);
+        }
+        grid.changes = ChangeLog::read(bytes)?;
         Ok(grid)
     }
 

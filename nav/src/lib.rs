@@ -80,6 +80,7 @@
 
 mod agent;
 mod avoid;
+mod bytes;
 mod cell;
 mod check;
 mod cost;

@@ -20,6 +20,9 @@ pub(crate) mod table;
 
 use std::fmt;
 
+use formic_ecs::CodecError;
+
+use crate::bytes::Saved;
 use crate::cell::Cell;
 use crate::direction::{Connectivity, members};
 use crate::grid::Grid;
@@ -65,6 +68,20 @@ impl Regions {
         }
         let flood = Flood::new(grid.cell_count());
         Self { connectivity, table, flood, events: EventLog::default() }
+    }
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        self.table.write(out);
+        self.events.write(out);
+    }
+
+    /// The regions of a grid.
+    pub(crate) fn read(bytes: &mut &[u8], grid: &Grid, connectivity: Connectivity) -> Saved<Self> {
+        let (table, events) = (RegionTable::read(bytes, grid)?, EventLog::read(bytes)?);
+        let flood = Flood::new(grid.cell_count());
+        let regions = Self { connectivity, table, flood, events };
+        regions.check(grid).map_err(|_| CodecError)?;
+        Ok(regions)
     }
 
     /// How the cells of a region hang together.

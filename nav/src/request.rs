@@ -23,6 +23,7 @@ use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{CloneFn, Codec, CodecError, Component};
 use glam::Vec2;
 
+use crate::bytes::{get_cell, put_cell, take};
 use crate::cell::Cell;
 use crate::cost::Cost;
 use crate::grid::change::GridVersion;
@@ -420,10 +421,7 @@ impl Route {
         bytes.extend(count(self.next)?.to_le_bytes());
         bytes.extend(count(self.path.cells().len())?.to_le_bytes());
         bytes.extend(self.path.cost().units().to_le_bytes());
-        for cell in self.path.cells() {
-            bytes.extend(cell.x.to_le_bytes());
-            bytes.extend(cell.y.to_le_bytes());
-        }
+        self.path.cells().iter().for_each(|&cell| put_cell(bytes, cell));
         Ok(())
     }
 
@@ -433,8 +431,7 @@ impl Route {
         let cost = Cost::from_units(u64::from_le_bytes(take(bytes)?));
         let mut cells = Vec::new();
         for _ in 0..count {
-            let (x, y) = (u16::from_le_bytes(take(bytes)?), u16::from_le_bytes(take(bytes)?));
-            cells.push(Cell::new(x, y));
+            cells.push(get_cell(bytes)?);
         }
         if next > count {
             return Err(CodecError);
@@ -444,11 +441,4 @@ impl Route {
         path.set_reversed(cost, GridVersion::ZERO, cells.into_iter().rev());
         Ok(Self { path, next: next as usize })
     }
-}
-
-/// Takes so many bytes off the front.
-fn take<const N: usize>(bytes: &mut &[u8]) -> Result<[u8; N], CodecError> {
-    let (first, rest) = bytes.split_first_chunk().ok_or(CodecError)?;
-    *bytes = rest;
-    Ok(*first)
 }

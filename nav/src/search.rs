@@ -20,10 +20,11 @@ mod batch;
 
 use std::cmp::Reverse;
 
-use formic_ecs::{EnabledMut, Entity, With};
+use formic_ecs::{Codec, EnabledMut, Entity, With, World};
 use formic_jobs::{Local, Pool, Query, Res, ResMut};
 
 use crate::agent::{PathStats, Position};
+use crate::bytes::{get, get_count, put, take};
 use crate::cell::Cell;
 use crate::check::path_cost;
 use crate::follow::walk::{current_cell, leave};
@@ -84,6 +85,8 @@ pub struct SearchState {
     searchers: Searchers,
     estimate: Estimate,
     unfinished: Option<Unfinished>,
+    /// Whether what the interrupted search has found is not here, because a game was loaded.
+    is_lost: bool,
 }
 
 /// A request in the queue.
@@ -95,12 +98,65 @@ struct Ticket {
 }
 
 /// The search that was interrupted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Unfinished {
     question: Question,
     version: GridVersion,
     /// What it has cost so far.
     charge: u64,
+    /// What it was allowed each time.
+    allotments: Vec<u64>,
+}
+
+/// What is saved with a game: what searches are likely to cost, and which one was interrupted. What
+/// that one has found is found again: it is run again in the same pieces.
+pub(crate) struct SavedSearch {
+    estimate: Estimate,
+    unfinished: Option<Unfinished>,
+}
+
+impl SavedSearch {
+    pub(crate) const CODEC: Codec<Self> = Codec::custom(
+        |saved, out| {
+            saved.estimate.write(out);
+            out.push(saved.unfinished.is_some().into());
+            if let Some(Unfinished { question, version, charge, allotments }) = &saved.unfinished {
+                question.write(out);
+                version.write(out);
+                put(out, *charge);
+                put(out, allotments.len() as u64);
+                allotments.iter().for_each(|&allotment| put(out, allotment));
+            }
+            Ok(())
+        },
+        |bytes| {
+            let estimate = Estimate::read(bytes)?;
+            let unfinished = match take(bytes)? {
+                [0] => None,
+                _ => Some(Unfinished {
+                    question: Question::read(bytes)?,
+                    version: GridVersion::read(bytes)?,
+                    charge: get(bytes)?,
+                    allotments: {
+                        let count = get_count(bytes, 8)?;
+                        (0..count).map(|_| get(bytes)).collect::<Result<_, _>>()?
+                    },
+                }),
+            };
+            Ok(Self { estimate, unfinished })
+        },
+    );
+}
+
+impl SearchState {
+    pub(crate) fn to_save(&self) -> SavedSearch {
+        SavedSearch { estimate: self.estimate.clone(), unfinished: self.unfinished.clone() }
+    }
+
+    pub(crate) fn load(&mut self, saved: SavedSearch, _: &World) {
+        let SavedSearch { estimate, unfinished } = saved;
+        *self = Self { estimate, unfinished, is_lost: true, ..Self::default() };
+    }
 }
 
 /// The requests that wait, and where their answers go.
@@ -183,7 +239,7 @@ impl SearchState {
     /// Lets the agent whose search was interrupted be the first, or forgets the search if
     /// the agent does not ask any longer.
     fn resume_first(&mut self) {
-        let Some(unfinished) = self.unfinished else { return };
+        let Some(unfinished) = &self.unfinished else { return };
         let is_same = |ticket: &Ticket| ticket.question.entity == unfinished.question.entity;
         match self.tickets.iter().position(is_same) {
             Some(place) => self.tickets[..=place].rotate_right(1),
@@ -202,21 +258,29 @@ impl SearchState {
         terrain: &Terrain,
         pool: &Pool,
     ) -> (u64, usize) {
-        let Self { tickets, searchers, estimate, unfinished } = self;
+        let Self { tickets, searchers, estimate, unfinished, is_lost } = self;
         let batch = batch_of(&mut tickets[first..], estimate, left);
         let begun = unfinished.take();
+        let has_begun = begun.is_some();
         let resumed = begun.filter(|search| search.question == batch[0].question);
-        let is_overtaken = begun.is_some() && resumed.is_none()
-            || resumed.is_some_and(|search| search.version != terrain.version());
+        let is_edited = resumed.as_ref().is_some_and(|search| search.version != terrain.version());
+        let is_overtaken = has_begun && resumed.is_none() || is_edited;
+        // One that is lost begins anew where it would have to anyway.
+        let is_lost = std::mem::take(is_lost);
+        let goes_on = resumed.is_some() && !(is_lost && is_edited);
+        if let Some(search) = resumed.as_ref().filter(|_| is_lost && goes_on) {
+            searchers.run_again(&search.question, &search.allotments, terrain);
+        }
         let allotment = |ticket: &Ticket| estimate.expansions(ticket.question.distance()) * 2;
         let of_others: u64 = batch[1..].iter().map(allotment).sum();
         let of_first = if is_overtaken { u64::MAX } else { left - of_others };
         searchers.set(batch.iter().enumerate().map(|(place, ticket)| match place {
-            0 => Job::new(ticket.question, of_first, resumed.is_some()),
+            0 => Job::new(ticket.question, of_first, goes_on),
             _ => Job::new(ticket.question, allotment(ticket), false),
         }));
         let mut charge = 0;
-        let mut earlier = resumed.map_or(0, |search| search.charge);
+        let mut earlier = resumed.as_ref().map_or(0, |search| search.charge);
+        let mut allotments = resumed.map_or(Vec::new(), |search| search.allotments);
         for (place, job) in searchers.solve(pool, terrain).enumerate() {
             charge += job.charge;
             // Of an interrupted search, what all of its pieces have cost.
@@ -225,8 +289,9 @@ impl SearchState {
             let is_answered = job.outcome != PathOutcome::OutOfBudget;
             batch[place].is_answered = is_answered;
             if place == 0 && !is_answered {
-                let version = terrain.version();
-                *unfinished = Some(Unfinished { question, version, charge: in_all });
+                allotments.push(of_first);
+                let (version, allotments) = (terrain.version(), std::mem::take(&mut allotments));
+                *unfinished = Some(Unfinished { question, version, charge: in_all, allotments });
                 if let Ok((_, _, request, ..)) = requests.get(question.entity) {
                     request.stand();
                 }

@@ -30,20 +30,21 @@
 //! follows a field has no request, and one without [`Avoid`](crate::Avoid) walks through
 //! others. Systems without agents cost next to nothing.
 
-use formic_ecs::{Bundle, World};
-use formic_jobs::{IntoSystem, ScheduleBuilder};
+use formic_ecs::{Bundle, Codec, World};
+use formic_jobs::{IntoSystem, SaveRules, ScheduleBuilder};
 use glam::Vec2;
 
 use crate::agent::{Facing, PathStats, Position, Speed, TimeStep};
 use crate::flow_agent::FlowFollower;
 use crate::flow_agent::fields::{FlowFields, FlowId};
+use crate::grid::change::GridVersion;
 use crate::request::{PathPending, PathRequest, Route};
-use crate::search::{SearchBudget, SearchReport};
+use crate::search::{SavedSearch, SearchBudget, SearchReport};
 use crate::terrain::Terrain;
 
 pub use crate::avoid::{AvoidState, avoid};
 pub use crate::flow_agent::{follow_flow, settle_flows};
-pub use crate::follow::{follow, push_out, retry};
+pub use crate::follow::{SeenTerrain, follow, push_out, retry};
 pub use crate::search::{SearchState, search};
 pub use crate::wander::wander;
 
@@ -97,6 +98,36 @@ pub fn insert_resources(world: &mut World, terrain: Terrain) {
     world.insert_resource(SearchBudget::default());
     world.insert_resource(SearchReport::default());
     world.insert_resource(FlowFields::default());
+    save(world);
+}
+
+/// Says how what these systems keep beside components is saved with a game; part of
+/// [`insert_resources`], for those who insert the resources one by one.
+pub fn save(world: &mut World) {
+    let numbers = |report: &SearchReport| {
+        let &SearchReport { answers, expansions, waiting, expansions_max, debt, interruptions } =
+            report;
+        [answers, expansions, waiting, expansions_max, debt, interruptions]
+    };
+    let report = |report: &mut SearchReport, numbers: [u64; 6], _: &World| {
+        let [answers, expansions, waiting, expansions_max, debt, interruptions] = numbers;
+        *report =
+            SearchReport { answers, expansions, waiting, expansions_max, debt, interruptions };
+    };
+    SaveRules::of(world)
+        .save(Terrain::CODEC)
+        .save(FlowFields::CODEC)
+        .save_part(Codec::plain(), |step: &TimeStep| step.seconds, |step, it, _| step.seconds = it)
+        .save_part(
+            Codec::plain(),
+            |budget: &SearchBudget| budget.expansions,
+            |budget, it, _| budget.expansions = it,
+        )
+        .save_part(Codec::plain(), numbers, report)
+        .save_part(SavedSearch::CODEC, SearchState::to_save, SearchState::load)
+        .save_part(GridVersion::CODEC, SeenTerrain::version, SeenTerrain::load)
+        // All of it is made anew in each tick.
+        .rebuild::<AvoidState>();
 }
 
 /// Everything that an agent needs to follow a flow field.

@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+use formic_ecs::{Codec, CodecError};
+
+use crate::bytes::take;
 use crate::cell::Cell;
 use crate::cost::Weight;
 use crate::direction::MoveRule;
@@ -55,6 +58,25 @@ impl Terrain {
         let lanes = LanePair::new(&grid, rule);
         Self { grid, rule, regions, lanes }
     }
+
+    /// How a terrain is saved with a game: with everything that its regions depend on beside the grid,
+    /// so that the next edit has the same result, and the same random cell is drawn.
+    pub const CODEC: Codec<Self> = Codec::custom(
+        |terrain, out| {
+            Grid::CODEC.write(&terrain.grid, out)?;
+            out.push(terrain.rule as u8);
+            terrain.regions.write(out);
+            Ok(())
+        },
+        |bytes| {
+            let grid = Grid::CODEC.read(bytes)?;
+            let [rule] = take(bytes)?;
+            let rule = *MoveRule::ALL.get(usize::from(rule)).ok_or(CodecError)?;
+            let regions = Regions::read(bytes, &grid, rule.connectivity())?;
+            let lanes = LanePair::new(&grid, rule);
+            Ok(Self { grid, rule, regions, lanes })
+        },
+    );
 
     /// Reads a map file; the rule is the default, that of the benchmarks.
     ///

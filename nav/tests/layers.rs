@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 /// All modules, lowest first.
 const LAYERS: &[&str] = &[
     "cell",
+    "bytes",
     "direction",
     "cost",
     "rng",

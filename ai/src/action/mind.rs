@@ -3,6 +3,7 @@
 use std::any::TypeId;
 
 use formic_ecs::{Add, Bundle, Component, ComponentError, Entity, Remove, World};
+use formic_jobs::SaveRules;
 
 use super::body::{Body, Reported, Switching};
 
@@ -45,6 +46,8 @@ struct MindKind {
 pub fn link_mind<M: Component>(world: &mut World) {
     if world.resource::<MindKinds>().is_err() {
         world.insert_resource(MindKinds::default());
+        // A game that is loaded knows its own, when the systems of minds are built.
+        SaveRules::of(world).rebuild::<MindKinds>();
     }
     let Ok(known) = world.resource_mut::<MindKinds>() else { return };
     let component = TypeId::of::<M>();

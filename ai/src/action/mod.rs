@@ -93,6 +93,7 @@ mod carry;
 mod components;
 mod composite;
 mod data;
+mod lifetimes;
 mod mind;
 mod names;
 mod order;

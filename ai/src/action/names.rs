@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use formic_ecs::{Res, World};
-use formic_jobs::{RunContext, SystemAccess, SystemParam};
+use formic_jobs::{RunContext, SaveRules, SystemAccess, SystemParam};
 
 use super::body::Body;
 use crate::explain::{DecisionLog, Label, Witness};
@@ -43,6 +43,7 @@ impl ActionNames {
     ) {
         if world.resource::<Self>().is_err() {
             world.insert_resource(Self::default());
+            SaveRules::of(world).rebuild::<Self>();
         }
         let Ok(known) = world.resource_mut::<Self>() else { return };
         known.layouts.entry(layout).or_insert_with(|| {
@@ -85,6 +86,7 @@ impl SystemParam for NamingWitness<'_> {
 
     fn init(world: &mut World, access: &mut SystemAccess) {
         <Witness<'_> as SystemParam>::init(world, access);
+        SaveRules::of(world).rebuild::<ActionNames>();
         access.add_resource_read::<ActionNames>();
     }
 

@@ -7,12 +7,14 @@ use formic_ecs::{
     World,
 };
 use formic_jobs::{
-    EnabledLookup, ExclusiveLookup, Pool, Query, RunContext, SystemAccess, SystemParam,
+    EnabledLookup, ExclusiveLookup, Pool, Query, RunContext, StateArchive, SystemAccess,
+    SystemParam,
 };
 
 use super::body::{Body, Reported};
 use super::carry::{Carrier, Narrow, Serial, Turn, Wide, tick};
 use super::components::{Action, Executing, Finished};
+use super::lifetimes::link_lifetimes;
 use super::processor::{ActionChunk, Processor, SerialProcessor, WideProcessor};
 use super::report::report;
 
@@ -41,6 +43,7 @@ impl<T: Component, X: QueryData + 'static> SystemParam for Actions<'_, T, X> {
     type Item<'a> = Actions<'a, T, X>;
 
     fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
+        link_lifetimes(world);
         (Parts::<T, X>::init(world, access), ParallelScratch::default())
     }
 
@@ -58,6 +61,10 @@ impl<T: Component, X: QueryData + 'static> SystemParam for Actions<'_, T, X> {
 
     fn finish((state, _): &mut Self::State, context: RunContext<'_>) {
         Parts::<T, X>::finish(state, context);
+    }
+
+    fn visit_state((state, _): &mut Self::State, archive: &mut StateArchive<'_>) {
+        Parts::<T, X>::visit_state(state, archive);
     }
 }
 
@@ -171,6 +178,10 @@ macro_rules! argument_of_parts {
             ) -> Result<$name<'a, Q>, String> {
                 let parts = <Parts<'static, Q> as formic_jobs::SystemParam>::fetch(state, context)?;
                 Ok($name { parts })
+            }
+
+            fn visit_state(state: &mut Self::State, archive: &mut formic_jobs::StateArchive<'_>) {
+                <Parts<'static, Q> as formic_jobs::SystemParam>::visit_state(state, archive);
             }
         }
     };

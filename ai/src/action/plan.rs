@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use formic_ecs::{Buffer, Bundle, Component, Entity, NoSuchEntity, Remove, World};
+use formic_ecs::{Buffer, Bundle, Component, Entity, NoSuchEntity, World};
 
 use super::body::{Body, OwnedAction, Reported, Switching};
-use super::components::{Action, ActionFlags, ActionResult, Executing, Finished};
+use super::components::{Action, Executing, Finished};
 use super::composite::{Composite, Concluded};
+use super::lifetimes::link_lifetimes;
 use super::names::{ActionNames, layout_with};
 
 /// The actions of a kind of agent, in order and by name: a layout that any number of agents can be
@@ -282,46 +283,4 @@ fn put_to_sleep(world: &mut World, action: Entity) {
     // New components come enabled; a new action waits for its turn.
     world.set_enabled::<Executing>(action, false).expect("the action was just spawned");
     world.set_enabled::<Finished>(action, false).expect("the action was just spawned");
-}
-
-/// Whether a world has been told what goes with what.
-struct Linked;
-
-/// Has actions go with the body that they are in, and a body learn of an action that goes.
-fn link_lifetimes(world: &mut World) {
-    if world.resource::<Linked>().is_ok() {
-        return;
-    }
-    world.insert_resource(Linked);
-    world.observe::<Remove, Body>(|world, event| {
-        let Ok(actions) = world.get::<Buffer<OwnedAction>>(event.entity) else { return };
-        let actions = actions.to_vec();
-        actions.into_iter().for_each(|action| release(world, action.0));
-    });
-    world.observe::<Remove, Action>(|world, event| {
-        let Ok(&action) = world.get::<Action>(event.entity) else { return };
-        if action.flags.has(ActionFlags::DISOWNED) {
-            return;
-        }
-        let Ok(body) = world.get_mut::<Body>(action.owner) else { return };
-        if body.note(action.index(), ActionResult::Failed) {
-            // The owner may be on its way out itself, and then it does not matter.
-            _ = world.set_enabled::<Reported>(action.owner, true);
-        }
-    });
-}
-
-/// Lets go of an action whose owner loses its body: it is despawned, at once if nothing was begun,
-/// else when its processor has cleaned up.
-fn release(world: &mut World, entity: Entity) {
-    // A composite is tidied up by letting go of its parts, which its despawning does.
-    let is_composite = world.has::<Body>(entity);
-    let Ok(action) = world.get_mut::<Action>(entity) else { return };
-    if action.is_underway() && !is_composite {
-        action.halt();
-        action.flags.set(ActionFlags::DISOWNED, true);
-        _ = world.set_enabled::<Executing>(entity, true);
-    } else {
-        _ = world.despawn(entity);
-    }
 }

@@ -3,18 +3,21 @@
 use std::fmt;
 
 use formic_ecs::{
-    Access, Despawn, Despawned, EnabledMut, Entity, QueryPlan, Replace, View, ViewPlan, With,
-    World, WorldCell,
+    Access, Codec, Despawn, Despawned, EnabledMut, Entity, QueryPlan, Replace, View, ViewPlan,
+    With, World, WorldCell,
 };
-use formic_jobs::{EventReader, Events, RunContext, SystemAccess, SystemParam};
+use formic_jobs::{
+    EventReader, Events, RunContext, SaveRules, StateArchive, SystemAccess, SystemParam,
+};
 
 use super::behaviour::{Activity, EventOf};
 use super::doing::{Blocking, Doing, State};
-use super::event::{EventKinds, Notice, Posted};
+use super::event::{Event, EventKinds, Notice, Posted};
 use super::record::Watch;
-use super::setting::Drops;
+use super::setting::{Drops, Setting};
 use super::subscription::Subscription;
 use super::table::{LastNumber, Subscriptions, Watched};
+use super::tick::Finished;
 use crate::explain::Witness;
 
 type Told<A> = (&'static mut Doing<A>, EnabledMut<Blocking>);
@@ -50,6 +53,14 @@ fn install<A: Activity>(world: &mut World) {
         return;
     }
     world.insert_resource(Subscriptions::<A>::default());
+    let rules = SaveRules::of(world);
+    rules.save_part(Codec::plain(), Subscriptions::<A>::to_save, Subscriptions::<A>::load);
+    if <EventOf<A> as Event>::CODEC.is_saved() {
+        rules.save(Posted::<EventOf<A>>::CODEC);
+    }
+    if <A::Setting as Setting>::FAILURE.is_saved() {
+        rules.save(Finished::codec::<A::Setting>());
+    }
     world.register::<LastNumber>();
     world.observe::<Replace, Doing<A>>(|world, event| depart::<A>(world, event.entity));
     world.observe::<Despawn, Watched>(|world, event| {
@@ -91,6 +102,11 @@ impl<A: Activity> DeliveryState<A> {
         components.merge(told.access());
         components.merge(tasks.access());
         Self { told, tasks, reader, matches: Vec::new() }
+    }
+
+    /// Which tasks there are, and who has heard what, is known to the tasks and to the table.
+    pub(super) fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
+        EventReader::<Posted<EventOf<A>>>::visit_state(&mut self.reader, archive);
     }
 
     /// Tells of what was missed, of events and deaths, and of the timers that are due by now.
@@ -244,7 +260,7 @@ impl<A: Activity> Teller<'_, '_, A> {
             let mut reading = self.table.cursor.clone();
             self.table.cursor.read(&events).next();
             let Some(post) = reading.read(&events).next() else { break };
-            let kind = super::event::Event::kind(&post.event);
+            let kind = Event::kind(&post.event);
             matches.clear();
             let mut looked_at = 0;
             let mut wants = |(_, it): &(Entity, Subscription)| {
@@ -432,5 +448,9 @@ impl<A: Activity> SystemParam for Deliveries<'_, A> {
         context: RunContext<'a>,
     ) -> Result<Deliveries<'a, A>, String> {
         Ok(Deliveries { state, context })
+    }
+
+    fn visit_state(state: &mut DeliveryState<A>, archive: &mut StateArchive<'_>) {
+        state.visit_state(archive);
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
 use bytemuck::{Pod, Zeroable};
-use formic_ecs::Entity;
+use formic_ecs::{Codec, CodecError, Entity};
 
 /// A type of events that activities sleep for: an enum of the game's, say.
 ///
@@ -29,7 +29,11 @@ use formic_ecs::Entity;
 /// assert!((ARRIVED | EATEN).contains(Happening::Eaten.kind()));
 /// assert!(!ARRIVED.contains(Happening::Eaten.kind()));
 /// ```
-pub trait Event: Send + Sync + 'static {
+pub trait Event: Sized + Send + Sync + 'static {
+    /// How it is saved with a game, for events stay for a while after they were told. Without this a
+    /// game with such events cannot be saved.
+    const CODEC: Codec<Self> = Codec::UNSAVED;
+
     /// Of which kind it is: one, as [`EventKinds::one`] gives it.
     fn kind(&self) -> EventKinds;
 
@@ -166,6 +170,28 @@ pub struct Posted<E> {
     pub event: E,
     /// Whose request it answers; `None` for everybody who has subscribed.
     pub answers: Option<Token>,
+}
+
+impl<E: Event> Posted<E> {
+    /// Who it is about, whom it answers (two numbers, 0 for nobody), and the event by its own codec.
+    pub(super) const CODEC: Codec<Self> = Codec::custom(
+        |post, bytes| {
+            let answers = post.answers.map_or([0; 2], |it| [it.task.to_bits(), it.number.into()]);
+            Codec::plain().write(&post.subject, bytes)?;
+            Codec::plain().write(&answers, bytes)?;
+            E::CODEC.write(&post.event, bytes)
+        },
+        |bytes| {
+            let subject = Codec::plain().read(bytes)?;
+            let [task, number] = Codec::<[u64; 2]>::plain().read(bytes)?;
+            let number = u32::try_from(number).map_err(|_| CodecError)?;
+            let answers = match task {
+                0 => None,
+                task => Some(Token::new(Entity::from_bits(task).ok_or(CodecError)?, number)),
+            };
+            Ok(Self { subject, event: E::CODEC.read(bytes)?, answers })
+        },
+    );
 }
 
 impl<E> Posted<E> {

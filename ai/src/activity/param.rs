@@ -5,7 +5,9 @@ use std::fmt;
 use formic_ecs::{
     Access, CommandBuffer, Despawned, EnabledBitMut, EnabledMut, Entity, With, Without, World,
 };
-use formic_jobs::{Commands, EventWriter, Gather, Query, RunContext, SystemAccess, SystemParam};
+use formic_jobs::{
+    Commands, EventWriter, Gather, Query, RunContext, StateArchive, SystemAccess, SystemParam,
+};
 
 use super::behaviour::{Activity, EventOf, Failure, WorldOf};
 use super::deliver::DeliveryState;
@@ -116,6 +118,12 @@ impl<A: Activity> SystemParam for Activities<'_, A> {
 
     fn visit_commands(state: &mut ActivitiesState<A>, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
         Commands::visit_commands(&mut state.commands, visit);
+    }
+
+    fn visit_state(state: &mut ActivitiesState<A>, archive: &mut StateArchive<'_>) {
+        state.delivery.visit_state(archive);
+        Awake::<A>::visit_state(&mut state.awake, archive);
+        Orphaned::<A>::visit_state(&mut state.orphaned, archive);
     }
 
     fn finish(state: &mut ActivitiesState<A>, context: RunContext<'_>) {

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use formic_ecs::Codec;
+
 use super::event::Event;
 
 /// What the activities of a game have in common: what they read, what wakes them, and how they fail.
@@ -34,6 +36,10 @@ pub trait Setting: Sized + 'static {
     type Event: Event;
     /// Why they can fail.
     type Failure: fmt::Debug + Send + Sync + 'static;
+
+    /// How a reason is saved with a game, for what has [`Finished`](super::Finished) is told for a
+    /// while. Without this a game with such activities cannot be saved.
+    const FAILURE: Codec<Self::Failure> = Codec::UNSAVED;
 }
 
 /// What an activity says at the end of a tick of its own.

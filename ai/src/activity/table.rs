@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
-use formic_ecs::{Component, Entity};
+use formic_ecs::{Component, Entity, World};
 use formic_jobs::EventCursor;
 
 use super::calls::Calls;
@@ -116,6 +116,19 @@ fn at(index: u32) -> usize {
 }
 
 impl<A> Subscriptions<A> {
+    /// What the tasks do not know: which events were told, how many were missed, and the tick.
+    pub(super) fn to_save(&self) -> [u64; 4] {
+        let [next, missed] = self.cursor.to_numbers();
+        [next, missed, self.missed, self.now]
+    }
+
+    /// The rest is worked out from the tasks, in the next run.
+    pub(super) fn load(&mut self, [next, missed, seen, now]: [u64; 4], _: &World) {
+        *self = Self { calls: Arc::clone(&self.calls), ..Self::default() };
+        self.cursor = EventCursor::from_numbers([next, missed]);
+        (self.missed, self.now) = (seen, now);
+    }
+
     /// How many subscriptions and timers there are.
     #[must_use]
     pub const fn len(&self) -> usize {

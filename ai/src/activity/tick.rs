@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::task::Waker;
 
-use formic_ecs::{Buffer, CommandBuffer, Entity};
+use formic_ecs::{Buffer, Codec, CodecError, CommandBuffer, Entity};
 use formic_jobs::GatherSlot;
 
 use super::calls::Calls;
@@ -33,6 +33,37 @@ pub struct Finished<F> {
     pub agent: Entity,
     /// How it came to its end, and why.
     pub ending: Ending<F>,
+}
+
+impl<F: 'static> Finished<F> {
+    /// Who, as whom, and how, with the reason of a failure by its own codec.
+    pub(super) const fn codec<G: Setting<Failure = F>>() -> Codec<Self> {
+        Codec::custom(
+            |finished, bytes| {
+                Codec::plain().write(&finished.task, bytes)?;
+                Codec::plain().write(&finished.agent, bytes)?;
+                match &finished.ending {
+                    Ending::Success => bytes.push(1),
+                    Ending::Failure(_) => bytes.push(2),
+                    Ending::Interrupted => bytes.push(3),
+                }
+                match &finished.ending {
+                    Ending::Failure(why) => G::FAILURE.write(why, bytes),
+                    Ending::Success | Ending::Interrupted => Ok(()),
+                }
+            },
+            |bytes| {
+                let (task, agent) = (Codec::plain().read(bytes)?, Codec::plain().read(bytes)?);
+                let ending = match Codec::<u8>::plain().read(bytes)? {
+                    1 => Ending::Success,
+                    2 => Ending::Failure(G::FAILURE.read(bytes)?),
+                    3 => Ending::Interrupted,
+                    _ => return Err(CodecError),
+                };
+                Ok(Self { task, agent, ending })
+            },
+        )
+    }
 }
 
 /// What an activity can cause at any time, its end included: queued updates, and events.

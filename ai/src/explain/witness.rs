@@ -3,7 +3,7 @@
 use std::fmt;
 
 use formic_ecs::{Entity, Res, World};
-use formic_jobs::{RunContext, SystemAccess, SystemParam};
+use formic_jobs::{RunContext, SaveRules, SystemAccess, SystemParam};
 
 use super::decision::{Decision, Ending, Engine};
 use super::label::Label;
@@ -61,7 +61,9 @@ impl SystemParam for Witness<'_> {
     type State = ();
     type Item<'a> = Witness<'a>;
 
-    fn init(_world: &mut World, access: &mut SystemAccess) {
+    fn init(world: &mut World, access: &mut SystemAccess) {
+        // Why something was done is no part of what comes next.
+        SaveRules::of(world).rebuild::<DecisionLog>();
         access.add_resource_read::<DecisionLog>();
     }
 

@@ -6,7 +6,7 @@ use bytemuck::TransparentWrapper;
 use formic_ecs::{
     Buffer, EnabledBitMut, EnabledMut, Entity, ParallelScratch, QueryData, With, World,
 };
-use formic_jobs::{Pool, Query, RunContext, SystemAccess, SystemParam};
+use formic_jobs::{Pool, Query, RunContext, StateArchive, SystemAccess, SystemParam};
 
 use super::agent::{Cooldown, NONE, UtilityAgent};
 use super::curve::unit_or_nan;
@@ -96,6 +96,10 @@ impl<Q: QueryData + 'static> SystemParam for Minds<'_, Q> {
     ) -> Result<Minds<'a, Q>, String> {
         let parts = <Parts<'static, Q> as SystemParam>::fetch(state, context)?;
         Ok(Minds { parts, scratch, pool: context.pool })
+    }
+
+    fn visit_state((state, _): &mut Self::State, archive: &mut StateArchive<'_>) {
+        <Parts<'static, Q> as SystemParam>::visit_state(state, archive);
     }
 }
 

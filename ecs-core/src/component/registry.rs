@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::any::TypeId;
 
-use super::{ArchetypeFlags, Component, ComponentDescriptor, ComponentId, ErasedFns};
+use super::{ArchetypeFlags, CodecKind, Component, ComponentDescriptor, ComponentId, ErasedFns};
 use crate::error::{RegisterError, UnknownComponent};
 use crate::hash::{BuildFibonacci, TypeMap};
 use crate::name::Name;
@@ -84,6 +84,21 @@ impl ComponentInfo {
     #[must_use]
     pub const fn name(&self) -> &Name {
         &self.name
+    }
+
+    /// Whether a [snapshot](crate::World::snapshot) can have values of it.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Socket(u32);
+    /// let mut world = World::new();
+    /// let socket = world.register::<Socket>();
+    /// assert!(!world.component_info(socket)?.is_saved());
+    /// # Ok::<(), formic_ecs::UnknownComponent>(())
+    /// ```
+    #[must_use]
+    pub fn is_saved(&self) -> bool {
+        self.erased.codec.kind != CodecKind::Unsaved
     }
 
     /// The Rust type of the values, if there is one.

@@ -228,6 +228,30 @@ impl World {
         QueryPlan::new(self.id, &mut self.registry)
     }
 
+    /// Has a plan go on as one that was [asked last](QueryPlan::last_asked) at this version, also if
+    /// the world was restored since: for those who load a saved game.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// world.spawn(Gold(1));
+    /// let mut news = world.plan::<&Gold, Changed<Gold>>();
+    /// world.resume_plan(&mut news, world.version());
+    /// assert_eq!(world.cell().query(&mut news)?.count(), 0, "nothing since then");
+    /// # Ok::<(), formic_ecs::AccessConflict>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if the plan is another world's.
+    pub fn resume_plan<Q: QueryData, F: QueryFilter>(
+        &self,
+        plan: &mut QueryPlan<Q, F>,
+        last_asked: u64,
+    ) {
+        *plan.matches(self.plan_source()).last_asked = last_asked;
+    }
+
     /// A view to keep, for [`WorldCell::view`](crate::WorldCell::view).
     ///
     /// ```

@@ -413,20 +413,10 @@ impl<'w> WorldCell<'w> {
         self.world.resources.version::<T>().is_some()
     }
 
-    /// A number that is another one each time the world was [restored](World::restore). Versions
-    /// that were seen before say nothing then.
-    ///
-    /// ```
-    /// let mut world = formic_ecs::World::new();
-    /// let saved = world.snapshot()?;
-    /// let before = world.cell().restored();
-    /// world.restore(&saved)?;
-    /// assert_ne!(world.cell().restored(), before);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
+    /// As [`World::restored`].
     #[must_use]
     pub fn restored(self) -> u64 {
-        self.world.restored
+        self.world.restored()
     }
 
     /// A resource, to be written.

@@ -22,6 +22,7 @@ pub(crate) struct Resources(TypeMap<Slot>);
 /// One resource. Without the right that `word` gives, `value` is touched only through `&mut`, or
 /// read through `&World` while no cell exists (I-13).
 struct Slot {
+    name: &'static str,
     word: ProtocolU64,
     /// The version of the last time that somebody had it to write.
     changed: AtomicU64,
@@ -105,12 +106,56 @@ impl World {
     /// # Ok::<(), formic_ecs::MissingResource>(())
     /// ```
     pub fn insert_resource<T: Send + Sync + 'static>(&mut self, value: T) -> Option<T> {
+        let version = self.next_version();
+        self.place_resource(value, version)
+    }
+
+    /// Puts a resource back as it was when the world had this [`version`](Self::version), for those
+    /// who load a saved game: nothing counts as changed. Returns the one of this type that was there.
+    ///
+    /// A version beyond the world's is taken for the world's.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// let mut world = World::new();
+    /// world.insert_resource(1_u32);
+    /// let before = (world.version(), world.resource_version::<u32>());
+    /// let version = before.1.expect("it was inserted");
+    /// assert_eq!(world.restore_resource(2_u32, version), Some(1));
+    /// assert_eq!((world.version(), world.resource_version::<u32>()), before);
+    /// ```
+    pub fn restore_resource<T: Send + Sync + 'static>(
+        &mut self,
+        value: T,
+        version: u64,
+    ) -> Option<T> {
+        let version = version.min(self.last_version());
+        self.place_resource(value, version)
+    }
+
+    fn place_resource<T: Send + Sync + 'static>(&mut self, value: T, version: u64) -> Option<T> {
         let slot = Slot {
+            name: type_name::<T>(),
             word: ProtocolU64::new(0),
-            changed: AtomicU64::new(self.next_version()),
+            changed: AtomicU64::new(version),
             value: UnsafeCell::new(Box::new(value)),
         };
         unboxed(self.resources.0.insert(TypeId::of::<T>(), slot)?)
+    }
+
+    /// The types of all resources, in no particular order: what each is called, and the version at
+    /// which it was changed last.
+    ///
+    /// ```
+    /// use std::any::TypeId;
+    /// let mut world = formic_ecs::World::new();
+    /// world.insert_resource(7_u32);
+    /// assert!(world.resource_types().eq([(TypeId::of::<u32>(), "u32", world.version())]));
+    /// ```
+    pub fn resource_types(&self) -> impl Iterator<Item = (TypeId, &'static str, u64)> + '_ {
+        // Relaxed: as in `Resources::version`.
+        let version = |slot: &Slot| slot.changed.load(Ordering::Relaxed);
+        self.resources.0.iter().map(move |(&id, slot)| (id, slot.name, version(slot)))
     }
 
     /// Takes a resource out of the world.

@@ -4,6 +4,8 @@ use std::any::{TypeId, type_name};
 
 use formic_ecs::{Access, DeclaredAccess, World};
 
+use super::save::{Change, LoadError, SaveRules, Unsaved};
+
 /// The components and resources that a system reads and writes, as its parameters declare them.
 ///
 /// The schedule orders systems by it, and holds each to its own: what a system touches beyond it is
@@ -43,13 +45,22 @@ impl How {
     }
 }
 
-/// How the events of one type grow older when a run of the schedule has ended.
+type SaveEvents = fn(&World, &SaveRules) -> Result<Vec<u8>, Unsaved>;
+type LoadEvents = fn(&SaveRules, &[u8]) -> Result<Change, LoadError>;
+
+/// How the events of one type are saved, and how they grow older when a run of the schedule has ended.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EventAging {
     pub(super) id: TypeId,
     /// Whether the schedule has systems that write them.
     pub(super) writes: bool,
     pub(super) age: fn(&mut World, bool),
+    /// The name of the type.
+    pub(super) name: &'static str,
+    /// The resources that belong to the events.
+    pub(super) resources: [TypeId; 2],
+    pub(super) save: SaveEvents,
+    pub(super) load: LoadEvents,
 }
 
 impl SystemAccess {

@@ -7,6 +7,7 @@ use formic_ecs::{CommandBuffer, World};
 
 use super::access::SystemAccess;
 use super::param::{RunContext, SystemParam};
+use super::save::StateArchive;
 use super::sink::ParallelSink;
 use crate::sync::Mutex;
 
@@ -97,6 +98,9 @@ impl SystemParam for Commands<'_> {
         state.collect();
         visit(&mut state.buffers);
     }
+
+    /// Between two runs there are none: a run ends with a sync point.
+    fn visit_state(_state: &mut CommandsState, _archive: &mut StateArchive<'_>) {}
 }
 
 impl CommandsState {

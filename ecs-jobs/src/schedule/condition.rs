@@ -9,6 +9,7 @@ use super::access::SystemAccess;
 use super::function::{FunctionSystem, SystemFunction};
 use super::name;
 use super::param::RunContext;
+use super::save::StateArchive;
 
 /// What decides whether a system, or a [`Group`](super::Group), runs in this tick.
 ///
@@ -63,6 +64,9 @@ trait Test: Send {
     fn initialize(&mut self, world: &mut World) -> SystemAccess;
 
     fn holds(&mut self, context: RunContext<'_>) -> bool;
+
+    /// Saves or loads what it keeps from one evaluation to the next.
+    fn visit_state(&mut self, archive: &mut StateArchive<'_>);
 }
 
 impl Condition {
@@ -84,6 +88,10 @@ impl Condition {
 
     pub(super) fn holds(&mut self, context: RunContext<'_>) -> bool {
         self.test.holds(context)
+    }
+
+    pub(super) fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
+        self.test.visit_state(archive);
     }
 
     fn with(name: String, test: impl Test + 'static) -> Self {
@@ -146,6 +154,10 @@ where
     fn holds(&mut self, context: RunContext<'_>) -> bool {
         self.call(context)
     }
+
+    fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
+        self.visit_kept(archive);
+    }
 }
 
 /// Asks a second condition where the first does not decide: where it is `wanted`.
@@ -165,6 +177,11 @@ impl Test for Both {
     fn holds(&mut self, context: RunContext<'_>) -> bool {
         let first = self.first.holds(context);
         if first == self.wanted { self.second.holds(context) } else { first }
+    }
+
+    fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
+        self.first.visit_state(archive);
+        self.second.visit_state(archive);
     }
 }
 
@@ -189,6 +206,10 @@ impl Test for Opposite {
 
     fn holds(&mut self, context: RunContext<'_>) -> bool {
         !self.0.holds(context)
+    }
+
+    fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
+        self.0.visit_state(archive);
     }
 }
 
@@ -226,6 +247,12 @@ where
         match context.cell.query(plan) {
             Ok(mut query) => !query.query().is_empty(),
             Err(conflict) => panic!("the condition any cannot be evaluated: {conflict}"),
+        }
+    }
+
+    fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
+        if let Some(plan) = &mut self.plan {
+            archive.plan(plan);
         }
     }
 }
@@ -332,5 +359,9 @@ impl<T: Send + Sync + 'static> Test for OfResource<T> {
         let holds = (self.ask)(version, self.seen);
         self.seen = context.cell.version();
         holds
+    }
+
+    fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
+        archive.version(type_name::<Self>(), &mut self.seen, &mut self.restored);
     }
 }

@@ -10,6 +10,7 @@ use super::access::{EventAging, SystemAccess};
 use super::condition::{Condition, IntoCondition};
 use super::name;
 use super::param::{RunContext, SystemParam};
+use super::save::{Change, LoadError, SaveRules, StateArchive, Unsaved};
 use super::sink::ParallelSink;
 use crate::sync::{Arc, Mutex};
 
@@ -189,7 +190,107 @@ fn age<T: Send + Sync + 'static>(world: &mut World, writes: bool) {
 }
 
 fn declare<T: Send + Sync + 'static>(access: &mut SystemAccess, writes: bool) {
-    access.add_event_aging(EventAging { id: TypeId::of::<T>(), writes, age: age::<T> });
+    access.add_event_aging(EventAging {
+        id: TypeId::of::<T>(),
+        writes,
+        age: age::<T>,
+        name: type_name::<T>(),
+        resources: [TypeId::of::<Events<T>>(), TypeId::of::<Gate<T>>()],
+        save: |world, rules| match world.resource::<Events<T>>() {
+            Ok(events) => events.save(world, rules),
+            Err(_) => Ok(Vec::new()),
+        },
+        load: Events::<T>::load,
+    });
+}
+
+/// Events in a save: nothing where there is no such resource, or else
+///
+/// ```text
+///   version of the resource | number of the first event | lifetime
+///   | number of runs  | version, number of the first event of each
+///   | number of ages  | number of the first event after each
+///   | number of events | length of each, and what its rule writes
+/// ```
+impl<T: Send + Sync + 'static> Events<T> {
+    fn save(&self, world: &World, rules: &SaveRules) -> Result<Vec<u8>, Unsaved> {
+        let version = world.resource_version::<Self>().unwrap_or(0);
+        let is_dropped = rules.drops::<T>();
+        // What is dropped counts as read by all.
+        let first = if is_dropped { self.end() } else { self.first };
+        let mut numbers = vec![version, first, self.lifetime as u64, self.runs.len() as u64];
+        numbers.extend(self.runs.iter().flat_map(|run| [run.0, run.1.max(first)]));
+        numbers.push(self.ages.len() as u64);
+        numbers.extend(&self.ages);
+        numbers.push(if is_dropped { 0 } else { self.log.len() as u64 });
+        let mut bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+        let unsaved = |remedy| {
+            let what = format!("events of {}", name::of_type(type_name::<T>()));
+            Unsaved { what, remedy }
+        };
+        if !is_dropped {
+            // Also while there are none: whether a game can be saved is not to depend on the moment.
+            rules.whole::<T>().map_err(unsaved)?;
+            let mut event_bytes = Vec::new();
+            for event in &self.log {
+                event_bytes.clear();
+                rules.write_one(event, &mut event_bytes).map_err(unsaved)?;
+                bytes.extend((event_bytes.len() as u64).to_le_bytes());
+                bytes.extend(&event_bytes);
+            }
+        }
+        Ok(bytes)
+    }
+
+    fn load(rules: &SaveRules, bytes: &[u8]) -> Result<Change, LoadError> {
+        let what = || format!("events of {}", name::of_type(type_name::<T>()));
+        let change = Self::read(rules, &mut { bytes });
+        change.ok_or_else(|| LoadError::InvalidValue { what: what() })
+    }
+
+    fn read(rules: &SaveRules, bytes: &mut &[u8]) -> Option<Change> {
+        if bytes.is_empty() {
+            return Some(Box::new(|world| drop(world.remove_resource::<Self>())));
+        }
+        let number = |bytes: &mut &[u8]| {
+            let (first, rest) = bytes.split_first_chunk()?;
+            *bytes = rest;
+            Some(u64::from_le_bytes(*first))
+        };
+        let (version, first, lifetime) = (number(bytes)?, number(bytes)?, number(bytes)?);
+        let mut loaded =
+            Self { first, lifetime: usize::try_from(lifetime).ok()?, ..Self::default() };
+        for _ in 0..number(bytes)? {
+            loaded.runs.push((number(bytes)?, number(bytes)?));
+        }
+        for _ in 0..number(bytes)? {
+            loaded.ages.push_back(number(bytes)?);
+        }
+        for _ in 0..number(bytes)? {
+            let len = usize::try_from(number(bytes)?).ok()?;
+            let (mut event, rest) = bytes.split_at_checked(len)?;
+            *bytes = rest;
+            loaded.log.push_back(rules.read_one(&mut event).filter(|_| event.is_empty())?);
+        }
+        // Numbers of events go up, and name events that there were.
+        let end = loaded.end();
+        let is_true = loaded.lifetime > 0
+            && bytes.is_empty()
+            && loaded.ages.iter().is_sorted()
+            && loaded.ages.back().is_none_or(|&age| age <= end)
+            && loaded.runs.is_sorted()
+            && loaded.runs.iter().all(|run| (first..=end).contains(&run.1));
+        if !is_true {
+            return None;
+        }
+        Some(Box::new(move |world| {
+            let mut events = loaded;
+            if let Ok(built) = world.resource::<Self>() {
+                events.has_writers = built.has_writers;
+            }
+            world.restore_resource(events, version);
+        }))
+    }
 }
 
 /// Writes events of type `T`, as the argument of a system.
@@ -275,6 +376,9 @@ impl<T: Send + Sync + 'static> SystemParam for EventWriter<'_, T> {
         }
         Ok(EventWriter { state })
     }
+
+    /// Between two runs there is nothing that was not handed on.
+    fn visit_state(_state: &mut EventWriterState<T>, _archive: &mut StateArchive<'_>) {}
 
     fn finish(state: &mut EventWriterState<T>, context: RunContext<'_>) {
         if state.written.is_empty() {
@@ -368,6 +472,24 @@ impl EventCursor {
         self.missed
     }
 
+    /// What it is, as numbers: for those who save a cursor of their own.
+    #[must_use]
+    pub const fn to_numbers(&self) -> [u64; 2] {
+        [self.next, self.missed]
+    }
+
+    /// A cursor that was [saved](Self::to_numbers).
+    #[must_use]
+    pub const fn from_numbers([next, missed]: [u64; 2]) -> Self {
+        Self { next, missed }
+    }
+
+    /// Saves or loads what was read, of these events.
+    fn visit_state(&mut self, events: &str, archive: &mut StateArchive<'_>) {
+        archive.number(&format!("events read of {events}"), &mut self.next);
+        archive.number(&format!("events missed of {events}"), &mut self.missed);
+    }
+
     fn catch_up<T>(&mut self, events: &Events<T>) {
         if self.next > events.end() {
             // Others have taken the place of those that it knows.
@@ -427,6 +549,10 @@ impl<T: Send + Sync + 'static> SystemParam for EventReader<'_, T> {
         let events = context.cell.resource().map_err(|error| error.to_string())?;
         cursor.catch_up(&events);
         Ok(EventReader { events, cursor })
+    }
+
+    fn visit_state(cursor: &mut EventCursor, archive: &mut StateArchive<'_>) {
+        cursor.visit_state(type_name::<T>(), archive);
     }
 }
 

@@ -7,7 +7,8 @@ use std::marker::PhantomData;
 use formic_ecs::World;
 
 use super::access::SystemAccess;
-use super::param::{Local, RunContext};
+use super::param::{Local, RunContext, visit_unknown};
+use super::save::StateArchive;
 use super::system::System;
 use crate::pool::Pool;
 
@@ -54,6 +55,11 @@ pub trait ExclusiveParam {
 
     /// The argument.
     fn get<'a>(state: &'a mut Self::State, pool: &'a Pool) -> Self::Item<'a>;
+
+    /// As [`SystemParam::visit_state`](super::SystemParam::visit_state).
+    fn visit_state(state: &mut Self::State, archive: &mut StateArchive<'_>) {
+        visit_unknown::<Self, _>(state, archive);
+    }
 }
 
 impl<T: Default + Send + 'static> ExclusiveParam for Local<'_, T> {
@@ -66,6 +72,10 @@ impl<T: Default + Send + 'static> ExclusiveParam for Local<'_, T> {
 
     fn get<'a>(state: &'a mut T, _pool: &'a Pool) -> Local<'a, T> {
         Local::new(state)
+    }
+
+    fn visit_state(state: &mut T, archive: &mut StateArchive<'_>) {
+        archive.value(state);
     }
 }
 
@@ -120,6 +130,12 @@ impl<Function: ExclusiveFunction<Marker>, Marker> System for ExclusiveSystem<Fun
         let state = self.state.as_mut().expect("a system is initialized before it runs");
         self.function.call(world, Function::Params::get(state, pool));
     }
+
+    fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
+        if let Some(state) = &mut self.state {
+            Function::Params::visit_state(state, archive);
+        }
+    }
 }
 
 macro_rules! exclusive_function {
@@ -142,6 +158,12 @@ macro_rules! exclusive_function {
                 let ($($variable,)*) = state;
                 _ = pool;
                 ($($param::get($variable, pool),)*)
+            }
+
+            fn visit_state(state: &mut Self::State, archive: &mut StateArchive<'_>) {
+                _ = &archive;
+                let ($($variable,)*) = state;
+                $($param::visit_state($variable, archive);)*
             }
         }
 

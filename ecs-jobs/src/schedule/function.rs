@@ -8,6 +8,7 @@ use formic_ecs::{CommandBuffer, World};
 
 use super::access::SystemAccess;
 use super::param::{RunContext, SystemParam};
+use super::save::StateArchive;
 use super::system::System;
 
 /// A function whose arguments are [`SystemParam`]s: up to eight of them.
@@ -62,6 +63,12 @@ impl<Function: SystemFunction<Marker>, Marker> FunctionSystem<Function, Marker> 
         output
     }
 
+    pub(super) fn visit_kept(&mut self, archive: &mut StateArchive<'_>) {
+        if let Some(state) = &mut self.state {
+            Function::Params::visit_state(state, archive);
+        }
+    }
+
     pub(super) fn visit_recorded(&mut self, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
         if let Some(state) = &mut self.state {
             Function::Params::visit_commands(state, visit);
@@ -93,6 +100,10 @@ where
 
     fn visit_commands(&mut self, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
         self.visit_recorded(visit);
+    }
+
+    fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
+        self.visit_kept(archive);
     }
 }
 
@@ -128,6 +139,12 @@ macro_rules! function_system {
                 let ($($variable,)*) = state;
                 _ = context;
                 $($param::finish($variable, context);)*
+            }
+
+            fn visit_state(state: &mut Self::State, archive: &mut StateArchive<'_>) {
+                _ = &archive;
+                let ($($variable,)*) = state;
+                $($param::visit_state($variable, archive);)*
             }
         }
 

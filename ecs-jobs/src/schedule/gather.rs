@@ -6,6 +6,7 @@ use formic_ecs::World;
 
 use super::access::SystemAccess;
 use super::param::{RunContext, SystemParam};
+use super::save::StateArchive;
 use super::sink::ParallelSink;
 use crate::sync::Mutex;
 
@@ -103,6 +104,9 @@ impl<T: Send + Sync + 'static> SystemParam for Gather<'_, T> {
         }
         Ok(Gather { state })
     }
+
+    /// Each run begins with nothing gathered.
+    fn visit_state(_state: &mut GatherState<T>, _archive: &mut StateArchive<'_>) {}
 }
 
 impl<T> Gather<'_, T> {

@@ -64,6 +64,7 @@ mod param;
 mod query;
 mod rate;
 mod run;
+mod save;
 mod sink;
 #[cfg(feature = "timeline")]
 mod span;
@@ -110,6 +111,9 @@ pub use self::query::Query;
 #[doc(hidden)]
 pub use self::query::QueryState;
 pub use self::run::{RunReport, Schedule};
+pub use self::save::{
+    LoadError, LoadReport, MalformedSave, Save, SaveError, SaveRules, StateArchive, Unsaved,
+};
 pub use self::sink::ParallelSink;
 #[cfg(feature = "timeline")]
 pub use self::span::{Delay, Span};

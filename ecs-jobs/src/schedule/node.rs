@@ -12,6 +12,7 @@ use super::graph::Graph;
 use super::group::Group;
 use super::param::RunContext;
 use super::rate::Rate;
+use super::save::StateArchive;
 use super::stages::Part;
 use super::system::System;
 use crate::static_graph::{Sharing, StaticGraph};
@@ -75,6 +76,14 @@ pub(super) struct Switch {
 }
 
 impl Slot {
+    /// Saves or loads what the system and its conditions keep from run to run.
+    pub(super) fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
+        if let Some(system) = &mut self.system {
+            system.visit_state(archive);
+        }
+        self.conditions.iter_mut().for_each(|condition| condition.visit_state(archive));
+    }
+
     /// Why the node is not to run in this tick, if it is not.
     ///
     /// # Panics

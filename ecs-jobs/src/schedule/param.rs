@@ -1,5 +1,6 @@
 //! What the arguments of a system can be.
 
+use std::any::type_name;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 
@@ -9,6 +10,8 @@ use formic_ecs::{
 };
 
 use super::access::SystemAccess;
+use super::name;
+use super::save::StateArchive;
 use crate::pool::Pool;
 
 /// What a run has at hand.
@@ -65,6 +68,21 @@ pub trait SystemParam {
     /// that is made of others passes it on to them, as it does with `visit_commands`.
     fn finish(state: &mut Self::State, context: RunContext<'_>) {
         _ = (state, context);
+    }
+
+    /// Saves or loads what is kept from run to run and decides what comes next, see
+    /// [`Save`](super::Save). By default state that takes any memory cannot be saved, and `Save::of`
+    /// says so. A parameter that is made of others passes it on to them.
+    fn visit_state(state: &mut Self::State, archive: &mut StateArchive<'_>) {
+        visit_unknown::<Self, _>(state, archive);
+    }
+}
+
+/// State of which nothing is known: where it is something, it cannot be saved.
+pub(super) fn visit_unknown<P: ?Sized, S>(_state: &mut S, archive: &mut StateArchive<'_>) {
+    if size_of::<S>() > 0 {
+        let what = format!("the parameter {}", name::of_type(type_name::<P>()));
+        archive.cannot_save(&what, "implement `visit_state` for it");
     }
 }
 
@@ -144,6 +162,10 @@ impl<T: Default + Send + 'static> SystemParam for Local<'_, T> {
     fn fetch<'a>(state: &'a mut T, _context: RunContext<'a>) -> Result<Local<'a, T>, String> {
         Ok(Local(state))
     }
+
+    fn visit_state(state: &mut T, archive: &mut StateArchive<'_>) {
+        archive.value(state);
+    }
 }
 
 impl<T> Deref for Local<'_, T> {
@@ -179,6 +201,9 @@ impl<Q: QueryData + 'static> SystemParam for ComponentLookup<'_, Q> {
     ) -> Result<ComponentLookup<'a, Q>, String> {
         context.cell.view(plan).map(ComponentLookup).map_err(|error| error.to_string())
     }
+
+    /// It remembers nothing but where components are.
+    fn visit_state(_plan: &mut ViewPlan<Q>, _archive: &mut StateArchive<'_>) {}
 }
 
 impl<'a, Q: QueryData> Deref for ComponentLookup<'a, Q> {
@@ -221,6 +246,9 @@ impl<Q: QueryData + 'static> SystemParam for ExclusiveLookup<'_, Q> {
     ) -> Result<ExclusiveLookup<'a, Q>, String> {
         context.cell.claims(plan).map(ExclusiveLookup).map_err(|error| error.to_string())
     }
+
+    /// It remembers nothing but where components are.
+    fn visit_state(_plan: &mut ExclusivePlan<Q>, _archive: &mut StateArchive<'_>) {}
 }
 
 impl<'a, Q: QueryData> Deref for ExclusiveLookup<'a, Q> {
@@ -256,6 +284,9 @@ impl<T: Component> SystemParam for EnabledLookup<'_, T> {
     ) -> Result<EnabledLookup<'a, T>, String> {
         context.cell.view(plan).map(EnabledLookup).map_err(|error| error.to_string())
     }
+
+    /// It remembers nothing but where components are.
+    fn visit_state(_plan: &mut Self::State, _archive: &mut StateArchive<'_>) {}
 }
 
 impl<T: Component> EnabledLookup<'_, T> {

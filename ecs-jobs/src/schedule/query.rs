@@ -9,6 +9,7 @@ use formic_ecs::{
 
 use super::access::SystemAccess;
 use super::param::{RunContext, SystemParam};
+use super::save::StateArchive;
 use super::sink::ParallelSink;
 use crate::pool::Pool;
 use crate::sync::Mutex;
@@ -93,6 +94,11 @@ impl<Q: QueryData + 'static, F: QueryFilter + 'static> SystemParam for Query<'_,
         let since = std::mem::replace(&mut asked[which as usize], context.cell.version());
         let inner = inner.since(since).shard(count, which);
         Ok(Query { inner, scratch, pool: context.pool })
+    }
+
+    fn visit_state(state: &mut QueryState<Q, F>, archive: &mut StateArchive<'_>) {
+        archive.plan(&mut state.plan);
+        archive.numbers("slices of the query before", &mut state.asked);
     }
 }
 

@@ -28,7 +28,7 @@ pub struct Schedule {
     pub(super) nodes: Vec<Node>,
     pub(super) switches: Vec<Switch>,
     pub(super) plan: Plan,
-    aging: Vec<EventAging>,
+    pub(super) aging: Vec<EventAging>,
     /// The number of the next run.
     pub(super) tick: u64,
     /// For each part of the plan whether it is worth several threads. At first nobody knows, and
@@ -99,6 +99,21 @@ impl Schedule {
     #[must_use]
     pub const fn tick(&self) -> u64 {
         self.tick
+    }
+
+    /// What a save calls a node: its name, and of several with one name which it is.
+    pub(super) fn name_in_save(&self, number: usize) -> String {
+        let name = &self.names[number];
+        match self.names[..number].iter().filter(|other| *other == name).count() {
+            0 => name.clone(),
+            earlier => format!("{name} {}", earlier + 1),
+        }
+    }
+
+    /// Goes on with this run, after a game was loaded.
+    pub(super) fn resume_at(&mut self, tick: u64) {
+        self.tick = tick;
+        self.nodes.iter_mut().for_each(|node| node.slot.get_mut().last = None);
     }
 
     /// The pairs of systems that touch the same data, and whose order nobody declared.

@@ -4,6 +4,7 @@ use formic_ecs::{CommandBuffer, World};
 
 use super::access::SystemAccess;
 use super::param::RunContext;
+use super::save::StateArchive;
 use crate::pool::Pool;
 
 /// Something that runs once a tick and says beforehand what it will touch.
@@ -15,7 +16,7 @@ use crate::pool::Pool;
 /// ```
 /// use formic_ecs::QueryPlan;
 /// use formic_jobs::prelude::*;
-/// use formic_jobs::{RunContext, System, SystemAccess, SystemConfig};
+/// use formic_jobs::{RunContext, StateArchive, System, SystemAccess, SystemConfig};
 /// # #[derive(Component)] struct Gold(u64);
 ///
 /// /// A tax at a rate of its own.
@@ -34,6 +35,10 @@ use crate::pool::Pool;
 ///         let mut access = SystemAccess::default();
 ///         access.add_components(plan.access(), world);
 ///         access
+///     }
+///
+///     fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
+///         archive.number("percent", &mut self.percent);
 ///     }
 ///
 ///     fn run(&mut self, context: RunContext<'_>) {
@@ -76,5 +81,11 @@ pub trait System: Send {
     /// [record commands](SystemAccess::add_commands).
     fn visit_commands(&mut self, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
         _ = visit;
+    }
+
+    /// Saves or loads what is kept from run to run and decides what comes next, see
+    /// [`Save`](super::Save). By default that cannot be saved, and `Save::of` says so.
+    fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
+        archive.cannot_save("the state", "implement `System::visit_state`");
     }
 }

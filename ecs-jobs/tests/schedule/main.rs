@@ -7,6 +7,7 @@ mod model;
 mod order;
 mod panics;
 mod params;
+mod save;
 #[path = "../support/mod.rs"]
 mod support;
 mod systems;

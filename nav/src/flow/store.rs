@@ -1,5 +1,8 @@
 //! What a flow field knows about each cell, sector by sector.
 
+use formic_ecs::CodecError;
+
+use crate::bytes::{Saved, get, get_count, get_u32, put};
 use crate::cell::Cell;
 use crate::direction::Direction;
 use crate::grid::Grid;
@@ -32,6 +35,36 @@ pub(crate) struct SectorStore {
 }
 
 impl SectorStore {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.sectors_per_row as u64);
+        put(out, self.slots.len() as u64);
+        self.slots.iter().for_each(|&slot| put(out, slot.into()));
+        put(out, self.marks.len() as u64);
+        self.costs.iter().for_each(|&cost| put(out, cost));
+        out.extend(&self.marks);
+    }
+
+    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        let sectors_per_row = usize::try_from(get(bytes)?).map_err(|_| CodecError)?;
+        let count = get_count(bytes, 8)?;
+        let slots: Vec<u32> = (0..count).map(|_| get_u32(bytes)).collect::<Result<_, _>>()?;
+        let count = get_count(bytes, 9)?;
+        let costs: Vec<u64> = (0..count).map(|_| get(bytes)).collect::<Result<_, _>>()?;
+        let (marks, rest) = bytes.split_at_checked(count).ok_or(CodecError)?;
+        *bytes = rest;
+        let store = Self { slots, sectors_per_row, costs, marks: marks.to_vec() };
+        let is_there = |&slot: &u32| slot == NO_SLOT || (slot as usize) < store.sector_count();
+        let is_whole = count % CELLS_PER_SECTOR == 0 && store.slots.iter().all(is_there);
+        if is_whole { Ok(store) } else { Err(CodecError) }
+    }
+
+    /// Whether it is one for a grid of this size.
+    pub(crate) fn is_for(&self, grid: &Grid) -> bool {
+        let sector_count = |side: u16| usize::from(side.div_ceil(1 << SIDE_BITS));
+        let per_row = sector_count(grid.width());
+        self.sectors_per_row == per_row && self.slots.len() == per_row * sector_count(grid.height())
+    }
+
     /// Forgets everything. Memory is kept.
     pub(crate) fn begin(&mut self, grid: &Grid) {
         let sector_count = |side: u16| usize::from(side.div_ceil(1 << SIDE_BITS));

@@ -15,6 +15,9 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use formic_ecs::CodecError;
+
+use crate::bytes::{Saved, get, get_count, get_u32, put};
 use crate::cell::Cell;
 use crate::cost::{DIAGONAL, STRAIGHT};
 use crate::direction::{Direction, MoveRule, members};
@@ -73,6 +76,34 @@ pub(crate) struct Wave {
 }
 
 impl Wave {
+    /// The costs, and the queue in the order in which it will be emptied.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        self.store.write(out);
+        put(out, self.expansion_count);
+        put(out, self.queued_count as u64);
+        let mut queue: Vec<(u64, u32)> = self.queue.iter().map(|Reverse(entry)| *entry).collect();
+        queue.sort_unstable();
+        put(out, queue.len() as u64);
+        for (cost, cell) in queue {
+            put(out, cost);
+            put(out, cell.into());
+        }
+    }
+
+    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        let (store, expansion_count) = (SectorStore::read(bytes)?, get(bytes)?);
+        let queued_count = usize::try_from(get(bytes)?).map_err(|_| CodecError)?;
+        let count = get_count(bytes, 16)?;
+        let entry = |_| Ok(Reverse((get(bytes)?, get_u32(bytes)?)));
+        let queue = (0..count).map(entry).collect::<Result<_, CodecError>>()?;
+        Ok(Self { store, queue, queued_count, lost: Vec::new(), expansion_count })
+    }
+
+    /// Whether it is one over a grid of this size.
+    pub(crate) fn is_for(&self, grid: &Grid) -> bool {
+        self.store.is_for(grid)
+    }
+
     /// Forgets everything and starts at goals, of which only open ones count.
     pub(crate) fn begin(&mut self, grid: &Grid, goals: &[Cell]) {
         self.store.begin(grid);

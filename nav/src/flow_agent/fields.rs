@@ -3,7 +3,9 @@
 use std::num::NonZeroU32;
 
 use bytemuck::{Pod, Zeroable};
+use formic_ecs::{Codec, CodecError};
 
+use crate::bytes::{get, get_count, get_u32, put, take};
 use crate::cell::Cell;
 use crate::flow::FlowField;
 use crate::terrain::Terrain;
@@ -65,6 +67,43 @@ impl Default for FlowFields {
 }
 
 impl FlowFields {
+    /// How they are saved with a game: each as far as it is worked out.
+    pub const CODEC: Codec<Self> = Codec::custom(
+        |fields, out| {
+            put(out, fields.first as u64);
+            put(out, fields.expansions_per_tick);
+            put(out, fields.free.len() as u64);
+            fields.free.iter().for_each(|&slot| put(out, slot.into()));
+            put(out, fields.slots.len() as u64);
+            for slot in &fields.slots {
+                put(out, slot.generation.get().into());
+                out.push(slot.field.is_some().into());
+                slot.field.iter().for_each(|field| field.write(out));
+            }
+            Ok(())
+        },
+        |bytes| {
+            let first = usize::try_from(get(bytes)?).map_err(|_| CodecError)?;
+            let expansions_per_tick = get(bytes)?;
+            let mut fields = Self { first, expansions_per_tick, ..Self::default() };
+            for _ in 0..get_count(bytes, 8)? {
+                fields.free.push(get_u32(bytes)?);
+            }
+            for _ in 0..get_count(bytes, 9)? {
+                let generation = NonZeroU32::new(get_u32(bytes)?).ok_or(CodecError)?;
+                let field = match take(bytes)? {
+                    [0] => None,
+                    _ => Some(FlowField::read(bytes)?),
+                };
+                fields.slots.push(Slot { generation, field, wanted: Vec::new() });
+            }
+            let is_free = |&slot: &u32| {
+                fields.slots.get(slot as usize).is_some_and(|slot| slot.field.is_none())
+            };
+            if fields.free.iter().all(is_free) { Ok(fields) } else { Err(CodecError) }
+        },
+    );
+
     /// Adds a field to the nearest of some goals, as by [`FlowField::new`]. Nothing of it
     /// is worked out before agents need it.
     ///
@@ -117,6 +156,7 @@ impl FlowFields {
         for slot in &mut self.slots {
             slot.wanted.clear();
             if let Some(field) = &mut slot.field {
+                field.fit(terrain);
                 field.update(terrain);
             }
         }

@@ -3,6 +3,9 @@
 use std::collections::VecDeque;
 use std::fmt;
 
+use formic_ecs::{Codec, CodecError};
+
+use crate::bytes::{Saved, get, get_cell, get_count, put, put_cell, take};
 use crate::cell::Cell;
 use crate::cost::Weight;
 
@@ -40,6 +43,24 @@ impl GridVersion {
     #[must_use]
     pub const fn get(self) -> u64 {
         self.count
+    }
+
+    /// How it is saved with a game, by those who keep what they have derived from a grid.
+    pub const CODEC: Codec<Self> = Codec::custom(
+        |version, out| {
+            version.write(out);
+            Ok(())
+        },
+        Self::read,
+    );
+
+    pub(crate) fn write(self, out: &mut Vec<u8>) {
+        put(out, self.count);
+        put(out, self.history);
+    }
+
+    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        Ok(Self { count: get(bytes)?, history: get(bytes)? })
     }
 
     /// The version after something that this number tells happened, which is no change.
@@ -88,6 +109,35 @@ pub(crate) struct ChangeLog {
 }
 
 impl ChangeLog {
+    /// The version before the oldest change, and of each its history, cell and kind.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        self.base.write(out);
+        put(out, self.changes.len() as u64);
+        for change in &self.changes {
+            put(out, change.version.history);
+            put_cell(out, change.cell);
+            out.push(change.kind as u8);
+        }
+    }
+
+    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        let base = GridVersion::read(bytes)?;
+        let mut log = Self { changes: VecDeque::new(), base, version: base };
+        for _ in 0..get_count(bytes, 13)?.min(CHANGES_MAX) {
+            let count = log.version.count.checked_add(1).ok_or(CodecError)?;
+            log.version = GridVersion { count, history: get(bytes)? };
+            let cell = get_cell(bytes)?;
+            let kind = match take(bytes)? {
+                [0] => ChangeKind::Dug,
+                [1] => ChangeKind::Filled,
+                [2] => ChangeKind::Weighed,
+                _ => return Err(CodecError),
+            };
+            log.changes.push_back(Change { version: log.version, cell, kind });
+        }
+        Ok(log)
+    }
+
     pub(crate) fn version(&self) -> GridVersion {
         self.version
     }

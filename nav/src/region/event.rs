@@ -4,6 +4,10 @@ use std::collections::VecDeque;
 use std::fmt;
 use std::num::NonZeroU32;
 
+use formic_ecs::CodecError;
+
+use crate::bytes::{Saved, get, get_count, get_u32, put, take};
+
 /// How many events wait to be drained before the oldest are forgotten.
 pub const EVENTS_MAX: usize = 65_536;
 
@@ -74,7 +78,55 @@ pub(crate) struct EventLog {
     lost_count: u64,
 }
 
+impl RegionId {
+    pub(crate) fn write(self, out: &mut Vec<u8>) {
+        put(out, u64::from(self.slot) << 32 | u64::from(self.generation.get()));
+    }
+
+    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        let bits = get(bytes)?;
+        let slot = u32::try_from(bits >> 32).map_err(|_| CodecError)?;
+        let generation = u32::try_from(bits & 0xFFFF_FFFF).map_err(|_| CodecError)?;
+        Ok(Self { slot, generation: NonZeroU32::new(generation).ok_or(CodecError)? })
+    }
+}
+
 impl EventLog {
+    /// Of each event its kind, two regions and a number, 0 where it has none.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.lost_count);
+        put(out, self.events.len() as u64);
+        for event in &self.events {
+            let (kind, one, other, count) = match *event {
+                RegionEvent::Created { region } => (0, region, region, 0),
+                RegionEvent::Removed { region } => (1, region, region, 0),
+                RegionEvent::Merged { into, from, cell_count } => (2, into, from, cell_count),
+                RegionEvent::Split { from, into, cell_count } => (3, from, into, cell_count),
+            };
+            out.push(kind);
+            one.write(out);
+            other.write(out);
+            put(out, count.into());
+        }
+    }
+
+    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        let mut log = Self { events: VecDeque::new(), lost_count: get(bytes)? };
+        for _ in 0..get_count(bytes, 25)?.min(EVENTS_MAX) {
+            let [kind] = take(bytes)?;
+            let (one, other) = (RegionId::read(bytes)?, RegionId::read(bytes)?);
+            let cell_count = get_u32(bytes)?;
+            log.events.push_back(match kind {
+                0 => RegionEvent::Created { region: one },
+                1 => RegionEvent::Removed { region: one },
+                2 => RegionEvent::Merged { into: one, from: other, cell_count },
+                3 => RegionEvent::Split { from: one, into: other, cell_count },
+                _ => return Err(CodecError),
+            });
+        }
+        Ok(log)
+    }
+
     pub(crate) fn push(&mut self, event: RegionEvent) {
         if self.events.len() == EVENTS_MAX {
             self.events.pop_front();

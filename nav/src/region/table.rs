@@ -2,6 +2,9 @@
 
 use std::num::NonZeroU32;
 
+use formic_ecs::CodecError;
+
+use crate::bytes::{Saved, get_cells, get_count, get_u32, put, put_cells};
 use crate::cell::Cell;
 use crate::direction::members;
 use crate::grid::Grid;
@@ -202,6 +205,49 @@ impl RegionTable {
         if counts_agree { Ok(()) } else { Err(Cell::new(0, 0)) }
     }
 
+    /// The slots that are free, the one freed last at the end; of each slot its generation, its
+    /// version, and its cells in their order.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.free.len() as u64);
+        self.free.iter().for_each(|&slot| put(out, slot.into()));
+        put(out, self.slots.len() as u64);
+        for slot in &self.slots {
+            put(out, slot.generation.get().into());
+            slot.version.write(out);
+            put_cells(out, &slot.cells);
+        }
+    }
+
+    /// The regions of a grid; whether they are, is looked at where cells are listed.
+    pub(crate) fn read(bytes: &mut &[u8], grid: &Grid) -> Saved<Self> {
+        let mut table = Self::new(grid.cell_count());
+        for _ in 0..get_count(bytes, 8)? {
+            table.free.push(get_u32(bytes)?);
+        }
+        for number in 0..count_u32_checked(get_count(bytes, 32)?)? {
+            let generation = NonZeroU32::new(get_u32(bytes)?).ok_or(CodecError)?;
+            let version = GridVersion::read(bytes)?;
+            table.slots.push(Slot { generation, cells: Vec::new(), version });
+            let cells = get_cells(bytes)?;
+            table.region_count += usize::from(!cells.is_empty());
+            for cell in cells {
+                let is_new =
+                    grid.is_open(cell) && table.places[grid.index_inside(cell)].slot == NONE;
+                if !is_new {
+                    return Err(CodecError);
+                }
+                let id = table.id(number);
+                table.insert(grid, id, cell);
+            }
+        }
+        let mut free = table.free.clone();
+        free.sort_unstable();
+        let is_free =
+            |&slot: &u32| table.slots.get(slot as usize).is_some_and(|slot| slot.cells.is_empty());
+        let is_set = free.windows(2).all(|pair| pair[0] != pair[1]);
+        if is_set && free.iter().all(is_free) { Ok(table) } else { Err(CodecError) }
+    }
+
     fn id(&self, slot: u32) -> RegionId {
         RegionId { slot, generation: self.slots[slot as usize].generation }
     }
@@ -214,4 +260,8 @@ impl RegionTable {
 
 fn count_u32(count: usize) -> u32 {
     u32::try_from(count).expect("grids have fewer than 2^32 cells")
+}
+
+fn count_u32_checked(count: usize) -> Saved<u32> {
+    u32::try_from(count).map_err(|_| CodecError)
 }

@@ -5,9 +5,10 @@ mod tests;
 
 use std::sync::{Mutex, PoisonError};
 
-use formic_ecs::Entity;
+use formic_ecs::{CodecError, Entity};
 use formic_jobs::Pool;
 
+use crate::bytes::{Saved, get, get_cell, get_u32, put, put_cell, take};
 use crate::cell::Cell;
 use crate::path::PathScratch;
 use crate::path::outcome::{Path, PathOutcome, Unreachable};
@@ -33,6 +34,33 @@ pub(crate) struct Question {
 }
 
 impl Question {
+    /// Who, which request, flags, and three cells, those that are none as the first one.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.entity.to_bits());
+        put(out, self.number.into());
+        let cells = [self.start, self.behind, self.goal];
+        let flags =
+            cells.map(|cell| cell.is_some()).into_iter().chain([self.is_beyond, self.or_nearest]);
+        out.push(flags.rev().fold(0, |bits, flag| bits << 1 | u8::from(flag)));
+        cells.into_iter().for_each(|cell| put_cell(out, cell.unwrap_or(Cell::new(0, 0))));
+    }
+
+    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        let entity = Entity::from_bits(get(bytes)?).ok_or(CodecError)?;
+        let number = get_u32(bytes)?;
+        let [flags] = take(bytes)?;
+        let flag = |place: u8| flags & (1 << place) != 0;
+        let mut cell = |place: u8| get_cell(bytes).map(|cell| flag(place).then_some(cell));
+        let (start, behind, goal) = (cell(0)?, cell(1)?, cell(2)?);
+        Ok(Self { entity, number, start, behind, goal, is_beyond: flag(3), or_nearest: flag(4) })
+    }
+
+    /// What is asked of a scratch, if the cells are there.
+    fn query(&self) -> Option<PathQuery> {
+        let query = PathQuery::new(self.start?, self.goal?);
+        Some(PathQuery { or_nearest: self.or_nearest, ..query })
+    }
+
     /// The least number of steps between start and goal.
     pub(crate) fn distance(&self) -> u64 {
         let Some((start, goal)) = self.start.zip(self.goal) else { return 0 };
@@ -62,19 +90,18 @@ impl Job {
     }
 
     fn solve(&mut self, terrain: &Terrain, scratch: &mut PathScratch) {
-        let Question { start, goal, is_beyond, or_nearest, .. } = self.question;
-        let Some(start) = start else {
-            self.outcome = PathOutcome::Unreachable(Unreachable::StartOutside);
-            return;
-        };
-        let Some(goal) = goal else {
-            self.outcome = PathOutcome::Unreachable(Unreachable::GoalOutside);
+        let Question { start, is_beyond, .. } = self.question;
+        let Some(query) = self.question.query() else {
+            let is_start = start.is_none();
+            self.outcome = PathOutcome::Unreachable(match is_start {
+                true => Unreachable::StartOutside,
+                false => Unreachable::GoalOutside,
+            });
             return;
         };
         let outcome = if self.is_resumed {
             scratch.resume(terrain, self.allotment, &mut self.path)
         } else {
-            let query = PathQuery { or_nearest, ..PathQuery::new(start, goal) };
             scratch.solve(terrain, &query.within(self.allotment), &mut self.path)
         };
         self.outcome = match outcome {
@@ -132,6 +159,22 @@ impl Searchers {
             .map(|job| job.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
+    /// Brings the long scratch to where an interrupted search had brought it, on the same terrain.
+    pub(crate) fn run_again(&mut self, question: &Question, allotments: &[u64], terrain: &Terrain) {
+        let Some(query) = question.query() else { return };
+        let scratch = self.long.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let mut path = Path::new();
+        let mut outcome = None;
+        for &allotment in allotments {
+            outcome = Some(match outcome {
+                None => scratch.solve(terrain, &query.within(allotment), &mut path),
+                Some(PathOutcome::OutOfBudget) => scratch.resume(terrain, allotment, &mut path),
+                // Not the search that was saved; it is answered when its turn comes.
+                Some(_) => break,
+            });
+        }
+    }
+
     /// Sets the jobs to be done. Paths keep their memory.
     pub(crate) fn set(&mut self, questions: impl Iterator<Item = Job>) {
         let mut count = 0;
@@ -159,7 +202,7 @@ fn open<T>(lock: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 /// Foretells what searches cost, from what others have cost.
 ///
 /// In integers, so that every machine foretells the same.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Estimate {
     distance: u64,
     expansions: u64,
@@ -175,6 +218,15 @@ impl Default for Estimate {
 impl Estimate {
     /// How many steps are remembered before older ones begin to fade.
     const DISTANCE_MAX: u64 = 1 << 16;
+
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.distance);
+        put(out, self.expansions);
+    }
+
+    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        Ok(Self { distance: get(bytes)?, expansions: get(bytes)? })
+    }
 
     /// The expansions that a search over `distance` steps will probably take: at
     /// least one.

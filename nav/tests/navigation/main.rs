@@ -30,6 +30,7 @@ mod regions;
 mod request;
 #[path = "../support/rng.rs"]
 mod rng;
+mod save;
 mod scenes;
 mod sight;
 #[path = "../support/sim.rs"]

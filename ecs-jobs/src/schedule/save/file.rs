@@ -1,0 +1,161 @@
+//! A list of named sections as the bytes of a file.
+//!
+//! ```text
+//!   "FormicSG" | format u32 | reserved u32 | length of the body u64 | checksum u64 | body
+//!   body: for each section   length of the name u32 | name | length u64 | bytes
+//! ```
+//!
+//! Numbers are little-endian. The checksum covers the body; what stands before it is checked field by
+//! field.
+
+use std::fmt;
+
+use formic_ecs::StateHasher;
+
+const MAGIC: [u8; 8] = *b"FormicSG";
+const FORMAT: u32 = 1;
+const HEADER_BYTES: usize = 32;
+
+/// One named part of a save.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Section {
+    pub(super) name: String,
+    pub(super) bytes: Vec<u8>,
+}
+
+/// Why bytes are not those of a save.
+///
+/// ```
+/// use formic_jobs::{MalformedSave, Save};
+/// assert_eq!(Save::from_bytes(b"a picture of a cat"), Err(MalformedSave::NotASave));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MalformedSave {
+    /// They do not begin as a save does.
+    NotASave,
+    /// They are in a format that this version does not read.
+    UnknownFormat(u32),
+    /// There are fewer or more of them than they say.
+    WrongLength,
+    /// They have been changed since they were written.
+    WrongChecksum,
+    /// A section that every save has is missing, or is there twice, or is not what it should be.
+    BadSection(String),
+}
+
+impl fmt::Display for MalformedSave {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotASave => f.write_str("this is not a saved game"),
+            Self::UnknownFormat(format) => {
+                write!(f, "the save is in format {format}, and this version reads format {FORMAT}")
+            }
+            Self::WrongLength => f.write_str("the save is cut off, or something follows it"),
+            Self::WrongChecksum => f.write_str("the save is damaged: its checksum is wrong"),
+            Self::BadSection(name) => write!(f, "the save contradicts itself in its part {name:?}"),
+        }
+    }
+}
+
+impl std::error::Error for MalformedSave {}
+
+fn checksum(body: &[u8]) -> u64 {
+    let mut hasher = StateHasher::new();
+    hasher.write(body);
+    hasher.write_u64(body.len() as u64);
+    hasher.finish()
+}
+
+pub(super) fn to_bytes(sections: &[Section]) -> Vec<u8> {
+    let mut bytes = vec![0; HEADER_BYTES];
+    for section in sections {
+        put_text(&mut bytes, &section.name);
+        put_bytes(&mut bytes, &section.bytes);
+    }
+    let (header, body) = bytes.split_at_mut(HEADER_BYTES);
+    header[..8].copy_from_slice(&MAGIC);
+    header[8..12].copy_from_slice(&FORMAT.to_le_bytes());
+    header[16..24].copy_from_slice(&(body.len() as u64).to_le_bytes());
+    header[24..].copy_from_slice(&checksum(body).to_le_bytes());
+    bytes
+}
+
+pub(super) fn from_bytes(bytes: &[u8]) -> Result<Vec<Section>, MalformedSave> {
+    let mut header = Reader(bytes.strip_prefix(&MAGIC).ok_or(MalformedSave::NotASave)?);
+    let cut_off = MalformedSave::WrongLength;
+    let format = header.u32().ok_or_else(|| cut_off.clone())?;
+    if format != FORMAT {
+        return Err(MalformedSave::UnknownFormat(format));
+    }
+    let reserved = header.u32().ok_or_else(|| cut_off.clone())?;
+    let length = header.u64().ok_or_else(|| cut_off.clone())?;
+    let sum = header.u64().ok_or_else(|| cut_off.clone())?;
+    let body = header.0;
+    if length != body.len() as u64 {
+        return Err(cut_off);
+    }
+    if sum != checksum(body) || reserved != 0 {
+        return Err(MalformedSave::WrongChecksum);
+    }
+    let (mut reader, mut sections) = (Reader(body), Vec::<Section>::new());
+    while !reader.0.is_empty() {
+        let bad = || MalformedSave::BadSection(format!("number {}", sections.len()));
+        let name = reader.text().ok_or_else(bad)?.to_owned();
+        let bytes = reader.counted().ok_or_else(bad)?.to_vec();
+        if sections.iter().any(|section| section.name == name) {
+            return Err(MalformedSave::BadSection(name));
+        }
+        sections.push(Section { name, bytes });
+    }
+    Ok(sections)
+}
+
+pub(super) fn put_text(bytes: &mut Vec<u8>, text: &str) {
+    let len = u32::try_from(text.len()).expect("names are shorter than 4 GiB");
+    bytes.extend(len.to_le_bytes());
+    bytes.extend(text.as_bytes());
+}
+
+pub(super) fn put_bytes(bytes: &mut Vec<u8>, counted: &[u8]) {
+    bytes.extend((counted.len() as u64).to_le_bytes());
+    bytes.extend(counted);
+}
+
+/// Bytes that are read from the front; `None` where there are too few.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+
+impl<'a> Reader<'a> {
+    fn take(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    pub(super) fn u8(&mut self) -> Option<u8> {
+        self.take(1).map(|bytes| bytes[0])
+    }
+
+    pub(super) fn u32(&mut self) -> Option<u32> {
+        let (bytes, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u32::from_le_bytes(*bytes))
+    }
+
+    pub(super) fn u64(&mut self) -> Option<u64> {
+        let (bytes, rest) = self.0.split_first_chunk()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*bytes))
+    }
+
+    pub(super) fn text(&mut self) -> Option<&'a str> {
+        let len = self.u32()?;
+        std::str::from_utf8(self.take(usize::try_from(len).ok()?)?).ok()
+    }
+
+    pub(super) fn counted(&mut self) -> Option<&'a [u8]> {
+        let len = self.u64()?;
+        self.take(usize::try_from(len).ok()?)
+    }
+}

@@ -1,0 +1,298 @@
+//! How values outside the rows are saved, type by type.
+
+use std::any::{Any, TypeId, type_name};
+use std::collections::HashMap;
+use std::fmt;
+use std::marker::PhantomData;
+
+use formic_ecs::{Codec, CodecError, World};
+
+use super::Unsaved;
+
+/// How values outside the rows are saved, by type: resources, [`Local`](crate::Local)s and
+/// events. A resource of the world.
+///
+/// Every resource needs one of these rules, or [`Save::of`](super::Save::of) names it as what cannot
+/// be saved. So does the type of each [`Local`](crate::Local) and of each event. Plain numbers have a
+/// rule from the start.
+///
+/// ```
+/// use formic_ecs::Codec;
+/// use formic_jobs::prelude::*;
+/// use formic_jobs::{Save, SaveRules};
+///
+/// struct Score(u32);
+/// struct Picture(Vec<u8>);
+///
+/// let mut world = World::new();
+/// world.insert_resource(Score(7));
+/// world.insert_resource(Picture(vec![0; 100]));
+/// SaveRules::of(&mut world)
+///     .save_part(Codec::plain(), |score: &Score| score.0, |score, saved: u32, _| score.0 = saved)
+///     .rebuild::<Picture>();
+/// let schedule = Schedule::builder().build(&mut world)?;
+/// let save = Save::of(&world, &schedule)?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct SaveRules(HashMap<TypeId, Rule>);
+
+/// How the values of one type are saved.
+pub(in crate::schedule) struct Rule {
+    pub(super) name: &'static str,
+    pub(super) earlier_names: Vec<&'static str>,
+    /// The resource of this type, if there is one.
+    pub(super) find: fn(&World) -> Option<&(dyn Any + 'static)>,
+    pub(super) remove: fn(&mut World),
+    pub(super) how: Box<dyn HowSaved>,
+}
+
+impl fmt::Debug for SaveRules {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.values().map(|rule| rule.name)).finish()
+    }
+}
+
+impl Default for SaveRules {
+    fn default() -> Self {
+        let mut rules = Self(HashMap::new());
+        rules.save(Codec::<u32>::plain()).save(Codec::<u64>::plain());
+        rules.save(Codec::<i32>::plain()).save(Codec::<i64>::plain());
+        rules.save(Codec::<f32>::plain()).save(Codec::<f64>::plain());
+        rules.save(Codec::<bool>::plain());
+        rules
+    }
+}
+
+impl SaveRules {
+    /// The rules of a world.
+    pub fn of(world: &mut World) -> &mut Self {
+        if world.resource::<Self>().is_err() {
+            world.insert_resource(Self::default());
+        }
+        let rules = world.resource_mut();
+        rules.unwrap_or_else(|_| unreachable!("it was just made sure of"))
+    }
+
+    /// Values of type `T` are saved by this codec.
+    pub fn save<T: Send + Sync + 'static>(&mut self, codec: Codec<T>) -> &mut Self {
+        self.set::<T>(Whole(codec))
+    }
+
+    /// Of a value of type `T` that part is saved which `take` gives; in a loaded game `put` writes it
+    /// into the value that is there already: the one that the game was built with, or the default of
+    /// a [`Local`](crate::Local). It is lent the world, in which all entities are back.
+    pub fn save_part<T: Send + Sync + 'static, D: Send + 'static>(
+        &mut self,
+        codec: Codec<D>,
+        take: fn(&T) -> D,
+        put: fn(&mut T, D, &World),
+    ) -> &mut Self {
+        self.set::<T>(Part { codec, take, put })
+    }
+
+    /// Values of type `T` are not saved: a game that is loaded has those that it was built with.
+    /// For what is made from files, or from other things.
+    pub fn rebuild<T: Send + Sync + 'static>(&mut self) -> &mut Self {
+        self.set::<T>(Rebuilt::<T>(PhantomData))
+    }
+
+    /// In older saves the type `T` had this name, as [`type_name`] gives it.
+    ///
+    /// # Panics
+    /// Panics if there is no rule for `T` yet.
+    pub fn renamed<T: 'static>(&mut self, was: &'static str) -> &mut Self {
+        let rule = self.0.get_mut(&TypeId::of::<T>());
+        rule.expect("a type has a rule before it has another name").earlier_names.push(was);
+        self
+    }
+
+    fn set<T: Send + Sync + 'static>(&mut self, how: impl HowSaved + 'static) -> &mut Self {
+        let rule = Rule {
+            name: type_name::<T>(),
+            earlier_names: Vec::new(),
+            find: |world| world.resource::<T>().ok().map(|value| value as &dyn Any),
+            remove: |world| drop(world.remove_resource::<T>()),
+            how: Box::new(how),
+        };
+        self.0.insert(TypeId::of::<T>(), rule);
+        self
+    }
+
+    pub(in crate::schedule) fn get(&self, id: TypeId) -> Option<&Rule> {
+        self.0.get(&id)
+    }
+
+    /// Whether values of this type are not saved by declaration.
+    pub(in crate::schedule) fn drops<T: 'static>(&self) -> bool {
+        self.get(TypeId::of::<T>()).is_some_and(|rule| rule.how.is_rebuilt())
+    }
+
+    /// Writes a value of a type that is saved whole.
+    ///
+    /// # Errors
+    /// Says what to do about it if it cannot be written.
+    pub(in crate::schedule) fn write_one<T: 'static>(
+        &self,
+        value: &T,
+        out: &mut Vec<u8>,
+    ) -> Result<(), String> {
+        let written = self.whole::<T>()?.how.write(value, out);
+        written.map_err(|_| "its codec failed to write one that is there now".to_owned())
+    }
+
+    /// The rule of a type that is saved whole.
+    ///
+    /// # Errors
+    /// Says how to make one.
+    pub(in crate::schedule) fn whole<T: 'static>(&self) -> Result<&Rule, String> {
+        let rule = self.get(TypeId::of::<T>()).filter(|rule| rule.how.is_whole());
+        rule.ok_or_else(|| Unsaved::rule_for(type_name::<T>()))
+    }
+
+    /// Reads a value of a type that is saved whole.
+    pub(in crate::schedule) fn read_one<T: 'static>(&self, bytes: &mut &[u8]) -> Option<T> {
+        let mut value: Option<T> = None;
+        self.get(TypeId::of::<T>())?.how.read_new(bytes, &mut value).ok()?;
+        value
+    }
+
+    /// By name, so that a save does not depend on the numbers of types.
+    pub(super) fn sorted(&self) -> Vec<&Rule> {
+        let mut rules: Vec<&Rule> = self.0.values().collect();
+        rules.sort_unstable_by_key(|rule| rule.name);
+        rules
+    }
+}
+
+type Read = Result<(), CodecError>;
+
+/// What is left to do to a world once everything was read.
+pub(in crate::schedule) type Change = Box<dyn FnOnce(&mut World)>;
+
+/// How values of a type are saved that only the implementation knows.
+pub(in crate::schedule) trait HowSaved: Send + Sync {
+    /// Whether values are made from what was saved alone, and not put into others.
+    fn is_whole(&self) -> bool {
+        false
+    }
+
+    /// Whether values are what the game was built with.
+    fn is_rebuilt(&self) -> bool {
+        false
+    }
+
+    /// # Errors
+    /// Returns [`CodecError`] if the value cannot be written.
+    fn write(&self, value: &dyn Any, out: &mut Vec<u8>) -> Result<(), CodecError>;
+
+    /// Reads a value, and writes it over `target` where there is one and a world to go with it.
+    ///
+    /// # Errors
+    /// Returns [`CodecError`] if the bytes are not those of a value; `target` is as it was.
+    fn read(&self, bytes: &mut &[u8], target: Option<(&mut dyn Any, &World)>) -> Read;
+
+    /// Reads a whole value into an `Option` of its type.
+    ///
+    /// # Errors
+    /// Returns [`CodecError`] if values are not saved whole, or the bytes are not those of one.
+    fn read_new(&self, _bytes: &mut &[u8], _value: &mut dyn Any) -> Read {
+        Err(CodecError)
+    }
+
+    /// Reads a value, and says what puts it into a world as a resource of this version.
+    ///
+    /// # Errors
+    /// Returns [`CodecError`] if the bytes are not those of a value.
+    fn read_resource(&self, bytes: &mut &[u8], version: u64) -> Result<Change, CodecError>;
+}
+
+fn of_type<T: 'static>(value: &dyn Any) -> Result<&T, CodecError> {
+    value.downcast_ref().ok_or(CodecError)
+}
+
+struct Whole<T>(Codec<T>);
+
+impl<T: Send + Sync + 'static> HowSaved for Whole<T> {
+    fn is_whole(&self) -> bool {
+        true
+    }
+
+    fn write(&self, value: &dyn Any, out: &mut Vec<u8>) -> Read {
+        self.0.write(of_type(value)?, out)
+    }
+
+    fn read_new(&self, bytes: &mut &[u8], value: &mut dyn Any) -> Read {
+        let value = value.downcast_mut::<Option<T>>().ok_or(CodecError)?;
+        *value = Some(self.0.read(bytes)?);
+        Ok(())
+    }
+
+    fn read(&self, bytes: &mut &[u8], target: Option<(&mut dyn Any, &World)>) -> Read {
+        let value = self.0.read(bytes)?;
+        if let Some(target) = target.and_then(|(target, _)| target.downcast_mut::<T>()) {
+            *target = value;
+        }
+        Ok(())
+    }
+
+    fn read_resource(&self, bytes: &mut &[u8], version: u64) -> Result<Change, CodecError> {
+        let value = self.0.read(bytes)?;
+        Ok(Box::new(move |world| drop(world.restore_resource(value, version))))
+    }
+}
+
+struct Part<T, D> {
+    codec: Codec<D>,
+    take: fn(&T) -> D,
+    put: fn(&mut T, D, &World),
+}
+
+impl<T: Send + Sync + 'static, D: Send + 'static> HowSaved for Part<T, D> {
+    fn write(&self, value: &dyn Any, out: &mut Vec<u8>) -> Read {
+        self.codec.write(&(self.take)(of_type(value)?), out)
+    }
+
+    fn read(&self, bytes: &mut &[u8], target: Option<(&mut dyn Any, &World)>) -> Read {
+        let part = self.codec.read(bytes)?;
+        if let Some((target, world)) = target {
+            if let Some(target) = target.downcast_mut::<T>() {
+                (self.put)(target, part, world);
+            }
+        }
+        Ok(())
+    }
+
+    fn read_resource(&self, bytes: &mut &[u8], version: u64) -> Result<Change, CodecError> {
+        let (part, put) = (self.codec.read(bytes)?, self.put);
+        Ok(Box::new(move |world| {
+            if let Some(mut value) = world.remove_resource::<T>() {
+                put(&mut value, part, world);
+                world.restore_resource(value, version);
+            }
+        }))
+    }
+}
+
+struct Rebuilt<T>(PhantomData<fn() -> T>);
+
+impl<T: Send + Sync + 'static> HowSaved for Rebuilt<T> {
+    fn is_rebuilt(&self) -> bool {
+        true
+    }
+
+    fn write(&self, _value: &dyn Any, _out: &mut Vec<u8>) -> Read {
+        Ok(())
+    }
+
+    fn read(&self, _bytes: &mut &[u8], _target: Option<(&mut dyn Any, &World)>) -> Read {
+        Ok(())
+    }
+
+    fn read_resource(&self, _bytes: &mut &[u8], version: u64) -> Result<Change, CodecError> {
+        Ok(Box::new(move |world| {
+            if let Some(value) = world.remove_resource::<T>() {
+                world.restore_resource(value, version);
+            }
+        }))
+    }
+}

@@ -1,0 +1,201 @@
+//! What systems keep from run to run, on its way into a save and out of one.
+
+use std::any::{TypeId, type_name};
+
+use formic_ecs::{CodecError, QueryData, QueryFilter, QueryPlan, World};
+
+use super::file::{Reader, put_bytes, put_text};
+use super::rules::SaveRules;
+use super::{LoadError, Unsaved};
+use crate::schedule::name;
+
+/// Goes through what a system keeps from run to run: the same calls save it and load it.
+///
+/// Handed to [`SystemParam::visit_state`](crate::SystemParam::visit_state) and
+/// [`System::visit_state`](crate::System::visit_state). Each call names what it is about; a save is
+/// read by these names, so that other parameters can come and go.
+#[derive(Debug)]
+pub struct StateArchive<'a> {
+    rules: &'a SaveRules,
+    /// The system, for messages.
+    system: &'a str,
+    mode: Mode<'a>,
+}
+
+#[derive(Debug)]
+enum Mode<'a> {
+    Save {
+        out: Vec<u8>,
+        problems: &'a mut Vec<Unsaved>,
+    },
+    Load {
+        entries: Vec<Option<Entry<'a>>>,
+        missing: Vec<String>,
+        failed: Option<LoadError>,
+        world: Option<&'a World>,
+    },
+}
+
+/// The name and the bytes.
+type Entry<'a> = (&'a str, &'a [u8]);
+
+impl<'a> StateArchive<'a> {
+    pub(super) fn saving(
+        rules: &'a SaveRules,
+        system: &'a str,
+        problems: &'a mut Vec<Unsaved>,
+    ) -> Self {
+        Self { rules, system, mode: Mode::Save { out: Vec::new(), problems } }
+    }
+
+    /// Reads everything, and writes it where it belongs if there is a world; else nothing changes.
+    /// `None` where the bytes are none of this kind.
+    pub(super) fn loading(
+        rules: &'a SaveRules,
+        system: &'a str,
+        bytes: &'a [u8],
+        world: Option<&'a World>,
+    ) -> Option<Self> {
+        let (mut reader, mut entries) = (Reader(bytes), Vec::new());
+        while !reader.0.is_empty() {
+            entries.push(Some((reader.text()?, reader.counted()?)));
+        }
+        let mode = Mode::Load { entries, missing: Vec::new(), failed: None, world };
+        Some(Self { rules, system, mode })
+    }
+
+    pub(super) fn into_bytes(self) -> Vec<u8> {
+        match self.mode {
+            Mode::Save { out, .. } => out,
+            Mode::Load { .. } => Vec::new(),
+        }
+    }
+
+    /// What was not in the save, and what of the save has no place any more.
+    pub(super) fn finish(self) -> Result<(Vec<String>, Vec<String>), LoadError> {
+        match self.mode {
+            Mode::Load { failed: Some(error), .. } => Err(error),
+            Mode::Load { entries, missing, .. } => {
+                let left = entries.into_iter().flatten().map(|(name, _)| name::of_type(name));
+                Ok((missing, left.collect()))
+            }
+            Mode::Save { .. } => Ok(Default::default()),
+        }
+    }
+
+    /// One thing that is kept: `write` writes it; `read` reads what was written, and takes it over
+    /// only where it is given the world.
+    pub fn entry<T: ?Sized>(
+        &mut self,
+        what: &str,
+        state: &mut T,
+        write: impl FnOnce(&T, &mut Vec<u8>) -> Result<(), CodecError>,
+        read: impl FnOnce(&mut T, &mut &[u8], Option<&World>) -> Result<(), CodecError>,
+    ) {
+        match &mut self.mode {
+            Mode::Save { out, problems } => {
+                let mut bytes = Vec::new();
+                if write(state, &mut bytes).is_err() {
+                    problems.push(Unsaved::unwritable(what, self.system));
+                    return;
+                }
+                put_text(out, what);
+                put_bytes(out, &bytes);
+            }
+            Mode::Load { entries, missing, failed, world } => {
+                let found = entries.iter_mut().find(|it| it.is_some_and(|(name, _)| name == what));
+                let Some((_, mut bytes)) = found.and_then(Option::take) else {
+                    missing.push(name::of_type(what));
+                    return;
+                };
+                let is_read = read(state, &mut bytes, *world).is_ok() && bytes.is_empty();
+                if !is_read && failed.is_none() {
+                    let what = format!("{} of the system {}", name::of_type(what), self.system);
+                    *failed = Some(LoadError::InvalidValue { what });
+                }
+            }
+        }
+    }
+
+    /// Numbers: versions of the world, counters.
+    pub fn numbers(&mut self, what: &str, numbers: &mut Vec<u64>) {
+        let write = |numbers: &Vec<u64>, out: &mut Vec<u8>| {
+            numbers.iter().for_each(|number| out.extend(number.to_le_bytes()));
+            Ok(())
+        };
+        self.entry(what, numbers, write, |numbers, bytes, world| {
+            let read = bytes.chunks(8).map(|chunk| chunk.try_into().map(u64::from_le_bytes));
+            let read: Vec<u64> = read.collect::<Result<_, _>>().map_err(|_| CodecError)?;
+            *bytes = &[];
+            if world.is_some() {
+                *numbers = read;
+            }
+            Ok(())
+        });
+    }
+
+    /// A number.
+    pub fn number(&mut self, what: &str, number: &mut u64) {
+        let write = |number: &u64, out: &mut Vec<u8>| {
+            out.extend(number.to_le_bytes());
+            Ok(())
+        };
+        self.entry(what, number, write, |number, bytes, world| {
+            let (first, rest) = bytes.split_first_chunk().ok_or(CodecError)?;
+            *bytes = rest;
+            if world.is_some() {
+                *number = u64::from_le_bytes(*first);
+            }
+            Ok(())
+        });
+    }
+
+    /// A version of the world that something was looked at last, and which
+    /// [restoring](World::restored) of the world that was after.
+    pub(in crate::schedule) fn version(&mut self, what: &str, seen: &mut u64, restored: &mut u64) {
+        self.number(what, seen);
+        if let Mode::Load { world: Some(world), .. } = &self.mode {
+            *restored = world.restored();
+        }
+    }
+
+    /// When a query was asked last: what it has seen is not new to it in the loaded game either.
+    pub fn plan<Q: QueryData, F: QueryFilter>(&mut self, plan: &mut QueryPlan<Q, F>) {
+        let write = |plan: &QueryPlan<Q, F>, out: &mut Vec<u8>| {
+            out.extend(plan.last_asked().to_le_bytes());
+            Ok(())
+        };
+        self.entry(type_name::<QueryPlan<Q, F>>(), plan, write, |plan, bytes, world| {
+            let (first, rest) = bytes.split_first_chunk().ok_or(CodecError)?;
+            *bytes = rest;
+            if let Some(world) = world {
+                world.resume_plan(plan, u64::from_le_bytes(*first));
+            }
+            Ok(())
+        });
+    }
+
+    /// A value whose type has a rule among the [`SaveRules`].
+    pub fn value<T: Send + 'static>(&mut self, value: &mut T) {
+        let name = type_name::<T>();
+        let Some(rule) = self.rules.get(TypeId::of::<T>()) else {
+            self.cannot_save(&format!("Local<{}>", name::of_type(name)), &Unsaved::rule_for(name));
+            return;
+        };
+        if rule.how.is_rebuilt() {
+            return;
+        }
+        let write = |value: &T, out: &mut Vec<u8>| rule.how.write(value, out);
+        self.entry(name, value, write, |value, bytes, world| {
+            rule.how.read(bytes, world.map(|world| (value as _, world)))
+        });
+    }
+
+    /// Something that cannot be saved, and what to do about it: the whole game cannot be.
+    pub fn cannot_save(&mut self, what: &str, remedy: &str) {
+        if let Mode::Save { problems, .. } = &mut self.mode {
+            let what = format!("{what} of the system {}", self.system);
+            problems.push(Unsaved { what, remedy: remedy.to_owned() });
+        }
+    }
+}

@@ -1,0 +1,190 @@
+//! Saved games: terrains, fields and searches that go on as if nothing had been.
+
+use crate::noise;
+use crate::rng::Rng;
+use formic_ecs::{Codec, RandomStream, World};
+use formic_jobs::{IntoSystem, Pool, ResMut, Save, SaveRules, Schedule, Threads};
+use formic_nav::{
+    Avoid, Cell, FlowFields, MoveRule, PathRequest, RegionEvent, SearchBudget, SearchReport,
+    Terrain, Wander, Weight, systems,
+};
+
+/// Digs, fills and weighs some random cells.
+fn edit(terrain: &mut Terrain, rng: &mut Rng, count: usize) {
+    for _ in 0..count {
+        let (width, height) = (terrain.grid().width(), terrain.grid().height());
+        let x = u16::try_from(rng.below(width.into())).unwrap();
+        let y = u16::try_from(rng.below(height.into())).unwrap();
+        let cell = Cell::new(x, y);
+        match rng.below(5) {
+            0 | 1 => _ = terrain.dig(cell),
+            2 if terrain.grid().open_count() > 1 => _ = terrain.fill(cell),
+            _ => {
+                _ = terrain
+                    .set_weight(cell, Weight::new(1 + u8::try_from(rng.below(4)).unwrap()).unwrap())
+            }
+        }
+    }
+}
+
+fn read(terrain: &Terrain) -> Terrain {
+    let mut bytes = Vec::new();
+    Terrain::CODEC.write(terrain, &mut bytes).unwrap();
+    let mut source = bytes.as_slice();
+    let read = Terrain::CODEC.read(&mut source).unwrap();
+    assert!(source.is_empty());
+    read
+}
+
+/// Everything that can be seen of a terrain and depends on its past.
+fn seen(terrain: &mut Terrain) -> (Vec<Option<u8>>, Vec<Vec<Cell>>, Vec<RegionEvent>, u64) {
+    let grid = terrain.grid();
+    let weights = grid.cells().map(|cell| {
+        grid.weight(cell).map(|weight| weight.get() << 1 | u8::from(grid.is_open(cell)))
+    });
+    let weights = weights.collect();
+    let regions = terrain.regions();
+    let cells = regions.ids().map(|region| regions.cells(region).to_vec()).collect();
+    let lost = regions.lost_event_count();
+    (weights, cells, terrain.drain_events().collect(), lost)
+}
+
+#[test]
+fn a_terrain_that_was_saved_is_edited_with_the_same_results() {
+    for (seed, rule) in (1..).zip(MoveRule::ALL) {
+        let mut rng = Rng::new(seed);
+        let grid = noise::noise(&mut rng, 70, 33, 60);
+        let mut terrain = Terrain::new(grid, rule);
+        for round in 0..12 {
+            edit(&mut terrain, &mut rng, 400);
+            let old = terrain.version();
+            edit(&mut terrain, &mut rng, 30);
+            let mut other = read(&terrain);
+            other.check().unwrap();
+            assert_eq!(other.version(), terrain.version());
+            let since = |terrain: &Terrain| -> Option<Vec<_>> {
+                Some(terrain.grid().changes_since(old)?.collect())
+            };
+            assert_eq!(since(&other), since(&terrain), "round {round}");
+            let (mut one, mut two) = (Rng::new(round), Rng::new(round));
+            let mut this = terrain.clone();
+            edit(&mut this, &mut one, 200);
+            edit(&mut other, &mut two, 200);
+            assert_eq!(other.version(), this.version());
+            assert_eq!(seen(&mut other), seen(&mut this), "round {round}");
+        }
+    }
+}
+
+#[test]
+fn no_bytes_make_a_terrain_that_contradicts_itself() {
+    let grid = noise::noise(&mut Rng::new(3), 9, 7, 60);
+    let mut terrain = Terrain::new(grid, MoveRule::BothFree);
+    edit(&mut terrain, &mut Rng::new(1), 30);
+    let mut bytes = Vec::new();
+    Terrain::CODEC.write(&terrain, &mut bytes).unwrap();
+    for len in 0..bytes.len() {
+        assert!(Terrain::CODEC.read(&mut &bytes[..len]).is_err(), "{len} bytes");
+    }
+    for place in 0..bytes.len() {
+        for bit in 0..8 {
+            let mut altered = bytes.clone();
+            altered[place] ^= 1 << bit;
+            if let Ok(read) = Terrain::CODEC.read(&mut altered.as_slice()) {
+                read.check().unwrap();
+            }
+        }
+    }
+}
+
+struct Earthquakes(u64);
+
+fn shake(mut quakes: ResMut<'_, Earthquakes>, mut terrain: ResMut<'_, Terrain>) {
+    quakes.0 += 1;
+    let mut rng = Rng::new(quakes.0);
+    if rng.below(9) == 0 {
+        edit(&mut terrain, &mut rng, 3);
+    }
+}
+
+fn build(seed: u64) -> (World, Schedule) {
+    let mut world = World::new();
+    let grid = noise::noise(&mut Rng::new(seed), 60, 60, 70);
+    systems::insert_resources(&mut world, Terrain::new(grid, MoveRule::default()));
+    world.insert_resource(SearchBudget { expansions: 300 });
+    world.insert_resource(Earthquakes(seed << 32));
+    SaveRules::of(&mut world).save_part(
+        Codec::plain(),
+        |quakes: &Earthquakes| quakes.0,
+        |quakes, saved, _| quakes.0 = saved,
+    );
+    let terrain = world.remove_resource::<Terrain>().unwrap();
+    let fields = world.resource_mut::<FlowFields>().unwrap();
+    fields.expansions_per_tick = 40;
+    let open: Vec<Cell> = terrain.grid().cells().filter(|&cell| terrain.is_open(cell)).collect();
+    let field = fields.add(&terrain, &[open[open.len() / 2]]);
+    let gone = fields.add(&terrain, &[open[0]]);
+    fields.remove(gone);
+    let mut rng = Rng::new(seed + 1);
+    for number in 0..60 {
+        let place = open[rng.below(open.len())].centre();
+        let stream = RandomStream::new(seed).fork(number);
+        let speed = 2.0 + f32::from(u8::try_from(number % 7).unwrap());
+        match number % 4 {
+            0 => drop(world.spawn(systems::flow_agent(place, speed, field))),
+            1 => drop(world.spawn((
+                systems::agent(place, speed),
+                Wander::new(stream),
+                Avoid::new(0.3),
+            ))),
+            2 => {
+                let mut request = PathRequest::to(open[rng.below(open.len())].centre());
+                request.or_nearest().keep_trying();
+                let agent = world.spawn(systems::agent(place, speed));
+                world.insert(agent, request).unwrap();
+            }
+            _ => drop(world.spawn((systems::agent(place, speed), Wander::new(stream)))),
+        }
+    }
+    world.insert_resource(terrain);
+    let schedule = systems::add(Schedule::builder().add(shake.before(systems::push_out)));
+    let schedule = schedule.build(&mut world).unwrap();
+    (world, schedule)
+}
+
+#[test]
+fn a_game_with_unfinished_searches_and_fields_goes_on_the_same() {
+    let pools = [Threads::None, Threads::Own(2)].map(|threads| Pool::new(threads).unwrap());
+    let mut interruptions = 0;
+    for seed in 1..=3 {
+        let (mut world, mut schedule) = build(seed);
+        for tick in 0..60 {
+            schedule.run(&mut world, &pools[0]);
+            let saved = Save::of(&world, &schedule).unwrap();
+            let before = world.resource::<SearchReport>().unwrap().interruptions;
+            let (mut other, mut its_schedule) = build(seed);
+            let read = Save::from_bytes(&saved.to_bytes()).unwrap();
+            let report = read.load(&mut other, &mut its_schedule).unwrap();
+            assert!(report.is_exact(), "{report}");
+            assert_eq!(Save::of(&other, &its_schedule).unwrap(), saved, "tick {tick}");
+            // The game itself goes on from another load of it, on to be compared.
+            let (mut same, mut its_own_schedule) = (other, its_schedule);
+            if tick % 5 == 0 {
+                let (mut twin, mut twin_schedule) = build(seed);
+                saved.load(&mut twin, &mut twin_schedule).unwrap();
+                for later in 0..12 {
+                    schedule.run(&mut world, &pools[0]);
+                    its_own_schedule.run(&mut same, &pools[1]);
+                    let which = format!("{later} ticks after tick {tick} of seed {seed}");
+                    assert_eq!(same.state_hash(), world.state_hash(), "{which}");
+                    let reports = [&world, &same].map(|it| *it.resource::<SearchReport>().unwrap());
+                    assert_eq!(reports[0], reports[1], "{which}");
+                }
+                let now = world.resource::<SearchReport>().unwrap().interruptions;
+                interruptions += now - before;
+                (world, schedule) = (twin, twin_schedule);
+            }
+        }
+    }
+    assert!(interruptions > 20, "{interruptions} searches were interrupted");
+}
