@@ -1,46 +1,90 @@
-//! The progress bar on stderr.
+//! A line of progress on stderr.
 
-use indicatif::{ProgressBar, ProgressStyle};
+use std::cell::Cell;
+use std::io::{self, IsTerminal, Write};
+use std::time::{Duration, Instant};
 
-/// A bar that counts ticks; nothing is drawn if stderr is not a terminal.
-///
-/// A tick may take a microsecond, so the bar hears of every thousandth part of
-/// the run and not of every tick.
+use crate::text::grouped;
+
+/// A line that counts ticks and is written over and over; nothing is drawn if stderr is not a
+/// terminal.
 #[derive(Debug)]
 pub struct Progress {
-    bar: ProgressBar,
+    name: &'static str,
+    wanted: u64,
+    /// Every how many ticks the clock is looked at: a tick may take a microsecond.
     step: u64,
+    start: Instant,
+    next: Cell<Duration>,
 }
 
 impl Progress {
-    /// The most updates in a run.
-    const STEPS_MAX: u64 = 1_000;
+    /// The most looks at the clock in a run.
+    const LOOKS_MAX: u64 = 1_000;
+    /// The least time between two lines.
+    const PAUSE: Duration = Duration::from_millis(50);
 
-    /// A bar for a run of `ticks`.
+    /// A line for a run of `ticks`.
     #[must_use]
     pub fn new(name: &'static str, ticks: u64) -> Self {
-        // `ProgressBar::new` draws on stderr and hides itself elsewhere.
-        let bar = ProgressBar::new(ticks).with_message(name);
-        let style = ProgressStyle::with_template("{msg} [{bar:40}] {pos}/{len} ticks, {eta} left");
-        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
-        Self { bar, step: (ticks / Self::STEPS_MAX).max(1) }
+        let step =
+            if io::stderr().is_terminal() { (ticks / Self::LOOKS_MAX).max(1) } else { u64::MAX };
+        Self { name, wanted: ticks, step, start: Instant::now(), next: Cell::new(Self::PAUSE) }
     }
 
-    /// For a quiet run: a bar that is never drawn.
+    /// For a quiet run: a line that is never drawn.
     #[must_use]
     pub fn hidden() -> Self {
-        Self { bar: ProgressBar::hidden(), step: u64::MAX }
+        Self { step: u64::MAX, ..Self::new("", 0) }
     }
 
     /// Notes that `ticks` ticks are done.
     pub fn at(&self, ticks: u64) {
-        if ticks % self.step == 0 {
-            self.bar.set_position(ticks);
+        if ticks % self.step == 0 && self.start.elapsed() >= self.next.get() {
+            let elapsed = self.start.elapsed();
+            self.next.set(elapsed + Self::PAUSE);
+            // Progress that cannot be shown is no reason to stop.
+            drop(write!(io::stderr(), "\r{}\x1b[K", self.line(ticks, elapsed)));
         }
     }
 
-    /// Takes the bar off the screen.
+    /// Takes the line off the screen.
     pub fn finish(&self) {
-        self.bar.finish_and_clear();
+        if self.next.get() > Self::PAUSE {
+            drop(write!(io::stderr(), "\r\x1b[K"));
+        }
+    }
+
+    fn line(&self, ticks: u64, elapsed: Duration) -> String {
+        let share = ticks as f64 / self.wanted.max(1) as f64;
+        let left = elapsed.as_secs_f64() / share.max(1e-9) * (1.0 - share);
+        let full = usize::try_from(40 * ticks / self.wanted.max(1)).unwrap_or(40).min(40);
+        format!(
+            "{} [{:<40}] {}/{} ticks, {left:.0} s left",
+            self.name,
+            "=".repeat(full),
+            grouped(ticks),
+            grouped(self.wanted),
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_has_the_share_and_the_time_left() {
+        let line = Progress::new("cats", 2_000).line(500, Duration::from_secs(3));
+        let bar = format!("{:<40}", "=".repeat(10));
+        assert_eq!(line, format!("cats [{bar}] 500/2,000 ticks, 9 s left"));
+        assert!(Progress::new("cats", 0).line(0, Duration::ZERO).contains("0/0"));
+    }
+
+    #[test]
+    fn a_quiet_run_draws_nothing() {
+        let progress = Progress::hidden();
+        (1..5).for_each(|tick| progress.at(tick));
+        assert_eq!(progress.next.get(), Progress::PAUSE);
     }
 }

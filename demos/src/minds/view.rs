@@ -92,7 +92,7 @@ impl View for Minds {
     fn ground(&self) -> Ground {
         let (columns, rows) = size();
         let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row)));
-        let corners = (0..MINDS_MAX).map(|crowd| corner(crowd).as_vec2());
+        let corners = (0..MINDS_MAX).map(corner);
         let landmark = |(corner, crowd): (Vec2, &Crowd)| Landmark {
             at: corner + Vec2::new(f32::from(SIDE) / 2.0, -0.5),
             radius: 0.0,
@@ -110,7 +110,7 @@ impl View for Minds {
 
     fn marks(&self, marks: &mut Vec<Mark>) {
         for (crowd, number) in self.crowds.iter().zip(0..) {
-            let corner = corner(number).as_vec2();
+            let corner = corner(number);
             let world = &crowd.engine.world;
             world.query_ref::<(Entity, &Needs)>().for_each(|(entity, needs)| {
                 let at = corner + Vec2::new(needs.hunger, f32::from(SIDE) - needs.tiredness);
@@ -215,10 +215,10 @@ fn size() -> (u16, u16) {
 }
 
 /// The upper left corner of a crowd's panel.
-fn corner(crowd: usize) -> glam::U16Vec2 {
+fn corner(crowd: usize) -> Vec2 {
     let crowd = u16::try_from(crowd).unwrap_or_default();
     let (column, row) = (crowd % COLUMNS, crowd / COLUMNS);
-    glam::U16Vec2::new(column * CELL.0 + MARGIN, row * CELL.1 + HEAD)
+    Vec2::new((column * CELL.0 + MARGIN).into(), (row * CELL.1 + HEAD).into())
 }
 
 fn tile((column, row): (u16, u16)) -> u8 {

@@ -18,7 +18,7 @@
 //! * `mind`: what foes want, and a hero for when nobody plays;
 //! * `command`: what a player says;
 //! * `game`: the whole, turn by turn;
-//! * `screen`, `play`: the terminal;
+//! * `screen`, `play`, `terminal`: a game in a terminal;
 //! * `picture`: a drawing of the level;
 //! * `view`: the same live.
 
@@ -35,6 +35,8 @@ mod rules;
 #[cfg(not(target_family = "wasm"))]
 mod screen;
 mod sight;
+#[cfg(not(target_family = "wasm"))]
+mod terminal;
 #[cfg(test)]
 mod tests;
 mod things;

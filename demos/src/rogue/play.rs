@@ -7,12 +7,12 @@ use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use ratatui::DefaultTerminal;
-use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 use super::command::Command;
 use super::game::{Game, Scene, Status};
 use super::screen::{self, Page};
+use super::terminal::Terminal;
 use super::things::Cell;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -75,31 +75,26 @@ pub(super) fn play(game: &mut Game, note: &mut Note<'_>) -> Result<(), Failure> 
         return Err(Failure::Usage(why.to_owned()));
     }
     let unusable = |error: io::Error| Failure::Usage(format!("cannot use the terminal: {error}"));
-    // This also sets a panic hook that gives the terminal back.
-    let mut terminal = ratatui::try_init().map_err(unusable)?;
+    let mut terminal = Terminal::open().map_err(unusable)?;
     let (mut aim, mut page) = (None, None);
-    let played = loop {
+    loop {
         match next_command(&mut terminal, game, &mut aim, &mut page) {
             Ok(Some(command)) => {
-                let done = note(game.state_hash(), &command.to_string())
-                    .and_then(|()| obey(&mut terminal, game, command).map_err(unusable));
-                if done.is_err() {
-                    break done;
-                }
+                note(game.state_hash(), &command.to_string())?;
+                obey(&mut terminal, game, command).map_err(unusable)?;
             }
-            Ok(None) => break Ok(()),
-            Err(error) => break Err(unusable(error)),
+            Ok(None) => return Ok(()),
+            Err(error) => return Err(unusable(error)),
         }
         if game.status() != Status::Playing {
             game.add_to_message(" u: take it back, ?: why, q: quit.");
         }
-    };
-    played.and(ratatui::try_restore().map_err(unusable))
+    }
 }
 
 /// Waits until the player says something to the hero; `None` for enough.
 fn next_command(
-    terminal: &mut DefaultTerminal,
+    terminal: &mut Terminal,
     game: &Game,
     aim: &mut Option<Aim>,
     page: &mut Option<u16>,
@@ -110,7 +105,7 @@ fn next_command(
             None => &game.play().message,
         };
         let shown = page.map_or(Page::None, |from| Page::Why(&game.play().why, from));
-        terminal.draw(|frame| screen::draw(frame, &game.scene(), message, shown))?;
+        terminal.draw(|canvas| screen::draw(canvas, &game.scene(), message, shown))?;
         // Once in a while it looks whether the program was asked to end from outside.
         while !event::poll(PATIENCE)? {
             if interrupt::asked() {
@@ -153,7 +148,7 @@ fn next_command(
 }
 
 /// Carries a command out, and shows what flies and bursts in real time; a key makes it go fast.
-fn obey(terminal: &mut DefaultTerminal, game: &mut Game, command: Command) -> io::Result<()> {
+fn obey(terminal: &mut Terminal, game: &mut Game, command: Command) -> io::Result<()> {
     let (mut shown, mut is_hurried) = (0, false);
     let mut failure = None;
     game.command(command, &mut |scene: &Scene<'_>| {
@@ -161,8 +156,8 @@ fn obey(terminal: &mut DefaultTerminal, game: &mut Game, command: Command) -> io
         let pause = Duration::from_millis(scene.time.saturating_sub(shown)).min(PAUSE_MAX);
         shown = scene.time;
         let drawn = terminal
-            .draw(|frame| screen::draw(frame, scene, "", Page::None))
-            .and_then(|_| event::poll(if is_hurried { Duration::ZERO } else { pause }));
+            .draw(|canvas| screen::draw(canvas, scene, "", Page::None))
+            .and_then(|()| event::poll(if is_hurried { Duration::ZERO } else { pause }));
         match drawn {
             Ok(is_key) => is_hurried |= is_key,
             // The turn is ended all the same: the game stays sound.

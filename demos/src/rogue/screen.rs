@@ -3,15 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::{Color, Modifier, Style};
-use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Borders, Clear, Paragraph, Wrap};
+use crossterm::style::Color;
 
 use super::game::Scene;
 use super::picture::colour;
 use super::sight::{cell_of, field, level};
+use super::terminal::{Area, Canvas, Style};
 use super::things::{Asleep, Cell, Flame, Foe, Health, Look};
 
 /// The smallest terminal that shows something useful: columns and rows.
@@ -34,38 +31,46 @@ c + way: close a door
 ? why did that happen
 q quit";
 
+const DIM: Style = Style { colour: Some(Color::DarkGrey), is_bold: false };
+
 /// Draws everything.
-pub(super) fn draw(frame: &mut Frame<'_>, scene: &Scene<'_>, message: &str, page: Page<'_>) {
-    let area = frame.area();
-    if area.width < LEAST.0 || area.height < LEAST.1 {
+pub(super) fn draw(canvas: &mut Canvas, scene: &Scene<'_>, message: &str, page: Page<'_>) {
+    let whole = canvas.area();
+    if whole.width < LEAST.0 || whole.height < LEAST.1 {
         let text = format!(
             "The terminal is too small: {} by {}, and {} by {} is the least. Make it larger, or q.",
-            area.width, area.height, LEAST.0, LEAST.1
+            whole.width, whole.height, LEAST.0, LEAST.1
         );
-        frame.render_widget(Paragraph::new(text).wrap(Wrap { trim: true }), area);
+        let letters: Vec<char> = text.chars().collect();
+        for (row, line) in (0..).zip(letters.chunks(usize::from(whole.width.max(1)))) {
+            canvas.line(whole, row, &line.iter().collect::<String>(), Style::default());
+        }
         return;
     }
-    let rows = Layout::vertical([Constraint::Min(1), Constraint::Length(1)]).split(area);
-    let columns =
-        Layout::horizontal([Constraint::Min(1), Constraint::Length(SIDE_WIDTH)]).split(rows[0]);
-    frame.render_widget(Paragraph::new(map(scene, columns[0])), columns[0]);
-    let side = Block::default().borders(Borders::LEFT);
-    frame.render_widget(Paragraph::new(panel(scene)).block(side), columns[1]);
-    let style = Style::default().add_modifier(Modifier::BOLD);
-    frame.render_widget(Paragraph::new(Line::styled(message.to_owned(), style)), rows[1]);
+    let above = Area { height: whole.height - 1, ..whole };
+    let width = whole.width - SIDE_WIDTH;
+    map(canvas, scene, Area { width, ..above });
+    let side = Area { x: width, width: SIDE_WIDTH, ..above };
+    for row in 0..side.height {
+        canvas.put(side.x, row, '│', Style::default());
+    }
+    let side = Area { x: side.x + 1, width: side.width - 1, ..side };
+    for (row, (text, style)) in (0..).zip(panel(scene)) {
+        canvas.line(side, row, &text, style);
+    }
+    canvas.line(Area { y: above.height, height: 1, ..whole }, 0, message, Style::BOLD);
     if let Page::Why(traces, from) = page {
+        let title = " Why did that happen? ";
+        let inside = canvas.framed(above, title, " j k: scroll, any other key: back ");
         let text = if traces.is_empty() { "Nothing has happened yet." } else { &traces.join("\n") };
-        let block = Block::default()
-            .borders(Borders::ALL)
-            .title(" Why did that happen? ")
-            .title_bottom(" j k: scroll, any other key: back ");
-        frame.render_widget(Clear, rows[0]);
-        frame.render_widget(Paragraph::new(text).block(block).scroll((from, 0)), rows[0]);
+        for (row, line) in (0..inside.height).zip(text.lines().skip(from.into())) {
+            canvas.line(inside, row, line, Style::default());
+        }
     }
 }
 
-/// The cells around the hero that fit.
-fn map(scene: &Scene<'_>, area: Rect) -> Vec<Line<'static>> {
+/// Draws the cells around the hero that fit.
+fn map(canvas: &mut Canvas, scene: &Scene<'_>, area: Area) {
     let now = &scene.now;
     let level = level(now);
     let hero = cell_of(now, scene.hero);
@@ -79,20 +84,20 @@ fn map(scene: &Scene<'_>, area: Rect) -> Vec<Line<'static>> {
     let top = first(centre.1, height, level.height);
     let seen = hero.map_or_else(Vec::new, |hero| field(now, hero));
     let seen: std::collections::BTreeSet<Cell> = seen.into_iter().collect();
-    let row = |y: i32| {
-        let spans = (left..left + width).map(|x| letter(scene, (x, y), seen.contains(&(x, y))));
-        Line::from(spans.collect::<Vec<_>>())
-    };
-    (top..top + height).map(row).collect()
+    for (row, y) in (0..area.height).zip(top..) {
+        for (column, x) in (0..area.width).zip(left..) {
+            let (letter, style) = letter(scene, (x, y), seen.contains(&(x, y)));
+            canvas.put(area.x + column, area.y + row, letter, style);
+        }
+    }
 }
 
-fn letter(scene: &Scene<'_>, cell: Cell, is_seen: bool) -> Span<'static> {
+fn letter(scene: &Scene<'_>, cell: Cell, is_seen: bool) -> (char, Style) {
     let now = &scene.now;
     let is_known = level(now).index(cell).is_some_and(|index| scene.explored[index]);
     if !is_seen && !is_known {
-        return Span::raw(" ");
+        return (' ', DIM);
     }
-    let dim = Style::default().fg(Color::DarkGray);
     let things = now.cell(cell).with::<Look>().filter(|&thing| {
         // Flames that have yet to flare up cannot be seen, nor can what moves out of sight.
         let is_waiting = now.get::<Flame>(thing).is_ok_and(|flame| flame.wait > 0);
@@ -102,29 +107,24 @@ fn letter(scene: &Scene<'_>, cell: Cell, is_seen: bool) -> Span<'static> {
     let looks = things.filter_map(|thing| Some(now.get::<Look>(thing).ok()?.letter()));
     match looks.min_by_key(|&letter| rank(letter)) {
         Some(letter) if is_seen => {
-            let [red, green, blue] = colour(letter).0;
-            let style = Style::default().fg(Color::Rgb(red, green, blue));
-            Span::styled(letter.to_string(), style)
+            let [r, g, b] = colour(letter).0;
+            (letter, Style::coloured(Color::Rgb { r, g, b }))
         }
-        Some(letter) => Span::styled(letter.to_string(), dim),
-        None if !level(now).is_open(cell) => {
-            Span::styled("#", if is_seen { Style::default() } else { dim })
-        }
-        None => Span::styled(if is_seen { "." } else { " " }, dim),
+        Some(letter) => (letter, DIM),
+        None if !level(now).is_open(cell) => ('#', if is_seen { Style::default() } else { DIM }),
+        None => (if is_seen { '.' } else { ' ' }, DIM),
     }
 }
 
-fn panel(scene: &Scene<'_>) -> Vec<Line<'static>> {
+fn panel(scene: &Scene<'_>) -> Vec<(String, Style)> {
     let now = &scene.now;
     let health = now.get::<Health>(scene.hero).copied().unwrap_or(Health { now: 0, most: 20 });
     let full = usize::try_from(health.now.div_ceil(2)).unwrap_or(0);
     let bar = format!(" {:<10} {}/{}", "=".repeat(full.min(10)), health.now, health.most);
     let low = if 3 * health.now <= health.most { Color::Red } else { Color::Green };
-    let mut lines = vec![
-        Line::styled(" Health", Style::default().add_modifier(Modifier::BOLD)),
-        Line::styled(bar, Style::default().fg(low)),
-        Line::default(),
-    ];
+    let blank = (String::new(), Style::default());
+    let mut lines =
+        vec![(" Health".to_owned(), Style::BOLD), (bar, Style::coloured(low)), blank.clone()];
     let cells = cell_of(now, scene.hero).map_or_else(Vec::new, |hero| field(now, hero));
     let mut foes: BTreeMap<Reverse<char>, (usize, usize)> = BTreeMap::new();
     for foe in cells.into_iter().flat_map(|cell| now.cell(cell).with::<Foe>()) {
@@ -135,17 +135,16 @@ fn panel(scene: &Scene<'_>) -> Vec<Line<'static>> {
     }
     for (Reverse(letter), (count, asleep)) in foes {
         let name = match letter {
-            'r' => "rats",
-            'g' => "goblins",
-            _ => "archers",
+            'r' => "rat",
+            'g' => "goblin",
+            _ => "archer",
         };
+        let plural = if count == 1 { "" } else { "s" };
         let sleeping = if asleep > 0 { format!(", {asleep} asleep") } else { String::new() };
-        lines.push(Line::raw(format!(" {letter} {count} {name}{sleeping}")));
+        // The letter of the map in its own column, so that "a 1 archer" does not read as a count.
+        lines.push((format!(" {letter}: {count} {name}{plural}{sleeping}"), Style::default()));
     }
-    lines.push(Line::default());
-    lines.extend(
-        KEYS.lines()
-            .map(|line| Line::styled(format!(" {line}"), Style::default().fg(Color::DarkGray))),
-    );
+    lines.push(blank);
+    lines.extend(KEYS.lines().map(|line| (format!(" {line}"), DIM)));
     lines
 }

@@ -2,10 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use formic_ecs::prelude::*;
-use ratatui::Terminal;
-use ratatui::backend::TestBackend;
-use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::command::Command;
 use super::game::{Game, Player, Status, unwatched, with_play};
@@ -14,6 +12,7 @@ use super::mind;
 use super::play::{Key, meaning};
 use super::screen::{self, LEAST, Page};
 use super::sight::{SIGHT, cell_of, sees};
+use super::terminal::Canvas;
 use super::things::{
     Asleep, Barrel, Cell, Closed, Door, Flame, Foe, Health, Position, Solid, Velocity,
 };
@@ -157,11 +156,9 @@ fn seeing_goes_both_ways() {
 }
 
 fn screen(game: &Game, width: u16, height: u16, page: Page<'_>) -> String {
-    let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
-    terminal.draw(|frame| screen::draw(frame, &game.scene(), &game.play().message, page)).unwrap();
-    let buffer = terminal.backend().buffer();
-    let rows = buffer.content.chunks(usize::from(width));
-    rows.map(|row| row.iter().map(|cell| cell.symbol()).collect::<String>() + "\n").collect()
+    let mut canvas = Canvas::new(width, height);
+    screen::draw(&mut canvas, &game.scene(), &game.play().message, page);
+    canvas.text()
 }
 
 #[test]

@@ -1,0 +1,231 @@
+//! A canvas of letters, and the terminal that it is printed to.
+
+use std::io::{self, Write, stdout};
+use std::panic;
+
+use crossterm::cursor::{Hide, MoveTo, Show};
+use crossterm::style::{Attribute, Color, Print, ResetColor, SetAttribute, SetForegroundColor};
+use crossterm::terminal::{
+    self, BeginSynchronizedUpdate, EndSynchronizedUpdate, EnterAlternateScreen,
+    LeaveAlternateScreen,
+};
+use crossterm::{execute, queue};
+
+/// The colour and weight of a letter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Style {
+    /// None for the terminal's own.
+    pub(super) colour: Option<Color>,
+    pub(super) is_bold: bool,
+}
+
+impl Style {
+    pub(super) const BOLD: Self = Self { colour: None, is_bold: true };
+
+    pub(super) fn coloured(colour: Color) -> Self {
+        Self { colour: Some(colour), is_bold: false }
+    }
+}
+
+/// A part of a canvas: its first column and row, its width and height.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Area {
+    pub(super) x: u16,
+    pub(super) y: u16,
+    pub(super) width: u16,
+    pub(super) height: u16,
+}
+
+/// Letters in rows, each with a style. Writing outside of it is without effect.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Canvas {
+    width: u16,
+    height: u16,
+    cells: Vec<(char, Style)>,
+}
+
+impl Canvas {
+    pub(super) fn new(width: u16, height: u16) -> Self {
+        let count = usize::from(width) * usize::from(height);
+        Self { width, height, cells: vec![(' ', Style::default()); count] }
+    }
+
+    pub(super) fn area(&self) -> Area {
+        Area { x: 0, y: 0, width: self.width, height: self.height }
+    }
+
+    pub(super) fn put(&mut self, x: u16, y: u16, letter: char, style: Style) {
+        if x < self.width && y < self.height {
+            let at = usize::from(y) * usize::from(self.width) + usize::from(x);
+            // A control character would move the cursor.
+            self.cells[at] = (if letter.is_control() { ' ' } else { letter }, style);
+        }
+    }
+
+    /// Writes a line from the left of a row of `area`, as far as it fits.
+    pub(super) fn line(&mut self, area: Area, row: u16, text: &str, style: Style) {
+        if row < area.height {
+            let columns = area.x..area.x.saturating_add(area.width);
+            for (x, letter) in columns.zip(text.chars()) {
+                self.put(x, area.y + row, letter, style);
+            }
+        }
+    }
+
+    /// Clears `area` and draws a border around it; the area inside comes back.
+    pub(super) fn framed(&mut self, area: Area, title: &str, footer: &str) -> Area {
+        let Area { x, y, width, height } = area;
+        let (right, bottom) = (width.saturating_sub(1), height.saturating_sub(1));
+        let plain = Style::default();
+        for row in 0..height {
+            for column in 0..width {
+                let letter = match ((column, row), (column == 0, row == 0)) {
+                    (_, (true, true)) => '┌',
+                    ((_, row), (true, _)) if row == bottom => '└',
+                    ((column, _), (_, true)) if column == right => '┐',
+                    ((column, row), _) if (column, row) == (right, bottom) => '┘',
+                    ((_, row), _) if row == 0 || row == bottom => '─',
+                    ((column, _), _) if column == 0 || column == right => '│',
+                    _ => ' ',
+                };
+                self.put(x + column, y + row, letter, plain);
+            }
+        }
+        let inner = |from: u16, size: u16| (from + size.min(1), size.saturating_sub(2));
+        let ((x, width), (y, height)) = (inner(x, width), inner(y, height));
+        self.line(Area { x, y: area.y, width, height: 1 }, 0, title, plain);
+        self.line(Area { x, y: area.y + bottom, width, height: 1 }, 0, footer, plain);
+        Area { x, y, width, height }
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &[(char, Style)]> {
+        self.cells.chunks(usize::from(self.width.max(1)))
+    }
+
+    /// The letters, a line for each row.
+    #[cfg(test)]
+    pub(super) fn text(&self) -> String {
+        let line = |row: &[(char, Style)]| {
+            row.iter().map(|(letter, _)| *letter).chain(['\n']).collect::<String>()
+        };
+        self.rows().map(line).collect()
+    }
+
+    /// Prints the rows that differ from those of `shown`.
+    fn print(&self, shown: &Self, out: &mut impl Write) -> io::Result<()> {
+        let is_resized = (self.width, self.height) != (shown.width, shown.height);
+        queue!(out, BeginSynchronizedUpdate)?;
+        let mut before = shown.rows();
+        for (y, row) in (0..).zip(self.rows()) {
+            if before.next() == Some(row) && !is_resized {
+                continue;
+            }
+            queue!(out, MoveTo(0, y))?;
+            for run in row.chunk_by(|(_, one), (_, other)| one == other) {
+                let style = run[0].1;
+                queue!(out, ResetColor, SetAttribute(Attribute::Reset))?;
+                if style.is_bold {
+                    queue!(out, SetAttribute(Attribute::Bold))?;
+                }
+                if let Some(colour) = style.colour {
+                    queue!(out, SetForegroundColor(colour))?;
+                }
+                queue!(out, Print(run.iter().map(|(letter, _)| letter).collect::<String>()))?;
+            }
+        }
+        queue!(out, ResetColor, SetAttribute(Attribute::Reset), EndSynchronizedUpdate)?;
+        out.flush()
+    }
+}
+
+/// The terminal while a game is on it; dropping it gives the terminal back.
+pub(super) struct Terminal {
+    shown: Canvas,
+}
+
+impl Terminal {
+    /// Takes the terminal over. A panic gives it back before it is reported.
+    ///
+    /// # Errors
+    /// Returns the system's error if this is no terminal.
+    pub(super) fn open() -> io::Result<Self> {
+        let report = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            drop(give_back());
+            report(info);
+        }));
+        terminal::enable_raw_mode()?;
+        let terminal = Self { shown: Canvas::default() };
+        execute!(stdout(), EnterAlternateScreen, Hide)?;
+        Ok(terminal)
+    }
+
+    /// Shows what `draw` draws on an empty canvas of the terminal's size.
+    ///
+    /// # Errors
+    /// Returns the system's error if the terminal cannot be written.
+    pub(super) fn draw(&mut self, draw: impl FnOnce(&mut Canvas)) -> io::Result<()> {
+        let (width, height) = terminal::size()?;
+        let mut canvas = Canvas::new(width, height);
+        draw(&mut canvas);
+        canvas.print(&self.shown, &mut stdout().lock())?;
+        self.shown = canvas;
+        Ok(())
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        drop(give_back());
+    }
+}
+
+fn give_back() -> io::Result<()> {
+    let left = execute!(stdout(), LeaveAlternateScreen, Show);
+    terminal::disable_raw_mode().and(left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(canvas: &Canvas, shown: &Canvas) -> String {
+        let mut out = Vec::new();
+        canvas.print(shown, &mut out).expect("a vector takes everything");
+        String::from_utf8(out).expect("letters are Unicode")
+    }
+
+    #[test]
+    fn only_rows_that_changed_are_printed() {
+        let mut canvas = Canvas::new(5, 3);
+        canvas.line(canvas.area(), 1, "rats and more", Style::BOLD);
+        assert_eq!(canvas.text(), "     \nrats \n     \n", "what does not fit is cut off");
+        let before = canvas.clone();
+        canvas.put(0, 2, '@', Style::coloured(Color::Red));
+        let text = printed(&canvas, &before);
+        assert!(text.contains("\u{1b}[3;1H") && text.contains('@'), "{text:?}");
+        assert!(!text.contains("rats"), "{text:?}");
+        assert!(printed(&canvas, &Canvas::new(4, 3)).contains("rats"), "all of it after a resize");
+    }
+
+    #[test]
+    fn letters_outside_are_left_out_and_control_characters_are_blank() {
+        let mut canvas = Canvas::new(2, 1);
+        canvas.put(2, 0, 'x', Style::default());
+        canvas.put(0, 1, 'x', Style::default());
+        canvas.put(0, 0, '\u{1b}', Style::default());
+        assert_eq!(canvas.text(), "  \n");
+    }
+
+    #[test]
+    fn a_frame_leaves_the_inside_and_any_size_is_drawn() {
+        let mut canvas = Canvas::new(6, 3);
+        let inside = canvas.framed(canvas.area(), "ab", "c");
+        assert_eq!(inside, Area { x: 1, y: 1, width: 4, height: 1 });
+        assert_eq!(canvas.text(), "┌ab──┐\n│    │\n└c───┘\n");
+        for (width, height) in [(0, 0), (1, 1), (2, 1), (1, 4)] {
+            let mut canvas = Canvas::new(width, height);
+            canvas.framed(canvas.area(), "title", "footer");
+        }
+    }
+}
