@@ -54,32 +54,34 @@ pub struct DemoCommand {
 }
 
 /// The whole command line. The subcommands of demos come from the catalogue.
+///
+/// What it says about a command is set last: `augment_args` sets it to the comment on the struct.
 fn root() -> Command {
     let root = Command::new("demos")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("Every pattern of Formic as something to run and to look at")
         .after_help(
             "Without a command the dungeon runs as it comes and leaves a picture.\n\
              Exit codes: 0 fine, 1 a check failed, 2 a bad argument or file.",
         )
         .disable_help_subcommand(true)
-        .subcommand(Command::new("list").about("Show every demo in a line"))
+        .subcommand(Command::new("list").about("List the demos, each in a line"))
         .subcommand(verify_command())
         .subcommands(DEMOS.iter().map(|demo| demo_command(demo)))
-        .subcommand(ServeArguments::augment_args(
-            Command::new("serve").about("Run any demo live, as a web page on this machine"),
-        ));
+        .subcommand(
+            ServeArguments::augment_args(Command::new("serve"))
+                .about("Run any demo live, as a web page on this machine"),
+        );
     Proof::augment_subcommands(root)
+        .about("Every pattern of Formic as something to run and to look at")
 }
 
 fn verify_command() -> Command {
-    VerifyArguments::augment_args(
-        Command::new("verify").about("Live a recorded run again and compare its hashes"),
-    )
+    VerifyArguments::augment_args(Command::new("verify"))
+        .about("Run a recording again and compare its hashes")
 }
 
 fn demo_command(demo: &Demo) -> Command {
-    (demo.arguments)(RunArguments::augment_args(Command::new(demo.name).about(demo.about)))
+    (demo.arguments)(RunArguments::augment_args(Command::new(demo.name))).about(demo.about)
 }
 
 /// The arguments of every demo.
@@ -118,9 +120,10 @@ pub struct RunArguments {
     /// Where a replay ends
     #[arg(long, value_name = "TICK", value_parser = ticks, requires = "replay", allow_negative_numbers = true)]
     pub until: Option<u64>,
-    /// Say why an agent did what it did: the number of its entity, or several with commas
-    #[arg(long, value_name = "ENTITY", value_parser = Wanted::parse, value_delimiter = ',')]
-    pub explain: Vec<Wanted>,
+    /// Say why an agent did what it did: the number of its entity, or several with commas; none to
+    /// list whom one can ask
+    #[arg(long, value_name = "ENTITY", value_parser = Wanted::parse, value_delimiter = ',', num_args = 0..)]
+    pub explain: Option<Vec<Wanted>>,
     /// Write the timeline of the last ticks, for ui.perfetto.dev
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
@@ -262,6 +265,26 @@ mod tests {
     #[test]
     fn the_command_line_is_well_formed() {
         root().debug_assert();
+    }
+
+    #[test]
+    fn every_command_says_what_it_does() {
+        let root = root();
+        let about = |command: &Command| command.get_about().map(ToString::to_string);
+        assert!(about(&root).is_some_and(|text| text.starts_with("Every pattern of Formic")));
+        for command in root.get_subcommands() {
+            let text = about(command).unwrap_or_default();
+            let name = command.get_name();
+            for comment in ["arguments of", "What only", "subcommands"] {
+                assert!(!text.contains(comment), "{name} shows a comment of the source: {text}");
+            }
+            assert!(text.len() > 20 && !text.ends_with('.'), "{name}: {text}");
+            assert!(command.get_long_about().is_none(), "{name}");
+        }
+        for demo in DEMOS {
+            let command = root.find_subcommand(demo.name).and_then(about);
+            assert_eq!(command.as_deref(), Some(demo.about));
+        }
     }
 
     #[test]

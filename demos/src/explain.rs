@@ -1,5 +1,7 @@
 //! `--explain`: why some of the agents did what they did.
 
+use std::collections::BTreeSet;
+
 use formic_ai::action::Action;
 use formic_ai::explain::DecisionLog;
 use formic_ecs::{Entity, World};
@@ -54,7 +56,7 @@ impl Wanted {
     }
 }
 
-/// What there is to say about one agent.
+/// What there is to say about one agent; never nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explained {
     /// The agent: `Worker#12`.
@@ -85,7 +87,7 @@ pub fn watch(
         return Err(Failure::Usage(format!("{} cannot explain itself", demo.name)));
     }
     let named = |agent| simulation.view().and_then(|view| view.noun(agent));
-    let noun = |agent| kind(named(agent).unwrap_or(demo.agents_noun));
+    let noun = |agent| capital(named(agent).unwrap_or_else(|| singular(demo.agents_noun)));
     let found: Vec<Vec<(Entity, String)>> = found
         .into_iter()
         .map(|agents| agents.into_iter().map(|agent| (agent, noun(agent))).collect())
@@ -100,14 +102,14 @@ pub fn watch(
 
 /// What the watched agents have to say, by their numbers, world by world.
 #[must_use]
-pub fn explained(simulation: &dyn Simulation) -> Vec<Explained> {
+pub fn explained(simulation: &dyn Simulation, demo: &Demo) -> Vec<Explained> {
     let worlds = simulation.worlds();
     let of_world = |(name, world): &(&str, &World)| {
         let Ok(log) = world.resource::<DecisionLog>() else { return Vec::new() };
         let before = if name.is_empty() { String::new() } else { format!("{name}, ") };
         let explain = |agent| Explained {
             agent: format!("{before}{}", log.name(agent)),
-            decisions: log.sentences(agent),
+            decisions: sentences(simulation, demo, world, log, agent),
             earlier: log.lost(agent),
         };
         log.agents().map(explain).collect()
@@ -115,10 +117,70 @@ pub fn explained(simulation: &dyn Simulation) -> Vec<Explained> {
     worlds.iter().flat_map(of_world).collect()
 }
 
-/// "workers" are each a "Worker".
-fn kind(noun: &str) -> String {
-    let one = noun.strip_suffix('s').unwrap_or(noun);
-    let mut letters = one.chars();
+/// What its mind wrote down; else what can be seen of it; else why there is neither.
+fn sentences(
+    simulation: &dyn Simulation,
+    demo: &Demo,
+    world: &World,
+    log: &DecisionLog,
+    agent: Entity,
+) -> Vec<String> {
+    let decided = log.sentences(agent);
+    if !decided.is_empty() {
+        return decided;
+    }
+    let name = log.name(agent);
+    if !world.contains(agent) {
+        return vec![format!("{name} is no more, and decided nothing before.")];
+    }
+    let view = simulation.view().filter(|view| std::ptr::eq(view.world(), world));
+    let seen = view.map_or_else(Vec::new, |view| view.why(agent));
+    if !seen.is_empty() {
+        return seen;
+    }
+    vec![format!("{name} has decided nothing. --explain alone lists {} to ask.", demo.agents_noun)]
+}
+
+/// How many agents are named as an example.
+const EXAMPLES_MAX: usize = 10;
+
+/// Whom one can ask in each world, as it starts.
+#[must_use]
+pub fn whom_to_ask(simulation: &dyn Simulation, demo: &Demo) -> String {
+    let mut marks = Vec::new();
+    if let Some(view) = simulation.view() {
+        view.marks(&mut marks);
+    }
+    let of_world = |((name, world), number): (&(&str, &World), u8)| {
+        let deciding = world.query_ref::<&Action>().into_iter().map(|action| action.agent());
+        let shown = marks.iter().filter(|mark| mark.world == number).map(|mark| mark.entity);
+        let agents: BTreeSet<u32> = deciding.chain(shown).map(|agent| agent.index()).collect();
+        let examples: Vec<String> =
+            agents.iter().take(EXAMPLES_MAX).map(ToString::to_string).collect();
+        let Some(first) = examples.first() else { return String::new() };
+        let more = match (agents.len() - examples.len(), agents.last()) {
+            (0, _) | (_, None) => String::new(),
+            (more, Some(last)) => format!(" and {} more, up to {last}", grouped(more as u64)),
+        };
+        let name = if name.is_empty() { String::new() } else { format!(", {name}") };
+        let list = examples.join(", ");
+        format!("{}{name}: {list}{more}, such as --explain {first}\n", demo.name)
+    };
+    let text: String = simulation.worlds().iter().zip(0..).map(of_world).collect();
+    match text.is_empty() {
+        true => format!("{} has no agent that can be asked\n", demo.name),
+        false => text,
+    }
+}
+
+/// One of "workers" is a "worker".
+fn singular(noun: &str) -> &str {
+    noun.strip_suffix('s').unwrap_or(noun)
+}
+
+/// A "worker" is called "Worker".
+fn capital(noun: &str) -> String {
+    let mut letters = noun.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
@@ -138,8 +200,8 @@ mod tests {
 
     #[test]
     fn one_of_many_is_called_so() {
-        assert_eq!(kind("workers"), "Worker");
-        assert_eq!(kind("imps"), "Imp");
-        assert_eq!(kind(""), "");
+        assert_eq!(capital(singular("workers")), "Worker");
+        assert_eq!(capital("stairs"), "Stairs");
+        assert_eq!(capital(""), "");
     }
 }

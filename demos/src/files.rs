@@ -10,7 +10,9 @@ use crate::failure::Failure;
 /// `--map /dev/zero` would otherwise take.
 pub const BYTES_MAX: u64 = 64 << 20;
 
-/// The whole content of a file.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+
+/// The whole content of a file, without a byte-order mark.
 ///
 /// # Errors
 /// The file cannot be read, or is larger than [`BYTES_MAX`].
@@ -23,6 +25,10 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     if bytes.len() as u64 > BYTES_MAX {
         let what = format!("it is larger than {} MiB", BYTES_MAX >> 20);
         return Err(Failure::on_file("read", path, what));
+    }
+    // Some editors put one in front of a text, of which it is no part.
+    if bytes.starts_with(BYTE_ORDER_MARK) {
+        bytes.drain(..BYTE_ORDER_MARK.len());
     }
     Ok(bytes)
 }

@@ -1,4 +1,5 @@
-//! The guide under `docs/guide` and the README, compiled and run as tests.
+//! The chapters of the guide under `docs/guide`, compiled and run as tests. The README and the pages
+//! that use the facade are tests of `formic`.
 
 /// The chapters in their order; `docs/guide/src/SUMMARY.md` names the same ones.
 macro_rules! chapters {
@@ -6,9 +7,6 @@ macro_rules! chapters {
         $(#[doc = include_str!(concat!("../../docs/guide/src/", $file))] mod $name {})*
     };
 }
-
-#[doc = include_str!("../../README.md")]
-mod readme {}
 
 chapters! {
     world = "01_world.md",

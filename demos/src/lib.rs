@@ -125,8 +125,14 @@ pub fn run(
 #[cfg(not(target_family = "wasm"))]
 fn run_first(out: &mut dyn Write) -> Result<(), Failure> {
     let mut command = cli::as_it_comes(catalogue::FIRST)?;
-    command.run.png = Some(files::picture_path(command.demo.name)?);
+    // A first run without a place for pictures shows all the rest.
+    let picture = files::picture_path(command.demo.name);
+    command.run.png = picture.as_ref().ok().cloned();
     run_demo(&command, out)?;
+    if let Err(failure) = picture {
+        writeln!(out, "  no picture: {failure}; --png FILE puts one elsewhere")
+            .map_err(Failure::Stdout)?;
+    }
     write!(out, "\n{}", catalogue::TRY_NEXT).map_err(Failure::Stdout)
 }
 

@@ -25,8 +25,8 @@ pub struct Plan {
     pub png: Option<PathBuf>,
     /// Where the timeline goes, if one is wanted.
     pub trace: Option<PathBuf>,
-    /// The agents that are to explain themselves.
-    pub explain: Vec<Wanted>,
+    /// The agents that are to explain themselves; an empty list to show whom one can ask.
+    pub explain: Option<Vec<Wanted>>,
     /// What the run is kept on, or held against.
     pub tape: Tape,
 }

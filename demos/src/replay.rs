@@ -46,7 +46,7 @@ pub fn run_of(
     let mut plan = Plan::new(demo, &run);
     // The results of the run that was recorded are not written anew.
     (plan.json, plan.png, plan.trace) = (false, None, None);
-    plan.explain.clear();
+    plan.explain = None;
     (plan.setup, plan.tape) = (setup, Tape::Replay(recording, u64::MAX));
     Ok((plan, simulation))
 }

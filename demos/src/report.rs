@@ -18,6 +18,8 @@ pub struct Lived {
     pub ticks: u64,
     /// How long they took, without what a recording takes.
     pub elapsed: Duration,
+    /// Whether a person has played: the time is theirs, and says nothing of the program.
+    pub is_played: bool,
     /// Whether somebody has asked to stop before the end.
     pub is_interrupted: bool,
 }
@@ -46,7 +48,7 @@ impl<'a> Report<'a> {
         Self {
             plan,
             lived,
-            explained: explained(simulation),
+            explained: explained(simulation, plan.demo),
             state_hash: simulation.state_hash(),
             check,
             counters: simulation.counters(),
@@ -103,21 +105,30 @@ impl<'a> Report<'a> {
     fn headline(&self) -> String {
         let Plan { demo, setup, .. } = self.plan;
         let threads = if setup.threads == 1 { "thread" } else { "threads" };
-        format!(
-            "{}: {} {}, {} ticks from seed {} in {} on {} {threads} ({:.0} ns per agent and tick)",
+        let run = format!(
+            "{}: {} {}, {} ticks from seed {}",
             demo.name,
             grouped(setup.agents.into()),
             demo.agents_noun,
             grouped(self.lived.ticks),
             setup.seed,
-            duration(self.lived.elapsed),
-            setup.threads,
-            self.ns_per_agent_tick(),
+        );
+        let elapsed = duration(self.lived.elapsed);
+        if self.lived.is_played {
+            return format!("{run}, played in {elapsed}");
+        }
+        let each = self.ns_per_agent_tick();
+        format!(
+            "{run} in {elapsed} on {} {threads} ({each:.0} ns per agent and tick)",
+            setup.threads
         )
     }
 
-    /// The time of one tick of one agent; 0 for a run without ticks.
+    /// The time of one tick of one agent; 0 for a run without ticks, and for one that was played.
     fn ns_per_agent_tick(&self) -> f64 {
+        if self.lived.is_played {
+            return 0.0;
+        }
         let agent_ticks = f64::from(self.plan.setup.agents) * self.lived.ticks as f64;
         if agent_ticks > 0.0 { self.lived.elapsed.as_secs_f64() * 1e9 / agent_ticks } else { 0.0 }
     }
@@ -130,9 +141,6 @@ fn write_line(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
 /// A paragraph for each agent that was asked about.
 fn write_explained(out: &mut dyn Write, explained: &Explained) -> io::Result<()> {
     writeln!(out)?;
-    if explained.decisions.is_empty() {
-        writeln!(out, "{} has decided nothing.", explained.agent)?;
-    }
     if explained.earlier > 0 {
         writeln!(out, "{} earlier decisions are not shown.", grouped(explained.earlier))?;
     }

@@ -27,13 +27,17 @@ pub fn run(
     simulation: &mut dyn Simulation,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
+    if plan.explain.as_ref().is_some_and(Vec::is_empty) {
+        let text = explain::whom_to_ask(simulation, plan.demo);
+        return out.write_all(text.as_bytes()).map_err(Failure::Stdout);
+    }
     for path in plan.png.iter().chain(&plan.trace) {
         files::prove_writable(path)?;
     }
     if plan.trace.is_some() && simulation.trace().is_none() {
         return Err(Failure::Usage(format!("{} has no timeline", plan.demo.name)));
     }
-    explain::watch(simulation, plan.demo, &plan.explain)?;
+    explain::watch(simulation, plan.demo, plan.explain.as_deref().unwrap_or_default())?;
     let is_replay = matches!(plan.tape, Tape::Replay(..));
     let lived = match simulation.is_for_terminal() && !is_replay {
         true => play(plan, simulation)?,
@@ -72,7 +76,7 @@ fn play(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failure> 
         Ok(())
     })?;
     tape.end(ticks, simulation)?;
-    Ok(Lived { ticks, elapsed: start.elapsed(), is_interrupted: false })
+    Ok(Lived { ticks, elapsed: start.elapsed(), is_played: true, is_interrupted: false })
 }
 
 /// Lives all ticks of a plan, or as many as there is time for until Ctrl-C.
@@ -102,5 +106,6 @@ pub fn live(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failu
     elapsed += start.elapsed();
     progress.finish();
     tape.end(ticks, simulation)?;
-    Ok(Lived { ticks, elapsed, is_interrupted: ticks < wanted && !simulation.is_over() })
+    let is_interrupted = ticks < wanted && !simulation.is_over();
+    Ok(Lived { ticks, elapsed, is_played: false, is_interrupted })
 }

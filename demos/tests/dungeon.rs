@@ -110,6 +110,13 @@ fn a_map_without_a_passable_tile_is_refused() {
 }
 
 #[test]
+fn a_map_may_begin_with_a_byte_order_mark() {
+    let path = map("mark.map", &[b"\xEF\xBB\xBF", ROOMS.as_bytes()].concat());
+    let value = json(&["dungeon", "--map", &path, "--agents", "2", "--ticks", "2"]);
+    assert_eq!(value["check"], "ok");
+}
+
+#[test]
 fn a_map_that_cannot_be_read_is_refused() {
     let missing = scratch("missing.map");
     let path = missing.to_str().expect("the target folder is UTF-8");
@@ -142,6 +149,17 @@ fn the_first_run_prints_a_summary_and_the_path_of_its_picture() {
     let picture = picture.expect("the summary names the picture").trim();
     is_picture(&fs::read(picture).expect("the picture is there"));
     assert!(summary.contains("Try next"), "{summary}");
+}
+
+#[test]
+fn a_first_run_without_a_place_for_its_picture_shows_the_rest() {
+    let nowhere = scratch("no-such-folder").join("nor-this");
+    let output = demos(&[]).env("TMPDIR", &nowhere).output().expect("the binary starts");
+    let summary = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    for part in ["state hash", "no picture: cannot write", "Try next"] {
+        assert!(summary.contains(part), "no {part} in {summary}");
+    }
 }
 
 #[test]

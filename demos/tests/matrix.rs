@@ -97,7 +97,16 @@ fn explains_itself_and_changes_nothing_by_it(demo: &str) {
     let plain = json(&small(demo, &[]));
     let asked = json(&small(demo, &["--explain", "0,3", "--trace", file, "--threads", "2"]));
     assert_eq!(plain["state_hash"], asked["state_hash"], "{demo}");
-    assert!(asked["explained"].as_array().is_some_and(|all| !all.is_empty()), "{demo}");
+    let explained = asked["explained"].as_array().expect("a list");
+    assert!(!explained.is_empty(), "{demo}");
+    for said in explained.iter().map(|one| &one["decisions"]) {
+        let said = said.as_array().expect("a list");
+        let sentences = said.iter().filter_map(Value::as_str).filter(|text| !text.is_empty());
+        assert!(sentences.clone().count() > 0, "{demo} answers with silence");
+        sentences.for_each(|text| assert!(!text.contains(" { "), "{demo}, Debug text: {text}"));
+    }
+    let list = run(&small(demo, &["--explain"]));
+    assert!(text(&list.stdout).contains("such as --explain "), "{demo}: {}", text(&list.stderr));
     let trace: Value =
         serde_json::from_slice(&fs::read(&trace).expect("it is there")).expect("JSON");
     let events = trace["traceEvents"].as_array().expect("a list");

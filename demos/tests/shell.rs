@@ -64,7 +64,7 @@ fn plan(json: bool, png: Option<PathBuf>) -> Plan {
         quiet: false,
         png,
         trace: None,
-        explain: Vec::new(),
+        explain: None,
         tape: Tape::None,
     }
 }

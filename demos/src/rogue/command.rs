@@ -42,6 +42,11 @@ fn direction(word: &str) -> Result<Cell, String> {
     known.ok_or_else(|| format!("{word:?} is no direction: north, ne, east ... or n, e, s, w"))
 }
 
+/// "north" is up.
+pub(super) fn direction_name(way: Cell) -> &'static str {
+    DIRECTIONS.iter().find(|(_, it)| *it == way).map_or("nowhere", |(name, _)| name)
+}
+
 impl FromStr for Command {
     type Err = String;
 
@@ -69,7 +74,6 @@ impl fmt::Display for Command {
             Self::Rest => return f.write_str("rest"),
             Self::Undo => return f.write_str("undo"),
         };
-        let name = DIRECTIONS.iter().find(|(_, it)| it == way).map_or("nowhere", |(name, _)| name);
-        write!(f, "{verb} {name}")
+        write!(f, "{verb} {}", direction_name(*way))
     }
 }

@@ -1,8 +1,11 @@
 //! What can be done, as turn actions.
 
+use std::fmt;
+
 use formic_ai::turn::{Draft, Refusal, TurnActionKind};
 use formic_ecs::prelude::*;
 
+use super::command::direction_name;
 use super::sight::{level, sees};
 use super::things::{
     Asleep, Bow, Cell, Closed, Door, Escaped, Flame, Health, Look, Opaque, Position, Solid,
@@ -12,8 +15,8 @@ use super::things::{
 /// How far flames reach, in cells.
 const BLAST: i32 = 2;
 
-/// Everything that can be done in the dungeon.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Everything that can be done in the dungeon. Its `Debug` is what traces and reasons call it.
+#[derive(Clone, Copy, PartialEq)]
 pub(super) enum Deed {
     /// Goes to a cell beside, or does what bumping into it does.
     Step { who: Entity, way: Cell },
@@ -39,6 +42,25 @@ pub(super) enum Deed {
     Drink { who: Entity, potion: Entity },
     /// The hero gets away.
     Escape(Entity),
+}
+
+impl fmt::Debug for Deed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Step { way, .. } => write!(f, "go {}", direction_name(way)),
+            Self::Rest => f.write_str("rest"),
+            Self::Open(door) => write!(f, "open door {door}"),
+            Self::Close { way, .. } => write!(f, "close the door {}", direction_name(way)),
+            Self::Shoot { way, .. } => write!(f, "shoot {}", direction_name(way)),
+            Self::Fly(arrow) => write!(f, "let arrow {arrow} fly on"),
+            Self::Wound { who, blow } => write!(f, "take {blow} health from {who}"),
+            Self::Burst(barrel) => write!(f, "burst barrel {barrel}"),
+            Self::End(thing) => write!(f, "put an end to {thing}"),
+            Self::Wake(who) => write!(f, "wake {who}"),
+            Self::Drink { potion, .. } => write!(f, "drink potion {potion}"),
+            Self::Escape(_) => f.write_str("escape"),
+        }
+    }
 }
 
 impl TurnActionKind for Deed {

@@ -76,7 +76,7 @@ pub(super) struct Play {
     is_foes_turn: bool,
     /// Which cells the hero has ever seen. Nobody forgets by undoing.
     explored: Vec<bool>,
-    /// The traces of all turns since the hero decided last.
+    /// The traces of all turns since the hero decided last, those that cost the hero health first.
     pub(super) why: Vec<String>,
     /// What the last command came to, for a person to read.
     pub(super) message: String,
@@ -349,6 +349,8 @@ impl Play {
         watch: &mut Watch<'_>,
     ) -> Option<TurnEnd> {
         let name = name(world, who);
+        let health = |world: &World, hero| world.get::<Health>(hero).map_or(0, |health| health.now);
+        let before = health(world, self.hero);
         let Self { turns, hero, explored, .. } = self;
         let draw = |frame: &formic_ai::turn::Frame<'_, Cell>| {
             watch(&Scene { now: frame.now, hero: *hero, explored, time: frame.time })
@@ -362,7 +364,13 @@ impl Play {
         if let Ok(log) = world.resource::<DecisionLog>() {
             self.turns.trace().note(log, self.turns.log().turns.len() as u64);
         }
-        self.why.push(format!("{name}\n{}", self.turns.trace()));
+        let trace = self.turns.trace();
+        match before.saturating_sub(health(world, self.hero)) {
+            0 => self.why.push(format!("{name}\n{trace}")),
+            lost => self
+                .why
+                .insert(0, format!("The hero lost {lost} health in the turn of {name}\n{trace}")),
+        }
         self.explore(world);
         Some(end)
     }

@@ -43,7 +43,6 @@ mod things;
 mod view;
 
 use std::collections::VecDeque;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -55,6 +54,7 @@ use self::game::{Game, Play, Player, Status};
 use self::things::{Barrel, Foe, Health};
 use crate::card::{Demo, own_arguments};
 use crate::failure::Failure;
+use crate::files;
 use crate::raster::Raster;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
@@ -101,7 +101,7 @@ fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation
 }
 
 fn read(path: &Path) -> Result<Vec<Command>, Failure> {
-    let text = fs::read_to_string(path).map_err(|error| Failure::on_file("read", path, error))?;
+    let text = files::read_text(path)?;
     read_script(&text).map_err(|error| Failure::on_file("play", path, error))
 }
 

@@ -79,7 +79,7 @@ fn a_barrel_bursts_in_real_time_and_takes_the_next_one_along() {
     assert_eq!(game.engine.world.query::<&Flame>().count(), 0, "all flames have gone out");
     assert!(game.engine.world.get::<Health>(game.hero).map_or(true, |health| health.now < 20));
     let why = game.play().why.concat();
-    assert!(why.contains("arrows and flames -> Wound") && why.contains("Burst("), "{why}");
+    assert!(why.contains("arrows and flames -> take") && why.contains("burst barrel"), "{why}");
     game.command(Command::Undo, &mut unwatched);
     assert_eq!(game.state_hash(), before);
 }
@@ -192,6 +192,33 @@ fn why_shows_the_rules() {
     game.command(Command::Go(way), &mut unwatched);
     let text = screen(&game, 100, 24, Page::Why(&game.play().why, 0));
     assert!(text.contains("the hero") && text.contains("| rock stands: accept"), "{text}");
+}
+
+#[test]
+fn why_begins_with_what_cost_the_hero_health() {
+    let mut game = new_game(30, 5);
+    for _ in 0..300 {
+        let health =
+            |game: &Game| game.engine.world.get::<Health>(game.hero).map_or(0, |it| it.now);
+        let before = health(&game);
+        let command = mind::hero(&game.now(), game.hero);
+        game.command(command, &mut unwatched);
+        let lost = before.saturating_sub(health(&game));
+        if lost > 0 && game.play().why.len() > 1 {
+            let first = &game.play().why[0];
+            assert!(first.starts_with("The hero lost "), "{first}");
+            assert!(first.contains(&format!(" health from {}", game.hero)), "{first}");
+            return;
+        }
+    }
+    panic!("nothing ever hurt the hero");
+}
+
+#[test]
+fn deeds_are_named_in_words() {
+    let game = new_game(1, 3);
+    let deed = super::deed::Deed::Step { who: game.hero, way: (1, 0) };
+    assert_eq!(format!("{deed:?}"), "go east");
 }
 
 #[test]

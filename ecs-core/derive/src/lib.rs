@@ -1,10 +1,13 @@
 //! `#[derive(Component)]` for `ecs-core`. See `formic_ecs::Component` for what it accepts.
 
+mod root;
+
 use proc_macro::TokenStream;
 use proc_macro2::{Ident, Span, TokenStream as Tokens};
 use quote::quote;
 use syn::{
-    Data, DeriveInput, Error, Field, Fields, LitInt, LitStr, Member, Result, parse_macro_input,
+    Data, DeriveInput, Error, Field, Fields, LitInt, LitStr, Member, Path, Result,
+    parse_macro_input,
 };
 
 /// Implements `formic_ecs::Component`, or `formic_ecs::BufferElement` where there is the option
@@ -32,6 +35,7 @@ const OPTIONS: &[&str] = &[
     "buffer",
     "serde",
     "transient",
+    "crate",
 ];
 
 fn expand(input: &DeriveInput) -> Result<Tokens> {
@@ -53,16 +57,16 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
         Some(count) => (quote!(BufferElement), quote! { type Inline = [Self; #count]; }),
         None => (quote!(Component), Tokens::new()),
     };
-    let Options { enableable, tracked, cleanup, hides, .. } = options;
+    let &Options { enableable, tracked, cleanup, hides, .. } = &options;
     let flags = [("CLEANUP", cleanup), ("HIDES", hides)];
     let flags = flags.iter().filter(|(_, set)| *set).map(|(constant, _)| {
         let constant = Ident::new(constant, Span::call_site());
         quote! { const #constant: bool = true; }
     });
     let name = name_fn(&options);
-    Ok(quote! {
+    let implementation = quote! {
         #[automatically_derived]
-        impl #impl_generics ::formic_ecs::#implemented for #ident #type_generics #where_clause {
+        impl #impl_generics _formic_ecs::#implemented for #ident #type_generics #where_clause {
             #inline
             const ENABLEABLE: bool = #enableable;
             const TRACKED: bool = #tracked;
@@ -72,7 +76,19 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
             #codec
             #name
         }
-    })
+    };
+    Ok(in_scope(options.root, &implementation))
+}
+
+/// Wraps items that name `_formic_ecs`, so that they find it wherever the crate has it.
+fn in_scope(root: Option<Path>, items: &Tokens) -> Tokens {
+    let root = root.map_or_else(root::from_manifest, |path| quote! { #path });
+    quote! {
+        const _: () = {
+            use #root as _formic_ecs;
+            #items
+        };
+    }
 }
 
 /// Writes a constant of the trait that is what the type itself answers.
@@ -90,8 +106,8 @@ fn probe_typed(constant: &Ident, kind: &Tokens) -> Tokens {
     quote! {
         const #constant: #kind = {
             #[allow(unused_imports)]
-            use ::formic_ecs::__private::ProbeFallback as _;
-            ::formic_ecs::__private::Probe::<Self>::#constant
+            use _formic_ecs::__private::ProbeFallback as _;
+            _formic_ecs::__private::Probe::<Self>::#constant
         };
     }
 }
@@ -99,24 +115,24 @@ fn probe_typed(constant: &Ident, kind: &Tokens) -> Tokens {
 /// Writes how values are saved in a snapshot.
 fn codec(input: &DeriveInput, options: &Options) -> Tokens {
     let value = match (&options.saving, &input.data) {
-        (Some(Saving::Serde), _) => quote! { ::formic_ecs::Codec::serde() },
-        (Some(Saving::Transient), _) => quote! { ::formic_ecs::Codec::transient() },
+        (Some(Saving::Serde), _) => quote! { _formic_ecs::Codec::serde() },
+        (Some(Saving::Transient), _) => quote! { _formic_ecs::Codec::transient() },
         (None, Data::Struct(data)) if data.fields.is_empty() => {
-            quote! { ::formic_ecs::Codec::tag(|_| ::core::result::Result::Ok(Self {})) }
+            quote! { _formic_ecs::Codec::tag(|_| ::core::result::Result::Ok(Self {})) }
         }
         (None, _) if input.generics.params.is_empty() => {
             let constant = Ident::new("CODEC", Span::call_site());
-            return probe_typed(&constant, &quote! { ::formic_ecs::Codec<Self> });
+            return probe_typed(&constant, &quote! { _formic_ecs::Codec<Self> });
         }
         (None, _) => return Tokens::new(),
     };
-    quote! { const CODEC: ::formic_ecs::Codec<Self> = #value; }
+    quote! { const CODEC: _formic_ecs::Codec<Self> = #value; }
 }
 
 /// The type of a function that maps the entities inside a value.
 fn map_fn() -> Tokens {
     quote! {
-        fn(&mut Self, &mut dyn ::core::ops::FnMut(::formic_ecs::Entity) -> ::formic_ecs::Entity)
+        fn(&mut Self, &mut dyn ::core::ops::FnMut(_formic_ecs::Entity) -> _formic_ecs::Entity)
     }
 }
 
@@ -132,6 +148,8 @@ struct Options {
     /// The type is the element of buffers, with this many in the chunk.
     buffer: Option<LitInt>,
     saving: Option<Saving>,
+    /// Where `formic_ecs` is.
+    root: Option<Path>,
 }
 
 /// How values are saved, if the type does not say it by itself.
@@ -164,6 +182,8 @@ impl Options {
                     options.hides = true;
                 } else if meta.path.is_ident("name") {
                     options.name = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("crate") {
+                    options.root = Some(meta.value()?.call(Path::parse_mod_style)?);
                 } else if meta.path.is_ident("buffer") {
                     options.buffer = Some(element_count(meta.value()?.parse()?)?);
                 } else {
@@ -211,7 +231,7 @@ fn map_entities(data: &Data) -> Result<Option<Tokens>> {
     let map_fn = map_fn();
     Ok(Some(quote! {
         const MAP_ENTITIES: ::core::option::Option<#map_fn> = ::core::option::Option::Some(|value, map| {
-            #( ::formic_ecs::MapEntities::map_entities(&mut value.#members, map); )*
+            #( _formic_ecs::MapEntities::map_entities(&mut value.#members, map); )*
         });
     }))
 }

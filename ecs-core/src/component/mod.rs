@@ -48,6 +48,8 @@ pub use tags::{Despawned, Prefab};
 /// * `transient`: values are not saved in snapshots; restoring puts the default value in place.
 /// * `buffer = N`: the type is the element of a [`Buffer`], with this many elements in the chunk.
 ///   It is no component itself then; the other options are those of the buffer.
+/// * `crate = path`: where this crate is, if the derive does not find it in the manifest. It finds
+///   `formic-ecs`, renamed or not, and the facade `formic`.
 /// * `#[component(entity)]` on a field: it holds an [`Entity`], an `Option<Entity>`, or anything
 ///   that is [`MapEntities`], to be remapped when a prefab is instantiated or a command buffer
 ///   with deferred entities is played back. A type that is `MapEntities` itself needs no marks.

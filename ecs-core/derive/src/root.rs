@@ -1,0 +1,129 @@
+//! The path of `formic_ecs` in the crate that derives.
+
+use proc_macro2::{Ident, Span, TokenStream as Tokens};
+use quote::quote;
+
+/// Looks the path up in the manifest of the crate that is being compiled: `::formic_ecs`, its new
+/// name if it was renamed, or `::formic::ecs` for a crate that depends on the facade alone.
+pub(crate) fn from_manifest() -> Tokens {
+    let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
+        .map(|folder| std::path::Path::new(&folder).join("Cargo.toml"))
+        .and_then(|path| std::fs::read_to_string(path).ok())
+        .unwrap_or_default();
+    in_manifest(&package, &manifest)
+}
+
+fn in_manifest(package: &str, manifest: &str) -> Tokens {
+    let name = |wanted: &str| {
+        let listed = || dependencies(manifest).find(|(_, package)| package == wanted);
+        let own = (package == wanted).then(|| wanted.to_owned());
+        own.or_else(|| listed().map(|(name, _)| name)).map(ident)
+    };
+    match (name("formic-ecs"), name("formic")) {
+        (Some(name), _) => quote! { ::#name },
+        (None, Some(name)) => quote! { ::#name::ecs },
+        // Not built by cargo, or renamed in the manifest of the workspace.
+        (None, None) => quote! { ::formic_ecs },
+    }
+}
+
+fn ident(name: String) -> Ident {
+    Ident::new(&name.replace('-', "_"), Span::call_site())
+}
+
+/// The dependencies of a manifest, by the names that the crate knows them by, with the names of
+/// their packages.
+///
+/// A reader of TOML would be the larger part of this crate. What it would find and this does not (a
+/// renamed dependency spelled over several lines) has `#[component(crate = ...)]`.
+fn dependencies(manifest: &str) -> impl Iterator<Item = (String, String)> + '_ {
+    let mut section = "";
+    manifest.lines().filter_map(move |line| {
+        let line = line.trim();
+        if let Some(header) = line.strip_prefix('[') {
+            section = header.split(']').next().unwrap_or_default().trim();
+            // [dependencies.NAME]
+            let (table, name) = section.rsplit_once('.')?;
+            return is_dependencies(table).then(|| (unquoted(name), unquoted(name)));
+        }
+        let (key, value) = line.split_once('=')?;
+        let (key, value) = (key.trim(), value.trim());
+        if let Some((table, name)) = section.rsplit_once('.') {
+            if is_dependencies(table) {
+                return (key == "package").then(|| (unquoted(name), unquoted(value)));
+            }
+        }
+        // NAME = ..., NAME.workspace = true
+        let name = unquoted(key.split('.').next()?);
+        let package =
+            value.split_once("package").and_then(|(_, rest)| rest.trim_start().strip_prefix('='));
+        let package = package.map_or_else(|| name.clone(), unquoted);
+        is_dependencies(section).then_some((name, package))
+    })
+}
+
+/// True for `dependencies`, `dev-dependencies` and `target.'cfg(...)'.dependencies`.
+fn is_dependencies(section: &str) -> bool {
+    let last = section.rsplit('.').next().unwrap_or_default();
+    matches!(last, "dependencies" | "dev-dependencies")
+}
+
+/// What stands between the first quotes; all of it, up to a comma or bracket, if there are none.
+fn unquoted(text: &str) -> String {
+    let text = text.trim();
+    let quote = text.chars().next().filter(|letter| matches!(letter, '"' | '\''));
+    let text = match quote {
+        Some(quote) => text[1..].split(quote).next(),
+        None => text.split([',', '}', '#']).next(),
+    };
+    text.unwrap_or_default().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(manifest: &str, path: &str) {
+        let found = in_manifest("game", manifest).to_string().replace(' ', "");
+        assert_eq!(found, path, "{manifest}");
+    }
+
+    #[test]
+    fn the_path_is_that_of_the_dependency() {
+        check("[dependencies]\nformic-ecs = \"0.1\"", "::formic_ecs");
+        check("[dependencies]\nformic-ecs.workspace = true", "::formic_ecs");
+        check("[dependencies.formic-ecs]\nversion = \"0.1\"", "::formic_ecs");
+        check("[target.'cfg(unix)'.dependencies]\n\"formic-ecs\" = \"0.1\"", "::formic_ecs");
+        check("[dev-dependencies]\nformic = { version = \"0.1\" }", "::formic::ecs");
+        check("[dependencies]\nformic = \"0.1\"\nformic-ecs = \"0.1\"", "::formic_ecs");
+    }
+
+    #[test]
+    fn a_renamed_dependency_is_found_under_its_new_name() {
+        check("[dependencies]\necs = { version = \"0.1\", package = \"formic-ecs\" }", "::ecs");
+        check(
+            "[dependencies]\nant-hill = { package = \"formic\", version = \"1\" }",
+            "::ant_hill::ecs",
+        );
+        check("[dependencies.hill]\npackage = \"formic\"\nversion = \"1\"", "::hill::ecs");
+    }
+
+    #[test]
+    fn what_is_no_dependency_is_not_taken_for_one() {
+        check("[features]\nformic = []\n[package]\nname = \"formic\"", "::formic_ecs");
+        check(
+            "[dependencies]\nformic-jobs = \"0.1\"\n[build-dependencies]\nformic = \"1\"",
+            "::formic_ecs",
+        );
+        check("", "::formic_ecs");
+    }
+
+    #[test]
+    fn the_crates_themselves_know_their_names() {
+        let path = |package| in_manifest(package, "").to_string().replace(' ', "");
+        assert_eq!(path("formic-ecs"), "::formic_ecs");
+        assert_eq!(path("formic"), "::formic::ecs");
+    }
+}

@@ -1,0 +1,58 @@
+//! A mind that says why: a cat eats, sleeps or plays, whichever scores most.
+//!
+//! `cargo run -p formic --example cats`
+
+#![expect(clippy::print_stdout, reason = "an example prints")]
+
+use formic::prelude::*;
+
+/// From 0 to 1.
+#[derive(Component)]
+struct Needs {
+    hunger: f32,
+    tiredness: f32,
+}
+#[derive(Component, Clone)]
+struct Pastime;
+struct Cats(Reasoner);
+
+fn think(mut minds: Minds<'_, &'static Needs>, cats: Res<'_, Cats>) {
+    minds.decide(&cats.0, |needs| [needs.hunger, needs.tiredness]);
+}
+
+/// Time makes hungry and tired, whatever a cat does.
+fn grow(mut cats: Query<'_, &mut Needs>) {
+    cats.for_each(|needs| {
+        needs.hunger = (needs.hunger + 0.03).min(1.0);
+        needs.tiredness = (needs.tiredness + 0.01).min(1.0);
+    });
+}
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let plan = Plan::new().action("eat", Pastime).action("sleep", Pastime).action("play", Pastime);
+    let cats = Reasoner::new()
+        .option("eat", Utility::of(Input(0), Curve::exponential(2.0)))
+        .option("sleep", Utility::of(Input(1), Curve::linear(1.0, 0.0)))
+        .option("play", Utility::of(Input(1), Curve::linear(-1.0, 1.0)))
+        .input("hunger", Input(0))
+        .input("tiredness", Input(1))
+        .bind(&plan)?;
+    let mut world = World::new();
+    let cat = plan.spawn(&mut world, Needs { hunger: 0.1, tiredness: 0.4 })?;
+    UtilityAgent::drive(&mut world, cat, &cats, 1)?;
+    world.insert_resource(Cats(cats));
+    let mut log = DecisionLog::new();
+    log.watch(cat, "Cat", 16);
+    world.insert_resource(log);
+
+    let systems = phases(Schedule::builder(), |minds| minds.add(think), |actions| actions);
+    let mut schedule = systems.add(grow.after(think)).build(&mut world)?;
+    let pool = Pool::new(Threads::None)?;
+    for _tick in 0..30 {
+        schedule.run(&mut world, &pool);
+    }
+    for sentence in world.resource::<DecisionLog>()?.sentences(cat) {
+        println!("{sentence}");
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! Game AI for crowds that can tell you why.
+//!
+//! One crate to depend on: an archetype ECS ([`ecs`]), a scheduler ([`jobs`]), every common kind of
+//! mind ([`ai`]) and grid navigation ([`nav`]), each of which is a crate that can be used alone.
+//! The same seed gives the same world on any number of threads, and every agent can say why it did
+//! what it did.
+//!
+//! ```
+//! use formic::prelude::*;
+//!
+//! #[derive(Component)]
+//! struct Position(f32);
+//! #[derive(Component)]
+//! struct Velocity(f32);
+//!
+//! fn walk(mut walkers: Query<(&mut Position, &Velocity)>) {
+//!     walkers.par_for_each(|(position, velocity)| position.0 += velocity.0);
+//! }
+//!
+//! let mut world = World::new();
+//! let ant = world.spawn((Position(1.0), Velocity(2.0)));
+//! let mut schedule = Schedule::builder().add(walk).build(&mut world)?;
+//! schedule.run(&mut world, &Pool::new(Threads::all_cores())?);
+//! assert_eq!(world.get::<Position>(ant)?.0, 3.0);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Features
+//!
+//! | | |
+//! |---|---|
+//! | `jobs` (default) | a thread pool, systems and their schedule |
+//! | `ai` (default) | minds, and actions that are entities |
+//! | `nav` (default) | grids, regions, paths; [`glam`] for points |
+//! | `serde` | components that are saved by serde |
+//!
+//! # Which `Query`
+//!
+//! [`prelude::Query`] is the argument of a system. What [`World::query`](ecs::World::query) returns
+//! is [`ecs::Query`]; it rarely has to be named. Without the feature `jobs` there are no systems, and
+//! the prelude has that one.
+
+#![forbid(unsafe_code)]
+
+pub use formic_ecs as ecs;
+
+#[cfg(feature = "ai")]
+pub use formic_ai as ai;
+#[cfg(feature = "jobs")]
+pub use formic_jobs as jobs;
+#[cfg(feature = "nav")]
+pub use formic_nav as nav;
+#[cfg(feature = "nav")]
+pub use glam;
+
+/// The names that most programs need, in one `use`.
+///
+/// A name of your own goes before one of these: a `Position` in your file hides the one of
+/// [`nav`](crate::nav).
+pub mod prelude {
+    pub use formic_ecs::prelude::*;
+    pub use formic_ecs::{
+        Bundle, ChildOf, ComponentError, NoSuchEntity, Prefab, QueryData, QueryFilter, Relation,
+        Snapshot, View,
+    };
+
+    #[cfg(feature = "ai")]
+    pub use formic_ai::prelude::*;
+    #[cfg(feature = "ai")]
+    pub use formic_ai::{
+        action::phases,
+        bt::{Library, Tree, TreeAgent, Trees},
+        explain::DecisionLog,
+        fsm::{FsmAgent, Machine, Machines, State, Transition},
+        goap::{Facts, Goal, GoapAgent, Operator, Planner, Planners},
+        utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent},
+    };
+    #[cfg(not(feature = "jobs"))]
+    pub use formic_ecs::{Query, Res, ResMut};
+    #[cfg(all(feature = "jobs", not(feature = "ai")))]
+    pub use formic_jobs::prelude::*;
+    #[cfg(feature = "nav")]
+    pub use formic_nav::prelude::*;
+    #[cfg(feature = "nav")]
+    pub use glam::Vec2;
+}
+
+/// The README and the pages of the guide that use the facade, compiled and run.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../README.md")]
+    mod readme {}
+    #[doc = include_str!("../../docs/guide/src/why.md")]
+    mod why {}
+    #[doc = include_str!("../../docs/guide/src/coming_from.md")]
+    mod coming_from {}
+}
