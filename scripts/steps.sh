@@ -94,6 +94,12 @@ run_step() {
 # leaves with 1 if any failed.
 run_steps() {
     local step
+    case ${1:-} in -h | --help)
+        # The comment at the top of the script.
+        sed -n '2,/^[^#]/{/^#/s/^# \{0,1\}//p}' "$0"
+        printf '\nsteps: %s\n' "$steps"
+        return ;;
+    esac
     for step in "$@"; do
         declare -F "step_$step" >/dev/null ||
             { echo "there is no step '$step'; there are: $steps" >&2; exit 2; }
