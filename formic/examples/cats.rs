@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     log.watch(cat, "Cat", 16);
     world.insert_resource(log);
 
-    let systems = phases(Schedule::builder(), |minds| minds.add(think), |actions| actions);
+    let systems = formic::ai::action::add(Schedule::builder()).add(think.as_mind());
     let mut schedule = systems.add(grow.after(think)).build(&mut world)?;
     let pool = Pool::new(Threads::None)?;
     for _tick in 0..30 {

@@ -68,7 +68,6 @@ pub mod prelude {
     pub use formic_ai::prelude::*;
     #[cfg(feature = "ai")]
     pub use formic_ai::{
-        action::phases,
         bt::{Library, Tree, TreeAgent, Trees},
         explain::DecisionLog,
         fsm::{FsmAgent, Machine, Machines, State, Transition},
