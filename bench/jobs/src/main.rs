@@ -7,6 +7,7 @@
 mod allocations;
 mod cli;
 mod columns;
+mod effects;
 mod harness;
 mod latency;
 mod mixed;

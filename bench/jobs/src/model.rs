@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 pub(crate) const ITEMS: usize = 1_000_000;
 /// Jobs of the graph, and how many of them wait for each other in a row.
 pub(crate) const GRAPH_JOBS: usize = 1_000;
+/// Rows that each do something to an entity that they share with others.
+pub(crate) const EFFECTS: usize = 200_000;
 pub(crate) const GRAPH_DEPTH: usize = 64;
 
 /// A well mixed number (SplitMix64's finaliser).

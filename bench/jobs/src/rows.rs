@@ -28,6 +28,8 @@ pub(crate) enum Kind {
     Systems { count: usize },
     /// A frame of 100 small systems.
     Mixed,
+    /// Rows that each write to one of so many entities, which they share.
+    Effects { targets: usize },
     /// From the push of a job until it runs, on threads that sleep.
     Wake,
     /// Processor time of threads that have nothing to do.
@@ -209,7 +211,18 @@ fn systems(threads: usize) -> Vec<Row> {
     let mixed_allocations = mixed.allocations().target(AtMost(0.0));
     let hundred = empty("systems_100_empty", 100, 50).target(Times(0.1, "bevy_multi"));
     let hundred_allocations = hundred.allocations().target(AtMost(0.0));
+    let effects = |name, targets| {
+        Row::new(Kind::Effects { targets }, name, threads, model::EFFECTS, 3)
+            .judged_by(Metric::Wall, "ns an effect")
+            .target(Times(2.0, "serial"))
+            .stretch(Times(1.0, "serial"))
+    };
+    let few = effects("effects_8_targets", 8);
+    let few_allocations = few.allocations().target(AtMost(0.0));
     vec![
+        few,
+        few_allocations,
+        effects("effects_100k_targets", 100_000),
         empty("systems_1_empty", 1, 500),
         empty("systems_10_empty", 10, 200),
         hundred,

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 
 use super::Outside;
+use crate::effects;
 use crate::harness::Cell;
 use crate::model::{self, Countdown, Graph, Imbalanced};
 use crate::rows::{Kind, Row};
@@ -35,6 +36,15 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
             |heavy| (0..Heavy::LEN).for_each(|index| heavy.visit(index)),
             |heavy| heavy.sum(),
         ),
+        Kind::Effects { targets } => {
+            let mut world = effects::world(targets);
+            let plans = (world.plan(), world.view_plan());
+            Cell::new(
+                (world, plans),
+                |(world, plans)| effects::one_by_one(world, plans),
+                |(world, _)| effects::sum(world),
+            )
+        }
         _ => return None,
     })
 }

@@ -47,6 +47,7 @@ pub(crate) fn cell(row: &Row) -> Option<Cell> {
         ),
         Kind::Systems { count } => systems::empty(pool, count),
         Kind::Mixed => systems::mixed(pool),
+        Kind::Effects { targets } => systems::effects(pool, targets),
         Kind::Wake | Kind::Idle | Kind::Trickle | Kind::LostWakeUps => return None,
     })
 }

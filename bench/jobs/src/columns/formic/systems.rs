@@ -6,6 +6,7 @@ use formic_ecs::prelude::*;
 use formic_jobs::ScheduleBuilder;
 use formic_jobs::prelude::*;
 
+use crate::effects::{self, Feeds, Stomach};
 use crate::harness::Cell;
 use crate::mixed::{self, for_each_mixed};
 
@@ -29,6 +30,22 @@ pub(super) fn empty(pool: Pool, count: usize) -> Cell {
     let schedule = (0..count).fold(Schedule::builder(), add);
     let schedule = schedule.build(&mut world).expect("no contradiction");
     Cell::new(Frame { pool, world, schedule }, Frame::run, |_| 0)
+}
+
+fn feed(
+    mut rows: Query<'_, &Feeds>,
+    mut meals: Scatter<'_, u64>,
+    mut stomachs: ComponentLookup<'_, &'static mut Stomach>,
+) {
+    rows.par_for_each_with(&mut meals, |feeds, meals| meals.push(feeds.0, 1));
+    meals.apply(&mut stomachs, |stomach, meal| stomach.eat(*meal));
+}
+
+pub(super) fn effects(pool: Pool, targets: usize) -> Cell {
+    let mut world = effects::world(targets);
+    let schedule = Schedule::builder().add(feed).build(&mut world).expect("no contradiction");
+    let sum = |frame: &mut Frame| effects::sum(&mut frame.world);
+    Cell::new(Frame { pool, world, schedule }, Frame::run, sum)
 }
 
 #[derive(Component, Clone, Copy)]
