@@ -17,6 +17,7 @@ mod entities;
 mod hooks;
 mod layouts;
 mod merged_commands;
+mod panic_sweeps;
 mod panics;
 mod prefabs;
 mod queries;
