@@ -26,18 +26,18 @@ struct Rates {
 struct Pastime(Rates);
 
 struct Living<'a> {
-    needs: ExclusiveLookup<'a, (&'static mut Hunger, &'static mut Tiredness)>,
+    needs: AgentAccess<'a, (&'static mut Hunger, &'static mut Tiredness)>,
     seconds: f32,
 }
 
 impl Processor for Living<'_> {
     type Action = Pastime;
 
-    fn start(&self, _cat: Entity, _pastime: &mut Pastime) -> ActionResult {
+    fn start(&self, _cat: Agent, _pastime: &mut Pastime) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, cat: Entity, pastime: &mut Pastime) -> ActionResult {
+    fn update(&self, cat: Agent, pastime: &mut Pastime) -> ActionResult {
         let Ok(mut needs) = self.needs.claim(cat) else { return ActionResult::Failed };
         let (hunger, tiredness) = needs.get_mut();
         hunger.0 = (hunger.0 + pastime.0.hunger * self.seconds).clamp(0.0, 100.0);
@@ -55,7 +55,7 @@ fn think(mut minds: Minds<'_, (&'static Hunger, &'static Tiredness)>, cats: Res<
 
 fn live(
     mut actions: Actions<'_, Pastime>,
-    needs: ExclusiveLookup<'_, (&'static mut Hunger, &'static mut Tiredness)>,
+    needs: AgentAccess<'_, (&'static mut Hunger, &'static mut Tiredness)>,
     time: Res<'_, TimeStep>,
 ) {
     actions.process(&Living { needs, seconds: time.0 });

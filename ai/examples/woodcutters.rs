@@ -28,16 +28,16 @@ enum Deed {
     Sell,
 }
 
-struct Working<'a>(ExclusiveLookup<'a, &'static mut Things>);
+struct Working<'a>(AgentAccess<'a, &'static mut Things>);
 
 impl Processor for Working<'_> {
     type Action = Deed;
 
-    fn start(&self, _: Entity, _: &mut Deed) -> ActionResult {
+    fn start(&self, _: Agent, _: &mut Deed) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, agent: Entity, deed: &mut Deed) -> ActionResult {
+    fn update(&self, agent: Agent, deed: &mut Deed) -> ActionResult {
         let Ok(mut things) = self.0.claim(agent) else { return ActionResult::Failed };
         let things = things.get_mut();
         match deed {
@@ -58,7 +58,7 @@ fn think(mut planners: Planners<Senses>, shared: Res<Woodcutters>) {
     planners.think(&shared.0, 500);
 }
 
-fn work(mut actions: Actions<Deed>, things: ExclusiveLookup<&'static mut Things>) {
+fn work(mut actions: Actions<Deed>, things: AgentAccess<&'static mut Things>) {
     actions.process(&Working(things));
 }
 

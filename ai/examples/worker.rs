@@ -87,20 +87,20 @@ const fn place(place: Place) -> Position {
 }
 
 struct Walking<'a> {
-    walkers: ExclusiveLookup<'a, (&'static mut Position, &'static Speed)>,
+    walkers: AgentAccess<'a, (&'static mut Position, &'static Speed)>,
     seconds: f32,
 }
 
 impl Processor for Walking<'_> {
     type Action = MoveTo;
 
-    fn start(&self, agent: Entity, _: &mut MoveTo) -> ActionResult {
+    fn start(&self, agent: Agent, _: &mut MoveTo) -> ActionResult {
         let Ok(mut walker) = self.walkers.claim(agent) else { return ActionResult::Failed };
         // Somebody who cannot walk would be on the way for ever.
         if walker.get_mut().1.0 > 0.0 { ActionResult::Running } else { ActionResult::Failed }
     }
 
-    fn update(&self, agent: Entity, action: &mut MoveTo) -> ActionResult {
+    fn update(&self, agent: Agent, action: &mut MoveTo) -> ActionResult {
         let Ok(mut walker) = self.walkers.claim(agent) else { return ActionResult::Failed };
         let (position, speed) = walker.get_mut();
         let to = place(action.place);
@@ -118,18 +118,18 @@ impl Processor for Walking<'_> {
 
 fn move_to(
     mut actions: Actions<MoveTo>,
-    walkers: ExclusiveLookup<(&'static mut Position, &'static Speed)>,
+    walkers: AgentAccess<(&'static mut Position, &'static Speed)>,
     time: Res<TimeStep>,
 ) {
     actions.process(&Walking { walkers, seconds: time.0 });
 }
 
-struct Performing<'a>(ExclusiveLookup<'a, &'static mut Animator>);
+struct Performing<'a>(AgentAccess<'a, &'static mut Animator>);
 
 impl Processor for Performing<'_> {
     type Action = PlayAnimation;
 
-    fn start(&self, agent: Entity, action: &mut PlayAnimation) -> ActionResult {
+    fn start(&self, agent: Agent, action: &mut PlayAnimation) -> ActionResult {
         let Ok(mut animator) = self.0.claim(agent) else { return ActionResult::Failed };
         let animator = animator.get_mut();
         animator.requests += 1;
@@ -138,7 +138,7 @@ impl Processor for Performing<'_> {
         ActionResult::Running
     }
 
-    fn update(&self, agent: Entity, action: &mut PlayAnimation) -> ActionResult {
+    fn update(&self, agent: Agent, action: &mut PlayAnimation) -> ActionResult {
         let Ok(mut animator) = self.0.claim(agent) else { return ActionResult::Failed };
         if animator.get_mut().finished >= action.request {
             ActionResult::Success
@@ -147,7 +147,7 @@ impl Processor for Performing<'_> {
         }
     }
 
-    fn cleanup(&self, agent: Entity, _: &mut PlayAnimation, _: Ended) {
+    fn cleanup(&self, agent: Agent, _: &mut PlayAnimation, _: Ended) {
         if let Ok(mut animator) = self.0.claim(agent) {
             animator.get_mut().clip = Clip::Idle;
         }
@@ -156,7 +156,7 @@ impl Processor for Performing<'_> {
 
 fn play_animation(
     mut actions: Actions<PlayAnimation>,
-    animators: ExclusiveLookup<&'static mut Animator>,
+    animators: AgentAccess<&'static mut Animator>,
 ) {
     actions.process(&Performing(animators));
 }
@@ -173,12 +173,12 @@ fn animate(mut animators: Query<&mut Animator>) {
 
 type Stacks = &'static mut Buffer<Stack>;
 
-struct Adding<'a>(ExclusiveLookup<'a, Stacks>);
+struct Adding<'a>(AgentAccess<'a, Stacks>);
 
 impl Processor for Adding<'_> {
     type Action = AddItem;
 
-    fn start(&self, agent: Entity, action: &mut AddItem) -> ActionResult {
+    fn start(&self, agent: Agent, action: &mut AddItem) -> ActionResult {
         let Ok(mut stacks) = self.0.claim(agent) else { return ActionResult::Failed };
         let stacks = stacks.get_mut();
         match stacks.iter_mut().find(|stack| stack.item == action.item) {
@@ -188,22 +188,22 @@ impl Processor for Adding<'_> {
         ActionResult::Success
     }
 
-    fn update(&self, _: Entity, _: &mut AddItem) -> ActionResult {
+    fn update(&self, _: Agent, _: &mut AddItem) -> ActionResult {
         ActionResult::Success
     }
 }
 
-fn add_item(mut actions: Actions<AddItem>, stacks: ExclusiveLookup<Stacks>) {
+fn add_item(mut actions: Actions<AddItem>, stacks: AgentAccess<Stacks>) {
     actions.process(&Adding(stacks));
 }
 
-struct Removing<'a>(ExclusiveLookup<'a, Stacks>);
+struct Removing<'a>(AgentAccess<'a, Stacks>);
 
 impl Processor for Removing<'_> {
     type Action = RemoveItem;
 
     /// All of them or none.
-    fn start(&self, agent: Entity, action: &mut RemoveItem) -> ActionResult {
+    fn start(&self, agent: Agent, action: &mut RemoveItem) -> ActionResult {
         let Ok(mut stacks) = self.0.claim(agent) else { return ActionResult::Failed };
         let stacks = stacks.get_mut();
         let Some(place) = stacks.iter().position(|stack| stack.item == action.item) else {
@@ -217,12 +217,12 @@ impl Processor for Removing<'_> {
         ActionResult::Success
     }
 
-    fn update(&self, _: Entity, _: &mut RemoveItem) -> ActionResult {
+    fn update(&self, _: Agent, _: &mut RemoveItem) -> ActionResult {
         ActionResult::Success
     }
 }
 
-fn remove_item(mut actions: Actions<RemoveItem>, stacks: ExclusiveLookup<Stacks>) {
+fn remove_item(mut actions: Actions<RemoveItem>, stacks: AgentAccess<Stacks>) {
     actions.process(&Removing(stacks));
 }
 

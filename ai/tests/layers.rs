@@ -19,6 +19,7 @@ const LAYERS: &[&str] = &[
     "explain",
     "action::components",
     "action::processor",
+    "action::access",
     "action::carry",
     "action::body",
     "action::report",

@@ -205,7 +205,7 @@
 //! let mut plan = world.claim_plan::<Mut<'_, A>>();
 //! let cell = world.cell();
 //! let claims = cell.claims(&mut plan).unwrap();
-//! let mut claim = claims.claim(entity).unwrap();
+//! let mut claim = claims.claim(entity, entity).unwrap();
 //! let mut value = claim.get_mut();
 //! drop(claim);
 //! value.0 = 1;
@@ -218,7 +218,7 @@
 //! let mut plan = world.claim_plan::<Mut<'_, A>>();
 //! let cell = world.cell();
 //! let claims = cell.claims(&mut plan).unwrap();
-//! let mut claim = claims.claim(entity).unwrap();
+//! let mut claim = claims.claim(entity, entity).unwrap();
 //! let mut value = claim.get_mut();
 //! value.0 = 1;
 //! drop(claim);

@@ -51,6 +51,13 @@ impl Places<'_> {
         (slot.generation == entity.generation() && !entity.is_deferred())
             .then(|| Place::from_bits(slot.word))
     }
+
+    /// The entity that lives in the slot with this index, if there is one.
+    pub(crate) fn at(self, index: u32) -> Option<Entity> {
+        let generation = self.0.get(index as usize)?.generation;
+        let is_alive = generation & EMPTY == 0;
+        NonZeroU32::new(generation).filter(|_| is_alive).map(|it| Entity::new(index, it))
+    }
 }
 
 /// In the generation: nobody is here. No live handle has this bit, which marks deferred ones.
@@ -248,6 +255,11 @@ impl Entities {
     #[inline]
     pub(crate) fn places(&self) -> Places<'_> {
         Places(&self.slots)
+    }
+
+    /// The entity that lives in the slot with this index, if there is one.
+    pub(crate) fn at(&self, index: u32) -> Option<Entity> {
+        self.places().at(index)
     }
 
     /// Where this entity is, spelt out, if it is alive.

@@ -289,7 +289,7 @@ impl fmt::Display for AccessConflict {
 
 impl core::error::Error for AccessConflict {}
 
-/// Why exclusive access to one entity was not granted.
+/// Why a row did not get exclusive access to an entity.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -300,20 +300,36 @@ impl core::error::Error for AccessConflict {}
 /// let mut plan = world.claim_plan::<&mut Gold>();
 /// let cell = world.cell();
 /// let purses = cell.claims(&mut plan).expect("nobody else uses it");
-/// assert_eq!(purses.claim(rock).unwrap_err(), ClaimError::Missing(rock));
-/// let held = purses.claim(imp);
-/// assert_eq!(purses.claim(imp).unwrap_err(), ClaimError::Claimed(imp));
-/// # drop(held);
+/// assert_eq!(purses.claim(imp, rock).unwrap_err(), ClaimError::Missing(rock));
+/// let held = purses.claim(imp, imp);
+/// assert_eq!(purses.claim(imp, imp).unwrap_err(), ClaimError::Held(imp));
+/// drop(held);
+/// let refused = purses.claim(rock, imp).unwrap_err();
+/// assert_eq!(refused, ClaimError::Contested { target: imp, rows: [imp, rock] });
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClaimError {
-    /// The entity is not in this world.
+    /// The target, or the row, is not in this world.
     NoSuchEntity(NoSuchEntity),
-    /// The entity lacks a component of the view.
+    /// The target lacks a component of the view.
     Missing(Entity),
-    /// Somebody holds a claim on this entity in the same view.
-    Claimed(Entity),
+    /// The row holds a claim on the target, which it has not dropped.
+    Held(Entity),
+    /// Two rows have claimed one target in the same pass. A mistake in the program: which of them
+    /// would be first depends on timing.
+    Contested {
+        /// The entity that both have claimed.
+        target: Entity,
+        /// The entities of both, the smaller one first, whichever came first.
+        rows: [Entity; 2],
+    },
+}
+
+impl From<NoSuchEntity> for ClaimError {
+    fn from(error: NoSuchEntity) -> Self {
+        Self::NoSuchEntity(error)
+    }
 }
 
 impl fmt::Display for ClaimError {
@@ -321,8 +337,11 @@ impl fmt::Display for ClaimError {
         match self {
             Self::NoSuchEntity(error) => error.fmt(f),
             Self::Missing(entity) => write!(f, "entity {entity} lacks a component of this view"),
-            Self::Claimed(entity) => {
-                write!(f, "entity {entity} is claimed by another job at this moment")
+            Self::Held(entity) => {
+                write!(f, "the row holds a claim on entity {entity}, which it has not dropped")
+            }
+            Self::Contested { target, rows: [one, other] } => {
+                write!(f, "the rows of {one} and {other} claim entity {target} in one pass")
             }
         }
     }

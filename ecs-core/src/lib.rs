@@ -126,7 +126,7 @@ pub use query::{
     ColumnData, Disabled, DynamicQuery, DynamicQueryBuilder, DynamicRow, DynamicRowIter,
     DynamicRows, DynamicRun, Enabled, EnabledBit, EnabledBitMut, EnabledMut, ExclusivePlan,
     ExclusiveView, Mut, Not, Or, ParallelChunks, ParallelScratch, Present, Query, QueryData,
-    QueryFilter, QueryPlan, ReadOnly, Ref, RowIter, View, ViewPlan, With, Without,
+    QueryFilter, QueryPlan, ReadOnly, Ref, RowIter, View, ViewPlan, ViewShard, With, Without,
 };
 pub use random::RandomStream;
 pub use relation::{ChildOf, OnTargetDespawn, Related, Relation, Sources, Targets, Unrelated};

@@ -1,15 +1,15 @@
 //! The only file of this crate that names an atomic type.
 //!
-//! [`ProtocolU64`] and [`ProtocolU8`] are for the words that threads come to an agreement through: `--cfg loom` puts
+//! [`ProtocolU64`] and [`ProtocolU32`] are for the words that threads come to an agreement through: `--cfg loom` puts
 //! loom's modelled atomics in their place. The others are counters, stamps and bits that are only
 //! ever accessed relaxed and publish nothing, so that there is nothing to model.
 
 pub(crate) use core::sync::atomic::{AtomicU64, Ordering};
 
 #[cfg(not(loom))]
-pub(crate) use core::sync::atomic::{AtomicU8 as ProtocolU8, AtomicU64 as ProtocolU64};
+pub(crate) use core::sync::atomic::{AtomicU32 as ProtocolU32, AtomicU64 as ProtocolU64};
 #[cfg(loom)]
-pub(crate) use loom::sync::atomic::{AtomicU8 as ProtocolU8, AtomicU64 as ProtocolU64};
+pub(crate) use loom::sync::atomic::{AtomicU32 as ProtocolU32, AtomicU64 as ProtocolU64};
 
 /// Hands out numbers that no other call in this process gets.
 #[derive(Debug)]

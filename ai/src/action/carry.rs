@@ -3,14 +3,14 @@
 use formic_ecs::{Component, Entity, QueryData};
 
 use super::components::{Action, ActionFlags, ActionResult};
-use super::processor::{Acting, ActionChunk, Ended, Processor, SerialProcessor, WideProcessor};
+use super::processor::{ActionChunk, Agent, Ended, Processor, SerialProcessor, WideProcessor};
 
 /// The three kinds of processors as one.
 pub(super) trait Carrier<T, X: QueryData> {
     fn before_chunk(&mut self, chunk: ActionChunk);
-    fn start(&mut self, acting: Acting, action: &mut T, extras: &mut X::Item<'_>) -> ActionResult;
-    fn update(&mut self, acting: Acting, action: &mut T, extras: &mut X::Item<'_>) -> ActionResult;
-    fn cleanup(&mut self, acting: Acting, action: &mut T, extras: &mut X::Item<'_>, ended: Ended);
+    fn start(&mut self, agent: Agent, action: &mut T, extras: &mut X::Item<'_>) -> ActionResult;
+    fn update(&mut self, agent: Agent, action: &mut T, extras: &mut X::Item<'_>) -> ActionResult;
+    fn cleanup(&mut self, agent: Agent, action: &mut T, extras: &mut X::Item<'_>, ended: Ended);
 }
 
 /// A processor that is called from several threads.
@@ -28,31 +28,20 @@ impl<X: QueryData, P: Processor> Carrier<P::Action, X> for Narrow<'_, P> {
         self.0.before_chunk(chunk);
     }
     #[inline]
-    fn start(
-        &mut self,
-        acting: Acting,
-        action: &mut P::Action,
-        _: &mut X::Item<'_>,
-    ) -> ActionResult {
-        self.0.start(acting.agent, action)
+    fn start(&mut self, agent: Agent, action: &mut P::Action, _: &mut X::Item<'_>) -> ActionResult {
+        self.0.start(agent, action)
     }
     #[inline]
     fn update(
         &mut self,
-        acting: Acting,
+        agent: Agent,
         action: &mut P::Action,
         _: &mut X::Item<'_>,
     ) -> ActionResult {
-        self.0.update(acting.agent, action)
+        self.0.update(agent, action)
     }
-    fn cleanup(
-        &mut self,
-        acting: Acting,
-        action: &mut P::Action,
-        _: &mut X::Item<'_>,
-        ended: Ended,
-    ) {
-        self.0.cleanup(acting.agent, action, ended);
+    fn cleanup(&mut self, agent: Agent, action: &mut P::Action, _: &mut X::Item<'_>, ended: Ended) {
+        self.0.cleanup(agent, action, ended);
     }
 }
 
@@ -63,29 +52,29 @@ impl<X: QueryData, P: WideProcessor<X>> Carrier<P::Action, X> for Wide<'_, P> {
     #[inline]
     fn start(
         &mut self,
-        acting: Acting,
+        agent: Agent,
         action: &mut P::Action,
         extras: &mut X::Item<'_>,
     ) -> ActionResult {
-        self.0.start(acting, action, extras)
+        self.0.start(agent, action, extras)
     }
     #[inline]
     fn update(
         &mut self,
-        acting: Acting,
+        agent: Agent,
         action: &mut P::Action,
         extras: &mut X::Item<'_>,
     ) -> ActionResult {
-        self.0.update(acting, action, extras)
+        self.0.update(agent, action, extras)
     }
     fn cleanup(
         &mut self,
-        acting: Acting,
+        agent: Agent,
         action: &mut P::Action,
         extras: &mut X::Item<'_>,
         ended: Ended,
     ) {
-        self.0.cleanup(acting, action, extras, ended);
+        self.0.cleanup(agent, action, extras, ended);
     }
 }
 
@@ -93,30 +82,19 @@ impl<X: QueryData, P: SerialProcessor> Carrier<P::Action, X> for Serial<'_, P> {
     fn before_chunk(&mut self, chunk: ActionChunk) {
         self.0.before_chunk(chunk);
     }
-    fn start(
-        &mut self,
-        acting: Acting,
-        action: &mut P::Action,
-        _: &mut X::Item<'_>,
-    ) -> ActionResult {
-        self.0.start(acting.agent, action)
+    fn start(&mut self, agent: Agent, action: &mut P::Action, _: &mut X::Item<'_>) -> ActionResult {
+        self.0.start(agent, action)
     }
     fn update(
         &mut self,
-        acting: Acting,
+        agent: Agent,
         action: &mut P::Action,
         _: &mut X::Item<'_>,
     ) -> ActionResult {
-        self.0.update(acting.agent, action)
+        self.0.update(agent, action)
     }
-    fn cleanup(
-        &mut self,
-        acting: Acting,
-        action: &mut P::Action,
-        _: &mut X::Item<'_>,
-        ended: Ended,
-    ) {
-        self.0.cleanup(acting.agent, action, ended);
+    fn cleanup(&mut self, agent: Agent, action: &mut P::Action, _: &mut X::Item<'_>, ended: Ended) {
+        self.0.cleanup(agent, action, ended);
     }
 }
 
@@ -143,31 +121,47 @@ pub(super) fn tick<T: Component, X: QueryData, C: Carrier<T, X>>(
     filter: &mut T,
     extras: &mut X::Item<'_>,
 ) -> Turn {
-    let acting = Acting { agent: action.agent, action: entity };
+    let agent = Agent { entity: action.agent, action: entity, is_late: true };
     // The common case: it has begun and goes on. Nothing is written, and its cache line stays clean.
     if action.flags == ActionFlags::UNDERWAY && action.started == action.activations {
-        let result = carrier.update(acting, filter, extras);
+        let result = carrier.update(agent, filter, extras);
         return if result == ActionResult::Running {
             Turn::GoesOn
         } else {
-            end(carrier, acting, action, filter, extras, result)
+            end(carrier, agent, action, filter, extras, result)
         };
     }
-    turn(carrier, acting, action, filter, extras)
+    turn(carrier, agent, action, filter, extras)
+}
+
+/// Tidies up an action that was interrupted, before any action of its kind goes on or begins. What
+/// is to be done about it beside that is left to [`tick`].
+pub(super) fn tidy_up<T: Component, X: QueryData, C: Carrier<T, X>>(
+    carrier: &mut C,
+    entity: Entity,
+    action: &mut Action,
+    filter: &mut T,
+    extras: &mut X::Item<'_>,
+) {
+    if action.is_underway() {
+        action.flags.set(ActionFlags::UNDERWAY, false);
+        let agent = Agent { entity: action.agent, action: entity, is_late: false };
+        carrier.cleanup(agent, filter, extras, Ended::Interrupted);
+    }
 }
 
 /// One tick of an action that begins or stops.
 #[inline(never)]
 fn turn<T: Component, X: QueryData, C: Carrier<T, X>>(
     carrier: &mut C,
-    acting: Acting,
+    agent: Agent,
     action: &mut Action,
     filter: &mut T,
     extras: &mut X::Item<'_>,
 ) -> Turn {
     if action.is_underway() {
         action.flags.set(ActionFlags::UNDERWAY, false);
-        carrier.cleanup(acting, filter, extras, Ended::Interrupted);
+        carrier.cleanup(agent, filter, extras, Ended::Interrupted);
     }
     if action.flags.has(ActionFlags::DISOWNED) {
         return Turn::Disowned;
@@ -179,19 +173,19 @@ fn turn<T: Component, X: QueryData, C: Carrier<T, X>>(
     }
     action.started = action.activations;
     action.flags.set(ActionFlags::UNDERWAY, true);
-    let mut result = carrier.start(acting, filter, extras);
+    let mut result = carrier.start(agent, filter, extras);
     if result == ActionResult::Running {
-        result = carrier.update(acting, filter, extras);
+        result = carrier.update(agent, filter, extras);
     }
     if result == ActionResult::Running {
         return Turn::GoesOn;
     }
-    end(carrier, acting, action, filter, extras, result)
+    end(carrier, agent, action, filter, extras, result)
 }
 
 fn end<T: Component, X: QueryData, C: Carrier<T, X>>(
     carrier: &mut C,
-    acting: Acting,
+    agent: Agent,
     action: &mut Action,
     filter: &mut T,
     extras: &mut X::Item<'_>,
@@ -200,6 +194,6 @@ fn end<T: Component, X: QueryData, C: Carrier<T, X>>(
     action.result = result;
     action.flags.set(ActionFlags::UNDERWAY, false);
     let ended = if result == ActionResult::Success { Ended::Success } else { Ended::Failed };
-    carrier.cleanup(acting, filter, extras, ended);
+    carrier.cleanup(agent, filter, extras, ended);
     Turn::Ended(result)
 }

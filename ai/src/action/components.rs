@@ -149,7 +149,9 @@ impl Action {
 #[component(enableable)]
 pub struct Executing;
 
-/// On an action: its owner is gone, it has been tidied up, and [`bury`](super::bury) despawns it.
+/// On an action: it has come to its end. While it executes it was interrupted, and is tidied up before
+/// any other of its kind goes on; else it is tidied up, its owner is gone, and
+/// [`bury`](super::bury) despawns it.
 #[derive(Component, Clone, Copy, Debug)]
 #[component(enableable)]
 pub struct Finished;

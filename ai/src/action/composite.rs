@@ -3,12 +3,12 @@
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{Component, EnabledMut, Entity, With};
-use formic_jobs::{EnabledLookup, ExclusiveLookup, Query};
+use formic_jobs::{ComponentLookup, Query, Scatter};
 
 use super::body::{Body, Reported, Switching};
-use super::components::{Action, ActionFlags, ActionResult, Executing};
+use super::components::{Action, ActionFlags, ActionResult, Executing, Finished};
 use super::names::NamingWitness;
-use super::report::report;
+use super::report::{Owner, Report, deliver};
 use crate::bits::set_bits;
 use crate::explain::{Candidate, DecisionLog, Ending, Engine, Verdict};
 
@@ -181,6 +181,7 @@ type Parts = (
     &'static mut Composite,
     &'static mut Body,
     EnabledMut<Executing>,
+    EnabledMut<Finished>,
     EnabledMut<Switching>,
     EnabledMut<Reported>,
     EnabledMut<Concluded>,
@@ -196,6 +197,7 @@ pub fn carry_composites(mut composites: Query<Parts, With<Executing>>, witness: 
             composite,
             body,
             mut executing,
+            mut finished,
             mut switching,
             mut reported,
             mut concluded,
@@ -207,6 +209,8 @@ pub fn carry_composites(mut composites: Query<Parts, With<Executing>>, witness: 
                 return;
             }
             if !is_steady {
+                // An interruption: its parts are told, and it has nothing else to tidy up.
+                finished.set(false);
                 if action.is_underway() {
                     body.halt_all();
                 }
@@ -247,14 +251,15 @@ pub fn carry_composites(mut composites: Query<Parts, With<Executing>>, witness: 
 /// Tells the owners of composites that these have ended.
 pub fn conclude(
     mut ended: Query<(&Action, EnabledMut<Concluded>), With<Concluded>>,
-    bodies: ExclusiveLookup<&'static mut Body>,
-    reported: EnabledLookup<Reported>,
+    mut reports: Scatter<Report>,
+    mut owners: ComponentLookup<Owner>,
 ) {
-    ended.par_for_each(|(action, mut concluded)| {
+    ended.par_for_each_with(&mut reports, |(action, mut concluded), reports| {
         concluded.set(false);
         // It may have been begun again, or halted, since it ended.
         if action.result != ActionResult::Running && !action.is_underway() {
-            report(&bodies, &reported, action, action.result);
+            reports.push(action.owner, Report::new(action, action.result));
         }
     });
+    deliver(&mut reports, &mut owners);
 }

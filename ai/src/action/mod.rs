@@ -25,8 +25,9 @@
 //!    to begin, and switches them on. Agents that do not switch are not visited.
 //! 3. The action systems, one per kind: each processes the executing actions of its kind, those that
 //!    are to stop included. An action that ends goes to sleep and reports to the body it is in.
-//!    Actions come in the order of their systems and of their rows, so that one may begin before
-//!    another one of the same agent is told to stop; both happen in this tick.
+//!    Actions come in the order of their systems. Of one kind, those that are interrupted are tidied
+//!    up before any other goes on; of different kinds, one may begin before another one of the same
+//!    agent is tidied up. Both happen in this tick.
 //! 4. [`advance`]: for the agents that carry out a sequence and whose action has ended, takes the
 //!    result and moves on. Agents whose action goes on are not visited.
 //!
@@ -62,11 +63,11 @@
 //!
 //! impl Processor for Counting {
 //!     type Action = Count;
-//!     fn start(&self, _agent: Entity, action: &mut Count) -> ActionResult {
+//!     fn start(&self, _agent: Agent, action: &mut Count) -> ActionResult {
 //!         action.left = 3;
 //!         ActionResult::Running
 //!     }
-//!     fn update(&self, _agent: Entity, action: &mut Count) -> ActionResult {
+//!     fn update(&self, _agent: Agent, action: &mut Count) -> ActionResult {
 //!         action.left -= 1;
 //!         if action.left == 0 { ActionResult::Success } else { ActionResult::Running }
 //!     }
@@ -88,6 +89,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+mod access;
 mod body;
 mod carry;
 mod components;
@@ -104,6 +106,7 @@ mod report;
 mod sequence;
 mod systems;
 
+pub use self::access::AgentAccess;
 pub use self::body::{Body, OwnedAction, Reported, Switching};
 pub use self::components::{Action, ActionResult, Executing, Finished};
 pub use self::composite::{Composite, Concluded, carry_composites, conclude};
@@ -113,8 +116,12 @@ pub use self::mind::link_mind;
 pub use self::names::{ActionNames, NamingWitness};
 pub use self::order::{AgentSystem, add};
 pub use self::param::Actions;
+#[doc(hidden)]
+pub use self::param::ActionsState;
 pub(crate) use self::param::argument_of_parts;
 pub use self::plan::{Plan, PlanError};
-pub use self::processor::{Acting, ActionChunk, Ended, Processor, SerialProcessor, WideProcessor};
+pub use self::processor::{ActionChunk, Agent, Ended, Processor, SerialProcessor, WideProcessor};
+#[doc(hidden)]
+pub use self::report::Report;
 pub use self::sequence::{OnFailure, Resting, Sequence, SequenceAgent, advance, rest};
 pub use self::systems::{bury, identify, identify_parts};

@@ -35,8 +35,8 @@ impl<System: IntoSystem<Marker>, Marker> AgentSystem<Marker> for System {}
 /// # struct Walking;
 /// # impl Processor for Walking {
 /// #     type Action = Walk;
-/// #     fn start(&self, _: Entity, _: &mut Walk) -> ActionResult { ActionResult::Success }
-/// #     fn update(&self, _: Entity, _: &mut Walk) -> ActionResult { ActionResult::Success }
+/// #     fn start(&self, _: Agent, _: &mut Walk) -> ActionResult { ActionResult::Success }
+/// #     fn update(&self, _: Agent, _: &mut Walk) -> ActionResult { ActionResult::Success }
 /// # }
 /// fn think(mut agents: Query<(&Mood, &mut Body, EnabledMut<Switching>)>) {
 ///     // ...

@@ -7,75 +7,101 @@ use formic_ecs::{
     World,
 };
 use formic_jobs::{
-    EnabledLookup, ExclusiveLookup, Pool, Query, RunContext, StateArchive, SystemAccess,
+    ComponentLookup, ParallelSink, Pool, Query, RunContext, Scatter, StateArchive, SystemAccess,
     SystemParam,
 };
 
-use super::body::{Body, Reported};
-use super::carry::{Carrier, Narrow, Serial, Turn, Wide, tick};
+use super::carry::{Carrier, Narrow, Serial, Turn, Wide, tick, tidy_up};
 use super::components::{Action, Executing, Finished};
 use super::lifetimes::link_lifetimes;
 use super::processor::{ActionChunk, Processor, SerialProcessor, WideProcessor};
-use super::report::report;
+use super::report::{Owner, Report, deliver};
 
 type Row<T, X> =
     (Entity, &'static mut Action, &'static mut T, EnabledMut<Executing>, EnabledMut<Finished>, X);
 type Executed<'a, T, X> = Query<'a, Row<T, X>, With<Executing>>;
-type Parts<'a, T, X> =
-    (Executed<'a, T, X>, ExclusiveLookup<'a, &'static mut Body>, EnabledLookup<'a, Reported>);
+type Interrupted<'a, T, X> = Query<'a, Row<T, X>, (With<Executing>, With<Finished>)>;
+type Shared<'a> = (ComponentLookup<'a, Owner>, Scatter<'a, Report>);
 
 /// The executing actions whose filter component is `T`: what the system of one kind of action
 /// takes as an argument. `X` is what else it wants of the action entities, as in a query.
 pub struct Actions<'a, T: Component, X: QueryData + 'static = ()> {
-    parts: Parts<'a, T, X>,
+    executing: &'a mut <Executed<'static, T, X> as SystemParam>::State,
+    interrupted: &'a mut <Interrupted<'static, T, X> as SystemParam>::State,
+    shared: Shared<'a>,
     scratch: &'a mut ParallelScratch,
-    pool: &'a Pool,
+    context: RunContext<'a>,
+}
+
+/// What [`Actions`] keep from run to run.
+pub struct ActionsState<T: Component, X: QueryData + 'static> {
+    executing: <Executed<'static, T, X> as SystemParam>::State,
+    interrupted: <Interrupted<'static, T, X> as SystemParam>::State,
+    shared: <Shared<'static> as SystemParam>::State,
+    scratch: ParallelScratch,
+}
+
+impl<T: Component, X: QueryData> fmt::Debug for ActionsState<T, X> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ActionsState").finish_non_exhaustive()
+    }
 }
 
 impl<T: Component, X: QueryData> fmt::Debug for Actions<'_, T, X> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Actions").field("executing", &self.parts.0).finish_non_exhaustive()
+        f.debug_struct("Actions").field("tick", &self.context.tick).finish_non_exhaustive()
     }
 }
 
 impl<T: Component, X: QueryData + 'static> SystemParam for Actions<'_, T, X> {
-    type State = (<Parts<'static, T, X> as SystemParam>::State, ParallelScratch);
+    type State = ActionsState<T, X>;
     type Item<'a> = Actions<'a, T, X>;
 
     fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
         link_lifetimes(world);
-        (Parts::<T, X>::init(world, access), ParallelScratch::default())
+        let executing = Executed::<T, X>::init(world, access);
+        ActionsState {
+            executing,
+            // Not at the same time as the other.
+            interrupted: Interrupted::<T, X>::init(world, &mut SystemAccess::default()),
+            shared: Shared::init(world, access),
+            scratch: ParallelScratch::default(),
+        }
     }
 
     fn fetch<'a>(
-        (state, scratch): &'a mut Self::State,
+        state: &'a mut Self::State,
         context: RunContext<'a>,
     ) -> Result<Actions<'a, T, X>, String> {
-        let parts = Parts::<T, X>::fetch(state, context)?;
-        Ok(Actions { parts, scratch, pool: context.pool })
+        let ActionsState { executing, interrupted, shared, scratch } = state;
+        let shared = Shared::fetch(shared, context)?;
+        Ok(Actions { executing, interrupted, shared, scratch, context })
     }
 
-    fn visit_commands((state, _): &mut Self::State, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
-        Parts::<T, X>::visit_commands(state, visit);
+    fn visit_commands(state: &mut Self::State, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
+        Shared::visit_commands(&mut state.shared, visit);
     }
 
-    fn finish((state, _): &mut Self::State, context: RunContext<'_>) {
-        Parts::<T, X>::finish(state, context);
+    fn finish(state: &mut Self::State, context: RunContext<'_>) {
+        Shared::finish(&mut state.shared, context);
     }
 
-    fn visit_state((state, _): &mut Self::State, archive: &mut StateArchive<'_>) {
-        Parts::<T, X>::visit_state(state, archive);
+    fn visit_state(state: &mut Self::State, archive: &mut StateArchive<'_>) {
+        Executed::<T, X>::visit_state(&mut state.executing, archive);
+        Interrupted::<T, X>::visit_state(&mut state.interrupted, archive);
+        Shared::visit_state(&mut state.shared, archive);
     }
 }
 
 impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
     /// How many actions of this kind are executing.
     #[must_use]
-    pub fn count(&self) -> usize {
-        self.parts.0.count()
+    pub fn count(&mut self) -> usize {
+        fetched::<Executed<'static, T, X>>(self.executing, self.context).count()
     }
 
-    /// Carries out all executing actions of this kind for one tick, on all threads of the pool.
+    /// Carries out all executing actions of this kind for one tick, on all threads of the pool:
+    /// tidies up those that are interrupted, and then the others.
     ///
     /// # Panics
     /// Where the processor panics.
@@ -98,32 +124,87 @@ impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
     /// # Panics
     /// Where the processor panics.
     pub fn process_serial(&mut self, processor: &mut impl SerialProcessor<Action = T>) {
-        let (executing, bodies, reported) = &mut self.parts;
         let mut carrier = Serial(processor);
-        executing.query().chunks(|chunk| {
-            let action_count = chunk.row_count();
+        let before_chunk = |carrier: &mut _, ordinal, action_count| {
             if action_count > 0 {
-                let ordinal = chunk.ordinal();
-                Carrier::<T, X>::before_chunk(&mut carrier, ActionChunk { ordinal, action_count });
-                chunk.for_each(|row| carry::<T, X, _>(&mut carrier, row, bodies, reported));
+                Carrier::<T, X>::before_chunk(carrier, ActionChunk { ordinal, action_count });
             }
+        };
+        let mut interrupted = fetched::<Interrupted<'static, T, X>>(self.interrupted, self.context);
+        interrupted.query().chunks(|chunk| {
+            before_chunk(&mut carrier, chunk.ordinal(), chunk.row_count());
+            chunk.for_each(|row| stop::<T, X, _>(&mut carrier, row));
         });
+        drop(interrupted);
+        let (owners, reports) = &mut self.shared;
+        let mut executing = fetched::<Executed<'static, T, X>>(self.executing, self.context);
+        executing.query().chunks(|chunk| {
+            before_chunk(&mut carrier, chunk.ordinal(), chunk.row_count());
+            chunk.for_each(|row| {
+                carry::<T, X, _>(&mut carrier, row, |owner, report| reports.push(owner, report));
+            });
+        });
+        deliver(reports, owners);
     }
 
     fn process_parallel<C: Carrier<T, X>>(&mut self, carrier: impl Fn() -> C + Sync) {
-        let (executing, bodies, reported) = &mut self.parts;
-        let (bodies, reported) = (&*bodies, &*reported);
-        let mut query = executing.query();
+        let pool: &Pool = self.context.pool;
+        let mut interrupted = fetched::<Interrupted<'static, T, X>>(self.interrupted, self.context);
+        let mut query = interrupted.query();
         let chunks = query.parallel(self.scratch);
-        self.pool.for_each_range(chunks.len(), |range| {
+        pool.for_each_range(chunks.len(), |range| {
             let mut carrier = carrier();
             for chunk in range.filter_map(|index| chunks.take(index)) {
                 let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());
                 carrier.before_chunk(ActionChunk { ordinal, action_count });
-                chunk.for_each(|row| carry::<T, X, _>(&mut carrier, row, bodies, reported));
+                chunk.for_each(|row| stop::<T, X, _>(&mut carrier, row));
             }
         });
+        drop(interrupted);
+
+        let (owners, reports) = &mut self.shared;
+        let mut executing = fetched::<Executed<'static, T, X>>(self.executing, self.context);
+        let mut query = executing.query();
+        let chunks = query.parallel(self.scratch);
+        let first_key = reports.begin_loop(chunks.len());
+        let shared = &*reports;
+        pool.for_each_range_with_slot(chunks.len(), |slot, range| {
+            let mut carrier = carrier();
+            for index in range {
+                let Some(chunk) = chunks.take(index) else { continue };
+                let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());
+                carrier.before_chunk(ActionChunk { ordinal, action_count });
+                shared.with_slot(slot, first_key + index as u64, |reports| {
+                    chunk.for_each(|row| {
+                        carry::<T, X, _>(&mut carrier, row, |owner, report| {
+                            reports.push(owner, report);
+                        });
+                    });
+                });
+            }
+        });
+        reports.end_loop();
+        deliver(reports, owners);
     }
+}
+
+/// The query of a state, for the rest of a borrow of it.
+fn fetched<'a, P: SystemParam>(state: &'a mut P::State, context: RunContext<'a>) -> P::Item<'a> {
+    match P::fetch(state, context) {
+        Ok(query) => query,
+        Err(why) => panic!("actions cannot be had: {why}"),
+    }
+}
+
+/// Tidies up one action that was interrupted.
+#[inline]
+fn stop<T: Component, X: QueryData, C: Carrier<T, X>>(
+    carrier: &mut C,
+    row: (Entity, &mut Action, &mut T, EnabledBitMut<'_>, EnabledBitMut<'_>, X::Item<'_>),
+) {
+    let (entity, action, filter, _, mut finished, mut extras) = row;
+    finished.set(false);
+    tidy_up::<T, X, C>(carrier, entity, action, filter, &mut extras);
 }
 
 /// One tick of one action, and what follows from it for the action and its owner.
@@ -131,15 +212,14 @@ impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
 fn carry<T: Component, X: QueryData, C: Carrier<T, X>>(
     carrier: &mut C,
     row: (Entity, &mut Action, &mut T, EnabledBitMut<'_>, EnabledBitMut<'_>, X::Item<'_>),
-    bodies: &ExclusiveLookup<'_, &'static mut Body>,
-    reported: &EnabledLookup<'_, Reported>,
+    report: impl FnOnce(Entity, Report),
 ) {
     let (entity, action, filter, mut executing, mut finished, mut extras) = row;
     match tick::<T, X, C>(carrier, entity, action, filter, &mut extras) {
         Turn::GoesOn => {}
         Turn::Ended(result) => {
             executing.set(false);
-            report(bodies, reported, action, result);
+            report(action.owner, Report::new(action, result));
         }
         Turn::Stopped => _ = executing.set(false),
         Turn::Disowned => {

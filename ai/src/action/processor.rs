@@ -6,8 +6,8 @@ use super::components::ActionResult;
 
 /// Carries out the actions of one kind: those whose filter component is [`Self::Action`].
 ///
-/// It is called from several threads at once, for actions of different agents; to write to an
-/// agent it holds [`ExclusiveLookup`](formic_jobs::ExclusiveLookup), to read from others a
+/// It is called from several threads at once; to write to its agent it holds an
+/// [`AgentAccess`](super::AgentAccess), to read from others a
 /// [`ComponentLookup`](formic_jobs::ComponentLookup). Where an action writes to anything else, or wants the other
 /// components of the action entity, it is a [`SerialProcessor`] or a [`WideProcessor`].
 pub trait Processor: Sync {
@@ -22,16 +22,16 @@ pub trait Processor: Sync {
     /// Begins an action. Called once per activation, before anything else. An action that is done
     /// at once gives [`ActionResult::Success`] here and is not updated; one that gives
     /// [`ActionResult::Running`] is updated in the same tick.
-    fn start(&self, agent: Entity, action: &mut Self::Action) -> ActionResult;
+    fn start(&self, agent: Agent, action: &mut Self::Action) -> ActionResult;
 
     /// Goes on with an action, once a tick until it gives something else than
     /// [`ActionResult::Running`].
-    fn update(&self, agent: Entity, action: &mut Self::Action) -> ActionResult;
+    fn update(&self, agent: Agent, action: &mut Self::Action) -> ActionResult;
 
     /// Tidies up after an action. Called once per activation, after its last `start` or `update`.
     ///
     /// After [`Ended::Interrupted`] the agent may be gone.
-    fn cleanup(&self, agent: Entity, action: &mut Self::Action, ended: Ended) {
+    fn cleanup(&self, agent: Agent, action: &mut Self::Action, ended: Ended) {
         let _ = (agent, action, ended);
     }
 }
@@ -40,7 +40,7 @@ pub trait Processor: Sync {
 /// every call, as is the entity of the action.
 ///
 /// ```
-/// use formic_ai::action::{Acting, WideProcessor};
+/// use formic_ai::action::{Agent, WideProcessor};
 /// use formic_ai::prelude::*;
 ///
 /// #[derive(Component, Clone)]
@@ -51,10 +51,10 @@ pub trait Processor: Sync {
 ///
 /// impl WideProcessor<&'static mut Patience> for Waiting {
 ///     type Action = Wait;
-///     fn start(&self, _: Acting, _: &mut Wait, _: &mut &mut Patience) -> ActionResult {
+///     fn start(&self, _: Agent, _: &mut Wait, _: &mut &mut Patience) -> ActionResult {
 ///         ActionResult::Running
 ///     }
-///     fn update(&self, _: Acting, _: &mut Wait, patience: &mut &mut Patience) -> ActionResult {
+///     fn update(&self, _: Agent, _: &mut Wait, patience: &mut &mut Patience) -> ActionResult {
 ///         patience.0 = patience.0.saturating_sub(1);
 ///         if patience.0 == 0 { ActionResult::Success } else { ActionResult::Running }
 ///     }
@@ -86,7 +86,7 @@ pub trait WideProcessor<X: QueryData>: Sync {
     /// See [`Processor::start`].
     fn start(
         &self,
-        acting: Acting,
+        agent: Agent,
         action: &mut Self::Action,
         extras: &mut X::Item<'_>,
     ) -> ActionResult;
@@ -94,7 +94,7 @@ pub trait WideProcessor<X: QueryData>: Sync {
     /// See [`Processor::update`].
     fn update(
         &self,
-        acting: Acting,
+        agent: Agent,
         action: &mut Self::Action,
         extras: &mut X::Item<'_>,
     ) -> ActionResult;
@@ -102,20 +102,20 @@ pub trait WideProcessor<X: QueryData>: Sync {
     /// See [`Processor::cleanup`].
     fn cleanup(
         &self,
-        acting: Acting,
+        agent: Agent,
         action: &mut Self::Action,
         extras: &mut X::Item<'_>,
         ended: Ended,
     ) {
-        let _ = (acting, action, extras, ended);
+        let _ = (agent, action, extras, ended);
     }
 }
 
 /// Carries out actions one after the other, on one thread: for actions that write to more than
 /// their own agent, such as a door that two agents push at.
 ///
-/// They come in the order in which their entities lie in the world, which does not depend on the
-/// number of threads.
+/// Those that are interrupted are tidied up first. All come in the order in which their entities lie
+/// in the world, which does not depend on the number of threads.
 pub trait SerialProcessor {
     /// The filter component.
     type Action: Component;
@@ -126,13 +126,13 @@ pub trait SerialProcessor {
     }
 
     /// See [`Processor::start`].
-    fn start(&mut self, agent: Entity, action: &mut Self::Action) -> ActionResult;
+    fn start(&mut self, agent: Agent, action: &mut Self::Action) -> ActionResult;
 
     /// See [`Processor::update`].
-    fn update(&mut self, agent: Entity, action: &mut Self::Action) -> ActionResult;
+    fn update(&mut self, agent: Agent, action: &mut Self::Action) -> ActionResult;
 
     /// See [`Processor::cleanup`].
-    fn cleanup(&mut self, agent: Entity, action: &mut Self::Action, ended: Ended) {
+    fn cleanup(&mut self, agent: Agent, action: &mut Self::Action, ended: Ended) {
         let _ = (agent, action, ended);
     }
 }
@@ -148,14 +148,16 @@ pub struct ActionChunk {
     pub action_count: usize,
 }
 
-/// Which action of whom is being carried out.
+/// Who acts: the agent, and the action of it that is being carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Acting {
-    /// Who acts.
-    pub agent: Entity,
-    /// The action entity.
+pub struct Agent {
+    /// The agent.
+    pub entity: Entity,
+    /// The action.
     pub action: Entity,
+    /// Whether all actions of the kind that were interrupted have been tidied up in this tick.
+    pub(super) is_late: bool,
 }
 
 /// How an activation ended.

@@ -1,29 +1,34 @@
 //! How the owner of an action learns that it has ended.
 
-use formic_ecs::ClaimError;
-use formic_jobs::{EnabledLookup, ExclusiveLookup};
+use formic_ecs::EnabledMut;
+use formic_jobs::{ComponentLookup, Scatter};
 
 use super::body::{Body, Reported};
 use super::components::{Action, ActionResult};
 
-/// Tells the owner, if it is there and waits for this action.
-pub(super) fn report(
-    bodies: &ExclusiveLookup<'_, &'static mut Body>,
-    reported: &EnabledLookup<'_, Reported>,
-    action: &Action,
+/// That an action of this place has ended. Several actions of one owner may end at the same time, on
+/// several threads: their reports are collected, and delivered when all are done.
+#[derive(Clone, Copy, Debug)]
+pub struct Report {
+    index: usize,
     result: ActionResult,
-) {
-    let is_awaited = loop {
-        match bodies.claim(action.owner) {
-            Ok(mut claim) => break claim.get_mut().note(action.index(), result),
-            // Another action of the same owner ends at this moment, in another thread, which has a
-            // handful of instructions to go. Notes do not depend on their order.
-            Err(ClaimError::Claimed(_)) => std::thread::yield_now(),
-            // Its owner has no body any more, and this is a former action that somebody kept.
-            Err(_) => break false,
-        }
-    };
-    if is_awaited {
-        _ = reported.set(action.owner, true);
+}
+
+/// What a report is written to.
+pub(super) type Owner = (&'static mut Body, EnabledMut<Reported>);
+
+impl Report {
+    pub(super) const fn new(action: &Action, result: ActionResult) -> Self {
+        Self { index: action.index(), result }
     }
+}
+
+/// Tells the owners that are there and wait for these actions.
+pub(super) fn deliver(reports: &mut Scatter<'_, Report>, owners: &mut ComponentLookup<'_, Owner>) {
+    // Those that are passed over are of former actions, whose owners have no body any more.
+    _ = reports.apply(owners, |(body, mut reported), report| {
+        if body.note(report.index, report.result) {
+            reported.set(true);
+        }
+    });
 }

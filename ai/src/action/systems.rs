@@ -1,15 +1,20 @@
 //! The systems around the action systems.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use formic_ecs::{Buffer, EnabledMut, Entity, With};
+use formic_ecs::{Buffer, EnabledMut, Entity, With, Without};
 use formic_jobs::{Commands, EnabledLookup, ExclusiveLookup, Query};
 
 use super::body::{Body, OwnedAction, Reported, Switching};
 use super::components::{Action, ActionResult, Executing, Finished};
 use crate::bits::set_bits;
 
-type Switched =
-    (&'static mut Body, &'static Buffer<OwnedAction>, EnabledMut<Switching>, EnabledMut<Reported>);
+type Switched = (
+    Entity,
+    &'static mut Body,
+    &'static Buffer<OwnedAction>,
+    EnabledMut<Switching>,
+    EnabledMut<Reported>,
+);
 
 /// Sets right which actions execute, for the agents whose minds want it changed: those to halt are
 /// told to stop, those to begin are activated and switched on.
@@ -19,8 +24,9 @@ pub fn identify(
     agents: Query<Switched, With<Switching>>,
     actions: ExclusiveLookup<&'static mut Action>,
     executing: EnabledLookup<Executing>,
+    finished: EnabledLookup<Finished>,
 ) {
-    pass_on(agents, &actions, &executing);
+    pass_on(agents, &actions, &executing, &finished);
 }
 
 /// [`identify`] once more in the same tick, for what composites have begun and halted.
@@ -28,28 +34,33 @@ pub fn identify_parts(
     agents: Query<Switched, With<Switching>>,
     actions: ExclusiveLookup<&'static mut Action>,
     executing: EnabledLookup<Executing>,
+    finished: EnabledLookup<Finished>,
 ) {
-    pass_on(agents, &actions, &executing);
+    pass_on(agents, &actions, &executing, &finished);
 }
 
 fn pass_on(
     mut agents: Query<Switched, With<Switching>>,
     actions: &ExclusiveLookup<&'static mut Action>,
     executing: &EnabledLookup<Executing>,
+    finished: &EnabledLookup<Finished>,
 ) {
-    agents.par_for_each(|(body, entities, mut switching, mut reported)| {
+    agents.par_for_each(|(owner, body, entities, mut switching, mut reported)| {
         switching.set(false);
         let (begin, halt) = body.take_orders();
         for action in set_bits(halt) {
             let entity = entities[action].0;
-            let Ok(mut claim) = actions.claim(entity) else { continue };
-            if !claim.get_mut().halt() {
+            // An action is in one body: no other row claims it.
+            let Ok(mut claim) = actions.claim(owner, entity) else { continue };
+            if claim.get_mut().halt() {
+                _ = finished.set(entity, true);
+            } else {
                 _ = executing.set(entity, false);
             }
         }
         for action in set_bits(begin) {
             let entity = entities[action].0;
-            if let Ok(mut claim) = actions.claim(entity) {
+            if let Ok(mut claim) = actions.claim(owner, entity) {
                 claim.get_mut().activate();
                 _ = executing.set(entity, true);
             } else if body.note(action, ActionResult::Failed) {
@@ -60,6 +71,9 @@ fn pass_on(
 }
 
 /// Despawns the actions that nobody owns any more, once they have been tidied up.
-pub fn bury(mut actions: Query<Entity, With<Finished>>, mut commands: Commands) {
+pub fn bury(
+    mut actions: Query<Entity, (With<Finished>, Without<Executing>)>,
+    mut commands: Commands,
+) {
     actions.par_for_each_with(&mut commands, |entity, commands| commands.despawn(entity));
 }

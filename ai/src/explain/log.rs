@@ -24,8 +24,8 @@ use crate::heads::Heads;
 /// # struct Doing;
 /// # impl Processor for Doing {
 /// #     type Action = Walk;
-/// #     fn start(&self, _: Entity, _: &mut Walk) -> ActionResult { ActionResult::Success }
-/// #     fn update(&self, _: Entity, _: &mut Walk) -> ActionResult { ActionResult::Success }
+/// #     fn start(&self, _: Agent, _: &mut Walk) -> ActionResult { ActionResult::Success }
+/// #     fn update(&self, _: Agent, _: &mut Walk) -> ActionResult { ActionResult::Success }
 /// # }
 /// # fn walk(mut actions: Actions<Walk>) { actions.process(&Doing); }
 /// let mut world = World::new();

@@ -21,10 +21,10 @@ type Senses = &'static mut Board;
 #[derive(Component, Clone)]
 struct Deed(&'static str);
 
-struct Doing<'a>(ExclusiveLookup<'a, Senses>);
+struct Doing<'a>(AgentAccess<'a, Senses>);
 
 impl Doing<'_> {
-    fn note(&self, agent: Entity, what: &str, deed: &Deed) {
+    fn note(&self, agent: Agent, what: &str, deed: &Deed) {
         if let Ok(mut board) = self.0.claim(agent) {
             board.get_mut().log.push(format!("{what} {}", deed.0));
         }
@@ -34,17 +34,17 @@ impl Doing<'_> {
 impl Processor for Doing<'_> {
     type Action = Deed;
 
-    fn start(&self, agent: Entity, deed: &mut Deed) -> ActionResult {
+    fn start(&self, agent: Agent, deed: &mut Deed) -> ActionResult {
         self.note(agent, "begins", deed);
         ActionResult::Running
     }
 
-    fn update(&self, agent: Entity, _: &mut Deed) -> ActionResult {
+    fn update(&self, agent: Agent, _: &mut Deed) -> ActionResult {
         let Ok(mut board) = self.0.claim(agent) else { return ActionResult::Failed };
         board.get_mut().end.take().unwrap_or(ActionResult::Running)
     }
 
-    fn cleanup(&self, agent: Entity, deed: &mut Deed, ended: Ended) {
+    fn cleanup(&self, agent: Agent, deed: &mut Deed, ended: Ended) {
         self.note(agent, &format!("{ended:?}:"), deed);
     }
 }
@@ -97,7 +97,7 @@ impl Stage {
         fn think(mut machines: Machines<'_, Senses>, shared: Res<'_, Shared>) {
             machines.update(&shared.0);
         }
-        fn act(mut actions: Actions<'_, Deed>, boards: ExclusiveLookup<'_, Senses>) {
+        fn act(mut actions: Actions<'_, Deed>, boards: AgentAccess<'_, Senses>) {
             actions.process(&Doing(boards));
         }
         let mut world = World::new();
@@ -142,7 +142,7 @@ fn the_action_of_a_state_begins_with_it_goes_on_and_stops_with_it() {
     assert_eq!(stage.tick(&[]), "");
     assert_eq!(stage.tick(&[0]), "-calm, +angry, Interrupted: walk, begins fight");
     assert_eq!(stage.tick(&[0]), "", "nothing leads on from here for this");
-    assert_eq!(stage.tick(&[1]), "-angry, +calm, begins walk, Interrupted: fight");
+    assert_eq!(stage.tick(&[1]), "-angry, +calm, Interrupted: fight, begins walk");
 }
 
 #[test]

@@ -319,16 +319,16 @@ struct Deed(u32);
 
 struct Shared(Sensors<&'static Things>, usize);
 
-struct Working<'a>(ExclusiveLookup<'a, &'static mut Things>);
+struct Working<'a>(AgentAccess<'a, &'static mut Things>);
 
 impl Processor for Working<'_> {
     type Action = Deed;
 
-    fn start(&self, _: Entity, _: &mut Deed) -> ActionResult {
+    fn start(&self, _: Agent, _: &mut Deed) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, agent: Entity, deed: &mut Deed) -> ActionResult {
+    fn update(&self, agent: Agent, deed: &mut Deed) -> ActionResult {
         let Ok(mut things) = self.0.claim(agent) else { return ActionResult::Failed };
         let things = things.get_mut();
         if things.mishaps > 0 {
@@ -360,7 +360,7 @@ impl Stage {
         fn think(mut planners: Planners<'_, &'static Things>, shared: Res<'_, Shared>) {
             planners.think(&shared.0, shared.1);
         }
-        fn work(mut actions: Actions<'_, Deed>, things: ExclusiveLookup<'_, &'static mut Things>) {
+        fn work(mut actions: Actions<'_, Deed>, things: AgentAccess<'_, &'static mut Things>) {
             actions.process(&Working(things));
         }
         let mut facts = Facts::new();

@@ -13,6 +13,7 @@ use formic_ai::goap::{
 use formic_ai::prelude::*;
 use formic_ai::utility::{Curve, Input, Minds, Reasoner, Select, Utility, UtilityAgent};
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 
 const ACTIONS: usize = 5;
 
@@ -26,9 +27,9 @@ struct Senses {
 }
 
 /// On an agent: what was done with its actions, `s`tart, `u`pdate, `e`nd, `i`nterruption.
-#[derive(Component, Default, Clone)]
+#[derive(Component, Default)]
 #[component(transient)]
-struct Log(Vec<(usize, char)>);
+struct Log(Mutex<Vec<(usize, char)>>);
 
 /// An action whose length and end are drawn anew for each activation.
 #[derive(Component, Clone, Copy, Pod, Zeroable)]
@@ -42,17 +43,13 @@ struct Deed {
 #[derive(Component)]
 struct Ballast<const SIZE: usize>([u64; SIZE]);
 
-struct Doing<'a>(ExclusiveLookup<'a, &'static mut Log>);
+struct Doing<'a>(ComponentLookup<'a, &'static Log>);
 
 impl Doing<'_> {
-    fn note(&self, agent: Entity, deed: &Deed, what: char) {
+    fn note(&self, agent: Agent, deed: &Deed, what: char) {
         // Several actions of an agent may be carried out at a time, by different threads.
-        loop {
-            match self.0.claim(agent) {
-                Ok(mut log) => break log.get_mut().0.push((deed.number as usize, what)),
-                Err(formic_ecs::ClaimError::Claimed(_)) => std::thread::yield_now(),
-                Err(_) => break,
-            }
+        if let Ok(log) = self.0.get(agent.entity) {
+            log.0.lock().unwrap().push((deed.number as usize, what));
         }
     }
 }
@@ -60,7 +57,7 @@ impl Doing<'_> {
 impl Processor for Doing<'_> {
     type Action = Deed;
 
-    fn start(&self, agent: Entity, deed: &mut Deed) -> ActionResult {
+    fn start(&self, agent: Agent, deed: &mut Deed) -> ActionResult {
         self.note(agent, deed, 's');
         let mut random = RandomStream::new(deed.random);
         deed.left = random.below(4) as u32;
@@ -68,7 +65,7 @@ impl Processor for Doing<'_> {
         ActionResult::Running
     }
 
-    fn update(&self, agent: Entity, deed: &mut Deed) -> ActionResult {
+    fn update(&self, agent: Agent, deed: &mut Deed) -> ActionResult {
         self.note(agent, deed, 'u');
         match deed.left.checked_sub(1) {
             Some(left) => {
@@ -80,12 +77,12 @@ impl Processor for Doing<'_> {
         }
     }
 
-    fn cleanup(&self, agent: Entity, deed: &mut Deed, ended: Ended) {
+    fn cleanup(&self, agent: Agent, deed: &mut Deed, ended: Ended) {
         self.note(agent, deed, if ended == Ended::Interrupted { 'i' } else { 'e' });
     }
 }
 
-fn act(mut actions: Actions<Deed>, logs: ExclusiveLookup<&'static mut Log>) {
+fn act(mut actions: Actions<Deed>, logs: ComponentLookup<&'static Log>) {
     actions.process(&Doing(logs));
 }
 
@@ -254,7 +251,7 @@ impl Stage {
         let report = self.schedule.run(&mut self.world, &self.pool);
         assert!(report.failures.is_empty(), "{:?}", report.failures);
         for (senses, log) in self.world.query::<(&Senses, &mut Log)>() {
-            let mut now = std::mem::take(&mut log.0);
+            let mut now = std::mem::take(log.0.get_mut().unwrap());
             // What one action went through stays in its order.
             now.sort_by_key(|&(action, _)| action);
             self.logs.entry(senses.key).or_default().extend(now);

@@ -2,6 +2,7 @@
 //! of them.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
+mod access;
 mod bt;
 mod composite;
 mod data;

@@ -85,12 +85,12 @@ macro_rules! kinds {
 kinds! { Walk 0; Work 1; Rest 2; }
 
 struct Acting<'a, T> {
-    logs: ExclusiveLookup<'a, &'static mut Log>,
+    logs: AgentAccess<'a, &'static mut Log>,
     kind: std::marker::PhantomData<fn() -> T>,
 }
 
 impl<T> Acting<'_, T> {
-    fn log(&self, agent: Entity, call: Call) {
+    fn log(&self, agent: Agent, call: Call) {
         self.logs.claim(agent).expect("one action of an agent executes").get_mut().0.push(call);
     }
 }
@@ -98,17 +98,17 @@ impl<T> Acting<'_, T> {
 impl<T: Kind> Processor for Acting<'_, T> {
     type Action = T;
 
-    fn start(&self, agent: Entity, action: &mut T) -> ActionResult {
+    fn start(&self, agent: Agent, action: &mut T) -> ActionResult {
         self.log(agent, Call::Start(action.script().seed));
         action.script().start()
     }
 
-    fn update(&self, agent: Entity, action: &mut T) -> ActionResult {
+    fn update(&self, agent: Agent, action: &mut T) -> ActionResult {
         self.log(agent, Call::Update(action.script().seed));
         action.script().update()
     }
 
-    fn cleanup(&self, agent: Entity, action: &mut T, ended: Ended) {
+    fn cleanup(&self, agent: Agent, action: &mut T, ended: Ended) {
         if ended == Ended::Interrupted {
             assert!(self.logs.claim(agent).is_err(), "only the agent's end interrupts a sequence");
             return;
@@ -119,7 +119,7 @@ impl<T: Kind> Processor for Acting<'_, T> {
 
 fn act<T: Kind>(
     mut actions: Actions<T>,
-    logs: ExclusiveLookup<&'static mut Log>,
+    logs: AgentAccess<&'static mut Log>,
     skipped: Res<Skipped>,
 ) {
     if !skipped.0[T::NUMBER] {

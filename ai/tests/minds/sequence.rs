@@ -200,10 +200,10 @@ fn a_system_may_record_commands_beside_its_actions() {
     struct Shouting;
     impl Processor for Shouting {
         type Action = Shout;
-        fn start(&self, _agent: Entity, _action: &mut Shout) -> ActionResult {
+        fn start(&self, _agent: Agent, _action: &mut Shout) -> ActionResult {
             Success
         }
-        fn update(&self, _agent: Entity, _action: &mut Shout) -> ActionResult {
+        fn update(&self, _agent: Agent, _action: &mut Shout) -> ActionResult {
             unreachable!("it ends as it starts")
         }
     }

@@ -348,11 +348,11 @@ struct Shared(Reasoner);
 struct Work;
 impl Processor for Work {
     type Action = Doing;
-    fn start(&self, _: Entity, doing: &mut Doing) -> ActionResult {
+    fn start(&self, _: Agent, doing: &mut Doing) -> ActionResult {
         doing.done = 0;
         ActionResult::Running
     }
-    fn update(&self, _: Entity, doing: &mut Doing) -> ActionResult {
+    fn update(&self, _: Agent, doing: &mut Doing) -> ActionResult {
         doing.done += 1;
         if doing.done < doing.ticks { ActionResult::Running } else { ActionResult::Success }
     }

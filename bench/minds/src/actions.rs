@@ -31,10 +31,10 @@ struct Counting;
 
 impl Processor for Counting {
     type Action = Count;
-    fn start(&self, _: Entity, _: &mut Count) -> ActionResult {
+    fn start(&self, _: Agent, _: &mut Count) -> ActionResult {
         ActionResult::Running
     }
-    fn update(&self, _: Entity, count: &mut Count) -> ActionResult {
+    fn update(&self, _: Agent, count: &mut Count) -> ActionResult {
         count.0 = count.0.wrapping_add(1);
         if count.0 == u32::MAX { ActionResult::Success } else { ActionResult::Running }
     }
@@ -49,21 +49,21 @@ struct Walk(f32);
 #[derive(Component, Clone)]
 struct Position(f32);
 
-struct Walking<'a>(ExclusiveLookup<'a, &'static mut Position>);
+struct Walking<'a>(AgentAccess<'a, &'static mut Position>);
 
 impl Processor for Walking<'_> {
     type Action = Walk;
-    fn start(&self, _: Entity, _: &mut Walk) -> ActionResult {
+    fn start(&self, _: Agent, _: &mut Walk) -> ActionResult {
         ActionResult::Running
     }
-    fn update(&self, agent: Entity, walk: &mut Walk) -> ActionResult {
+    fn update(&self, agent: Agent, walk: &mut Walk) -> ActionResult {
         let Ok(mut position) = self.0.claim(agent) else { return ActionResult::Failed };
         position.get_mut().0 += walk.0;
         ActionResult::Running
     }
 }
 
-fn walk(mut actions: Actions<'_, Walk>, positions: ExclusiveLookup<'_, &'static mut Position>) {
+fn walk(mut actions: Actions<'_, Walk>, positions: AgentAccess<'_, &'static mut Position>) {
     actions.process(&Walking(positions));
 }
 

@@ -108,14 +108,14 @@ fn think(mut minds: Minds<'_, &'static Needs>, cats: Res<'_, Cats>) {
     minds.decide(&cats.0, |needs| [needs.hunger * 0.01, needs.tiredness * 0.01]);
 }
 
-struct Living<'a>(ExclusiveLookup<'a, &'static mut Needs>);
+struct Living<'a>(AgentAccess<'a, &'static mut Needs>);
 
 impl Processor for Living<'_> {
     type Action = Pastime;
-    fn start(&self, _: Entity, _: &mut Pastime) -> ActionResult {
+    fn start(&self, _: Agent, _: &mut Pastime) -> ActionResult {
         ActionResult::Running
     }
-    fn update(&self, cat: Entity, pastime: &mut Pastime) -> ActionResult {
+    fn update(&self, cat: Agent, pastime: &mut Pastime) -> ActionResult {
         let Ok(mut needs) = self.0.claim(cat) else { return ActionResult::Failed };
         let needs = needs.get_mut();
         needs.hunger = (needs.hunger + pastime.hunger * 0.1).clamp(0.0, 100.0);
@@ -124,7 +124,7 @@ impl Processor for Living<'_> {
     }
 }
 
-fn live(mut actions: Actions<'_, Pastime>, needs: ExclusiveLookup<'_, &'static mut Needs>) {
+fn live(mut actions: Actions<'_, Pastime>, needs: AgentAccess<'_, &'static mut Needs>) {
     actions.process(&Living(needs));
 }
 

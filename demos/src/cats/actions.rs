@@ -42,7 +42,7 @@ type Needs = (&'static mut Hunger, &'static mut Tiredness, &'static mut TimeSpen
 /// A cat does whatever it does until its mind wants something else, so none of these actions ends
 /// by itself.
 struct Living<'a, A> {
-    cats: ExclusiveLookup<'a, Needs>,
+    cats: AgentAccess<'a, Needs>,
     seconds: f32,
     /// The place of the option, for the books.
     option: usize,
@@ -53,11 +53,11 @@ struct Living<'a, A> {
 impl<A: Component> Processor for Living<'_, A> {
     type Action = A;
 
-    fn start(&self, _cat: Entity, _action: &mut A) -> ActionResult {
+    fn start(&self, _cat: Agent, _action: &mut A) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, cat: Entity, action: &mut A) -> ActionResult {
+    fn update(&self, cat: Agent, action: &mut A) -> ActionResult {
         let Ok(mut claim) = self.cats.claim(cat) else { return ActionResult::Failed };
         let (hunger, tiredness, spent, temper) = claim.get_mut();
         let [hungrier, more_tired] = (self.rates)(action);
@@ -70,21 +70,17 @@ impl<A: Component> Processor for Living<'_, A> {
     }
 }
 
-pub(super) fn eat(mut actions: Actions<Eat>, cats: ExclusiveLookup<Needs>, time: Res<TimeStep>) {
+pub(super) fn eat(mut actions: Actions<Eat>, cats: AgentAccess<Needs>, time: Res<TimeStep>) {
     let rates = |eat: &Eat| [-eat.hunger_relief, 0.0];
     actions.process(&Living { cats, seconds: time.seconds, option: 0, rates });
 }
 
-pub(super) fn sleep(
-    mut actions: Actions<Sleep>,
-    cats: ExclusiveLookup<Needs>,
-    time: Res<TimeStep>,
-) {
+pub(super) fn sleep(mut actions: Actions<Sleep>, cats: AgentAccess<Needs>, time: Res<TimeStep>) {
     let rates = |sleep: &Sleep| [0.0, -sleep.tiredness_relief];
     actions.process(&Living { cats, seconds: time.seconds, option: 1, rates });
 }
 
-pub(super) fn play(mut actions: Actions<Play>, cats: ExclusiveLookup<Needs>, time: Res<TimeStep>) {
+pub(super) fn play(mut actions: Actions<Play>, cats: AgentAccess<Needs>, time: Res<TimeStep>) {
     let rates = |play: &Play| [play.hunger_cost, play.tiredness_cost];
     actions.process(&Living { cats, seconds: time.seconds, option: 2, rates });
 }

@@ -13,11 +13,9 @@ const LIFE_TICKS: u32 = 20;
 /// As near to a unit as this is a hit, in metres; a bullet flies less than twice of it in a tick.
 const HIT: f32 = 3.5;
 
-/// A unit has been hit.
+/// What a bullet does to the unit that it hits.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Hit {
-    target: Entity,
-}
+pub(super) struct Hit;
 
 pub(super) fn new(side: Side) -> Bullet {
     Bullet { ticks_left: LIFE_TICKS, side }
@@ -25,13 +23,15 @@ pub(super) fn new(side: Side) -> Bullet {
 
 type Flying = (Entity, &'static mut Position, &'static Velocity, &'static mut Bullet);
 
-/// Moves the bullets; those that hit something or whose time is up are despawned, and hits are
-/// told.
+/// Moves the bullets; those that hit something or whose time is up are despawned, and hits are taken
+/// off the hulls. A unit may be hit by many at once, so that hits are collected and applied afterwards.
 pub(super) fn race(
     mut bullets: Query<Flying>,
     radar: Res<Radar>,
     mut commands: Commands,
-    mut hits: EventWriter<Hit>,
+    mut hits: Scatter<Hit>,
+    mut hulls: ComponentLookup<&'static mut Hull>,
+    mut toll: ResMut<Toll>,
 ) {
     bullets.par_for_each_with_both(
         &mut commands,
@@ -41,40 +41,34 @@ pub(super) fn race(
             bullet.ticks_left -= 1;
             let hit = radar.nearest(bullet.side.other(), position.0, HIT);
             if let Some((target, _)) = hit {
-                hits.send(Hit { target });
+                hits.push(target, Hit);
             }
             if hit.is_some() || bullet.ticks_left == 0 {
                 commands.despawn(entity);
             }
         },
     );
+    toll.hits += hits.len() as u64;
+    // Those that are passed over are gone since the radar saw them.
+    hits.apply(&mut hulls, |hull, Hit| hull.points = hull.points.saturating_sub(1));
 }
 
 /// Turrets have no velocity.
-type Targets = (&'static mut Hull, &'static Member, Option<&'static Velocity>);
+type Unit = (Entity, &'static Hull, &'static Member, Option<&'static Velocity>);
 
-/// Takes the hits off the hulls. One after the other: a unit may be hit twice, and squadrons count
-/// their own.
-pub(super) fn damage(
-    mut hits: EventReader<Hit>,
-    mut targets: Query<Targets>,
-    mut squadrons: Query<&mut Strength>,
+/// Despawns the units that are shot to pieces, which squadrons count.
+pub(super) fn sink(
+    mut units: Query<Unit>,
+    mut squadrons: ComponentLookup<&'static mut Strength>,
     mut toll: ResMut<Toll>,
     mut commands: Commands,
 ) {
-    for hit in hits.read() {
-        toll.hits += 1;
-        // Gone since the radar saw it, or in this very tick.
-        let Ok((hull, member, velocity)) = targets.get(hit.target) else { continue };
-        if hull.points == 0 {
-            continue;
-        }
-        hull.points -= 1;
+    units.for_each(|(unit, hull, member, velocity)| {
         if hull.points > 0 {
-            continue;
+            return;
         }
-        commands.despawn(hit.target);
-        let Ok(strength) = squadrons.get(member.admiral) else { continue };
+        commands.despawn(unit);
+        let Ok(strength) = squadrons.get_mut(member.admiral) else { return };
         if velocity.is_some() {
             toll.ships_lost += 1;
             strength.ships -= 1;
@@ -82,5 +76,5 @@ pub(super) fn damage(
             toll.turrets_lost += 1;
             strength.turrets -= 1;
         }
-    }
+    });
 }

@@ -57,12 +57,12 @@ const MUSTERED_TICKS: u32 = 300;
 
 type Staff = (&'static mut Orders, &'static mut War, &'static Strength);
 
-struct Commanding<'a>(ExclusiveLookup<'a, Staff>);
+struct Commanding<'a>(AgentAccess<'a, Staff>);
 
 impl Processor for Commanding<'_> {
     type Action = Command;
 
-    fn start(&self, admiral: Entity, command: &mut Command) -> ActionResult {
+    fn start(&self, admiral: Agent, command: &mut Command) -> ActionResult {
         let Ok(mut claim) = self.0.claim(admiral) else { return ActionResult::Failed };
         let (orders, ..) = claim.get_mut();
         command.ticks_left = command.ticks();
@@ -75,7 +75,7 @@ impl Processor for Commanding<'_> {
         ActionResult::Running
     }
 
-    fn update(&self, admiral: Entity, command: &mut Command) -> ActionResult {
+    fn update(&self, admiral: Agent, command: &mut Command) -> ActionResult {
         let Ok(mut claim) = self.0.claim(admiral) else { return ActionResult::Failed };
         let (_, war, strength) = claim.get_mut();
         command.ticks_left = command.ticks_left.saturating_sub(1);
@@ -96,6 +96,6 @@ impl Processor for Commanding<'_> {
     }
 }
 
-pub(super) fn command(mut actions: Actions<Command>, staffs: ExclusiveLookup<Staff>) {
+pub(super) fn command(mut actions: Actions<Command>, staffs: AgentAccess<Staff>) {
     actions.process(&Commanding(staffs));
 }

@@ -40,18 +40,18 @@ fn steer(position: Vec2, velocity: &mut Velocity, to: Vec2) -> bool {
 type Pilot = (&'static Position, &'static mut Velocity, &'static Member, &'static Station);
 
 struct Cruising<'a> {
-    pilots: ExclusiveLookup<'a, Pilot>,
+    pilots: AgentAccess<'a, Pilot>,
     orders: ComponentLookup<'a, &'static Orders>,
 }
 
 impl Processor for Cruising<'_> {
     type Action = Cruise;
 
-    fn start(&self, _: Entity, _: &mut Cruise) -> ActionResult {
+    fn start(&self, _: Agent, _: &mut Cruise) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, ship: Entity, _: &mut Cruise) -> ActionResult {
+    fn update(&self, ship: Agent, _: &mut Cruise) -> ActionResult {
         let Ok(mut claim) = self.pilots.claim(ship) else { return ActionResult::Failed };
         let (position, velocity, member, station) = claim.get_mut();
         let Ok(orders) = self.orders.get(member.admiral) else { return ActionResult::Failed };
@@ -62,7 +62,7 @@ impl Processor for Cruising<'_> {
 
 pub(super) fn cruise(
     mut actions: Actions<Cruise>,
-    pilots: ExclusiveLookup<Pilot>,
+    pilots: AgentAccess<Pilot>,
     orders: ComponentLookup<&'static Orders>,
 ) {
     actions.process(&Cruising { pilots, orders });
@@ -70,16 +70,16 @@ pub(super) fn cruise(
 
 type Hunter = (&'static Position, &'static mut Velocity, &'static Aim);
 
-struct Closing<'a>(ExclusiveLookup<'a, Hunter>);
+struct Closing<'a>(AgentAccess<'a, Hunter>);
 
 impl Processor for Closing<'_> {
     type Action = Close;
 
-    fn start(&self, _: Entity, _: &mut Close) -> ActionResult {
+    fn start(&self, _: Agent, _: &mut Close) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, ship: Entity, _: &mut Close) -> ActionResult {
+    fn update(&self, ship: Agent, _: &mut Close) -> ActionResult {
         let Ok(mut claim) = self.0.claim(ship) else { return ActionResult::Failed };
         let (position, velocity, aim) = claim.get_mut();
         if aim.has_target() {
@@ -89,25 +89,25 @@ impl Processor for Closing<'_> {
     }
 }
 
-pub(super) fn close(mut actions: Actions<Close>, hunters: ExclusiveLookup<Hunter>) {
+pub(super) fn close(mut actions: Actions<Close>, hunters: AgentAccess<Hunter>) {
     actions.process(&Closing(hunters));
 }
 
 type Patient = (&'static Position, &'static mut Velocity, &'static mut Hull, &'static Member);
 
 struct Retreating<'a> {
-    patients: ExclusiveLookup<'a, Patient>,
+    patients: AgentAccess<'a, Patient>,
     orders: ComponentLookup<'a, &'static Orders>,
 }
 
 impl Processor for Retreating<'_> {
     type Action = Retreat;
 
-    fn start(&self, _: Entity, _: &mut Retreat) -> ActionResult {
+    fn start(&self, _: Agent, _: &mut Retreat) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, ship: Entity, _: &mut Retreat) -> ActionResult {
+    fn update(&self, ship: Agent, _: &mut Retreat) -> ActionResult {
         let Ok(mut claim) = self.patients.claim(ship) else { return ActionResult::Failed };
         let (position, velocity, hull, member) = claim.get_mut();
         let Ok(orders) = self.orders.get(member.admiral) else { return ActionResult::Failed };
@@ -118,7 +118,7 @@ impl Processor for Retreating<'_> {
 
 pub(super) fn retreat(
     mut actions: Actions<Retreat>,
-    patients: ExclusiveLookup<Patient>,
+    patients: AgentAccess<Patient>,
     orders: ComponentLookup<&'static Orders>,
 ) {
     actions.process(&Retreating { patients, orders });

@@ -32,18 +32,18 @@ pub(super) struct Repair;
 type Gunner = (&'static Aim, &'static mut Gun);
 
 struct Firing<'a> {
-    gunners: ExclusiveLookup<'a, Gunner>,
+    gunners: AgentAccess<'a, Gunner>,
     triggers: EnabledLookup<'a, Trigger>,
 }
 
 impl Processor for Firing<'_> {
     type Action = Fire;
 
-    fn start(&self, _: Entity, _: &mut Fire) -> ActionResult {
+    fn start(&self, _: Agent, _: &mut Fire) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, unit: Entity, _: &mut Fire) -> ActionResult {
+    fn update(&self, unit: Agent, _: &mut Fire) -> ActionResult {
         let Ok(mut claim) = self.gunners.claim(unit) else { return ActionResult::Failed };
         let (aim, gun) = claim.get_mut();
         gun.reload = gun.reload.saturating_sub(1);
@@ -52,7 +52,7 @@ impl Processor for Firing<'_> {
         }
         gun.reload = RELOAD_TICKS;
         gun.heat += gun.heat_per_shot;
-        match self.triggers.set(unit, true) {
+        match self.triggers.set(unit.entity, true) {
             Ok(_) => ActionResult::Running,
             Err(_) => ActionResult::Failed,
         }
@@ -61,22 +61,22 @@ impl Processor for Firing<'_> {
 
 pub(super) fn fire(
     mut actions: Actions<Fire>,
-    gunners: ExclusiveLookup<Gunner>,
+    gunners: AgentAccess<Gunner>,
     triggers: EnabledLookup<Trigger>,
 ) {
     actions.process(&Firing { gunners, triggers });
 }
 
-struct Cooling<'a>(ExclusiveLookup<'a, &'static mut Gun>);
+struct Cooling<'a>(AgentAccess<'a, &'static mut Gun>);
 
 impl Processor for Cooling<'_> {
     type Action = Cool;
 
-    fn start(&self, _: Entity, _: &mut Cool) -> ActionResult {
+    fn start(&self, _: Agent, _: &mut Cool) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, turret: Entity, _: &mut Cool) -> ActionResult {
+    fn update(&self, turret: Agent, _: &mut Cool) -> ActionResult {
         let Ok(mut gun) = self.0.claim(turret) else { return ActionResult::Failed };
         let gun = gun.get_mut();
         gun.heat = gun.heat.saturating_sub(1);
@@ -84,26 +84,26 @@ impl Processor for Cooling<'_> {
     }
 }
 
-pub(super) fn cool(mut actions: Actions<Cool>, guns: ExclusiveLookup<&'static mut Gun>) {
+pub(super) fn cool(mut actions: Actions<Cool>, guns: AgentAccess<&'static mut Gun>) {
     actions.process(&Cooling(guns));
 }
 
-struct Repairing<'a>(ExclusiveLookup<'a, &'static mut Hull>);
+struct Repairing<'a>(AgentAccess<'a, &'static mut Hull>);
 
 impl Processor for Repairing<'_> {
     type Action = Repair;
 
-    fn start(&self, _: Entity, _: &mut Repair) -> ActionResult {
+    fn start(&self, _: Agent, _: &mut Repair) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, turret: Entity, _: &mut Repair) -> ActionResult {
+    fn update(&self, turret: Agent, _: &mut Repair) -> ActionResult {
         let Ok(mut hull) = self.0.claim(turret) else { return ActionResult::Failed };
         if hull.get_mut().mend(1) { ActionResult::Success } else { ActionResult::Running }
     }
 }
 
-pub(super) fn repair(mut actions: Actions<Repair>, hulls: ExclusiveLookup<&'static mut Hull>) {
+pub(super) fn repair(mut actions: Actions<Repair>, hulls: AgentAccess<&'static mut Hull>) {
     actions.process(&Repairing(hulls));
 }
 

@@ -9,7 +9,7 @@
 //! ```text
 //!   scan ──> aim ──> report ──> think (ships, turrets, admirals) ──> identify
 //!     ──> cruise, close, fire, retreat, cool, repair, command ──> advance
-//!     ──> fly ──> shoot (spawns bullets) ──> race (despawns them) ──> damage ──> launch
+//!     ──> fly ──> shoot (spawns bullets) ──> race (despawns them) ──> sink ──> launch
 //! ```
 //!
 //! * `parts`: what units are made of;
@@ -99,8 +99,8 @@ impl Fleet {
             .add(flight::fly.after(action::advance))
             .add(guns::shoot.after(flight::fly))
             .add(bullets::race.after(guns::shoot))
-            .add(bullets::damage.after(bullets::race))
-            .add(dockyard::launch.after(bullets::damage));
+            .add(bullets::sink.after(bullets::race))
+            .add(dockyard::launch.after(bullets::sink));
         Ok(Self { engine: Engine::new(setup, world, systems)? })
     }
 

@@ -52,17 +52,17 @@ pub(super) fn add(schedule: ScheduleBuilder) -> ScheduleBuilder {
 }
 
 type Gatherer = (&'static mut Basket, &'static mut Books);
-struct Gathering<'a>(ExclusiveLookup<'a, Gatherer>);
+struct Gathering<'a>(AgentAccess<'a, Gatherer>);
 
 impl Processor for Gathering<'_> {
     type Action = Gather;
 
-    fn start(&self, _: Entity, gather: &mut Gather) -> ActionResult {
+    fn start(&self, _: Agent, gather: &mut Gather) -> ActionResult {
         gather.seconds_left = GATHER_SECONDS;
         ActionResult::Running
     }
 
-    fn update(&self, agent: Entity, gather: &mut Gather) -> ActionResult {
+    fn update(&self, agent: Agent, gather: &mut Gather) -> ActionResult {
         let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
         let (basket, books) = claim.get_mut();
         books.ticks[GATHER] += 1;
@@ -79,17 +79,17 @@ impl Processor for Gathering<'_> {
     }
 }
 
-fn gather(mut actions: Actions<Gather>, foragers: ExclusiveLookup<Gatherer>) {
+fn gather(mut actions: Actions<Gather>, foragers: AgentAccess<Gatherer>) {
     actions.process(&Gathering(foragers));
 }
 
 type Eater = (&'static mut Needs, &'static mut Basket, &'static mut Books);
-struct Eating<'a>(ExclusiveLookup<'a, Eater>);
+struct Eating<'a>(AgentAccess<'a, Eater>);
 
 impl Processor for Eating<'_> {
     type Action = Eat;
 
-    fn start(&self, agent: Entity, eat: &mut Eat) -> ActionResult {
+    fn start(&self, agent: Agent, eat: &mut Eat) -> ActionResult {
         let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
         let (_, basket, _) = claim.get_mut();
         if basket.0 == 0 {
@@ -99,7 +99,7 @@ impl Processor for Eating<'_> {
         ActionResult::Running
     }
 
-    fn update(&self, agent: Entity, eat: &mut Eat) -> ActionResult {
+    fn update(&self, agent: Agent, eat: &mut Eat) -> ActionResult {
         let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
         let (needs, basket, books) = claim.get_mut();
         books.ticks[EAT] += 1;
@@ -114,21 +114,21 @@ impl Processor for Eating<'_> {
     }
 }
 
-fn eat(mut actions: Actions<Eat>, foragers: ExclusiveLookup<Eater>) {
+fn eat(mut actions: Actions<Eat>, foragers: AgentAccess<Eater>) {
     actions.process(&Eating(foragers));
 }
 
 type Sleeper = (&'static mut Needs, &'static mut Books);
-struct Sleeping<'a>(ExclusiveLookup<'a, Sleeper>);
+struct Sleeping<'a>(AgentAccess<'a, Sleeper>);
 
 impl Processor for Sleeping<'_> {
     type Action = Sleep;
 
-    fn start(&self, _: Entity, _: &mut Sleep) -> ActionResult {
+    fn start(&self, _: Agent, _: &mut Sleep) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, agent: Entity, _: &mut Sleep) -> ActionResult {
+    fn update(&self, agent: Agent, _: &mut Sleep) -> ActionResult {
         let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
         let (needs, books) = claim.get_mut();
         books.ticks[SLEEP] += 1;
@@ -136,24 +136,24 @@ impl Processor for Sleeping<'_> {
     }
 }
 
-fn sleep(mut actions: Actions<Sleep>, foragers: ExclusiveLookup<Sleeper>) {
+fn sleep(mut actions: Actions<Sleep>, foragers: AgentAccess<Sleeper>) {
     actions.process(&Sleeping(foragers));
 }
 
 type Hider = (&'static Wolf, &'static mut Shelter, &'static mut Books);
-struct Hiding<'a>(ExclusiveLookup<'a, Hider>);
+struct Hiding<'a>(AgentAccess<'a, Hider>);
 
 impl Processor for Hiding<'_> {
     type Action = Hide;
 
-    fn start(&self, agent: Entity, _: &mut Hide) -> ActionResult {
+    fn start(&self, agent: Agent, _: &mut Hide) -> ActionResult {
         let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
         let (_, shelter, _) = claim.get_mut();
         shelter.0 = 1;
         ActionResult::Running
     }
 
-    fn update(&self, agent: Entity, _: &mut Hide) -> ActionResult {
+    fn update(&self, agent: Agent, _: &mut Hide) -> ActionResult {
         let Ok(mut claim) = self.0.claim(agent) else { return ActionResult::Failed };
         let (wolf, _, books) = claim.get_mut();
         books.ticks[HIDE] += 1;
@@ -161,13 +161,13 @@ impl Processor for Hiding<'_> {
     }
 
     /// However it ends, it leaves the shelter.
-    fn cleanup(&self, agent: Entity, _: &mut Hide, _: Ended) {
+    fn cleanup(&self, agent: Agent, _: &mut Hide, _: Ended) {
         if let Ok(mut claim) = self.0.claim(agent) {
             claim.get_mut().1.0 = 0;
         }
     }
 }
 
-fn hide(mut actions: Actions<Hide>, foragers: ExclusiveLookup<Hider>) {
+fn hide(mut actions: Actions<Hide>, foragers: AgentAccess<Hider>) {
     actions.process(&Hiding(foragers));
 }

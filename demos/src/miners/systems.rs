@@ -25,7 +25,7 @@ type Walker = (&'static Speed, &'static Standing, &'static Workplace);
 
 /// Walks along a straight line, at the speed that the agent had when it set out.
 struct Walking<'a> {
-    positions: ExclusiveLookup<'a, &'static mut Position>,
+    positions: AgentAccess<'a, &'static mut Position>,
     walkers: ComponentLookup<'a, Walker>,
     places: Res<'a, Places>,
     seconds: f32,
@@ -34,8 +34,8 @@ struct Walking<'a> {
 impl Processor for Walking<'_> {
     type Action = MoveTo;
 
-    fn start(&self, agent: Entity, action: &mut MoveTo) -> ActionResult {
-        let Ok((speed, standing, workplace)) = self.walkers.get(agent) else {
+    fn start(&self, agent: Agent, action: &mut MoveTo) -> ActionResult {
+        let Ok((speed, standing, workplace)) = self.walkers.get(agent.entity) else {
             return ActionResult::Failed;
         };
         let Ok(mut position) = self.positions.claim(agent) else { return ActionResult::Failed };
@@ -57,7 +57,7 @@ impl Processor for Walking<'_> {
         ActionResult::Running
     }
 
-    fn update(&self, agent: Entity, action: &mut MoveTo) -> ActionResult {
+    fn update(&self, agent: Agent, action: &mut MoveTo) -> ActionResult {
         let Ok(mut position) = self.positions.claim(agent) else { return ActionResult::Failed };
         action.seconds += self.seconds;
         if action.seconds >= action.seconds_total {
@@ -72,7 +72,7 @@ impl Processor for Walking<'_> {
 
 pub(super) fn move_to(
     mut actions: Actions<MoveTo>,
-    positions: ExclusiveLookup<&'static mut Position>,
+    positions: AgentAccess<&'static mut Position>,
     walkers: ComponentLookup<Walker>,
     places: Res<Places>,
     time: Res<TimeStep>,
@@ -82,23 +82,23 @@ pub(super) fn move_to(
 
 /// Asks the agent's animator for a clip and waits for its end.
 struct Performing<'a> {
-    animators: ExclusiveLookup<'a, &'static mut Animator>,
+    animators: AgentAccess<'a, &'static mut Animator>,
     playing: EnabledLookup<'a, Playing>,
 }
 
 impl Processor for Performing<'_> {
     type Action = PlayAnimation;
 
-    fn start(&self, agent: Entity, action: &mut PlayAnimation) -> ActionResult {
+    fn start(&self, agent: Agent, action: &mut PlayAnimation) -> ActionResult {
         let Ok(mut animator) = self.animators.claim(agent) else { return ActionResult::Failed };
         action.request = animator.get_mut().play(action.clip);
-        match self.playing.set(agent, true) {
+        match self.playing.set(agent.entity, true) {
             Ok(_) => ActionResult::Running,
             Err(_) => ActionResult::Failed,
         }
     }
 
-    fn update(&self, agent: Entity, action: &mut PlayAnimation) -> ActionResult {
+    fn update(&self, agent: Agent, action: &mut PlayAnimation) -> ActionResult {
         let Ok(mut animator) = self.animators.claim(agent) else { return ActionResult::Failed };
         if animator.get_mut().has_finished(action.request) {
             ActionResult::Success
@@ -110,7 +110,7 @@ impl Processor for Performing<'_> {
 
 pub(super) fn play_animation(
     mut actions: Actions<PlayAnimation>,
-    animators: ExclusiveLookup<&'static mut Animator>,
+    animators: AgentAccess<&'static mut Animator>,
     playing: EnabledLookup<Playing>,
 ) {
     actions.process(&Performing { animators, playing });
@@ -119,12 +119,12 @@ pub(super) fn play_animation(
 type Carrier = (&'static mut Inventory, &'static mut Books);
 
 /// Puts things into the agent's inventory, in one tick.
-struct Adding<'a>(ExclusiveLookup<'a, Carrier>);
+struct Adding<'a>(AgentAccess<'a, Carrier>);
 
 impl Processor for Adding<'_> {
     type Action = AddItem;
 
-    fn start(&self, agent: Entity, action: &mut AddItem) -> ActionResult {
+    fn start(&self, agent: Agent, action: &mut AddItem) -> ActionResult {
         let Ok(mut carrier) = self.0.claim(agent) else { return ActionResult::Failed };
         let (inventory, books) = carrier.get_mut();
         if !inventory.add(action.item, action.count) {
@@ -136,22 +136,22 @@ impl Processor for Adding<'_> {
         ActionResult::Success
     }
 
-    fn update(&self, _agent: Entity, _action: &mut AddItem) -> ActionResult {
+    fn update(&self, _agent: Agent, _action: &mut AddItem) -> ActionResult {
         ActionResult::Success
     }
 }
 
-pub(super) fn add_item(mut actions: Actions<AddItem>, carriers: ExclusiveLookup<Carrier>) {
+pub(super) fn add_item(mut actions: Actions<AddItem>, carriers: AgentAccess<Carrier>) {
     actions.process(&Adding(carriers));
 }
 
 /// Takes things out of the agent's inventory, in one tick.
-struct Removing<'a>(ExclusiveLookup<'a, Carrier>);
+struct Removing<'a>(AgentAccess<'a, Carrier>);
 
 impl Processor for Removing<'_> {
     type Action = RemoveItem;
 
-    fn start(&self, agent: Entity, action: &mut RemoveItem) -> ActionResult {
+    fn start(&self, agent: Agent, action: &mut RemoveItem) -> ActionResult {
         let Ok(mut carrier) = self.0.claim(agent) else { return ActionResult::Failed };
         let (inventory, books) = carrier.get_mut();
         if !inventory.remove(action.item, action.count) {
@@ -163,12 +163,12 @@ impl Processor for Removing<'_> {
         ActionResult::Success
     }
 
-    fn update(&self, _agent: Entity, _action: &mut RemoveItem) -> ActionResult {
+    fn update(&self, _agent: Agent, _action: &mut RemoveItem) -> ActionResult {
         ActionResult::Success
     }
 }
 
-pub(super) fn remove_item(mut actions: Actions<RemoveItem>, carriers: ExclusiveLookup<Carrier>) {
+pub(super) fn remove_item(mut actions: Actions<RemoveItem>, carriers: AgentAccess<Carrier>) {
     actions.process(&Removing(carriers));
 }
 

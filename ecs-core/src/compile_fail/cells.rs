@@ -54,7 +54,7 @@
 //! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! fn write(claims: &formic_ecs::ExclusiveView<'_, &mut A>, entity: Entity) {
-//!     let mut claim = claims.claim(entity).unwrap();
+//!     let mut claim = claims.claim(entity, entity).unwrap();
 //!     let a = claim.get_mut();
 //!     drop(claim);
 //!     a.0 = 1;
@@ -64,7 +64,7 @@
 //! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! fn write(claims: &formic_ecs::ExclusiveView<'_, &mut A>, entity: Entity) {
-//!     let mut claim = claims.claim(entity).unwrap();
+//!     let mut claim = claims.claim(entity, entity).unwrap();
 //!     let a = claim.get_mut();
 //!     a.0 = 1;
 //!     drop(claim);
@@ -77,7 +77,7 @@
 //! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! fn write(claims: formic_ecs::ExclusiveView<'_, &mut A>, entity: Entity) {
-//!     let mut claim = claims.claim(entity).unwrap();
+//!     let mut claim = claims.claim(entity, entity).unwrap();
 //!     drop(claims);
 //!     claim.get_mut().0 = 1;
 //! }
@@ -86,7 +86,7 @@
 //! # use formic_ecs::prelude::*;
 //! # #[derive(Component)] struct A(u32);
 //! fn write(claims: formic_ecs::ExclusiveView<'_, &mut A>, entity: Entity) {
-//!     let mut claim = claims.claim(entity).unwrap();
+//!     let mut claim = claims.claim(entity, entity).unwrap();
 //!     claim.get_mut().0 = 1;
 //!     drop(claim);
 //!     drop(claims);

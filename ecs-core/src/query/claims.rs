@@ -11,78 +11,148 @@ use super::data::QueryData;
 use super::doors::{Doors, ViewPlan};
 use super::view::opened;
 use crate::entity::Entity;
-use crate::error::{ClaimError, QueryEntityError};
+use crate::error::{ClaimError, NoSuchEntity, QueryEntityError};
 use crate::storage::{Moment, Writers};
-use crate::sync::{Ordering, ProtocolU8};
+use crate::sync::{Ordering, ProtocolU32};
 
-/// A flag per entity slot: set while somebody holds a claim on the entity that is there (I-12).
+/// A word per entity slot: which row has taken the entity that is there, in which pass, and whether
+/// it holds a claim on it at this moment (I-12).
 ///
-/// Taking a flag acquires and leaving it releases: whoever claims an entity next sees what the one
-/// before wrote. The models are in `loom_models`. A flag is a byte of its own, so that leaving it
-/// is a plain store. It is set by writing the number of the view's round into it: a claim that was
-/// leaked in an earlier round counts for nothing, and nobody has to clear the flags between rounds.
+/// ```text
+/// pass                       | held | index of the row's entity
+/// 31 - `index_bits` bits     |  1   | `index_bits` bits
+/// ```
+///
+/// A word keeps the row until the pass ends, so that a second row is found whenever it comes. What
+/// an earlier pass has left counts for nothing, and the words are cleared only where the numbers of
+/// passes begin again, or an index needs another bit.
+///
+/// Taking a word acquires and leaving it releases: who claims an entity next sees what was written
+/// before. The models are in `loom_models`.
 #[derive(Debug, Default)]
-pub(crate) struct ClaimFlags {
-    flags: Vec<ProtocolU8>,
-    round: u8,
+pub(crate) struct ClaimWords {
+    words: Vec<ProtocolU32>,
+    index_bits: u32,
+    /// Of the first half of this pass; the second half has the next number. 0 is no pass.
+    pass: u32,
 }
 
-/// What no round has for its number.
-const FREE: u8 = 0;
+/// Two numbers of passes have to fit beside an index, and zero.
+const INDEX_BITS_MAX: u32 = 29;
 
-impl ClaimFlags {
-    /// Begins a round, with flags for this many slots, none of them set.
+/// Why a word was not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Refused {
+    /// The same row holds it.
+    Held,
+    /// The row of the entity with this index has taken it in the same pass.
+    By(u32),
+}
+
+impl ClaimWords {
+    /// Begins a pass, with words for this many slots, none of them taken.
+    ///
+    /// Panics if there are more than 2^29 of them.
     pub(crate) fn prepare(&mut self, slot_count: usize) {
-        self.round = self.round.wrapping_add(1);
-        if self.round == FREE {
-            self.flags.clear();
-            self.round = 1;
+        let index_bits = usize::BITS - slot_count.leading_zeros();
+        assert!(
+            index_bits <= INDEX_BITS_MAX,
+            "exclusive access needs fewer than 2^{INDEX_BITS_MAX} entity slots"
+        );
+        let pass_max = (1 << (31 - index_bits)) - 1;
+        self.pass += 2;
+        if index_bits != self.index_bits || self.pass + 1 > pass_max {
+            self.words.clear();
+            self.index_bits = index_bits;
+            self.pass = 1;
         }
-        while self.flags.len() < slot_count {
-            self.flags.push(ProtocolU8::new(FREE));
+        while self.words.len() < slot_count {
+            self.words.push(ProtocolU32::new(0));
         }
     }
 
-    /// Sets the flag; whether it was not set before.
-    #[inline]
-    pub(crate) fn take(&self, index: usize) -> bool {
-        self.flags[index].swap(self.round, Ordering::Acquire) != self.round
+    fn held(&self) -> u32 {
+        1 << self.index_bits
     }
 
-    /// Clears the flag, which this thread has set.
+    fn pass_of(&self, word: u32) -> u32 {
+        word >> (self.index_bits + 1)
+    }
+
+    /// Takes the word of a slot for a row; gives what [`leave`](Self::leave) is to leave there. Both
+    /// are below the number of slots.
     #[inline]
-    pub(crate) fn leave(&self, index: usize) {
-        self.flags[index].store(FREE, Ordering::Release);
+    pub(crate) fn take(&self, slot: usize, row: u32, is_late: bool) -> Result<u32, Refused> {
+        let pass = self.pass + u32::from(is_late);
+        let mine = pass << (self.index_bits + 1) | row;
+        let word = &self.words[slot];
+        // Relaxed: what counts is what the exchange finds.
+        let mut seen = word.load(Ordering::Relaxed);
+        loop {
+            // Left by this row, in an earlier pass, or in the first half of this one.
+            let is_free = seen == mine
+                || self.pass_of(seen) < self.pass
+                || self.pass_of(seen) < pass && seen & self.held() == 0;
+            if !is_free {
+                let other = seen & (self.held() - 1);
+                let is_held = seen & self.held() != 0;
+                return Err(if other == row && is_held {
+                    Refused::Held
+                } else {
+                    Refused::By(other)
+                });
+            }
+            let taken = mine | self.held();
+            match word.compare_exchange(seen, taken, Ordering::Acquire, Ordering::Relaxed) {
+                Ok(_) => return Ok(mine),
+                Err(now) => seen = now,
+            }
+        }
+    }
+
+    /// Lets go of the word of a slot, which this row has taken: it still has it, and holds it no more.
+    #[inline]
+    pub(crate) fn leave(&self, slot: usize, mine: u32) {
+        self.words[slot].store(mine, Ordering::Release);
+    }
+
+    /// How many slots there are.
+    fn slot_count(&self) -> usize {
+        self.words.len()
     }
 }
 
-/// Random access from many threads, one entity at a time each: the pattern of actions that write
-/// to the agent they belong to.
+/// Random access from many threads, one entity at a time each: the pattern of rows that write to
+/// one entity of their own, such as actions to the agent that they belong to.
 ///
-/// A [`claim`](Self::claim) on an entity gives exclusive access to its components in this view
-/// until it is dropped. Somebody who asks for the same entity meanwhile is told so; there is no
-/// waiting and no data race.
+/// A [`claim`](Self::claim) gives a row exclusive access to the components of a target in this view
+/// until it is dropped. The row has the target until the view is dropped: it may claim it again, and
+/// another row that claims it gets [`ClaimError::Contested`] whenever it comes, also where the first
+/// one is done with it. So two rows that write to one target are an error every time, on any number
+/// of threads, and never a result that depends on which of them was first.
+///
+/// For targets that many rows write to, collect what is to be written and apply it afterwards, as
+/// `Scatter` of `formic-jobs` does.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
 /// use formic_ecs::ClaimError;
 /// # #[derive(Component)] struct Gold(u32);
 /// let mut world = World::new();
-/// let agent = world.spawn(Gold(0));
+/// let [agent, thief] = [world.spawn(Gold(0)), world.spawn(Gold(0))];
 /// let mut plan = world.claim_plan::<&mut Gold>();
 /// let cell = world.cell();
 /// let purses = cell.claims(&mut plan)?;
-/// let mut purse = purses.claim(agent).expect("nobody else has it");
-/// purse.get_mut().0 += 5;
-/// assert_eq!(purses.claim(agent).unwrap_err(), ClaimError::Claimed(agent));
-/// drop(purse);
-/// assert_eq!(purses.claim(agent).expect("free again").get_mut().0, 5);
+/// purses.claim(agent, agent).expect("no other row has it").get_mut().0 += 5;
+/// assert_eq!(purses.claim(agent, agent).expect("it has it").get_mut().0, 5);
+/// let refused = purses.claim(thief, agent).unwrap_err();
+/// assert_eq!(refused, ClaimError::Contested { target: agent, rows: [agent, thief] });
 /// # Ok::<(), formic_ecs::AccessConflict>(())
 /// ```
 pub struct ExclusiveView<'w, Q: QueryData> {
     source: Source<'w>,
     doors: Doors<'w, Q>,
-    flags: &'w ClaimFlags,
+    words: &'w ClaimWords,
     _guard: BorrowGuard<'w>,
 }
 
@@ -97,13 +167,13 @@ pub struct ExclusiveView<'w, Q: QueryData> {
 /// let imp = world.spawn(Gold(1));
 /// let mut purses = world.claim_plan::<&mut Gold>();
 /// assert_eq!(purses.access().writes().len(), 1);
-/// world.cell().claims(&mut purses)?.claim(imp)?.get_mut().0 = 2;
+/// world.cell().claims(&mut purses)?.claim(imp, imp)?.get_mut().0 = 2;
 /// assert_eq!(world.get::<Gold>(imp)?, &Gold(2));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct ExclusivePlan<Q: QueryData> {
     pub(crate) view: ViewPlan<Q>,
-    pub(crate) flags: ClaimFlags,
+    pub(crate) words: ClaimWords,
 }
 
 impl<Q: QueryData> fmt::Debug for ExclusivePlan<Q> {
@@ -113,6 +183,10 @@ impl<Q: QueryData> fmt::Debug for ExclusivePlan<Q> {
 }
 
 impl<Q: QueryData> ExclusivePlan<Q> {
+    pub(crate) fn new(view: ViewPlan<Q>) -> Self {
+        Self { view, words: ClaimWords::default() }
+    }
+
     /// What the view touches.
     ///
     /// ```
@@ -136,7 +210,7 @@ impl<Q: QueryData> fmt::Debug for ExclusiveView<'_, Q> {
 
 impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
     /// # Safety
-    /// `guard` is the right that Q needs in these archetypes (I-10); the flags were prepared for
+    /// `guard` is the right that Q needs in these archetypes (I-10); the words were prepared for
     /// these entities and are used by no other view (I-12), and the plan was just extended over the
     /// source (I-23).
     pub(crate) unsafe fn new(
@@ -147,60 +221,116 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
         // Others stamp rows of the same chunks meanwhile.
         let moment = Moment { writers: Writers::Several, ..source.moment };
         let source = Source { moment, ..source };
-        Self { source, doors: Doors::new(source, &plan.view), flags: &plan.flags, _guard: guard }
+        Self { source, doors: Doors::new(source, &plan.view), words: &plan.words, _guard: guard }
     }
 
-    /// Exclusive access to the components of one entity, until the claim is dropped.
+    /// Exclusive access of a row to the components of a target, until the claim is dropped. The row
+    /// is named by its entity, which may be the target itself.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
-    /// let purse = world.spawn(Gold(3));
+    /// let [imp, purse] = [world.spawn(()), world.spawn(Gold(3))];
     /// let mut plan = world.claim_plan::<&mut Gold>();
     /// let claims = world.cell().claims(&mut plan)?;
-    /// let mut claim = claims.claim(purse)?;
+    /// let mut claim = claims.claim(imp, purse)?;
     /// claim.get_mut().0 += 1;
-    /// assert!(claims.claim(purse).is_err(), "somebody has it");
+    /// assert!(claims.claim(imp, purse).is_err(), "it holds it already");
     /// drop(claim);
-    /// assert!(claims.claim(purse).is_ok());
+    /// assert!(claims.claim(imp, purse).is_ok());
+    /// assert!(claims.claim(purse, purse).is_err(), "the imp has taken it");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world, lacks a component, or is claimed by somebody.
+    /// Returns [`ClaimError::NoSuchEntity`] if the target is not in the world,
+    /// [`ClaimError::Missing`] if it lacks a component, [`ClaimError::Contested`] if another row has
+    /// claimed it in this view, and [`ClaimError::Held`] if this row holds a claim on it.
     // Always: it is the inner loop of every action system, and half of its work folds away where
     // the columns are known.
     #[inline(always)]
-    pub fn claim(&self, entity: Entity) -> Result<Claim<'_, Q>, ClaimError> {
+    pub fn claim(&self, row: Entity, target: Entity) -> Result<Claim<'_, Q>, ClaimError> {
+        self.claim_in(row, target, false)
+    }
+
+    /// [`claim`](Self::claim) in the second half of a pass, which begins when all rows of the first
+    /// half are done: what these have claimed is free again. A row of the first half that comes after
+    /// one of the second half is refused.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let [ada, bob] = [world.spawn(()), world.spawn(())];
+    /// let purse = world.spawn(Gold(3));
+    /// let mut plan = world.claim_plan::<&mut Gold>();
+    /// let claims = world.cell().claims(&mut plan)?;
+    /// claims.claim(ada, purse)?.get_mut().0 += 1;
+    /// claims.claim_late(bob, purse)?.get_mut().0 += 1;
+    /// assert!(claims.claim(ada, purse).is_err(), "too late");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`claim`](Self::claim).
+    #[inline(always)]
+    pub fn claim_late(&self, row: Entity, target: Entity) -> Result<Claim<'_, Q>, ClaimError> {
+        self.claim_in(row, target, true)
+    }
+
+    #[inline(always)]
+    fn claim_in(
+        &self,
+        row: Entity,
+        target: Entity,
+        is_late: bool,
+    ) -> Result<Claim<'_, Q>, ClaimError> {
         // Opening the chunk finds addresses and stamps it; no value is touched before the claim
         // stands.
         // SAFETY: the plan was extended over the source as this view was made (`new`), and the
         // source is borrowed since (I-23).
-        let (fetch, row) = match unsafe { opened::<Q>(self.source, self.doors, entity) } {
+        let (fetch, place) = match unsafe { opened::<Q>(self.source, self.doors, target) } {
             Ok(opened) => opened,
             Err(QueryEntityError::NoSuchEntity(error)) => {
                 return Err(ClaimError::NoSuchEntity(error));
             }
             Err(QueryEntityError::NotMatching(entity)) => return Err(ClaimError::Missing(entity)),
         };
-        let index = entity.index() as usize;
-        if !self.flags.take(index) {
-            return Err(ClaimError::Claimed(entity));
+        if row.index() as usize >= self.words.slot_count() {
+            return Err(NoSuchEntity(row).into());
         }
-        Ok(Claim { fetch, row, release: Release { flags: self.flags, index } })
+        let slot = target.index() as usize;
+        match self.words.take(slot, row.index(), is_late) {
+            Ok(mine) => {
+                Ok(Claim { fetch, row: place, release: Release { words: self.words, slot, mine } })
+            }
+            Err(why) => Err(self.refusal(row, target, why)),
+        }
+    }
+
+    #[cold]
+    fn refusal(&self, row: Entity, target: Entity, why: Refused) -> ClaimError {
+        match why {
+            Refused::Held => ClaimError::Held(target),
+            Refused::By(index) => {
+                let other = self.source.entities.at(index).unwrap_or(row);
+                ClaimError::Contested { target, rows: [row.min(other), row.max(other)] }
+            }
+        }
     }
 }
 
 struct Release<'a> {
-    flags: &'a ClaimFlags,
-    index: usize,
+    words: &'a ClaimWords,
+    slot: usize,
+    mine: u32,
 }
 
 impl Drop for Release<'_> {
     #[inline]
     fn drop(&mut self) {
-        self.flags.leave(self.index);
+        self.words.leave(self.slot, self.mine);
     }
 }
 
@@ -217,11 +347,11 @@ impl Drop for Release<'_> {
 /// let mut plan = world.claim_plan::<&mut Gold>();
 /// let cell = world.cell();
 /// let purses = cell.claims(&mut plan)?;
-/// let (mut from, mut to) = (purses.claim(ada)?, purses.claim(bob)?);
+/// let (mut from, mut to) = (purses.claim(ada, ada)?, purses.claim(ada, bob)?);
 /// from.get_mut().0 -= 2;
 /// to.get_mut().0 += 2;
-/// drop((from, to)); // now others can have them
-/// assert_eq!(purses.claim(bob)?.get_mut().0, 2);
+/// drop((from, to)); // now the same row can have them again
+/// assert_eq!(purses.claim(ada, bob)?.get_mut().0, 2);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct Claim<'a, Q: QueryData> {
@@ -240,7 +370,7 @@ impl<Q: QueryData> Claim<'_, Q> {
     /// let purse = world.spawn(Gold(3));
     /// let mut plan = world.claim_plan::<&mut Gold>();
     /// let purses = world.cell().claims(&mut plan)?;
-    /// let mut claim = purses.claim(purse)?;
+    /// let mut claim = purses.claim(purse, purse)?;
     /// claim.get_mut().0 -= 1;
     /// assert_eq!(claim.get_mut().0, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -248,7 +378,7 @@ impl<Q: QueryData> Claim<'_, Q> {
     #[inline]
     pub fn get_mut(&mut self) -> Q::Item<'_> {
         // SAFETY: the row is that of a live entity (I-1) in the chunk that was fetched. The view
-        // behind this claim holds the right to all entities (I-10); the flag, which the claim
+        // behind this claim holds the right to all entities (I-10); the word, which the claim
         // holds, makes it exclusive for this one (I-12), and `self` is borrowed exclusively.
         let right = unsafe { RowRight::new(self.row) };
         Q::item(&self.fetch, right)
@@ -257,6 +387,52 @@ impl<Q: QueryData> Claim<'_, Q> {
 
 impl<Q: QueryData> fmt::Debug for Claim<'_, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Claim").field("slot", &self.release.index).finish_non_exhaustive()
+        f.debug_struct("Claim").field("slot", &self.release.slot).finish_non_exhaustive()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// What a slot was left with counts for nothing when the numbers of passes begin again.
+    #[test]
+    fn words_are_cleared_when_the_numbers_of_passes_begin_again() {
+        let slots = 1 << 18;
+        let mut words = ClaimWords::default();
+        words.prepare(slots);
+        let first = words.pass;
+        _ = words.take(0, 1, false).expect("free, and never left");
+        let mine = words.take(1, 1, true).expect("free");
+        words.leave(1, mine);
+        let mut passes = 0;
+        loop {
+            words.prepare(slots);
+            passes += 1;
+            if words.pass <= first {
+                break;
+            }
+        }
+        assert!(passes > 1000, "{passes} passes are few");
+        assert!(words.take(0, 2, false).is_ok() && words.take(1, 2, false).is_ok());
+    }
+
+    #[test]
+    fn words_are_cleared_when_an_index_needs_another_bit() {
+        let mut words = ClaimWords::default();
+        words.prepare(3);
+        for slot in 0..3 {
+            _ = words.take(slot, 2, true).expect("free");
+        }
+        words.prepare(200);
+        assert!((0..200).all(|slot| words.take(slot, 199, false).is_ok()));
+        assert_eq!(words.take(7, 199, false), Err(Refused::Held));
+        assert_eq!(words.take(7, 198, false), Err(Refused::By(199)));
+    }
+
+    #[test]
+    #[should_panic(expected = "fewer than 2^29 entity slots")]
+    fn so_many_slots_that_no_pass_has_a_number_are_refused() {
+        ClaimWords::default().prepare(1 << 29);
     }
 }

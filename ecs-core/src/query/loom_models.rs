@@ -1,5 +1,5 @@
 //! The three protocols of this crate that threads come to an agreement through, under loom: borrow
-//! words, claim flags, and the bits of chunks that were taken.
+//! words, words of claims, and the bits of chunks that were taken.
 //!
 //! ```text
 //! RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 \
@@ -25,7 +25,7 @@ use loom::sync::Arc;
 use loom::thread;
 
 use super::access::{leave_read, leave_write, take_read, take_write};
-use super::claims::ClaimFlags;
+use super::claims::ClaimWords;
 use super::parallel::Taken;
 use crate::sync::ProtocolU64;
 
@@ -92,20 +92,18 @@ fn try_read(guarded: &Guarded<ProtocolU64>) -> Option<usize> {
     Some(seen)
 }
 
-fn flags() -> Arc<Guarded<ClaimFlags>> {
-    let mut flags = ClaimFlags::default();
-    flags.prepare(6);
-    Guarded::new(flags)
+fn words() -> Arc<Guarded<ClaimWords>> {
+    let mut words = ClaimWords::default();
+    words.prepare(6);
+    Guarded::new(words)
 }
 
-/// Claims slot 5 and writes, if it may.
-fn try_claim(guarded: &Guarded<ClaimFlags>) -> usize {
-    let claimed = guarded.protocol.take(5);
-    if claimed {
-        guarded.write();
-        guarded.protocol.leave(5);
-    }
-    usize::from(claimed)
+/// Claims slot 5 for a row and writes, if it may.
+fn try_claim(guarded: &Guarded<ClaimWords>, row: u32, is_late: bool) -> usize {
+    let Ok(mine) = guarded.protocol.take(5, row, is_late) else { return 0 };
+    guarded.write();
+    guarded.protocol.leave(5, mine);
+    1
 }
 
 #[test]
@@ -156,12 +154,42 @@ fn a_writer_after_a_reader_comes_after_all_readers() {
 }
 
 #[test]
-fn claims_on_one_entity_keep_each_other_out() {
-    explore("two claims", || {
-        let shared = flags();
+fn of_two_rows_that_claim_one_entity_one_gets_it_each_time() {
+    explore("claims of two rows", || {
+        let shared = words();
         let other = Arc::clone(&shared);
-        let claims = thread::spawn(move || try_claim(&other) + try_claim(&other));
-        let mine = try_claim(&shared);
+        let claims =
+            thread::spawn(move || try_claim(&other, 1, false) + try_claim(&other, 1, false));
+        let mine = try_claim(&shared, 2, false) + try_claim(&shared, 2, false);
+        let theirs = claims.join().expect("it does not panic");
+        assert!((mine, theirs) == (2, 0) || (mine, theirs) == (0, 2), "{mine} and {theirs}");
+        assert_eq!(shared.read(), 2);
+    });
+}
+
+/// A row that is named by two threads, by mistake.
+#[test]
+fn claims_of_one_row_on_two_threads_keep_each_other_out() {
+    explore("claims of one row", || {
+        let shared = words();
+        let other = Arc::clone(&shared);
+        let claims =
+            thread::spawn(move || try_claim(&other, 1, false) + try_claim(&other, 1, false));
+        let mine = try_claim(&shared, 1, false);
+        let theirs = claims.join().expect("it does not panic");
+        assert!(mine + theirs >= 1, "all were refused");
+        assert_eq!(shared.read(), mine + theirs);
+    });
+}
+
+/// The second half of a pass, which begins too early, by mistake.
+#[test]
+fn claims_of_two_halves_of_a_pass_keep_each_other_out() {
+    explore("claims of two halves", || {
+        let shared = words();
+        let other = Arc::clone(&shared);
+        let claims = thread::spawn(move || try_claim(&other, 1, false));
+        let mine = try_claim(&shared, 2, true);
         let theirs = claims.join().expect("it does not panic");
         assert!(mine + theirs >= 1, "all were refused");
         assert_eq!(shared.read(), mine + theirs);
@@ -347,20 +375,21 @@ mod must_fail {
 
     #[test]
     #[should_panic(expected = "Causality violation")]
-    fn a_claim_that_is_left_by_whoever_was_refused() {
+    fn a_claim_that_is_left_by_the_row_that_was_refused() {
         loom::model(|| {
-            let shared = flags();
-            let act = |shared: &Guarded<ClaimFlags>| {
-                if shared.protocol.take(5) {
+            let shared = words();
+            let act = |shared: &Guarded<ClaimWords>, row: u32| {
+                let mine = shared.protocol.take(5, row, false);
+                if mine.is_ok() {
                     shared.write();
                 }
-                shared.protocol.leave(5);
+                shared.protocol.leave(5, mine.unwrap_or(0));
             };
-            let threads = [(); 2].map(|()| {
+            let threads = [1, 2].map(|row| {
                 let other = Arc::clone(&shared);
-                thread::spawn(move || act(&other))
+                thread::spawn(move || act(&other, row))
             });
-            act(&shared);
+            act(&shared, 3);
             threads.map(|thread| thread.join().expect("it does not panic"));
         });
     }

@@ -28,7 +28,6 @@ pub(crate) use access::{BorrowGuard, Borrows};
 pub(crate) use access::{leave_read, leave_write, take_read, take_write};
 pub use chunk::{Chunk, ChunkIter};
 pub(crate) use chunk::{Source, rows};
-pub(crate) use claims::ClaimFlags;
 pub use claims::{Claim, ExclusivePlan, ExclusiveView};
 #[doc(hidden)]
 pub use column::{
@@ -52,4 +51,4 @@ pub use iter::{BorrowedQuery, Query, RowIter};
 pub use parallel::{ParallelChunks, ParallelScratch};
 pub use plan::QueryPlan;
 pub(crate) use plan::{MatchOf, PlanCache, PlanSource, Planned, matches_once};
-pub use view::View;
+pub use view::{View, ViewShard};

@@ -12,7 +12,7 @@ use super::entities::find_each;
 use crate::component::Component;
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError, QueryManyError};
-use crate::storage::{Chunks, RowAddress};
+use crate::storage::{Chunks, Moment, RowAddress, Writers};
 
 /// Random access to some components of any entity, with their columns looked up beforehand.
 ///
@@ -190,6 +190,39 @@ impl<'w, Q: QueryData> View<'w, Q> {
 }
 
 impl<Q: QueryData> View<'_, Q> {
+    /// The view in `count` parts, for as many threads: each is for the entities whose index leaves its
+    /// number when it is divided by `count`.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purses = world.spawn_batch((0..10).map(Gold));
+    /// let mut view = world.view::<&mut Gold>();
+    /// std::thread::scope(|scope| {
+    ///     for (which, mut shard) in view.shards(2).enumerate() {
+    ///         let purses = &purses;
+    ///         scope.spawn(move || {
+    ///             for &purse in purses.iter().filter(|purse| purse.index() % 2 == which as u32) {
+    ///                 shard.get_mut(purse).expect("one of this part").0 += 1;
+    ///             }
+    ///         });
+    ///     }
+    /// });
+    /// assert_eq!(world.get(purses[9]), Ok(&Gold(10)));
+    /// # Ok::<(), formic_ecs::ComponentError>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if `count` is 0.
+    pub fn shards(&mut self, count: u32) -> impl ExactSizeIterator<Item = ViewShard<'_, Q>> {
+        assert!(count > 0, "a view has one part at least");
+        // Others stamp rows of the same chunks meanwhile.
+        let moment = Moment { writers: Writers::Several, ..self.source.moment };
+        let (source, doors) = (Source { moment, ..self.source }, self.doors);
+        (0..count).map(move |which| ViewShard { source, doors, count, which })
+    }
+
     /// The components of several entities, all at once.
     ///
     /// ```
@@ -237,6 +270,55 @@ impl<Q: QueryData> View<'_, Q> {
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
         found::<Q>(self.source, self.doors, entity).is_ok()
+    }
+}
+
+/// A part of a [`View`], made by [`View::shards`].
+pub struct ViewShard<'v, Q: QueryData> {
+    source: Source<'v>,
+    doors: Doors<'v, Q>,
+    count: u32,
+    which: u32,
+}
+
+impl<Q: QueryData> fmt::Debug for ViewShard<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ViewShard").field("which", &self.which).finish_non_exhaustive()
+    }
+}
+
+impl<Q: QueryData> ViewShard<'_, Q> {
+    /// The components of one entity of this part, to be written.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
+    /// let mut world = World::new();
+    /// let purse = world.spawn(Gold(3)); // its index is 0
+    /// let mut view = world.view::<&mut Gold>();
+    /// let [mut even, mut odd] = view.shards(2).collect::<Vec<_>>().try_into().expect("two");
+    /// assert_eq!(even.get_mut(purse)?.0, 3);
+    /// assert!(odd.get_mut(purse).is_err(), "it is in the other part");
+    /// # Ok::<(), formic_ecs::QueryEntityError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns [`QueryEntityError::NoSuchEntity`] if the entity is not in the world, and
+    /// [`QueryEntityError::NotMatching`] if it lacks one of the components or is of another part.
+    #[inline]
+    pub fn get_mut(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
+        if entity.index() % self.count != self.which {
+            return Err(QueryEntityError::NotMatching(entity));
+        }
+        // SAFETY: the doors are those of the source as it was when the view was made (`View::new`),
+        // and the view is borrowed for as long as its parts live (I-23).
+        let (fetch, row) = unsafe { opened(self.source, self.doors, entity) }?;
+        // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right and
+        // is borrowed exclusively by its parts (`shards`), of which this is the only one with this
+        // entity, as was just seen; and the part is borrowed exclusively for as long as the item is
+        // used.
+        let right = unsafe { RowRight::new(row) };
+        Ok(Q::item(&fetch, right))
     }
 }
 

@@ -279,7 +279,7 @@ impl World {
     /// let mut purses = world.claim_plan::<&mut Gold>();
     /// let imp = world.spawn(Gold(5));
     /// let cell = world.cell();
-    /// cell.claims(&mut purses)?.claim(imp)?.get_mut().0 += 1;
+    /// cell.claims(&mut purses)?.claim(imp, imp)?.get_mut().0 += 1;
     /// assert_eq!(world.get::<Gold>(imp)?, &Gold(6));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -287,7 +287,7 @@ impl World {
     /// # Panics
     /// Where `Q` asks for a component twice, once of them to write.
     pub fn claim_plan<Q: QueryData>(&mut self) -> ExclusivePlan<Q> {
-        ExclusivePlan { view: self.view_plan(), flags: crate::query::ClaimFlags::default() }
+        ExclusivePlan::new(self.view_plan())
     }
 
     /// What a query gives for one entity. Short for `query::<Q>().into_get(entity)`.

@@ -180,6 +180,19 @@ impl<'w> WorldCell<'w> {
         Self { rights: Some(rights), ..self }
     }
 
+    /// The name of the one that the cell is [restricted to](Self::restrict_to), if it is.
+    ///
+    /// ```
+    /// use formic_ecs::{DeclaredAccess, World};
+    /// let mut world = World::new();
+    /// let access = DeclaredAccess::new("the miner", formic_ecs::Access::default());
+    /// assert_eq!(world.cell().restrict_to(&access).user(), Some("the miner"));
+    /// ```
+    #[must_use]
+    pub fn user(self) -> Option<&'w str> {
+        self.rights.map(DeclaredAccess::owner)
+    }
+
     /// The right to use components, for as long as the guard lives.
     pub(super) fn take(self, access: &'w Access) -> Result<BorrowGuard<'w>, AccessConflict> {
         if let Some(rights) = self.rights {
@@ -308,26 +321,22 @@ impl<'w> WorldCell<'w> {
     }
 
     /// Random access to some components from many threads at once, entity by entity, until the
-    /// view is dropped.
+    /// view is dropped: one pass, in which each entity is one row's.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
-    /// let purse = world.spawn(Gold(0));
+    /// let imps = world.spawn_batch((0..2).map(Gold));
     /// let mut plan = world.claim_plan::<&mut Gold>();
     /// let purses = world.cell().claims(&mut plan)?;
     /// std::thread::scope(|scope| {
-    ///     for _ in 0..2 {
-    ///         scope.spawn(|| loop {
-    ///             // Whoever comes second tries again.
-    ///             let Ok(mut claim) = purses.claim(purse) else { continue };
-    ///             claim.get_mut().0 += 1;
-    ///             break;
-    ///         });
+    ///     for &imp in &imps {
+    ///         let purses = &purses;
+    ///         scope.spawn(move || purses.claim(imp, imp).expect("its own").get_mut().0 += 1);
     ///     }
     /// });
-    /// assert_eq!(purses.claim(purse)?.get_mut().0, 2);
+    /// assert_eq!(purses.claim(imps[1], imps[1])?.get_mut().0, 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -335,19 +344,20 @@ impl<'w> WorldCell<'w> {
     /// Where a component is in use elsewhere in a way that contradicts the plan.
     ///
     /// # Panics
-    /// Where the plan is another world's, or the cell is [limited](Self::restrict_to) to others.
+    /// Panics if the plan is another world's, the cell is [limited](Self::restrict_to) to others, or the
+    /// world has had more than 2^29 entities at a time.
     pub fn claims<Q: QueryData>(
         self,
         plan: &'w mut ExclusivePlan<Q>,
     ) -> Result<ExclusiveView<'w, Q>, AccessConflict> {
         let world = self.world;
         plan.view.extend(world.plan_source(), self.source(self.moment(0)));
-        plan.flags.prepare(world.entities.slot_count());
+        plan.words.prepare(world.entities.slot_count());
         let plan = &*plan;
         let guard = self.take(plan.access())?;
         let source = self.source(self.moment(0));
         // SAFETY: the guard is the right that the plan's access asks for (I-10), as everybody goes
-        // through cells (see `query`), and goes with the view. The flags were just prepared, and
+        // through cells (see `query`), and goes with the view. The words were just prepared, and
         // are this view's alone, which borrows the plan (I-12); that was just extended over the
         // source (I-23).
         Ok(unsafe { ExclusiveView::new(source, plan, guard) })

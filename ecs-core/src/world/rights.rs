@@ -57,6 +57,10 @@ impl DeclaredAccess {
         Self { owner: owner.into(), components, resources: Vec::new() }
     }
 
+    pub(super) fn owner(&self) -> &str {
+        &self.owner
+    }
+
     /// The components that may be touched.
     ///
     /// ```

@@ -227,7 +227,7 @@ fn plans_and_bundles_notice_that_archetypes_have_gone() {
         let planned = cell.query(&mut plan).expect("free").query().count();
         let viewed = cell.view(&mut view).expect("free").get(stays).expect("there").0;
         let claimed =
-            cell.claims(&mut claims).expect("free").claim(stays).expect("there").get_mut().0;
+            cell.claims(&mut claims).expect("free").claim(stays, stays).expect("there").get_mut().0;
         let changed = cell.query(&mut changes).expect("free").query().count();
         (cached, planned, viewed, claimed, changed)
     };

@@ -118,7 +118,7 @@ fn plans_notice_that_the_archetypes_are_others() {
     let cell = world.cell();
     assert_eq!(cell.query(&mut query).expect("free").count(), 1);
     assert!(cell.view(&mut view).expect("free").get(target).is_ok());
-    assert!(cell.claims(&mut claims).expect("free").claim(target).is_ok());
+    assert!(cell.claims(&mut claims).expect("free").claim(target, target).is_ok());
 
     world.restore(&saved).expect("its own");
     // Others at the places where the plans have seen something else.
@@ -137,8 +137,8 @@ fn plans_notice_that_the_archetypes_are_others() {
     assert_eq!(view.get(both), Ok(&position(2)));
     drop(view);
     let claims = cell.claims(&mut claims).expect("free");
-    assert!(claims.claim(text).is_err());
-    assert_eq!(*claims.claim(third).expect("there").get_mut(), position(3));
+    assert!(claims.claim(text, text).is_err());
+    assert_eq!(*claims.claim(third, third).expect("there").get_mut(), position(3));
 }
 
 #[test]

@@ -194,7 +194,7 @@ fn claims_and_parallel_chunks_on_several_threads_do_not_overlap() {
         for _ in 0..2 {
             scope.spawn(|| {
                 for &entity in &all {
-                    let Ok(mut claim) = claims.claim(entity) else { continue };
+                    let Ok(mut claim) = claims.claim(entity, entity) else { continue };
                     let (gold, health) = claim.get_mut();
                     gold.0 += 1;
                     health.into_iter().for_each(|mut health| health.0 += 1);

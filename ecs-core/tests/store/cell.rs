@@ -120,16 +120,22 @@ fn a_claim_is_exclusive_until_it_is_dropped() {
     let mut plan = world.claim_plan::<(&mut A, Option<&B>)>();
     let cell = world.cell();
     let claims = cell.claims(&mut plan).expect("free");
-    let mut mine = claims.claim(all[0]).expect("free");
-    assert_eq!(claims.claim(all[0]).expect_err("claimed"), ClaimError::Claimed(all[0]));
-    assert!(claims.claim(all[1]).is_ok(), "another entity is another matter");
-    assert_eq!(claims.claim(stranger).expect_err("it has no A"), ClaimError::Missing(stranger));
-    assert_eq!(claims.claim(stranger).expect_err("nor is it kept"), ClaimError::Missing(stranger));
+    let mut mine = claims.claim(all[0], all[0]).expect("free");
+    assert_eq!(claims.claim(all[0], all[0]).expect_err("claimed"), ClaimError::Held(all[0]));
+    assert!(claims.claim(all[1], all[1]).is_ok(), "another entity is another matter");
+    assert_eq!(
+        claims.claim(stranger, stranger).expect_err("it has no A"),
+        ClaimError::Missing(stranger)
+    );
+    assert_eq!(
+        claims.claim(stranger, stranger).expect_err("nor is it kept"),
+        ClaimError::Missing(stranger)
+    );
     let stale = Entity::from_bits(all[0].to_bits() + (7 << 32)).expect("a handle");
-    assert!(matches!(claims.claim(stale), Err(ClaimError::NoSuchEntity(_))));
+    assert!(matches!(claims.claim(stale, stale), Err(ClaimError::NoSuchEntity(_))));
     mine.get_mut().0.0 = 77;
     drop(mine);
-    assert_eq!(claims.claim(all[0]).expect("free again").get_mut().0, &A(77));
+    assert_eq!(claims.claim(all[0], all[0]).expect("free again").get_mut().0, &A(77));
 }
 
 #[test]
@@ -140,9 +146,9 @@ fn a_claim_that_was_leaked_is_free_in_the_next_view() {
     // More views than the number of a round can count.
     for _ in 0..600 {
         let claims = cell.claims(&mut plan).expect("free");
-        std::mem::forget(claims.claim(all[0]).expect("free"));
-        assert_eq!(claims.claim(all[0]).expect_err("leaked"), ClaimError::Claimed(all[0]));
-        assert!(claims.claim(all[1]).is_ok());
+        std::mem::forget(claims.claim(all[0], all[0]).expect("free"));
+        assert_eq!(claims.claim(all[0], all[0]).expect_err("leaked"), ClaimError::Held(all[0]));
+        assert!(claims.claim(all[1], all[1]).is_ok());
     }
 }
 
@@ -151,15 +157,46 @@ fn a_claim_that_was_leaked_is_free_in_all_later_views() {
     let (mut world, all) = world(2);
     let mut plan = world.claim_plan::<&mut A>();
     let cell = world.cell();
-    std::mem::forget(cell.claims(&mut plan).expect("free").claim(all[0]).expect("free"));
+    std::mem::forget(cell.claims(&mut plan).expect("free").claim(all[0], all[0]).expect("free"));
     // A number of a few bits that says which view it was would come again.
     for _ in 0..255 {
         drop(cell.claims(&mut plan).expect("free"));
     }
     for later in 256..600 {
         let claims = cell.claims(&mut plan).expect("free");
-        assert!(later % 64 != 0 || claims.claim(all[0]).is_ok(), "view {later}");
+        assert!(later % 64 != 0 || claims.claim(all[0], all[0]).is_ok(), "view {later}");
     }
+}
+
+#[test]
+fn a_second_row_is_refused_whenever_it_comes_and_both_rows_are_named() {
+    let (mut world, all) = world(4);
+    let [target, one, other, third] = all[..] else { panic!("four") };
+    let mut plan = world.claim_plan::<&mut A>();
+    let cell = world.cell();
+    for (first, second) in [(one, other), (other, one)] {
+        let claims = cell.claims(&mut plan).expect("free");
+        let contested = ClaimError::Contested { target, rows: [one, other] };
+        let held = claims.claim(first, target).expect("free");
+        assert_eq!(claims.claim(second, target).expect_err("held"), contested);
+        drop(held);
+        assert_eq!(claims.claim(second, target).expect_err("taken"), contested);
+        assert!(claims.claim(first, target).is_ok(), "it has it until the pass ends");
+        assert_eq!(claims.claim(second, target).expect_err("taken"), contested);
+        assert!(claims.claim(second, third).is_ok(), "another target is another matter");
+        // In the second half of the pass it is anybody's again, once.
+        assert!(claims.claim_late(third, target).is_ok());
+        let late = ClaimError::Contested { target, rows: [first, third] };
+        assert_eq!(claims.claim(first, target).expect_err("late"), late);
+        assert_eq!(claims.claim_late(first, target).expect_err("taken"), late);
+    }
+    let claims = cell.claims(&mut plan).expect("free");
+    assert!(claims.claim(third, target).is_ok(), "a new pass");
+    let held = claims.claim(third, one).expect("free");
+    assert!(claims.claim_late(other, one).is_err(), "what is held is not given out");
+    drop(held);
+    let forged = Entity::from_bits(1 << 32 | 1 << 31).expect("a handle");
+    assert!(matches!(claims.claim(forged, other), Err(ClaimError::NoSuchEntity(_))));
 }
 
 #[test]
@@ -185,7 +222,7 @@ fn a_guard_that_is_passed_on_gives_up_its_right_where_it_is_dropped() {
         entity: Entity,
     ) {
         drop(claim);
-        claims.claim(entity).expect("free again").get_mut().0 += 1;
+        claims.claim(entity, entity).expect("free again").get_mut().0 += 1;
     }
     fn queried(query: BorrowedQuery<'_, &mut A>, then: impl FnOnce()) {
         drop(query);
@@ -197,7 +234,7 @@ fn a_guard_that_is_passed_on_gives_up_its_right_where_it_is_dropped() {
     let mut two = world.plan::<&mut A, ()>();
     let cell = world.cell();
     let claims = cell.claims(&mut plan).expect("free");
-    claimed(claims.claim(all[1]).expect("free"), &claims, all[1]);
+    claimed(claims.claim(all[1], all[1]).expect("free"), &claims, all[1]);
     drop(claims);
     queried(cell.query(&mut one).expect("free"), || {
         cell.query(&mut two).expect("free again").query().for_each(|a| a.0 += 1);
@@ -221,9 +258,9 @@ fn many_threads_claim_and_no_write_is_lost() {
                 for _ in 0..rounds {
                     let entity = all[usize::try_from(random.below(16)).expect("small")];
                     let mut claim = loop {
-                        match claims.claim(entity) {
+                        match claims.claim(entity, entity) {
                             Ok(claim) => break claim,
-                            Err(ClaimError::Claimed(_)) => {
+                            Err(ClaimError::Held(_)) => {
                                 _ = refused.fetch_add(1, Ordering::Relaxed);
                                 std::thread::yield_now();
                             }

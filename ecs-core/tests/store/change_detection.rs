@@ -75,7 +75,7 @@ fn each_way_to_write_one_value_stamps_that_row_and_no_other() {
             let mut plan = world.claim_plan::<&mut Exact>();
             let cell = world.cell();
             let claims = cell.claims(&mut plan).expect("free");
-            claims.claim(entity).expect("free").get_mut().0 += 1;
+            claims.claim(entity, entity).expect("free").get_mut().0 += 1;
         },
         |world, entity| {
             let mut plan = world.view_plan::<Mut<'_, Exact>>();
@@ -477,7 +477,7 @@ fn claims_from_many_threads_stamp_each_their_rows() {
             let (claims, all) = (&claims, &all);
             scope.spawn(move || {
                 for &entity in all.iter().skip(part).step_by(6) {
-                    claims.claim(entity).expect("each has its own").get_mut().0 += 1;
+                    claims.claim(entity, entity).expect("each has its own").get_mut().0 += 1;
                 }
             });
         }
@@ -551,7 +551,7 @@ fn each_way_to_write_all_values_stamps_every_chunk() {
             let mut plan = world.claim_plan::<&mut Large>();
             let cell = world.cell();
             let view = cell.claims(&mut plan).expect("free");
-            all.iter().for_each(|&it| view.claim(it).expect("free").get_mut().0[0] += 1);
+            all.iter().for_each(|&it| view.claim(it, it).expect("free").get_mut().0[0] += 1);
         }),
         ("get_mut", |world, all| {
             all.iter().for_each(|&it| world.get_mut::<Large>(it).expect("alive").0[0] += 1);

@@ -317,7 +317,7 @@ fn a_view_and_a_claim_see_what_is_disabled() {
     let mut plan = world.claim_plan::<(&mut Fuel, EnabledMut<Fuel>)>();
     let cell = world.cell();
     let claims = cell.claims(&mut plan).expect("free");
-    let mut claim = claims.claim(disabled).expect("disabled is not gone");
+    let mut claim = claims.claim(disabled, disabled).expect("disabled is not gone");
     let (fuel, mut bit) = claim.get_mut();
     fuel.0 += 1;
     assert!(!bit.set(true));

@@ -3,7 +3,7 @@
 
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
-use formic_ecs::{BufferElement, ChildOf, OnTargetDespawn, Relation};
+use formic_ecs::{BufferElement, ChildOf, OnTargetDespawn, Relation, Remove};
 
 #[derive(Component, Clone)]
 struct Value(Counted);
@@ -62,6 +62,7 @@ fn world(ledger: &Ledger) -> (World, Vec<Entity>) {
 /// How many counted values there are in a world.
 fn values(world: &mut World) -> usize {
     let mut count = world.query::<&Value>().count() + world.query::<&Socket>().count();
+    world.query::<&Socket>().for_each(|socket| assert!(socket.0.number() < 1000));
     world.query::<&Buffer<Element>>().for_each(|buffer| count += buffer.len());
     world.query::<&Value>().for_each(|value| assert!(value.0.number() < 1000));
     count + usize::from(world.resource::<Held>().is_ok())

@@ -143,7 +143,7 @@ fn what_a_cell_has_granted_is_given_back_by_a_panic() {
             let row = rows.next().expect("there are some");
             let view = cell.view(&mut switches).expect("given back");
             let claims = cell.claims(&mut values).expect("given back");
-            let claim = claims.claim(all[0]).expect("given back");
+            let claim = claims.claim(all[0], all[0]).expect("given back");
             drop(cell.restrict_to(&rights).query(&mut undeclared));
             drop((resource, claim, view, row));
         }));

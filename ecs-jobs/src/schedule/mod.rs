@@ -43,6 +43,7 @@
 
 mod access;
 mod builder;
+mod claims;
 mod commands;
 mod condition;
 mod config;
@@ -65,6 +66,7 @@ mod query;
 mod rate;
 mod run;
 mod save;
+mod scatter;
 mod sink;
 #[cfg(feature = "timeline")]
 mod span;
@@ -80,6 +82,9 @@ pub use formic_ecs::{Res, ResMut};
 
 pub use self::access::SystemAccess;
 pub use self::builder::ScheduleBuilder;
+pub use self::claims::ExclusiveLookup;
+#[doc(hidden)]
+pub use self::claims::ExclusiveState;
 pub use self::commands::Commands;
 #[doc(hidden)]
 pub use self::commands::CommandsState;
@@ -104,9 +109,7 @@ pub use self::gather::GatherState;
 pub use self::gather::{Gather, GatherSlot};
 pub use self::group::{Group, GroupConfig};
 pub use self::oneshot::{OneShot, RunSystem};
-pub use self::param::{
-    ComponentLookup, EnabledLookup, ExclusiveLookup, Local, RunContext, SystemParam,
-};
+pub use self::param::{ComponentLookup, EnabledLookup, Local, RunContext, SystemParam};
 pub use self::query::Query;
 #[doc(hidden)]
 pub use self::query::QueryState;
@@ -114,6 +117,9 @@ pub use self::run::{RunReport, Schedule};
 pub use self::save::{
     LoadError, LoadReport, MalformedSave, Save, SaveError, SaveRules, StateArchive, Unsaved,
 };
+#[doc(hidden)]
+pub use self::scatter::ScatterState;
+pub use self::scatter::{Scatter, ScatterSlot};
 pub use self::sink::ParallelSink;
 #[cfg(feature = "timeline")]
 pub use self::span::{Delay, Span};

@@ -5,8 +5,8 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use formic_ecs::{
-    CommandBuffer, Component, EnabledMut, Entity, ExclusivePlan, ExclusiveView, QueryData,
-    QueryEntityError, Res, ResMut, View, ViewPlan, World, WorldCell,
+    CommandBuffer, Component, EnabledMut, Entity, QueryData, QueryEntityError, Res, ResMut, View,
+    ViewPlan, World, WorldCell,
 };
 
 use super::access::SystemAccess;
@@ -221,45 +221,6 @@ impl<'a, Q: QueryData> DerefMut for ComponentLookup<'a, Q> {
 }
 
 impl<Q: QueryData> fmt::Debug for ComponentLookup<'_, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-/// Exclusive access to single entities from all threads of a parallel loop: an
-/// [`formic_ecs::ExclusiveView`].
-pub struct ExclusiveLookup<'a, Q: QueryData>(ExclusiveView<'a, Q>);
-
-impl<Q: QueryData + 'static> SystemParam for ExclusiveLookup<'_, Q> {
-    type State = ExclusivePlan<Q>;
-    type Item<'a> = ExclusiveLookup<'a, Q>;
-
-    fn init(world: &mut World, access: &mut SystemAccess) -> ExclusivePlan<Q> {
-        let plan = world.claim_plan::<Q>();
-        access.add_components(plan.access(), world);
-        plan
-    }
-
-    fn fetch<'a>(
-        plan: &'a mut ExclusivePlan<Q>,
-        context: RunContext<'a>,
-    ) -> Result<ExclusiveLookup<'a, Q>, String> {
-        context.cell.claims(plan).map(ExclusiveLookup).map_err(|error| error.to_string())
-    }
-
-    /// It remembers nothing but where components are.
-    fn visit_state(_plan: &mut ExclusivePlan<Q>, _archive: &mut StateArchive<'_>) {}
-}
-
-impl<'a, Q: QueryData> Deref for ExclusiveLookup<'a, Q> {
-    type Target = ExclusiveView<'a, Q>;
-
-    fn deref(&self) -> &ExclusiveView<'a, Q> {
-        &self.0
-    }
-}
-
-impl<Q: QueryData> fmt::Debug for ExclusiveLookup<'_, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }

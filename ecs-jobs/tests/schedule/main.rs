@@ -8,6 +8,7 @@ mod order;
 mod panics;
 mod params;
 mod save;
+mod shared_targets;
 #[path = "../support/mod.rs"]
 mod support;
 mod systems;

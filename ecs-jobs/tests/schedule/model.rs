@@ -4,8 +4,8 @@
 
 use crate::support::pool;
 use bytemuck::NoUninit;
+use formic_ecs::QueryData;
 use formic_ecs::prelude::*;
-use formic_ecs::{ClaimError, QueryData};
 use formic_jobs::prelude::*;
 use formic_jobs::{RunContext, ScheduleBuilder, Sharing, System, SystemAccess, SystemConfig};
 
@@ -107,21 +107,15 @@ fn follow<From: Part, To: Part>(key: u64) -> SystemConfig {
     system.into_config()
 }
 
-fn push<From: Part, To: Part>(_key: u64) -> SystemConfig {
-    let system = move |mut all: Query<(&Friend, &From)>, others: ExclusiveLookup<&mut To>| {
-        all.par_for_each(|(friend, from)| {
-            loop {
-                match others.claim(friend.0) {
-                    // A sum, because several may push one.
-                    Ok(mut other) => {
-                        let other = other.get_mut();
-                        break other.set(other.get().wrapping_add(from.get()));
-                    }
-                    Err(ClaimError::Claimed(_)) => std::hint::spin_loop(),
-                    Err(_) => break,
-                }
-            }
+fn push<From: Part, To: Part>(key: u64) -> SystemConfig {
+    let system = move |mut all: Query<(&Friend, &From)>,
+                       mut pushed: Scatter<u64>,
+                       mut others: ComponentLookup<&mut To>| {
+        all.par_for_each_with(&mut pushed, |(friend, from), pushed| {
+            pushed.push(friend.0, from.get());
         });
+        // Not a sum: the order counts.
+        pushed.apply(&mut others, |other, &from| other.set(mixed(other.get(), key ^ from)));
     };
     system.into_config()
 }

@@ -2,8 +2,8 @@
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use crate::support::{pool, pools};
+use formic_ecs::QueryEntityError;
 use formic_ecs::prelude::*;
-use formic_ecs::{ClaimError, QueryEntityError};
 use formic_jobs::ScheduleBuilder;
 use formic_jobs::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -200,34 +200,6 @@ fn a_lookup_knows_what_is_not_there() {
     run(&mut world, &pool(0), Schedule::builder().add(ask));
     assert_eq!(world.resource::<Sum>().unwrap().0, 101);
     assert_eq!(world.get(rich), Ok(&Gold(1)));
-}
-
-#[test]
-fn claims_write_single_entities_from_many_threads() {
-    #[derive(Component)]
-    struct Gift(u64);
-    fn give(mut all: Query<(&Gift, &Friend)>, purses: ExclusiveLookup<&mut Gold>) {
-        all.par_for_each(|(gift, friend)| {
-            loop {
-                match purses.claim(friend.0) {
-                    Ok(mut purse) => break purse.get_mut().0 += gift.0,
-                    Err(ClaimError::Claimed(_)) => std::hint::spin_loop(),
-                    Err(error) => panic!("{error}"),
-                }
-            }
-        });
-    }
-    for pool in pools() {
-        let mut world = World::new();
-        let purse = world.spawn(Gold(0));
-        world.spawn_batch((0..ENTITIES as u64).map(|gift| (Gift(gift), Friend(purse))));
-        let mut schedule = Schedule::builder().add(give).build(&mut world).unwrap();
-        for runs in 1..=3 {
-            schedule.run(&mut world, &pool);
-            let given = runs * (0..ENTITIES as u64).sum::<u64>();
-            assert_eq!(world.get(purse), Ok(&Gold(given)));
-        }
-    }
 }
 
 #[test]

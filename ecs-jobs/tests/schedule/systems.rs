@@ -381,7 +381,7 @@ fn archetypes_that_appear_after_the_building_are_seen() {
         totals: ExclusiveLookup<&mut Late>,
     ) {
         all.for_each(|(entity, left)| {
-            let mut late = totals.claim(entity).unwrap();
+            let mut late = totals.claim(entity, entity).unwrap();
             late.get_mut().0 = left.0 + rights.get(entity).unwrap().0;
             lamps.set(entity, true).unwrap();
         });

@@ -461,7 +461,7 @@ impl KindFns {
             claim: |world, entity, value| {
                 let mut plan = world.claim_plan::<&mut T>();
                 let view = world.cell().claims(&mut plan).expect("nobody else is here");
-                view.claim(entity).map(|mut claim| claim.get_mut().set(value)).is_ok()
+                view.claim(entity, entity).map(|mut claim| claim.get_mut().set(value)).is_ok()
             },
             query_one: |world, entity, value| {
                 world.query_one::<&mut T>(entity).map(|part| part.set(value)).is_ok()

@@ -200,7 +200,7 @@ pub(crate) fn claim_many(world: &mut World, model: &mut Model, entities: &[Entit
     for &entity in entities {
         let held = model.entities.get(&entity);
         let free = held.is_some_and(|held| held.has(Kind::Position)) && !claimed.contains(&entity);
-        let claim = view.claim(entity);
+        let claim = view.claim(entity, entity);
         assert_eq!(claim.is_ok(), free, "the claim of {entity}");
         claims.extend(claim);
         if free {
@@ -212,7 +212,7 @@ pub(crate) fn claim_many(world: &mut World, model: &mut Model, entities: &[Entit
     }
     drop(claims);
     for entity in claimed {
-        assert!(view.claim(entity).is_ok(), "what was let go can be claimed");
+        assert!(view.claim(entity, entity).is_ok(), "what was let go can be claimed");
         if let Some(held) = model.entities.get_mut(&entity) {
             held.set(Kind::Position, value);
         }

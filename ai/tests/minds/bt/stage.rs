@@ -1,6 +1,6 @@
 //! Trees of conditions, effects and actions that do as a board says, and a recursive interpreter.
 
-use formic_ai::action::Ended;
+use formic_ai::action::{Ended, SerialProcessor};
 use formic_ai::bt::{Library, Node, Tree, TreeAgent, Trees};
 use formic_ai::prelude::*;
 
@@ -46,29 +46,29 @@ impl Board {
 #[derive(Component, Clone)]
 struct Deed(usize);
 
-struct Doing<'a>(ExclusiveLookup<'a, &'static mut Board>);
+struct Doing<'a>(ComponentLookup<'a, &'static mut Board>);
 
 impl Doing<'_> {
-    fn note(&self, agent: Entity, what: &str, deed: &Deed) {
-        if let Ok(mut board) = self.0.claim(agent) {
-            board.get_mut().log.push(format!("{what}{}", deed.0));
+    fn note(&mut self, agent: Agent, what: &str, deed: &Deed) {
+        if let Ok(board) = self.0.get_mut(agent.entity) {
+            board.log.push(format!("{what}{}", deed.0));
         }
     }
 }
 
-impl Processor for Doing<'_> {
+impl SerialProcessor for Doing<'_> {
     type Action = Deed;
 
-    fn start(&self, agent: Entity, deed: &mut Deed) -> ActionResult {
+    fn start(&mut self, agent: Agent, deed: &mut Deed) -> ActionResult {
         self.note(agent, "+", deed);
         Running
     }
 
-    fn update(&self, agent: Entity, deed: &mut Deed) -> ActionResult {
-        self.0.claim(agent).unwrap().get_mut().ends[deed.0]
+    fn update(&mut self, agent: Agent, deed: &mut Deed) -> ActionResult {
+        self.0.get_mut(agent.entity).unwrap().ends[deed.0]
     }
 
-    fn cleanup(&self, agent: Entity, deed: &mut Deed, ended: Ended) {
+    fn cleanup(&mut self, agent: Agent, deed: &mut Deed, ended: Ended) {
         let what = match ended {
             Ended::Success => "s",
             Ended::Failed => "f",
@@ -103,28 +103,10 @@ fn think(mut trees: Trees<'_, Senses>, shared: Res<'_, Shared>) {
     trees.tick(&shared.0);
 }
 
-/// Two systems of one kind would fight over the agents; the actions of one agent end in one after
-/// the other, so that its log has an order.
-fn act(mut actions: Actions<'_, Deed>, boards: ExclusiveLookup<'_, Senses>) {
-    actions.process_serial(&mut Serial(Doing(boards)));
-}
-
-struct Serial<'a>(Doing<'a>);
-
-impl formic_ai::action::SerialProcessor for Serial<'_> {
-    type Action = Deed;
-
-    fn start(&mut self, agent: Entity, deed: &mut Deed) -> ActionResult {
-        self.0.start(agent, deed)
-    }
-
-    fn update(&mut self, agent: Entity, deed: &mut Deed) -> ActionResult {
-        self.0.update(agent, deed)
-    }
-
-    fn cleanup(&mut self, agent: Entity, deed: &mut Deed, ended: Ended) {
-        self.0.cleanup(agent, deed, ended);
-    }
+/// Several actions of an agent are carried out at once: one after the other, so that its log has an
+/// order.
+fn act(mut actions: Actions<'_, Deed>, boards: ComponentLookup<'_, Senses>) {
+    actions.process_serial(&mut Doing(boards));
 }
 
 pub(crate) struct Stage {

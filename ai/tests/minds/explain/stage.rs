@@ -1,5 +1,6 @@
 //! A world with one watched agent, whose actions end when they are told to.
 
+use formic_ai::action::SerialProcessor;
 use formic_ai::explain::{Decision, DecisionLog};
 use formic_ai::prelude::*;
 use formic_jobs::ScheduleBuilder;
@@ -14,23 +15,24 @@ pub(crate) struct Senses {
 #[derive(Component, Clone)]
 pub(crate) struct Deed;
 
-struct Doing<'a>(ExclusiveLookup<'a, &'static mut Senses>);
+struct Doing<'a>(ComponentLookup<'a, &'static mut Senses>);
 
-impl Processor for Doing<'_> {
+impl SerialProcessor for Doing<'_> {
     type Action = Deed;
 
-    fn start(&self, _: Entity, _: &mut Deed) -> ActionResult {
+    fn start(&mut self, _: Agent, _: &mut Deed) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, agent: Entity, _: &mut Deed) -> ActionResult {
-        let Ok(mut senses) = self.0.claim(agent) else { return ActionResult::Failed };
-        senses.get_mut().end.take().unwrap_or(ActionResult::Running)
+    fn update(&mut self, agent: Agent, _: &mut Deed) -> ActionResult {
+        let Ok(senses) = self.0.get_mut(agent.entity) else { return ActionResult::Failed };
+        senses.end.take().unwrap_or(ActionResult::Running)
     }
 }
 
-fn act(mut actions: Actions<Deed>, senses: ExclusiveLookup<&'static mut Senses>) {
-    actions.process(&Doing(senses));
+/// One after the other: the first of several takes the end.
+fn act(mut actions: Actions<Deed>, senses: ComponentLookup<&'static mut Senses>) {
+    actions.process_serial(&mut Doing(senses));
 }
 
 pub(crate) fn plan() -> Plan {

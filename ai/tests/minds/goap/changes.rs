@@ -22,20 +22,17 @@ struct Deed {
     sets: Option<(usize, u32)>,
 }
 
-struct Working<'a>(
-    ExclusiveLookup<'a, &'static mut Things>,
-    ExclusiveLookup<'a, &'static mut Begun>,
-);
+struct Working<'a>(AgentAccess<'a, &'static mut Things>, AgentAccess<'a, &'static mut Begun>);
 
 impl Processor for Working<'_> {
     type Action = Deed;
 
-    fn start(&self, agent: Entity, deed: &mut Deed) -> ActionResult {
+    fn start(&self, agent: Agent, deed: &mut Deed) -> ActionResult {
         self.1.claim(agent).unwrap().get_mut().0.push(deed.name);
         ActionResult::Running
     }
 
-    fn update(&self, agent: Entity, deed: &mut Deed) -> ActionResult {
+    fn update(&self, agent: Agent, deed: &mut Deed) -> ActionResult {
         if let Some((fact, value)) = deed.sets {
             self.0.claim(agent).unwrap().get_mut().0[fact] = value;
         }
@@ -64,8 +61,8 @@ impl Stage {
         }
         fn work(
             mut actions: Actions<Deed>,
-            things: ExclusiveLookup<&'static mut Things>,
-            begun: ExclusiveLookup<&'static mut Begun>,
+            things: AgentAccess<&'static mut Things>,
+            begun: AgentAccess<&'static mut Begun>,
         ) {
             actions.process(&Working(things, begun));
         }

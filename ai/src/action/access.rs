@@ -1,0 +1,97 @@
+//! The components of agents, as the argument of the systems of their actions.
+
+use std::fmt;
+
+use formic_ecs::{Claim, ClaimError, QueryData, World};
+use formic_jobs::{ExclusiveLookup, RunContext, StateArchive, SystemAccess, SystemParam};
+
+use super::processor::Agent;
+
+/// Exclusive access of the actions of one kind to components of their agents, from all threads: what
+/// a [`Processor`](super::Processor) writes to its agent with.
+///
+/// An action has the components of its agent to itself, as long as no other action of the same kind
+/// and agent is carried out in the same tick; those that are interrupted come before the others and
+/// are not in their way. Two actions that are carried out at once, as the parts of a
+/// [race](super::Composite::race) may be, and write to the same agent are an error every time: see
+/// [`ExclusiveLookup`]. Make them two kinds of actions, which come in the order of their systems, or
+/// carry them out by a [`SerialProcessor`](super::SerialProcessor), one after the other, with a
+/// [`ComponentLookup`](formic_jobs::ComponentLookup).
+///
+/// ```
+/// use formic_ai::prelude::*;
+///
+/// #[derive(Component)]
+/// struct Gold(u32);
+/// #[derive(Component, Clone)]
+/// struct Dig;
+/// struct Digging<'a>(AgentAccess<'a, &'static mut Gold>);
+///
+/// impl Processor for Digging<'_> {
+///     type Action = Dig;
+///     fn start(&self, _: Agent, _: &mut Dig) -> ActionResult {
+///         ActionResult::Running
+///     }
+///     fn update(&self, imp: Agent, _: &mut Dig) -> ActionResult {
+///         let Ok(mut gold) = self.0.claim(imp) else { return ActionResult::Failed };
+///         gold.get_mut().0 += 1;
+///         ActionResult::Success
+///     }
+/// }
+/// fn dig(mut actions: Actions<Dig>, purses: AgentAccess<&'static mut Gold>) {
+///     actions.process(&Digging(purses));
+/// }
+///
+/// let mut world = World::new();
+/// let imp = Sequence::new().then(Dig).spawn(&mut world, Gold(0))?;
+/// let mut schedule =
+///     formic_ai::action::add(Schedule::builder()).add(dig.as_action()).build(&mut world)?;
+/// schedule.run(&mut world, &Pool::new(Threads::None)?);
+/// assert_eq!(world.get::<Gold>(imp)?.0, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct AgentAccess<'a, Q: QueryData>(ExclusiveLookup<'a, Q>);
+
+impl<Q: QueryData + 'static> SystemParam for AgentAccess<'_, Q> {
+    type State = <ExclusiveLookup<'static, Q> as SystemParam>::State;
+    type Item<'a> = AgentAccess<'a, Q>;
+
+    fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
+        ExclusiveLookup::<'static, Q>::init(world, access)
+    }
+
+    fn fetch<'a>(
+        state: &'a mut Self::State,
+        context: RunContext<'a>,
+    ) -> Result<AgentAccess<'a, Q>, String> {
+        ExclusiveLookup::<'static, Q>::fetch(state, context).map(AgentAccess)
+    }
+
+    fn visit_state(state: &mut Self::State, archive: &mut StateArchive<'_>) {
+        ExclusiveLookup::<'static, Q>::visit_state(state, archive);
+    }
+}
+
+impl<Q: QueryData> AgentAccess<'_, Q> {
+    /// The components of the agent, until the claim is dropped.
+    ///
+    /// # Errors
+    /// Returns [`ClaimError::NoSuchEntity`] if the agent is gone, [`ClaimError::Missing`] if it lacks
+    /// a component, [`ClaimError::Held`] if this action holds a claim on it, and
+    /// [`ClaimError::Contested`] if another action of the same kind has claimed it in this tick, which
+    /// ends the run as well.
+    #[inline]
+    pub fn claim(&self, agent: Agent) -> Result<Claim<'_, Q>, ClaimError> {
+        if agent.is_late {
+            self.0.claim_late(agent.action, agent.entity)
+        } else {
+            self.0.claim(agent.action, agent.entity)
+        }
+    }
+}
+
+impl<Q: QueryData> fmt::Debug for AgentAccess<'_, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}

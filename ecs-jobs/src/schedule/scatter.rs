@@ -1,0 +1,308 @@
+//! What the rows of a parallel loop do to entities that they share, in an order that does not depend
+//! on threads.
+
+use std::fmt;
+
+use formic_ecs::{Entity, QueryData, ViewShard, World};
+
+use super::access::SystemAccess;
+use super::param::{ComponentLookup, RunContext, SystemParam};
+use super::save::StateArchive;
+use super::sink::ParallelSink;
+use crate::pool::Pool;
+use crate::sync::Mutex;
+
+/// Effects on entities that the rows of a parallel loop collect, to be applied after the loop: what
+/// [`Gather`](super::Gather) is for the system itself. It is the tool for targets that many rows write
+/// to, such as the nurses of a larva or the shots at a ship.
+///
+/// The effects on one target are applied one after the other: in the order of their
+/// [sort keys](ScatterSlot::push_with_key), and of equal ones in the order of the loop's chunks and
+/// rows. Effects on different targets are applied on all threads of the pool. So the result is the
+/// same on any number of threads, and no effect is lost.
+///
+/// ```
+/// use formic_jobs::prelude::*;
+/// #[derive(Component)]
+/// struct Feeds(Entity);
+/// #[derive(Component)]
+/// struct Stomach(u32);
+///
+/// fn feed(
+///     mut nurses: Query<'_, &Feeds>,
+///     mut meals: Scatter<'_, u32>,
+///     mut stomachs: ComponentLookup<'_, &'static mut Stomach>,
+/// ) {
+///     nurses.par_for_each_with(&mut meals, |feeds, meals| meals.push(feeds.0, 1));
+///     meals.apply(&mut stomachs, |stomach, meal| stomach.0 += meal);
+/// }
+///
+/// let mut world = World::new();
+/// let larva = world.spawn(Stomach(0));
+/// world.spawn_batch((0..1000).map(|_| Feeds(larva)));
+/// let mut schedule = Schedule::builder().add(feed).build(&mut world)?;
+/// schedule.run(&mut world, &Pool::new(Threads::Own(2))?);
+/// assert_eq!(world.get::<Stomach>(larva)?.0, 1000);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Scatter<'a, T> {
+    state: &'a mut ScatterState<T>,
+    pool: &'a Pool,
+}
+
+/// Targets are told apart by their shard of the view: as many buckets, each of which one thread
+/// applies.
+const BUCKETS: usize = SHARDS as usize;
+const SHARDS: u32 = 32;
+
+/// What a [`Scatter`] keeps from run to run.
+pub struct ScatterState<T> {
+    /// While a parallel loop runs, its threads' effects are collected here.
+    lent: Vec<Mutex<ScatterSlot<T>>>,
+    /// While effects are applied they lie here.
+    applied: Vec<ScatterSlot<T>>,
+    /// The batches of all slots in their order: the number, the slot, and the place there.
+    order: Vec<(u64, usize, usize)>,
+    next_batch: u64,
+}
+
+/// What one thread of a parallel loop adds effects to.
+pub struct ScatterSlot<T> {
+    /// By the target.
+    buckets: [Vec<Effect<T>>; BUCKETS],
+    batches: Vec<Batch>,
+    has_keys: bool,
+}
+
+struct Effect<T> {
+    target: Entity,
+    sort_key: u64,
+    value: T,
+}
+
+/// A batch of a loop: its number, and where its effects begin in each bucket.
+struct Batch {
+    number: u64,
+    starts: [usize; BUCKETS],
+}
+
+impl<T> Default for ScatterSlot<T> {
+    fn default() -> Self {
+        Self { buckets: std::array::from_fn(|_| Vec::new()), batches: Vec::new(), has_keys: false }
+    }
+}
+
+impl<T> ScatterSlot<T> {
+    /// Adds an effect on an entity.
+    #[inline]
+    pub fn push(&mut self, target: Entity, effect: T) {
+        let bucket = &mut self.buckets[target.index() as usize % BUCKETS];
+        bucket.push(Effect { target, sort_key: 0, value: effect });
+    }
+
+    /// Adds an effect on an entity, to be applied after those with smaller keys, whichever row they
+    /// are from. [`push`](Self::push) has key 0.
+    #[inline]
+    pub fn push_with_key(&mut self, target: Entity, sort_key: u64, effect: T) {
+        self.has_keys |= sort_key != 0;
+        let bucket = &mut self.buckets[target.index() as usize % BUCKETS];
+        bucket.push(Effect { target, sort_key, value: effect });
+    }
+
+    fn begin(&mut self, number: u64) {
+        let starts = std::array::from_fn(|bucket| self.buckets[bucket].len());
+        self.batches.push(Batch { number, starts });
+    }
+
+    /// The effects of one batch in one bucket.
+    fn effects(&self, batch: usize, bucket: usize) -> &[Effect<T>] {
+        let end = self.batches.get(batch + 1).map(|next| next.starts[bucket]);
+        let effects = &self.buckets[bucket];
+        &effects[self.batches[batch].starts[bucket]..end.unwrap_or(effects.len())]
+    }
+
+    fn clear(&mut self) {
+        self.batches.clear();
+        self.has_keys = false;
+        self.buckets.iter_mut().for_each(Vec::clear);
+    }
+}
+
+impl<T> fmt::Debug for Scatter<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scatter").field("len", &self.len()).finish()
+    }
+}
+
+impl<T> fmt::Debug for ScatterState<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScatterState").finish_non_exhaustive()
+    }
+}
+
+impl<T> fmt::Debug for ScatterSlot<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ScatterSlot").field("batches", &self.batches.len()).finish_non_exhaustive()
+    }
+}
+
+impl<T: Send + Sync + 'static> SystemParam for Scatter<'_, T> {
+    type State = ScatterState<T>;
+    type Item<'a> = Scatter<'a, T>;
+
+    fn init(_world: &mut World, _access: &mut SystemAccess) -> ScatterState<T> {
+        let (lent, applied, order) = (Vec::new(), Vec::new(), Vec::new());
+        ScatterState { lent, applied, order, next_batch: 0 }
+    }
+
+    fn fetch<'a>(
+        state: &'a mut ScatterState<T>,
+        context: RunContext<'a>,
+    ) -> Result<Scatter<'a, T>, String> {
+        state.clear();
+        while state.lent.len() < context.pool.parallelism() {
+            state.lent.push(Mutex::new(ScatterSlot::default()));
+        }
+        Ok(Scatter { state, pool: context.pool })
+    }
+
+    /// Between two runs there is nothing.
+    fn visit_state(_state: &mut ScatterState<T>, _archive: &mut StateArchive<'_>) {}
+}
+
+impl<T> ScatterState<T> {
+    /// Drops what a run left that has not applied it, or has panicked.
+    fn clear(&mut self) {
+        self.next_batch = 0;
+        self.applied.clear();
+        self.lent.iter_mut().for_each(|slot| slot.get_mut().clear());
+    }
+}
+
+impl<T> Scatter<'_, T> {
+    /// How many effects were collected and not applied yet.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        let slots = self.state.lent.iter().map(Mutex::lock);
+        slots.map(|slot| slot.buckets.iter().map(Vec::len).sum::<usize>()).sum()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl<T: Send + Sync> Scatter<'_, T> {
+    /// Adds an effect on an entity, after all that are there.
+    pub fn push(&mut self, target: Entity, effect: T) {
+        let number = self.state.next_batch;
+        self.state.next_batch += 1;
+        let slot = self.state.lent[0].get_mut();
+        slot.begin(number);
+        slot.push(target, effect);
+    }
+
+    /// Calls `apply` for every effect, with the components of its target, and drops them all. Those on
+    /// one target come in their order, on one thread; targets are gone through on all threads of the
+    /// pool. Returns how many effects were passed over, because their target is not in the world or
+    /// lacks a component.
+    ///
+    /// # Panics
+    /// Panics if `apply` panics. What was applied before stays as it is.
+    pub fn apply<Q: QueryData>(
+        &mut self,
+        targets: &mut ComponentLookup<'_, Q>,
+        apply: impl Fn(Q::Item<'_>, &T) + Sync,
+    ) -> usize {
+        let ScatterState { lent, applied, order, next_batch } = &mut *self.state;
+        applied.resize_with(lent.len(), ScatterSlot::default);
+        for (lent, applied) in lent.iter_mut().zip(&mut *applied) {
+            std::mem::swap(lent.get_mut(), applied);
+        }
+        order.clear();
+        for (slot, batches) in applied.iter().map(|slot| &slot.batches).enumerate() {
+            let places = batches.iter().enumerate();
+            order.extend(places.map(|(place, batch)| (batch.number, slot, place)));
+        }
+        order.sort_unstable();
+        let effects = Effects { slots: applied, order };
+        let mut shards = targets.shards(SHARDS);
+        let shards: [Mutex<_>; BUCKETS] = std::array::from_fn(|_| Mutex::new(shards.next()));
+        let passed_over = Mutex::new(0);
+        self.pool.for_each_index(BUCKETS, |bucket| {
+            if let Some(shard) = shards[bucket].lock().take() {
+                let count = effects.apply(bucket, shard, &apply);
+                *passed_over.lock() += count;
+            }
+        });
+        let passed_over = *passed_over.lock();
+        *next_batch = 0;
+        // The memory goes back, and the drop of an effect meets everything in order.
+        for (lent, applied) in lent.iter_mut().zip(&mut *applied) {
+            std::mem::swap(lent.get_mut(), applied);
+        }
+        lent.iter_mut().for_each(|slot| slot.get_mut().clear());
+        passed_over
+    }
+}
+
+/// All effects, and the order of their batches.
+struct Effects<'a, T> {
+    slots: &'a [ScatterSlot<T>],
+    order: &'a [(u64, usize, usize)],
+}
+
+impl<T> Effects<'_, T> {
+    fn bucket(&self, bucket: usize) -> impl Iterator<Item = &Effect<T>> {
+        let batches = self.order.iter();
+        batches.flat_map(move |&(_, slot, batch)| self.slots[slot].effects(batch, bucket))
+    }
+
+    /// Applies what is in one bucket; how many effects had no target.
+    fn apply<Q: QueryData>(
+        &self,
+        bucket: usize,
+        mut targets: ViewShard<'_, Q>,
+        apply: impl Fn(Q::Item<'_>, &T),
+    ) -> usize {
+        let mut passed_over = 0;
+        let mut apply_one = |effect: &Effect<T>| match targets.get_mut(effect.target) {
+            Ok(target) => apply(target, &effect.value),
+            Err(_) => passed_over += 1,
+        };
+        if self.slots.iter().any(|slot| slot.has_keys) {
+            let mut sorted: Vec<&Effect<T>> = self.bucket(bucket).collect();
+            sorted.sort_by_key(|effect| effect.sort_key);
+            sorted.into_iter().for_each(apply_one);
+        } else {
+            self.bucket(bucket).for_each(&mut apply_one);
+        }
+        passed_over
+    }
+}
+
+impl<T: Send + Sync> ParallelSink for Scatter<'_, T> {
+    type Slot = ScatterSlot<T>;
+
+    fn begin_loop(&mut self, batch_count: usize) -> u64 {
+        let first = self.state.next_batch;
+        self.state.next_batch += batch_count as u64;
+        first
+    }
+
+    fn with_slot<R>(
+        &self,
+        slot: usize,
+        key: u64,
+        body: impl FnOnce(&mut ScatterSlot<T>) -> R,
+    ) -> R {
+        // No other thread locks it while the batch runs.
+        let mut slot = self.state.lent[slot].lock();
+        slot.begin(key);
+        body(&mut slot)
+    }
+
+    fn end_loop(&mut self) {}
+}

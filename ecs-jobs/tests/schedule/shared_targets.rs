@@ -1,0 +1,285 @@
+//! Rows that write to entities which they share: the wrong way is an error every time, and with
+//! `Scatter` the result is the same on any number of threads.
+#![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
+
+use crate::support::{pool, pools};
+use formic_ecs::ClaimError;
+use formic_jobs::prelude::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const NURSES: u32 = if cfg!(miri) { 200 } else { 20_000 };
+const TICKS: u32 = 20;
+
+#[derive(Component)]
+struct Feeds(Entity);
+#[derive(Component)]
+struct Strength(u64);
+/// How many meals, and a value that depends on their order.
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq)]
+struct Stomach {
+    meals: u64,
+    taste: u64,
+    sum: f64,
+}
+
+impl Stomach {
+    fn eat(&mut self, strength: u64) {
+        self.meals += 1;
+        self.taste = self.taste.wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(strength);
+        self.sum += 1.0 / (1.0 + self.sum + strength as f64);
+    }
+}
+
+/// Eight larvae, and nurses of which each feeds one.
+fn nest() -> (World, Vec<Entity>) {
+    let mut world = World::new();
+    let larvae = world.spawn_batch((0..8).map(|_| Stomach::default()));
+    let nurses = (0..NURSES).map(|i| (Feeds(larvae[i as usize * 7 % 8]), Strength(i.into())));
+    world.spawn_batch(nurses);
+    (world, larvae)
+}
+
+/// The message of a panic.
+fn complaint(run: impl FnOnce()) -> String {
+    let payload = catch_unwind(AssertUnwindSafe(run)).expect_err("it panics");
+    match payload.downcast::<String>() {
+        Ok(message) => *message,
+        Err(payload) => String::from(*payload.downcast::<&str>().expect("a message")),
+    }
+}
+
+#[test]
+fn effects_on_shared_targets_are_all_applied_in_the_order_of_the_rows() {
+    fn feed(
+        mut nurses: Query<(&Feeds, &Strength)>,
+        mut meals: Scatter<u64>,
+        mut stomachs: ComponentLookup<&mut Stomach>,
+    ) {
+        nurses.par_for_each_with(&mut meals, |(feeds, strength), meals| {
+            meals.push(feeds.0, strength.0);
+        });
+        assert_eq!(meals.len(), NURSES as usize);
+        assert_eq!(meals.apply(&mut stomachs, |stomach, meal| stomach.eat(*meal)), 0);
+        assert!(meals.is_empty());
+    }
+    // The same by one thread, row by row.
+    let (mut world, larvae) = nest();
+    let fed: Vec<_> = world.query::<(&Feeds, &Strength)>().map(|(f, s)| (f.0, s.0)).collect();
+    for _ in 0..TICKS {
+        let mut stomachs = world.view::<&mut Stomach>();
+        fed.iter().for_each(|&(larva, meal)| stomachs.get_mut(larva).unwrap().eat(meal));
+    }
+    let expected: Vec<_> = larvae.iter().map(|&it| *world.get::<Stomach>(it).unwrap()).collect();
+    let total: u64 = expected.iter().map(|stomach| stomach.meals).sum();
+    assert_eq!(total, u64::from(NURSES * TICKS));
+    for pool in pools() {
+        let (mut world, larvae) = nest();
+        let mut schedule = Schedule::builder().add(feed).build(&mut world).unwrap();
+        (0..TICKS).for_each(|_| drop(schedule.run(&mut world, &pool)));
+        for (&larva, expected) in larvae.iter().zip(&expected) {
+            assert_eq!(world.get(larva), Ok(expected), "{} threads", pool.parallelism());
+        }
+    }
+}
+
+#[test]
+fn effects_with_keys_come_in_their_order_whichever_row_they_are_from() {
+    fn feed(
+        mut nurses: Query<(&Feeds, &Strength)>,
+        mut meals: Scatter<u64>,
+        mut stomachs: ComponentLookup<&mut Stomach>,
+    ) {
+        let first = nurses.query().into_iter().next().map(|(feeds, _)| feeds.0);
+        first.into_iter().for_each(|larva| meals.push(larva, 1_000_000));
+        for round in 0..2 {
+            nurses.par_for_each_with(&mut meals, |(feeds, strength), meals| {
+                meals.push_with_key(feeds.0, (strength.0 * 31) % 5, strength.0 + round);
+            });
+        }
+        first.into_iter().for_each(|larva| meals.push(larva, 2_000_000));
+        meals.apply(&mut stomachs, |stomach, meal| stomach.eat(*meal));
+    }
+    let (mut world, larvae) = nest();
+    let rows: Vec<_> = world.query::<(&Feeds, &Strength)>().map(|(f, s)| (f.0, s.0)).collect();
+    let rounds = (0..2).flat_map(|round| rows.iter().map(move |&(larva, it)| (larva, it, round)));
+    let mut effects = vec![(rows[0].0, 0, 1_000_000)];
+    effects.extend(rounds.map(|(larva, it, round)| (larva, it * 31 % 5, it + round)));
+    effects.push((rows[0].0, 0, 2_000_000));
+    effects.sort_by_key(|&(_, key, _)| key);
+    let mut stomachs = world.view::<&mut Stomach>();
+    effects.iter().for_each(|&(larva, _, meal)| stomachs.get_mut(larva).unwrap().eat(meal));
+    drop(stomachs);
+    let expected: Vec<_> = larvae.iter().map(|&it| *world.get::<Stomach>(it).unwrap()).collect();
+    for pool in pools() {
+        let (mut world, larvae) = nest();
+        world.run_system(&pool, feed);
+        for (&larva, expected) in larvae.iter().zip(&expected) {
+            assert_eq!(world.get(larva), Ok(expected), "{} threads", pool.parallelism());
+        }
+    }
+}
+
+#[test]
+fn effects_without_a_target_are_passed_over_and_counted_and_all_are_dropped() {
+    let (mut world, larvae) = nest();
+    world.despawn(larvae[3]).unwrap();
+    world.remove::<Stomach>(larvae[4]).unwrap();
+    let held = Arc::new(AtomicUsize::new(0));
+    let lost = larvae[3..5].to_vec();
+    for is_applied in [true, false] {
+        let (held, lost) = (Arc::clone(&held), lost.clone());
+        let all = Arc::clone(&held);
+        let system = move |mut nurses: Query<&Feeds>,
+                           mut meals: Scatter<Arc<AtomicUsize>>,
+                           mut stomachs: ComponentLookup<&mut Stomach>| {
+            nurses.par_for_each_with(&mut meals, |feeds, meals| meals.push(feeds.0, held.clone()));
+            let expected = nurses.query().into_iter().filter(|it| lost.contains(&it.0)).count();
+            if is_applied {
+                let passed_over = meals.apply(&mut stomachs, |_, count| {
+                    _ = count.fetch_add(1, Ordering::Relaxed);
+                });
+                assert_eq!(passed_over, expected);
+                assert_eq!(held.load(Ordering::Relaxed), NURSES as usize - expected);
+            }
+        };
+        let mut schedule = Schedule::builder().add(system).build(&mut world).unwrap();
+        schedule.run(&mut world, &pool(2));
+        drop(schedule);
+        assert_eq!(Arc::strong_count(&all), 2, "all were dropped");
+    }
+}
+
+#[test]
+fn an_effect_that_panics_ends_the_run_and_the_next_begins_without_it() {
+    fn feed(
+        mut nurses: Query<&Feeds>,
+        mut meals: Scatter<bool>,
+        mut stomachs: ComponentLookup<&mut Stomach>,
+        fails: Res<bool>,
+    ) {
+        nurses.par_for_each_with(&mut meals, |feeds, meals| meals.push(feeds.0, *fails));
+        meals.apply(&mut stomachs, |stomach, fails| {
+            assert!(!fails, "planned");
+            stomach.meals += 1;
+        });
+    }
+    for pool in pools() {
+        let (mut world, _) = nest();
+        world.insert_resource(true);
+        let mut schedule = Schedule::builder().add(feed).build(&mut world).unwrap();
+        assert_eq!(complaint(|| drop(schedule.run(&mut world, &pool))), "planned");
+        *world.resource_mut::<bool>().unwrap() = false;
+        schedule.run(&mut world, &pool);
+        let meals: u64 = world.query::<&Stomach>().map(|stomach| stomach.meals).sum();
+        assert_eq!(meals, u64::from(NURSES));
+    }
+}
+
+/// Two rows that claim one entity, swallowed as well as one can.
+fn contend(mut nurses: Query<(Entity, &Feeds)>, stomachs: ExclusiveLookup<&mut Stomach>) {
+    nurses.par_for_each(|(nurse, feeds)| {
+        let Ok(mut stomach) = stomachs.claim(nurse, feeds.0) else { return };
+        stomach.get_mut().meals += 1;
+    });
+}
+
+#[test]
+fn two_rows_that_claim_one_entity_are_an_error_every_time_that_names_both() {
+    let mut all = Vec::new();
+    for pool in pools() {
+        for _ in 0..3 {
+            let (mut world, larvae) = nest();
+            let mut schedule = Schedule::builder().add(contend).build(&mut world).unwrap();
+            let text = complaint(|| drop(schedule.run(&mut world, &pool)));
+            let fed_by = world.query::<(Entity, &Feeds)>();
+            let mut nurses: Vec<_> =
+                fed_by.into_iter().filter(|it| it.1.0 == larvae[0]).map(|it| it.0).collect();
+            nurses.sort_unstable();
+            let named = format!("rows of {} and {}", nurses[0], nurses[1]);
+            assert!(text.contains(&named) && text.contains(&larvae[0].to_string()), "{text}");
+            assert!(text.contains("contend") && text.contains("Stomach"), "{text}");
+            all.push(text);
+        }
+    }
+    assert!(all.iter().all(|text| *text == all[0]), "they differ: {all:?}");
+}
+
+#[test]
+fn rows_that_never_meet_are_found_as_well() {
+    fn one_by_one(mut nurses: Query<(Entity, &Feeds)>, stomachs: ExclusiveLookup<&mut Stomach>) {
+        nurses.for_each(|(nurse, feeds)| {
+            if let Ok(mut stomach) = stomachs.claim(nurse, feeds.0) {
+                stomach.get_mut().meals += 1;
+            }
+        });
+    }
+    let mut world = World::new();
+    let larva = world.spawn(Stomach::default());
+    world.spawn_batch([Feeds(larva), Feeds(larva)]);
+    let text = complaint(|| world.run_system(&pool(0), one_by_one));
+    assert!(text.contains("1v1 and 2v1") && text.contains("0v1"), "{text}");
+}
+
+#[test]
+fn a_row_may_claim_its_target_again_and_another_run_begins_anew() {
+    fn feed(mut nurses: Query<(Entity, &Feeds)>, stomachs: ExclusiveLookup<&mut Stomach>) {
+        nurses.par_for_each(|(nurse, feeds)| {
+            for _ in 0..3 {
+                stomachs.claim(nurse, feeds.0).unwrap().get_mut().meals += 1;
+            }
+            let held = stomachs.claim(nurse, feeds.0).unwrap();
+            let again = stomachs.claim(nurse, feeds.0).unwrap_err();
+            assert_eq!(again, ClaimError::Held(feeds.0));
+            drop(held);
+        });
+    }
+    for pool in pools() {
+        let mut world = World::new();
+        let larvae = world.spawn_batch((0..100).map(|_| Stomach::default()));
+        let mut nurses = world.spawn_batch(larvae.iter().map(|&larva| Feeds(larva)));
+        let mut schedule = Schedule::builder().add(feed).build(&mut world).unwrap();
+        for run in 1..=4 {
+            // Others feed them.
+            nurses.into_iter().for_each(|nurse| world.despawn(nurse).unwrap());
+            nurses = world.spawn_batch(larvae.iter().rev().map(|&larva| Feeds(larva)));
+            schedule.run(&mut world, &pool);
+            assert!(world.query::<&Stomach>().into_iter().all(|it| it.meals == 3 * run));
+        }
+    }
+}
+
+#[test]
+fn a_lookup_that_is_forgotten_is_heard_of_in_the_next_run() {
+    fn forget(mut nurses: Query<(Entity, &Feeds)>, stomachs: ExclusiveLookup<&mut Stomach>) {
+        nurses.for_each(|(nurse, feeds)| drop(stomachs.claim(nurse, feeds.0)));
+        std::mem::forget(stomachs);
+    }
+    let (mut world, _) = nest();
+    let mut schedule = Schedule::builder().add(forget).build(&mut world).unwrap();
+    schedule.run(&mut world, &pool(0));
+    let text = complaint(|| drop(schedule.run(&mut world, &pool(0))));
+    assert!(text.contains("forget cannot run") && text.contains("both claim"), "{text}");
+}
+
+#[test]
+fn a_system_that_panics_by_itself_says_why_and_is_as_new_afterwards() {
+    fn feed(
+        mut nurses: Query<(Entity, &Feeds)>,
+        stomachs: ExclusiveLookup<&mut Stomach>,
+        fails: Res<bool>,
+    ) {
+        nurses.for_each(|(nurse, feeds)| {
+            let target = if *fails { feeds.0 } else { nurse };
+            drop(stomachs.claim(nurse, target));
+        });
+        assert!(!*fails, "planned");
+    }
+    let (mut world, _) = nest();
+    world.insert_resource(true);
+    let mut schedule = Schedule::builder().add(feed).build(&mut world).unwrap();
+    assert_eq!(complaint(|| drop(schedule.run(&mut world, &pool(0)))), "planned");
+    *world.resource_mut::<bool>().unwrap() = false;
+    schedule.run(&mut world, &pool(0));
+}
