@@ -49,16 +49,20 @@ impl BodyCosts {
         Self { places: std::array::from_fn(|_| place()) }
     }
 
-    /// What an index took the last time, in nanoseconds, if that is known.
+    /// What an index takes, in nanoseconds, if that is known.
     pub(crate) fn of(&self, body: Body) -> Option<u64> {
         let place = &self.places[body.place()];
         (place.body.load(Ordering::Relaxed) == body.0).then(|| place.cost.load(Ordering::Relaxed))
     }
 
+    /// Takes in what an index took this time. Known costs rise at once and fall by half at most:
+    /// a body that is light and heavy in turn counts as heavy, and what was slow once, since the
+    /// machine was busy, does so for a few loops.
     pub(crate) fn note(&self, body: Body, cost: u64) {
         let place = &self.places[body.place()];
+        let least = self.of(body).unwrap_or(0) / 2;
         place.body.store(body.0, Ordering::Relaxed);
-        place.cost.store(cost, Ordering::Relaxed);
+        place.cost.store(cost.max(least), Ordering::Relaxed);
     }
 }
 
@@ -67,13 +71,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_body_is_known_by_its_type_and_by_the_last_cost() {
+    fn a_body_is_known_by_its_type_and_by_what_it_has_cost() {
         let costs = BodyCosts::new();
         let (one, other) = (|| 1, |text: &str| text.len());
         assert_eq!(costs.of(Body::of(&one)), None);
         costs.note(Body::of(&one), 7);
         costs.note(Body::of(&one), 9);
         assert_eq!(costs.of(Body::of(&one)), Some(9));
+        costs.note(Body::of(&one), 0);
+        assert_eq!(costs.of(Body::of(&one)), Some(4), "it falls slowly");
         assert_eq!(costs.of(Body::of(&other)), None);
         assert_eq!(other("four"), 4 * one());
     }

@@ -1,12 +1,20 @@
 //! Waiting for a job with a handle (docs/job-sleep.md, section 7).
 
-use crate::group::Reach;
+use crate::context::WorkerContext;
+use crate::handle::JobError;
 use crate::run_job::{Main, Next, run_chain, run_job, take_any};
-use crate::seat::Seat;
 use crate::shared::Shared;
+use crate::sleep::{Tag, Takes};
 use crate::slots::{Claimed, JobId};
-use crate::sync::{needed_fence, spin_until};
+use crate::task_group::TaskGroup;
+use crate::wait::{Goal, help_once, wait};
 use crate::walk::{Found, Walk};
+
+/// How deep a thread may be in waits for jobs, each inside of a job that it runs in the one around
+/// it: so deep that no stack overflows.
+const DEPTH_MAX: usize = 128;
+/// How deep it may be and still take on jobs that it does not wait for.
+const STRANGERS_DEPTH_MAX: usize = 16;
 
 /// What a waiting thread helps with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,38 +25,107 @@ pub(crate) enum Help {
     Any,
 }
 
-/// Returns when the job `id` is done.
-pub(crate) fn wait_for_job(shared: &Shared, id: JobId, help: Help, main: Main) {
-    if shared.slots.is_done(id) {
-        return;
-    }
-    Seat::with(shared, |seat| {
-        let mut wait =
-            Wait { shared, seat, id, help, main, walk: Walk::new(shared, id, main == Main::Run) };
-        while !shared.slots.is_done(id) {
-            // What this thread helps with may take long.
-            seat.feed_thieves(shared);
-            // The rest is often a matter of a microsecond.
-            if !wait.help_once() && !spin_until(|| shared.slots.is_done(id)) {
-                wait.sleep();
-            }
-        }
-    });
+/// A wait inside of other waits of the same thread.
+pub(crate) struct WaitDepth<'a> {
+    context: &'a WorkerContext,
+    outer: usize,
 }
 
-struct Wait<'pool> {
-    shared: &'pool Shared,
-    seat: &'pool Seat,
+impl<'a> WaitDepth<'a> {
+    /// One deeper, unless that is too deep.
+    pub(crate) fn enter(context: &'a WorkerContext) -> Result<Self, JobError> {
+        let outer = context.wait_depth();
+        if outer == DEPTH_MAX {
+            return Err(JobError::TooDeep);
+        }
+        context.set_wait_depth(outer + 1);
+        Ok(Self { context, outer })
+    }
+}
+
+impl Drop for WaitDepth<'_> {
+    fn drop(&mut self) {
+        self.context.set_wait_depth(self.outer);
+    }
+}
+
+/// Returns when the job `id` is done, or an error if this thread is too deep in waits already.
+pub(crate) fn wait_for_job(
+    shared: &Shared,
     id: JobId,
     help: Help,
+    main: Main,
+) -> Result<(), JobError> {
+    if shared.slots.is_done(id) {
+        return Ok(());
+    }
+    WorkerContext::with(shared, |context| {
+        let depth = WaitDepth::enter(context)?;
+        let is_any = help == Help::Any && depth.outer < STRANGERS_DEPTH_MAX;
+        let walk = Walk::new(shared, id, main == Main::Run);
+        shared.wait_graph.while_waiting((shared.number, &shared.slots), context.job(), id, || {
+            wait(shared, context, &mut JobGoal { shared, context, id, is_any, main, walk });
+        });
+        Ok(())
+    })
+}
+
+struct JobGoal<'pool> {
+    shared: &'pool Shared,
+    context: &'pool WorkerContext,
+    id: JobId,
+    /// Whether it helps with any job with a handle.
+    is_any: bool,
     main: Main,
     walk: Walk<'pool>,
 }
 
-impl<'pool> Wait<'pool> {
-    /// Helps as long as there is anything to do, and returns whether there was.
-    fn help_once(&mut self) -> bool {
-        if self.main.run_all(self.shared, self.seat) {
+impl<'pool> JobGoal<'pool> {
+    /// Runs a job, and those on the way that are ready for it.
+    fn run_up(&mut self, job: Claimed<'pool>) {
+        let mut next = Some(job);
+        while let Some(job) = next {
+            let waiting = self.walk.waiting();
+            next = run_job(self.shared, self.context, job, Next::Only(waiting));
+            if next.is_some() {
+                self.walk.leave();
+            }
+        }
+    }
+
+    /// Helps with loops and joins inside of the job `id`, which another thread is running.
+    ///
+    /// A job does not help with its own from inside: the thread that opened them does so.
+    fn help_inside(&self, id: JobId) -> bool {
+        // All external threads have the same slot, so one at a time is let in.
+        let is_external = self.context.is_external(self.shared);
+        let slot = self.shared.slots.get(id);
+        let is_let_in = |group: &TaskGroup| {
+            group.job() == Some(id) && (!is_external || slot.let_external_in(id))
+        };
+        let has_helped = help_once(self.shared, self.context, is_let_in, &mut || false);
+        if has_helped && is_external {
+            slot.let_external_out(id);
+        }
+        has_helped
+    }
+
+    fn run_any(&mut self) -> bool {
+        let Some(job) = take_any(self.shared) else { return false };
+        let (shared, id) = (self.shared, self.id);
+        run_chain(shared, self.context, job, &mut || shared.slots.is_done(id));
+        true
+    }
+}
+
+impl Goal for JobGoal<'_> {
+    fn is_reached(&mut self) -> bool {
+        self.shared.slots.is_done(self.id)
+    }
+
+    /// Helps as long as there is anything to do.
+    fn help(&mut self) -> bool {
+        if self.main.run_all(self.shared, self.context) {
             return true;
         }
         self.walk.restart();
@@ -59,80 +136,33 @@ impl<'pool> Wait<'pool> {
                     self.run_up(job);
                     true
                 }
-                Found::Running(id) => self.visit(id),
+                Found::Running(id) => self.help_inside(id),
             };
             // Others may wait inside a job for one of these.
-            has_helped |= self.main.run_all(self.shared, self.seat);
+            has_helped |= self.main.run_all(self.shared, self.context);
         }
-        has_helped || self.help == Help::Any && self.run_any()
+        has_helped || self.is_any && self.run_any()
     }
 
-    /// Runs a job, and those on the way that are ready for it.
-    fn run_up(&mut self, job: Claimed<'pool>) {
-        let mut next = Some(job);
-        while let Some(job) = next {
-            let waiting = self.walk.waiting();
-            next = run_job(self.shared, self.seat, job, Next::Only(waiting));
-            if next.is_some() {
-                self.walk.leave();
-            }
+    fn is_worth_a_look(&mut self) -> bool {
+        self.is_reached()
+    }
+
+    fn has_news(&mut self) -> bool {
+        self.is_reached() || self.help()
+    }
+
+    fn tag(&self) -> Tag {
+        Tag {
+            takes: if self.is_any { Takes::Jobs } else { Takes::Nothing },
+            group: 0,
+            job: self.id.to_bits(),
+            watches: false,
+            runs_main: self.main == Main::Run,
         }
     }
 
-    /// Helps with a loop of the job `id`, which somebody is running.
-    fn visit(&self, id: JobId) -> bool {
-        // A job does not help with its own loops from inside: who opened them
-        // does so.
-        let Some(visit) = self.shared.enter(Reach::In(id)) else { return false };
-        // All outside threads have the same slot, so one at a time is let in.
-        let is_guest = self.seat.is_guest(self.shared);
-        let slot = self.shared.slots.get(id);
-        if is_guest && !slot.let_guest_in(id) {
-            return false;
-        }
-        self.seat.help(&visit);
-        if is_guest {
-            // Still counted as a visitor, so the job has not ended.
-            slot.let_guest_out();
-        }
-        true
-    }
-
-    fn run_any(&self) -> bool {
-        let job = take_any(self.shared, self.seat);
-        job.map(|job| run_chain(self.shared, self.seat, job)).is_some()
-    }
-
-    /// Waiting -> Announced -> Asleep -> Waiting.
-    fn sleep(&mut self) {
-        let (shared, seat) = (self.shared, self.seat);
-        seat.share_all(shared);
-        let waiters = &shared.queues.waiters;
-        waiters.add(Some(self.id), seat.parker(shared));
-        // In one word with the end of the job, so one of the two sees the other.
-        if shared.slots.get(self.id).note_awaited(self.id) {
-            // Pairs with the fence in `Shared::announce_ready`.
-            needed_fence("announce_waiter");
-            waiters.wake_watching(&shared.parkers);
-            if !self.help_once() {
-                seat.park(shared);
-            }
-        }
-        waiters.remove(Some(self.id), seat.parker(shared));
-    }
-}
-
-/// Returns when no job is unfinished. The calling thread is in no job.
-pub(crate) fn wait_for_all(shared: &Shared, main: Main) {
-    loop {
-        let mut were_all_done = true;
-        for id in shared.slots.unfinished() {
-            were_all_done = false;
-            wait_for_job(shared, id, Help::Any, main);
-        }
-        // Jobs that came meanwhile may have got the slot of one looked at before.
-        if were_all_done {
-            return;
-        }
+    fn note_asleep(&self) {
+        self.shared.slots.get(self.id).note_awaited(self.id);
     }
 }

@@ -5,10 +5,10 @@
 //! the counter is at the end.
 
 use crate::body_costs::Body;
-use crate::group::{Group, Work};
-use crate::seat::Seat;
+use crate::context::WorkerContext;
 use crate::shared::Shared;
 use crate::sync::{AtomicUsize, Ordering};
+use crate::task_group::{TaskGroup, Work};
 use crate::wait::share;
 use crossbeam_utils::CachePadded;
 use std::ops::Range;
@@ -81,19 +81,25 @@ struct FlatLoop<'body, F> {
     /// Counts one for all the indices that are not handed out, and one per
     /// visitor. Who takes the last batch ends the former, and is then still
     /// counted as a visitor, or is the owner.
-    group: Group,
+    group: TaskGroup,
     counter: BatchCounter,
     body: &'body F,
 }
 
 impl<F: Fn(usize, Range<usize>) + Sync> FlatLoop<'_, F> {
+    /// Takes a batch. The last one ends the count for what is not handed out.
+    fn claim(&self) -> Option<Range<usize>> {
+        let batch = self.counter.claim()?;
+        if self.counter.is_last(&batch) {
+            self.group.finish_job();
+        }
+        Some(batch)
+    }
+
     /// Runs one batch, and notes what an index of it took.
     fn run_measured(&self, shared: &Shared, slot: usize) {
+        let Some(batch) = self.claim() else { return };
         let finished = self.group.run(|| {
-            let Some(batch) = self.counter.claim() else { return };
-            if self.counter.is_last(&batch) {
-                self.group.finish_job();
-            }
             let (len, began) = (batch.len(), shared.clock.begin());
             (self.body)(slot, batch);
             let elapsed_ns = shared.clock.elapsed_ns(&began);
@@ -111,7 +117,7 @@ impl<F: Fn(usize, Range<usize>) + Sync> FlatLoop<'_, F> {
 }
 
 impl<F: Fn(usize, Range<usize>) + Sync> Work for FlatLoop<'_, F> {
-    fn group(&self) -> &Group {
+    fn group(&self) -> &TaskGroup {
         &self.group
     }
 
@@ -119,16 +125,11 @@ impl<F: Fn(usize, Range<usize>) + Sync> Work for FlatLoop<'_, F> {
         self.counter.has_more()
     }
 
-    fn help(&self, slot: usize) {
-        let finished = self.group.run(|| {
-            while let Some(batch) = self.counter.claim() {
-                if self.counter.is_last(&batch) {
-                    self.group.finish_job();
-                }
-                (self.body)(slot, batch);
-            }
-        });
+    fn run_one(&self, slot: usize) -> bool {
+        let Some(batch) = self.claim() else { return false };
+        let finished = self.group.run(|| (self.body)(slot, batch));
         self.cancel_unless(finished);
+        true
     }
 }
 
@@ -141,10 +142,10 @@ where
     if shared.worker_count == 0 {
         return in_one_piece(0, len, &body);
     }
-    // A short loop does not even sit down.
+    // A short loop does not even register its thread.
     let rest = begin(shared, 0, len, &body);
     if !rest.indices.is_empty() {
-        Seat::with(shared, |seat| run_shared(shared, seat, rest, &body));
+        WorkerContext::with(shared, |context| run_shared(shared, context, rest, &body));
     }
 }
 
@@ -153,13 +154,13 @@ pub(crate) fn for_each_range_with_slot<F>(shared: &Shared, len: usize, body: &F)
 where
     F: Fn(usize, Range<usize>) + Sync,
 {
-    Seat::with(shared, |seat| {
+    WorkerContext::with(shared, |context| {
         if shared.worker_count == 0 {
-            return in_one_piece(seat.slot, len, body);
+            return in_one_piece(context.slot, len, body);
         }
-        let rest = begin(shared, seat.slot, len, body);
+        let rest = begin(shared, context.slot, len, body);
         if !rest.indices.is_empty() {
-            run_shared(shared, seat, rest, body);
+            run_shared(shared, context, rest, body);
         }
     });
 }
@@ -237,23 +238,23 @@ fn scale(value: u64, numerator: usize, denominator: usize) -> u64 {
 }
 
 /// Opens the rest to others, and takes part.
-fn run_shared<F>(shared: &Shared, seat: &Seat, rest: Rest, body: &F)
+fn run_shared<F>(shared: &Shared, context: &WorkerContext, rest: Rest, body: &F)
 where
     F: Fn(usize, Range<usize>) + Sync,
 {
     let batch_count_max = rest.indices.len().div_ceil(rest.batch_len_min);
     let parallelism = shared.parallelism();
     let flat_loop = FlatLoop {
-        group: Group::new(1, seat.parker(shared)),
+        group: TaskGroup::new(1),
         counter: BatchCounter::new(rest.indices, rest.batch_len_min, parallelism),
         body,
     };
     // All at once: waking one by one would leave the last ones little to do.
     let wanted = batch_count_max.min(shared.worker_count);
-    share(shared, seat, &flat_loop, || {
+    share(shared, context, &flat_loop, || {
         shared.announce_work(&flat_loop.group, wanted);
         // The first batch of the caller's own tells what an index costs now.
-        seat.inside(&flat_loop.group, || flat_loop.run_measured(shared, seat.slot));
+        context.inside(&flat_loop.group, || flat_loop.run_measured(shared, context.slot));
     });
     flat_loop.group.panics.resume_if_any();
 }

@@ -67,12 +67,16 @@ pub enum JobError {
     OtherPool,
     /// The job panicked, or was cancelled because a job that it comes after did.
     Failed(JobPanic),
+    /// The calling thread is in too many waits already, each inside of a job that it runs in the
+    /// wait around it. One more might overflow its stack.
+    TooDeep,
 }
 
 impl fmt::Display for JobError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OtherPool => f.write_str("the job is of another pool"),
+            Self::TooDeep => f.write_str("this thread waits for jobs inside of jobs too deeply"),
             Self::Failed(_) => f.write_str("the job panicked, or one that it comes after did"),
         }
     }

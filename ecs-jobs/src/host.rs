@@ -1,139 +1,108 @@
-//! Threads of the host that work for the pool for a while.
+//! Threads of the host that work for the pool until a condition holds.
 
+use crate::complete::WaitDepth;
+use crate::context::WorkerContext;
 use crate::run_job::{Main, run_chain, take_any};
-use crate::seat::Seat;
 use crate::shared::Shared;
+use crate::sleep::{Tag, Takes};
 use crate::slots::JobId;
-use crate::sync::{needed_fence, spin_until};
+use crate::wait::{Goal, wait};
 use crate::worker::work_once;
-use std::cell::Cell;
 
-/// Has the calling thread work until `condition` holds: as a worker if the pool
-/// has a seat for it, else as an outside thread, which runs jobs with handles
-/// only. If the condition is that a job is done, `job` is that one.
-pub(crate) fn run_until(shared: &Shared, job: Option<JobId>, mut condition: impl FnMut() -> bool) {
-    Seat::with_host(shared, |seat| {
-        // Decided once: in the middle of a job or of a call a thread that took on
-        // whatever there is could get into that same call again.
-        let is_worker = seat.is_free_worker(shared);
-        let stay = Stay { shared, seat, job, is_worker, main: Main::of_this_thread(shared) };
-        let owing = Owing { shared, is_owing: Cell::new(false) };
-        while !condition() {
-            if stay.work_once() {
-                owing.is_owing.set(false);
-            } else {
-                // The last wake-up brought nothing, so nothing is owed for it.
-                owing.is_owing.set(false);
-                owing.is_owing.set(stay.pause(&mut condition));
-            }
-        }
+/// Has the calling thread work until `condition` holds: as a worker if the pool has a place for it,
+/// else as an external thread, which runs jobs with handles only. If the condition is that a job is
+/// done, `job` is that one.
+pub(crate) fn run_until(shared: &Shared, job: Option<JobId>, condition: impl FnMut() -> bool) {
+    WorkerContext::with_host(shared, |context| {
+        // In the middle of a job or of a call a thread that took on whatever there is could get
+        // into that same call again.
+        let is_worker = context.is_free_worker(shared);
+        let main = Main::of_this_thread(shared);
+        work_until(shared, context, (is_worker, main), job, condition);
     });
 }
 
-/// Passes a wake-up on that was spent on a thread which leaves, be it by a panic.
-struct Owing<'pool> {
-    shared: &'pool Shared,
-    is_owing: Cell<bool>,
-}
-
-impl Drop for Owing<'_> {
-    fn drop(&mut self) {
-        if self.is_owing.get() {
-            self.shared.announce_jobs(1);
-        }
+/// Returns when no job is unfinished.
+pub(crate) fn wait_for_all(shared: &Shared, main: Main) {
+    if !shared.slots.all_ended() {
+        WorkerContext::with(shared, |context| {
+            work_until(shared, context, (false, main), None, || shared.slots.all_ended());
+        });
     }
 }
 
-struct Stay<'pool> {
-    shared: &'pool Shared,
-    seat: &'pool Seat,
+fn work_until(
+    shared: &Shared,
+    context: &WorkerContext,
+    (is_worker, main): (bool, Main),
     job: Option<JobId>,
-    /// Whether this thread takes on what any worker does; else it runs jobs with
-    /// handles only.
+    condition: impl FnMut() -> bool,
+) {
+    let _depth = WaitDepth::enter(context).unwrap_or_else(|error| panic!("{error}"));
+    let is_reached = false;
+    wait(
+        shared,
+        context,
+        &mut HostGoal { shared, context, job, is_worker, main, condition, is_reached },
+    );
+}
+
+struct HostGoal<'a, C> {
+    shared: &'a Shared,
+    context: &'a WorkerContext,
+    job: Option<JobId>,
+    /// Whether this thread takes on what any worker does; else it runs jobs with handles only.
     is_worker: bool,
     main: Main,
+    condition: C,
+    is_reached: bool,
 }
 
-impl Stay<'_> {
-    fn work_once(&self) -> bool {
-        if self.main.run_one(self.shared, self.seat) {
-            return true;
-        }
-        if self.is_worker {
-            return work_once(self.shared, self.seat);
-        }
-        let job = take_any(self.shared, self.seat);
-        job.map(|job| run_chain(self.shared, self.seat, job)).is_some()
+impl<C: FnMut() -> bool> Goal for HostGoal<'_, C> {
+    fn is_reached(&mut self) -> bool {
+        self.is_reached = self.is_reached || (self.condition)();
+        self.is_reached
     }
 
-    fn has_news(&self) -> bool {
-        self.main == Main::Run && self.shared.queues.has_main()
-            || self.shared.queues.has_work()
+    fn help(&mut self) -> bool {
+        let Self { shared, context, .. } = *self;
+        if self.main.run_one(shared, context) {
+            return true;
+        }
+        let mut stop = || {
+            self.is_reached = self.is_reached || (self.condition)();
+            self.is_reached
+        };
+        if self.is_worker {
+            return work_once(shared, context, &mut stop);
+        }
+        let job = take_any(shared);
+        job.map(|job| run_chain(shared, context, job, &mut stop)).is_some()
+    }
+
+    fn is_worth_a_look(&mut self) -> bool {
+        self.main == Main::Run && !self.shared.main.is_empty()
+            || !self.shared.ready.is_empty()
             || self.is_worker && self.shared.has_news()
     }
 
-    /// Searching -> Announced -> Asleep -> Searching, on both lists: the workers'
-    /// for what any worker can do, and the waiters' for the main thread's jobs and
-    /// for the condition (docs/job-sleep.md, sections 2 and 7). Returns whether a
-    /// wake-up was spent on this thread as a worker.
-    fn pause(&self, condition: &mut impl FnMut() -> bool) -> bool {
-        if spin_until(|| self.has_news()) {
-            return false;
-        }
-        self.seat.share_all(self.shared);
-        // The condition is the host's, and may panic: the drop takes this thread
-        // off the lists.
-        let park_count = self.seat.park_count();
-        let listed = Listed::new(self);
-        let is_done = self.job.is_some_and(|job| !self.shared.slots.get(job).note_awaited(job));
-        // Pairs with the fence in `EventCount::notify`.
-        needed_fence("announce_host");
-        // A condition that sleeps itself may use up a wake-up that was for this sleep.
-        let is_fresh = |seat: &Seat| seat.park_count() == park_count;
-        if !is_done && !condition() && !self.has_news() && is_fresh(self.seat) {
-            self.seat.park(self.shared);
-        }
-        listed.leave()
-    }
-}
-
-/// A thread's stay on the lists of those that sleep.
-struct Listed<'stay>(&'stay Stay<'stay>);
-
-impl<'stay> Listed<'stay> {
-    fn new(stay: &'stay Stay<'stay>) -> Self {
-        let Stay { shared, seat, job, .. } = stay;
-        shared.queues.waiters.add(*job, seat.parker(shared));
-        let listed = Self(stay);
-        if stay.is_worker {
-            seat.set_announced(true);
-            shared.idle.announce(seat.slot);
-        }
-        listed
+    fn has_news(&mut self) -> bool {
+        self.is_reached() || self.is_worth_a_look()
     }
 
-    /// Returns whether a wake-up was spent on this thread as a worker.
-    fn leave(self) -> bool {
-        let is_spent = self.unlist();
-        std::mem::forget(self);
-        is_spent
-    }
-
-    fn unlist(&self) -> bool {
-        let Stay { shared, seat, job, .. } = self.0;
-        shared.queues.waiters.remove(*job, seat.parker(shared));
-        if !self.0.is_worker {
-            return false;
+    fn tag(&self) -> Tag {
+        Tag {
+            takes: if self.is_worker { Takes::Anything } else { Takes::Jobs },
+            group: 0,
+            job: self.job.map_or(0, JobId::to_bits),
+            watches: true,
+            runs_main: self.main != Main::Leave,
         }
-        seat.set_announced(false);
-        !shared.idle.cancel(seat.slot)
     }
-}
 
-impl Drop for Listed<'_> {
-    fn drop(&mut self) {
-        if self.unlist() {
-            self.0.shared.announce_jobs(1);
+    fn note_asleep(&self) {
+        if let Some(job) = self.job {
+            self.shared.slots.get(job).note_awaited(job);
         }
     }
 }

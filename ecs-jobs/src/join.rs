@@ -1,13 +1,13 @@
 //! Join: two closures, the second of which another thread may take.
 #![expect(unsafe_code, reason = "the second half lies in the caller's frame while a thief runs it")]
 
-use crate::group::Group;
-use crate::halves::Place;
-use crate::job::JobRef;
+use crate::context::WorkerContext;
+use crate::join_deque::Place;
 use crate::panic_slot::{AbortOnDrop, Payload, catch, discard};
-use crate::seat::Seat;
-use crate::shared::{Bench, Shared};
+use crate::shared::{LocalQueues, Shared};
+use crate::stack_job::JobRef;
 use crate::sync::UnsafeCell;
+use crate::task_group::TaskGroup;
 use crate::wait::wait_until_done;
 use std::mem::ManuallyDrop;
 use std::panic::resume_unwind;
@@ -18,15 +18,15 @@ use std::ptr::NonNull;
 /// Invariant J-6: until the half's [`JobRef`] is used up, nobody touches the two
 /// cells. If a thief runs it they are the thief's until the group is done; then,
 /// or if the owner took the reference back, they are the owner's.
-struct Half<'pool, F, R> {
+struct StackJob<'pool, F, R> {
     shared: &'pool Shared,
     /// Counts one: this half.
-    group: Group,
+    group: TaskGroup,
     body: UnsafeCell<Option<F>>,
     result: UnsafeCell<Option<R>>,
 }
 
-impl<F, R> Half<'_, F, R>
+impl<F, R> StackJob<'_, F, R>
 where
     F: FnOnce() -> R + Send,
     R: Send,
@@ -35,7 +35,9 @@ where
         // SAFETY: `join` leaves the frame only after the reference is used up
         // and the thief, if there was one, is done (J-4). The bounds on `F` and
         // `R` allow any thread.
-        unsafe { JobRef::new(NonNull::from(self).cast(), Self::run_stolen) }
+        unsafe {
+            JobRef::new(NonNull::from(self).cast(), NonNull::from(&self.group), Self::run_stolen)
+        }
     }
 
     /// What a thief calls.
@@ -48,9 +50,9 @@ where
         // line below (J-4). The borrow is not used after that.
         let half = unsafe { half.cast::<Self>().as_ref() };
         let (shared, group) = (half.shared, NonNull::from(&half.group));
-        Seat::with(shared, |seat| seat.inside(&half.group, || half.run_into_cell()));
+        WorkerContext::with(shared, |context| context.inside(&half.group, || half.run_into_cell()));
         // SAFETY: the group counts this half, which has just finished (J-2).
-        unsafe { Group::finish_one(group, &shared.parkers) };
+        unsafe { TaskGroup::finish_one(group, &shared.sleepers) };
     }
 
     fn run_into_cell(&self) {
@@ -84,8 +86,8 @@ where
 
 /// Runs both closures, at the same time if another thread is free.
 ///
-/// Nearly all joins are one half of a larger one, and nobody steals from them: a few nanoseconds.
-/// What the others need, to sit down, to share and to wait, is `inline(never)` and not just `cold`,
+/// Nearly all joins are one half of a larger one, and none is stolen: a few nanoseconds.
+/// What the others need, to register, to share and to wait, is `inline(never)` and not just `cold`,
 /// since link-time optimisation inlines whatever is called from one place only, and then every join
 /// pays for its registers and its frame.
 pub(crate) fn join<A, B, RA, RB>(shared: &Shared, first: A, second: B) -> (RA, RB)
@@ -95,12 +97,12 @@ where
     RA: Send,
     RB: Send,
 {
-    // Nobody steals in a pool without workers, nor from a thread without a bench.
+    // There are no thieves in a pool without workers, nor for a thread without a place.
     if shared.worker_count == 0 {
         return join_alone(first, second);
     }
-    Seat::with_any(shared, |seat| match seat {
-        Some(seat) => join_seated(shared, seat, first, second),
+    WorkerContext::with_any(shared, |context| match context {
+        Some(context) => join_inside(shared, context, first, second),
         None => join_from_outside(shared, first, second),
     })
 }
@@ -115,19 +117,24 @@ where
     RA: Send,
     RB: Send,
 {
-    Seat::with_guest(shared, |seat| join_seated(shared, seat, first, second))
+    WorkerContext::with_external(shared, |context| join_inside(shared, context, first, second))
 }
 
 #[inline(always)]
-fn join_seated<A, B, RA, RB>(shared: &Shared, seat: &Seat, first: A, second: B) -> (RA, RB)
+fn join_inside<A, B, RA, RB>(
+    shared: &Shared,
+    context: &WorkerContext,
+    first: A,
+    second: B,
+) -> (RA, RB)
 where
     A: FnOnce() -> RA + Send,
     B: FnOnce() -> RB + Send,
     RA: Send,
     RB: Send,
 {
-    match seat.bench() {
-        Some(bench) => join_shared(shared, (seat, bench), first, second),
+    match context.queues() {
+        Some(queues) => join_shared(shared, (context, queues), first, second),
         None => join_alone(first, second),
     }
 }
@@ -145,7 +152,7 @@ where
 #[inline(always)]
 fn join_shared<A, B, RA, RB>(
     shared: &Shared,
-    (seat, bench): (&Seat, &Bench),
+    (context, queues): (&WorkerContext, &LocalQueues),
     first: A,
     second: B,
 ) -> (RA, RB)
@@ -157,9 +164,9 @@ where
 {
     // SAFETY: this thread runs the job that the parent is about, which ends after this function
     // does, and then the half is done (J-3).
-    let group = unsafe { Group::below(seat.group(), seat.job(), 1, seat.bench_parker()) };
+    let group = unsafe { TaskGroup::below(context.group(), context.job(), 1) };
     // All that is in it is taken out before this function ends, so there is nothing to drop.
-    let half = ManuallyDrop::new(Half {
+    let half = ManuallyDrop::new(StackJob {
         shared,
         group,
         body: UnsafeCell::new(Some(second)),
@@ -167,17 +174,17 @@ where
     });
     // Not `never_unwinding`: its closure would be a function of its own, with a frame of its own.
     let unwinding = AbortOnDrop;
-    let place = bench.push(shared, half.job_ref());
+    let place = queues.push(shared, half.job_ref(), &half.group);
     let first = match catch(first) {
         Ok(first) => first,
         Err(payload) => {
             std::mem::forget(unwinding);
-            resume_first(shared, (seat, bench), place, &half, payload);
+            resume_first(shared, (context, queues), place, &half, payload);
         }
     };
-    let is_own = bench.take_back(shared, place, NonNull::from(&*half).cast());
+    let is_own = queues.take_back(shared, place, NonNull::from(&*half).cast(), &half.group);
     if !is_own {
-        wait_for_thief(shared, seat, &half.group);
+        wait_for_thief(shared, context, &half.group);
     }
     std::mem::forget(unwinding);
     if is_own {
@@ -192,9 +199,9 @@ where
 #[inline(never)]
 fn resume_first<F, R>(
     shared: &Shared,
-    (seat, bench): (&Seat, &Bench),
+    (context, queues): (&WorkerContext, &LocalQueues),
     place: Place,
-    half: &Half<'_, F, R>,
+    half: &StackJob<'_, F, R>,
     payload: Payload,
 ) -> !
 where
@@ -202,9 +209,9 @@ where
     R: Send,
 {
     let unwinding = AbortOnDrop;
-    let is_own = bench.take_back(shared, place, NonNull::from(half).cast());
+    let is_own = queues.take_back(shared, place, NonNull::from(half).cast(), &half.group);
     if !is_own {
-        wait_for_thief(shared, seat, &half.group);
+        wait_for_thief(shared, context, &half.group);
     }
     std::mem::forget(unwinding);
     if is_own {
@@ -216,13 +223,13 @@ where
 
 #[cold]
 #[inline(never)]
-fn wait_for_thief(shared: &Shared, seat: &Seat, group: &Group) {
-    wait_until_done(shared, seat, group, None);
+fn wait_for_thief(shared: &Shared, context: &WorkerContext, group: &TaskGroup) {
+    wait_until_done(shared, context, group, None);
 }
 
 #[cold]
 #[inline(never)]
-fn conclude_stolen<RA, F, RB>(first: RA, half: &Half<'_, F, RB>) -> (RA, RB)
+fn conclude_stolen<RA, F, RB>(first: RA, half: &StackJob<'_, F, RB>) -> (RA, RB)
 where
     F: FnOnce() -> RB + Send,
     RB: Send,

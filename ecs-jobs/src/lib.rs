@@ -21,15 +21,15 @@
 //!
 //! * **J-1** A listed group is alive: its owner takes it off the list of open
 //!   groups, under the list's lock, before it leaves the frame.
-//! * **J-2** A group is alive while it counts somebody. Whoever is counted may
-//!   use it, and uses it last in the decrement that ends its count.
+//! * **J-2** A group is alive while it counts a thread or a job. A thread that is
+//!   counted may use it, and uses it last in the decrement that ends its count.
 //! * **J-3** A group's parent outlives it: the job of the parent that opened the
 //!   group ends after the group does, and runs on the parent's owner or on a
 //!   thread that is counted in the parent.
 //! * **J-4** A job reference is used up once, by running it or by its owner
 //!   taking it back, and the frame of its job is not left before that, nor
 //!   before such a run has used the job for the last time.
-//! * **J-5** The seats that a thread's `NEWEST` leads to lie on that thread's
+//! * **J-5** The contexts that a thread's `NEWEST` leads to lie on that thread's
 //!   stack, are alive, and are unlinked, newest first, before they go.
 //! * **J-6** The cells of a join's second half belong to whoever used up its
 //!   job reference; a thief's return to the owner when the group is done.
@@ -47,32 +47,32 @@
 mod body_costs;
 mod clock;
 mod complete;
-mod deque;
-mod event_count;
+mod context;
 mod flat_loop;
-mod group;
-mod halves;
+mod graph_run;
 mod handle;
 mod host;
-mod job;
 mod job_graph;
-mod job_queues;
+mod job_queue;
 mod join;
-mod locked_queue;
-mod numbered;
+mod join_deque;
 mod panic_slot;
 mod pool;
+mod queue;
 mod run_job;
 mod schedule;
 mod scope;
-mod seat;
 mod shared;
+mod sleep;
 mod slots;
+mod stack_job;
 mod static_graph;
 mod stored_job;
 mod sync;
+mod task_group;
 mod thread_number;
 mod wait;
+mod wait_graph;
 mod walk;
 mod worker;
 
@@ -84,6 +84,7 @@ pub use crate::job_graph::{GraphError, GraphJob, JobGraph, JobGraphBuilder};
 pub use crate::pool::{Pool, PoolBuilder, PoolError, Threads};
 pub use crate::schedule::*;
 pub use crate::scope::Scope;
+pub use crate::slots::Priority;
 pub use crate::static_graph::Sharing;
 
 /// The names that most users need, those of [`formic_ecs::prelude`] included.

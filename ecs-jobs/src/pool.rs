@@ -4,17 +4,17 @@ mod builder;
 mod handles;
 mod hosting;
 #[cfg(all(test, not(loom)))]
-mod numbered_tests;
+mod index_job_tests;
 
 pub use self::builder::{PoolBuilder, PoolError, Threads};
 
-use crate::complete::wait_for_all;
+use crate::context::WorkerContext;
 use crate::flat_loop;
+use crate::host::wait_for_all;
 use crate::join;
 use crate::panic_slot::Payload;
 use crate::run_job::Main;
 use crate::scope::{self, Scope};
-use crate::seat::Seat;
 use crate::shared::Shared;
 use crate::static_graph::StaticGraph;
 use crate::sync::{Arc, thread};
@@ -258,7 +258,7 @@ impl Drop for Pool {
     fn drop(&mut self) {
         let shared = &*self.shared;
         // A job may have the last reference to its own pool.
-        let is_inside = Seat::with_any(shared, |seat| seat.is_some());
+        let is_inside = WorkerContext::with_any(shared, |context| context.is_some());
         if !is_inside {
             let main = if shared.is_main_thread() { Main::Run } else { Main::Cancel };
             wait_for_all(shared, main);

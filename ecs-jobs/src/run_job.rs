@@ -1,10 +1,10 @@
 //! Running jobs with handles: one, and those that are ready for it.
 
+use crate::context::WorkerContext;
 use crate::panic_slot::{catch, discard};
-use crate::seat::Seat;
 use crate::shared::Shared;
-use crate::slots::{Added, Claimed, Few, JobId, Kind, Slots};
-use crate::sync::needed_fence;
+use crate::slots::{Added, Claimed, Few, JobId, Kind, Priority, Slots};
+use crate::sync::is_kept;
 
 /// Which of the jobs that get ready the thread may run at once, without queuing
 /// them.
@@ -25,61 +25,112 @@ impl Next {
     }
 }
 
-/// Runs a job, then the first that is ready for it, and so on.
-pub(crate) fn run_chain<'pool>(shared: &'pool Shared, seat: &Seat, first: Claimed<'pool>) {
-    let mut next = Some(first);
-    while let Some(job) = next {
-        next = run_job(shared, seat, job, Next::First);
+/// How many jobs in a row a thread runs because each is ready for the next: then others get a turn.
+const IN_A_ROW_MAX: usize = 64;
+
+/// Runs a job, then the first that is ready for it, and so on, until there is none or the thread is
+/// to `stop`, which it asks before each.
+pub(crate) fn run_chain<'pool>(
+    shared: &'pool Shared,
+    context: &WorkerContext,
+    first: Claimed<'pool>,
+    stop: &mut dyn FnMut() -> bool,
+) {
+    let mut next = run_job(shared, context, first, Next::First);
+    let mut count = 1;
+    while let Some(job) = next.take() {
+        let kept = Kept { shared, job: Some(job) };
+        if count == IN_A_ROW_MAX || stop() || kept.gives_way() {
+            return;
+        }
+        next = run_job(shared, context, kept.take(), Next::First);
+        count += 1;
     }
+}
+
+/// A job that is ready, and is queued when this is dropped: if the host's condition panics, too.
+struct Kept<'pool> {
+    shared: &'pool Shared,
+    job: Option<Claimed<'pool>>,
+}
+
+impl<'pool> Kept<'pool> {
+    /// Whether more urgent jobs wait.
+    fn gives_way(&self) -> bool {
+        let priority = self.job.as_ref().map(|job| job.slot().priority());
+        priority == Some(Priority::Background) && self.shared.ready.has_frame()
+    }
+
+    fn take(mut self) -> Claimed<'pool> {
+        self.job.take().expect("it was kept")
+    }
+}
+
+impl Drop for Kept<'_> {
+    fn drop(&mut self) {
+        if let Some(job) = self.job.take() {
+            queue(self.shared, job);
+            self.shared.announce_ready(1, true);
+        }
+    }
+}
+
+/// Publishes a job that is ready, and queues it for any thread. The caller tells the sleepers.
+fn queue(shared: &Shared, job: Claimed<'_>) {
+    let priority = job.slot().priority();
+    shared.queue(job.publish(), priority);
 }
 
 /// Runs a job, ends it, and queues the jobs that are ready for it, but for one
 /// that is returned, if `next` allows any.
 pub(crate) fn run_job<'pool>(
     shared: &'pool Shared,
-    seat: &Seat,
+    context: &WorkerContext,
     mut claimed: Claimed<'pool>,
     next: Next,
 ) -> Option<Claimed<'pool>> {
-    let failed = run_closure(shared, seat, &mut claimed);
+    let failed = run_closure(shared, context, &mut claimed);
     let (mut kept, mut queued_count, mut is_main_wanted) = (None, 0, false);
     let ready = |job: Claimed<'pool>| {
         if job.slot().is_on_main() {
-            shared.push_main(job.publish());
+            shared.queue_main(job.publish());
             is_main_wanted = true;
         } else if kept.is_none() && next.allows(job.id()) {
             kept = Some(job);
         } else {
-            seat.queue(shared, job.publish());
+            queue(shared, job);
             queued_count += 1;
         }
     };
-    let awaited = |id| shared.queues.waiters.wake_for(id, &shared.parkers);
+    let awaited = |id: JobId| {
+        if is_kept("wake_awaited") {
+            shared.sleepers.wake(usize::MAX, |tag| tag.job == id.to_bits());
+        }
+    };
     shared.slots.end(claimed, failed, ready, awaited);
-    if queued_count > 0 || is_main_wanted {
-        shared.announce_ready(queued_count);
+    if queued_count > 0 {
+        shared.announce_ready(queued_count, true);
     }
-    if !seat.is_resident() {
-        // This thread may leave the pool: it does not come by another fence for sure.
-        needed_fence("end_watched");
+    if is_main_wanted {
+        shared.announce_main();
     }
-    shared.queues.waiters.wake_watching(&shared.parkers);
+    context.note_ended_job(shared);
     kept
 }
 
 /// Runs the closure, or drops it if a job that it comes after has failed.
 /// Returns whether this one has failed for either reason.
-fn run_closure(shared: &Shared, seat: &Seat, claimed: &mut Claimed<'_>) -> bool {
+fn run_closure(shared: &Shared, context: &WorkerContext, claimed: &mut Claimed<'_>) -> bool {
     let (slots, id) = (&shared.slots, claimed.id());
     let is_cancelled = slots.note_if_failed(claimed);
     claimed.start();
-    let is_guest = seat.is_guest(shared);
-    if is_guest {
-        claimed.slot().start_as_guest(id);
+    let is_external = context.is_external(shared);
+    if is_external {
+        claimed.slot().start_as_external(id);
     }
     // Dropping a closure runs the user's code as well as calling it does.
     let outcome = claimed.with_job(|job| {
-        seat.inside_job(id, || {
+        context.inside_job(id, || {
             if is_cancelled {
                 discard(job.take());
                 return Ok(());
@@ -87,35 +138,22 @@ fn run_closure(shared: &Shared, seat: &Seat, claimed: &mut Claimed<'_>) -> bool 
             catch(|| job.run(&()))
         })
     });
-    if is_guest {
-        claimed.slot().let_guest_out();
+    if is_external {
+        claimed.slot().let_external_out(id);
     }
     match outcome {
         Ok(()) => is_cancelled,
         Err(payload) => {
-            slots.failures.note_panic(id, payload);
+            slots.note_panic(id, payload);
             true
         }
     }
 }
 
-/// Takes a job that is ready from wherever there is one, first of all from the
-/// thread's own deque, and claims it.
-pub(crate) fn take_any<'pool>(shared: &'pool Shared, seat: &Seat) -> Option<Claimed<'pool>> {
-    if !shared.queues.is_in_use() {
-        return None;
-    }
-    let queues = &shared.queues;
-    loop {
-        let id = seat
-            .take_own()
-            .or_else(|| queues.take_injected(seat.own_jobs(shared)))
-            .or_else(|| queues.steal(seat.slot))?;
-        // Somebody who waits for it may have been faster.
-        if let Some(claimed) = shared.slots.claim(id) {
-            return Some(claimed);
-        }
-    }
+/// Takes the next job that is ready, and claims it.
+pub(crate) fn take_any(shared: &Shared) -> Option<Claimed<'_>> {
+    // A thread that waits for a job may have claimed it before.
+    std::iter::from_fn(|| shared.ready.pop()).find_map(|id| shared.slots.claim(id))
 }
 
 /// What a thread does about the jobs that are for the main thread.
@@ -136,18 +174,18 @@ impl Main {
     }
 
     /// Does it to the oldest of them that is ready. Returns whether there was one.
-    pub(crate) fn run_one(self, shared: &Shared, seat: &Seat) -> bool {
+    pub(crate) fn run_one(self, shared: &Shared, context: &WorkerContext) -> bool {
         if self == Self::Leave {
             return false;
         }
-        while let Some(id) = shared.queues.take_main() {
-            // Somebody who waits for it may have been faster: this very thread.
+        while let Some(id) = shared.main.pop() {
+            // A wait of this very thread may have claimed it before.
             let Some(claimed) = shared.slots.claim(id) else { continue };
             if self == Self::Cancel {
                 Slots::cancel(&claimed);
             }
             // What comes after it is not for the main thread.
-            let next = run_job(shared, seat, claimed, Next::Only(None));
+            let next = run_job(shared, context, claimed, Next::Only(None));
             debug_assert!(next.is_none(), "nothing was to be run at once");
             return true;
         }
@@ -155,9 +193,9 @@ impl Main {
     }
 
     /// Does it to all that are ready. Returns whether there was one.
-    pub(crate) fn run_all(self, shared: &Shared, seat: &Seat) -> bool {
+    pub(crate) fn run_all(self, shared: &Shared, context: &WorkerContext) -> bool {
         let mut has_run = false;
-        while self.run_one(shared, seat) {
+        while self.run_one(shared, context) {
             has_run = true;
         }
         has_run
@@ -184,23 +222,18 @@ fn add_claimed<'pool>(
     kind: Kind,
     after: Few,
 ) -> JobId {
-    shared.queues.use_from_now_on();
     let added = shared.slots.add(claimed, kind, after);
     let id = added.id();
     match added {
         Added::Waiting(_) => {}
         Added::Claimed(claimed) if kind == Kind::OnMain => {
-            shared.push_main(claimed.publish());
-            shared.announce_ready(0);
+            shared.queue_main(claimed.publish());
+            shared.announce_main();
         }
         Added::Claimed(claimed) if shared.is_inline => run_inline(shared, claimed),
         Added::Claimed(claimed) => {
-            claimed.publish();
-            Seat::with_any(shared, |seat| match seat {
-                Some(seat) => seat.queue(shared, id),
-                None => shared.inject(id),
-            });
-            shared.announce_ready(1);
+            queue(shared, claimed);
+            shared.announce_ready(1, false);
         }
     }
     id
@@ -209,16 +242,16 @@ fn add_claimed<'pool>(
 /// Runs a job in a pool without threads, and all that get ready meanwhile, in the
 /// order in which they do. Inside of such a job it is left to the one loop here.
 fn run_inline<'pool>(shared: &'pool Shared, first: Claimed<'pool>) {
-    Seat::with(shared, |seat| {
-        if seat.set_draining(true) {
-            shared.inject(first.publish());
+    WorkerContext::with(shared, |context| {
+        if context.set_draining(true) {
+            queue(shared, first);
             return;
         }
         let mut next = Some(first);
         while let Some(job) = next {
-            run_chain(shared, seat, job);
-            next = take_any(shared, seat);
+            run_chain(shared, context, job, &mut || false);
+            next = take_any(shared);
         }
-        seat.set_draining(false);
+        context.set_draining(false);
     });
 }

@@ -1,11 +1,11 @@
 //! Scopes: jobs that borrow from the frame that waits for them.
 
-use crate::group::{Group, Work};
-use crate::locked_queue::LockedQueue;
+use crate::context::WorkerContext;
 use crate::panic_slot::discard;
-use crate::seat::Seat;
+use crate::queue::Queue;
 use crate::shared::Shared;
 use crate::stored_job::StoredJob;
+use crate::task_group::{TaskGroup, Work};
 use crate::wait::share;
 use std::collections::VecDeque;
 use std::fmt;
@@ -83,10 +83,10 @@ type Job<'scope> = StoredJob<'scope, Scope<'scope>>;
 /// ```
 pub struct Scope<'scope> {
     shared: &'scope Shared,
-    group: Group,
+    group: TaskGroup,
     /// Jobs that have not started. Every unfinished job is counted in the
     /// group, whether it is in here or running.
-    jobs: LockedQueue<Job<'scope>>,
+    jobs: Queue<Job<'scope>>,
     /// Keeps `'scope` invariant whatever becomes of the other fields.
     _invariant: PhantomData<fn(&'scope ()) -> &'scope ()>,
 }
@@ -130,7 +130,7 @@ impl fmt::Debug for Scope<'_> {
 }
 
 impl Work for Scope<'_> {
-    fn group(&self) -> &Group {
+    fn group(&self) -> &TaskGroup {
         &self.group
     }
 
@@ -138,11 +138,11 @@ impl Work for Scope<'_> {
         !self.jobs.is_empty()
     }
 
-    fn help(&self, _slot: usize) {
-        while let Some(job) = self.jobs.pop() {
-            self.run(job);
-            self.group.finish_job();
-        }
+    fn run_one(&self, _slot: usize) -> bool {
+        let Some(job) = self.jobs.pop() else { return false };
+        self.run(job);
+        self.group.finish_job();
+        true
     }
 }
 
@@ -151,15 +151,15 @@ pub(crate) fn scope<'scope, R>(
     shared: &'scope Shared,
     body: impl FnOnce(&Scope<'scope>) -> R,
 ) -> R {
-    Seat::with(shared, |seat| {
+    WorkerContext::with(shared, |context| {
         let mut scope = Scope {
             shared,
-            group: Group::new(0, seat.parker(shared)),
-            jobs: LockedQueue::new(changed(shared.take_spare_list())),
+            group: TaskGroup::new(0),
+            jobs: Queue::new(changed(shared.take_spare_list())),
             _invariant: PhantomData,
         };
         let mut result = None;
-        share(shared, seat, &scope, || result = scope.group.run(|| body(&scope)));
+        share(shared, context, &scope, || result = scope.group.run(|| body(&scope)));
         // All jobs have been taken out by now.
         shared.give_back_spare_list(changed(scope.jobs.take_list()));
         if let Some(payload) = scope.group.panics.take() {

@@ -1,105 +1,130 @@
-//! What the threads of one pool share.
+//! The state that the threads of one pool share.
 
 use crate::body_costs::BodyCosts;
 use crate::clock::Clock;
-use crate::deque::{Stealer, Worker};
-use crate::event_count::{EventCount, Parkers};
-use crate::group::{Group, OpenGroups, Reach, Visit};
-use crate::halves::{Halves, Place};
-use crate::job::JobRef;
-use crate::job_queues::JobQueues;
-use crate::slots::{JobId, Slots};
+use crate::job_queue::JobQueue;
+use crate::join_deque::{JoinDeque, Place};
+use crate::queue::Queue;
+use crate::sleep::{Sleepers, Takes};
+use crate::slots::{JobId, Priority, Slots};
+use crate::stack_job::JobRef;
 use crate::stored_job::StoredJob;
-use crate::sync::{AtomicBool, Mutex, Ordering, unique_number};
+use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, is_kept, needed, unique_number};
+use crate::task_group::{OpenGroups, Reach, TaskGroup, Visit};
 use crate::thread_number::thread_id;
+use crate::wait_graph::WaitGraph;
+use crossbeam_utils::CachePadded;
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
-/// The halves of joins that a thread has not started yet, oldest first.
+/// How many external threads at a time have places for the halves of their joins. Those that come
+/// besides run both halves by themselves.
+const EXTERNAL_COUNT_MAX: usize = if cfg!(loom) { 1 } else { 32 };
+
+/// The second halves of joins that a thread has not started yet, oldest first.
 ///
 /// ```text
 ///             oldest                                     newest
-///   deque    [ h0 ]        open to thieves
-///   private           [ h1   h2   h3 ]                   owner's alone, no fences
+///   open     [ h0 ]        any thread takes, behind a lock
+///   private           [ h1   h2   h3 ]                   the owner's alone
 /// ```
 ///
-/// A join puts its second half into the private part, which costs nothing to
-/// speak of. Whenever the owner comes by, at each push and pop and before it
-/// helps in a group, and finds the deque empty, it moves the older half of the
-/// private part across: so thieves find something, and the largest pieces first.
-/// If the private part is empty, the newest half is the newest of the deque.
+/// A join puts its second half into the private part, which costs nothing to speak of. Whenever the
+/// owner comes by, at each push and before it helps in a group, and no half of its own is open, it
+/// opens the older half of the private part: so thieves find something, and the largest pieces
+/// first. While there are more workers without work than open halves it opens each half at once: a
+/// large piece of work that calls nothing of the pool may come next.
 #[derive(Debug)]
-pub(crate) struct Bench {
-    pub(crate) deque: Worker<JobRef>,
-    pub(crate) private: Halves,
-    /// Jobs with handles that this thread has made ready, open to thieves.
-    pub(crate) jobs: Worker<JobId>,
+pub(crate) struct LocalQueues {
+    /// The index of the open part in [`Shared::open_halves`].
+    pub(crate) place: usize,
+    pub(crate) private: JoinDeque,
 }
 
-impl Bench {
-    pub(crate) fn new() -> Self {
-        Self { deque: Worker::new(), private: Halves::new(), jobs: Worker::new() }
+impl LocalQueues {
+    fn new(place: usize) -> Self {
+        Self { place, private: JoinDeque::new() }
     }
 
-    /// Opens the older half of the private part to thieves if they have nothing
-    /// to take.
+    fn open<'pool>(&self, shared: &'pool Shared) -> &'pool Queue<JobRef> {
+        &shared.open_halves[self.place]
+    }
+
+    /// Whether there is any half that this thread has not started.
+    pub(crate) fn has_any(&self, shared: &Shared) -> bool {
+        !self.private.is_empty() || !self.open(shared).is_empty()
+    }
+
+    /// Opens the older half of the private part to thieves if they have nothing to take.
     ///
-    /// Not just the oldest: if the pieces do not divide any further, one at a
-    /// time would feed one thief only for as long as the owner is busy. Each
-    /// round but the first needs a theft before, so it is paid for.
+    /// Not just the oldest: if the pieces do not divide any further, one at a time would feed one
+    /// thief only for as long as the owner is busy. Each round but the first needs a theft before,
+    /// so it is paid for.
     #[inline]
-    pub(crate) fn feed_thieves(&self, shared: &Shared) {
-        if !self.private.is_empty() && self.deque.is_empty() {
-            self.share_oldest(shared, self.private.len().div_ceil(2));
+    pub(crate) fn feed_thieves(&self, shared: &Shared, group: Option<&TaskGroup>) {
+        if !self.private.is_empty() && self.wants_more(shared) {
+            self.open_oldest(shared, self.private.len().div_ceil(2), group);
         }
     }
 
-    /// Puts a half of a join into the private part, and feeds the thieves.
+    /// Whether thieves would have too little to take.
     #[inline]
-    pub(crate) fn push(&self, shared: &Shared, half: JobRef) -> Place {
+    fn wants_more(&self, shared: &Shared) -> bool {
+        let open_count = self.open(shared).len();
+        open_count == 0 || shared.hungry_count() > open_count
+    }
+
+    /// Puts a half of a join, of this group, into the private part, and feeds the thieves.
+    #[inline]
+    pub(crate) fn push(&self, shared: &Shared, half: JobRef, group: &TaskGroup) -> Place {
         if self.private.is_full() {
-            self.share_oldest(shared, self.private.len().div_ceil(2));
+            self.open_oldest(shared, self.private.len().div_ceil(2), Some(group));
         }
         let place = self.private.push(half);
-        if self.deque.is_empty() {
-            self.share_oldest(shared, self.private.len().div_ceil(2));
+        if self.wants_more(shared) {
+            self.open_oldest(shared, self.private.len().div_ceil(2), Some(group));
         }
         place
     }
 
-    /// Takes back the newest half, `half` from `place`, unless it was stolen, and
-    /// feeds the thieves: what comes now, the half that was taken back, may take
-    /// long.
+    /// Takes back the newest half, `half` from `place`, unless it was stolen, and feeds the
+    /// thieves: what comes now, the half that was taken back, may take long.
     ///
-    /// What was pushed later has been taken back, or stolen, and then all that is
-    /// older was stolen as well.
+    /// What was pushed later has been taken back, or stolen, and then all that is older was stolen
+    /// as well.
     #[inline]
-    pub(crate) fn take_back(&self, shared: &Shared, place: Place, half: NonNull<()>) -> bool {
+    pub(crate) fn take_back(
+        &self,
+        shared: &Shared,
+        place: Place,
+        half: NonNull<()>,
+        group: &TaskGroup,
+    ) -> bool {
         let is_private = self.private.take_back(place);
         if is_private {
-            self.feed_thieves(shared);
+            self.feed_thieves(shared, Some(group));
         }
-        is_private || self.take_back_shared(half)
+        is_private || self.take_back_open(shared, half)
     }
 
     #[cold]
     #[inline(never)]
-    fn take_back_shared(&self, half: NonNull<()>) -> bool {
-        let newest = self.deque.pop();
-        let is_half = |own: &JobRef| own.is_for(half);
-        assert!(newest.as_ref().is_none_or(is_half), "joins end in order");
-        newest.is_some()
+    fn take_back_open(&self, shared: &Shared, half: NonNull<()>) -> bool {
+        self.open(shared).pop_newest(|newest| newest.is_for(half)).is_some()
     }
 
-    /// Moves the `count` oldest of the private part into the deque.
+    /// Opens the `count` oldest of the private part, and tells a sleeper: one, which tells the next
+    /// if it finds that there are more. `group` is the innermost that this thread is in.
     #[cold]
     #[inline(never)]
-    pub(crate) fn share_oldest(&self, shared: &Shared, count: usize) {
-        let oldest = (0..count).filter_map(|_| self.private.pop_oldest());
-        oldest.for_each(|half| self.deque.push(half));
-        if count > 0 {
-            shared.announce_jobs(count);
+    pub(crate) fn open_oldest(&self, shared: &Shared, count: usize, group: Option<&TaskGroup>) {
+        if count == 0 {
+            return;
         }
+        let oldest = (0..count).map_while(|_| self.private.pop_oldest());
+        let were_none = self.open(shared).extend(oldest);
+        // Where some were open already, the thread that was told of those passes it on.
+        shared.announce_halves(usize::from(were_none), group);
     }
 }
 
@@ -112,28 +137,33 @@ const SPARE_LIST_LEN_MAX: usize = 4_096;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) worker_count: usize,
-    pub(crate) idle: EventCount,
-    pub(crate) parkers: Parkers,
-    pub(crate) open: OpenGroups,
-    /// The thieves' ends of the workers' benches, then that of the guest's.
-    stealers: Box<[Stealer<JobRef>]>,
+    pub(crate) sleepers: Sleepers,
+    pub(crate) open_groups: OpenGroups,
+    /// The open halves of joins: of the workers, then of the external threads.
+    open_halves: Box<[Queue<JobRef>]>,
+    /// How many of these have ever been in use.
+    place_count: AtomicUsize,
+    /// How many workers have looked for work and found none since.
+    hungry_count: CachePadded<AtomicUsize>,
+    /// The places of external threads that no thread has.
+    external_places: Mutex<Vec<LocalQueues>>,
+    /// The same of the workers in a pool of the host's threads.
+    host_places: Mutex<Vec<LocalQueues>>,
     /// The jobs with handles.
     pub(crate) slots: Slots,
-    /// Those of them that are ready, and the threads that wait for them.
-    pub(crate) queues: JobQueues,
+    /// Those of them that are ready.
+    pub(crate) ready: JobQueue,
+    /// Those that are ready, for the main thread.
+    pub(crate) main: JobQueue,
+    /// Which of these waits for which.
+    pub(crate) wait_graph: WaitGraph,
     /// Which pool this is, among all of the process.
     pub(crate) number: u64,
     /// The id of the thread that made the pool.
     main_thread: u64,
-    /// The bench of the one outside thread whose joins can be stolen from.
-    /// Empty while somebody sits there, and always in a pool without workers,
-    /// where nobody steals.
-    guest_bench: Mutex<Option<Bench>>,
     /// The memory of the queues of earlier scopes.
     spare_lists: Mutex<Vec<VecDeque<StoredJob<'static>>>>,
-    /// The benches of a pool of the host's threads that nobody sits at.
-    spare_benches: Mutex<Vec<(usize, Bench)>>,
-    /// Whether nobody runs queued jobs but the thread that queues them.
+    /// Whether only the thread that queues jobs runs them.
     pub(crate) is_inline: bool,
     pub(crate) clock: Clock,
     /// What the bodies of loops have cost.
@@ -142,40 +172,38 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The state of a pool with the system's clock, and the benches of the workers.
+    /// The state of a pool with the system's clock, and the places of the workers.
     #[cfg(test)]
-    pub(crate) fn new(worker_count: usize) -> (Self, Vec<Bench>) {
+    pub(crate) fn new(worker_count: usize) -> (Self, Vec<LocalQueues>) {
         Self::with_clock(worker_count, Clock::new(None))
     }
 
-    /// The state, and the benches of the workers.
-    pub(crate) fn with_clock(worker_count: usize, clock: Clock) -> (Self, Vec<Bench>) {
-        // Without workers there are no thieves, and the guest needs no bench.
-        let bench_count = if worker_count == 0 { 0 } else { worker_count + 1 };
-        let mut benches: Vec<Bench> = (0..bench_count).map(|_| Bench::new()).collect();
-        let stealers = benches.iter().map(|bench| bench.deque.stealer()).collect();
-        // The guest's bench has no jobs: a guest leaves, and injects them.
-        let job_stealers =
-            benches.iter().take(worker_count).map(|bench| bench.jobs.stealer()).collect();
+    /// The state, and the places of the workers.
+    pub(crate) fn with_clock(worker_count: usize, clock: Clock) -> (Self, Vec<LocalQueues>) {
+        // Without workers there are no thieves.
+        let count = if worker_count == 0 { 0 } else { worker_count + EXTERNAL_COUNT_MAX };
         let shared = Self {
             worker_count,
-            idle: EventCount::new(worker_count),
-            parkers: Parkers::new(worker_count + 1),
-            open: OpenGroups::new(),
-            stealers,
+            sleepers: Sleepers::new(worker_count),
+            open_groups: OpenGroups::new(),
+            open_halves: (0..count).map(|_| Queue::new(VecDeque::new())).collect(),
+            place_count: AtomicUsize::new(worker_count),
+            hungry_count: CachePadded::new(AtomicUsize::new(worker_count)),
+            external_places: Mutex::new(Vec::new()),
+            host_places: Mutex::new(Vec::new()),
             slots: Slots::new(),
-            queues: JobQueues::new(job_stealers),
+            ready: JobQueue::new(),
+            main: JobQueue::new(),
+            wait_graph: WaitGraph::new(),
             number: unique_number(),
             main_thread: thread_id(),
-            guest_bench: Mutex::new(benches.pop()),
             spare_lists: Mutex::new(Vec::with_capacity(SPARE_LISTS_MAX)),
-            spare_benches: Mutex::new(Vec::new()),
             is_inline: worker_count == 0,
             clock,
             body_costs: BodyCosts::new(),
             closing: AtomicBool::new(false),
         };
-        (shared, benches)
+        (shared, (0..worker_count).map(LocalQueues::new).collect())
     }
 
     /// Whether the calling thread is the one that made the pool.
@@ -188,90 +216,196 @@ impl Shared {
         self.worker_count + 1
     }
 
-    /// Tells that there is work for `wanted` threads in `group`: the group's own
-    /// owner in any case, and besides as many idle workers or, for want of
-    /// these, owners of the groups around it. The work is visible already
-    /// (docs/job-sleep.md, sections 3 and 4).
-    pub(crate) fn announce_work(&self, group: &Group, wanted: usize) {
-        // `notify` has the fence that waking owners asks for.
-        let woken = self.idle.notify(wanted, &self.parkers);
-        // Not only for want of workers: a woken worker may take something else,
-        // and stay away for long. The owner takes this, if it is still there.
-        let woken = woken + usize::from(group.wake_owner(&self.parkers));
-        group.wake_owners_around(wanted.saturating_sub(woken), &self.parkers);
-        if group.job().is_some() {
-            self.queues.waiters.wake_all(&self.parkers);
+    /// Tells that there is work for `wanted` threads in `group`: the group's own owner in any case,
+    /// and besides as many others. The work is visible already (docs/job-sleep.md, sections 3 and 4).
+    pub(crate) fn announce_work(&self, group: &TaskGroup, wanted: usize) {
+        if !self.sleepers.has_any() {
+            return;
+        }
+        // Not only for want of workers: a woken worker may take something else, and stay away for
+        // long. The owner takes this, if it is still there.
+        let mut owner_count = 0;
+        if is_kept("announce_owner") {
+            owner_count = self.sleepers.wake(1, |tag| tag.group == group.address());
+        }
+        self.wake_for(wanted.saturating_sub(owner_count), Some(group));
+    }
+
+    /// Tells that there are more open halves, which a thread inside of `group` has opened.
+    fn announce_halves(&self, wanted: usize, group: Option<&TaskGroup>) {
+        if self.sleepers.has_any() {
+            self.wake_for(wanted, group);
         }
     }
 
-    /// Tells that `count` jobs with handles are ready and queued: as many idle
-    /// workers, and all who wait for such a job, since any may be what they wait
-    /// for (docs/job-sleep.md, section 7).
-    pub(crate) fn announce_ready(&self, count: usize) {
-        // `notify` has the fence that waking waiters asks for.
-        self.idle.notify(count, &self.parkers);
-        self.queues.waiters.wake_all(&self.parkers);
+    /// Wakes so many idle workers; for want of these, owners of the groups around `group`; and for
+    /// want of these, threads that wait for jobs, if it is in one.
+    fn wake_for(&self, mut wanted: usize, group: Option<&TaskGroup>) {
+        if is_kept("announce_workers") {
+            wanted -= self.sleepers.wake(wanted, |tag| tag.takes == Takes::Anything);
+        }
+        let Some(group) = group else { return };
+        if is_kept("announce_owners_around") {
+            wanted -= self.sleepers.wake(wanted, |tag| tag.group != 0 && group.is_in(tag.group));
+        }
+        if group.job().is_some() && is_kept("announce_helpers") {
+            self.sleepers.wake(wanted, |tag| tag.job != 0);
+        }
     }
 
-    /// Tells as many idle workers that there are jobs in a deque.
-    pub(crate) fn announce_jobs(&self, count: usize) {
-        self.idle.notify(count, &self.parkers);
+    /// Tells that so many jobs with handles are ready and queued. If others have waited for them
+    /// to become so, all threads that wait for a job are told, since any of these may be what it
+    /// waits for (docs/job-sleep.md, section 3).
+    pub(crate) fn announce_ready(&self, count: usize, were_awaited: bool) {
+        if self.sleepers.has_any() {
+            if is_kept("announce_takers") {
+                self.wake_takers(count);
+            }
+            if were_awaited && is_kept("announce_waiters") {
+                self.sleepers.wake(usize::MAX, |tag| tag.job != 0);
+            }
+        }
     }
 
-    /// Queues a job that any thread may run. The caller announces it.
-    pub(crate) fn inject(&self, id: JobId) {
-        self.queues.inject(id, |id| self.slots.is_ready(id));
+    /// Tells the main thread that there is a job for it.
+    pub(crate) fn announce_main(&self) {
+        if self.sleepers.has_any() && is_kept("announce_main") {
+            self.sleepers.wake(1, |tag| tag.runs_main);
+        }
     }
 
-    /// Queues a job for the main thread. The caller announces it.
-    pub(crate) fn push_main(&self, id: JobId) {
-        self.queues.push_main(id, |id| self.slots.is_ready(id));
+    /// Has those look again that sleep until a condition of their own comes true.
+    pub(crate) fn announce_condition(&self) {
+        if self.sleepers.has_any() {
+            self.sleepers.wake(usize::MAX, |tag| tag.watches);
+        }
     }
 
-    pub(crate) fn enter(&self, reach: Reach) -> Option<Visit<'_>> {
-        self.open.enter(reach, &self.parkers)
+    /// Passes a wake-up on, if there may be more to do: the caller was woken and leaves, or has
+    /// found one of several open halves.
+    pub(crate) fn announce_more(&self) {
+        if self.sleepers.has_any() {
+            self.wake_takers(1);
+        }
     }
 
-    /// Steals the oldest job of the first thread that has one, beginning after
-    /// `own`, so that thieves spread out.
-    pub(crate) fn steal(&self, own: usize) -> Option<JobRef> {
-        let (before, after) = self.stealers.split_at(own + 1);
-        after.iter().chain(&before[..own]).find_map(Stealer::steal)
-    }
-
-    /// Whether a worker would find anything to do, or is to end.
-    pub(crate) fn has_news(&self) -> bool {
-        self.is_closing()
-            || self.open.has_work(Reach::All)
-            || self.stealers.iter().any(|stealer| !stealer.is_empty())
-            || self.queues.has_work()
+    /// Wakes so many workers, and for want of these, others that take jobs: which may be listed and
+    /// awake, in a condition that is looked at.
+    fn wake_takers(&self, count: usize) {
+        let woken = self.sleepers.wake(count, |tag| tag.takes == Takes::Anything);
+        self.sleepers.wake(count - woken, |tag| tag.takes == Takes::Jobs);
     }
 
     /// Tells the workers to end.
     pub(crate) fn close(&self) {
-        self.closing.store(true, Ordering::Release);
-        self.idle.notify(self.worker_count, &self.parkers);
+        self.closing.store(true, needed("close", Ordering::Release));
+        if self.sleepers.has_any() {
+            self.sleepers.wake(usize::MAX, |tag| tag.takes == Takes::Anything);
+        }
     }
 
     pub(crate) fn is_closing(&self) -> bool {
-        self.closing.load(Ordering::Acquire)
+        self.closing.load(needed("is_closing", Ordering::Acquire))
     }
 
-    /// Leaves the seats of the workers to threads of the host.
-    pub(crate) fn open_to_host(&mut self, benches: Vec<Bench>) {
-        let benches = benches.into_iter().enumerate();
+    /// How many workers look for work, or sleep for want of it.
+    #[inline]
+    pub(crate) fn hungry_count(&self) -> usize {
+        // Relaxed: a hint.
+        self.hungry_count.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn count_hungry(&self, is_hungry: bool) {
+        let step = if is_hungry { 1 } else { usize::MAX };
+        self.hungry_count.fetch_add(step, Ordering::Relaxed);
+    }
+
+    /// Counts the caller as a visitor of the oldest group that has work and lets it in.
+    pub(crate) fn enter(&self, is_let_in: impl FnMut(&TaskGroup) -> bool) -> Option<Visit<'_>> {
+        self.open_groups.enter(&self.sleepers, is_let_in)
+    }
+
+    /// The open halves of the places that have ever been in use.
+    fn open_halves(&self) -> &[Queue<JobRef>] {
+        // Relaxed: like the queues' own counts.
+        &self.open_halves[..self.place_count.load(Ordering::Relaxed).min(self.open_halves.len())]
+    }
+
+    /// Takes the oldest open half that the caller may take, of the first place that has one,
+    /// beginning after its own.
+    pub(crate) fn steal(
+        &self,
+        own: usize,
+        mut is_let_in: impl FnMut(&TaskGroup) -> bool,
+    ) -> Option<JobRef> {
+        let all = self.open_halves();
+        let (before, after) = all.split_at((own + 1).min(all.len()));
+        after
+            .iter()
+            .chain(before)
+            .find_map(|queue| queue.take_where(|half| is_let_in(half.group())))
+    }
+
+    /// Whether there is an open half within reach.
+    pub(crate) fn has_half(&self, reach: Reach) -> bool {
+        let is_within = |half: &JobRef| reach.includes(half.group()).then_some(());
+        self.open_halves().iter().any(|queue| queue.find_map(is_within).is_some())
+    }
+
+    /// Whether a thread that helps within this reach would find anything to do.
+    pub(crate) fn has_work(&self, reach: Reach) -> bool {
+        self.open_groups.has_work(reach) || self.has_half(reach)
+    }
+
+    /// Whether a worker would find anything to do, or is to end.
+    pub(crate) fn has_news(&self) -> bool {
+        self.is_closing() || self.has_work(Reach::All) || !self.ready.is_empty()
+    }
+
+    /// Queues a job that any thread may run. The caller announces it.
+    pub(crate) fn queue(&self, id: JobId, priority: Priority) {
+        self.ready.push(id, priority, |id| self.slots.is_ready(id));
+    }
+
+    /// Queues a job for the main thread. The caller announces it.
+    pub(crate) fn queue_main(&self, id: JobId) {
+        self.main.push(id, Priority::Frame, |id| self.slots.is_ready(id));
+    }
+
+    /// Leaves the places of the workers to threads of the host.
+    pub(crate) fn open_to_host(&mut self, places: Vec<LocalQueues>) {
         // The last is taken first.
-        self.spare_benches = Mutex::new(benches.rev().collect());
+        self.host_places = Mutex::new(places.into_iter().rev().collect());
+        self.hungry_count = CachePadded::new(AtomicUsize::new(0));
         self.is_inline = false;
     }
 
-    pub(crate) fn take_spare_bench(&self) -> Option<(usize, Bench)> {
-        self.spare_benches.lock().pop()
+    pub(crate) fn take_host_place(&self) -> Option<LocalQueues> {
+        self.host_places.lock().pop()
     }
 
-    pub(crate) fn give_back_spare_bench(&self, slot: usize, bench: Bench) {
-        debug_assert!(bench.private.is_empty(), "a host leaves no halves behind");
-        self.spare_benches.lock().push((slot, bench));
+    /// A place for an external thread, unless there are too many of these.
+    pub(crate) fn take_external_place(&self) -> Option<LocalQueues> {
+        // Where there are no thieves there are no places.
+        if self.worker_count == 0 {
+            return None;
+        }
+        let mut places = self.external_places.lock();
+        places.pop().or_else(|| {
+            let next = self.place_count.load(Ordering::Relaxed);
+            (next < self.open_halves.len()).then(|| {
+                self.place_count.store(next + 1, Ordering::Relaxed);
+                LocalQueues::new(next)
+            })
+        })
+    }
+
+    /// Takes back the place of a thread that leaves the pool.
+    pub(crate) fn give_back_place(&self, queues: LocalQueues) {
+        debug_assert!(!queues.has_any(self), "a thread leaves no halves behind");
+        let is_worker = queues.place < self.worker_count;
+        let places = if is_worker { &self.host_places } else { &self.external_places };
+        places.lock().push(queues);
     }
 
     /// An empty list for the jobs of a scope.
@@ -289,31 +423,46 @@ impl Shared {
             lists.push(list);
         }
     }
-
-    pub(crate) fn take_guest_bench(&self) -> Option<Bench> {
-        // Where nobody steals there is none.
-        if self.worker_count == 0 { None } else { self.guest_bench.lock().take() }
-    }
-
-    pub(crate) fn give_back_guest_bench(&self, bench: Bench) {
-        debug_assert!(bench.private.is_empty(), "a guest leaves nothing behind");
-        *self.guest_bench.lock() = Some(bench);
-    }
 }
 
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::sleep::Tag;
+
+    const IDLE: Tag =
+        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, runs_main: false };
+
+    fn owner_of(group: &TaskGroup) -> Tag {
+        Tag { group: group.address(), ..Tag::default() }
+    }
 
     #[test]
     fn new_work_wakes_the_sleeping_owner_of_its_group_besides_a_worker() {
-        let (shared, _benches) = Shared::new(1);
-        let group = Group::new(1, 1);
+        let (shared, _places) = Shared::new(1);
+        let group = TaskGroup::new(1);
         // The worker is listed, but may be about to find something else.
-        shared.idle.announce(0);
-        group.announce_wait();
-        shared.announce_work(&group, 1);
-        assert!(!shared.idle.cancel(0), "a wake-up was spent on the worker");
-        assert!(!group.wake_owner(&shared.parkers), "the owner was woken already");
+        let (worker, owner) = (shared.sleepers.list(IDLE), shared.sleepers.list(owner_of(&group)));
+        shared.announce_work(&group, 2);
+        assert!(!worker.leave(), "a wake-up was spent on the worker");
+        assert!(!owner.leave(), "the owner was woken");
+    }
+
+    #[test]
+    fn a_job_that_is_scheduled_wakes_none_that_wait_for_others() {
+        let (shared, _places) = Shared::new(1);
+        let waiter = shared.sleepers.list(Tag { job: 7, ..Tag::default() });
+        shared.announce_ready(1, false);
+        assert!(waiter.leave(), "nothing that it waits for comes after the new job");
+    }
+
+    #[test]
+    fn one_external_thread_after_another_has_the_same_place_and_two_have_two() {
+        let (shared, _places) = Shared::new(1);
+        let first = shared.take_external_place().expect("there are places");
+        let second = shared.take_external_place().expect("there are places");
+        assert_eq!((first.place, second.place), (1, 2));
+        shared.give_back_place(second);
+        assert_eq!(shared.take_external_place().map(|own| own.place), Some(2));
     }
 }

@@ -12,18 +12,26 @@
 
 mod failures;
 mod free;
+mod ledger;
 mod links;
 mod slot;
 mod walks;
 
+#[cfg(all(test, loom))]
+pub(crate) use self::ledger::Ledger;
 pub(crate) use self::links::{Added, Few};
+pub use self::slot::Priority;
 pub(crate) use self::slot::{JobId, Kind, Slot, State};
 pub(crate) use self::walks::{Step, Walks};
 
 use self::failures::Failures;
-use self::free::FreeSlots;
+use self::free::{FreeSlots, PLACE_COUNT};
+#[cfg(not(all(test, loom)))]
+use self::ledger::Ledger;
+use crate::panic_slot::{PanicSlot, Payload};
 use crate::stored_job::StoredJob;
-use crate::sync::OnceLock;
+use crate::sync::{Arc, OnceLock};
+use crate::thread_number::thread_place;
 
 /// The first segment; each further one is twice as long as the one before.
 const FIRST_LEN: usize = if cfg!(loom) { 4 } else { 64 };
@@ -38,7 +46,8 @@ const SEGMENT_COUNT: usize = 18;
 pub(crate) struct Slots {
     segments: [OnceLock<Box<[Slot]>>; SEGMENT_COUNT],
     free: FreeSlots,
-    pub(crate) failures: Failures,
+    ledger: Ledger,
+    failures: Failures,
     pub(crate) walks: Walks,
 }
 
@@ -91,6 +100,7 @@ impl Slots {
         Self {
             segments: [const { OnceLock::new() }; SEGMENT_COUNT],
             free: FreeSlots::new(),
+            ledger: Ledger::new(PLACE_COUNT),
             failures: Failures::new(),
             walks: Walks::new(),
         }
@@ -118,6 +128,7 @@ impl Slots {
         let slots = self.segments[segment]
             .get_or_init(|| (0..FIRST_LEN << segment).map(|_| Slot::new()).collect());
         let slot = &slots[place];
+        self.ledger.add_one(thread_place());
         // The slot was free, and is on no stack any more: nobody else has its
         // `Claimed` (J-8, J-9).
         Claimed { id: slot.id(index), slot }
@@ -144,18 +155,37 @@ impl Slots {
     /// A slot that has had all its generations is left alone for good, so that an
     /// old id can never stand for a new job.
     fn give_back(&self, id: JobId, slot: &Slot) {
+        self.ledger.end_one(thread_place());
         if id.generation() < JobId::GENERATION_MAX {
             self.free.give_back(id.index(), slot, |index| self.at(index));
         }
     }
 
-    /// The ids of the jobs that had not ended when this came by.
-    pub(crate) fn unfinished(&self) -> impl Iterator<Item = JobId> + '_ {
-        (0..self.free.made_count()).filter_map(|index| {
-            let (segment, place) = place_of(index);
-            // The last slots may be in the making.
-            self.segments[segment].get()?[place].unfinished_id(index)
-        })
+    /// Whether all jobs have ended that were added before. What they did is visible then.
+    pub(crate) fn all_ended(&self) -> bool {
+        self.ledger.is_even()
+    }
+
+    /// Notes that a job has panicked, before it ends.
+    pub(crate) fn note_panic(&self, id: JobId, payload: Payload) {
+        self.failures.note_panic(id, payload, |old| self.forget_failure(old));
+    }
+
+    fn forget_failure(&self, id: JobId) {
+        self.get(id).forget_failure(id.generation());
+    }
+
+    /// The panic that a job, which has ended, failed for, if it did.
+    ///
+    /// A failure that is remembered no more is still a failure, and so is taken to be any job that
+    /// had the same slot before.
+    pub(crate) fn panic_of(&self, id: JobId) -> Option<Arc<PanicSlot>> {
+        self.failures.panic_of(id, || self.get(id).has_forgotten(id.generation()))
+    }
+
+    /// Takes the oldest payload of a panic that has not been taken.
+    pub(crate) fn take_any_panic(&self) -> Option<Payload> {
+        self.failures.take_any()
     }
 }
 
@@ -168,7 +198,7 @@ unsafe impl Send for Slots {}
 
 impl std::fmt::Debug for Slots {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Slots").field("made", &self.free.made_count()).finish_non_exhaustive()
+        f.debug_struct("Slots").finish_non_exhaustive()
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) use self::cost::measures;
 pub(crate) use self::order::{circle, in_a_row};
 
 use self::cost::Calls;
-use crate::numbered::{Crew, NumberQueue, run_numbered};
+use crate::graph_run::{GraphRun, IndexQueue, run_indices};
 use crate::panic_slot::Payload;
 use crate::shared::Shared;
 use crate::sync::{AtomicBool, AtomicU32, AtomicUsize, Ordering, needed};
@@ -36,7 +36,7 @@ pub(crate) struct StaticGraph {
     ends_ns: Vec<usize>,
     sharing: Sharing,
     /// Nodes that are ready to run on any thread.
-    queue: NumberQueue,
+    queue: IndexQueue,
     /// Whether a node has panicked in this run.
     stopped: AtomicBool,
 }
@@ -68,7 +68,7 @@ impl StaticGraph {
             costs_ns: (0..count).map(|_| AtomicUsize::new(0)).collect(),
             ends_ns: vec![0; count],
             sharing,
-            queue: NumberQueue::new(VecDeque::with_capacity(count)),
+            queue: IndexQueue::new(VecDeque::with_capacity(count)),
             stopped: AtomicBool::new(false),
         }
     }
@@ -97,20 +97,20 @@ impl StaticGraph {
             self.waiting_for[node].store(self.waits[node], Ordering::Relaxed);
         }
         self.stopped.store(false, Ordering::Relaxed);
-        let start = |crew: &Crew<'_>| {
+        let start = |run: &GraphRun<'_>| {
             let mut calls = Calls::default();
             let ready = nodes.iter().filter(|&&node| self.waits[node] == 0);
             // The first is this thread's own.
             for (place, &node) in ready.enumerate() {
-                crew.add(node);
+                run.add(node);
                 if place > 0 {
                     calls.add(self.cost_ns(node));
                 }
             }
-            self.call(shared, crew, calls);
+            self.call(shared, run, calls);
         };
-        run_numbered(shared, &self.queue, start, |slot, node, crew| {
-            self.run_from(shared, (slot, node), crew, &body);
+        run_indices(shared, &self.queue, start, |slot, node, run| {
+            self.run_from(shared, (slot, node), run, &body);
         });
     }
 
@@ -120,12 +120,12 @@ impl StaticGraph {
         &self,
         shared: &Shared,
         (slot, first): (usize, usize),
-        crew: &Crew<'_>,
+        run: &GraphRun<'_>,
         body: &impl Fn(usize, usize) -> Result<(), Payload>,
     ) {
         let mut next = Some(first);
         while let Some(node) = next.take() {
-            // The pool drops the numbers that have not started; this one has, its node has not.
+            // The pool drops the jobs that have not started; this one has, its node has not.
             if self.stopped.load(Ordering::Relaxed) {
                 return;
             }
@@ -151,22 +151,22 @@ impl StaticGraph {
                     }
                     Some(known) => known,
                 };
-                crew.add(other);
+                run.add(other);
                 calls.add(self.cost_ns(other));
             }
-            self.call(shared, crew, calls);
+            self.call(shared, run, calls);
         }
     }
 
     /// Wakes as many threads as there is work for that is worth it. What nobody is woken for is
     /// run by a thread that is awake.
-    fn call(&self, shared: &Shared, crew: &Crew<'_>, calls: Calls) {
+    fn call(&self, shared: &Shared, run: &GraphRun<'_>, calls: Calls) {
         let wanted = match self.sharing {
             Sharing::Always => shared.worker_count.min(calls.count()),
             _ => shared.worker_count.min(calls.wanted()),
         };
         if wanted > 0 {
-            crew.call(wanted);
+            run.wake(wanted);
         }
     }
 }

@@ -86,13 +86,25 @@ fn is_taken_out(place: &str, half: &str) -> bool {
     taken_out.as_deref().and_then(|of| of.strip_prefix(place)) == Some(half)
 }
 
+/// Whether a step that the proof of `place` rests on is taken: always, but in a must-fail twin.
+#[cfg(not(all(test, loom)))]
+#[inline(always)]
+pub(crate) const fn is_kept(_place: &str) -> bool {
+    true
+}
+
+#[cfg(all(test, loom))]
+pub(crate) fn is_kept(place: &str) -> bool {
+    !is_taken_out(place, "")
+}
+
 /// Looks a few times whether `condition` holds, with twice as long a pause after
 /// each look, and returns whether it did.
 ///
-/// The looks take a lock, hence the growing pauses. It never yields: on a busy
+/// The looks may take locks, hence the growing pauses. It never yields: on a busy
 /// machine that burns what others need, and brings nothing (kotlinx.coroutines
 /// #884).
-pub(crate) fn spin_until(condition: impl Fn() -> bool) -> bool {
+pub(crate) fn spin_until(mut condition: impl FnMut() -> bool) -> bool {
     (0..SPIN_ROUNDS).any(|round| {
         (0..1 << round).for_each(|_| spin_loop());
         condition()
@@ -103,12 +115,17 @@ pub(crate) fn spin_until(condition: impl Fn() -> bool) -> bool {
 mod chosen {
     pub(crate) use parking_lot::{Mutex, MutexGuard};
     pub(crate) use std::hint::spin_loop;
-    pub(crate) use std::sync::Arc;
     pub(crate) use std::sync::atomic::{
         AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
+    pub(crate) use std::sync::{Arc, Weak};
     pub(crate) use std::thread;
     pub(crate) use std::thread_local;
+
+    /// `Arc::downgrade`.
+    pub(crate) fn downgrade<T>(strong: &Arc<T>) -> Weak<T> {
+        Arc::downgrade(strong)
+    }
 
     /// How often a thread without work looks around before it goes to sleep:
     /// a few microseconds in all.
@@ -193,9 +210,27 @@ mod chosen {
     };
     pub(crate) use loom::thread;
 
+    /// loom has no weak references: here they are strong.
+    #[derive(Debug)]
+    pub(crate) struct Weak<T>(Arc<T>);
+
+    impl<T> Weak<T> {
+        pub(crate) fn upgrade(&self) -> Option<Arc<T>> {
+            Some(Arc::clone(&self.0))
+        }
+    }
+
+    /// `Arc::downgrade`.
+    pub(crate) fn downgrade<T>(strong: &Arc<T>) -> Weak<T> {
+        Weak(Arc::clone(strong))
+    }
+
     /// loom's macro, which does not know the `const` form.
     macro_rules! loom_thread_local {
         ($(#[$attribute:meta])* static $name:ident: $type:ty = const { $value:expr };) => {
+            loom::thread_local! { $(#[$attribute])* static $name: $type = $value; }
+        };
+        ($(#[$attribute:meta])* static $name:ident: $type:ty = $value:expr;) => {
             loom::thread_local! { $(#[$attribute])* static $name: $type = $value; }
         };
     }

@@ -1,68 +1,205 @@
-//! The owner's side of a group: open it, wait for it, and only then leave.
+//! The one loop in which threads of a pool wait, and its use by owners of task groups.
 #![expect(unsafe_code, reason = "opens groups in the caller's frame, and outwaits their visitors")]
 
-use crate::group::{Group, Reach, Work};
+use crate::context::WorkerContext;
 use crate::panic_slot::never_unwinding;
-use crate::seat::Seat;
 use crate::shared::Shared;
-use crate::sync::spin_until;
-use std::ptr::NonNull;
+use crate::sleep::{Listed, Tag, Takes};
+use crate::sync::{is_kept, spin_until};
+use crate::task_group::{Reach, TaskGroup, Work};
 
-/// Lists `work` while `body` runs, helps with it, and returns when all its jobs
-/// have finished and all visitors have left. `body` keeps panics inside.
-pub(crate) fn share(shared: &Shared, seat: &Seat, work: &dyn Work, body: impl FnOnce()) {
-    never_unwinding(|| {
-        // SAFETY: this thread runs that job, which ends after this function
-        // does, and then the group is done and off the list (J-3).
-        unsafe { work.group().set_parent(seat.group()) };
-        work.group().set_job(seat.job());
-        // SAFETY: closed and then waited for below, before `work` can go, which
-        // the caller's borrow keeps until this function ends. It does not
-        // unwind in between (J-1, J-2).
-        unsafe { shared.open.open(work) };
-        body();
-        // Jobs may still open work here, so the group stays listed until all
-        // have finished. Then nothing new can come but visitors who find that
-        // nothing is left: close the door, and let those out as well.
-        wait_until_done(shared, seat, work.group(), Some(work));
-        shared.open.close(work);
-        wait_until_done(shared, seat, work.group(), None);
-    });
+/// What a thread waits for, and what it does meanwhile.
+pub(crate) trait Goal {
+    fn is_reached(&mut self) -> bool;
+
+    /// Does some work, and returns whether there was any.
+    fn help(&mut self) -> bool;
+
+    /// A look between two short pauses, which is cheap.
+    fn is_worth_a_look(&mut self) -> bool {
+        self.has_news()
+    }
+
+    /// Whether there is news, for a thread that is about to sleep: the goal is reached, or there is
+    /// something to help with; this may be done at once.
+    fn has_news(&mut self) -> bool;
+
+    /// What wakes the thread.
+    fn tag(&self) -> Tag;
+
+    /// Notes, when the thread is listed, that it is about to sleep: where the goal is reached
+    /// without a fence, in the word by which it is.
+    fn note_asleep(&self) {}
 }
 
-/// Returns when `group` is done. Helps with `own` work and with groups below,
-/// else sleeps (docs/job-sleep.md, section 4).
-pub(crate) fn wait_until_done(shared: &Shared, seat: &Seat, group: &Group, own: Option<&dyn Work>) {
-    while !group.is_done() {
-        let has_news = || has_news(shared, group, own);
+/// Returns when the goal is reached (docs/job-sleep.md, section 2).
+pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goal) {
+    let mut owed = Owed { shared, is_owed: false };
+    while !goal.is_reached() {
         // What this thread helps with may take long.
-        seat.feed_thieves(shared);
+        context.feed_thieves(shared);
+        let has_helped = goal.help();
+        // The wake-up was for this, or for nothing.
+        owed.is_owed = false;
         // The rest is often a matter of a microsecond, less than a sleep costs.
-        if help_once(shared, seat, group, own) || spin_until(has_news) {
+        if has_helped || spin_until(|| goal.is_worth_a_look()) {
             continue;
         }
-        seat.share_all(shared);
-        group.announce_wait();
-        // Behind the fence of `announce_wait`, see `wake_watching`.
-        shared.queues.waiters.wake_watching(&shared.parkers);
-        if !has_news() {
-            seat.park(shared);
+        context.open_all(shared);
+        let mut stay = Stay { shared, listed: shared.sleepers.list(goal.tag()), is_over: false };
+        if is_kept("note_asleep") {
+            goal.note_asleep();
         }
-        group.end_wait();
+        context.tell_watching(shared);
+        if !goal.has_news() {
+            stay.listed.sleep();
+        }
+        owed.is_owed = stay.leave() && goal.tag().takes != Takes::Nothing;
+    }
+    context.tell_watching(shared);
+}
+
+/// Passes a wake-up on that was spent on a thread which waits no more.
+struct Owed<'pool> {
+    shared: &'pool Shared,
+    is_owed: bool,
+}
+
+impl Drop for Owed<'_> {
+    fn drop(&mut self) {
+        if self.is_owed && is_kept("pass_on") {
+            self.shared.announce_more();
+        }
     }
 }
 
-fn help_once(shared: &Shared, seat: &Seat, group: &Group, own: Option<&dyn Work>) -> bool {
-    if let Some(work) = own.filter(|work| work.has_work()) {
-        seat.inside(group, || work.help(seat.slot));
+/// A thread's stay on the list, which may end by a panic of the host's condition.
+struct Stay<'pool> {
+    shared: &'pool Shared,
+    listed: Listed<'pool>,
+    is_over: bool,
+}
+
+impl Stay<'_> {
+    /// Returns whether a wake-up was spent on this thread.
+    fn leave(&mut self) -> bool {
+        self.is_over = true;
+        !self.listed.leave()
+    }
+}
+
+impl Drop for Stay<'_> {
+    fn drop(&mut self) {
+        if !self.is_over && self.leave() && is_kept("pass_on_after_panic") {
+            self.shared.announce_more();
+        }
+    }
+}
+
+/// Visits a group that lets the caller in, or else takes an open half that does, and returns whether
+/// there was either. Leaves a group between two jobs when it is to `stop`.
+pub(crate) fn help_once(
+    shared: &Shared,
+    context: &WorkerContext,
+    mut is_let_in: impl FnMut(&TaskGroup) -> bool,
+    stop: &mut dyn FnMut() -> bool,
+) -> bool {
+    if let Some(visit) = shared.enter(&mut is_let_in) {
+        context.note_fed(shared);
+        let work = visit.work();
+        while context.inside(work.group(), || work.run_one(context.slot)) && !stop() {}
         return true;
     }
-    let visit = shared.enter(Reach::Below(NonNull::from(group)));
-    visit.inspect(|visit| seat.help(visit)).is_some()
+    // The half itself notes which group its thief is now working for.
+    let Some(half) = shared.steal(context.place(), is_let_in) else { return false };
+    context.note_fed(shared);
+    half.run();
+    true
 }
 
-fn has_news(shared: &Shared, group: &Group, own: Option<&dyn Work>) -> bool {
-    group.is_done()
-        || own.is_some_and(Work::has_work)
-        || shared.open.has_work(Reach::Below(NonNull::from(group)))
+/// An owner that waits for its group.
+struct GroupGoal<'a> {
+    shared: &'a Shared,
+    context: &'a WorkerContext,
+    group: &'a TaskGroup,
+    /// The work of the group itself, as long as there may be more of it.
+    own: Option<&'a dyn Work>,
+}
+
+impl GroupGoal<'_> {
+    fn reach(&self) -> Reach {
+        Reach::In(self.group.address())
+    }
+}
+
+impl Goal for GroupGoal<'_> {
+    fn is_reached(&mut self) -> bool {
+        self.group.is_done()
+    }
+
+    fn help(&mut self) -> bool {
+        if let Some(work) = self.own {
+            let mut has_run = false;
+            self.context.inside(self.group, || {
+                while work.run_one(self.context.slot) {
+                    has_run = true;
+                }
+            });
+            if has_run {
+                return true;
+            }
+        }
+        let reach = self.reach();
+        help_once(self.shared, self.context, |group| reach.includes(group), &mut || false)
+    }
+
+    fn has_news(&mut self) -> bool {
+        self.group.is_done()
+            || self.own.is_some_and(Work::has_work)
+            || self.shared.has_work(self.reach())
+    }
+
+    fn tag(&self) -> Tag {
+        Tag { group: self.group.address(), ..Tag::default() }
+    }
+
+    fn note_asleep(&self) {
+        self.group.note_owner_asleep();
+    }
+}
+
+/// Returns when `group` is done. Helps with `own` work and with what is below the group.
+pub(crate) fn wait_until_done(
+    shared: &Shared,
+    context: &WorkerContext,
+    group: &TaskGroup,
+    own: Option<&dyn Work>,
+) {
+    wait(shared, context, &mut GroupGoal { shared, context, group, own });
+}
+
+/// Lists `work` while `body` runs, helps with it, and returns when all its jobs have finished and
+/// all visitors have left. `body` keeps panics inside.
+pub(crate) fn share(
+    shared: &Shared,
+    context: &WorkerContext,
+    work: &dyn Work,
+    body: impl FnOnce(),
+) {
+    never_unwinding(|| {
+        // SAFETY: this thread runs that job, which ends after this function does, and then the
+        // group is done and off the list (J-3).
+        unsafe { work.group().set_parent(context.group()) };
+        work.group().set_job(context.job());
+        // SAFETY: closed and then waited for below, before `work` can go, which the caller's borrow
+        // keeps until this function ends. It does not unwind in between (J-1, J-2).
+        unsafe { shared.open_groups.open(work) };
+        body();
+        // Jobs may still open work here, so the group stays listed until all have finished. Then
+        // nothing new can come but visitors who find that nothing is left: close the door, and let
+        // those out as well.
+        wait_until_done(shared, context, work.group(), Some(work));
+        shared.open_groups.close(work);
+        wait_until_done(shared, context, work.group(), None);
+    });
 }

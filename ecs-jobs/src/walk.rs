@@ -12,7 +12,7 @@ use crate::slots::{Claimed, JobId, State, Step};
 pub(crate) enum Found<'pool> {
     /// A job that is the caller's now.
     Job(Claimed<'pool>),
-    /// A job that somebody else is running, and that may have open loops.
+    /// A job that another thread is running, and that may have open loops.
     Running(JobId),
 }
 

@@ -1,67 +1,68 @@
-//! What a worker thread does all day: search, help, sleep.
+//! A worker thread: it searches, works, and sleeps until there is more.
 
-use crate::group::Reach;
+use crate::context::WorkerContext;
 use crate::panic_slot::never_unwinding;
 use crate::run_job::{run_chain, take_any};
-use crate::seat::Seat;
-use crate::shared::{Bench, Shared};
-use crate::sync::spin_until;
+use crate::shared::{LocalQueues, Shared};
+use crate::sleep::{Tag, Takes};
+use crate::task_group::Reach;
+use crate::wait::{Goal, help_once, wait};
 
 /// Runs until the pool closes.
 ///
-/// Jobs keep their panics inside. If the pool itself has a bug and panics here,
-/// that is a crash: a worker that merely ended would leave a group counting it,
-/// and the group's owner waiting for ever.
-pub(crate) fn run_worker(shared: &Shared, worker: usize, bench: Bench) {
+/// Jobs keep their panics inside. If the pool itself has a bug and panics here, that is a crash: a
+/// worker that merely ended would leave a group counting it, and the group's owner waiting for ever.
+pub(crate) fn run_worker(shared: &Shared, queues: LocalQueues) {
     never_unwinding(|| {
-        Seat::with_worker(shared, worker, bench, |seat| {
-            loop {
-                // Looked at first: what is ready when the pool closes is not left
-                // behind.
-                let is_closing = shared.is_closing();
-                if work_once(shared, seat) {
-                    continue;
-                }
-                if is_closing {
-                    return;
-                }
-                if !spin_until(|| shared.has_news()) {
-                    sleep_until_news(shared, worker);
-                }
-            }
+        WorkerContext::with_worker(shared, queues, |context| {
+            wait(shared, context, &mut WorkerGoal { shared, context });
         });
     });
 }
 
-/// Searching -> Working -> Searching. Groups come first: there are more
-/// hands wanted there.
-pub(crate) fn work_once(shared: &Shared, seat: &Seat) -> bool {
-    if let Some(visit) = shared.enter(Reach::All) {
-        seat.help(&visit);
-        return true;
-    }
-    // The half itself notes which group its thief is now working for.
-    if let Some(half) = shared.steal(seat.slot) {
-        half.run();
-        return true;
-    }
-    let job = take_any(shared, seat);
-    job.map(|job| run_chain(shared, seat, job)).is_some()
+/// A worker waits for the end of the pool.
+struct WorkerGoal<'a> {
+    shared: &'a Shared,
+    context: &'a WorkerContext,
 }
 
-/// Searching -> Announced -> Asleep -> Searching (docs/job-sleep.md, section 2).
-pub(crate) fn sleep_until_news(shared: &Shared, worker: usize) {
-    shared.idle.announce(worker);
-    // Behind the fence of `announce`, see `wake_watching`.
-    shared.queues.waiters.wake_watching(&shared.parkers);
-    if !shared.has_news() {
-        shared.idle.sleep(worker, &shared.parkers);
-    } else if !shared.idle.cancel(worker) {
-        // A wake-up was spent on this worker although it was awake, and perhaps
-        // for other work than what it found: pass it on. Owners need not be
-        // told, see section 4.
-        shared.announce_jobs(1);
+impl Goal for WorkerGoal<'_> {
+    fn is_reached(&mut self) -> bool {
+        // What is ready when the pool closes is not left behind.
+        let shared = self.shared;
+        shared.is_closing() && !shared.has_work(Reach::All) && shared.ready.is_empty()
     }
+
+    fn help(&mut self) -> bool {
+        work_once(self.shared, self.context, &mut || false)
+    }
+
+    fn has_news(&mut self) -> bool {
+        self.shared.has_news()
+    }
+
+    fn tag(&self) -> Tag {
+        Tag { takes: Takes::Anything, ..Tag::default() }
+    }
+}
+
+/// Takes on whatever there is, groups first, since more threads are wanted there. Returns whether
+/// there was anything.
+pub(crate) fn work_once(
+    shared: &Shared,
+    context: &WorkerContext,
+    stop: &mut dyn FnMut() -> bool,
+) -> bool {
+    if help_once(shared, context, |_| true, stop) {
+        return true;
+    }
+    let Some(job) = take_any(shared) else {
+        context.note_hungry(shared);
+        return false;
+    };
+    context.note_fed(shared);
+    run_chain(shared, context, job, stop);
+    true
 }
 
 #[cfg(all(test, not(loom)))]
@@ -74,9 +75,10 @@ mod tests {
     fn a_bug_in_the_pool_crashes_a_worker_and_does_not_end_it() {
         const CHILD: &str = "FORMIC_WORKER_BUG_CHILD";
         if std::env::var_os(CHILD).is_some() {
-            let (shared, mut benches) = Shared::new(1);
-            // There is no worker of this number: its search for jobs panics.
-            run_worker(&shared, 7, benches.remove(0));
+            let (shared, _places) = Shared::new(1);
+            // A place of another, larger pool: there is none of this number here.
+            let (_larger, mut places) = Shared::new(100);
+            run_worker(&shared, places.remove(99));
         }
         let name = "worker::tests::a_bug_in_the_pool_crashes_a_worker_and_does_not_end_it";
         let child = Command::new(std::env::current_exe().expect("the test knows itself"))

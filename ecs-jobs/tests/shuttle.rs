@@ -8,8 +8,7 @@
 //! A deadlock, a lost job, a lost wake-up or a worker that does not end is a
 //! failure that shuttle reports with the schedule; `SHUTTLE_ITERATIONS` says how
 //! many schedules each test tries. Shuttle takes all atomics for sequentially
-//! consistent ones and the deques are queues behind locks, so missing fences are
-//! not found here: see `loom_models` in the source for those.
+//! consistent ones, so missing fences are not found here: see `loom_models` in the source for those.
 #![cfg(shuttle)]
 
 use formic_ecs::prelude::*;

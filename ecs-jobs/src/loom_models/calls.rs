@@ -3,11 +3,11 @@
 
 use super::handles::Deed;
 use super::{explore, explore_within};
+use crate::context::WorkerContext;
 use crate::flat_loop;
 use crate::join::join;
 use crate::scope::scope;
-use crate::seat::Seat;
-use crate::shared::Shared;
+use crate::shared::{LocalQueues, Shared};
 use crate::static_graph::{Sharing, StaticGraph};
 use crate::worker::{run_worker, work_once};
 use loom::sync::Arc;
@@ -17,11 +17,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// Runs `call` in a pool with one worker, then closes the pool.
 fn with_worker(call: impl FnOnce(&Shared)) {
-    let (shared, mut benches) = Shared::new(1);
+    let (shared, mut places) = Shared::new(1);
     let shared = Arc::new(shared);
     let worker = thread::spawn({
-        let (shared, bench) = (Arc::clone(&shared), benches.remove(0));
-        move || run_worker(&shared, 0, bench)
+        let (shared, place) = (Arc::clone(&shared), places.remove(0));
+        move || run_worker(&shared, place)
     });
     call(&shared);
     shared.close();
@@ -85,14 +85,21 @@ fn a_join_gets_both_results_whether_the_half_is_stolen_or_not() {
     });
 }
 
+/// A worker that comes by once.
+pub(super) fn visit(shared: &Shared, place: LocalQueues) {
+    WorkerContext::with_worker(shared, place, |context| {
+        work_once(shared, context, &mut || false);
+    });
+}
+
 /// Runs `call` in a pool whose only worker comes by once, and leaves when it finds nothing to do:
 /// what goes on inside of a call needs no sleep.
 fn with_visitor(call: impl FnOnce(&Shared)) {
-    let (shared, mut benches) = Shared::new(1);
+    let (shared, mut places) = Shared::new(1);
     let shared = Arc::new(shared);
     let visitor = thread::spawn({
-        let (shared, bench) = (Arc::clone(&shared), benches.remove(0));
-        move || Seat::with_worker(&shared, 0, bench, |seat| _ = work_once(&shared, seat))
+        let (shared, place) = (Arc::clone(&shared), places.remove(0));
+        move || visit(&shared, place)
     });
     call(&shared);
     visitor.join().unwrap();

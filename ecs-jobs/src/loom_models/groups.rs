@@ -3,29 +3,33 @@
 #![expect(unsafe_code, reason = "opening a group and its last decrement are modelled here")]
 
 use super::explore;
-use crate::deque::Injector;
+use super::handles::Deed;
+use crate::context::WorkerContext;
 use crate::flat_loop::BatchCounter;
-use crate::group::{Group, Work};
-use crate::locked_queue::LockedQueue;
-use crate::seat::Seat;
+use crate::join::join;
+use crate::queue::Queue;
 use crate::shared::Shared;
+use crate::sleep::{Tag, Takes};
+use crate::slots::JobId;
+use crate::task_group::{TaskGroup, Work};
 use crate::wait::wait_until_done;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
+use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
-/// A frame with a group in it. Freeing it is a write to `frame`, and using it
-/// is a read, so that loom sees a use after free as a race.
+/// A frame with a group in it. Freeing it is a write to `frame`, and using it is a read, so that
+/// loom sees a use after free as a race.
 pub(super) struct Frame {
-    pub(super) group: Group,
+    pub(super) group: TaskGroup,
     frame: UnsafeCell<()>,
 }
 
 impl Frame {
-    pub(super) fn new(count: usize, owner: usize) -> Arc<Self> {
-        Arc::new(Self { group: Group::new(count, owner), frame: UnsafeCell::new(()) })
+    pub(super) fn new(count: usize) -> Arc<Self> {
+        Arc::new(Self { group: TaskGroup::new(count), frame: UnsafeCell::new(()) })
     }
 
     pub(super) fn touch(&self) {
@@ -39,170 +43,239 @@ impl Frame {
     pub(super) fn finish_one(&self, shared: &Shared) {
         // SAFETY: the model counts one for the thread that calls this (J-2),
         // and the allocation outlives the model's threads in any case.
-        unsafe { Group::finish_one(NonNull::from(&self.group), &shared.parkers) };
+        unsafe { TaskGroup::finish_one(NonNull::from(&self.group), &shared.sleepers) };
     }
+}
+
+/// Waits as the owner of a group.
+pub(super) fn wait_for(shared: &Shared, group: &TaskGroup, own: Option<&dyn Work>) {
+    WorkerContext::with(shared, |context| wait_until_done(shared, context, group, own));
 }
 
 #[test]
 fn a_visitor_that_leaves_last_wakes_the_owner_who_frees_the_group() {
     explore("last of two visitors against owner", || {
-        let (shared, _benches) = Shared::new(0);
-        let shared = Arc::new(shared);
-        Seat::with(&shared, |seat| {
-            let frame = Frame::new(2, seat.parker(&shared));
-            let visitors = [0, 1].map(|_| {
-                let (frame, shared) = (Arc::clone(&frame), Arc::clone(&shared));
-                thread::spawn(move || {
-                    frame.touch();
-                    frame.finish_one(&shared);
-                })
-            });
-            wait_until_done(&shared, seat, &frame.group, None);
-            frame.free();
-            visitors.into_iter().for_each(|visitor| visitor.join().unwrap());
+        let shared = Arc::new(Shared::new(0).0);
+        let frame = Frame::new(2);
+        let visitors = [0, 1].map(|_| {
+            let (frame, shared) = (Arc::clone(&frame), Arc::clone(&shared));
+            thread::spawn(move || {
+                frame.touch();
+                frame.finish_one(&shared);
+            })
         });
+        wait_for(&shared, &frame.group, None);
+        frame.free();
+        visitors.into_iter().for_each(|visitor| visitor.join().unwrap());
     });
 }
 
 /// A queue of a group.
-pub(super) trait Queue: Send + Sync + 'static {
-    fn put(&self, task: usize);
-    fn take(&self) -> Option<usize>;
-    fn has_none(&self) -> bool;
+pub(super) trait Tasks: Send + Sync + 'static {
+    fn put(&self);
+    fn take(&self) -> bool;
+    fn has_any(&self) -> bool;
 }
 
 /// Brings no order of its own.
-impl Queue for Injector<usize> {
-    fn put(&self, task: usize) {
-        self.push(task);
+impl Tasks for AtomicUsize {
+    fn put(&self) {
+        self.fetch_add(1, Ordering::Relaxed);
     }
 
-    fn take(&self) -> Option<usize> {
-        self.steal()
+    fn take(&self) -> bool {
+        let less = |count: usize| count.checked_sub(1);
+        self.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 
-    fn has_none(&self) -> bool {
-        self.is_empty()
+    fn has_any(&self) -> bool {
+        self.load(Ordering::Relaxed) > 0
     }
 }
 
-/// The queue that scopes and graphs have.
-impl Queue for LockedQueue<usize> {
-    fn put(&self, task: usize) {
-        self.push(task);
+/// The queue that all work waits in.
+impl Tasks for Queue<usize> {
+    fn put(&self) {
+        self.push(1);
     }
 
-    fn take(&self) -> Option<usize> {
-        self.pop()
+    fn take(&self) -> bool {
+        self.pop().is_some()
     }
 
-    fn has_none(&self) -> bool {
-        self.is_empty()
+    fn has_any(&self) -> bool {
+        !self.is_empty()
     }
 }
 
 /// A group with a queue, as a scope is.
-struct Tasks<Q> {
-    group: Group,
+struct TaskQueue<Q> {
+    group: TaskGroup,
     queue: Q,
 }
 
-impl<Q: Queue> Work for Tasks<Q> {
-    fn group(&self) -> &Group {
+impl<Q: Tasks> Work for TaskQueue<Q> {
+    fn group(&self) -> &TaskGroup {
         &self.group
     }
 
     fn has_work(&self) -> bool {
-        !self.queue.has_none()
+        self.queue.has_any()
     }
 
-    fn help(&self, _slot: usize) {
-        while self.queue.take().is_some() {
+    fn run_one(&self, _slot: usize) -> bool {
+        let has_taken = self.queue.take();
+        if has_taken {
             self.group.finish_job();
         }
+        has_taken
     }
 }
 
 /// Another thread brings a job into a group, which its owner has to run.
-pub(super) fn spawn_against_park(shared: Shared, queue: impl Queue, tell: fn(&Shared, &Group)) {
+pub(super) fn spawn_against_park(shared: Shared, queue: impl Tasks, tell: fn(&Shared, &TaskGroup)) {
     let shared = Arc::new(shared);
-    Seat::with(&shared, |seat| {
-        let tasks = Arc::new(Tasks { group: Group::new(1, seat.parker(&shared)), queue });
-        let spawner = thread::spawn({
-            let (shared, tasks) = (Arc::clone(&shared), Arc::clone(&tasks));
-            move || {
-                tasks.queue.put(1);
-                tell(&shared, &tasks.group);
-            }
-        });
-        wait_until_done(&shared, seat, &tasks.group, Some(&*tasks));
-        spawner.join().unwrap();
+    let tasks = Arc::new(TaskQueue { group: TaskGroup::new(1), queue });
+    let spawner = thread::spawn({
+        let (shared, tasks) = (Arc::clone(&shared), Arc::clone(&tasks));
+        move || {
+            tasks.queue.put();
+            tell(&shared, &tasks.group);
+        }
     });
+    wait_for(&shared, &tasks.group, Some(&*tasks));
+    spawner.join().unwrap();
+}
+
+fn announce(shared: &Shared, group: &TaskGroup) {
+    shared.announce_work(group, 1);
 }
 
 #[test]
 fn work_that_a_foreign_thread_brings_is_not_missed_by_an_owner_that_parks() {
     explore("spawn against owner's park", || {
-        spawn_against_park(Shared::new(0).0, Injector::new(), announce);
+        spawn_against_park(Shared::new(0).0, AtomicUsize::new(0), announce);
     });
-}
-
-fn announce(shared: &Shared, group: &Group) {
-    shared.announce_work(group, 1);
 }
 
 #[test]
 fn work_in_a_queue_with_a_lock_is_not_missed_by_an_owner_that_parks() {
     explore("spawn behind a lock against owner's park", || {
-        spawn_against_park(Shared::new(0).0, LockedQueue::new(VecDeque::new()), announce);
+        spawn_against_park(Shared::new(0).0, Queue::new(VecDeque::new()), announce);
     });
+}
+
+/// What an idle worker is listed under.
+pub(super) fn idle() -> Tag {
+    Tag { takes: Takes::Anything, ..Tag::default() }
 }
 
 #[test]
 fn a_wake_up_that_a_worker_wastes_does_not_leave_the_owner_asleep() {
     explore("spawn against owner's park beside a busy worker", || {
-        let (shared, _benches) = Shared::new(1);
+        let (shared, _places) = Shared::new(1);
         // This worker will be woken, and take something else, without an end.
-        shared.idle.announce(0);
-        spawn_against_park(shared, Injector::new(), announce);
+        drop(shared.sleepers.list(idle()));
+        spawn_against_park(shared, AtomicUsize::new(0), announce);
     });
 }
 
 #[test]
 fn work_in_a_group_below_is_not_missed_by_an_owner_that_parks() {
     explore("group opened below against owner's park", || {
-        let (shared, _benches) = Shared::new(0);
-        let shared = Arc::new(shared);
-        Seat::with(&shared, |seat| {
-            let above = Frame::new(1, seat.parker(&shared));
-            let opener = thread::spawn({
-                let (above, shared) = (Arc::clone(&above), Arc::clone(&shared));
-                move || {
-                    open_below(&above.group, &shared);
-                    above.finish_one(&shared);
-                }
-            });
-            wait_until_done(&shared, seat, &above.group, None);
-            above.free();
-            opener.join().unwrap();
+        let shared = Arc::new(Shared::new(0).0);
+        let above = Frame::new(1);
+        let opener = thread::spawn({
+            let (above, shared) = (Arc::clone(&above), Arc::clone(&shared));
+            move || {
+                open_for_others(&shared, Some(&above.group), None);
+                above.finish_one(&shared);
+            }
         });
+        wait_for(&shared, &above.group, None);
+        above.free();
+        opener.join().unwrap();
     });
 }
 
-/// A job of `above` that opens a group with a task in it. It does not help, so
-/// that it ends only if the owner of `above` comes.
-fn open_below(above: &Group, shared: &Shared) {
-    Seat::with(shared, |seat| {
-        let below = Tasks { group: Group::new(1, seat.parker(shared)), queue: Injector::new() };
-        // SAFETY: `above` counts the job that runs this function (J-3).
-        unsafe { below.group.set_parent(Some(NonNull::from(above))) };
-        // SAFETY: closed and outwaited below (J-1, J-2).
-        unsafe { shared.open.open(&below) };
-        below.queue.put(1);
-        shared.announce_work(&below.group, 1);
-        wait_until_done(shared, seat, &below.group, None);
-        shared.open.close(&below);
-        wait_until_done(shared, seat, &below.group, None);
+/// A group with one task, whose owner does not help: it waits for what the task does, and that is
+/// no part of the group.
+struct ForOthers<'a> {
+    shared: &'a Shared,
+    group: TaskGroup,
+    queue: AtomicUsize,
+    ended: TaskGroup,
+}
+
+impl Work for ForOthers<'_> {
+    fn group(&self) -> &TaskGroup {
+        &self.group
+    }
+
+    fn has_work(&self) -> bool {
+        self.queue.has_any()
+    }
+
+    fn run_one(&self, _slot: usize) -> bool {
+        let has_taken = self.queue.take();
+        if has_taken {
+            self.group.finish_job();
+            // SAFETY: counts one for the task, which uses it once (J-2).
+            unsafe { TaskGroup::finish_one(NonNull::from(&self.ended), &self.shared.sleepers) };
+        }
+        has_taken
+    }
+}
+
+/// Opens a group below `above` or inside of the job `id`, and ends only if another thread comes.
+pub(super) fn open_for_others(shared: &Shared, above: Option<&TaskGroup>, id: Option<JobId>) {
+    let (group, ended) = (TaskGroup::new(1), TaskGroup::new(1));
+    let work = ForOthers { shared, group, queue: AtomicUsize::new(0), ended };
+    // SAFETY: `above` counts the job that runs this function (J-3).
+    unsafe { work.group.set_parent(above.map(NonNull::from)) };
+    work.group.set_job(id);
+    // SAFETY: closed and outwaited below (J-1, J-2).
+    unsafe { shared.open_groups.open(&work) };
+    work.queue.put();
+    shared.announce_work(&work.group, 1);
+    wait_for(shared, &work.ended, None);
+    shared.open_groups.close(&work);
+    wait_for(shared, &work.group, None);
+}
+
+#[test]
+fn a_half_that_is_opened_below_is_not_missed_by_an_owner_that_parks() {
+    explore("half opened below against owner's park", || {
+        let (shared, mut places) = Shared::new(1);
+        let shared = Arc::new(shared);
+        let (above, deed) = (Frame::new(1), Deed::new());
+        let opener = thread::spawn({
+            let (above, shared, deed) = (Arc::clone(&above), Arc::clone(&shared), deed.clone());
+            let place = places.remove(0);
+            move || {
+                let awaited = TaskGroup::new(1);
+                WorkerContext::with_worker(&shared, place, |context| {
+                    context.inside(&above.group, || {
+                        // The first half waits for what the second does, and may not run that: so it
+                        // ends only if the owner of `above` comes.
+                        let wait = || wait_for(&shared, &awaited, None);
+                        let finish = || {
+                            deed.act();
+                            // SAFETY: counts one for this half, which uses it once (J-2).
+                            unsafe {
+                                TaskGroup::finish_one(NonNull::from(&awaited), &shared.sleepers);
+                            }
+                        };
+                        join(&shared, wait, finish);
+                    });
+                });
+                above.finish_one(&shared);
+            }
+        });
+        wait_for(&shared, &above.group, None);
+        deed.see();
+        above.free();
+        opener.join().unwrap();
     });
 }
 

@@ -3,13 +3,14 @@
 
 #![expect(unsafe_code, reason = "the cells that the models guard go from thread to thread")]
 
+use super::groups::open_for_others;
 use super::{explore, explore_within};
-use crate::complete::{Help, wait_for_all, wait_for_job};
-use crate::host::run_until;
+use crate::complete::{Help, wait_for_job};
+use crate::context::WorkerContext;
+use crate::host::{run_until, wait_for_all};
 use crate::run_job::{Main, Next, add_job, run_job};
-use crate::seat::Seat;
 use crate::shared::Shared;
-use crate::slots::{Added, Claimed, JobId, Kind, Slots};
+use crate::slots::{Added, Claimed, JobId, Kind, Ledger, Slots};
 use crate::stored_job::StoredJob;
 use crate::worker::run_worker;
 use loom::cell::UnsafeCell;
@@ -134,7 +135,7 @@ fn a_job_that_is_added_while_the_one_before_it_ends_is_somebodys() {
             Added::Waiting(_) => false,
         };
         assert!(own != other.join().unwrap().is_some());
-        assert_eq!(slots.unfinished().count(), 0);
+        assert!(slots.all_ended());
     });
 }
 
@@ -213,15 +214,15 @@ fn an_old_id_never_gets_the_job_that_has_its_slot_now() {
 
 /// A pool without threads of its own, whose jobs are queued.
 fn hosted() -> Arc<Shared> {
-    let (mut shared, benches) = Shared::new(0);
-    shared.open_to_host(benches);
+    let (mut shared, places) = Shared::new(0);
+    shared.open_to_host(places);
     Arc::new(shared)
 }
 
 fn run_by_hand(shared: &Shared, job: JobId) {
-    Seat::with(shared, |seat| {
+    WorkerContext::with(shared, |context| {
         let job = claim(&shared.slots, job);
-        assert!(run_job(shared, seat, job, Next::Only(None)).is_none());
+        assert!(run_job(shared, context, job, Next::Only(None)).is_none());
     });
 }
 
@@ -249,7 +250,7 @@ fn the_end_of_a_job_is_not_missed_by_who_waits_for_it() {
             move || run_by_hand(&shared, id)
         });
         // On the way it finds nothing that it may run.
-        wait_for_job(&shared, id, Help::Own, Main::Leave);
+        wait_for_job(&shared, id, Help::Own, Main::Leave).unwrap();
         deed.see();
         runner.join().unwrap();
     });
@@ -259,7 +260,6 @@ fn the_end_of_a_job_is_not_missed_by_who_waits_for_it() {
 fn a_job_that_gets_ready_is_not_missed_by_who_waits_for_it() {
     explore_within(0..=2, "ready against wait", || {
         let shared = hosted();
-        shared.queues.use_from_now_on();
         let first = on_main(&shared);
         let after = added(&shared.slots, &[first]).id();
         let runner = thread::spawn({
@@ -267,7 +267,7 @@ fn a_job_that_gets_ready_is_not_missed_by_who_waits_for_it() {
             // What is ready for it, it leaves to others.
             move || run_by_hand(&shared, first)
         });
-        wait_for_job(&shared, after, Help::Own, Main::Leave);
+        wait_for_job(&shared, after, Help::Own, Main::Leave).unwrap();
         runner.join().unwrap();
     });
 }
@@ -281,9 +281,9 @@ fn a_job_for_the_main_thread_is_not_missed_by_it_and_its_end_not_by_who_waits() 
             let (shared, flag) = (Arc::clone(&shared), Arc::clone(&flag));
             move || {
                 let shown = add_job::<JobId>(&shared, Kind::OnMain, &[], || ());
-                wait_for_job(&shared, shown, Help::Own, Main::Leave);
+                wait_for_job(&shared, shown, Help::Own, Main::Leave).unwrap();
                 flag.store(1, Ordering::Relaxed);
-                shared.announce_ready(0);
+                shared.announce_condition();
             }
         });
         run_until(&shared, None, || flag.load(Ordering::Relaxed) == 1);
@@ -293,11 +293,11 @@ fn a_job_for_the_main_thread_is_not_missed_by_it_and_its_end_not_by_who_waits() 
 
 /// Runs `call` in a pool with one worker, which drains its queues and ends.
 fn with_worker(call: impl FnOnce(&Shared)) {
-    let (shared, mut benches) = Shared::new(1);
+    let (shared, mut places) = Shared::new(1);
     let shared = Arc::new(shared);
     let worker = thread::spawn({
-        let (shared, bench) = (Arc::clone(&shared), benches.remove(0));
-        move || run_worker(&shared, 0, bench)
+        let (shared, place) = (Arc::clone(&shared), places.remove(0));
+        move || run_worker(&shared, place)
     });
     call(&shared);
     shared.close();
@@ -325,7 +325,7 @@ fn two_jobs_in_a_row_are_run_by_the_worker_or_by_who_waits() {
             let (first, second) = (deed.clone(), deed.clone());
             let first = add_job::<JobId>(shared, Kind::Anywhere, &[], move || first.act());
             let second = add_job(shared, Kind::Anywhere, &[first], move || second.act());
-            wait_for_job(shared, second, Help::Own, Main::Run);
+            wait_for_job(shared, second, Help::Own, Main::Run).unwrap();
             deed.see();
             wait_for_all(shared, Main::Run);
         });
@@ -341,10 +341,196 @@ fn a_condition_that_comes_true_is_not_missed_by_a_thread_of_the_host() {
             let (shared, flag) = (Arc::clone(&shared), Arc::clone(&flag));
             move || {
                 flag.store(1, Ordering::Relaxed);
-                shared.announce_ready(0);
+                shared.announce_condition();
             }
         });
         run_until(&shared, None, || flag.load(Ordering::Relaxed) == 1);
         setter.join().unwrap();
+    });
+}
+
+#[test]
+fn a_job_that_makes_a_condition_true_is_not_missed_by_a_thread_of_the_host() {
+    explore("job that makes a condition true against run_until", || {
+        let shared = hosted();
+        let flag = Arc::new(AtomicUsize::new(0));
+        let inside = Arc::clone(&flag);
+        // Only a thread that claims it by hand runs it, and then leaves the pool.
+        let job = add(&shared.slots, Kind::OnMain, &[], move || inside.store(1, Ordering::Relaxed));
+        let Added::Claimed(job) = job else { panic!("it waits for nothing") };
+        let id = job.publish();
+        let runner = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || run_by_hand(&shared, id)
+        });
+        run_until(&shared, None, || flag.load(Ordering::Relaxed) == 1);
+        runner.join().unwrap();
+    });
+}
+
+#[test]
+fn a_job_of_a_worker_makes_a_condition_true_for_a_thread_of_the_host() {
+    explore_within(0..=2, "job of a worker against run_until", || {
+        with_worker(|shared| {
+            let flag = Arc::new(AtomicUsize::new(0));
+            let inside = Arc::clone(&flag);
+            let job = move || inside.store(1, Ordering::Relaxed);
+            add_job::<JobId>(shared, Kind::Anywhere, &[], job);
+            run_until(shared, None, || flag.load(Ordering::Relaxed) == 1);
+        });
+    });
+}
+
+#[test]
+fn one_external_thread_at_a_time_is_inside_a_job() {
+    explore("two external threads and one job", || {
+        let slots = Arc::new(Slots::new());
+        let (id, deed) = (published(&slots), Deed::new());
+        let help = {
+            let (slots, deed) = (Arc::clone(&slots), deed.clone());
+            move || {
+                let slot = slots.get(id);
+                if slot.let_external_in(id) {
+                    deed.act();
+                    slot.let_external_out(id);
+                }
+            }
+        };
+        let other = thread::spawn(help.clone());
+        help();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn an_external_thread_that_runs_a_job_keeps_others_out_of_it() {
+    explore("an external thread that runs a job, and another one", || {
+        let slots = Arc::new(Slots::new());
+        let (id, deed) = (published(&slots), Deed::new());
+        let is_running = Arc::new(AtomicUsize::new(0));
+        let other = thread::spawn({
+            let (slots, deed) = (Arc::clone(&slots), deed.clone());
+            let is_running = Arc::clone(&is_running);
+            move || {
+                let slot = slots.get(id);
+                if is_running.load(Ordering::Acquire) == 1 && slot.let_external_in(id) {
+                    deed.act();
+                    slot.let_external_out(id);
+                }
+            }
+        });
+        slots.get(id).start_as_external(id);
+        is_running.store(1, Ordering::Release);
+        deed.act();
+        slots.get(id).let_external_out(id);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn who_sees_that_all_jobs_have_ended_sees_what_they_did() {
+    explore("ledger: end against a look", || {
+        let (ledger, deed) = (Arc::new(Ledger::new(2)), Deed::new());
+        ledger.add_one(Some(0));
+        let other = thread::spawn({
+            let (ledger, deed) = (Arc::clone(&ledger), deed.clone());
+            move || {
+                deed.act();
+                ledger.end_one(Some(1));
+            }
+        });
+        if ledger.is_even() {
+            deed.see();
+        }
+        other.join().unwrap();
+        assert!(ledger.is_even());
+    });
+}
+
+#[test]
+fn a_job_that_another_has_added_before_its_end_is_not_overlooked() {
+    explore("ledger: add inside of a job against a look", || {
+        let ledger = Arc::new(Ledger::new(3));
+        ledger.add_one(Some(0));
+        let other = thread::spawn({
+            let ledger = Arc::clone(&ledger);
+            move || {
+                // In a job, on another thread: a job is added, and then this one ends.
+                ledger.add_one(Some(1));
+                ledger.end_one(Some(2));
+            }
+        });
+        assert!(!ledger.is_even(), "one of the two has not ended");
+        other.join().unwrap();
+        assert!(!ledger.is_even());
+    });
+}
+
+#[test]
+fn work_inside_a_job_is_not_missed_by_who_waits_for_the_job() {
+    explore("group opened inside a job against wait", || {
+        let shared = hosted();
+        let id = on_main(&shared);
+        let runner = thread::spawn({
+            let shared = Arc::clone(&shared);
+            // It does not help with what it opens, and so ends only if the waiting thread comes.
+            move || {
+                let job = claim(&shared.slots, id);
+                job.start();
+                open_for_others(&shared, None, Some(id));
+                WorkerContext::with(&shared, |context| {
+                    assert!(run_job(&shared, context, job, Next::Only(None)).is_none());
+                });
+            }
+        });
+        wait_for_job(&shared, id, Help::Own, Main::Leave).unwrap();
+        runner.join().unwrap();
+    });
+}
+
+#[test]
+fn a_job_that_is_seen_ready_is_seen_to_be_for_the_main_thread() {
+    explore("kind of a job against a look", || {
+        let slots = Arc::new(Slots::new());
+        // The slot is there before, and had a job for any thread.
+        assert!(end(&slots, claimed(&slots)).is_none());
+        let queued = Arc::new(AtomicU64::new(0));
+        let other = thread::spawn({
+            let (slots, queued) = (Arc::clone(&slots), Arc::clone(&queued));
+            move || {
+                let Some(id) = JobId::from_bits(queued.load(Ordering::Relaxed)) else { return };
+                if slots.is_ready(id) {
+                    assert!(slots.get(id).is_on_main(), "another thread would run it");
+                }
+            }
+        });
+        let Added::Claimed(job) = add(&slots, Kind::OnMain, &[], || ()) else {
+            panic!("it waits for nothing")
+        };
+        queued.store(job.publish().to_bits(), Ordering::Relaxed);
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn a_dependency_of_a_later_job_is_not_taken_for_one_of_the_former() {
+    explore("dependency against a slot that is used again", || {
+        let slots = Arc::new(Slots::new());
+        let (first, gate) = (published(&slots), published(&slots));
+        let former = added(&slots, &[first]).id();
+        let other = thread::spawn({
+            let slots = Arc::clone(&slots);
+            move || {
+                let dependency = slots.get(former).dependency(former, 0);
+                assert!(dependency.is_none_or(|id| id == first), "it is of the later job");
+            }
+        });
+        let first = claim(&slots, first);
+        let former_job = end(&slots, first).expect("it waits for this");
+        // The free slots are a stack: the later job gets the slot of the former.
+        assert!(end(&slots, former_job).is_none());
+        let later = added(&slots, &[gate]).id();
+        assert_eq!(later.index(), former.index());
+        other.join().unwrap();
     });
 }

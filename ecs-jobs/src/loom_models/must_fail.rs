@@ -4,13 +4,9 @@
 //! each twin runs in a child process of its own.
 
 use super::explore;
-use super::groups::{Frame, spawn_against_park};
-use super::halves::two_jobs_for_two_workers;
-use super::sleep::Sleepers;
-use crate::locked_queue::LockedQueue;
-use crate::seat::Seat;
+use super::groups::{Frame, spawn_against_park, wait_for};
+use crate::queue::Queue;
 use crate::shared::Shared;
-use crate::wait::wait_until_done;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
@@ -52,46 +48,79 @@ fn must_fail_without(place: &str, model: &str, complaint: &str) {
 }
 
 #[test]
-fn a_push_from_outside_needs_the_fences_of_both_sides() {
-    let model = "sleep::a_push_from_outside_is_not_missed_by_a_worker_that_parks";
-    must_fail_without("notify", model, "deadlock");
-    must_fail_without("announce", model, "deadlock");
+fn work_needs_the_fences_of_both_sides() {
+    let model = "sleep::work_is_not_missed_by_a_worker_that_parks";
+    must_fail_without("has_any", model, "deadlock");
+    must_fail_without("list", model, "deadlock");
 }
 
 #[test]
-fn a_push_from_inside_needs_the_fence_of_its_side() {
-    // The look into a deque has a fence of its own, so the other side's is one
-    // more than needed here.
-    let model = "sleep::a_push_from_inside_is_not_missed_by_a_thief_that_parks";
-    must_fail_without("notify", model, "deadlock");
+fn a_wake_up_that_is_kept_by_a_thread_that_leaves_is_caught() {
+    let model = "sleep::a_wake_up_spent_on_a_thread_that_leaves_is_passed_on";
+    must_fail_without("pass_on", model, "deadlock");
 }
 
 #[test]
-fn a_thread_that_waits_for_a_job_needs_the_fences_of_both_sides() {
-    let model = "handles::a_job_that_gets_ready_is_not_missed_by_who_waits_for_it";
-    must_fail_without("notify", model, "deadlock");
-    must_fail_without("announce_waiter", model, "deadlock");
+fn the_end_of_a_group_has_to_wake_its_owner() {
+    let model = "groups::a_visitor_that_leaves_last_wakes_the_owner_who_frees_the_group";
+    must_fail_without("wake_owner", model, "deadlock");
 }
 
 #[test]
-fn a_thread_of_the_host_needs_the_fences_of_both_sides() {
-    let model = "handles::a_condition_that_comes_true_is_not_missed_by_a_thread_of_the_host";
-    must_fail_without("notify", model, "deadlock");
-    must_fail_without("announce_host", model, "deadlock");
+fn work_in_a_group_has_to_wake_its_owner_besides_a_worker() {
+    let model = "groups::a_wake_up_that_a_worker_wastes_does_not_leave_the_owner_asleep";
+    must_fail_without("announce_owner", model, "deadlock");
 }
 
 #[test]
-fn an_owner_that_parks_needs_the_fences_of_both_sides() {
-    let model = "groups::work_that_a_foreign_thread_brings_is_not_missed_by_an_owner_that_parks";
-    must_fail_without("notify", model, "deadlock");
-    must_fail_without("announce_wait", model, "deadlock");
+fn a_half_has_to_wake_the_owners_around_it() {
+    let model = "groups::a_half_that_is_opened_below_is_not_missed_by_an_owner_that_parks";
+    must_fail_without("announce_owners_around", model, "deadlock");
 }
 
 #[test]
-fn an_owner_that_parks_beside_a_queue_with_a_lock_needs_the_fences_of_both_sides() {
-    let model = "groups::work_in_a_queue_with_a_lock_is_not_missed_by_an_owner_that_parks";
-    must_fail_without("notify", model, "deadlock");
-    must_fail_without("announce_wait", model, "deadlock");
+fn a_thread_that_has_ended_a_job_has_to_look_for_conditions_behind_a_fence() {
+    let model = "handles::a_job_that_makes_a_condition_true_is_not_missed_by_a_thread_of_the_host";
+    must_fail_without("tell_watching", model, "deadlock");
+}
+
+#[test]
+fn external_threads_in_a_job_need_the_order_of_both_sides() {
+    let model = "handles::one_external_thread_at_a_time_is_inside_a_job";
+    must_fail_without("external_in", model, "Causality violation");
+    must_fail_without("external_out", model, "Causality violation");
+    must_fail_without("one_external", model, "Causality violation");
+    let model = "handles::an_external_thread_that_runs_a_job_keeps_others_out_of_it";
+    must_fail_without("start_as_external", model, "Causality violation");
+}
+
+#[test]
+fn a_wake_up_that_is_kept_by_a_thread_that_panics_is_caught() {
+    let model = "sleep::a_wake_up_spent_on_a_thread_that_panics_is_passed_on";
+    must_fail_without("pass_on_after_panic", model, "deadlock");
+}
+
+#[test]
+fn work_inside_a_job_has_to_wake_who_waits_for_the_job() {
+    let model = "handles::work_inside_a_job_is_not_missed_by_who_waits_for_the_job";
+    must_fail_without("announce_helpers", model, "deadlock");
+}
+
+#[test]
+fn a_look_at_a_slot_needs_the_order_of_both_sides() {
+    let model = "handles::a_job_that_is_seen_ready_is_seen_to_be_for_the_main_thread";
+    must_fail_without("state", model, "another thread");
+    must_fail_without("publish", model, "another thread");
+    let model = "handles::a_dependency_of_a_later_job_is_not_taken_for_one_of_the_former";
+    must_fail_without("dependency_load", model, "the later job");
+    must_fail_without("dependency_store", model, "the later job");
+}
+
+#[test]
+fn the_ledger_needs_the_order_of_both_sides() {
+    let model = "handles::who_sees_that_all_jobs_have_ended_sees_what_they_did";
+    must_fail_without("ledger_end", model, "Causality violation");
+    must_fail_without("ledger_is_even", model, "Causality violation");
 }
 
 #[test]
@@ -137,25 +166,6 @@ fn a_claim_needs_the_order_of_the_publication_and_its_own() {
 }
 
 #[test]
-fn a_push_without_notify_is_caught() {
-    must_fail("push_without_notify", "deadlock");
-}
-
-#[test]
-#[ignore = "must fail: run by its twin"]
-fn push_without_notify() {
-    explore("twin: push without notify", || {
-        let pool = Sleepers::new(1);
-        let worker = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.take_one(0)
-        });
-        pool.queue.push(7);
-        assert_eq!(worker.join().unwrap(), 7);
-    });
-}
-
-#[test]
 fn a_job_added_without_a_wake_by_one_who_leaves_is_caught() {
     must_fail("added_without_a_wake_and_left", "deadlock");
 }
@@ -164,25 +174,7 @@ fn a_job_added_without_a_wake_by_one_who_leaves_is_caught() {
 #[ignore = "must fail: run by its twin"]
 fn added_without_a_wake_and_left() {
     explore("twin: added without a wake, and left", || {
-        spawn_against_park(Shared::new(0).0, LockedQueue::new(VecDeque::new()), |_, _| ());
-    });
-}
-
-#[test]
-fn a_wake_up_that_is_not_passed_on_is_caught() {
-    must_fail("wake_up_kept", "deadlock");
-}
-
-#[test]
-#[ignore = "must fail: run by its twin"]
-fn wake_up_kept() {
-    two_jobs_for_two_workers("twin: wake-up kept", |shared, worker| {
-        shared.idle.announce(worker);
-        if shared.has_news() {
-            let _spent = shared.idle.cancel(worker);
-        } else {
-            shared.idle.sleep(worker, &shared.parkers);
-        }
+        spawn_against_park(Shared::new(0).0, Queue::new(VecDeque::new()), |_, _| ());
     });
 }
 
@@ -195,21 +187,18 @@ fn a_use_of_a_group_after_its_last_decrement_is_caught() {
 #[ignore = "must fail: run by its twin"]
 fn use_after_finish() {
     explore("twin: group used after the last decrement", || {
-        let (shared, _benches) = Shared::new(0);
-        let shared = Arc::new(shared);
-        Seat::with(&shared, |seat| {
-            let frame = Frame::new(1, seat.parker(&shared));
-            let visitor = thread::spawn({
-                let (frame, shared) = (Arc::clone(&frame), Arc::clone(&shared));
-                move || {
-                    frame.finish_one(&shared);
-                    frame.touch();
-                }
-            });
-            wait_until_done(&shared, seat, &frame.group, None);
-            frame.free();
-            visitor.join().unwrap();
+        let shared = Arc::new(Shared::new(0).0);
+        let frame = Frame::new(1);
+        let visitor = thread::spawn({
+            let (frame, shared) = (Arc::clone(&frame), Arc::clone(&shared));
+            move || {
+                frame.finish_one(&shared);
+                frame.touch();
+            }
         });
+        wait_for(&shared, &frame.group, None);
+        frame.free();
+        visitor.join().unwrap();
     });
 }
 

@@ -1,133 +1,176 @@
-//! Push against park: no wake-up is lost. A lost one is a deadlock, which loom
-//! reports.
+//! Work against sleep: no wake-up is lost. A lost one is a deadlock, which loom reports.
 
 use super::explore;
-use crate::deque::{Injector, Stealer, Worker};
-use crate::event_count::{EventCount, Parkers};
+use crate::context::WorkerContext;
 use crate::shared::Shared;
+use crate::sleep::{Tag, Takes};
+use crate::wait::{Goal, wait};
 use crate::worker::run_worker;
 use loom::sync::Arc;
+use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
-/// The sleep protocol around one queue that all can reach.
+/// A pool, and pieces of work that bring no order of their own: a number of them.
 pub(super) struct Sleepers {
-    pub(super) events: EventCount,
-    pub(super) parkers: Parkers,
-    pub(super) queue: Injector<u32>,
+    pub(super) shared: Shared,
+    work: AtomicUsize,
+    /// A condition that some wait for.
+    flag: AtomicUsize,
 }
 
 impl Sleepers {
-    pub(super) fn new(worker_count: usize) -> Arc<Self> {
-        Arc::new(Self {
-            events: EventCount::new(worker_count),
-            parkers: Parkers::new(worker_count),
-            queue: Injector::new(),
-        })
+    pub(super) fn new() -> Arc<Self> {
+        let (work, flag) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Arc::new(Self { shared: Shared::new(0).0, work, flag })
     }
 
-    pub(super) fn push(&self, item: u32) {
-        self.queue.push(item);
-        self.events.notify(1, &self.parkers);
+    pub(super) fn push(&self) {
+        self.work.fetch_add(1, Ordering::Relaxed);
+        self.shared.announce_ready(1, false);
     }
 
-    /// A worker that wants one item, by the steps of `worker.rs`.
-    pub(super) fn take_one(&self, worker: usize) -> u32 {
-        self.take_from(worker, || self.queue.steal(), || !self.queue.is_empty())
+    /// Returns when it has taken a piece of work.
+    pub(super) fn take_one(&self) {
+        self.wait(Taker { pool: self, has_taken: false, sees_flag: false });
     }
 
-    fn take_from(
-        &self,
-        worker: usize,
-        take: impl Fn() -> Option<u32>,
-        has_news: impl Fn() -> bool,
-    ) -> u32 {
-        loop {
-            if let Some(item) = take() {
-                return item;
+    /// Returns when the flag is set or it has taken a piece of work, and whether it has.
+    fn take_one_or_see_flag(&self) -> bool {
+        self.wait(Taker { pool: self, has_taken: false, sees_flag: true })
+    }
+
+    fn wait(&self, mut goal: Taker<'_>) -> bool {
+        WorkerContext::with(&self.shared, |context| wait(&self.shared, context, &mut goal));
+        goal.has_taken
+    }
+}
+
+struct Taker<'a> {
+    pool: &'a Sleepers,
+    has_taken: bool,
+    sees_flag: bool,
+}
+
+/// A host whose condition panics when it is looked at while the thread is listed.
+struct Panics(Tag);
+
+impl Goal for Panics {
+    fn is_reached(&mut self) -> bool {
+        false
+    }
+
+    fn help(&mut self) -> bool {
+        false
+    }
+
+    fn has_news(&mut self) -> bool {
+        // Not `panic!`, whose hook would print once per schedule.
+        std::panic::resume_unwind(Box::new("on purpose"))
+    }
+
+    fn tag(&self) -> Tag {
+        self.0
+    }
+}
+
+impl Goal for Taker<'_> {
+    fn is_reached(&mut self) -> bool {
+        self.has_taken || self.sees_flag && self.pool.flag.load(Ordering::Relaxed) == 1
+    }
+
+    fn help(&mut self) -> bool {
+        let take = |count: usize| count.checked_sub(1);
+        let taken = self.pool.work.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
+        self.has_taken = taken.is_ok();
+        self.has_taken
+    }
+
+    fn has_news(&mut self) -> bool {
+        self.is_reached() || self.pool.work.load(Ordering::Relaxed) > 0
+    }
+
+    fn tag(&self) -> Tag {
+        Tag { takes: Takes::Anything, watches: self.sees_flag, ..Tag::default() }
+    }
+}
+
+fn taker(pool: &Arc<Sleepers>) -> thread::JoinHandle<()> {
+    let pool = Arc::clone(pool);
+    thread::spawn(move || pool.take_one())
+}
+
+#[test]
+fn work_is_not_missed_by_a_worker_that_parks() {
+    explore("work against park", || {
+        let pool = Sleepers::new();
+        let worker = taker(&pool);
+        pool.push();
+        worker.join().unwrap();
+    });
+}
+
+#[test]
+fn two_pieces_of_work_wake_two_workers() {
+    explore("two pieces of work against two parks", || {
+        let pool = Sleepers::new();
+        let workers = [taker(&pool), taker(&pool)];
+        pool.push();
+        pool.push();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+    });
+}
+
+#[test]
+fn a_wake_up_spent_on_a_thread_that_leaves_is_passed_on() {
+    explore("work and a condition against two parks", || {
+        let pool = Sleepers::new();
+        let worker = taker(&pool);
+        let bringer = thread::spawn({
+            let pool = Arc::clone(&pool);
+            move || {
+                pool.push();
+                pool.flag.store(1, Ordering::Relaxed);
+                pool.shared.announce_condition();
             }
-            self.events.announce(worker);
-            if !has_news() {
-                self.events.sleep(worker, &self.parkers);
-            } else if !self.events.cancel(worker) {
-                self.events.notify(1, &self.parkers);
-            }
+        });
+        if pool.take_one_or_see_flag() {
+            // That was the worker's.
+            pool.push();
         }
-    }
-}
-
-#[test]
-fn a_push_from_outside_is_not_missed_by_a_worker_that_parks() {
-    explore("outside push against park", || {
-        let pool = Sleepers::new(1);
-        let worker = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.take_one(0)
-        });
-        pool.push(7);
-        assert_eq!(worker.join().unwrap(), 7);
+        worker.join().unwrap();
+        bringer.join().unwrap();
     });
 }
 
 #[test]
-fn two_pushes_wake_two_workers() {
-    explore("two outside pushes against two parks", || {
-        let pool = Sleepers::new(2);
-        let worker = thread::spawn({
+fn a_wake_up_spent_on_a_thread_that_panics_is_passed_on() {
+    explore("work against park beside a thread that panics", || {
+        let pool = Sleepers::new();
+        let worker = taker(&pool);
+        let bringer = thread::spawn({
             let pool = Arc::clone(&pool);
-            move || pool.take_one(0)
+            move || pool.push()
         });
-        let other = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.take_one(1)
-        });
-        pool.push(1);
-        pool.push(2);
-        assert_eq!(worker.join().unwrap() + other.join().unwrap(), 3);
-    });
-}
-
-#[test]
-fn a_push_from_inside_is_not_missed_by_a_thief_that_parks() {
-    explore("inside push against park", || {
-        let pool = Sleepers::new(1);
-        let own: Worker<u32> = Worker::new();
-        let stealer: Stealer<u32> = own.stealer();
-        let thief = thread::spawn({
-            let pool = Arc::clone(&pool);
-            move || pool.take_from(0, || stealer.steal(), || !stealer.is_empty())
-        });
-        own.push(1);
-        pool.events.notify(1, &pool.parkers);
-        own.push(2);
-        pool.events.notify(1, &pool.parkers);
-        // One is for the thief; which one depends on who comes first.
-        let popped = own.pop().expect("the thief takes one of two");
-        assert_eq!(popped + thief.join().unwrap(), 3);
-        assert_eq!(own.pop(), None);
-    });
-}
-
-#[test]
-fn the_last_item_of_a_deque_goes_to_the_owner_or_the_thief() {
-    explore("pop against steal", || {
-        let own: Worker<u32> = Worker::new();
-        let stealer = own.stealer();
-        own.push(1);
-        let thief = thread::spawn(move || stealer.steal());
-        let popped = own.pop();
-        let stolen = thief.join().unwrap();
-        assert!(popped.is_some() != stolen.is_some());
+        let tag = Tag { takes: Takes::Anything, ..Tag::default() };
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            WorkerContext::with(&pool.shared, |context| {
+                wait(&pool.shared, context, &mut Panics(tag));
+            });
+        }));
+        assert!(outcome.is_err());
+        worker.join().unwrap();
+        bringer.join().unwrap();
     });
 }
 
 #[test]
 fn closing_is_not_missed_by_a_worker_that_parks() {
     explore("shutdown against park", || {
-        let (shared, mut benches) = Shared::new(1);
+        let (shared, mut places) = Shared::new(1);
         let shared = Arc::new(shared);
         let worker = thread::spawn({
-            let (shared, bench) = (Arc::clone(&shared), benches.remove(0));
-            move || run_worker(&shared, 0, bench)
+            let (shared, place) = (Arc::clone(&shared), places.remove(0));
+            move || run_worker(&shared, place)
         });
         shared.close();
         worker.join().unwrap();

@@ -239,19 +239,19 @@ impl PoolBuilder {
             return Err(PoolError::TooManyWorkers { wanted });
         }
         let clock = Clock::new(self.clock.take());
-        let (mut shared, mut benches) = Shared::with_clock(wanted, clock);
+        let (mut shared, mut places) = Shared::with_clock(wanted, clock);
         if matches!(self.threads, Threads::Host(_)) {
-            shared.open_to_host(std::mem::take(&mut benches));
+            shared.open_to_host(std::mem::take(&mut places));
         }
         let mut pool = Pool { shared: Arc::new(shared), threads: Vec::new() };
         let hooks = Arc::new(std::mem::take(&mut self.hooks));
-        for (worker, bench) in benches.into_iter().enumerate() {
+        for (worker, place) in places.into_iter().enumerate() {
             // On failure `pool` is dropped, which ends the threads so far.
             let (shared, hooks) = (Arc::clone(&pool.shared), Arc::clone(&hooks));
             let thread = self
                 .spawn(worker, move || {
                     Hooks::run(hooks.start.as_deref(), worker);
-                    run_worker(&shared, worker, bench);
+                    run_worker(&shared, place);
                     Hooks::run(hooks.exit.as_deref(), worker);
                 })
                 .map_err(|source| PoolError::ThreadRefused { worker, source })?;

@@ -1,13 +1,14 @@
 //! The calls about jobs with handles.
 
-use crate::complete::{Help, wait_for_all, wait_for_job};
+use crate::complete::{Help, wait_for_job};
+use crate::context::WorkerContext;
 use crate::flat_loop;
 use crate::handle::{JobError, JobHandle, JobPanic};
+use crate::host::wait_for_all;
 use crate::pool::Pool;
 use crate::run_job::{Main, add_job};
-use crate::seat::Seat;
 use crate::slots::Kind;
-use crate::sync::Arc;
+use crate::sync::downgrade;
 use std::ops::Range;
 use std::panic::resume_unwind;
 
@@ -29,8 +30,9 @@ use std::panic::resume_unwind;
 /// it are cancelled: they are dropped instead of run, are done as well, and have
 /// failed for the same panic, as have those after them. The payload is resumed in
 /// the first [`complete`](Pool::complete) or [`flush`](Pool::flush) that comes
-/// upon one of them; later ones panic with a message of their own. A pool
-/// remembers the last 65,536 failed jobs.
+/// upon one of them; later ones panic with a message of their own. A pool keeps
+/// the last 1,024 payloads, and never forgets that a job has failed. If more than
+/// 65,536 have failed since, other handles that are as old may count as failed, too.
 impl Pool {
     /// Schedules a job to run once all of `after` are done, and returns its
     /// handle.
@@ -61,6 +63,30 @@ impl Pool {
     /// ```
     pub fn schedule(&self, job: impl FnOnce() + Send + 'static, after: &[JobHandle]) -> JobHandle {
         self.add(job, Kind::Anywhere, after)
+    }
+
+    /// Like [`schedule`](Self::schedule), for a job that may take several frames: threads take jobs
+    /// of [the frame](crate::Priority) first.
+    ///
+    /// Of each eight jobs that are taken one is of the background, if any is ready, so that this goes
+    /// on under any load. A thread that waits for a job runs it at once, however urgent it is.
+    ///
+    /// # Panics
+    ///
+    /// Like [`schedule`](Self::schedule).
+    ///
+    /// ```
+    /// # use formic_jobs::{Pool, Threads};
+    /// # let pool = Pool::new(Threads::Own(1)).unwrap();
+    /// let bake = pool.schedule_in_background(|| (), &[]);
+    /// pool.complete(bake);
+    /// ```
+    pub fn schedule_in_background(
+        &self,
+        job: impl FnOnce() + Send + 'static,
+        after: &[JobHandle],
+    ) -> JobHandle {
+        self.add(job, Kind::Background, after)
     }
 
     /// Schedules a job for the thread that made the pool, for what only that
@@ -142,8 +168,10 @@ impl Pool {
         body: impl Fn(Range<usize>) + Send + Sync + 'static,
         after: &[JobHandle],
     ) -> JobHandle {
-        let shared = Arc::clone(&self.shared);
+        // Not the pool itself: its slots keep the job.
+        let shared = downgrade(&self.shared);
         let run = move || {
+            let shared = shared.upgrade().expect("the thread that runs this has the pool");
             let start = indices.start;
             let shifted = |range: Range<usize>| body(start + range.start..start + range.end);
             flat_loop::for_each_range(&shared, indices.len(), &shifted);
@@ -184,8 +212,9 @@ impl Pool {
         body: impl Fn(usize) + Send + Sync + 'static,
         after: &[JobHandle],
     ) -> JobHandle {
-        let shared = Arc::clone(&self.shared);
+        let shared = downgrade(&self.shared);
         let run = move || {
+            let shared = shared.upgrade().expect("the thread that runs this has the pool");
             flat_loop::for_each_range(&shared, len(), &|range: Range<usize>| range.for_each(&body));
         };
         self.schedule(run, after)
@@ -239,7 +268,7 @@ impl Pool {
     /// for itself.
     pub fn complete(&self, job: JobHandle) {
         self.check_wait(job);
-        self.wait(job, Help::Own);
+        self.wait(job, Help::Own).unwrap_or_else(|error| panic!("{error}"));
         self.resume_if_failed(job);
     }
 
@@ -254,7 +283,7 @@ impl Pool {
     /// Like [`complete`](Self::complete).
     pub fn complete_helping_any(&self, job: JobHandle) {
         self.check_wait(job);
-        self.wait(job, Help::Any);
+        self.wait(job, Help::Any).unwrap_or_else(|error| panic!("{error}"));
         self.resume_if_failed(job);
     }
 
@@ -284,8 +313,8 @@ impl Pool {
             return Err(JobError::OtherPool);
         }
         self.check_wait(job);
-        self.wait(job, Help::Own);
-        let panic = self.shared.slots.failures.panic_of(job.id());
+        self.wait(job, Help::Own)?;
+        let panic = self.shared.slots.panic_of(job.id());
         panic.map_or(Ok(()), |panic| Err(JobError::Failed(JobPanic::new(panic))))
     }
 
@@ -297,11 +326,12 @@ impl Pool {
     /// got: the oldest. If called from inside a job with a handle, which would
     /// wait for itself.
     pub fn flush(&self) {
-        let is_inside =
-            Seat::with_any(&self.shared, |seat| seat.is_some_and(|seat| seat.job().is_some()));
+        let is_inside = WorkerContext::with_any(&self.shared, |context| {
+            context.is_some_and(|context| context.job().is_some())
+        });
         assert!(!is_inside, "a job that waits for all jobs would wait for itself");
         wait_for_all(&self.shared, Main::of_this_thread(&self.shared));
-        if let Some(payload) = self.shared.slots.failures.take_any() {
+        if let Some(payload) = self.shared.slots.take_any_panic() {
             resume_unwind(payload);
         }
     }
@@ -324,18 +354,18 @@ impl Pool {
     /// Panics if this thread cannot wait for the job.
     pub(super) fn check_wait(&self, job: JobHandle) {
         self.check(&[job]);
-        let is_own = Seat::with_any(&self.shared, |seat| {
-            seat.is_some_and(|seat| seat.job() == Some(job.id()))
+        let is_own = WorkerContext::with_any(&self.shared, |context| {
+            context.is_some_and(|context| context.job() == Some(job.id()))
         });
         assert!(!is_own, "a job that waits for itself waits for ever");
     }
 
-    fn wait(&self, job: JobHandle, help: Help) {
-        wait_for_job(&self.shared, job.id(), help, Main::of_this_thread(&self.shared));
+    fn wait(&self, job: JobHandle, help: Help) -> Result<(), JobError> {
+        wait_for_job(&self.shared, job.id(), help, Main::of_this_thread(&self.shared))
     }
 
     fn resume_if_failed(&self, job: JobHandle) {
-        let Some(panic) = self.shared.slots.failures.panic_of(job.id()) else { return };
+        let Some(panic) = self.shared.slots.panic_of(job.id()) else { return };
         panic.resume_if_any();
         panic!("the job failed for a panic that was resumed elsewhere");
     }

@@ -1,10 +1,10 @@
 //! The calls by which a host lends its threads to the pool.
 
+use crate::context::WorkerContext;
 use crate::handle::JobHandle;
 use crate::host::run_until;
 use crate::pool::Pool;
 use crate::run_job::{Main, Next, run_job, take_any};
-use crate::seat::Seat;
 use std::time::Duration;
 
 /// # Threads of the host
@@ -19,7 +19,8 @@ impl Pool {
     /// Works for the pool until `condition` holds, and sleeps when there is
     /// nothing to do.
     ///
-    /// The condition is looked at before each job, whenever this thread is about to
+    /// The condition is looked at before each job, in a chain of jobs and between those of a scope or
+    /// the batches of a loop as well, whenever this thread is about to
     /// sleep or wakes up, and after any job with a handle has ended. Whoever makes it
     /// true by other means calls [`wake_host_threads`](Self::wake_host_threads) then.
     /// It is meant as a quick look, and should not wait for anything.
@@ -66,7 +67,7 @@ impl Pool {
     /// Has the threads in [`run_until`](Self::run_until) look at their conditions.
     pub fn wake_host_threads(&self) {
         // The fence comes after whatever makes the condition true.
-        self.shared.announce_ready(0);
+        self.shared.announce_condition();
     }
 
     /// Runs one job with a handle that is ready, if there is one, and returns
@@ -87,12 +88,12 @@ impl Pool {
     /// ```
     pub fn try_run_one(&self) -> bool {
         let shared = &*self.shared;
-        Seat::with(shared, |seat| {
-            if Main::of_this_thread(shared).run_one(shared, seat) {
+        WorkerContext::with(shared, |context| {
+            if Main::of_this_thread(shared).run_one(shared, context) {
                 return true;
             }
-            let Some(job) = take_any(shared, seat) else { return false };
-            let next = run_job(shared, seat, job, Next::Only(None));
+            let Some(job) = take_any(shared) else { return false };
+            let next = run_job(shared, context, job, Next::Only(None));
             debug_assert!(next.is_none(), "nothing was to be run at once");
             true
         })
@@ -102,8 +103,8 @@ impl Pool {
     /// there were. On any other thread that is none.
     pub fn run_main_thread_jobs(&self) -> usize {
         let main = Main::of_this_thread(&self.shared);
-        Seat::with(&self.shared, |seat| {
-            std::iter::from_fn(|| main.run_one(&self.shared, seat).then_some(())).count()
+        WorkerContext::with(&self.shared, |context| {
+            std::iter::from_fn(|| main.run_one(&self.shared, context).then_some(())).count()
         })
     }
 

@@ -1,19 +1,21 @@
-//! What is kept of jobs that panicked, and of those that were cancelled for it.
+//! Failed jobs: those that panicked, and those that were cancelled for it.
 
 use super::JobId;
 use crate::panic_slot::{PanicSlot, Payload, discard};
 use crate::sync::{Arc, AtomicUsize, Mutex, Ordering};
 use std::collections::{HashMap, VecDeque};
 
-/// How many failed jobs a pool remembers; then it forgets the oldest.
+/// How many failed jobs a pool remembers by name. Of older ones each slot remembers the last.
 const REMEMBERED_MAX: usize = 1 << 16;
+/// How many payloads wait for a caller that takes them. The oldest ones are dropped.
+const PAYLOADS_MAX: usize = 1 << 10;
 
 /// The jobs that failed, each with the panic that it failed for.
 ///
-/// A slot is used again as soon as its job is done, failed or not, so this is
-/// kept beside it. It costs nothing as long as nothing fails: one load.
+/// A slot is used again as soon as its job is done, failed or not, so this is kept beside it. It
+/// costs nothing as long as nothing fails: one load.
 #[derive(Debug)]
-pub(crate) struct Failures {
+pub(super) struct Failures {
     /// How many are remembered, readable without the lock.
     count: AtomicUsize,
     book: Mutex<Book>,
@@ -22,65 +24,83 @@ pub(crate) struct Failures {
 #[derive(Debug, Default)]
 struct Book {
     panics: HashMap<u64, Arc<PanicSlot>>,
-    oldest: VecDeque<u64>,
+    oldest: VecDeque<JobId>,
+    /// The panics whose payloads may not have been taken, the oldest first.
+    untaken: VecDeque<Arc<PanicSlot>>,
 }
 
 impl Failures {
-    pub(crate) fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { count: AtomicUsize::new(0), book: Mutex::new(Book::default()) }
     }
 
-    /// Notes that `id` has panicked, before it ends.
-    pub(crate) fn note_panic(&self, id: JobId, payload: Payload) {
+    /// Notes that `id` has panicked, before it ends. `forget` is told of a job that is remembered
+    /// no more.
+    pub(super) fn note_panic(&self, id: JobId, payload: Payload, forget: impl FnOnce(JobId)) {
         let panic = PanicSlot::new();
         panic.keep(payload);
-        self.note(id, Arc::new(panic));
+        let panic = Arc::new(panic);
+        let mut book = self.book.lock();
+        book.untaken.push_back(Arc::clone(&panic));
+        let dropped =
+            if book.untaken.len() > PAYLOADS_MAX { book.untaken.pop_front() } else { None };
+        self.note(&mut book, id, panic, forget);
+        drop(book);
+        // A payload is the user's, and may panic when it is dropped.
+        discard(dropped.and_then(|panic| panic.take()));
     }
 
     /// Notes that `id` was cancelled because `cause` has failed, before it ends.
-    pub(crate) fn note_cancelled(&self, id: JobId, cause: Option<JobId>) {
-        let panic = cause.and_then(|cause| self.panic_of(cause));
-        self.note(id, panic.unwrap_or_else(|| Arc::new(PanicSlot::new())));
+    pub(super) fn note_cancelled(&self, id: JobId, cause: JobId, forget: impl FnOnce(JobId)) {
+        let mut book = self.book.lock();
+        let panic = book.panics.get(&cause.to_bits()).cloned();
+        let panic = panic.unwrap_or_else(|| Arc::new(PanicSlot::new()));
+        self.note(&mut book, id, panic, forget);
     }
 
-    /// The panic that `id` failed for, if it did. The job has ended.
-    pub(crate) fn panic_of(&self, id: JobId) -> Option<Arc<PanicSlot>> {
-        // Relaxed: that the job has ended is known by an acquire load, and the
-        // note was made before.
-        if self.count.load(Ordering::Relaxed) == 0 {
-            return None;
+    fn note(&self, book: &mut Book, id: JobId, panic: Arc<PanicSlot>, forget: impl FnOnce(JobId)) {
+        if book.oldest.len() == REMEMBERED_MAX {
+            if let Some(oldest) = book.oldest.pop_front() {
+                forget(oldest);
+                book.panics.remove(&oldest.to_bits());
+            }
         }
-        self.book.lock().panics.get(&id.to_bits()).cloned()
+        book.panics.insert(id.to_bits(), panic);
+        book.oldest.push_back(id);
+        self.count.store(book.oldest.len(), Ordering::Relaxed);
     }
 
-    /// Takes the oldest panic that nobody has got.
-    pub(crate) fn take_any(&self) -> Option<Payload> {
+    /// The panic that `id`, which has ended, failed for, if it did. If that is remembered no more,
+    /// or `is_forgotten` says that it may have failed, there is no payload.
+    pub(super) fn panic_of(
+        &self,
+        id: JobId,
+        is_forgotten: impl FnOnce() -> bool,
+    ) -> Option<Arc<PanicSlot>> {
+        // Relaxed: that the job has ended is known by an acquire load, and the note was made before.
         if self.count.load(Ordering::Relaxed) == 0 {
             return None;
         }
         let book = self.book.lock();
-        book.oldest.iter().find_map(|id| book.panics.get(id)?.take())
+        let panic = book.panics.get(&id.to_bits()).cloned();
+        panic.or_else(|| is_forgotten().then(|| Arc::new(PanicSlot::new())))
     }
 
-    fn note(&self, id: JobId, panic: Arc<PanicSlot>) {
-        let mut book = self.book.lock();
-        let mut forgotten = None;
-        if book.oldest.len() == REMEMBERED_MAX {
-            forgotten = book.oldest.pop_front().and_then(|id| book.panics.remove(&id));
+    /// Takes the oldest payload that has not been taken.
+    pub(super) fn take_any(&self) -> Option<Payload> {
+        if self.count.load(Ordering::Relaxed) == 0 {
+            return None;
         }
-        book.panics.insert(id.to_bits(), panic);
-        book.oldest.push_back(id.to_bits());
-        self.count.store(book.oldest.len(), Ordering::Relaxed);
-        drop(book);
-        // A payload is the user's, and may panic when it is dropped.
-        discard(forgotten);
+        let mut book = self.book.lock();
+        std::iter::from_fn(|| book.untaken.pop_front()).find_map(|panic| panic.take())
     }
 }
 
 impl Drop for Failures {
     fn drop(&mut self) {
-        // Payloads are the user's, see `note`.
-        let panics = std::mem::take(&mut self.book.get_mut().panics);
-        panics.into_values().for_each(discard);
+        let book = std::mem::take(self.book.get_mut());
+        // Payloads are the user's, see `note_panic`.
+        book.untaken.into_iter().filter_map(|panic| panic.take()).for_each(discard);
+        book.panics.into_values().filter_map(|panic| panic.take()).for_each(discard);
     }
 }

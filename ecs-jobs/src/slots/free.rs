@@ -1,14 +1,14 @@
 //! Which slots are free.
 
 use super::{Slot, Slots};
-use crate::sync::{AtomicU32, Mutex, Ordering};
+use crate::sync::{AtomicU32, Mutex, Ordering, needed};
 use crate::thread_number::thread_place;
 use crossbeam_utils::CachePadded;
 
 /// The end of a list.
 const NONE: u32 = u32::MAX;
 /// How many threads have a stack of their own, in each pool.
-const PLACE_COUNT: usize = if cfg!(any(loom, shuttle)) { 0 } else { 64 };
+pub(super) const PLACE_COUNT: usize = if cfg!(any(loom, shuttle)) { 0 } else { 64 };
 /// How many slots go between the stack of a thread and those of all at once.
 const SHARE: u32 = 16;
 
@@ -32,8 +32,6 @@ pub(super) struct FreeSlots {
     places: Box<[CachePadded<Place>]>,
     freed: CachePadded<AtomicU32>,
     taking: Mutex<Taking>,
-    /// `taking.made`, readable without the lock.
-    made: AtomicU32,
 }
 
 /// The stack of the thread that has this place. Nobody else touches it (J-9), so
@@ -58,7 +56,6 @@ impl FreeSlots {
             places: (0..PLACE_COUNT).map(|_| CachePadded::new(place())).collect(),
             freed: CachePadded::new(AtomicU32::new(NONE)),
             taking: Mutex::new(Taking { top: NONE, made: 0 }),
-            made: AtomicU32::new(0),
         }
     }
 
@@ -92,7 +89,7 @@ impl FreeSlots {
         let mut taking = self.taking.lock();
         if taking.top == NONE {
             // Acquire: the slots are as those left them who pushed them.
-            taking.top = self.freed.swap(NONE, Ordering::Acquire);
+            taking.top = self.freed.swap(NONE, needed("freed_take", Ordering::Acquire));
         }
         let index = taking.top;
         if index == NONE {
@@ -100,8 +97,6 @@ impl FreeSlots {
             let is_room = (made as usize) < Slots::COUNT_MAX;
             if is_room {
                 taking.made += 1;
-                // Relaxed: a segment is published by itself.
-                self.made.store(taking.made, Ordering::Relaxed);
             }
             drop(taking);
             assert!(is_room, "{} jobs are unfinished, and a pool has no more", Slots::COUNT_MAX);
@@ -153,17 +148,12 @@ impl FreeSlots {
         loop {
             last.next_free.store(top, Ordering::Relaxed);
             // Release: see `take_shared`.
-            let pushed =
-                self.freed.compare_exchange_weak(top, first, Ordering::Release, Ordering::Relaxed);
+            let order = needed("freed_push", Ordering::Release);
+            let pushed = self.freed.compare_exchange_weak(top, first, order, Ordering::Relaxed);
             match pushed {
                 Ok(_) => return,
                 Err(other) => top = other,
             }
         }
-    }
-
-    /// How many slots there are, give or take those that are being made.
-    pub(super) fn made_count(&self) -> u32 {
-        self.made.load(Ordering::Relaxed)
     }
 }

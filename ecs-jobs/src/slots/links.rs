@@ -2,7 +2,7 @@
 
 use super::slot::{DEPENDENCIES_MAX, Edge};
 use super::{Claimed, JobId, Kind, Slot, Slots, State};
-use crate::sync::Ordering;
+use crate::sync::{Ordering, needed};
 
 /// The end of the list of joints that `end` keeps.
 const NONE: u32 = u32::MAX;
@@ -89,7 +89,8 @@ impl Slots {
             } else {
                 // Release: who reads this in place of an earlier job's sees that
                 // the earlier one has ended (`Slot::dependency`).
-                slot.dependencies[count].store(dependency.to_bits(), Ordering::Release);
+                let order = needed("dependency_store", Ordering::Release);
+                slot.dependencies[count].store(dependency.to_bits(), order);
                 count += 1;
             }
         }
@@ -121,7 +122,7 @@ impl Slots {
 
     /// Notes in a slot that what it depends on has failed, if that has.
     fn fail_with(&self, slot: &Slot, dependency: JobId) {
-        if self.failures.panic_of(dependency).is_some() {
+        if self.panic_of(dependency).is_some() {
             slot.failed_by.store(dependency.to_bits(), Ordering::Relaxed);
         }
     }
@@ -186,8 +187,8 @@ impl Slots {
         // Relaxed: came with the last decrement, or is the caller's own.
         let cause = claimed.slot.failed_by.load(Ordering::Relaxed);
         let cause = JobId::from_bits(cause);
-        if cause.is_some() {
-            self.failures.note_cancelled(claimed.id(), cause);
+        if let Some(cause) = cause {
+            self.failures.note_cancelled(claimed.id(), cause, |old| self.forget_failure(old));
         }
         cause.is_some()
     }

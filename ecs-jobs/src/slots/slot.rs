@@ -1,7 +1,7 @@
 //! One slot: the state of a job that others may see.
 
 use crate::stored_job::StoredJob;
-use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell, needed};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, UnsafeCell, is_kept, needed};
 use std::num::NonZeroU64;
 
 /// The most jobs that one slot waits for; more take slots in between.
@@ -107,11 +107,31 @@ impl State {
     }
 }
 
+/// How urgent a job is.
+///
+/// Jobs of the frame go first. Of each [eight](Self::BACKGROUND_TURN) jobs that are taken from the
+/// queue one is of the background, if any is ready, so that the background goes on under any load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Priority {
+    /// What the current frame waits for.
+    #[default]
+    Frame,
+    /// What may take several frames: loading, baking, saving.
+    Background,
+}
+
+impl Priority {
+    /// Of so many jobs that are taken from the queue one is of the background, if any is ready.
+    pub const BACKGROUND_TURN: u32 = 8;
+}
+
 /// Who runs a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Any thread.
     Anywhere,
+    /// Any thread, after more urgent ones.
+    Background,
     /// The thread that made the pool.
     OnMain,
     /// Nobody: there is nothing to run, it only waits for others.
@@ -124,6 +144,7 @@ impl Kind {
             Self::Anywhere => 0,
             Self::OnMain => 1,
             Self::Joint => 2,
+            Self::Background => 3,
         }
     }
 }
@@ -150,8 +171,10 @@ pub(crate) struct Slot {
     pub(super) failed_by: AtomicU64,
     /// The last walk that came by.
     walk: AtomicU64,
-    /// The id of the job, if an outside thread runs it or helps with its loops.
-    guest: AtomicU64,
+    /// The id of the job, if an external thread runs it or helps inside of it.
+    external: AtomicU64,
+    /// The generation of the last failed job whose failure is not remembered by name any more.
+    forgotten: AtomicU32,
     /// A [`Kind`], as a number.
     pub(super) kind: AtomicU32,
     pub(super) next_free: AtomicU32,
@@ -175,7 +198,8 @@ impl Slot {
             next_edges: std::array::from_fn(|_| AtomicU32::new(0)),
             failed_by: AtomicU64::new(0),
             walk: AtomicU64::new(0),
-            guest: AtomicU64::new(0),
+            external: AtomicU64::new(0),
+            forgotten: AtomicU32::new(0),
             kind: AtomicU32::new(0),
             next_free: AtomicU32::new(0),
             job: UnsafeCell::new(StoredJob::empty()),
@@ -224,24 +248,15 @@ impl Slot {
         }
     }
 
-    /// Notes that somebody is about to sleep until the job `id` is done. Returns
-    /// false if it is.
-    pub(crate) fn note_awaited(&self, id: JobId) -> bool {
-        let mut head = self.head.load(Ordering::Acquire);
-        loop {
+    /// Notes that a thread, which is listed, is about to sleep until the job `id` is done: unless it
+    /// is, since then nothing ends it again.
+    pub(crate) fn note_awaited(&self, id: JobId) {
+        let note = |head: u64| {
             let (generation, links) = halves(head);
-            if generation != id.generation() {
-                return false;
-            }
-            let noted = whole(generation, links | AWAITED);
-            // Release: the list of waiters that the caller is on comes along.
-            let result =
-                self.head.compare_exchange_weak(head, noted, Ordering::Release, Ordering::Acquire);
-            match result {
-                Ok(_) => return true,
-                Err(other) => head = other,
-            }
-        }
+            (generation == id.generation()).then(|| whole(generation, links | AWAITED))
+        };
+        // Relaxed: there is one order on one word, and the list has a lock.
+        _ = self.head.fetch_update(Ordering::Relaxed, Ordering::Relaxed, note);
     }
 
     /// Ends the job. From here on the slot has no job, and nobody links to it.
@@ -264,7 +279,7 @@ impl Slot {
 
     /// How far the job `id` has come, unless it has ended.
     pub(crate) fn state(&self, id: JobId) -> Option<State> {
-        let (generation, number) = halves(self.state.load(Ordering::Acquire));
+        let (generation, number) = halves(self.state.load(needed("state", Ordering::Acquire)));
         if generation != id.generation() {
             return None;
         }
@@ -298,23 +313,38 @@ impl Slot {
         before == ended
     }
 
-    /// Lets one outside thread into the job `id`, to run it or to help with its
-    /// loops; false if there is one already.
-    pub(crate) fn let_guest_in(&self, id: JobId) -> bool {
-        // Acquire and Release: one guest after the other, with the same slot.
+    /// Lets one external thread into the job `id`, to help inside of it; false if there is one
+    /// already. The job has not ended, and does not meanwhile.
+    pub(crate) fn let_external_in(&self, id: JobId) -> bool {
+        // Acquire: one external thread after the other, with the same slot.
         let let_in = |other: u64| (other != id.to_bits()).then_some(id.to_bits());
-        self.guest.fetch_update(Ordering::AcqRel, Ordering::Relaxed, let_in).is_ok()
+        let order = needed("external_in", Ordering::Acquire);
+        self.external.fetch_update(order, Ordering::Relaxed, let_in).is_ok()
+            || !is_kept("one_external")
     }
 
-    /// The same for the thread that is about to start the job, when nobody can be
-    /// in it.
-    pub(crate) fn start_as_guest(&self, id: JobId) {
-        self.guest.store(id.to_bits(), Ordering::Release);
+    /// The same for the thread that is about to start the job, when no thread can be in it.
+    pub(crate) fn start_as_external(&self, id: JobId) {
+        if is_kept("start_as_external") {
+            self.external.store(id.to_bits(), Ordering::Release);
+        }
     }
 
-    /// Lets that thread out again, before the job ends.
-    pub(crate) fn let_guest_out(&self) {
-        self.guest.store(0, Ordering::Release);
+    /// Lets that thread out again. The job may have ended meanwhile, and another one be here.
+    pub(crate) fn let_external_out(&self, id: JobId) {
+        let order = needed("external_out", Ordering::Release);
+        _ = self.external.compare_exchange(id.to_bits(), 0, order, Ordering::Relaxed);
+    }
+
+    /// Notes that a failure in this generation is not remembered by name any more.
+    pub(super) fn forget_failure(&self, generation: u32) {
+        // Relaxed: under the lock of those that are remembered.
+        self.forgotten.fetch_max(generation, Ordering::Relaxed);
+    }
+
+    /// Whether a failure in this generation or a later one was forgotten.
+    pub(super) fn has_forgotten(&self, generation: u32) -> bool {
+        self.forgotten.load(Ordering::Relaxed) >= generation
     }
 
     /// Notes that the walk `number` comes by, and returns whether it has before.
@@ -334,6 +364,13 @@ impl Slot {
         self.kind.load(Ordering::Relaxed) == Kind::OnMain.number()
     }
 
+    /// How urgent the job is.
+    pub(crate) fn priority(&self) -> Priority {
+        // Relaxed: came with the state.
+        let is_background = self.kind.load(Ordering::Relaxed) == Kind::Background.number();
+        if is_background { Priority::Background } else { Priority::Frame }
+    }
+
     /// One of the jobs that `id` waits for or waited for; `None` after the last
     /// one, or if `id` has ended.
     pub(crate) fn dependency(&self, id: JobId, which: usize) -> Option<JobId> {
@@ -341,14 +378,7 @@ impl Slot {
         let count = self.dependency_count.load(Ordering::Relaxed) as usize;
         let cell = self.dependencies.get(which).filter(|_| which < count)?;
         // Acquire: if this is a later job's, the next line says so.
-        let bits = cell.load(Ordering::Acquire);
+        let bits = cell.load(needed("dependency_load", Ordering::Acquire));
         if self.is_done(id) { None } else { JobId::from_bits(bits) }
-    }
-
-    /// The id of the slot's job, if it has one that was published.
-    pub(super) fn unfinished_id(&self, index: u32) -> Option<JobId> {
-        let id = self.id(index);
-        // A slot that is being taken has the state of an earlier job.
-        self.state(id).map(|_| id)
     }
 }

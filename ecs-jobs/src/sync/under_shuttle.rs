@@ -9,8 +9,13 @@ pub(crate) use shuttle::hint::spin_loop;
 pub(crate) use shuttle::sync::atomic::{
     AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
 };
-pub(crate) use shuttle::sync::{Arc, MutexGuard};
+pub(crate) use shuttle::sync::{Arc, MutexGuard, Weak};
 pub(crate) use shuttle::{thread, thread_local};
+
+/// `Arc::downgrade`.
+pub(crate) fn downgrade<T>(strong: &Arc<T>) -> Weak<T> {
+    Arc::downgrade(strong)
+}
 
 /// Spinning only lengthens the schedules; the protocol must hold without.
 pub(crate) const SPIN_ROUNDS: u32 = 0;

@@ -1,6 +1,6 @@
-//! The halves of joins that their owner has to itself.
+//! A ring of the second jobs of joins, for one thread alone.
 
-use crate::job::JobRef;
+use crate::stack_job::JobRef;
 use std::cell::Cell;
 use std::fmt;
 
@@ -8,7 +8,7 @@ use std::fmt;
 /// that it is full at times.
 const ROOM: usize = if cfg!(loom) { 1 } else { 64 };
 
-/// Where a half lies.
+/// The place of a job in the ring.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place(usize);
 
@@ -16,7 +16,7 @@ pub(crate) struct Place(usize);
 ///
 /// Joins push and pop here, a few nanoseconds apart, so there is nothing in it but what that needs:
 /// it does not grow, and where it is full the oldest have to go elsewhere.
-pub(crate) struct Halves {
+pub(crate) struct JoinDeque {
     /// In a box: a bench is moved around.
     places: Box<[Cell<Option<JobRef>>; ROOM]>,
     /// Where the oldest is, and where the next one goes, both modulo [`ROOM`].
@@ -24,13 +24,13 @@ pub(crate) struct Halves {
     end: Cell<usize>,
 }
 
-impl fmt::Debug for Halves {
+impl fmt::Debug for JoinDeque {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Halves").field("len", &self.len()).finish_non_exhaustive()
+        f.debug_struct("JoinDeque").field("len", &self.len()).finish_non_exhaustive()
     }
 }
 
-impl Halves {
+impl JoinDeque {
     pub(crate) fn new() -> Self {
         Self {
             places: Box::new([const { Cell::new(None) }; ROOM]),
@@ -57,10 +57,10 @@ impl Halves {
     /// Adds the newest, where there is room, and returns the place for
     /// [`take_back`](Self::take_back).
     #[inline]
-    pub(crate) fn push(&self, half: JobRef) -> Place {
+    pub(crate) fn push(&self, job: JobRef) -> Place {
         debug_assert!(!self.is_full(), "the caller makes room");
         let end = self.end.get();
-        self.places[end % ROOM].set(Some(half));
+        self.places[end % ROOM].set(Some(job));
         self.end.set(end.wrapping_add(1));
         Place(end)
     }
@@ -93,37 +93,39 @@ impl Halves {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::task_group::TaskGroup;
     use std::ptr::NonNull;
 
-    /// References to jobs that are told apart by where they lie.
-    fn half(places: &[u8], which: usize) -> JobRef {
+    /// A reference to a job that is told from others by where it lies.
+    fn job(places: &[u8], which: usize) -> JobRef {
         fn nothing(_: NonNull<()>) {}
-        JobRef::of_nothing(NonNull::from(&places[which]).cast(), nothing)
+        let group = Box::leak(Box::new(TaskGroup::new(0)));
+        JobRef::of_nothing(NonNull::from(&places[which]).cast(), group, nothing)
     }
 
     #[test]
     fn the_newest_is_taken_back_and_the_oldest_goes_first() {
-        let jobs = [0; 4];
-        let halves = Halves::new();
-        let places = [0, 1, 2].map(|which| halves.push(half(&jobs, which)));
-        assert!(halves.take_back(places[2]));
-        let oldest = halves.pop_oldest().expect("there are two");
-        assert!(oldest.is_for(NonNull::from(&jobs[0]).cast()));
-        assert!(halves.take_back(places[1]));
-        assert!(!halves.take_back(places[0]) && halves.pop_oldest().is_none());
+        let lie_here = [0; 4];
+        let deque = JoinDeque::new();
+        let places = [0, 1, 2].map(|which| deque.push(job(&lie_here, which)));
+        assert!(deque.take_back(places[2]));
+        let oldest = deque.pop_oldest().expect("there are two");
+        assert!(oldest.is_for(NonNull::from(&lie_here[0]).cast()));
+        assert!(deque.take_back(places[1]));
+        assert!(!deque.take_back(places[0]) && deque.pop_oldest().is_none());
     }
 
     #[test]
     fn a_full_ring_wraps_around() {
-        let jobs = [0; ROOM + 10];
-        let halves = Halves::new();
+        let lie_here = [0; ROOM + 10];
+        let deque = JoinDeque::new();
         for which in 0..ROOM + 10 {
-            if halves.is_full() {
-                let oldest = halves.pop_oldest().expect("it is full");
-                assert!(oldest.is_for(NonNull::from(&jobs[which - ROOM]).cast()));
+            if deque.is_full() {
+                let oldest = deque.pop_oldest().expect("it is full");
+                assert!(oldest.is_for(NonNull::from(&lie_here[which - ROOM]).cast()));
             }
-            halves.push(half(&jobs, which));
+            deque.push(job(&lie_here, which));
         }
-        assert_eq!(halves.len(), ROOM);
+        assert_eq!(deque.len(), ROOM);
     }
 }

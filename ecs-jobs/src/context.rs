@@ -1,0 +1,306 @@
+//! A thread's stay in a pool: its slot, its queues, and the job that it is in.
+//!
+//! A worker has its context for life. An external thread gets one for the length of a call. The
+//! contexts of one thread form a list, because a worker of one pool may be an external thread of
+//! another.
+//!
+//! All external threads have the same slot. It is theirs alone in their own calls, see
+//! docs/job-sleep.md, section 4.
+#![expect(
+    unsafe_code,
+    reason = "a thread-local pointer leads to the contexts on the thread's own stack"
+)]
+
+use crate::shared::{LocalQueues, Shared};
+use crate::slots::JobId;
+use crate::sync::{is_kept, needed_fence, thread_local};
+use crate::task_group::{Reach, TaskGroup};
+use std::cell::Cell;
+use std::ptr::{self, NonNull};
+
+thread_local! {
+    /// The newest context of this thread.
+    ///
+    /// Invariant J-5: it and those below it are alive, lie on this thread's stack, and are
+    /// unlinked, newest first, before they go.
+    static NEWEST: Cell<*const WorkerContext> = const { Cell::new(ptr::null()) };
+}
+
+/// One thread's stay in one pool.
+#[derive(Debug)]
+pub(crate) struct WorkerContext {
+    /// Which pool; compared, never followed.
+    pool: *const Shared,
+    /// This thread's index among those that run jobs of one call: a worker's number, or
+    /// `worker_count` for all external threads.
+    pub(crate) slot: usize,
+    /// Where this thread's joins can be stolen from, if anywhere.
+    queues: Option<LocalQueues>,
+    /// The group whose job this thread is running.
+    group: Cell<Option<NonNull<TaskGroup>>>,
+    /// The job with a handle that this thread is running, or helping with.
+    job: Cell<Option<JobId>>,
+    /// How many waits for jobs with handles this thread is in, one inside the other.
+    wait_depth: Cell<usize>,
+    /// Whether this thread is running queued jobs for want of workers.
+    is_draining: Cell<bool>,
+    /// Whether this is a worker that has looked for work and found none since.
+    is_hungry: Cell<bool>,
+    /// Whether this thread has ended a job since it last looked for sleepers with conditions behind
+    /// a fence.
+    has_ended_job: Cell<bool>,
+    below: *const WorkerContext,
+}
+
+impl WorkerContext {
+    /// Registers a worker thread of the pool's own while `run` runs.
+    pub(crate) fn with_worker<R>(
+        shared: &Shared,
+        queues: LocalQueues,
+        run: impl FnOnce(&Self) -> R,
+    ) -> R {
+        assert!(queues.place < shared.worker_count, "a worker has a worker's place");
+        let context = Self::new(shared, queues.place, Some(queues));
+        // A worker counts as hungry from the start, so that it is expected before it has come.
+        context.is_hungry.set(true);
+        Self::linked(&context, run)
+    }
+
+    /// Finds this thread's context in the pool, or registers it for this call: as a worker, in a
+    /// pool that leaves its workers' places to the host's threads and has one that is free, or else
+    /// as an external thread.
+    pub(crate) fn with_host<R>(shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
+        Self::with_any(shared, |context| match context {
+            Some(context) => run(context),
+            None => match shared.take_host_place() {
+                Some(queues) => {
+                    Self::for_this_call(shared, Self::new(shared, queues.place, Some(queues)), run)
+                }
+                None => Self::with_external(shared, run),
+            },
+        })
+    }
+
+    /// Finds this thread's context in the pool, or registers it for this call.
+    #[inline]
+    pub(crate) fn with<R>(shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
+        Self::with_any(shared, |context| match context {
+            Some(context) => run(context),
+            None => Self::with_external(shared, run),
+        })
+    }
+
+    /// Finds this thread's context in the pool, if it has one.
+    #[inline]
+    pub(crate) fn with_any<R>(shared: &Shared, run: impl FnOnce(Option<&Self>) -> R) -> R {
+        let mut next = NEWEST.with(Cell::get);
+        // SAFETY: what `NEWEST` leads to is alive, and stays so during this call, because newer
+        // contexts are unlinked before older ones (J-5).
+        while let Some(context) = unsafe { next.as_ref() } {
+            if ptr::eq(context.pool, shared) {
+                return run(Some(context));
+            }
+            next = context.below;
+        }
+        run(None)
+    }
+
+    /// Registers this thread for this call; it has no context in the pool yet.
+    pub(crate) fn with_external<R>(shared: &Shared, run: impl FnOnce(&Self) -> R) -> R {
+        let queues = shared.take_external_place();
+        Self::for_this_call(shared, Self::new(shared, shared.worker_count, queues), run)
+    }
+
+    fn new(shared: &Shared, slot: usize, queues: Option<LocalQueues>) -> Self {
+        Self {
+            pool: ptr::from_ref(shared),
+            slot,
+            queues,
+            group: Cell::new(None),
+            job: Cell::new(None),
+            wait_depth: Cell::new(0),
+            is_draining: Cell::new(false),
+            is_hungry: Cell::new(false),
+            has_ended_job: Cell::new(false),
+            below: NEWEST.with(Cell::get),
+        }
+    }
+
+    /// Links a context that ends with the call, unwinding included.
+    fn for_this_call<R>(shared: &Shared, context: Self, run: impl FnOnce(&Self) -> R) -> R {
+        struct Stay<'a>(&'a Shared, WorkerContext);
+
+        impl Drop for Stay<'_> {
+            fn drop(&mut self) {
+                let Self(shared, context) = self;
+                if context.is_hungry.get() {
+                    shared.count_hungry(false);
+                }
+                context.tell_watching(shared);
+                if let Some(queues) = context.queues.take() {
+                    shared.give_back_place(queues);
+                }
+            }
+        }
+
+        let stay = Stay(shared, context);
+        Self::linked(&stay.1, run)
+    }
+
+    /// Links `context` while `run` runs, unwinding included (J-5).
+    fn linked<R>(context: &Self, run: impl FnOnce(&Self) -> R) -> R {
+        struct Unlink(*const WorkerContext);
+
+        impl Drop for Unlink {
+            fn drop(&mut self) {
+                NEWEST.with(|newest| newest.set(self.0));
+            }
+        }
+
+        NEWEST.with(|newest| newest.set(ptr::from_ref(context)));
+        let _unlink = Unlink(context.below);
+        run(context)
+    }
+
+    /// Whether this thread is a worker that is in the middle of nothing, so that it may take on
+    /// whatever there is.
+    pub(crate) fn is_free_worker(&self, shared: &Shared) -> bool {
+        let has_halves = || self.queues.as_ref().is_some_and(|own| own.has_any(shared));
+        !self.is_external(shared)
+            && self.group.get().is_none()
+            && self.job.get().is_none()
+            && !has_halves()
+    }
+
+    /// Whether all external threads have this thread's slot.
+    pub(crate) fn is_external(&self, shared: &Shared) -> bool {
+        self.slot == shared.worker_count
+    }
+
+    /// The group whose job this thread is running.
+    #[inline]
+    pub(crate) fn group(&self) -> Option<NonNull<TaskGroup>> {
+        self.group.get()
+    }
+
+    /// Runs a job of `group`, so that groups which it opens are children of it. The job keeps its
+    /// panics inside.
+    pub(crate) fn inside<R>(&self, group: &TaskGroup, job: impl FnOnce() -> R) -> R {
+        self.in_place_of(Some(NonNull::from(group)), group.job(), job)
+    }
+
+    /// Runs the job `id`, so that groups which it opens are part of it and below no other. The job
+    /// keeps its panics inside.
+    pub(crate) fn inside_job<R>(&self, id: JobId, job: impl FnOnce() -> R) -> R {
+        self.in_place_of(None, Some(id), job)
+    }
+
+    fn in_place_of<R>(
+        &self,
+        group: Option<NonNull<TaskGroup>>,
+        id: Option<JobId>,
+        job: impl FnOnce() -> R,
+    ) -> R {
+        let outer = self.group.replace(group);
+        let outer_job = self.job.replace(id);
+        let result = job();
+        self.group.set(outer);
+        self.job.set(outer_job);
+        result
+    }
+
+    /// The job with a handle that this thread is running, or helping with.
+    #[inline]
+    pub(crate) fn job(&self) -> Option<JobId> {
+        self.job.get()
+    }
+
+    /// Notes whether this thread is running queued jobs for want of workers, and returns whether it
+    /// was.
+    pub(crate) fn set_draining(&self, is_draining: bool) -> bool {
+        self.is_draining.replace(is_draining)
+    }
+
+    /// Notes how deep this thread is in waits for jobs, and returns how deep it was.
+    pub(crate) fn set_wait_depth(&self, depth: usize) -> usize {
+        self.wait_depth.replace(depth)
+    }
+
+    pub(crate) fn wait_depth(&self) -> usize {
+        self.wait_depth.get()
+    }
+
+    /// Notes that this thread, a worker, has found nothing to do: then others share with it.
+    pub(crate) fn note_hungry(&self, shared: &Shared) {
+        if !self.is_hungry.replace(true) {
+            shared.count_hungry(true);
+        }
+    }
+
+    /// Notes that this thread has found something to do. If it was woken for one of several open
+    /// halves, it wakes another thread for the next one.
+    pub(crate) fn note_fed(&self, shared: &Shared) {
+        if self.is_hungry.replace(false) {
+            shared.count_hungry(false);
+            if is_kept("pass_on_halves") && shared.has_half(Reach::All) {
+                shared.announce_more();
+            }
+        }
+    }
+
+    /// Notes that this thread has ended a job with a handle, and wakes those who sleep until a
+    /// condition of their own comes true, if they are seen: there is no fence, so that jobs are
+    /// cheap. [`tell_watching`](Self::tell_watching) follows before this thread sleeps or leaves.
+    pub(crate) fn note_ended_job(&self, shared: &Shared) {
+        self.has_ended_job.set(true);
+        if shared.sleepers.has_watching() {
+            shared.sleepers.wake(usize::MAX, |tag| tag.watches);
+        }
+    }
+
+    /// Wakes those who sleep until a condition of their own comes true, if this thread has ended a
+    /// job since the last time that it did so.
+    pub(crate) fn tell_watching(&self, shared: &Shared) {
+        if self.has_ended_job.replace(false) {
+            // Pairs with the fence in `Sleepers::list`: either the other sees what the jobs did, or
+            // this thread sees it listed.
+            needed_fence("tell_watching");
+            if shared.sleepers.has_watching() {
+                shared.sleepers.wake(usize::MAX, |tag| tag.watches);
+            }
+        }
+    }
+
+    /// Where this thread's joins can be stolen from, if anywhere.
+    #[inline]
+    pub(crate) fn queues(&self) -> Option<&LocalQueues> {
+        self.queues.as_ref()
+    }
+
+    /// Where a search for jobs to steal begins, so that thieves spread out.
+    pub(crate) fn place(&self) -> usize {
+        self.queues.as_ref().map_or(self.slot, |queues| queues.place)
+    }
+
+    /// Opens some of the private halves to thieves if they have too few to take.
+    pub(crate) fn feed_thieves(&self, shared: &Shared) {
+        if let Some(queues) = &self.queues {
+            self.with_group(|group| queues.feed_thieves(shared, group));
+        }
+    }
+
+    /// Opens all private halves to thieves, for the time that this thread sleeps.
+    pub(crate) fn open_all(&self, shared: &Shared) {
+        if let Some(queues) = &self.queues {
+            let count = queues.private.len();
+            self.with_group(|group| queues.open_oldest(shared, count, group));
+        }
+    }
+
+    /// Lets `look` at the group whose job this thread is running.
+    fn with_group<R>(&self, look: impl FnOnce(Option<&TaskGroup>) -> R) -> R {
+        // SAFETY: a group outlives its jobs (J-2), and this thread is in one of them, which it
+        // does not leave while this runs.
+        look(self.group.get().map(|group| unsafe { group.as_ref() }))
+    }
+}

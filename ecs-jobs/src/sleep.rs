@@ -1,0 +1,257 @@
+//! The one list of a pool's sleeping threads, and the one way to wake some of them.
+//!
+//! ```text
+//!   a thread without work               a thread that brings work
+//!   ---------------------               -------------------------
+//!   list: add myself with a tag         make the work visible
+//!         fence(SeqCst)                 has_any: fence(SeqCst)
+//!   look everywhere again                        anyone listed? -> wake
+//!   found:   leave
+//!   nothing: sleep until taken off
+//! ```
+//!
+//! One of the two fences comes first. If it is the sleeper's, the other side sees it listed; if
+//! not, the sleeper sees the work. The whole protocol is in `docs/job-sleep.md`.
+
+use crate::sync::{Arc, AtomicUsize, Condvar, Mutex, Ordering, needed_fence, thread_local};
+use crossbeam_utils::CachePadded;
+
+/// The place where one thread sleeps: a token, and a condition variable that tells of it.
+///
+/// A token may arrive late, after its receiver woke for another reason. So waking proves nothing:
+/// a sleeper sleeps on until it is off the list.
+#[derive(Debug)]
+struct Parker {
+    token: Mutex<bool>,
+    bell: Condvar,
+}
+
+impl Parker {
+    fn new() -> Self {
+        Self { token: Mutex::new(false), bell: Condvar::new() }
+    }
+
+    /// Sleeps until there is a token, and consumes it.
+    fn park(&self) {
+        let mut token = self.token.lock();
+        while !*token {
+            token = self.bell.wait(token);
+        }
+        *token = false;
+    }
+
+    /// Leaves a token. Tokens do not add up.
+    fn unpark(&self) {
+        *self.token.lock() = true;
+        self.bell.notify_one();
+    }
+
+    /// The calling thread's, which all pools use.
+    fn of_this_thread() -> Arc<Self> {
+        thread_local! {
+            static OWN: Arc<Parker> = Arc::new(Parker::new());
+        }
+        // A thread that ends has no thread-locals any more: then one for this sleep.
+        OWN.try_with(Arc::clone).unwrap_or_else(|_| Arc::new(Self::new()))
+    }
+}
+
+/// The work that a sleeper takes, whatever it waits for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Takes {
+    /// Only what it waits for.
+    #[default]
+    Nothing,
+    /// Any job with a handle.
+    Jobs,
+    /// Any work: an idle worker.
+    Anything,
+}
+
+/// What wakes a sleeper.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tag {
+    pub(crate) takes: Takes,
+    /// The address of the task group that it waits for, or zero: its end wakes it, and work in the
+    /// group or below.
+    pub(crate) group: usize,
+    /// The bits of the job that it waits for, or zero: its end wakes it, and any job that becomes
+    /// ready behind another.
+    pub(crate) job: u64,
+    /// Whether it has a condition of its own, which the end of any job may make true.
+    pub(crate) watches: bool,
+    /// Whether it runs the jobs for the main thread.
+    pub(crate) runs_main: bool,
+}
+
+#[derive(Debug)]
+struct Sleeper {
+    ticket: u64,
+    tag: Tag,
+    parker: Arc<Parker>,
+}
+
+/// The threads of a pool that sleep, or are about to.
+#[derive(Debug)]
+pub(crate) struct Sleepers {
+    /// How many are listed, readable without the lock.
+    count: CachePadded<AtomicUsize>,
+    /// How many of these have a condition of their own.
+    watching_count: CachePadded<AtomicUsize>,
+    list: Mutex<List>,
+}
+
+#[derive(Debug)]
+struct List {
+    sleepers: Vec<Sleeper>,
+    last_ticket: u64,
+}
+
+impl Sleepers {
+    pub(crate) fn new(worker_count: usize) -> Self {
+        let sleepers = Vec::with_capacity(worker_count + 16);
+        Self {
+            count: CachePadded::new(AtomicUsize::new(0)),
+            watching_count: CachePadded::new(AtomicUsize::new(0)),
+            list: Mutex::new(List { sleepers, last_ticket: 0 }),
+        }
+    }
+
+    /// Writes down the counts of a list that has changed.
+    fn count(&self, sleepers: &[Sleeper]) {
+        self.count.store(sleepers.len(), Ordering::Relaxed);
+        let watching_count = sleepers.iter().filter(|sleeper| sleeper.tag.watches).count();
+        self.watching_count.store(watching_count, Ordering::Relaxed);
+    }
+
+    /// Searching -> Listed. The caller looks everywhere once more, then leaves or sleeps.
+    pub(crate) fn list(&self, tag: Tag) -> Listed<'_> {
+        let parker = Parker::of_this_thread();
+        let mut list = self.list.lock();
+        list.last_ticket += 1;
+        let ticket = list.last_ticket;
+        list.sleepers.push(Sleeper { ticket, tag, parker: Arc::clone(&parker) });
+        self.count(&list.sleepers);
+        drop(list);
+        // Pairs with the fence in `has_any`.
+        needed_fence("list");
+        Listed { sleepers: self, ticket, parker }
+    }
+
+    /// Whether anyone is listed, for a caller that has just made work visible.
+    pub(crate) fn has_any(&self) -> bool {
+        // Pairs with the fence in `list`.
+        needed_fence("has_any");
+        self.count.load(Ordering::Relaxed) > 0
+    }
+
+    /// Whether anyone has a condition of its own; without a fence, which is the caller's business.
+    pub(crate) fn has_watching(&self) -> bool {
+        self.watching_count.load(Ordering::Relaxed) > 0
+    }
+
+    /// Takes up to `limit` of those that the news `is_for` off the list, the last to lie down
+    /// first, since it has the warmest cache; wakes each, and returns how many.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn wake(&self, limit: usize, is_for: impl Fn(&Tag) -> bool) -> usize {
+        for woken in 0..limit {
+            let mut list = self.list.lock();
+            let place = list.sleepers.iter().rposition(|sleeper| is_for(&sleeper.tag));
+            let Some(place) = place else { return woken };
+            let sleeper = list.sleepers.remove(place);
+            self.count(&list.sleepers);
+            drop(list);
+            sleeper.parker.unpark();
+        }
+        limit
+    }
+}
+
+/// A thread's entry in the list, until it leaves or is woken.
+#[derive(Debug)]
+pub(crate) struct Listed<'pool> {
+    sleepers: &'pool Sleepers,
+    ticket: u64,
+    parker: Arc<Parker>,
+}
+
+impl Listed<'_> {
+    /// Listed -> Asleep -> Searching: returns once a wake-up was spent on this thread.
+    pub(crate) fn sleep(&self) {
+        // Looked at before each sleep: the token may have gone to a sleep inside of a look.
+        while self.is_listed() {
+            self.parker.park();
+        }
+    }
+
+    fn is_listed(&self) -> bool {
+        self.sleepers.list.lock().sleepers.iter().any(|sleeper| sleeper.ticket == self.ticket)
+    }
+
+    /// Takes this thread off the list. False if a wake-up has done so: it is then this thread's
+    /// to use or to pass on.
+    pub(crate) fn leave(&self) -> bool {
+        let mut list = self.sleepers.list.lock();
+        let place = list.sleepers.iter().position(|sleeper| sleeper.ticket == self.ticket);
+        if let Some(place) = place {
+            list.sleepers.remove(place);
+            self.sleepers.count(&list.sleepers);
+        }
+        place.is_some()
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    const WORKER: Tag =
+        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, runs_main: false };
+
+    #[test]
+    fn a_sleeper_that_left_is_not_woken() {
+        let sleepers = Sleepers::new(1);
+        assert!(sleepers.list(WORKER).leave());
+        assert!(!sleepers.has_any());
+        assert_eq!(sleepers.wake(1, |_| true), 0);
+    }
+
+    #[test]
+    fn a_sleeper_woken_before_it_leaves_is_told_so_and_does_not_sleep() {
+        let sleepers = Sleepers::new(1);
+        let listed = sleepers.list(WORKER);
+        assert_eq!(sleepers.wake(3, |tag| tag.takes == Takes::Anything), 1);
+        listed.sleep();
+        assert!(!listed.leave());
+    }
+
+    #[test]
+    fn only_those_are_woken_that_the_news_is_for_and_the_last_first() {
+        let sleepers = Sleepers::new(1);
+        let owner = sleepers.list(Tag { group: 7, ..Tag::default() });
+        let first = sleepers.list(WORKER);
+        let last = sleepers.list(WORKER);
+        assert_eq!(sleepers.wake(1, |tag| tag.takes == Takes::Anything), 1);
+        assert!(!last.leave());
+        assert!(first.leave() && owner.leave());
+    }
+
+    #[test]
+    fn a_late_token_does_not_end_the_next_sleep() {
+        let sleepers = Sleepers::new(1);
+        let first = sleepers.list(WORKER);
+        sleepers.wake(1, |_| true);
+        // It left without a sleep, and the token is still there.
+        assert!(!first.leave());
+        std::thread::scope(|threads| {
+            let listed = sleepers.list(Tag { job: 9, ..Tag::default() });
+            threads.spawn(|| {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                assert_eq!(sleepers.wake(1, |tag| tag.job == 9), 1, "it sleeps on");
+            });
+            listed.sleep();
+            assert!(!listed.leave());
+        });
+    }
+}

@@ -1,0 +1,333 @@
+//! Task groups: what a wait waits for, and the only thing it helps with.
+//!
+//! A scope, a flat loop and a join each are a [`TaskGroup`] in the stack frame of the call that
+//! owns it. Scopes and loops are also [`Work`]: they are listed in the pool's [`OpenGroups`], where
+//! other threads find them. Each other thread that visits a group is counted in it, as is each of
+//! its unfinished jobs, and the owner leaves its frame only when that count is zero.
+//!
+//! Groups form a tree through their parents: a group that is opened by a job is a child of the
+//! job's group. A waiting owner helps with its own group and those below it. That is why a lock may
+//! be held across a wait (rayon #592): the owner never picks up a stranger's job that wants the
+//! same lock. It also bounds the stack, which grows with the nesting of groups only.
+#![expect(unsafe_code, reason = "threads visit groups that live in other threads' stack frames")]
+
+use crate::panic_slot::{PanicSlot, catch};
+use crate::queue::Queue;
+use crate::sleep::Sleepers;
+use crate::slots::JobId;
+use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, is_kept, needed};
+use std::collections::VecDeque;
+use std::ptr::{self, NonNull};
+
+/// Set in [`TaskGroup::state`] once the owner is about to sleep.
+const OWNER_ASLEEP: usize = 1;
+/// One unfinished job or visitor in [`TaskGroup::state`].
+const ONE: usize = 2;
+
+/// The part that scopes, loops and joins have in common.
+#[derive(Debug)]
+pub(crate) struct TaskGroup {
+    /// `count * ONE + OWNER_ASLEEP`, in one word, so that the last to finish learns from its
+    /// decrement whether it has to wake the owner, and need not look at the group again.
+    state: AtomicUsize,
+    /// Null, or the group whose job opened this one.
+    ///
+    /// Invariant J-3: a parent outlives its children. The job of the parent that opened a child
+    /// waits for it, and runs either on the parent's owner, whose frame the parent lies in, or on a
+    /// thread that the parent counts.
+    parent: AtomicPtr<TaskGroup>,
+    /// The bits of the job with a handle in which this group was opened, or in which its parent
+    /// was, and so on; or zero.
+    job: AtomicU64,
+    cancelled: AtomicBool,
+    pub(crate) panics: PanicSlot,
+}
+
+impl TaskGroup {
+    /// A group of `count` unfinished jobs.
+    #[inline]
+    pub(crate) fn new(count: usize) -> Self {
+        // SAFETY: there is no parent, so J-3 asks for nothing.
+        unsafe { Self::below(None, None, count) }
+    }
+
+    /// The same as a child of `parent`, in the job `job`.
+    ///
+    /// # Safety
+    ///
+    /// What [`set_parent`](Self::set_parent) asks for (J-3).
+    #[inline(always)]
+    pub(crate) unsafe fn below(
+        parent: Option<NonNull<Self>>,
+        job: Option<JobId>,
+        count: usize,
+    ) -> Self {
+        Self {
+            state: AtomicUsize::new(count * ONE),
+            parent: AtomicPtr::new(parent.map_or(ptr::null_mut(), NonNull::as_ptr)),
+            job: AtomicU64::new(job.map_or(0, JobId::to_bits)),
+            cancelled: AtomicBool::new(false),
+            panics: PanicSlot::new(),
+        }
+    }
+
+    /// What the owner of this group is listed under while it sleeps.
+    pub(crate) fn address(&self) -> usize {
+        ptr::from_ref(self).addr()
+    }
+
+    /// Makes this group a child of `parent`, before other threads know of it.
+    ///
+    /// # Safety
+    ///
+    /// `parent` is the group whose job the calling thread is running, as owner
+    /// or as one that is counted, and that job does not end before this group is
+    /// done, off the list, and no longer used (J-3).
+    #[inline]
+    pub(crate) unsafe fn set_parent(&self, parent: Option<NonNull<Self>>) {
+        let parent = parent.map_or(ptr::null_mut(), NonNull::as_ptr);
+        // Relaxed: the list's lock or the deque publishes the group.
+        self.parent.store(parent, Ordering::Relaxed);
+    }
+
+    /// Notes in which job this group is opened, before other threads know of it.
+    #[inline]
+    pub(crate) fn set_job(&self, job: Option<JobId>) {
+        // Relaxed: as for the parent.
+        self.job.store(job.map_or(0, JobId::to_bits), Ordering::Relaxed);
+    }
+
+    /// The job with a handle that this group is part of, if it is.
+    pub(crate) fn job(&self) -> Option<JobId> {
+        JobId::from_bits(self.job.load(Ordering::Relaxed))
+    }
+
+    fn parent(&self) -> Option<&Self> {
+        let parent = self.parent.load(Ordering::Relaxed);
+        // SAFETY: null, or alive for as long as `self` is (J-3).
+        unsafe { parent.as_ref() }
+    }
+
+    /// Counts one more unfinished job or visitor, before others can know of it.
+    ///
+    /// The owner cannot leave its frame while this happens: it is the caller, or
+    /// the caller is counted already, or holds the lock of the list that the
+    /// group is still on.
+    pub(crate) fn add_one(&self) {
+        // Relaxed: the job itself is published by the queue it goes into.
+        self.state.fetch_add(ONE, Ordering::Relaxed);
+    }
+
+    /// Counts one less, from inside [`Work::run_one`], and wakes nobody.
+    ///
+    /// The caller is the owner, who is awake, or a visitor: the visit counts beside the job, so
+    /// this was not the last, and the visit's end will look whether the owner sleeps.
+    pub(crate) fn finish_job(&self) {
+        // Relaxed: what the job did goes with the visit's end, or is the owner's own.
+        let before = self.state.fetch_sub(ONE, Ordering::Relaxed);
+        debug_assert!(before >= ONE, "a group counts what has not finished");
+    }
+
+    /// Counts one less, and wakes the owner if that was the last.
+    ///
+    /// It takes a pointer because the owner may free the group as soon as the count is zero (J-2),
+    /// while this function is still running. A reference would promise the opposite (rayon #739,
+    /// rust-lang/rust#146799).
+    ///
+    /// # Safety
+    ///
+    /// - `group` is alive and counts one that is the caller's (J-2).
+    /// - The caller does not use `group` afterwards.
+    pub(crate) unsafe fn finish_one(group: NonNull<Self>, sleepers: &Sleepers) {
+        // SAFETY: the caller's one keeps the group alive until the decrement has happened, which
+        // is the last access (J-2).
+        // Release: the owner's acquire load in `is_done` sees what we did, and what those did who
+        // finished before: all changes of the word are read-modify-writes, which hand a release on.
+        let before = unsafe {
+            (*group.as_ptr()).state.fetch_sub(ONE, needed("finish_one", Ordering::Release))
+        };
+        debug_assert!(before >= ONE, "a group counts what has not finished");
+        // From here on the group may be gone, and another one be in its place: then that one's
+        // owner looks once for nothing.
+        if before == ONE | OWNER_ASLEEP && is_kept("wake_owner") {
+            sleepers.wake(1, |tag| tag.group == group.addr().get());
+        }
+    }
+
+    /// Whether all jobs have finished and all visitors have left.
+    #[inline]
+    pub(crate) fn is_done(&self) -> bool {
+        self.state.load(needed("group_is_done", Ordering::Acquire)) < ONE
+    }
+
+    /// Notes, once it is listed, that the owner is about to sleep. In one word with the count, so
+    /// that either the last to finish sees it, or the owner sees that the group is done.
+    pub(crate) fn note_owner_asleep(&self) {
+        // Relaxed: there is one order on one word; what finished is acquired by `is_done`.
+        self.state.fetch_or(OWNER_ASLEEP, Ordering::Relaxed);
+    }
+
+    /// Runs a job of this group; a panic is kept and cancels the group.
+    pub(crate) fn run<R>(&self, job: impl FnOnce() -> R) -> Option<R> {
+        match catch(job) {
+            Ok(result) => Some(result),
+            Err(payload) => {
+                self.panics.keep(payload);
+                self.cancelled.store(true, Ordering::Relaxed);
+                None
+            }
+        }
+    }
+
+    /// Whether jobs that have not started are not to start any more.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        // Relaxed: a job that misses the flag runs, as it might have anyway.
+        self.cancelled.load(Ordering::Relaxed)
+    }
+
+    /// Whether the group with this address is around this one, or is this one.
+    pub(crate) fn is_in(&self, address: usize) -> bool {
+        let mut next = Some(self);
+        while let Some(group) = next {
+            if group.address() == address {
+                return true;
+            }
+            next = group.parent();
+        }
+        false
+    }
+}
+
+/// A group whose jobs any thread can come and take.
+pub(crate) trait Work: Sync {
+    fn group(&self) -> &TaskGroup;
+
+    /// Whether a visitor would find something to do now.
+    fn has_work(&self) -> bool;
+
+    /// Takes one job of this group and runs it, on a thread with this slot. False if there was
+    /// none left. Panics of jobs stay inside.
+    fn run_one(&self, slot: usize) -> bool;
+}
+
+/// The groups whose work a thread takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Reach {
+    /// Any: an idle worker.
+    All,
+    /// The group with this address and those below it: its waiting owner.
+    In(usize),
+}
+
+impl Reach {
+    pub(crate) fn includes(self, group: &TaskGroup) -> bool {
+        match self {
+            Self::All => true,
+            Self::In(address) => group.is_in(address),
+        }
+    }
+}
+
+/// The groups that have room for visitors, the oldest first.
+#[derive(Debug)]
+pub(crate) struct OpenGroups(Queue<Open>);
+
+/// Invariant J-1: a listed group is alive; its owner takes it off the list, under the list's lock,
+/// before it leaves the frame.
+struct Open(NonNull<dyn Work>);
+
+impl std::fmt::Debug for Open {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Open({:p})", self.0)
+    }
+}
+
+// SAFETY: `Work` is `Sync`, and J-1 keeps it alive for a thread that finds it here.
+unsafe impl Send for Open {}
+
+impl Open {
+    fn work(&self) -> &dyn Work {
+        // SAFETY: the group is listed and the borrow ends under the lock (J-1).
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl OpenGroups {
+    pub(crate) fn new() -> Self {
+        Self(Queue::new(VecDeque::with_capacity(16)))
+    }
+
+    /// Lists `work`. The caller tells the sleepers.
+    ///
+    /// # Safety
+    ///
+    /// The caller calls [`close`](Self::close), and then waits until the group is done, before
+    /// `work` goes (J-1, J-2).
+    pub(crate) unsafe fn open(&self, work: &dyn Work) {
+        let work: NonNull<dyn Work + '_> = NonNull::from(work);
+        // SAFETY: only the lifetime changes. The list's use of the pointer ends at `close` (J-1),
+        // a visitor's when it is no longer counted (J-2), and the caller outwaits both.
+        let work: NonNull<dyn Work + 'static> = unsafe { std::mem::transmute(work) };
+        self.0.push(Open(work));
+    }
+
+    /// Takes `work` off the list: no thread visits it any more that has not yet.
+    pub(crate) fn close(&self, work: &dyn Work) {
+        let address = NonNull::from(work).cast::<()>();
+        let open = self.0.take_where(|open| open.0.cast() == address);
+        assert!(open.is_some(), "a group is closed once, by who opened it");
+    }
+
+    /// Whether there is work in a group within reach.
+    pub(crate) fn has_work(&self, reach: Reach) -> bool {
+        let offers = |open: &Open| {
+            let work = open.work();
+            (reach.includes(work.group()) && work.has_work()).then_some(())
+        };
+        self.0.find_map(offers).is_some()
+    }
+
+    /// Finds the oldest group that has work and that the caller `is_let_in`, and counts the caller
+    /// as its visitor until the visit is dropped.
+    pub(crate) fn enter<'pool>(
+        &self,
+        sleepers: &'pool Sleepers,
+        mut is_let_in: impl FnMut(&TaskGroup) -> bool,
+    ) -> Option<Visit<'pool>> {
+        self.0.find_map(|open| {
+            let work = open.work();
+            if !work.has_work() || !is_let_in(work.group()) {
+                return None;
+            }
+            // Under the lock the owner has not closed the group, so it does not yet wait for the
+            // last visitor.
+            work.group().add_one();
+            Some(Visit { work: open.0, sleepers })
+        })
+    }
+}
+
+/// A thread's stay in a group.
+///
+/// Invariant J-2: a group is alive while it counts a thread; that thread may use it, and uses it
+/// last in [`TaskGroup::finish_one`].
+pub(crate) struct Visit<'pool> {
+    work: NonNull<dyn Work>,
+    sleepers: &'pool Sleepers,
+}
+
+impl Visit<'_> {
+    pub(crate) fn work(&self) -> &dyn Work {
+        // SAFETY: the visitor is counted from `enter` until the drop (J-2).
+        unsafe { self.work.as_ref() }
+    }
+}
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        let group = NonNull::from(self.work().group());
+        // SAFETY: `enter` counted one for this visit, which ends here; nothing in what is left of
+        // `self` uses the group (J-2).
+        unsafe { TaskGroup::finish_one(group, self.sleepers) };
+    }
+}

@@ -1,0 +1,91 @@
+//! Which job waits for which, from inside: in debug builds, to find waits that never end.
+
+use crate::handle::JobHandle;
+use crate::slots::{JobId, Slots};
+use crate::sync::Mutex;
+use std::collections::HashSet;
+
+/// The waits that go on, each of a job that calls for another one and waits until that is done.
+#[derive(Debug)]
+pub(crate) struct WaitGraph(Mutex<Vec<(JobId, JobId)>>);
+
+impl WaitGraph {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(Vec::with_capacity(if cfg!(debug_assertions) { 64 } else { 0 })))
+    }
+
+    /// Runs `wait`, in which the job `waiting` waits for `job`.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the wait would never end, because `job` waits for `waiting`, itself or by way of
+    /// others. Only in debug builds.
+    pub(crate) fn while_waiting(
+        &self,
+        (pool, slots): (u64, &Slots),
+        waiting: Option<JobId>,
+        job: JobId,
+        wait: impl FnOnce(),
+    ) {
+        let Some(waiting) = waiting.filter(|_| cfg!(debug_assertions)) else { return wait() };
+        let mut waits = self.0.lock();
+        // Under the lock: of several that close a circle together, the last one finds it.
+        if let Some(circle) = circle(slots, &waits, waiting, job) {
+            drop(waits);
+            let name = |&id: &JobId| format!("{:?}", JobHandle::new(pool, id));
+            let names: Vec<String> = circle.iter().map(name).collect();
+            panic!("a wait without an end: {}", names.join(" waits for "));
+        }
+        waits.push((waiting, job));
+        drop(waits);
+        let _entry = Entry(self, (waiting, job));
+        wait();
+    }
+}
+
+/// A wait that goes on, off the list when this is dropped.
+struct Entry<'a>(&'a WaitGraph, (JobId, JobId));
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        let mut waits = self.0.0.lock();
+        let place = waits.iter().position(|wait| *wait == self.1);
+        place.map(|place| waits.swap_remove(place));
+    }
+}
+
+/// The way from `waiting` over `job` back to `waiting`, if there is one.
+fn circle(
+    slots: &Slots,
+    waits: &[(JobId, JobId)],
+    waiting: JobId,
+    job: JobId,
+) -> Option<Vec<JobId>> {
+    let mut seen = HashSet::new();
+    let mut way = vec![(waiting, Vec::new()), (job, Vec::new())];
+    // Depth first: the way is those whose lists are being gone through.
+    if job == waiting {
+        return Some(vec![waiting, job]);
+    }
+    way[1].1 = behind(slots, waits, job);
+    while way.len() > 1 {
+        let (_, left) = way.last_mut()?;
+        match left.pop() {
+            None => drop(way.pop()),
+            Some(next) if next == waiting => {
+                return Some(way.iter().map(|&(id, _)| id).chain([waiting]).collect());
+            }
+            Some(next) if seen.insert(next) => way.push((next, behind(slots, waits, next))),
+            Some(_) => {}
+        }
+    }
+    None
+}
+
+/// Those that `job` waits for: by its own calls, and because it was scheduled after them.
+fn behind(slots: &Slots, waits: &[(JobId, JobId)], job: JobId) -> Vec<JobId> {
+    let called = waits.iter().filter(|(waiting, _)| *waiting == job).map(|&(_, other)| other);
+    let slot = slots.get(job);
+    let before = (0..).map_while(|which| slot.dependency(job, which));
+    called.chain(before).filter(|&other| !slots.is_done(other)).collect()
+}

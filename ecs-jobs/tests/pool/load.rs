@@ -1,0 +1,263 @@
+//! What is promised under load: that nothing starves, that a thread may leave, that costs end, and
+//! that no failure is forgotten.
+
+use crate::support::{pool, within};
+use formic_jobs::{JobError, JobHandle, Pool};
+use std::panic::resume_unwind;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+fn pause(milliseconds: u64) {
+    std::thread::sleep(Duration::from_millis(milliseconds));
+}
+
+/// A chain of jobs, each after the one before, the first of which sets the flag.
+fn chain(pool: &Pool, flag: &Arc<AtomicBool>, ran: &Arc<AtomicUsize>) -> JobHandle {
+    let gate = pool.schedule_on_main(|| (), &[]);
+    let (flag, inside) = (Arc::clone(flag), Arc::clone(ran));
+    let first = move || {
+        inside.fetch_add(1, Ordering::SeqCst);
+        flag.store(true, Ordering::SeqCst);
+    };
+    let first = pool.schedule(first, &[gate]);
+    let mut last = first;
+    for _ in 0..50 {
+        let ran = Arc::clone(ran);
+        let job = move || {
+            pause(10);
+            ran.fetch_add(1, Ordering::SeqCst);
+        };
+        last = pool.schedule(job, &[last]);
+    }
+    first
+}
+
+fn hosted() -> Pool {
+    Pool::new(formic_jobs::Threads::Host(1)).expect("it has no threads")
+}
+
+#[test]
+fn a_thread_in_run_until_looks_at_its_condition_before_each_job_of_a_chain() {
+    within(Duration::from_secs(30), || {
+        let pool = hosted();
+        let (flag, ran) = <(Arc<AtomicBool>, Arc<AtomicUsize>)>::default();
+        chain(&pool, &flag, &ran);
+        pool.run_until(|| flag.load(Ordering::SeqCst));
+        let count = ran.load(Ordering::SeqCst);
+        assert!(count <= 2, "{count} jobs of the chain were run");
+        pool.flush();
+        assert_eq!(ran.load(Ordering::SeqCst), 51);
+    });
+}
+
+#[test]
+fn a_thread_in_run_until_done_leaves_when_its_job_of_a_chain_is_done() {
+    within(Duration::from_secs(30), || {
+        let pool = hosted();
+        let (flag, ran) = <(Arc<AtomicBool>, Arc<AtomicUsize>)>::default();
+        let first = chain(&pool, &flag, &ran);
+        pool.run_until_done(first);
+        let count = ran.load(Ordering::SeqCst);
+        assert!(count <= 2, "{count} jobs of the chain were run");
+        pool.flush();
+        assert_eq!(ran.load(Ordering::SeqCst), 51);
+    });
+}
+
+#[test]
+fn a_thread_in_run_until_looks_at_its_condition_between_the_jobs_of_a_scope() {
+    within(Duration::from_secs(30), || {
+        let pool = hosted();
+        let (ran, by_host) = <(AtomicUsize, AtomicUsize)>::default();
+        let owner_goes_on = AtomicBool::new(false);
+        std::thread::scope(|threads| {
+            let host = threads.spawn(|| {
+                pool.run_until(|| by_host.load(Ordering::SeqCst) > 0);
+                owner_goes_on.store(true, Ordering::SeqCst);
+            });
+            let id = std::thread::current().id();
+            pool.scope(|scope| {
+                for _ in 0..40 {
+                    scope.spawn(|_| {
+                        ran.fetch_add(1, Ordering::SeqCst);
+                        pause(5);
+                        by_host.fetch_add(
+                            usize::from(std::thread::current().id() != id),
+                            Ordering::SeqCst,
+                        );
+                    });
+                }
+                while !owner_goes_on.load(Ordering::SeqCst) {
+                    pause(1);
+                }
+                assert!(by_host.load(Ordering::SeqCst) <= 2, "the host stayed");
+            });
+            host.join().expect("it ends well");
+        });
+        assert_eq!(ran.load(Ordering::SeqCst), 40);
+    });
+}
+
+/// A job that schedules itself again until the flag is set.
+fn again(pool: &Arc<Pool>, stop: &Arc<AtomicBool>) {
+    let (inside, stop) = (Arc::clone(pool), Arc::clone(stop));
+    let job = move || {
+        if !stop.load(Ordering::SeqCst) {
+            again(&inside, &stop);
+        }
+    };
+    pool.schedule(job, &[]);
+}
+
+#[test]
+fn a_job_that_schedules_itself_again_keeps_no_other_waiting() {
+    within(Duration::from_secs(30), || {
+        let pool = Arc::new(pool(1));
+        let stop = Arc::new(AtomicBool::new(false));
+        let ran = Arc::new(AtomicUsize::new(0));
+        again(&pool, &stop);
+        pause(20);
+        for _ in 0..10 {
+            let ran = Arc::clone(&ran);
+            pool.schedule(move || _ = ran.fetch_add(1, Ordering::SeqCst), &[]);
+        }
+        let began = Instant::now();
+        while ran.load(Ordering::SeqCst) < 10 && began.elapsed() < Duration::from_secs(3) {
+            pause(5);
+        }
+        stop.store(true, Ordering::SeqCst);
+        assert_eq!(ran.load(Ordering::SeqCst), 10, "others waited for three seconds");
+        pool.flush();
+    });
+}
+
+fn fail() {
+    resume_unwind(Box::new("on purpose"));
+}
+
+const MANY: usize = 70_000;
+
+#[test]
+#[cfg_attr(miri, ignore = "too many jobs")]
+fn a_failed_job_never_reports_success_however_many_have_failed_since() {
+    within(Duration::from_secs(60), || {
+        let pool = pool(0);
+        let failed = pool.schedule(fail, &[]);
+        let cancelled = pool.schedule(|| unreachable!(), &[failed]);
+        for _ in 0..MANY {
+            pool.schedule(fail, &[]);
+        }
+        assert!(pool.try_complete(failed).is_err());
+        assert!(pool.try_complete(cancelled).is_err());
+        let ran = Arc::new(AtomicBool::new(false));
+        let inside = Arc::clone(&ran);
+        let after = pool.schedule(move || inside.store(true, Ordering::SeqCst), &[cancelled]);
+        assert!(pool.try_complete(after).is_err());
+        assert!(!ran.load(Ordering::SeqCst));
+        let fine = pool.schedule(|| (), &[]);
+        assert!(pool.try_complete(fine).is_ok());
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too many jobs")]
+fn payloads_of_many_failures_are_dropped_and_a_flush_costs_nothing_after_them() {
+    within(Duration::from_secs(60), || {
+        let pool = pool(0);
+        let payload = Arc::new(());
+        for _ in 0..MANY {
+            let payload = Arc::clone(&payload);
+            pool.schedule(move || resume_unwind(Box::new(payload)), &[]);
+        }
+        let kept = Arc::strong_count(&payload) - 1;
+        assert!(kept <= 2_000, "{kept} payloads are kept");
+        let mut last = None;
+        // Each flush resumes one panic, as long as there are any.
+        while let Err(payload) =
+            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pool.flush()))
+        {
+            last = Some(payload);
+        }
+        assert!(last.is_some());
+        assert!(time_of(100, || pool.flush()) < Duration::from_millis(20));
+    });
+}
+
+fn time_of(times: usize, call: impl Fn()) -> Duration {
+    let began = Instant::now();
+    (0..times).for_each(|_| call());
+    began.elapsed()
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too many jobs")]
+fn a_flush_costs_nothing_after_a_burst_of_pending_jobs() {
+    within(Duration::from_secs(60), || {
+        let pool = hosted();
+        for _ in 0..200_000 {
+            pool.schedule(|| (), &[]);
+        }
+        pool.flush();
+        let took = time_of(100, || pool.flush());
+        assert!(took < Duration::from_millis(20), "100 idle flushes took {took:?}");
+    });
+}
+
+#[test]
+fn jobs_wait_for_each_other_in_a_circle_and_are_told_so() {
+    if !cfg!(debug_assertions) {
+        return;
+    }
+    within(Duration::from_secs(30), || {
+        let pool = Arc::new(pool(2));
+        let handles = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let errors = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let wait_for = |other: usize| {
+            let (pool, handles, errors) =
+                (Arc::clone(&pool), Arc::clone(&handles), Arc::clone(&errors));
+            move || {
+                let handle = loop {
+                    if let Some(&handle) = handles.lock().unwrap().get(other) {
+                        break handle;
+                    }
+                    pause(1);
+                };
+                let wait = std::panic::AssertUnwindSafe(|| pool.complete(handle));
+                if let Err(payload) = std::panic::catch_unwind(wait) {
+                    let text = payload.downcast_ref::<String>().cloned();
+                    errors.lock().unwrap().push(text.unwrap_or_default());
+                }
+            }
+        };
+        let jobs = [pool.schedule(wait_for(1), &[]), pool.schedule(wait_for(0), &[])];
+        pause(50);
+        handles.lock().unwrap().extend(jobs);
+        jobs.iter().for_each(|&job| drop(pool.try_complete(job)));
+        let errors = errors.lock().unwrap();
+        assert_eq!(errors.len(), 1, "one of the two is told: {errors:?}");
+        assert!(errors[0].contains("JobHandle"), "it names the jobs: {errors:?}");
+    });
+}
+
+/// Waits for a job that waits for a job, and so on.
+fn deep(pool: &Arc<Pool>, left: usize) -> Result<(), JobError> {
+    if left == 0 {
+        return Ok(());
+    }
+    let (inside, result) = (Arc::clone(pool), Arc::new(std::sync::Mutex::new(None)));
+    let told = Arc::clone(&result);
+    let job =
+        pool.schedule(move || *told.lock().unwrap() = Some(deep(&inside, left - 1).is_ok()), &[]);
+    pool.try_complete(job)
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "deep")]
+fn waits_inside_of_waits_end_with_an_error_before_the_stack_does() {
+    within(Duration::from_secs(60), || {
+        let pool = Arc::new(pool(1));
+        drop(deep(&pool, 100_000));
+        pool.complete(pool.schedule(|| (), &[]));
+    });
+}

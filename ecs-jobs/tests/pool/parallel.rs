@@ -1,0 +1,201 @@
+//! How much runs at the same time. Leaves sleep instead of computing, so that the figures do not
+//! depend on the number of cores, and bounds are generous, for busy machines.
+
+use crate::support::{pool, within};
+use formic_jobs::Pool;
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread::ThreadId;
+use std::time::{Duration, Instant};
+
+fn pause(milliseconds: u64) {
+    std::thread::sleep(Duration::from_millis(milliseconds));
+}
+
+/// How many leaves each thread has run.
+#[derive(Clone, Default)]
+struct Leaves(Arc<Mutex<HashMap<ThreadId, usize>>>);
+
+impl Leaves {
+    fn run(&self, milliseconds: u64) {
+        pause(milliseconds);
+        *self.0.lock().unwrap().entry(std::thread::current().id()).or_default() += 1;
+    }
+
+    /// A tree of joins with this many leaves.
+    fn tree(&self, pool: &Pool, count: usize, milliseconds: u64) {
+        if count == 1 {
+            return self.run(milliseconds);
+        }
+        let left = count / 2;
+        pool.join(
+            || self.tree(pool, left, milliseconds),
+            || self.tree(pool, count - left, milliseconds),
+        );
+    }
+
+    fn of_this_thread(&self) -> usize {
+        self.0.lock().unwrap().get(&std::thread::current().id()).copied().unwrap_or(0)
+    }
+
+    fn all(&self) -> usize {
+        self.0.lock().unwrap().values().sum()
+    }
+
+    fn thread_count(&self) -> usize {
+        self.0.lock().unwrap().len()
+    }
+}
+
+#[test]
+fn a_caller_that_waits_for_a_stolen_half_helps_with_the_joins_inside_it() {
+    within(Duration::from_secs(30), || {
+        for workers in [1, 3] {
+            let (pool, leaves) = (pool(workers), Leaves::default());
+            pool.join(|| pause(30), || leaves.tree(&pool, 64, 5));
+            assert_eq!(leaves.all(), 64);
+            let own = leaves.of_this_thread();
+            assert!(own >= 64 / (workers + 1) / 3, "{workers} workers: the caller ran {own} of 64");
+        }
+    });
+}
+
+#[test]
+fn the_owner_of_a_scope_helps_with_joins_inside_its_jobs() {
+    within(Duration::from_secs(30), || {
+        let (pool, leaves) = (pool(1), Leaves::default());
+        pool.scope(|scope| {
+            scope.spawn(|_| leaves.tree(&pool, 64, 5));
+            pause(30);
+        });
+        let own = leaves.of_this_thread();
+        assert!(own >= 10, "the owner ran {own} of 64");
+    });
+}
+
+#[test]
+fn a_thread_that_waits_for_a_job_helps_with_joins_inside_it() {
+    within(Duration::from_secs(30), || {
+        let (pool, leaves) = (Arc::new(pool(1)), Leaves::default());
+        let job = {
+            let (pool, leaves) = (Arc::clone(&pool), leaves.clone());
+            move || leaves.tree(&pool, 64, 5)
+        };
+        let job = pool.schedule(job, &[]);
+        pause(30);
+        pool.complete(job);
+        let own = leaves.of_this_thread();
+        assert!(own >= 10, "the waiting thread ran {own} of 64");
+    });
+}
+
+#[test]
+fn a_thread_that_helps_with_joins_takes_none_that_it_does_not_wait_for() {
+    within(Duration::from_secs(30), || {
+        let pool = pool(2);
+        let (own, strange) = (Leaves::default(), Leaves::default());
+        let start = Barrier::new(2);
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                start.wait();
+                strange.tree(&pool, 128, 2);
+            });
+            start.wait();
+            pool.join(|| pause(10), || own.tree(&pool, 32, 3));
+            assert_eq!(strange.of_this_thread(), 0);
+        });
+        assert_eq!((own.all(), strange.all()), (32, 128));
+    });
+}
+
+/// The time that two levels of joins over four leaves take.
+fn coarse(pool: &Pool) -> Duration {
+    let start = Instant::now();
+    let leaf = || pause(200);
+    pool.join(|| pool.join(leaf, leaf), || pool.join(leaf, leaf));
+    start.elapsed()
+}
+
+#[test]
+fn all_leaves_of_a_coarse_join_run_at_the_same_time() {
+    within(Duration::from_secs(30), || {
+        for workers in [3, 7] {
+            let pool = pool(workers);
+            for _ in 0..3 {
+                let took = coarse(&pool);
+                assert!(took < Duration::from_millis(330), "{workers} workers: {took:?}");
+            }
+        }
+    });
+}
+
+#[test]
+fn joins_of_two_outside_threads_run_at_the_same_time() {
+    within(Duration::from_secs(30), || {
+        let pool = pool(2);
+        let start = Barrier::new(2);
+        std::thread::scope(|threads| {
+            let calls = [(); 2].map(|()| {
+                threads.spawn(|| {
+                    start.wait();
+                    let began = Instant::now();
+                    pool.join(|| pause(200), || pause(200));
+                    began.elapsed()
+                })
+            });
+            for call in calls {
+                let took = call.join().expect("it ends well");
+                assert!(took < Duration::from_millis(330), "{took:?}");
+            }
+        });
+    });
+}
+
+#[test]
+fn a_thread_that_lives_in_run_until_does_not_keep_others_from_sharing_their_joins() {
+    within(Duration::from_secs(30), || {
+        let pool = pool(2);
+        let ended = AtomicUsize::new(0);
+        std::thread::scope(|threads| {
+            threads.spawn(|| pool.run_until(|| ended.load(Ordering::Acquire) == 1));
+            pause(50);
+            let began = Instant::now();
+            pool.join(|| pause(200), || pause(200));
+            let took = began.elapsed();
+            ended.store(1, Ordering::Release);
+            pool.wake_host_threads();
+            assert!(took < Duration::from_millis(330), "{took:?}");
+        });
+    });
+}
+
+#[test]
+fn a_body_that_is_light_and_heavy_in_turn_is_shared_when_it_is_heavy() {
+    within(Duration::from_secs(30), || {
+        let pool = pool(1);
+        let mut slow_count = 0;
+        for round in 0..10 {
+            let is_heavy = round % 2 == 1;
+            let began = Instant::now();
+            // One body, for both.
+            pool.for_each_index(2, |_| {
+                if is_heavy {
+                    pause(60);
+                }
+            });
+            slow_count += usize::from(began.elapsed() > Duration::from_millis(100));
+        }
+        assert!(slow_count <= 2, "{slow_count} of five heavy loops ran on one thread");
+    });
+}
+
+#[test]
+fn several_threads_take_part_in_a_tree_of_joins() {
+    within(Duration::from_secs(30), || {
+        let (pool, leaves) = (pool(3), Leaves::default());
+        leaves.tree(&pool, 64, 5);
+        assert_eq!(leaves.all(), 64);
+        assert_eq!(leaves.thread_count(), 4, "three workers and the caller");
+    });
+}
