@@ -10,6 +10,7 @@ use formic_ai::activity::{
     Finished, Notice, Posted, Response, Setting, Status, Tick,
 };
 use formic_ai::prelude::*;
+use formic_ecs::HashRule;
 
 #[derive(Component)]
 struct Position(i32);
@@ -44,6 +45,7 @@ impl Setting for Village {
 }
 
 /// The sub-activities.
+#[derive(HashState)]
 enum Step {
     GoTo(i32),
     PickUp(Entity),
@@ -52,6 +54,7 @@ enum Step {
 
 impl Activity for Step {
     type Setting = Village;
+    const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
         match self {
@@ -97,12 +100,14 @@ impl Activity for Step {
 }
 
 /// The activities.
+#[derive(HashState)]
 struct Chore {
     kind: Kind,
     now: Current<Step>,
     steps: u32,
 }
 
+#[derive(HashState)]
 enum Kind {
     Fetch { thing: Entity, from: i32, to: i32 },
     Flee,
@@ -127,6 +132,7 @@ impl Chore {
 
 impl Activity for Chore {
     type Setting = Village;
+    const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
         match self.kind {

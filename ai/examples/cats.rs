@@ -14,7 +14,7 @@ struct Hunger(f32);
 struct Tiredness(f32);
 
 /// How fast an action changes its cat's needs, in points per second.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, HashState)]
 struct Rates {
     hunger: f32,
     tiredness: f32,

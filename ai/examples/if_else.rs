@@ -6,7 +6,7 @@
 
 use formic_jobs::prelude::*;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, HashState)]
 enum Pastime {
     Eat,
     Sleep,

@@ -17,13 +17,13 @@ struct Position {
 #[derive(Component)]
 struct Speed(f32);
 
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Deserialize, HashState)]
 enum Place {
     Castle,
     Mine,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, HashState)]
 enum Item {
     Gold,
 }
@@ -36,7 +36,7 @@ struct Stack {
     count: u32,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, HashState)]
 enum Clip {
     #[default]
     Idle,

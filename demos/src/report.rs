@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use formic_ecs::StateHash;
 use serde::{Serialize, Serializer};
 
 use crate::explain::{Explained, explained};
@@ -30,7 +31,7 @@ pub struct Report<'a> {
     plan: &'a Plan,
     lived: Lived,
     explained: Vec<Explained>,
-    state_hash: u64,
+    state_hash: StateHash,
     check: Result<(), String>,
     counters: Vec<Counter>,
     summary: Summary,
@@ -78,7 +79,8 @@ impl<'a> Report<'a> {
             ticks: self.lived.ticks,
             seed: setup.seed,
             threads: setup.threads,
-            state_hash: format!("{:016x}", self.state_hash),
+            state_hash: format!("{:016x}", self.state_hash.value()),
+            uncovered: self.state_hash.uncovered().iter().map(|name| name.as_str()).collect(),
             elapsed_ms: rounded(self.lived.elapsed.as_secs_f64() * 1e3),
             ns_per_agent_tick: rounded(self.ns_per_agent_tick()),
             check: self.check.as_ref().err().map_or("ok", String::as_str),
@@ -92,7 +94,7 @@ impl<'a> Report<'a> {
         for (label, text) in self.summary.lines() {
             write_line(out, label, text)?;
         }
-        let hash = format!("{:016x}, whatever the number of threads", self.state_hash);
+        let hash = format!("{}, whatever the number of threads", self.state_hash);
         write_line(out, "state hash", &hash)?;
         write_line(out, "check", self.check.as_ref().err().map_or("passed", String::as_str))?;
         if let Some(path) = &self.plan.png {
@@ -161,6 +163,8 @@ struct Json<'a> {
     seed: u64,
     threads: usize,
     state_hash: String,
+    /// The components that the hash does not cover.
+    uncovered: Vec<&'a str>,
     elapsed_ms: f64,
     ns_per_agent_tick: f64,
     check: &'a str,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use formic_ecs::World;
+use formic_ecs::{StateHash, World};
 
 use crate::failure::Failure;
 use crate::raster::Raster;
@@ -42,7 +42,7 @@ pub trait Simulation {
 
     /// A hash of everything that the next tick depends on, the same for any
     /// number of threads.
-    fn state_hash(&self) -> u64;
+    fn state_hash(&self) -> StateHash;
 
     /// The demo's own figures, in the order in which the JSON shows them.
     fn counters(&self) -> Vec<Counter>;

@@ -82,13 +82,13 @@ impl Running<'_> {
     pub fn after(&mut self, tick: u64, simulation: &mut dyn Simulation) -> Result<(), Failure> {
         match &mut self.kind {
             Kind::Record(recorder) if recorder.is_due(tick) => {
-                recorder.hash(tick, simulation.state_hash())
+                recorder.hash(tick, simulation.state_hash().value())
             }
             Kind::None | Kind::Record(_) => Ok(()),
             Kind::Replay { recording, hash, input } => {
                 if let Some(&(due, recorded)) = recording.hashes.get(*hash) {
                     if due == tick {
-                        compare(recording, *hash, recorded, simulation.state_hash())?;
+                        compare(recording, *hash, recorded, simulation.state_hash().value())?;
                         *hash += 1;
                     }
                 }
@@ -124,7 +124,7 @@ impl Running<'_> {
     /// Where the file cannot be written.
     pub fn end(self, tick: u64, simulation: &dyn Simulation) -> Result<(), Failure> {
         match self.kind {
-            Kind::Record(recorder) => recorder.end(tick, || simulation.state_hash()),
+            Kind::Record(recorder) => recorder.end(tick, || simulation.state_hash().value()),
             Kind::None | Kind::Replay { .. } => Ok(()),
         }
     }

@@ -13,6 +13,7 @@ use formic_demos::runner;
 use formic_demos::setup::Setup;
 use formic_demos::simulation::{Counter, Simulation, Summary};
 use formic_demos::tape::Tape;
+use formic_ecs::{HashState, StateHash, World};
 
 use crate::support::{is_picture, scratch, text};
 
@@ -36,8 +37,8 @@ impl Simulation for Drift {
     fn tick(&mut self) {
         self.place += 1;
     }
-    fn state_hash(&self) -> u64 {
-        0xAB + u64::from(self.place.unsigned_abs())
+    fn state_hash(&self) -> StateHash {
+        World::new().state_hash().and(|hasher| self.place.hash_state(hasher))
     }
     fn counters(&self) -> Vec<Counter> {
         vec![Counter::new("steps", 1_234), Counter::new("a_first", u64::MAX)]
@@ -81,7 +82,9 @@ fn json_is_one_object_with_the_keys_in_order() {
     result.expect("nothing is wrong");
     let value: serde_json::Value = serde_json::from_str(&out).expect("one JSON value");
     assert_eq!(value["seed"], u64::MAX);
-    assert_eq!(value["state_hash"], "00000000000000af");
+    let hash = Drift { place: 4, wall: 99 }.state_hash().value();
+    assert_eq!(value["state_hash"], format!("{hash:016x}"));
+    assert_eq!(value["uncovered"], serde_json::json!([]));
     assert_eq!(value["check"], "ok");
     assert_eq!(value["a_first"], u64::MAX);
     let keys: Vec<&str> =
@@ -93,6 +96,7 @@ fn json_is_one_object_with_the_keys_in_order() {
         "seed",
         "threads",
         "state_hash",
+        "uncovered",
         "elapsed_ms",
         "ns_per_agent_tick",
         "check",

@@ -479,7 +479,7 @@ mod tests {
     }
 
     #[derive(crate::Component, Clone)]
-    struct Counted(#[expect(dead_code, reason = "is counted")] std::sync::Arc<()>);
+    struct Counted(std::sync::Arc<()>);
 
     /// Whether it panics for want of a handle.
     fn finds_no_handle(attempt: impl FnOnce()) -> bool {

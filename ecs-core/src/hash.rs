@@ -1,6 +1,12 @@
 //! Hashing: of type ids for lookups, and of states for comparison.
 
+mod see;
+mod state;
+
 use core::hash::{BuildHasherDefault, Hasher};
+
+pub use see::{See, SeeBytes, SeeElements, SeeState, bytes_of_packed};
+pub use state::HashState;
 
 /// For keys that are random already, such as `TypeId`: takes their bits as the hash.
 #[derive(Clone, Copy, Debug, Default)]

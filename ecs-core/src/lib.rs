@@ -45,7 +45,7 @@
 //! | [`Prefab`], [`World::instantiate`] | templates, copied with their descendants and their links |
 //! | [`World::hooks`], [`World::observe`] | closures that are told when components come and go |
 //! | [`ComponentDescriptor`], [`DynamicQuery`] | components that are registered at run time, and queries by id |
-//! | [`Snapshot`], [`World::state_hash`] | the state of a world as bytes, to go back to; and as a number, to compare |
+//! | [`Snapshot`], [`World::state_hash`] | the state of a world as bytes, to go back to; and as a number, to compare; [`HashState`](trait@HashState): what goes into it |
 //! | [`World::stats`], [`World::compact`], [`World::check`] | what the world takes, giving memory back, and whether all is in order |
 //! | [`WorldCell`], [`ExclusiveView`] | many threads at once, checked as they go |
 //!
@@ -107,7 +107,8 @@ pub use commands::{BulkCommands, CommandBuffer, Playback};
 pub use component::{
     Buffer, BufferElement, BufferIntoIter, BytesFn, CloneFn, CloneValueFn, Codec, CodecError,
     Component, ComponentDescriptor, ComponentId, ComponentInfo, ComponentSet, Despawned,
-    DropValueFn, HashFn, MapEntities, MapEntitiesFn, Prefab, ReadFn, WriteFn,
+    DropValueFn, HashFn, HashRule, HashValueFn, MapEntities, MapEntitiesFn, Prefab, ReadFn,
+    WriteFn,
 };
 pub use entity::Entity;
 pub use error::{
@@ -118,8 +119,8 @@ pub use error::{
 };
 pub use flat::{flat, flat_mut};
 #[cfg(feature = "derive")]
-pub use formic_ecs_derive::Component;
-pub use hash::StateHasher;
+pub use formic_ecs_derive::{Component, HashState};
+pub use hash::{HashState, StateHasher};
 pub use name::Name;
 pub use query::{
     Access, Added, BorrowedDynamicRows, BorrowedQuery, Changed, Chunk, ChunkIter, Claim,
@@ -134,7 +135,7 @@ pub use snapshot::Snapshot;
 pub use world::{
     Add, ArchetypeStats, Bulk, DeclaredAccess, Despawn, EntityPlace, Event, EventKind, EventType,
     HooksOf, Insert, MissingResource, NotInserted, ObserverId, Remove, Replace, Res, ResMut,
-    ResourceError, World, WorldCell, WorldStats,
+    ResourceError, StateHash, World, WorldCell, WorldStats,
 };
 
 #[doc(hidden)]
@@ -142,6 +143,7 @@ pub mod __private {
     pub use crate::bundle::{Leftovers, Slot};
     pub use crate::component::{IdSource, Probe, ProbeFallback, Registry};
     pub use crate::entity::EntityBits;
+    pub use crate::hash::{See, SeeBytes, SeeElements, SeeState, bytes_of_packed};
     pub use crate::mask::{RowMask, Rows};
     pub use crate::query::{
         BitsDoor, BitsFetch, BitsSlot, ChunkDoor, ColumnDoor, DoorRight, MutFetch, RefFetch,
@@ -153,11 +155,12 @@ pub mod __private {
 /// The names that most users need.
 pub mod prelude {
     #[cfg(feature = "derive")]
-    pub use formic_ecs_derive::Component;
+    pub use formic_ecs_derive::{Component, HashState};
 
     pub use crate::commands::CommandBuffer;
     pub use crate::component::{Buffer, Component};
     pub use crate::entity::Entity;
+    pub use crate::hash::HashState;
     pub use crate::query::{
         Added, Changed, Disabled, Enabled, EnabledMut, Mut, Not, Or, Present, Ref, With, Without,
     };

@@ -12,7 +12,8 @@
 /// let mut dice = RandomStream::new(7).fork(42);
 /// assert!((1..=6).contains(&(1 + dice.below(6))));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(transparent)]
 pub struct RandomStream {
     state: u64,

@@ -7,8 +7,11 @@ use core::ops::Deref;
 
 use smallvec::SmallVec;
 
-use crate::component::{CloneFn, Codec, CodecError, Component, HashFn, MapEntities, MapEntitiesFn};
+use crate::component::{
+    CloneFn, Codec, CodecError, Component, HashRule, MapEntities, MapEntitiesFn,
+};
 use crate::entity::Entity;
+use crate::hash::HashState;
 
 /// A relation between entities: each *source* has *targets*, each target has sources.
 ///
@@ -249,8 +252,8 @@ macro_rules! side {
             const MANAGED: bool = true;
             const CLONE: Option<CloneFn<Self>> =
                 Some(|side| Self { list: side.list.clone(), _relation: PhantomData });
-            const HASH: Option<HashFn<Self>> =
-                Some(|side, hasher| side.iter().for_each(|other| hasher.write_u64(other.to_bits())));
+            const HASH: HashRule<Self> =
+                HashRule::Fields(|side, hasher| side.list.as_slice().hash_state(hasher));
             const MAP_ENTITIES: Option<MapEntitiesFn<Self>> =
                 Some(|side, map| side.list.as_mut_slice().map_entities(map));
             const CODEC: Codec<Self> = Codec::custom(

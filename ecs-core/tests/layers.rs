@@ -14,8 +14,8 @@ const LAYERS: &[&[&str]] = &[
     &["name"],
     &["error"],
     &["random"],
-    &["hash"],
     &["tuples"],
+    &["hash"],
     &["flat"],
     &["capacity"],
     // The store.
@@ -36,11 +36,13 @@ const LAYERS: &[&[&str]] = &[
 
 /// The files of each folder, bottom to top; files that know each other share an entry.
 const FOLDERS: &[(&str, &[&[&str]])] = &[
+    ("hash", &[&["state"], &["see"]]),
     ("error", &[&["by_id"], &["dynamic"], &["query"], &["relation"], &["snapshot"]]),
     (
         "component",
         &[
             &["codec"],
+            &["hash_rule"],
             &["buffer"],
             &["duties"],
             &["erased"],
@@ -116,6 +118,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["memory"],
             &["stats"],
             &["check"],
+            &["state_hash"],
         ],
     ),
     ("compile_fail", &[&["cells"], &["dynamic"], &["types"]]),

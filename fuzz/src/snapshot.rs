@@ -2,7 +2,7 @@
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use formic_ecs::prelude::*;
-use formic_ecs::{Codec, CodecError, Prefab, Snapshot};
+use formic_ecs::{Codec, CodecError, HashRule, Prefab, Snapshot};
 
 use crate::ops::tamper::{changed, sealed};
 
@@ -35,11 +35,12 @@ struct Step(u16);
 
 #[derive(Component, Default)]
 #[component(name = "cache", transient)]
-struct Cache(#[expect(dead_code, reason = "only has something to drop")] Option<Box<u8>>);
+struct Cache(Option<Box<u8>>);
 
 struct Name(Box<str>);
 
 impl Component for Name {
+    const HASH: HashRule<Self> = HashRule::Codec(Self::CODEC);
     const CODEC: Codec<Self> = Codec::custom(write_name, read_name);
 
     fn name() -> &'static str {

@@ -1,13 +1,14 @@
 //! The components of every agent: where it is, how fast it walks, and its statistics.
 
 use bytemuck::{Pod, Zeroable};
-use formic_ecs::Component;
+use formic_ecs::{Component, HashState};
 use glam::Vec2;
 
 use crate::cell::Cell;
 
 /// Where an agent stands, in cells: the middle of cell (2, 7) is (2.5, 7.5).
 #[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(transparent)]
 pub struct Position(pub Vec2);
 
@@ -30,6 +31,7 @@ impl Position {
 /// It is written only when there is a direction: an agent that stands still goes
 /// on looking to where it came.
 #[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(transparent)]
 pub struct Facing(pub Vec2);
 
@@ -43,6 +45,7 @@ impl Default for Facing {
 /// How fast an agent walks, in cells per second. Less than zero, endless, and what is no
 /// number is as zero.
 #[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(transparent)]
 pub struct Speed(pub f32);
 
@@ -125,7 +128,9 @@ pub struct PathStatsSum {
 ///
 /// Nothing here reads a clock: the same ticks give the same world, however long
 /// they took.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Pod, Zeroable, HashState)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[repr(C)]
 pub struct TimeStep {
     /// Simulated seconds per tick. Less than zero, endless, and what is no number is as zero:
     /// agents stand.

@@ -1,5 +1,7 @@
 //! Cells: the squares of a grid, named by column and row.
 
+use bytemuck::{Pod, Zeroable};
+use formic_ecs::HashState;
 use std::cmp::Ordering;
 use std::fmt;
 
@@ -19,7 +21,9 @@ use glam::Vec2;
 /// assert_eq!(cells[0], Cell::new(5, 0));
 /// assert_eq!(cells[0].to_string(), "(5, 0)");
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Pod, Zeroable, HashState)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[repr(C)]
 pub struct Cell {
     /// Column, 0 at the west edge.
     pub x: u16,

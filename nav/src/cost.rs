@@ -8,6 +8,8 @@
 //! while two paths differ by fewer than 33,461 diagonals. Searches of different
 //! kinds therefore agree to the bit on what is optimal.
 
+use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
+use formic_ecs::HashState;
 use std::fmt;
 use std::iter::Sum;
 use std::num::NonZeroU8;
@@ -30,7 +32,11 @@ pub const DIAGONAL: u32 = 47_321;
 /// let cost = Cost::from_units(u64::from(2 * STRAIGHT + DIAGONAL));
 /// assert!((cost.length() - (2.0 + 2_f64.sqrt())).abs() < 1e-9);
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Pod, Zeroable, HashState,
+)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[repr(transparent)]
 pub struct Cost(u64);
 
 impl Cost {
@@ -96,7 +102,11 @@ impl fmt::Display for Cost {
 /// assert_eq!(Weight::new(3).unwrap().get(), 3);
 /// assert_eq!(Weight::new(0), None); // solid is not a weight
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, NoUninit, CheckedBitPattern, HashState,
+)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[repr(transparent)]
 pub struct Weight(NonZeroU8);
 
 impl Weight {

@@ -6,6 +6,8 @@
 //! of 256 entries per rule instead of being decided move by move.
 
 use crate::cell::Cell;
+use bytemuck::{CheckedBitPattern, NoUninit};
+use formic_ecs::HashState;
 
 /// One of the eight ways out of a cell.
 ///
@@ -18,7 +20,8 @@ use crate::cell::Cell;
 /// assert_eq!(Direction::East.step(Cell::new(3, 4)), Some(Cell::new(4, 4)));
 /// assert_eq!(Direction::West.step(Cell::new(0, 4)), None);
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, NoUninit, CheckedBitPattern, HashState)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u8)]
 #[expect(missing_docs, reason = "the points of the compass need no explanation")]
 pub enum Direction {
@@ -115,7 +118,11 @@ pub(crate) fn members(mut set: u8) -> impl Iterator<Item = Direction> {
 /// use formic_nav::MoveRule;
 /// assert_eq!(MoveRule::default(), MoveRule::BothFree);
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Debug, Default, NoUninit, CheckedBitPattern, HashState,
+)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[repr(u8)]
 pub enum MoveRule {
     /// No diagonal steps: four neighbours.
     Orthogonal,
@@ -158,7 +165,9 @@ impl MoveRule {
 }
 
 /// How cells of one region hang together.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, NoUninit, CheckedBitPattern, HashState)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[repr(u8)]
 pub enum Connectivity {
     /// Through sides.
     Four,

@@ -11,7 +11,7 @@
 pub(crate) mod fields;
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use formic_ecs::Component;
+use formic_ecs::{Component, HashState};
 use formic_jobs::{Query, Res, ResMut};
 use glam::Vec2;
 
@@ -74,7 +74,8 @@ pub struct FlowFollower {
 const NOWHERE: u32 = u32::MAX;
 
 /// How it goes for an agent that follows a flow field.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, NoUninit, CheckedBitPattern)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, NoUninit, CheckedBitPattern, HashState)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u32)]
 pub enum FlowStatus {
     /// The field is not worked out yet where the agent stands.

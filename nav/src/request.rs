@@ -20,7 +20,7 @@
 //! which an edit joins the regions of the agent and of its goal, and not before.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use formic_ecs::{CloneFn, Codec, CodecError, Component};
+use formic_ecs::{CloneFn, Codec, CodecError, Component, HashRule, HashState};
 use glam::Vec2;
 
 use crate::bytes::{get_cell, put_cell, take};
@@ -66,7 +66,7 @@ const STANDS: u8 = 4;
 const REASON_SHIFT: u32 = 4;
 
 /// The status in one byte, so that requests are plain bytes to hashes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, NoUninit, CheckedBitPattern)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, NoUninit, CheckedBitPattern, HashState)]
 #[repr(u8)]
 enum State {
     #[default]
@@ -89,7 +89,8 @@ const REASONS: [Unreachable; 5] = [
 ];
 
 /// How a request stands.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, HashState)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RequestStatus {
     /// Nothing was asked, or it was taken back.
     Idle,
@@ -353,6 +354,7 @@ pub struct Route {
 
 impl Component for Route {
     const CLONE: Option<CloneFn<Self>> = Some(Self::clone);
+    const HASH: HashRule<Self> = HashRule::Codec(Self::CODEC);
     const CODEC: Codec<Self> = Codec::custom(Self::write, Self::read);
 }
 

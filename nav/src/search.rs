@@ -20,7 +20,8 @@ mod batch;
 
 use std::cmp::Reverse;
 
-use formic_ecs::{Codec, EnabledMut, Entity, With, World};
+use bytemuck::{Pod, Zeroable};
+use formic_ecs::{Codec, EnabledMut, Entity, HashState, With, World};
 use formic_jobs::{Local, Pool, Query, Res, ResMut};
 
 use crate::agent::{PathStats, Position};
@@ -44,7 +45,9 @@ const BATCH_LEN_MAX: usize = 64;
 /// spend no more than this, with one exception that is paid back: see
 /// [`SearchReport::debt`]. Requests that this passes over wait, and those that have
 /// waited longest are answered first.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Pod, Zeroable, HashState)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[repr(C)]
 pub struct SearchBudget {
     /// Expansions per tick, in all searches together. Zero pauses the search.
     pub expansions: u64,

@@ -1,10 +1,21 @@
 //! The components of actions.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use formic_ecs::{Component, Entity};
+use formic_ecs::{Component, Entity, HashState};
 
 /// How an action stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    NoUninit,
+    CheckedBitPattern,
+    serde::Serialize,
+    serde::Deserialize,
+    HashState,
+)]
 #[repr(u32)]
 pub enum ActionResult {
     /// It goes on.
@@ -50,7 +61,7 @@ pub struct Action {
 }
 
 /// What is to be done with an action at its next turn, as bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern, HashState)]
 #[repr(transparent)]
 pub(super) struct ActionFlags(u16);
 

@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use formic_ecs::Entity;
+use formic_ecs::{Entity, HashRule};
 
 use super::behaviour::Activity;
 use super::cue::Cue;
@@ -192,6 +192,7 @@ fn close<G: Setting>(desk: &Desk<G>, effects: &mut Effects<'_, G>, world: &G::Wo
 
 impl<G: Setting<Event: Clone>> Activity for Async<G> {
     type Setting = G;
+    const HASH: HashRule<Self> = HashRule::Unhashed;
 
     fn name(&self) -> Cow<'_, str> {
         Cow::Borrowed(&self.name)

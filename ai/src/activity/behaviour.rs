@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use formic_ecs::{Codec, Entity, HashFn};
+use formic_ecs::{Codec, Entity, HashRule};
 
 use super::event::Notice;
 use super::setting::{Ending, Response, Setting, Status};
@@ -30,8 +30,9 @@ pub trait Activity: Send + Sync + Sized + 'static {
     /// How it is saved in a snapshot. Without this, a world with such an activity has none.
     const CODEC: Codec<Self> = Codec::UNSAVED;
 
-    /// How it is taken into the state hash; without this, by the bytes of [`CODEC`](Self::CODEC).
-    const HASH: Option<HashFn<Self>> = None;
+    /// How the state hash sees it: `HashRule::Fields(Self::hash_state)` where it derives
+    /// [`HashState`](trait@formic_ecs::HashState), say.
+    const HASH: HashRule<Self>;
 
     /// What the agent is doing, for a person to read: "Hauling wood to the yard".
     fn name(&self) -> Cow<'_, str>;
@@ -69,6 +70,7 @@ pub trait Activity: Send + Sync + Sized + 'static {
     /// struct Keep(Option<&'static u32>);
     /// impl Activity for Keep {
     ///     type Setting = Village;
+    ///     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
     ///     fn name(&self) -> Cow<'_, str> { "keeping".into() }
     ///     fn on_tick(&mut self, _: &mut Tick<'_, Village>, world: &u32) -> Status<()> {
     ///         self.0 = Some(world);

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use formic_ecs::Entity;
+use formic_ecs::{Entity, HashState};
 
 use super::behaviour::{Activity, EventOf, Failure, WorldOf};
 use super::event::Notice;
@@ -29,18 +29,22 @@ use super::tick::{Effects, Tick};
 /// #     type Event = Nothing;
 /// #     type Failure = &'static str;
 /// # }
+/// # #[derive(formic_ecs::HashState)]
 /// # struct Nap;
 /// # impl Activity for Nap {
 /// #     type Setting = Village;
+/// #     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(|_, _| {});
 /// #     fn name(&self) -> Cow<'_, str> { "napping".into() }
 /// #     fn on_tick(&mut self, _: &mut Tick<'_, Village>, (): &()) -> Status<&'static str> {
 /// #         Status::Finished(Ending::Success)
 /// #     }
 /// # }
+/// #[derive(formic_ecs::HashState)]
 /// struct NapTwice { now: Current<Nap>, naps: u32 }
 ///
 /// impl Activity for NapTwice {
 ///     type Setting = Village;
+///     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(formic_ecs::HashState::hash_state);
 ///     fn name(&self) -> Cow<'_, str> { "napping twice".into() }
 ///     fn step(&self) -> Option<Cow<'_, str>> { self.now.name() }
 ///     fn on_tick(&mut self, tick: &mut Tick<'_, Village>, world: &()) -> Status<&'static str> {
@@ -68,7 +72,7 @@ use super::tick::{Effects, Tick};
 ///     }
 /// }
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, HashState)]
 pub struct Current<S>(Option<S>);
 
 impl<S> Default for Current<S> {

@@ -370,6 +370,7 @@ impl<A: Activity> Teller<'_, '_, A> {
 /// # struct Eat;
 /// # impl Activity for Eat {
 /// #     type Setting = Village;
+/// #     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(|_, _| {});
 /// #     fn name(&self) -> Cow<'_, str> { "eating".into() }
 /// #     fn on_tick(&mut self, _: &mut Tick<'_, Village>, (): &()) -> Status<()> { Status::Ongoing }
 /// # }

@@ -1,10 +1,11 @@
 //! The component that says what an agent is doing.
 
+use bytemuck::{CheckedBitPattern, NoUninit};
 use std::fmt;
 
 use formic_ecs::{
-    Buffer, Bundle, Codec, CodecError, Component, ComponentError, EnabledBitMut, Entity, HashFn,
-    MapEntities, MapEntitiesFn, StateHasher, World,
+    Buffer, Bundle, Codec, CodecError, Component, ComponentError, EnabledBitMut, Entity, HashRule,
+    HashState, MapEntities, MapEntitiesFn, StateHasher, World,
 };
 
 use super::behaviour::Activity;
@@ -42,6 +43,7 @@ pub struct Blocking;
 /// struct Eat;
 /// # impl Activity for Eat {
 /// #     type Setting = Village;
+/// #     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(|_, _| {});
 /// #     fn name(&self) -> Cow<'_, str> { "eating".into() }
 /// #     fn on_tick(&mut self, _: &mut Tick<'_, Village>, (): &()) -> Status<()> { Status::Ongoing }
 /// # }
@@ -84,7 +86,18 @@ pub struct Doing<A> {
 }
 
 /// How an agent stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    NoUninit,
+    CheckedBitPattern,
+    serde::Serialize,
+    serde::Deserialize,
+    HashState,
+)]
 #[repr(u8)]
 pub enum State {
     /// It has no activity.
@@ -144,6 +157,7 @@ pub fn idle<A: Activity>() -> impl Bundle {
 /// # struct Eat;
 /// # impl Activity for Eat {
 /// #     type Setting = Village;
+/// #     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(|_, _| {});
 /// #     fn name(&self) -> Cow<'_, str> { "eating".into() }
 /// #     fn on_tick(&mut self, _: &mut Tick<'_, Village>, (): &()) -> Status<()> { Status::Ongoing }
 /// # }
@@ -306,7 +320,8 @@ impl<A: Activity> fmt::Display for Doing<A> {
 
 impl<A: Activity> Component for Doing<A> {
     const CLEANUP: bool = true;
-    const HASH: Option<HashFn<Self>> = Some(hash);
+    const HASH: HashRule<Self> =
+        if A::HASH.is_whole() { HashRule::Fields(hash) } else { HashRule::Partly(hash) };
     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> =
         Some(|doing, map| doing.agent.map_entities(map));
     const CODEC: Codec<Self> =
@@ -314,17 +329,6 @@ impl<A: Activity> Component for Doing<A> {
 }
 
 fn hash<A: Activity>(doing: &Doing<A>, hasher: &mut StateHasher) {
-    let mut bytes = Vec::new();
-    let mut one = |activity: &A, hasher: &mut StateHasher| match A::HASH {
-        Some(hash) => hash(activity, hasher),
-        None if A::CODEC.is_saved() => {
-            bytes.clear();
-            // A value that cannot be written shows when somebody takes a snapshot.
-            _ = A::CODEC.write(activity, &mut bytes);
-            hasher.write(&bytes);
-        }
-        None => {}
-    };
     let flags = [
         doing.state as u8,
         doing.ended.map_or(0, |ended| ended as u8),
@@ -336,11 +340,11 @@ fn hash<A: Activity>(doing: &Doing<A>, hasher: &mut StateHasher) {
     hasher.write_u64(doing.since);
     hasher.write_u64(u64::from(doing.newest) << 32 | u64::from(doing.priority));
     hasher.write_u64(doing.subscriptions.len() as u64);
-    doing.subscriptions.iter().for_each(|subscription| subscription.hash(hasher));
-    doing.activity.iter().for_each(|activity| one(activity, hasher));
+    doing.subscriptions.iter().for_each(|subscription| subscription.hash_state(hasher));
+    doing.activity.iter().for_each(|activity| A::HASH.hash(activity, hasher));
     if let Some(next) = &doing.next {
         hasher.write_u64(next.priority.into());
-        next.activity.iter().for_each(|activity| one(activity, hasher));
+        next.activity.iter().for_each(|activity| A::HASH.hash(activity, hasher));
     }
 }
 

@@ -1,5 +1,6 @@
 //! Events as activities see them: of what kind, about whom, and in answer to what.
 
+use formic_ecs::HashState;
 use std::fmt;
 use std::ops::{BitOr, BitOrAssign};
 
@@ -46,7 +47,19 @@ pub trait Event: Sized + Send + Sync + 'static {
 }
 
 /// A set of kinds of events, of which there are 64.
-#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, Pod, Zeroable)]
+#[derive(
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Pod,
+    Zeroable,
+    serde::Serialize,
+    serde::Deserialize,
+    HashState,
+)]
 #[repr(transparent)]
 pub struct EventKinds(u64);
 
@@ -115,7 +128,7 @@ impl fmt::Debug for EventKinds {
 /// It goes into the request (a component, say), and comes back with
 /// [`Posted::answering`]. No two subscriptions of a task have the same one before it has made 2^32 of
 /// them, also where its [`Doing`](super::Doing) was removed or replaced meanwhile.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, HashState)]
 pub struct Token {
     pub(super) task: Entity,
     pub(super) number: u32,

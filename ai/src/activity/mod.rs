@@ -38,9 +38,11 @@
 //! #[derive(Component)]
 //! struct Walk { to: i32 }
 //!
+//! #[derive(formic_ecs::HashState)]
 //! struct GoTo(i32);
 //! impl Activity for GoTo {
 //!     type Setting = Village;
+//!     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(formic_ecs::HashState::hash_state);
 //!     fn name(&self) -> Cow<'_, str> { format!("going to {}", self.0).into() }
 //!     fn on_tick(&mut self, tick: &mut Tick<'_, Village>, world: &ComponentLookup<'_, &'static Position>) -> Status<()> {
 //!         let agent = tick.agent();

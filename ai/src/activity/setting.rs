@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use formic_ecs::Codec;
+use bytemuck::{CheckedBitPattern, NoUninit};
+use formic_ecs::{Codec, HashState};
 
 use super::event::Event;
 
@@ -43,7 +44,7 @@ pub trait Setting: Sized + 'static {
 }
 
 /// What an activity says at the end of a tick of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, HashState, serde::Serialize, serde::Deserialize)]
 pub enum Status<F> {
     /// Tick it again in the next tick.
     Ongoing,
@@ -59,7 +60,7 @@ pub enum Status<F> {
 }
 
 /// How an activity came to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, HashState, serde::Serialize, serde::Deserialize)]
 pub enum Ending<F> {
     /// It is done.
     Success,
@@ -83,7 +84,18 @@ impl<F> Ending<F> {
 }
 
 /// How the last activity of an agent ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    NoUninit,
+    CheckedBitPattern,
+    serde::Serialize,
+    serde::Deserialize,
+    HashState,
+)]
 #[repr(u8)]
 pub enum Ended {
     /// It was done.

@@ -1,6 +1,6 @@
 //! What an activity waits for.
 
-use formic_ecs::{BufferElement, CodecError, Entity, StateHasher};
+use formic_ecs::{BufferElement, CodecError, Entity, HashRule, HashState};
 
 use super::event::{EventKinds, Token};
 
@@ -8,7 +8,7 @@ use super::event::{EventKinds, Token};
 ///
 /// They are kept with the task, so that a snapshot has them; how to find them by their subject is
 /// worked out from that.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, HashState)]
 pub struct Subscription {
     subject: Entity,
     /// The kinds, as bits, or when the timer runs out.
@@ -20,6 +20,7 @@ pub struct Subscription {
 // A third one takes all of them to the heap.
 impl BufferElement for Subscription {
     type Inline = [Self; 2];
+    const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 }
 
 impl Subscription {
@@ -40,12 +41,6 @@ impl Subscription {
             _ => return Err(CodecError),
         };
         Ok(Self { subject, what, number, is_timer })
-    }
-
-    pub(super) fn hash(&self, hasher: &mut StateHasher) {
-        hasher.write_u64(self.subject.to_bits());
-        hasher.write_u64(self.what);
-        hasher.write_u64(u64::from(self.number) << 1 | u64::from(self.is_timer));
     }
 
     pub(super) const fn to(subject: Entity, kinds: EventKinds, number: u32) -> Self {

@@ -260,6 +260,7 @@ impl<G: Setting> Tick<'_, G> {
     ///
     /// impl Activity for Ask {
     ///     type Setting = Village;
+    ///     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
     ///     fn name(&self) -> Cow<'_, str> { "asking a server".into() }
     ///     fn on_tick(&mut self, tick: &mut Tick<'_, Village>, (): &()) -> Status<()> {
     ///         if self.reply.get().is_some() {

@@ -4,7 +4,8 @@ use std::fmt;
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{
-    Buffer, Codec, Component, ComponentError, EnabledMut, Entity, Or, QueryData, With, World,
+    Buffer, Codec, Component, ComponentError, EnabledMut, Entity, HashRule, HashState, Or,
+    QueryData, With, World,
 };
 use formic_jobs::Query;
 
@@ -154,6 +155,7 @@ impl PlannedStep {
 pub struct Thoughts(Option<Box<Planning>>);
 
 impl Component for Thoughts {
+    const HASH: HashRule<Self> = HashRule::Fields(|thoughts, hasher| thoughts.0.hash_state(hasher));
     const CODEC: Codec<Self> = Codec::custom(|_, _| Ok(()), |_| Ok(Self::default()));
 }
 

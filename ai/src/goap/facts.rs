@@ -1,5 +1,6 @@
 //! Facts: what a plan is about, as small numbers.
 
+use formic_ecs::HashState;
 /// A fact of a [`Planner`](super::Planner): a small number, or something that holds or does not.
 ///
 /// ```
@@ -10,7 +11,7 @@
 /// assert!(wood.at_least(3).holds_for(4));
 /// assert!(!has_axe.is(true).holds_for(0));
 /// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, HashState, serde::Serialize, serde::Deserialize)]
 pub struct Fact {
     pub(super) index: usize,
     pub(super) value_max: u32,

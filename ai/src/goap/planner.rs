@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use formic_ecs::HashState;
+
 use super::facts::{Change, Condition, Facts, up_to};
 use super::operator::{Goal, Operator};
 use super::problem::{Problem, UNREACHABLE};
@@ -52,7 +54,7 @@ pub struct PlannerBuilder {
 }
 
 /// A plan: what to do, first to last.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, HashState, serde::Serialize, serde::Deserialize)]
 pub struct Course {
     /// The operators, by their place in the planner.
     pub operators: Vec<usize>,
@@ -241,7 +243,7 @@ impl fmt::Display for NoPlan {
 impl std::error::Error for NoPlan {}
 
 /// A plan in the making, which can be gone on with at any time; see [`Planner::begin`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, HashState)]
 pub struct Planning {
     goal: usize,
     costs: Vec<u32>,

@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use formic_ecs::{HashState, StateHasher};
+
 use super::problem::{Problem, UNREACHABLE};
 
 /// A* over packed states (Hart, Nilsson and Raphael 1968), with a consistent bound: a state is
@@ -21,7 +23,7 @@ pub(super) struct Search {
     looked_at: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, HashState)]
 struct SearchNode {
     state: u64,
     cost: u64,
@@ -32,7 +34,7 @@ struct SearchNode {
 
 /// In the order in which states are looked at: by the cost of the whole way, then those that are
 /// further, then those that were found first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, HashState)]
 struct Ahead {
     total: u64,
     left: u64,
@@ -48,6 +50,13 @@ pub(super) enum Progress {
     Found(Vec<usize>, u64),
     /// There is no way.
     Unreachable,
+}
+
+/// The table is not in it: it follows from the nodes.
+impl HashState for Search {
+    fn hash_state(&self, hasher: &mut StateHasher) {
+        (&self.nodes, &self.open, self.looked_at).hash_state(hasher);
+    }
 }
 
 const NOWHERE: u32 = u32::MAX;

@@ -69,7 +69,7 @@ impl<K: TurnActionKind> Turns<K> {
             if !end.spent {
                 return Err(ReplayError::NotSpent { turn });
             }
-            let here = logged.hash.map(|logged| (logged, self.state_hash(world)));
+            let here = logged.hash.map(|logged| (logged, self.state_hash(world).value()));
             match here {
                 Some((logged, here)) if logged != here => {
                     return Err(ReplayError::OtherHash { turn, logged, here });

@@ -1,9 +1,10 @@
 //! Real time inside a turn: ordinary systems that run at every point of it.
 
+use bytemuck::{CheckedBitPattern, NoUninit};
 use std::fmt;
 use std::sync::Arc;
 
-use formic_ecs::{Component, Entity, Present, World};
+use formic_ecs::{Component, Entity, HashState, Present, World};
 
 use super::action::TurnAction;
 use super::cells::Cells;
@@ -12,7 +13,19 @@ use super::journal::Journal;
 use super::situation::Situation;
 
 /// Whether the turn has to go on for a hook's sake.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    NoUninit,
+    CheckedBitPattern,
+    serde::Serialize,
+    serde::Deserialize,
+    HashState,
+)]
+#[repr(u8)]
 pub enum Motion {
     /// Something still moves.
     Moving,

@@ -296,7 +296,7 @@ impl<K: TurnActionKind> Turns<K> {
         }
         let every = self.limits.hash_every;
         let is_due = every > 0 && (self.log.turns.len() + 1) % every == 0;
-        let hash = is_due.then(|| self.state_hash(world));
+        let hash = is_due.then(|| self.state_hash(world).value());
         let is_broken_off = matches!(end.stopped, Some(Stopped::Interrupted { .. }));
         let broken_off = is_broken_off.then_some(steps);
         (end, Some(LoggedTurn { actor, kind, hash, broken_off }))

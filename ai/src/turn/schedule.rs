@@ -1,12 +1,28 @@
 //! Whose turn it is: by time, and among equals by who was scheduled first.
 
+use bytemuck::{Pod, Zeroable};
 use std::collections::BTreeMap;
 
-use formic_ecs::{Entity, StateHasher};
+use formic_ecs::{Entity, HashState, StateHasher};
 
 /// A place in a [`TurnSchedule`], good for one turn: no other ticket of the schedule is ever equal to
 /// it, whatever is undone. Where its own turn comes back by undoing, it is good again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    Pod,
+    Zeroable,
+    serde::Serialize,
+    serde::Deserialize,
+    HashState,
+)]
+#[repr(C)]
 pub struct Ticket {
     time: u64,
     /// Decides among turns of one time. It comes back by undoing, so that the same decisions lead to

@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 
-use formic_ecs::{Component, Entity, StateHasher, With, Without, World};
+use formic_ecs::{Component, Entity, StateHash, With, Without, World};
 
 use super::action::{Gone, TurnAction, Vacant};
 use super::cells::{CellPosition, Cells};
@@ -224,24 +224,17 @@ impl<K: TurnActionKind> Turns<K> {
         &self.log
     }
 
-    /// One number for all that decides what comes next: the entities of the world, the schedule and the
+    /// The hash of all that decides what comes next: the entities of the world, the schedule and the
     /// clock.
     ///
     /// Entities that are [`Vacant`] or [`Gone`] are not in it. How many there are depends on how far
     /// turns can be undone, and nothing else does on them but handles to come.
-    #[must_use]
-    pub fn state_hash(&self, world: &World) -> u64 {
-        let mut hasher = StateHasher::new();
+    pub fn state_hash(&self, world: &World) -> StateHash {
         let there = world.query_ref_filtered::<Entity, (Without<Vacant>, Without<Gone>)>();
-        let hashes = there.into_iter().filter_map(|entity| world.entity_hash(entity).ok());
-        // A sum: where their rows are does not matter.
-        let (count, sum) =
-            hashes.fold((0, 0_u64), |(count, sum), it| (count + 1, sum.wrapping_add(it)));
-        hasher.write_u64(count);
-        hasher.write_u64(sum);
-        hasher.write_u64(self.clock);
-        self.schedule.hash(&mut hasher);
-        hasher.finish()
+        world.state_hash_of(there).and(|hasher| {
+            hasher.write_u64(self.clock);
+            self.schedule.hash(hasher);
+        })
     }
 
     /// Looks at the world anew, after it was changed by something else than turns: it was restored,

@@ -9,6 +9,7 @@ use formic_ai::activity::{
     Posted, Response, Setting, State, Status, Tick,
 };
 use formic_ai::prelude::*;
+use formic_ecs::HashRule;
 
 /// What one activity has been through, line by line; all of an agent's share one.
 type Log = Arc<Mutex<Vec<String>>>;
@@ -91,6 +92,7 @@ struct Actor {
 
 impl Activity for Actor {
     type Setting = Play;
+    const HASH: HashRule<Self> = HashRule::Unhashed;
 
     fn name(&self) -> Cow<'_, str> {
         "acting".into()

@@ -8,6 +8,7 @@ use formic_ai::activity::{
     Posted, Response, Setting, State, Status, Tick,
 };
 use formic_ai::prelude::*;
+use formic_ecs::HashRule;
 
 const ARRIVED: EventKinds = EventKinds::one(0);
 const PICKED_UP: EventKinds = EventKinds::one(1);
@@ -47,7 +48,7 @@ struct Carried;
 struct Finishes([u32; 3]);
 
 /// What porters do one after the other.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, HashState)]
 enum Step {
     GoTo { place: i32 },
     PickUp { thing: Entity, by: Option<Entity> },
@@ -73,6 +74,7 @@ type Verdict = Status<&'static str>;
 
 impl Activity for Step {
     type Setting = Yard;
+    const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
         match self {
@@ -147,6 +149,7 @@ impl Activity for Step {
 }
 
 /// Brings a thing to where it belongs.
+#[derive(HashState)]
 struct Fetch {
     thing: Entity,
     to: i32,
@@ -156,6 +159,7 @@ struct Fetch {
 
 impl Activity for Fetch {
     type Setting = Yard;
+    const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
         "fetching wood".into()

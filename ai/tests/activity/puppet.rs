@@ -9,6 +9,7 @@ use formic_ai::activity::{
     EventKinds, Finished, Notice, Posted, Response, Setting, State, Status, Tick, Token,
 };
 use formic_ai::prelude::*;
+use formic_ecs::HashRule;
 
 /// A happening of a kind, with a number that it can be told by.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +85,7 @@ impl Puppet {
 
 impl Activity for Puppet {
     type Setting = Theatre;
+    const HASH: HashRule<Self> = HashRule::Unhashed;
 
     fn name(&self) -> Cow<'_, str> {
         self.name.into()

@@ -9,7 +9,7 @@ use formic_ai::activity::{
     Posted, Response, Setting, Status, Tick, Token,
 };
 use formic_ai::prelude::*;
-use formic_ecs::Codec;
+use formic_ecs::{Codec, HashRule};
 
 /// A happening of a kind.
 pub(crate) struct Ping(pub(crate) u32);
@@ -65,6 +65,7 @@ pub(crate) fn rock(number: u64) -> Entity {
 
 impl Activity for Rover {
     type Setting = Moon;
+    const HASH: HashRule<Self> = HashRule::Bytes(|rovers| bytemuck::cast_slice(rovers));
     const CODEC: Codec<Self> = Codec::plain();
 
     fn name(&self) -> Cow<'_, str> {
@@ -202,6 +203,6 @@ impl Crowd {
         let run = self.schedule.run(&mut self.world, &self.pool);
         assert!(run.failures.is_empty(), "{:?}", run.failures);
         activity::check::<Rover>(&self.world).unwrap();
-        self.world.state_hash()
+        self.world.state_hash().value()
     }
 }

@@ -12,7 +12,7 @@ struct MoveTo {
     speed: f32,
 }
 
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize, HashState)]
 enum Place {
     Mine,
     Castle,

@@ -28,6 +28,7 @@ struct Senses {
 
 /// On an agent: what was done with its actions, `s`tart, `u`pdate, `e`nd, `i`nterruption.
 #[derive(Component, Default)]
+#[component(unhashed)]
 #[component(transient)]
 struct Log(Mutex<Vec<(usize, char)>>);
 
@@ -348,7 +349,7 @@ fn play_and_tell(
             assert_eq!(is_underway, executes, "seed {seed}, agent {key}, action {action}");
         }
     }
-    let (logs, hash) = (stage.logs.clone(), stage.world.state_hash());
+    let (logs, hash) = (stage.logs.clone(), stage.world.state_hash().value());
     // Without minds all comes to rest.
     for key in stage.agents.keys().copied().collect::<Vec<_>>() {
         stage.give_mind(key, 5);
@@ -432,7 +433,7 @@ fn hashes(stage: &mut Stage) -> Vec<u64> {
         for agent in stage.agents.values() {
             drop(stage.world.remove::<(Log,)>(*agent));
         }
-        stage.world.state_hash()
+        stage.world.state_hash().value()
     };
     (0..30).map(|_| tick(stage)).collect()
 }

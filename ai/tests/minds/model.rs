@@ -41,7 +41,7 @@ impl Script {
 }
 
 /// What was done with an action; it is told by its script's seed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, HashState)]
 enum Call {
     Start(u64),
     Update(u64),
@@ -310,7 +310,7 @@ fn play(seed: u64, layout: Layout) -> u64 {
             }
         }
     }
-    play.world.state_hash()
+    play.world.state_hash().value()
 }
 
 #[test]

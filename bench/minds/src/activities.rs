@@ -6,6 +6,7 @@ use formic_ai::activity::{
     self, Activities, Activity, Event, EventKinds, Posted, Setting, Status, Tick,
 };
 use formic_ai::prelude::*;
+use formic_ecs::HashRule;
 
 use crate::harness::{Contender, Row};
 
@@ -41,6 +42,7 @@ impl Setting for Village {
 }
 
 /// Waits to be called, again and again.
+#[derive(HashState)]
 struct Wait {
     calls: u64,
     subject: Option<Entity>,
@@ -48,6 +50,7 @@ struct Wait {
 
 impl Activity for Wait {
     type Setting = Village;
+    const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
         "waiting".into()
@@ -64,10 +67,12 @@ impl Activity for Wait {
 }
 
 /// Ends its subscription and begins it again in every tick.
+#[derive(HashState)]
 struct Renew(Entity);
 
 impl Activity for Renew {
     type Setting = Village;
+    const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
         "renewing".into()
@@ -81,6 +86,7 @@ impl Activity for Renew {
 }
 
 /// Either of them, so that both have one table.
+#[derive(HashState)]
 enum Errand {
     Wait(Wait),
     Renew(Renew),
@@ -88,6 +94,7 @@ enum Errand {
 
 impl Activity for Errand {
     type Setting = Village;
+    const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
         match self {

@@ -30,6 +30,7 @@ use clap::Args;
 use formic_ai::action::{self, AgentSystem};
 use formic_ai::prelude::*;
 use formic_ai::utility::{Reasoner, UtilityAgent};
+use formic_ecs::StateHash;
 
 use self::actions::TimeStep;
 use self::diary::Diary;
@@ -162,7 +163,7 @@ impl Simulation for CatWorld {
         Some(self)
     }
 
-    fn state_hash(&self) -> u64 {
+    fn state_hash(&self) -> StateHash {
         self.engine.world.state_hash()
     }
 

@@ -1,35 +1,19 @@
 //! The state hash: everything that the next tick depends on, in one number.
 
-use formic_ecs::{Entity, StateHasher, World};
-use formic_nav::{Route, Terrain};
+use formic_ecs::{StateHash, StateHasher, World};
+use formic_nav::Terrain;
 
 use crate::dungeon::works::Works;
 
 /// The hash of a dungeon. Neither the order of entities in memory, nor the names
 /// that regions happen to have, nor the number of threads show in it.
-pub(super) fn digest(world: &World, terrain: &Terrain, works: &Works, imp_count: u32) -> u64 {
-    let mut hasher = StateHasher::new();
-    hasher.write_u64(world.state_hash());
-    hasher.write_u64(routes(world));
-    write_terrain(&mut hasher, terrain);
-    works.digest(|number| hasher.write_u64(number));
-    // The next imp gets its random numbers by its number.
-    hasher.write_u64(imp_count.into());
-    hasher.finish()
-}
-
-/// The rest of every route. The world's own hash cannot see into them, since they
-/// keep their cells on the heap.
-fn routes(world: &World) -> u64 {
-    let of_one = |(entity, route): (Entity, &Route)| {
-        let mut hasher = StateHasher::new();
-        hasher.write_u64(entity.to_bits());
-        for cell in route.rest() {
-            hasher.write_u64(u64::from(cell.y) << 16 | u64::from(cell.x));
-        }
-        hasher.finish()
-    };
-    world.query_ref::<(Entity, &Route)>().map(of_one).fold(0, u64::wrapping_add)
+pub(super) fn digest(world: &World, terrain: &Terrain, works: &Works, imp_count: u32) -> StateHash {
+    world.state_hash().and(|hasher| {
+        write_terrain(hasher, terrain);
+        works.digest(|number| hasher.write_u64(number));
+        // The next imp gets its random numbers by its number.
+        hasher.write_u64(imp_count.into());
+    })
 }
 
 /// Which cells are open, and which of them hang together: each region goes by the

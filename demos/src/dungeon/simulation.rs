@@ -1,5 +1,6 @@
 //! The dungeon as the shell sees it.
 
+use formic_ecs::StateHash;
 use formic_nav::{PathStatsSum, SearchReport};
 
 use crate::dungeon::cheat::{Cheat, CheatError};
@@ -18,7 +19,7 @@ impl Simulation for Dungeon {
         self.engine.tick();
     }
 
-    fn state_hash(&self) -> u64 {
+    fn state_hash(&self) -> StateHash {
         digest(&self.engine.world, self.terrain(), self.works(), self.imp_count)
     }
 

@@ -41,6 +41,7 @@ mod view;
 
 use formic_ai::action::{self, AgentSystem};
 use formic_ai::prelude::*;
+use formic_ecs::StateHash;
 
 use self::dockyard::Dockyard;
 use self::radar::Radar;
@@ -122,7 +123,7 @@ impl Simulation for Fleet {
         Some(self)
     }
 
-    fn state_hash(&self) -> u64 {
+    fn state_hash(&self) -> StateHash {
         self.engine.world.state_hash()
     }
 

@@ -176,8 +176,8 @@ impl Crowd {
         self.mind.name
     }
 
-    pub(super) fn state_hash(&self) -> u64 {
-        self.engine.world.state_hash()
+    pub(super) fn world(&self) -> &World {
+        &self.engine.world
     }
 
     pub(super) fn tally(&self) -> Tally {

@@ -33,7 +33,7 @@ mod view;
 
 use std::sync::Arc;
 
-use formic_ecs::{StateHasher, World};
+use formic_ecs::{StateHash, World};
 use serde_json::{Value, json};
 
 use self::crowd::{Crowd, Mind, Tally};
@@ -133,10 +133,9 @@ impl Simulation for Minds {
         self.crowds.iter_mut().for_each(Crowd::tick);
     }
 
-    fn state_hash(&self) -> u64 {
-        let mut hasher = StateHasher::new();
-        self.crowds.iter().for_each(|crowd| hasher.write_u64(crowd.state_hash()));
-        hasher.finish()
+    fn state_hash(&self) -> StateHash {
+        let nothing = World::new().state_hash();
+        self.crowds.iter().fold(nothing, |hash, crowd| hash.and_world(crowd.world()))
     }
 
     fn counters(&self) -> Vec<Counter> {

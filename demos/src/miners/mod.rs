@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use formic_ai::action::{self, AgentSystem, LoadError};
 use formic_ai::prelude::*;
-use formic_ecs::Bundle;
+use formic_ecs::{Bundle, StateHash};
 use glam::Vec2;
 
 use self::components::{
@@ -193,7 +193,7 @@ impl Simulation for Miners {
         Some(self)
     }
 
-    fn state_hash(&self) -> u64 {
+    fn state_hash(&self) -> StateHash {
         self.engine.world.state_hash()
     }
 

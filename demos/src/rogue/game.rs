@@ -12,6 +12,7 @@ use std::ops::ControlFlow;
 
 use formic_ai::explain::DecisionLog;
 use formic_ai::turn::{Decision, Next, Situation, Stopped, TurnEnd, Turns};
+use formic_ecs::StateHash;
 use formic_jobs::prelude::*;
 
 use super::command::Command;
@@ -116,7 +117,7 @@ impl Game {
     }
 
     /// A hash of everything that can be taken back.
-    pub(super) fn state_hash(&self) -> u64 {
+    pub(super) fn state_hash(&self) -> StateHash {
         self.play().turns.state_hash(&self.engine.world)
     }
 

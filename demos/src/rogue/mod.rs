@@ -47,7 +47,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use formic_ai::turn::read_script;
-use formic_ecs::With;
+use formic_ecs::{StateHash, With};
 
 use self::command::Command;
 use self::game::{Game, Play, Player, Status};
@@ -150,7 +150,7 @@ impl Simulation for Rogue {
         Some(self)
     }
 
-    fn state_hash(&self) -> u64 {
+    fn state_hash(&self) -> StateHash {
         self.game.state_hash()
     }
 

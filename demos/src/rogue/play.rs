@@ -80,7 +80,7 @@ pub(super) fn play(game: &mut Game, note: &mut Note<'_>) -> Result<(), Failure> 
     loop {
         match next_command(&mut terminal, game, &mut aim, &mut page) {
             Ok(Some(command)) => {
-                note(game.state_hash(), &command.to_string())?;
+                note(game.state_hash().value(), &command.to_string())?;
                 obey(&mut terminal, game, command).map_err(unusable)?;
             }
             Ok(None) => return Ok(()),

@@ -216,7 +216,6 @@ impl fmt::Display for Advice {
 }
 
 #[cfg(test)]
-#[expect(dead_code, reason = "the components are never read, only counted")]
 mod tests {
     use formic_ecs::prelude::*;
 

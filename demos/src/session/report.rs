@@ -53,7 +53,7 @@ impl Session {
             "tick_ms": self.tick_seconds * 1e3,
             // While time goes by nobody could compare it with anything, and it looks at everything.
             "state_hash": (!self.is_running)
-                .then(|| format!("{:016x}", self.simulation.state_hash())),
+                .then(|| format!("{:016x}", self.simulation.state_hash().value())),
             "counters": counters,
             "summary": summary,
             "selected": self.selected.map(entity_text),

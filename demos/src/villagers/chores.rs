@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use formic_ai::activity::{Activity, Current, Effects, Ending, Notice, Response, Status, Tick};
-use formic_ecs::{Entity, HashFn};
+use formic_ecs::{Entity, HashRule, HashState};
 use glam::Vec2;
 
 use super::HOME;
@@ -11,6 +11,7 @@ use super::parts::Happening;
 use super::steps::{Errand, Sight, Step, Trouble, Village};
 
 /// What a villager is at.
+#[derive(HashState)]
 pub(super) struct Chore {
     pub(super) kind: Kind,
     now: Current<Step>,
@@ -18,7 +19,7 @@ pub(super) struct Chore {
     steps: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, HashState)]
 pub(super) enum Kind {
     /// Fetch a stone, with a pickaxe that has to be taken first if `equips`.
     Mine { block: Entity, place: Vec2, equips: bool },
@@ -88,19 +89,7 @@ impl Chore {
 
 impl Activity for Chore {
     type Setting = Village;
-
-    const HASH: Option<HashFn<Self>> = Some(|chore, hasher| {
-        let (kind, block) = match chore.kind {
-            Kind::Mine { block, equips, .. } => (1 + u64::from(equips), block.to_bits()),
-            Kind::Eat => (3, 0),
-            Kind::Flee => (4, 0),
-        };
-        let step = chore.now.get().map_or([0; 4], Step::digest);
-        [kind, block, chore.steps.into()]
-            .into_iter()
-            .chain(step)
-            .for_each(|it| hasher.write_u64(it));
-    });
+    const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
         match self.kind {

@@ -25,7 +25,7 @@ mod view;
 use clap::Args;
 use formic_ai::activity::{self, Doing, State};
 use formic_ai::prelude::*;
-use formic_ecs::StateHasher;
+use formic_ecs::{StateHash, StateHasher};
 use glam::Vec2;
 
 use self::chores::{Chore, Kind};
@@ -196,7 +196,7 @@ impl Simulation for Villagers {
         Some(self)
     }
 
-    fn state_hash(&self) -> u64 {
+    fn state_hash(&self) -> StateHash {
         self.engine.world.state_hash()
     }
 

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 
 use formic_ai::activity::{Activity, Effects, Ending, Setting, Status, Tick};
 use formic_ai::prelude::*;
+use formic_ecs::HashRule;
 use glam::Vec2;
 
 use super::parts::{ARRIVED, BROKEN, Block, Books, Dig, Happening, Pickaxe, Position, Walk};
@@ -36,7 +37,7 @@ impl Setting for Village {
 }
 
 /// A sub-activity.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, HashState)]
 pub(super) enum Step {
     /// Walk somewhere.
     GoTo(Errand, Vec2),
@@ -53,7 +54,7 @@ pub(super) enum Step {
 }
 
 /// How far something has come.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, HashState)]
 pub(super) struct Errand {
     is_begun: bool,
     /// When it is over, where that takes a time that is known.
@@ -79,22 +80,6 @@ impl Step {
             Self::Eat(_) => "its meal is over",
             Self::Hide(_) => "it has hidden for long enough",
         }
-    }
-
-    /// The numbers that say what it is and how far it has come.
-    pub(super) fn digest(&self) -> [u64; 4] {
-        let (kind, errand, what) = match *self {
-            Self::GoTo(it, place) => {
-                let [x, y] = place.to_array().map(f32::to_bits);
-                (1, it, u64::from(x) << 32 | u64::from(y))
-            }
-            Self::Break(it, block) => (2, it, block.to_bits()),
-            Self::Haul(it, stone) => (3, it, stone.to_bits()),
-            Self::Equip(it) => (4, it, 0),
-            Self::Eat(it) => (5, it, 0),
-            Self::Hide(it) => (6, it, 0),
-        };
-        [kind, what, errand.is_begun.into(), errand.due]
     }
 }
 
@@ -170,6 +155,7 @@ fn dig(
 
 impl Activity for Step {
     type Setting = Village;
+    const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
         match self {

@@ -65,6 +65,7 @@ pub(crate) fn has_keys(value: &Value, demo: &str, counters: &[&str]) {
     for key in ["agents", "ticks", "seed", "threads"] {
         assert!(value[key].is_u64(), "{key} in {value}");
     }
+    assert_eq!(value["uncovered"], serde_json::json!([]), "the hash sees every value of {demo}");
     for key in ["elapsed_ms", "ns_per_agent_tick"] {
         assert!(value[key].as_f64().is_some_and(|number| number >= 0.0), "{key} in {value}");
     }

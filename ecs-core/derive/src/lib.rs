@@ -4,10 +4,10 @@ mod root;
 
 use proc_macro::TokenStream;
 use proc_macro2::{Ident, Span, TokenStream as Tokens};
-use quote::quote;
+use quote::{format_ident, quote};
 use syn::{
     Data, DeriveInput, Error, Field, Fields, LitInt, LitStr, Member, Path, Result,
-    parse_macro_input,
+    parse_macro_input, parse_quote,
 };
 
 /// Implements `formic_ecs::Component`, or `formic_ecs::BufferElement` where there is the option
@@ -16,6 +16,32 @@ use syn::{
 pub fn derive_component(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     expand(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+/// Implements `formic_ecs::HashState`: every field is taken in.
+#[proc_macro_derive(HashState)]
+pub fn derive_hash_state(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    expand_hash_state(input).unwrap_or_else(Error::into_compile_error).into()
+}
+
+fn expand_hash_state(mut input: DeriveInput) -> Result<Tokens> {
+    for parameter in input.generics.type_params_mut() {
+        parameter.bounds.push(parse_quote!(_formic_ecs::HashState));
+    }
+    let see = see(&input.data)?;
+    let ident = &input.ident;
+    let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
+    let implementation = quote! {
+        #[automatically_derived]
+        impl #impl_generics _formic_ecs::HashState for #ident #type_generics #where_clause {
+            fn hash_state(&self, hasher: &mut _formic_ecs::StateHasher) {
+                let value = self;
+                #see
+            }
+        }
+    };
+    Ok(in_scope(None, &implementation))
 }
 
 /// Writes the name that the options give, if they do.
@@ -36,6 +62,7 @@ const OPTIONS: &[&str] = &[
     "serde",
     "transient",
     "crate",
+    "unhashed",
 ];
 
 fn expand(input: &DeriveInput) -> Result<Tokens> {
@@ -57,6 +84,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
         Some(count) => (quote!(BufferElement), quote! { type Inline = [Self; #count]; }),
         None => (quote!(Component), Tokens::new()),
     };
+    let hash = hash(input, &options, &implemented)?;
     let &Options { enableable, tracked, cleanup, hides, .. } = &options;
     let flags = [("CLEANUP", cleanup), ("HIDES", hides)];
     let flags = flags.iter().filter(|(_, set)| *set).map(|(constant, _)| {
@@ -74,6 +102,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
             #probed
             #map_entities
             #codec
+            #hash
             #name
         }
     };
@@ -129,6 +158,88 @@ fn codec(input: &DeriveInput, options: &Options) -> Tokens {
     quote! { const CODEC: _formic_ecs::Codec<Self> = #value; }
 }
 
+/// Writes how the state hash sees values.
+fn hash(input: &DeriveInput, options: &Options, implemented: &Tokens) -> Result<Tokens> {
+    let rule = quote! { _formic_ecs::HashRule };
+    let otherwise = if options.unhashed {
+        quote! { #rule::Unhashed }
+    } else if matches!(options.saving, Some(Saving::Serde)) {
+        quote! { #rule::Codec(_formic_ecs::Codec::serde()) }
+    } else if is_packed(input) {
+        // There are no references to its fields: it has to be plain data.
+        quote! { #rule::Bytes(_formic_ecs::__private::bytes_of_packed::<Self>()) }
+    } else {
+        let see = see(&input.data)?;
+        quote! { #rule::Fields(|value, hasher| { #see }) }
+    };
+    let is_probed = !options.unhashed && input.generics.params.is_empty();
+    let value = if is_probed {
+        quote! {
+            match <Self as _formic_ecs::#implemented>::BYTES {
+                ::core::option::Option::Some(bytes) => #rule::Bytes(bytes),
+                ::core::option::Option::None => #otherwise,
+            }
+        }
+    } else {
+        otherwise
+    };
+    Ok(quote! { const HASH: #rule<Self> = #value; })
+}
+
+fn is_packed(input: &DeriveInput) -> bool {
+    let mut packed = false;
+    for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
+        // What cannot be read is for the compiler to complain about.
+        drop(attribute.parse_nested_meta(|meta| {
+            packed |= meta.path.is_ident("packed");
+            if meta.input.peek(syn::token::Paren) {
+                let content;
+                syn::parenthesized!(content in meta.input);
+                drop(content.parse::<Tokens>());
+            }
+            Ok(())
+        }));
+    }
+    packed
+}
+
+/// Writes the statements that take every field of `value` into `hasher`.
+fn see(data: &Data) -> Result<Tokens> {
+    let of_fields = |fields: &Fields| {
+        let members: Vec<Member> = fields.members().collect();
+        let names: Vec<Ident> =
+            (0..members.len()).map(|number| format_ident!("field_{number}")).collect();
+        (quote! { { #(#members: #names),* } }, quote! { #((&&&See(#names)).see(hasher);)* })
+    };
+    let seen = match data {
+        Data::Struct(data) => {
+            let (pattern, see) = of_fields(&data.fields);
+            quote! { let Self #pattern = value; #see }
+        }
+        Data::Enum(data) if data.variants.is_empty() => quote! { match *value {} },
+        Data::Enum(data) => {
+            let arms = data.variants.iter().zip(0_u64..).map(|(variant, number)| {
+                let (pattern, see) = of_fields(&variant.fields);
+                let ident = &variant.ident;
+                quote! { Self::#ident #pattern => { hasher.write_u64(#number); #see } }
+            });
+            quote! { match value { #(#arms)* } }
+        }
+        Data::Union(data) => {
+            return Err(Error::new(
+                data.union_token.span,
+                "the state hash cannot see into a union",
+            ));
+        }
+    };
+    Ok(quote! {
+        #[allow(unused_imports)]
+        use _formic_ecs::__private::{See, SeeBytes as _, SeeElements as _, SeeState as _};
+        _ = hasher;
+        #seen
+    })
+}
+
 /// The type of a function that maps the entities inside a value.
 fn map_fn() -> Tokens {
     quote! {
@@ -150,6 +261,7 @@ struct Options {
     saving: Option<Saving>,
     /// Where `formic_ecs` is.
     root: Option<Path>,
+    unhashed: bool,
 }
 
 /// How values are saved, if the type does not say it by itself.
@@ -180,6 +292,8 @@ impl Options {
                     options.cleanup = true;
                 } else if meta.path.is_ident("hides") {
                     options.hides = true;
+                } else if meta.path.is_ident("unhashed") {
+                    options.unhashed = true;
                 } else if meta.path.is_ident("name") {
                     options.name = Some(meta.value()?.parse()?);
                 } else if meta.path.is_ident("crate") {

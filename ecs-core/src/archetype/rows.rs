@@ -26,16 +26,14 @@ impl Archetype {
         infos.filter(|info| !info.is_cleanup()).find(|info| info.erased.clone.is_none())
     }
 
-    /// Takes one value into the state hash, if its component can be.
+    /// Takes what the state hash sees of one value into it.
     pub(crate) fn hash_value(&self, address: RowAddress, column: usize, hasher: &mut StateHasher) {
+        let info = &self.columns[column].info;
         let value = self.chunks.row(address, column);
-        if let Some(hash) = self.columns[column].info.erased.hash {
-            // SAFETY: the function is that of the column's type (I-9), and the row, which `row` has
-            // seen to be there, is initialised (I-2); `&self` keeps writers out.
-            unsafe { hash(value, hasher) };
-        } else if let Some(bytes) = self.bytes(address, column) {
-            hasher.write(bytes);
-        }
+        let (hash, size) = (info.erased.hash, info.layout.size());
+        // SAFETY: the function is that of the column's type (I-9), and the row, which `row` has
+        // seen to be there, is initialised (I-2); `&self` keeps writers out.
+        unsafe { hash(value, size, hasher) };
     }
 
     /// The bytes of one value, if its values have bytes.

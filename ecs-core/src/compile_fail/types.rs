@@ -4,11 +4,15 @@
 //!
 //! ```compile_fail,E0277
 //! struct Local(std::rc::Rc<u32>);
-//! impl formic_ecs::Component for Local {}
+//! impl formic_ecs::Component for Local {
+//!     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
+//! }
 //! ```
 //! ```
 //! struct Shared(std::sync::Arc<u32>);
-//! impl formic_ecs::Component for Shared {}
+//! impl formic_ecs::Component for Shared {
+//!     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
+//! }
 //! ```
 //! ```compile_fail,E0277
 //! formic_ecs::World::new().insert_resource(std::cell::Cell::new(1));
@@ -18,7 +22,43 @@
 //! ```
 //!
 //!
-//! # Nor is it in what the world calls later, or a buffer carries to another thread
+//! # A value that the state hash cannot see
+//!
+//! It is in no component unless that says so.
+//!
+//! ```compile_fail,E0277
+//! #[derive(formic_ecs::Component)]
+//! struct Plays(Box<dyn Fn() + Send + Sync>);
+//! ```
+//! ```compile_fail,E0277
+//! #[derive(formic_ecs::Component)]
+//! struct Memory(std::collections::HashMap<u32, u32>);
+//! ```
+//! ```compile_fail,E0277
+//! #[derive(formic_ecs::Component)]
+//! #[component(buffer = 4)]
+//! enum Note { Empty, Written(std::sync::Mutex<u32>) }
+//! ```
+//! ```compile_fail,E0046
+//! struct Silent(u32);
+//! impl formic_ecs::Component for Silent {}
+//! ```
+//! ```
+//! #[derive(formic_ecs::Component)]
+//! #[component(unhashed)]
+//! struct Plays(Box<dyn Fn() + Send + Sync>);
+//! #[derive(formic_ecs::Component)]
+//! struct Memory(std::collections::BTreeMap<u32, u32>);
+//! #[derive(formic_ecs::Component)]
+//! #[component(buffer = 4)]
+//! enum Note { Empty, Written(Box<u32>) }
+//! struct Silent(u32);
+//! impl formic_ecs::Component for Silent {
+//!     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(|it, hasher| hasher.write_u64(it.0.into()));
+//! }
+//! ```
+//!
+//! # What threads may not share is not in what the world calls later, or a buffer carries to another thread
 //!
 //! ```compile_fail,E0277
 //! # use formic_ecs::prelude::*;
@@ -46,11 +86,15 @@
 //!
 //! ```compile_fail,E0478
 //! struct Borrowed<'a>(&'a u32);
-//! impl<'a> formic_ecs::Component for Borrowed<'a> {}
+//! impl<'a> formic_ecs::Component for Borrowed<'a> {
+//!     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
+//! }
 //! ```
 //! ```
 //! struct Borrowed(&'static u32);
-//! impl formic_ecs::Component for Borrowed {}
+//! impl formic_ecs::Component for Borrowed {
+//!     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
+//! }
 //! ```
 //!
 //! # The bit of a component without one

@@ -11,7 +11,7 @@ use core::ops::{Deref, DerefMut, RangeBounds};
 use smallvec::SmallVec;
 
 use super::{
-    BytesFn, CloneFn, Codec, CodecError, CodecKind, Component, HashFn, MapEntities, MapEntitiesFn,
+    BytesFn, CloneFn, Codec, CodecError, CodecKind, Component, HashRule, MapEntities, MapEntitiesFn,
 };
 use crate::capacity::expected_of;
 use crate::entity::Entity;

@@ -15,12 +15,13 @@ use super::BytesFn;
 ///
 /// ```
 /// use formic_ecs::prelude::*;
-/// use formic_ecs::{Codec, CodecError};
+/// use formic_ecs::{Codec, CodecError, HashRule};
 ///
 /// #[derive(PartialEq, Debug)]
 /// struct Name(String);
 ///
 /// impl Component for Name {
+///     const HASH: HashRule<Self> = HashRule::Codec(Self::CODEC);
 ///     const CODEC: Codec<Self> = Codec::custom(
 ///         |name, bytes| {
 ///             let len = u8::try_from(name.0.len()).map_err(|_| CodecError)?;
@@ -78,9 +79,10 @@ pub type ReadFn<T> = fn(&mut &[u8]) -> Result<T, CodecError>;
 ///
 /// ```
 /// use formic_ecs::prelude::*;
-/// use formic_ecs::{Codec, CodecError, SnapshotError};
+/// use formic_ecs::{Codec, CodecError, HashRule, SnapshotError};
 /// struct Handle;
 /// impl Component for Handle {
+///     const HASH: HashRule<Self> = HashRule::Unhashed;
 ///     const CODEC: Codec<Self> = Codec::custom(|_, _| Err(CodecError), |_| Err(CodecError));
 /// }
 ///
@@ -149,9 +151,10 @@ impl<T> Codec<T> {
     ///
     /// ```
     /// use formic_ecs::prelude::*;
-    /// use formic_ecs::Codec;
+    /// use formic_ecs::{Codec, HashRule};
     /// struct Socket;
     /// impl Component for Socket {
+    ///     const HASH: HashRule<Self> = HashRule::Unhashed;
     ///     const CODEC: Codec<Self> = Codec::UNSAVED; // as it would be without saying so
     /// }
     /// let mut world = World::new();
@@ -214,9 +217,10 @@ impl<T> Codec<T> {
     ///
     /// ```
     /// use formic_ecs::prelude::*;
-    /// use formic_ecs::Codec;
+    /// use formic_ecs::{Codec, HashRule};
     /// struct Awake;
     /// impl Component for Awake {
+    ///     const HASH: HashRule<Self> = HashRule::Fields(|_, _| {});
     ///     const CODEC: Codec<Self> = Codec::tag(|_| Ok(Awake));
     /// }
     /// let mut world = World::new();
@@ -237,10 +241,11 @@ impl<T> Codec<T> {
     ///
     /// ```
     /// use formic_ecs::prelude::*;
-    /// use formic_ecs::Codec;
+    /// use formic_ecs::{Codec, HashRule};
     /// #[derive(Default)]
     /// struct Cache(Option<String>);
     /// impl Component for Cache {
+    ///     const HASH: HashRule<Self> = HashRule::Unhashed;
     ///     const CODEC: Codec<Self> = Codec::transient();
     /// }
     /// let mut world = World::new();
@@ -266,10 +271,11 @@ impl<T> Codec<T> {
     ///
     /// ```
     /// use formic_ecs::prelude::*;
-    /// use formic_ecs::Codec;
+    /// use formic_ecs::{Codec, HashRule};
     /// #[derive(serde::Serialize, serde::Deserialize)]
     /// struct Song(Vec<String>);
     /// impl Component for Song {
+    ///     const HASH: HashRule<Self> = HashRule::Codec(Self::CODEC);
     ///     const CODEC: Codec<Self> = Codec::serde();
     /// }
     /// let mut world = World::new();
@@ -316,7 +322,7 @@ impl<T> Codec<T> {
     ///
     /// ```
     /// use formic_ecs::prelude::*;
-    /// use formic_ecs::Codec;
+    /// use formic_ecs::{Codec, HashRule};
     /// struct Twice<T>(T, T);
     /// trait Part: Send + Sync + Sized + 'static {
     ///     const CODEC: Codec<Self>;
@@ -325,6 +331,7 @@ impl<T> Codec<T> {
     ///     const CODEC: Codec<u16> = Codec::plain();
     /// }
     /// impl<T: Part> Component for Twice<T> {
+    ///     const HASH: HashRule<Self> = HashRule::Codec(Self::CODEC);
     ///     const CODEC: Codec<Self> = Codec::custom(
     ///         |twice, bytes| {
     ///             T::CODEC.write(&twice.0, bytes)?;

@@ -8,7 +8,8 @@ use core::alloc::Layout;
 use core::fmt;
 use core::ptr::NonNull;
 
-use super::erased::{ErasedCodec, ErasedFns};
+use super::erased::{ErasedCodec, ErasedFns, hash_nothing};
+use crate::hash::StateHasher;
 use crate::name::Name;
 
 /// Drops the value at the pointer in place.
@@ -38,6 +39,18 @@ pub type DropValueFn = unsafe fn(NonNull<u8>);
 /// # assert_eq!(unsafe { room.assume_init() }, from);
 /// ```
 pub type CloneValueFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
+
+/// Takes the value at the pointer into the state hash; the number is the size of a value in bytes.
+///
+/// ```
+/// use formic_ecs::HashValueFn;
+/// // Of a component whose values are strings.
+/// const HASH: HashValueFn =
+///     |value, _size, hasher| hasher.write(unsafe { value.cast::<String>().as_ref() }.as_bytes());
+/// # let mut hasher = formic_ecs::StateHasher::new();
+/// # unsafe { HASH(std::ptr::NonNull::from(&String::from("text")).cast(), size_of::<String>(), &mut hasher) };
+/// ```
+pub type HashValueFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
 
 /// What a component is that no Rust type stands for: one that a script declares, or a host in
 /// another language. [`World::register_dynamic`](crate::World::register_dynamic) takes it.
@@ -116,7 +129,9 @@ impl ComponentDescriptor {
     }
 
     /// A component whose values are something else: with a function that drops one in place, where
-    /// there is something to drop, and one that clones one, where instantiation is to copy it.
+    /// there is something to drop, one that clones one, where instantiation is to copy it, and one
+    /// that takes one into the state hash. Without that the component is among those that the hash
+    /// does [not cover](crate::StateHash::uncovered).
     ///
     /// The functions are run when everything else is in order, and may panic. Such values cannot be
     /// saved in a snapshot.
@@ -134,6 +149,7 @@ impl ComponentDescriptor {
     ///         layout,
     ///         Some(|value| unsafe { value.cast::<String>().drop_in_place() }),
     ///         None,
+    ///         Some(|value, _size, hasher| hasher.write(unsafe { value.cast::<String>().as_ref() }.as_bytes())),
     ///     )
     /// };
     /// let mut world = World::new();
@@ -153,6 +169,7 @@ impl ComponentDescriptor {
         layout: Layout,
         drop: Option<DropValueFn>,
         clone: Option<CloneValueFn>,
+        hash: Option<HashValueFn>,
     ) -> Self {
         Self {
             name: name.into(),
@@ -163,7 +180,8 @@ impl ComponentDescriptor {
             erased: ErasedFns {
                 drop,
                 clone,
-                hash: None,
+                hash: hash.unwrap_or(hash_nothing),
+                is_hashed: hash.is_some(),
                 bytes: None,
                 map_entities: None,
                 codec: ErasedCodec::UNSAVED,

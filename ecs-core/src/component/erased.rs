@@ -10,7 +10,7 @@ use crate::hash::StateHasher;
 
 pub(crate) type DropFn = unsafe fn(NonNull<u8>);
 pub(crate) type CloneFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
-type HashFn = unsafe fn(NonNull<u8>, &mut StateHasher);
+pub(super) type HashFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
 type BytesFn = unsafe fn(NonNull<u8>, usize, usize) -> NonNull<[u8]>;
 type SaveFn = unsafe fn(NonNull<u8>, usize, usize, &mut Vec<u8>) -> Result<(), CodecError>;
 type LoadFn = unsafe fn(&mut &[u8], NonNull<u8>, usize, usize) -> Result<(), CodecError>;
@@ -28,8 +28,10 @@ pub(crate) struct ErasedFns {
     /// Clones the value at the first pointer into the uninitialised row at the second. The number
     /// is the size of a value.
     pub(crate) clone: Option<CloneFn>,
-    /// Takes the value into the state hash, where that is done otherwise than by its bytes.
-    pub(crate) hash: Option<HashFn>,
+    /// Takes the value into the state hash, as far as that sees it. The number is the size of a value.
+    pub(crate) hash: HashFn,
+    /// Whether the state hash sees the whole value.
+    pub(crate) is_hashed: bool,
     /// The bytes of some values, one after the other, for as long as the values may be read. The
     /// numbers are how many there are, and the size of each.
     pub(crate) bytes: Option<BytesFn>,
@@ -56,7 +58,8 @@ impl ErasedFns {
         Self {
             drop: core::mem::needs_drop::<T>().then_some(drop_value::<T> as DropFn),
             clone: T::CLONE.map(|_| clone_value::<T> as CloneFn),
-            hash: T::HASH.map(|_| hash_value::<T> as HashFn),
+            hash: hash_value::<T>,
+            is_hashed: T::HASH.is_whole(),
             bytes: T::BYTES.map(|_| bytes_of::<T> as BytesFn),
             map_entities: T::MAP_ENTITIES.map(|_| map_value::<T> as MapFn),
             codec: ErasedCodec {
@@ -72,7 +75,8 @@ impl ErasedFns {
         Self {
             drop: None,
             clone: Some(copy_plain),
-            hash: None,
+            hash: hash_plain,
+            is_hashed: true,
             bytes: Some(plain_bytes),
             map_entities: None,
             codec: ErasedCodec { kind: CodecKind::Plain, save: save_plain, load: load_plain },
@@ -107,13 +111,22 @@ unsafe fn clone_value<T: Component>(source: NonNull<u8>, target: NonNull<u8>, _s
 }
 
 /// # Safety
-/// `value` points at an initialised `T` (I-2, I-9) that nobody writes.
-unsafe fn hash_value<T: Component>(value: NonNull<u8>, hasher: &mut StateHasher) {
-    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2), and that nobody writes.
-    let value = unsafe { value.cast::<T>().as_ref() };
-    let hash = T::HASH.expect("`of` makes this function only for types that have one");
-    hash(value, hasher);
+/// `value` points at an initialised `T` (I-2, I-9) that no thread writes.
+unsafe fn hash_value<T: Component>(value: NonNull<u8>, _size: usize, hasher: &mut StateHasher) {
+    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2), and that no thread writes.
+    T::HASH.hash(unsafe { value.cast::<T>().as_ref() }, hasher);
 }
+
+/// # Safety
+/// `value` points at `size` initialised bytes (I-2, I-16), which no thread writes.
+unsafe fn hash_plain(value: NonNull<u8>, size: usize, hasher: &mut StateHasher) {
+    // SAFETY: the caller vouches for so many initialised bytes (I-16) that no thread writes.
+    hasher.write(unsafe { core::slice::from_raw_parts(value.as_ptr(), size) });
+}
+
+/// # Safety
+/// None is asked: it touches nothing.
+pub(super) unsafe fn hash_nothing(_value: NonNull<u8>, _size: usize, _hasher: &mut StateHasher) {}
 
 /// # Safety
 /// `values` points at `count` initialised values of `T` (I-2, I-9) that nobody writes while the

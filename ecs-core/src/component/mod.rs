@@ -5,6 +5,7 @@ mod codec;
 mod descriptor;
 mod duties;
 mod erased;
+mod hash_rule;
 mod registry;
 mod set;
 mod tags;
@@ -17,11 +18,12 @@ use crate::hash::StateHasher;
 pub use buffer::{Buffer, BufferElement, BufferIntoIter};
 pub(crate) use codec::CodecKind;
 pub use codec::{Codec, CodecError, ReadFn, WriteFn};
-pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn};
+pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn, HashValueFn};
 pub(crate) use duties::ArchetypeFlags;
 pub(crate) use erased::{
     CloneFn as CloneErasedFn, DropFn as DropErasedFn, ErasedFns, MapFn as MapErasedFn,
 };
+pub use hash_rule::HashRule;
 pub use registry::{ComponentInfo, IdSource, Registry};
 pub use set::ComponentSet;
 pub use tags::{Despawned, Prefab};
@@ -29,10 +31,14 @@ pub use tags::{Despawned, Prefab};
 /// Data that entities can have: any type that may be shared and sent between threads.
 ///
 /// Derive it. The derive looks at what else the type can do, so nothing has to be said twice: a
-/// type that is `Clone` can be instantiated, one that is `bytemuck::NoUninit` (every `Pod` is)
-/// takes part in the state hash byte by byte, and one that is also `bytemuck::CheckedBitPattern`
-/// (every `Pod` is) is saved in snapshots as the bytes that it is. A type without fields is saved
-/// as well. Options go into `#[component(...)]`:
+/// type that is `Clone` can be instantiated, and one that is `bytemuck::NoUninit` and
+/// `bytemuck::CheckedBitPattern` (every `Pod` is) is saved in snapshots as the bytes that it is. A
+/// type without fields is saved as well.
+///
+/// The state hash sees every value: of plain data the bytes, of anything else each field, which has
+/// to be plain data or [`HashState`](crate::HashState). A field that is neither does not compile,
+/// unless one of the options `serde` and `unhashed` says what to do. Options go into
+/// `#[component(...)]`:
 ///
 /// * `enableable`: the component can be switched off and on per entity, without moving it. What
 ///   each operation makes of one that is off is in [a table](crate::enableable).
@@ -44,8 +50,11 @@ pub use tags::{Despawned, Prefab};
 /// * `unique`: an entity with it cannot be instantiated, though the type is `Clone`.
 /// * `name = "..."`: the component's name, in place of the type's path. It names the component in
 ///   the state hash and in snapshots, and stays when the type moves.
-/// * `serde`: values are saved in snapshots by serde; for this crate's feature `serde`.
+/// * `serde`: values are saved in snapshots by serde, and hashed as they are saved; for this crate's
+///   feature `serde`.
 /// * `transient`: values are not saved in snapshots; restoring puts the default value in place.
+/// * `unhashed`: the state hash leaves the values out, and [says so](crate::StateHash::uncovered).
+///   For what is no part of the game's state, such as caches and handles of the system.
 /// * `buffer = N`: the type is the element of a [`Buffer`], with this many elements in the chunk.
 ///   It is no component itself then; the other options are those of the buffer.
 /// * `crate = path`: where this crate is, if the derive does not find it in the manifest. It finds
@@ -71,15 +80,17 @@ pub use tags::{Despawned, Prefab};
 /// struct Target(#[component(entity)] Entity);
 /// ```
 ///
-/// Implemented by hand, a component starts with none of these abilities, and has those that its
-/// constants say:
+/// Implemented by hand, a component says how it is [hashed](HashRule), and has of the other abilities
+/// those that its constants name:
 ///
 /// ```
 /// use formic_ecs::prelude::*;
-/// use formic_ecs::{BytesFn, CloneFn, Codec, HashFn, MapEntitiesFn};
+/// use formic_ecs::{BytesFn, CloneFn, Codec, HashRule, MapEntitiesFn};
 ///
 /// struct Opaque(Box<dyn Fn() + Send + Sync>);
-/// impl Component for Opaque {}
+/// impl Component for Opaque {
+///     const HASH: HashRule<Self> = HashRule::Unhashed;
+/// }
 ///
 /// #[derive(Clone, Copy)]
 /// struct Order<T> {
@@ -94,7 +105,10 @@ pub use tags::{Despawned, Prefab};
 ///     const CLONE: Option<CloneFn<Self>> = Some(|order| *order);
 ///     // There may be padding between the fields, so it has no bytes to see.
 ///     const BYTES: Option<BytesFn<Self>> = None;
-///     const HASH: Option<HashFn<Self>> = Some(|order, hasher| hasher.write_u64(order.what.into()));
+///     const HASH: HashRule<Self> = HashRule::Fields(|order, hasher| {
+///         hasher.write_u64(order.by.to_bits());
+///         hasher.write_u64(order.what.into());
+///     });
 ///     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> =
 ///         Some(|order, map| order.by = map(order.by));
 ///     const CODEC: Codec<Self> = Codec::UNSAVED;
@@ -119,10 +133,10 @@ pub trait Component: Send + Sync + Sized + 'static {
     const TRACKED: bool = false;
     /// How to copy a value, for instantiation.
     const CLONE: Option<CloneFn<Self>> = None;
-    /// How to see values as bytes, for the state hash.
+    /// How to see values as bytes, for access by id.
     const BYTES: Option<BytesFn<Self>> = None;
-    /// How to take a value into the state hash, where it is more than its bytes.
-    const HASH: Option<HashFn<Self>> = None;
+    /// How the state hash sees values.
+    const HASH: HashRule<Self>;
     /// How to replace the entities that a value refers to.
     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = None;
     /// Whether it outlives the despawning of its entity: what it stands for has to be cleaned up
@@ -207,6 +221,7 @@ pub type MapEntitiesFn<T> = fn(&mut T, &mut dyn FnMut(Entity) -> Entity);
 /// use formic_ecs::prelude::*;
 /// use formic_ecs::MapEntities;
 ///
+/// #[derive(HashState)]
 /// struct Party {
 ///     leader: Entity,
 ///     others: Vec<Entity>,

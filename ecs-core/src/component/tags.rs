@@ -1,6 +1,6 @@
 //! The components that the store itself gives a meaning to.
 
-use super::{CloneFn, Codec, Component};
+use super::{CloneFn, Codec, Component, HashRule};
 
 /// The entity is a template: queries leave it out unless they name this tag (`With<Prefab>`, or
 /// any other term), and copies made by [`instantiate`](crate::World::instantiate) do not have it.
@@ -25,6 +25,7 @@ pub struct Prefab;
 
 impl Component for Prefab {
     const CLONE: Option<CloneFn<Self>> = Some(Self::clone);
+    const HASH: HashRule<Self> = HashRule::Fields(|Self, _| {});
     const HIDES: bool = true;
     const CODEC: Codec<Self> = Codec::tag(|_| Ok(Self));
 
@@ -62,6 +63,7 @@ impl Component for Prefab {
 pub struct Despawned(());
 
 impl Component for Despawned {
+    const HASH: HashRule<Self> = HashRule::Fields(|Self(()), _| {});
     const HIDES: bool = true;
     const MANAGED: bool = true;
     const CODEC: Codec<Self> = Codec::tag(|_| Ok(Self(())));

@@ -9,6 +9,7 @@ use core::fmt;
 /// use formic_ecs::prelude::*;
 /// use formic_ecs::SnapshotError;
 /// #[derive(Component)]
+/// #[component(unhashed)]
 /// struct Opaque(Box<dyn Fn() + Send + Sync>);
 ///
 /// let mut world = World::new();

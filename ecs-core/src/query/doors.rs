@@ -275,10 +275,10 @@ mod tests {
     use crate::world::World;
     use std::vec::Vec;
 
+    #[derive(formic_ecs_derive::Component)]
     struct A;
-    impl crate::component::Component for A {}
+    #[derive(formic_ecs_derive::Component)]
     struct B;
-    impl crate::component::Component for B {}
 
     fn doors_of<Q: QueryData>(world: &mut World) -> &mut Vec<Option<Q::Door>> {
         let view = world.views.0.get_mut(&TypeId::of::<PartsOf<Q>>()).expect("it was asked for");

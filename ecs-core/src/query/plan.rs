@@ -329,10 +329,10 @@ mod tests {
         fn rows((): &(), _chunks: &Chunks, _chunk: usize, _since: u64, _rows: &mut Rows) {}
     }
 
+    #[derive(formic_ecs_derive::Component)]
     struct A;
-    impl crate::component::Component for A {}
+    #[derive(formic_ecs_derive::Component)]
     struct B;
-    impl crate::component::Component for B {}
 
     fn looks_during(act: impl FnOnce()) -> usize {
         let before = LOOKS.get();

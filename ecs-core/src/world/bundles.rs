@@ -455,9 +455,9 @@ mod tests {
     use crate::world::World;
 
     #[derive(crate::Component)]
-    struct A(#[expect(dead_code, reason = "only takes room")] u32);
+    struct A(u32);
     #[derive(crate::Component)]
-    struct B(#[expect(dead_code, reason = "only takes room")] u32);
+    struct B(u32);
     #[derive(crate::Component)]
     struct C;
 

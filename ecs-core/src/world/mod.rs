@@ -22,6 +22,7 @@ mod relations;
 mod resources;
 mod rights;
 mod spawn;
+mod state_hash;
 mod stats;
 mod telling;
 
@@ -50,6 +51,7 @@ pub(crate) use moves::{Books, MoveScratch, RowMoves};
 pub(crate) use resources::Resources;
 pub use resources::{MissingResource, Res, ResMut, ResourceError};
 pub use rights::DeclaredAccess;
+pub use state_hash::StateHash;
 pub use stats::{ArchetypeStats, EntityPlace, WorldStats};
 
 /// Everything there is: entities with their components, and resources.

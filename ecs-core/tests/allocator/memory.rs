@@ -15,12 +15,15 @@ struct Position([f32; 3]);
 
 #[derive(Component, Clone, Copy)]
 #[component(enableable, tracked)]
-struct Fuel(#[expect(dead_code, reason = "only takes room")] u64);
+struct Fuel(u64);
 
 /// A different type for every number.
 #[derive(Clone, Copy)]
 struct Nth<const N: usize>(usize);
-impl<const N: usize> Component for Nth<N> {}
+impl<const N: usize> Component for Nth<N> {
+    const HASH: formic_ecs::HashRule<Self> =
+        formic_ecs::HashRule::Fields(|nth, hasher| hasher.write_u64(nth.0 as u64));
+}
 
 /// Gives an entity the components whose bits are set in `set`.
 fn equip(world: &mut World, entity: Entity, set: usize) {

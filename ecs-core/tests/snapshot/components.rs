@@ -18,7 +18,7 @@ fn a_transient_component_comes_back_with_its_default() {
 #[test]
 fn a_component_that_cannot_be_saved_is_named() {
     #[derive(Component)]
-    struct Opaque(#[expect(dead_code, reason = "is only there")] String);
+    struct Opaque(String);
     let mut world = World::new();
     let entity = world.spawn((Tag, Opaque(String::new())));
     let error = world.snapshot().expect_err("it cannot");

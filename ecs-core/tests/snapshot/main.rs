@@ -9,7 +9,7 @@ mod restore;
 mod support;
 
 use formic_ecs::prelude::*;
-use formic_ecs::{Codec, CodecError, StateHasher};
+use formic_ecs::{Codec, CodecError, HashRule, StateHasher};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
@@ -56,8 +56,7 @@ struct Name(String);
 
 impl Component for Name {
     const CODEC: Codec<Self> = Codec::custom(write_name, read_name);
-    const HASH: Option<formic_ecs::HashFn<Self>> =
-        Some(|name, hasher| hasher.write(name.0.as_bytes()));
+    const HASH: HashRule<Self> = HashRule::Codec(Codec::custom(write_name, read_name));
 }
 
 fn write_name(name: &Name, out: &mut Vec<u8>) -> Result<(), CodecError> {
@@ -75,6 +74,7 @@ fn read_name(source: &mut &[u8]) -> Result<Name, CodecError> {
 
 impl formic_ecs::BufferElement for Name {
     type Inline = [Self; 1];
+    const HASH: HashRule<Self> = HashRule::Codec(Codec::custom(write_name, read_name));
     const CODEC: Codec<Self> = Codec::custom(write_name, read_name);
 }
 

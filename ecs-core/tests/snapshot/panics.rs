@@ -7,6 +7,7 @@ use super::*;
 struct Copied(Counted);
 
 impl Component for Copied {
+    const HASH: HashRule<Self> = HashRule::Codec(Self::CODEC);
     const CODEC: Codec<Self> = Codec::custom(
         |value, out| {
             out.extend(value.0.clone().number().to_le_bytes());
@@ -81,6 +82,7 @@ impl Drop for Fragile {
 }
 
 impl Component for Fragile {
+    const HASH: HashRule<Self> = HashRule::Codec(Self::CODEC);
     const CODEC: Codec<Self> = Codec::custom(
         |value, out| {
             out.push(*value.0);

@@ -22,7 +22,9 @@ struct Tag;
 
 /// A different type for every number.
 struct Nth<const N: usize>;
-impl<const N: usize> Component for Nth<N> {}
+impl<const N: usize> Component for Nth<N> {
+    const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(|_, _| {});
+}
 
 #[test]
 fn the_order_in_a_bundle_does_not_make_another_archetype() {

@@ -100,7 +100,7 @@ fn permuted(buffer_of: impl Fn(usize) -> usize, order: &[usize]) -> (u64, Vec<En
     }
     drop(CommandBuffer::play_all(&mut buffers, &mut world));
     world.check().expect("consistent");
-    (world.state_hash(), world.entities().collect())
+    (world.state_hash().value(), world.entities().collect())
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
 use formic_ecs::{
     ByIdError, ComponentDescriptor, ComponentId, DynamicQuery, DynamicQueryError, InstantiateError,
-    NoSuchEntity, RegisterError, TermError,
+    NoSuchEntity, RegisterError, StateHasher, TermError,
 };
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -18,7 +18,7 @@ use formic_ecs::{
 pub(crate) struct Speed(pub(crate) u32);
 
 #[derive(Component)]
-struct Label(#[expect(dead_code, reason = "only its type matters")] String);
+struct Label(String);
 
 pub(crate) fn bytes_component(world: &mut World, name: &str, size: usize) -> ComponentId {
     let layout = Layout::from_size_align(size, 1).expect("a valid layout");
@@ -45,6 +45,12 @@ unsafe fn clone_counted(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
     unsafe { target.cast::<Counted>().write(copy) };
 }
 
+unsafe fn hash_counted(value: NonNull<u8>, size: usize, hasher: &mut StateHasher) {
+    assert_eq!(size, size_of::<Counted>());
+    // SAFETY: as in `drop_counted`.
+    hasher.write_u64(unsafe { value.cast::<Counted>().as_ref() }.number());
+}
+
 /// `Counted`, as a host would register it that knows no Rust types.
 fn counted_component(world: &mut World) -> ComponentId {
     // SAFETY: the functions are those of `Counted`, the only type of which values are inserted, and
@@ -55,6 +61,7 @@ fn counted_component(world: &mut World) -> ComponentId {
             Layout::new::<Counted>(),
             Some(drop_counted),
             Some(clone_counted),
+            Some(hash_counted),
         )
     };
     world.register_dynamic(descriptor).expect("a new name")
@@ -309,8 +316,9 @@ fn values_with_functions_are_dropped_once_wherever_they_go() {
 fn a_component_without_a_clone_function_refuses_instantiation() {
     let mut world = World::new();
     // SAFETY: there is nothing to drop, and the values are inserted as bytes of this layout.
-    let descriptor =
-        unsafe { ComponentDescriptor::with_functions("handle", Layout::new::<u64>(), None, None) };
+    let descriptor = unsafe {
+        ComponentDescriptor::with_functions("handle", Layout::new::<u64>(), None, None, None)
+    };
     let handle = world.register_dynamic(descriptor).expect("a new name");
     let imp = world.spawn(());
     let mut value = 7_u64;

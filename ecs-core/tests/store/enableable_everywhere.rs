@@ -220,7 +220,7 @@ fn merged_commands_leave_the_bits_of_commands_one_by_one() {
 #[test]
 fn despawn_drops_a_disabled_value_once() {
     #[derive(Component)]
-    #[component(enableable)]
+    #[component(enableable, unhashed)]
     struct Counted(Arc<AtomicU32>);
 
     impl Drop for Counted {

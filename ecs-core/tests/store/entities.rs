@@ -190,6 +190,7 @@ struct Element(Number);
 
 impl BufferElement for Element {
     type Inline = [Self; 2];
+    const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
 }
 
 #[test]

@@ -314,11 +314,11 @@ fn a_playback_that_ends_in_another_world_leaves_its_reserved_handles_alone() {
 
 #[derive(Component)]
 #[component(tracked)]
-struct First(#[expect(dead_code, reason = "only its versions matter")] u64);
+struct First(u64);
 
 #[derive(Component)]
 #[component(tracked)]
-struct Second(#[expect(dead_code, reason = "only its versions matter")] u64);
+struct Second(u64);
 
 /// What a query since then says about the two: changed and added, of each.
 fn news(world: &mut World, since: u64, entity: Entity) -> [bool; 4] {

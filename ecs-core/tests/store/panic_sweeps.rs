@@ -11,6 +11,7 @@ struct Value(Counted);
 struct Element(Counted);
 
 impl BufferElement for Element {
+    const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
     type Inline = [Self; 2];
     const CLONE: Option<fn(&Self) -> Self> = Some(|element| Self(element.0.clone()));
 }

@@ -259,6 +259,7 @@ fn a_drop_in_a_bulk_change() {
 fn a_map_of_entities_in_instantiate() {
     struct Mapped(Counted);
     impl Component for Mapped {
+        const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
         const CLONE: Option<fn(&Self) -> Self> = Some(|mapped| Self(mapped.0.clone()));
         const MAP_ENTITIES: Option<fn(&mut Self, &mut dyn FnMut(Entity) -> Entity)> =
             Some(|_, _| panic!("planned: map"));

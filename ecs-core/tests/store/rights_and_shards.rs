@@ -5,7 +5,7 @@ use formic_ecs::{Access, DeclaredAccess, ParallelScratch, WorldCell};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[derive(Component)]
-struct Gold(#[expect(dead_code, reason = "it is only there to be asked for")] u32);
+struct Gold(u32);
 #[derive(Component)]
 struct Debt;
 #[derive(Component)]

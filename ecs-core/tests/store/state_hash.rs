@@ -14,14 +14,16 @@ struct B(u32);
 #[component(enableable)]
 struct On;
 
-/// Has no bytes that could be compared.
+/// Its text is on the heap.
 #[derive(Component, Clone)]
 struct Text(String);
 
 fn hash_of(make: impl FnOnce(&mut World)) -> u64 {
     let mut world = World::new();
     make(&mut world);
-    world.state_hash()
+    let hash = world.state_hash();
+    assert!(hash.is_whole());
+    hash.value()
 }
 
 #[test]
@@ -92,11 +94,157 @@ fn equal_bytes_in_components_of_other_types_differ() {
     assert_ne!(hash_of(|world| _ = world.spawn(A(1))), hash_of(|world| _ = world.spawn(B(1))));
 }
 
+/// Says what the hash makes of the values that `make` gives, one world each.
+fn hashes<B: formic_ecs::Bundle>(values: impl IntoIterator<Item = B>) -> Vec<u64> {
+    values.into_iter().map(|value| hash_of(|world| _ = world.spawn(value))).collect()
+}
+
+fn assert_all_differ(hashes: &[u64]) {
+    let mut sorted = hashes.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    assert_eq!(sorted.len(), hashes.len());
+}
+
 #[test]
-fn of_a_component_without_bytes_only_that_it_is_there_counts() {
-    let text = |text: &str| hash_of(|world| _ = world.spawn(Text(text.into())));
-    assert_eq!(text("one"), text("another"));
-    assert_ne!(text("one"), hash_of(|world| _ = world.spawn(())));
+fn a_component_that_derives_nothing_else_is_seen_field_by_field() {
+    #[derive(Component)]
+    struct Position(f32);
+    #[derive(Component)]
+    struct Padded {
+        small: u8,
+        large: u64,
+        flag: bool,
+    }
+    #[derive(HashState)]
+    enum Mood {
+        Calm,
+        Angry { at: Entity, since: f64 },
+        Afraid(Box<Mood>),
+    }
+    #[derive(Component)]
+    struct Mind {
+        mood: Mood,
+        memories: Vec<(String, Option<f32>)>,
+        dice: RandomStream,
+    }
+    #[derive(Component)]
+    enum Door {
+        Open,
+        Closed { by: Option<Entity> },
+    }
+    assert_all_differ(&hashes([0.0, -0.0, 1.0, f32::NAN].map(Position)));
+    let padded = |small, large, flag| Padded { small, large, flag };
+    assert_all_differ(&hashes([
+        padded(0, 0, false),
+        padded(1, 0, false),
+        padded(0, 1, false),
+        padded(0, 0, true),
+    ]));
+    let (one, other) = {
+        let mut world = World::new();
+        (world.spawn(()), world.spawn(()))
+    };
+    let mind = |mood, memories: &[(&str, Option<f32>)], seed| Mind {
+        mood,
+        memories: memories.iter().map(|&(text, when)| (text.to_owned(), when)).collect(),
+        dice: RandomStream::new(seed),
+    };
+    assert_all_differ(&hashes([
+        mind(Mood::Calm, &[], 1),
+        mind(Mood::Calm, &[], 2),
+        mind(Mood::Calm, &[("", None)], 1),
+        mind(Mood::Calm, &[("a wolf", None)], 1),
+        mind(Mood::Calm, &[("a wolf", Some(0.0))], 1),
+        mind(Mood::Calm, &[("a wolf", Some(1.0))], 1),
+        mind(Mood::Angry { at: one, since: 0.0 }, &[], 1),
+        mind(Mood::Angry { at: other, since: 0.0 }, &[], 1),
+        mind(Mood::Angry { at: one, since: 0.5 }, &[], 1),
+        mind(Mood::Afraid(Box::new(Mood::Calm)), &[], 1),
+        mind(Mood::Afraid(Box::new(Mood::Angry { at: one, since: 0.0 })), &[], 1),
+    ]));
+    assert_all_differ(&hashes([
+        Door::Open,
+        Door::Closed { by: None },
+        Door::Closed { by: Some(one) },
+        Door::Closed { by: Some(other) },
+    ]));
+}
+
+#[test]
+fn elements_of_buffers_are_seen() {
+    #[derive(Component, Clone)]
+    #[component(buffer = 2)]
+    struct Word(String);
+    #[derive(Component)]
+    #[component(buffer = 2)]
+    struct Mark;
+    let words = |words: &[&str]| -> Buffer<Word> {
+        words.iter().map(|word| Word((*word).to_owned())).collect()
+    };
+    assert_all_differ(&hashes([
+        words(&[]),
+        words(&["a"]),
+        words(&["b"]),
+        words(&["a", "b", "c"]),
+        words(&["a", "b", "d"]),
+        words(&["ab", "", "d"]),
+    ]));
+    let marks = |count| (0..count).map(|_| Mark).collect::<Buffer<Mark>>();
+    assert_all_differ(&hashes([marks(0), marks(1), marks(5)]));
+}
+
+#[test]
+fn a_packed_component_is_seen_by_its_bytes() {
+    #[derive(Component, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+    #[repr(C, packed(2))]
+    struct Tight {
+        small: u16,
+        large: u64,
+    }
+    assert_all_differ(&hashes([
+        Tight { small: 0, large: 0 },
+        Tight { small: 1, large: 0 },
+        Tight { small: 0, large: 1 },
+    ]));
+}
+
+#[test]
+fn what_is_left_out_is_named_and_only_where_there_is_some() {
+    #[derive(Component)]
+    #[component(unhashed, name = "tests.sound")]
+    struct Sound(u32);
+    #[derive(Component)]
+    #[component(unhashed, buffer = 2, name = "tests.echoes")]
+    struct Echo(#[expect(dead_code, reason = "is not looked at")] u32);
+    let mut world = World::new();
+    let horn = world.spawn((A(1), Sound(1)));
+    let hash = world.state_hash();
+    assert!(!hash.is_whole());
+    assert_eq!(hash.uncovered(), ["tests.sound"]);
+    assert_eq!(hash.to_string(), format!("{:016x} (without tests.sound)", hash.value()));
+    world.get_mut::<Sound>(horn).expect("there").0 = 2;
+    assert_eq!(world.state_hash(), hash, "as it was said");
+    world.insert(horn, Buffer::from_iter([Echo(1)])).expect("alive");
+    assert_eq!(world.state_hash().uncovered(), ["tests.echoes", "tests.sound"]);
+    let both = World::new().state_hash().and_world(&world).and_world(&world);
+    assert_eq!(both.uncovered(), ["tests.echoes", "tests.sound"]);
+    // A world with the same number that leaves nothing out is not equal.
+    drop(world.remove::<(Buffer<Echo>, Sound)>(horn));
+    assert!(world.state_hash().is_whole());
+    assert_ne!(world.state_hash(), hash);
+}
+
+#[test]
+#[should_panic(expected = "cannot write a value")]
+fn a_codec_that_fails_is_not_passed_over() {
+    struct Stubborn;
+    impl Component for Stubborn {
+        const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Codec(
+            formic_ecs::Codec::custom(|_, _| Err(formic_ecs::CodecError), |_| Ok(Self)),
+        );
+    }
+    _ = hash_of(|world| _ = world.spawn(Stubborn));
 }
 
 #[test]

@@ -58,7 +58,15 @@ pub(crate) struct Counted {
 }
 
 impl Component for Counted {
+    const HASH: formic_ecs::HashRule<Self> =
+        formic_ecs::HashRule::Fields(formic_ecs::HashState::hash_state);
     const CLONE: Option<fn(&Self) -> Self> = Some(Self::clone);
+}
+
+impl formic_ecs::HashState for Counted {
+    fn hash_state(&self, hasher: &mut formic_ecs::StateHasher) {
+        hasher.write_u64(self.number());
+    }
 }
 
 impl Counted {

@@ -187,7 +187,7 @@ fn plan(seed: u64) -> Vec<(usize, u64)> {
 
 fn state(world: &World) -> (u64, u64, u64) {
     let (total, salt) = (world.resource::<Total>().unwrap().0, world.resource::<Salt>().unwrap().0);
-    (world.state_hash(), total, salt)
+    (world.state_hash().value(), total, salt)
 }
 
 fn run(

@@ -29,6 +29,7 @@ struct Runs(AtomicUsize);
 
 /// Counts how many of its kind were dropped.
 #[derive(Component)]
+#[component(unhashed)]
 struct Payload(Arc<AtomicUsize>);
 struct Dropped(Arc<AtomicUsize>);
 #[derive(Component)]

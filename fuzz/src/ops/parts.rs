@@ -8,7 +8,7 @@ use arbitrary::Arbitrary;
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use formic_ecs::{
     Buffer, CloneFn, Codec, CodecError, CommandBuffer, Component, ComponentError, ComponentId,
-    DynamicRow, Entity, Prefab, TermError, World,
+    DynamicRow, Entity, HashRule, Prefab, TermError, World,
 };
 
 /// The component types.
@@ -125,6 +125,8 @@ macro_rules! saved_by_number {
     ($name:ident, $make:expr) => {
         impl Component for $name {
             const CLONE: Option<CloneFn<Self>> = Some(Self::clone);
+            const HASH: HashRule<Self> =
+                HashRule::Fields(|part, hasher| hasher.write_u64(part.value()));
             const CODEC: Codec<Self> = Codec::custom(
                 |part, out| {
                     out.extend(part.value().to_le_bytes());

@@ -301,7 +301,7 @@ impl Run {
     }
 
     pub(crate) fn state_hash(&self) -> u64 {
-        self.world.state_hash()
+        self.world.state_hash().value()
     }
 
     /// Compares everything that can be seen.

@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use bytemuck::{Pod, Zeroable};
-use formic_ecs::{Codec, CodecError};
+use formic_ecs::{Codec, CodecError, HashState};
 
 use crate::bytes::{get, get_count, get_u32, put, take};
 use crate::cell::Cell;
@@ -14,7 +14,8 @@ use crate::terrain::Terrain;
 ///
 /// Slots are used again, generations make the difference: the id of a field that was
 /// removed names nothing ever after.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Pod, Zeroable, HashState)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(C)]
 pub struct FlowId {
     slot: u32,

@@ -1,5 +1,7 @@
 //! What changed on a grid, and when.
 
+use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
+use formic_ecs::HashState;
 use std::collections::VecDeque;
 use std::fmt;
 
@@ -29,7 +31,11 @@ pub const CHANGES_MAX: usize = 4096;
 /// assert!(a.changes_since(b.version()).is_none()); // of another history
 /// # Ok::<(), formic_nav::GridSizeError>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Pod, Zeroable, HashState,
+)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[repr(C)]
 pub struct GridVersion {
     count: u64,
     history: u64,
@@ -78,7 +84,8 @@ impl fmt::Display for GridVersion {
 }
 
 /// One change of one cell.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, HashState)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Change {
     /// The version of the grid once the change was made.
     pub version: GridVersion,
@@ -89,7 +96,9 @@ pub struct Change {
 }
 
 /// What happened to a cell.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, NoUninit, CheckedBitPattern, HashState)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[repr(u8)]
 pub enum ChangeKind {
     /// It was solid and is open now.
     Dug,

@@ -1,5 +1,7 @@
 //! What a search answers: a path, or the reason why there is none.
 
+use bytemuck::{CheckedBitPattern, NoUninit};
+use formic_ecs::{HashState, StateHasher};
 use std::cmp::Ordering;
 use std::fmt;
 use std::ops::Range;
@@ -11,7 +13,8 @@ use crate::grid::change::{ChangeKind, GridVersion};
 use crate::terrain::Terrain;
 
 /// The end of a search.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, HashState)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[must_use]
 pub enum PathOutcome {
     /// The path buffer holds a path of least cost.
@@ -46,7 +49,9 @@ impl PathOutcome {
 }
 
 /// Why no path exists.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, NoUninit, CheckedBitPattern, HashState)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[repr(u8)]
 #[non_exhaustive]
 pub enum Unreachable {
     /// The start lies outside of the grid.
@@ -87,6 +92,15 @@ pub struct Path {
     cost: Cost,
     version: GridVersion,
     bounds: Bounds,
+}
+
+/// The bounds are not in it: they follow from the cells.
+impl HashState for Path {
+    fn hash_state(&self, hasher: &mut StateHasher) {
+        hasher.write(bytemuck::cast_slice(&self.cells));
+        hasher.write(bytemuck::bytes_of(&self.cost));
+        hasher.write(bytemuck::bytes_of(&self.version));
+    }
 }
 
 impl Path {

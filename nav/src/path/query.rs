@@ -1,9 +1,15 @@
 //! What is asked of a search.
 
 use crate::cell::Cell;
+use bytemuck::{CheckedBitPattern, NoUninit};
+use formic_ecs::HashState;
 
 /// How to search.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, Hash, Debug, Default, NoUninit, CheckedBitPattern, HashState,
+)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[repr(u8)]
 #[non_exhaustive]
 pub enum Algorithm {
     /// Jump points, or A* where weights change from cell to cell.
@@ -20,7 +26,8 @@ pub enum Algorithm {
 /// let query = PathQuery::new(Cell::new(0, 0), Cell::new(9, 4)).within(500).by(Algorithm::AStar);
 /// assert_eq!(query.expansion_count_max, 500);
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, HashState)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PathQuery {
     /// Where the path begins.
     pub start: Cell,

@@ -1,5 +1,7 @@
 //! What happens to regions, for whoever keeps something per region.
 
+use bytemuck::{CheckedBitPattern, NoUninit};
+use formic_ecs::HashState;
 use std::collections::VecDeque;
 use std::fmt;
 use std::num::NonZeroU32;
@@ -16,7 +18,11 @@ pub const EVENTS_MAX: usize = 65_536;
 /// Slots are used again, generations make the difference: the id of a region
 /// that was merged away or removed names nothing ever after. Which ids an edit
 /// hands out is a function of the grid at the start and the edits since.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, NoUninit, CheckedBitPattern, HashState,
+)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
+#[repr(C)]
 pub struct RegionId {
     pub(crate) slot: u32,
     pub(crate) generation: NonZeroU32,
@@ -39,7 +45,8 @@ impl fmt::Display for RegionId {
 
 /// A change of the set of regions. Regions that merely grow or shrink by the
 /// edited cell make no event; their version moves on.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, HashState)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RegionEvent {
     /// A cell was dug that touches no other open cell.
     Created {

@@ -7,6 +7,7 @@ use formic_ai::activity::{
 };
 use formic_ai::explain::DecisionLog;
 use formic_ai::prelude::*;
+use formic_ecs::HashRule;
 
 const ARRIVED: EventKinds = EventKinds::one(0);
 
@@ -38,6 +39,7 @@ struct Await {
 
 impl Activity for Await {
     type Setting = Village;
+    const HASH: HashRule<Self> = HashRule::Unhashed;
 
     fn name(&self) -> Cow<'_, str> {
         "waiting".into()

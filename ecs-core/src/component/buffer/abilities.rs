@@ -3,7 +3,8 @@
 use alloc::vec::Vec;
 
 use super::{
-    Buffer, BufferElement, CloneFn, Codec, CodecError, CodecKind, Component, HashFn, MapEntitiesFn,
+    Buffer, BufferElement, CloneFn, Codec, CodecError, CodecKind, Component, HashRule,
+    MapEntitiesFn,
 };
 use crate::entity::Entity;
 use crate::hash::StateHasher;
@@ -13,8 +14,11 @@ impl<T: BufferElement> Component for Buffer<T> {
     const TRACKED: bool = T::TRACKED;
     const CLONE: Option<CloneFn<Self>> =
         if T::CLONE.is_some() { Some(clone_elements::<T>) } else { None };
-    const HASH: Option<HashFn<Self>> =
-        if T::BYTES.is_some() { Some(hash_elements::<T>) } else { None };
+    const HASH: HashRule<Self> = match T::HASH {
+        HashRule::Unhashed => HashRule::Unhashed,
+        HashRule::Partly(_) => HashRule::Partly(hash_elements::<T>),
+        _ => HashRule::Fields(hash_elements::<T>),
+    };
     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> =
         if T::MAP_ENTITIES.is_some() { Some(map_elements::<T>) } else { None };
     const CODEC: Codec<Self> = match T::CODEC.kind() {
@@ -34,11 +38,9 @@ fn clone_elements<T: BufferElement>(buffer: &Buffer<T>) -> Buffer<T> {
 }
 
 fn hash_elements<T: BufferElement>(buffer: &Buffer<T>, hasher: &mut StateHasher) {
-    match T::BYTES {
-        Some(bytes) if size_of::<T>() > 0 => hasher.write(bytes(buffer)),
-        // Elements without a size have no bytes, but they have a number.
-        _ => hasher.write_u64(buffer.len() as u64),
-    }
+    // Elements without a size have nothing to see, but they have a number.
+    hasher.write_u64(buffer.len() as u64);
+    T::HASH.hash_all(buffer, hasher);
 }
 
 fn map_elements<T: BufferElement>(buffer: &mut Buffer<T>, map: &mut dyn FnMut(Entity) -> Entity) {

@@ -1,20 +1,21 @@
 //! What a buffer is made of.
 
-use super::{Buffer, BytesFn, CloneFn, Codec, MapEntitiesFn};
+use super::{Buffer, BytesFn, CloneFn, Codec, HashRule, MapEntitiesFn};
 
 /// What [`Buffer`]s can hold: says how many elements lie in the chunk.
 ///
 /// Derived by `#[derive(Component)]` with `#[component(buffer = N)]`, which makes the type an
-/// element instead of a component; the component is the buffer. By hand it takes one line, and the
+/// element instead of a component; the component is the buffer. By hand it takes two lines, and the
 /// constants mean what those of [`Component`](trait@crate::Component) mean.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
-/// use formic_ecs::{Buffer, BufferElement};
+/// use formic_ecs::{Buffer, BufferElement, HashRule};
 ///
 /// struct Callback(Box<dyn Fn() + Send + Sync>);
 /// impl BufferElement for Callback {
 ///     type Inline = [Self; 2];
+///     const HASH: HashRule<Self> = HashRule::Unhashed;
 /// }
 ///
 /// // One that says all that there is to say.
@@ -26,6 +27,8 @@ use super::{Buffer, BytesFn, CloneFn, Codec, MapEntitiesFn};
 ///     const TRACKED: bool = true;
 ///     const CLONE: Option<CloneFn<Self>> = Some(|friend| Self(friend.0));
 ///     const BYTES: Option<BytesFn<Self>> = None;
+///     const HASH: HashRule<Self> =
+///         HashRule::Fields(|friend, hasher| hasher.write_u64(friend.0.to_bits()));
 ///     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = Some(|friend, map| friend.0 = map(friend.0));
 ///     const CODEC: Codec<Self> = Codec::UNSAVED;
 ///
@@ -49,8 +52,10 @@ pub trait BufferElement: Send + Sync + Sized + 'static {
     const TRACKED: bool = false;
     /// How to copy an element, for instantiation.
     const CLONE: Option<CloneFn<Self>> = None;
-    /// How to see elements as bytes, for the state hash.
+    /// How to see elements as bytes, for access by id.
     const BYTES: Option<BytesFn<Self>> = None;
+    /// How the state hash sees elements.
+    const HASH: HashRule<Self>;
     /// How to replace the entities that an element refers to.
     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = None;
     /// How to save elements in a snapshot.

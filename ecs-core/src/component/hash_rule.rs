@@ -1,0 +1,119 @@
+//! How the state hash sees the values of a component.
+
+use alloc::vec::Vec;
+use core::any::type_name;
+use core::fmt;
+
+use super::{BytesFn, Codec, HashFn};
+use crate::hash::StateHasher;
+
+/// How the [state hash](crate::World::state_hash) sees the values of a component.
+///
+/// The derive chooses one: their bytes for plain data, the codec for `#[component(serde)]`, nothing
+/// for `#[component(unhashed)]`, and otherwise each field. By hand it is the constant
+/// [`Component::HASH`](super::Component::HASH), which has no default: a component that the hash does
+/// not see is one that says so.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::HashRule;
+///
+/// struct Callback(Box<dyn Fn() + Send + Sync>);
+/// impl Component for Callback {
+///     const HASH: HashRule<Self> = HashRule::Unhashed;
+/// }
+///
+/// let mut world = World::new();
+/// world.spawn(Callback(Box::new(|| ())));
+/// assert!(world.state_hash().uncovered()[0].as_str().ends_with("Callback"));
+/// ```
+pub enum HashRule<T> {
+    /// By their bytes.
+    Bytes(BytesFn<T>),
+    /// By a function that takes in the whole value.
+    Fields(HashFn<T>),
+    /// By what the codec writes.
+    Codec(Codec<T>),
+    /// By a function that takes in a part of the value. The component is among those that the hash
+    /// does [not cover](crate::StateHash::uncovered).
+    Partly(HashFn<T>),
+    /// Not at all. The component is among those that the hash does
+    /// [not cover](crate::StateHash::uncovered).
+    Unhashed,
+}
+
+impl<T> Clone for HashRule<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for HashRule<T> {}
+
+impl<T> fmt::Debug for HashRule<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Bytes(_) => "Bytes",
+            Self::Fields(_) => "Fields",
+            Self::Codec(_) => "Codec",
+            Self::Partly(_) => "Partly",
+            Self::Unhashed => "Unhashed",
+        })
+    }
+}
+
+impl<T> HashRule<T> {
+    /// Whether the hash sees the whole value.
+    ///
+    /// ```
+    /// use formic_ecs::HashRule;
+    /// assert!(HashRule::<u32>::Bytes(bytemuck::cast_slice).is_whole());
+    /// assert!(!HashRule::<u32>::Unhashed.is_whole());
+    /// ```
+    #[must_use]
+    pub const fn is_whole(&self) -> bool {
+        !matches!(self, Self::Partly(_) | Self::Unhashed)
+    }
+
+    /// Takes in what it sees of a value, for the rule of what the value is a part of.
+    ///
+    /// ```
+    /// use formic_ecs::{HashRule, StateHasher};
+    /// let rule = HashRule::<String>::Fields(|text, hasher| hasher.write(text.as_bytes()));
+    /// let hash = |text: &str| {
+    ///     let mut hasher = StateHasher::new();
+    ///     rule.hash(&text.to_string(), &mut hasher);
+    ///     hasher.finish()
+    /// };
+    /// assert_ne!(hash("to"), hash("fro"));
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if the codec fails to write the value.
+    pub fn hash(&self, value: &T, hasher: &mut StateHasher) {
+        self.hash_all(core::slice::from_ref(value), hasher);
+    }
+
+    /// Takes in several values.
+    pub(super) fn hash_all(&self, values: &[T], hasher: &mut StateHasher) {
+        match self {
+            // A value without a size has no bytes, and bytemuck refuses to cast to none.
+            Self::Bytes(_) if size_of::<T>() == 0 => {}
+            Self::Bytes(bytes) => hasher.write(bytes(values)),
+            Self::Fields(hash) | Self::Partly(hash) => {
+                values.iter().for_each(|value| hash(value, hasher));
+            }
+            Self::Codec(codec) => {
+                let mut bytes = Vec::new();
+                for value in values {
+                    bytes.clear();
+                    if codec.write(value, &mut bytes).is_err() {
+                        panic!("the codec of {} cannot write a value", type_name::<T>());
+                    }
+                    hasher.write(&bytes);
+                }
+            }
+            Self::Unhashed => {}
+        }
+    }
+}
