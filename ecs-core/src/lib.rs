@@ -146,8 +146,8 @@ pub mod __private {
     pub use crate::hash::{See, SeeBytes, SeeElements, SeeState, bytes_of_packed};
     pub use crate::mask::{RowMask, Rows};
     pub use crate::query::{
-        BitsDoor, BitsFetch, BitsSlot, ChunkDoor, ColumnDoor, DoorRight, MutFetch, RefFetch,
-        RowRight, RunRight, TermSlot, TermState, Values, ValuesDoor, WrapState, WriteFetch,
+        BitsFetch, BitsSlot, CacheToken, CachedColumn, CachedPlace, ChunkAddress, MutFetch,
+        RefFetch, RowRight, RunRight, TermSlot, TermState, Values, WrapState, WriteFetch,
     };
     pub use crate::storage::{ChunkVersions, Chunks, ColumnRecord, ColumnStamps, Moment};
 }

@@ -85,7 +85,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["dynamic"],
             &["dynamic_run"],
             &["dynamic_rows"],
-            &["doors"],
+            &["view_plan"],
             &["view"],
             &["claims"],
             &["loom_models"],

@@ -8,8 +8,8 @@ use super::access::BorrowGuard;
 use super::chunk::Source;
 use super::column::RowRight;
 use super::data::QueryData;
-use super::doors::{Doors, ViewPlan};
 use super::view::opened;
+use super::view_plan::{Lookups, ViewPlan};
 use crate::entity::Entity;
 use crate::error::{ClaimError, NoSuchEntity, QueryEntityError};
 use crate::storage::{Moment, Writers};
@@ -151,7 +151,7 @@ impl ClaimWords {
 /// ```
 pub struct ExclusiveView<'w, Q: QueryData> {
     source: Source<'w>,
-    doors: Doors<'w, Q>,
+    lookups: Lookups<'w, Q>,
     words: &'w ClaimWords,
     _guard: BorrowGuard<'w>,
 }
@@ -221,7 +221,7 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
         // Others stamp rows of the same chunks meanwhile.
         let moment = Moment { writers: Writers::Several, ..source.moment };
         let source = Source { moment, ..source };
-        Self { source, doors: Doors::new(source, &plan.view), words: &plan.words, _guard: guard }
+        Self { source, lookups: plan.view.lookups(source), words: &plan.words, _guard: guard }
     }
 
     /// Exclusive access of a row to the components of a target, until the claim is dropped. The row
@@ -290,7 +290,7 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
         // stands.
         // SAFETY: the plan was extended over the source as this view was made (`new`), and the
         // source is borrowed since (I-23).
-        let (fetch, place) = match unsafe { opened::<Q>(self.source, self.doors, target) } {
+        let (fetch, place) = match unsafe { opened::<Q>(self.source, self.lookups, target) } {
             Ok(opened) => opened,
             Err(QueryEntityError::NoSuchEntity(error)) => {
                 return Err(ClaimError::NoSuchEntity(error));

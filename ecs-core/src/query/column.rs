@@ -114,6 +114,12 @@ impl<'w, T: Component> Values<'w, T> {
         Self { start: record.start().cast(), marker: PhantomData }
     }
 
+    /// The column whose start a view has kept.
+    #[inline]
+    pub(crate) fn at(start: ChunkAddress<T>, _token: CacheToken<'w>) -> Self {
+        Self { start: start.0, marker: PhantomData }
+    }
+
     /// Those of no chunk, to which there is no right.
     pub(crate) fn nothing() -> Self {
         Self { start: NonNull::dangling(), marker: PhantomData }
@@ -194,180 +200,155 @@ impl<'w, T: Component> Values<'w, T> {
     }
 }
 
-/// The right to go through doors, and the archetypes that they lead to.
+/// Says that what views keep about chunks is true, and has the archetypes that it is about.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
-pub struct DoorRight<'w>(&'w [Archetype]);
+pub struct CacheToken<'w>(&'w [Archetype]);
 
-impl<'w> DoorRight<'w> {
+impl<'w> CacheToken<'w> {
     /// # Safety
-    /// The doors that it is shown to were made from chunks of these archetypes, and nothing that they
-    /// lead to has left its address since (I-23).
+    /// What it is shown to was made from chunks of these archetypes, and nothing that it refers to
+    /// has left its address since (I-23).
     #[inline]
     pub(crate) unsafe fn new(archetypes: &'w [Archetype]) -> Self {
         Self(archetypes)
     }
 }
 
-/// Where a component is in one chunk, worked out before it is known whether anybody asks. It is kept
-/// beyond the borrow of the chunks, and worth nothing without a [`DoorRight`].
-///
-/// Doors are equal where they lead to the same addresses.
+/// The address of something in a chunk, or known about it, kept beyond the borrow of the chunks. It
+/// is worth nothing without a [`CacheToken`].
 #[doc(hidden)]
-#[derive(Debug)]
-pub struct ValuesDoor<T>(NonNull<T>);
+pub struct ChunkAddress<T: ?Sized>(NonNull<T>);
 
-impl<T> Clone for ValuesDoor<T> {
+impl<T: ?Sized> fmt::Debug for ChunkAddress<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("ChunkAddress").field(&self.0).finish()
+    }
+}
+
+impl<T: ?Sized> Clone for ChunkAddress<T> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<T> Copy for ValuesDoor<T> {}
+impl<T: ?Sized> Copy for ChunkAddress<T> {}
 
-impl<T> PartialEq for ValuesDoor<T> {
+impl<T: ?Sized> PartialEq for ChunkAddress<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.0 == other.0
+        core::ptr::addr_eq(self.0.as_ptr(), other.0.as_ptr())
     }
 }
 
-// SAFETY: an address of what may be used from any thread (I-22), which is got at by a right alone
+// SAFETY: an address of what may be used from any thread (I-22), which only a token makes good
 // (I-23).
-unsafe impl<T: Component> Send for ValuesDoor<T> {}
+unsafe impl<T: ?Sized + Send + Sync> Send for ChunkAddress<T> {}
 // SAFETY: as for `Send` (I-22, I-23).
-unsafe impl<T: Component> Sync for ValuesDoor<T> {}
+unsafe impl<T: ?Sized + Send + Sync> Sync for ChunkAddress<T> {}
 
-impl<T: Component> ValuesDoor<T> {
+impl<T: ?Sized> ChunkAddress<T> {
+    pub(crate) fn new(value: &T) -> Self {
+        Self(NonNull::from(value))
+    }
+
     #[inline]
-    pub(crate) fn new(record: &ColumnRecord) -> Self {
+    pub(crate) fn get<'w>(self, _token: CacheToken<'w>) -> &'w T {
+        // SAFETY: made from a reference into the chunks (`new`), which the token says are borrowed,
+        // with what is known about them where it was (I-23).
+        unsafe { self.0.as_ref() }
+    }
+}
+
+impl<T> ChunkAddress<T> {
+    /// Where the column of `T` in a chunk begins: of which there need not be a value, so that this
+    /// is used by [`Values::at`] alone.
+    pub(crate) fn of_column(record: &ColumnRecord) -> Self {
         Self(record.start().cast())
     }
-
-    /// The column.
-    #[inline]
-    pub(crate) fn values<'w>(&self, _right: DoorRight<'w>) -> Values<'w, T> {
-        Values { start: self.0, marker: PhantomData }
-    }
 }
 
-/// The same for a component that is written, with its stamps and the versions of its rows.
+/// What views that write a component keep about a chunk.
 ///
 /// The start is in the record as well as the stamps are; kept apart it is there a step earlier.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct ColumnDoor<T> {
-    values: ValuesDoor<T>,
-    /// The last version that the column was stamped with by way of this door: the column has this
-    /// stamp or a later one, since stamps only go up while it stays where it is.
+pub struct CachedColumn<T> {
+    start: ChunkAddress<T>,
+    /// The last version that the column was stamped with by way of this: the column has this stamp
+    /// or a later one, since stamps only go up while it stays where it is.
     stamped: AtomicU64,
-    stamps: NonNull<ColumnStamps>,
-    rows: Option<NonNull<ChunkVersions>>,
+    stamps: ChunkAddress<ColumnStamps>,
+    rows: Option<ChunkAddress<ChunkVersions>>,
 }
 
-impl<T> PartialEq for ColumnDoor<T> {
+impl<T> PartialEq for CachedColumn<T> {
     fn eq(&self, other: &Self) -> bool {
-        self.values == other.values && self.stamps == other.stamps && self.rows == other.rows
+        self.start == other.start && self.stamps == other.stamps && self.rows == other.rows
     }
 }
 
-// SAFETY: addresses of what may be used from any thread (I-22), which is got at by a right alone
-// (I-23).
-unsafe impl<T: Component> Send for ColumnDoor<T> {}
-// SAFETY: as for `Send` (I-22, I-23).
-unsafe impl<T: Component> Sync for ColumnDoor<T> {}
-
-impl<T: Component> ColumnDoor<T> {
-    #[inline]
+impl<T: Component> CachedColumn<T> {
     pub(crate) fn new(record: &ColumnRecord, rows: Option<&ChunkVersions>) -> Self {
         Self {
-            values: ValuesDoor::new(record),
+            start: ChunkAddress::of_column(record),
             stamped: AtomicU64::new(0),
-            stamps: NonNull::from(record.stamps()),
-            rows: rows.map(NonNull::from),
+            stamps: ChunkAddress::new(record.stamps()),
+            rows: rows.map(ChunkAddress::new),
         }
     }
 
     /// The column.
     #[inline]
-    pub(crate) fn values<'w>(&self, right: DoorRight<'w>) -> Values<'w, T> {
-        self.values.values(right)
+    pub(crate) fn values<'w>(&self, token: CacheToken<'w>) -> Values<'w, T> {
+        Values::at(self.start, token)
     }
 
     /// Writes down that the column is opened for writing.
-    // Random access comes through the same doors over and over: it sees here that this was done.
+    // Random access comes to the same chunks over and over: it sees here that this was done.
     #[inline]
-    pub(crate) fn mark(&self, right: DoorRight<'_>, version: u64) {
-        // Relaxed: whoever sees another version stamps once more, which changes nothing.
+    pub(crate) fn mark(&self, token: CacheToken<'_>, version: u64) {
+        // Relaxed: a thread that sees another version stamps once more, which changes nothing.
         if self.stamped.load(Ordering::Relaxed) != version {
-            self.mark_column(right, version);
+            self.mark_column(token, version);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn mark_column(&self, _right: DoorRight<'_>, version: u64) {
-        // SAFETY: made from a reference into the chunks, which the right says are borrowed, with what
-        // is known about them where it was (I-23).
-        unsafe { self.stamps.as_ref() }.mark(version);
+    fn mark_column(&self, token: CacheToken<'_>, version: u64) {
+        self.stamps.get(token).mark(version);
         self.stamped.store(version, Ordering::Relaxed);
     }
 
     /// The versions of its rows, if they have any.
     #[inline]
-    pub(crate) fn rows<'w>(&self, _right: DoorRight<'w>) -> Option<&'w ChunkVersions> {
-        // SAFETY: made from a reference into the chunks, which the right says are borrowed, with what
-        // is known about them where it was (I-23).
-        self.rows.map(|rows| unsafe { rows.as_ref() })
+    pub(crate) fn rows<'w>(&self, token: CacheToken<'w>) -> Option<&'w ChunkVersions> {
+        self.rows.map(|rows| rows.get(token))
     }
 }
 
-/// The same for data that is looked up the long way: no address at all.
+/// What views keep about a chunk whose addresses they do not need: no address at all.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ChunkDoor<S> {
+pub struct CachedPlace<S> {
     pub(crate) slots: S,
     archetype: u32,
     chunk: u32,
 }
 
-impl<S> ChunkDoor<S> {
+impl<S> CachedPlace<S> {
     pub(crate) fn new(slots: S, chunks: &Chunks, chunk: usize) -> Self {
         let chunk = u32::try_from(chunk).expect("fewer than 2^32 chunks");
         Self { slots, archetype: chunks.owner(), chunk }
     }
 
     #[inline]
-    pub(crate) fn chunks<'w>(&self, right: DoorRight<'w>) -> &'w Chunks {
-        &right.0[self.archetype as usize].chunks
+    pub(crate) fn chunks<'w>(&self, token: CacheToken<'w>) -> &'w Chunks {
+        &token.0[self.archetype as usize].chunks
     }
 
     #[inline]
     pub(crate) fn chunk(&self) -> usize {
         self.chunk as usize
-    }
-}
-
-/// Where the enabled bits of a component are in one chunk.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct BitsDoor(NonNull<[AtomicU64]>);
-
-// SAFETY: an address of what may be used from any thread (I-22), which is got at by a right alone
-// (I-23).
-unsafe impl Send for BitsDoor {}
-// SAFETY: as for `Send` (I-22, I-23).
-unsafe impl Sync for BitsDoor {}
-
-impl BitsDoor {
-    /// The words of the chunk.
-    pub(crate) fn new(words: &[AtomicU64]) -> Self {
-        Self(NonNull::from(words))
-    }
-
-    #[inline]
-    pub(crate) fn words<'w>(&self, _right: DoorRight<'w>) -> &'w [AtomicU64] {
-        // SAFETY: made from a reference into the chunks, which the right says are borrowed, with what
-        // is known about them where it was (I-23).
-        unsafe { self.0.as_ref() }
     }
 }

@@ -13,7 +13,7 @@ use core::ops::Range;
 
 use super::access::Access;
 use super::column::{
-    BitsDoor, ChunkDoor, ColumnDoor, DoorRight, RowRight, RunRight, Values, ValuesDoor,
+    CacheToken, CachedColumn, CachedPlace, ChunkAddress, RowRight, RunRight, Values,
 };
 use crate::archetype::Archetype;
 use crate::component::{ComponentId, IdSource};
@@ -112,16 +112,20 @@ pub trait QueryData: Sealed {
         Self::fetch(slots, chunks, chunk, moment)
     }
 
-    /// Where the components are in one chunk, kept until somebody asks for a row of it.
+    /// What a view keeps about each chunk: where the components are in it.
     #[doc(hidden)]
-    type Door: PartialEq + Send + Sync + 'static;
+    type Cached: PartialEq + Send + Sync + 'static;
 
     #[doc(hidden)]
-    fn door(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Door;
+    fn cache(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Cached;
 
-    /// What [`lookup`](Self::lookup) gives, by way of the door of the chunk.
+    /// What [`lookup`](Self::lookup) gives, from what is kept about the chunk.
     #[doc(hidden)]
-    fn enter<'w>(door: &Self::Door, right: DoorRight<'w>, moment: Moment) -> Self::Fetch<'w>;
+    fn open_cached<'w>(
+        cached: &Self::Cached,
+        token: CacheToken<'w>,
+        moment: Moment,
+    ) -> Self::Fetch<'w>;
 
     /// A fetch of no chunk, of which no row may be asked.
     #[doc(hidden)]
@@ -170,24 +174,28 @@ pub trait QueryData: Sealed {
     fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a>;
 }
 
-/// The members of [`QueryData`] that lead through a door, for data that is looked up the long way. Whoever
-/// writes it has the names that it uses in scope.
-macro_rules! chunk_door {
+/// The members of [`QueryData`] about what views keep, for data that keeps no address. It uses names
+/// that have to be in scope.
+macro_rules! cached_place {
     () => {
-        type Door = ChunkDoor<Self::Slots>;
+        type Cached = CachedPlace<Self::Slots>;
 
-        fn door(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Door {
-            ChunkDoor::new(*slots, chunks, chunk)
+        fn cache(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Cached {
+            CachedPlace::new(*slots, chunks, chunk)
         }
 
         #[inline]
-        fn enter<'w>(door: &Self::Door, right: DoorRight<'w>, moment: Moment) -> Self::Fetch<'w> {
-            Self::lookup(&door.slots, door.chunks(right), door.chunk(), moment)
+        fn open_cached<'w>(
+            cached: &Self::Cached,
+            token: CacheToken<'w>,
+            moment: Moment,
+        ) -> Self::Fetch<'w> {
+            Self::lookup(&cached.slots, cached.chunks(token), cached.chunk(), moment)
         }
     };
 }
 
-pub(super) use chunk_door;
+pub(super) use cached_place;
 
 /// Keeps [`QueryData`] inside this crate. Nobody else can name it: `&T` and `&mut T` of a type of
 /// theirs count as theirs, and whatever is left open for these is open to them.

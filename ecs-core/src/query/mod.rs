@@ -9,7 +9,6 @@ mod chunk;
 mod claims;
 mod column;
 mod data;
-mod doors;
 mod dynamic;
 mod dynamic_rows;
 mod dynamic_run;
@@ -22,6 +21,7 @@ mod parallel;
 mod pass;
 mod plan;
 mod view;
+mod view_plan;
 
 pub use access::Access;
 pub(crate) use access::{BorrowGuard, Borrows};
@@ -30,9 +30,7 @@ pub use chunk::{Chunk, ChunkIter};
 pub(crate) use chunk::{Source, rows};
 pub use claims::{Claim, ExclusivePlan, ExclusiveView};
 #[doc(hidden)]
-pub use column::{
-    BitsDoor, ChunkDoor, ColumnDoor, DoorRight, RowRight, RunRight, Values, ValuesDoor,
-};
+pub use column::{CacheToken, CachedColumn, CachedPlace, ChunkAddress, RowRight, RunRight, Values};
 #[doc(hidden)]
 pub use data::{
     BitsFetch, BitsSlot, MutFetch, RefFetch, TermSlot, TermState, WrapState, WriteFetch,
@@ -41,8 +39,6 @@ pub use data::{
     ColumnData, Enabled, EnabledBit, EnabledBitMut, EnabledMut, Mut, Present, QueryData, ReadOnly,
     Ref,
 };
-pub use doors::ViewPlan;
-pub(crate) use doors::{Doors, ViewCache};
 pub use dynamic::{DynamicQuery, DynamicQueryBuilder};
 pub use dynamic_rows::{BorrowedDynamicRows, DynamicRowIter, DynamicRows};
 pub use dynamic_run::{DynamicRow, DynamicRun};
@@ -52,3 +48,5 @@ pub use parallel::{ParallelChunks, ParallelScratch};
 pub use plan::QueryPlan;
 pub(crate) use plan::{MatchOf, PlanCache, PlanSource, Planned, matches_once};
 pub use view::{View, ViewShard};
+pub(crate) use view_plan::ViewCache;
+pub use view_plan::ViewPlan;

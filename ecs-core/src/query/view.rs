@@ -5,10 +5,10 @@ use core::fmt;
 
 use super::access::BorrowGuard;
 use super::chunk::Source;
-use super::column::{DoorRight, RowRight};
+use super::column::{CacheToken, RowRight};
 use super::data::{EnabledMut, QueryData, ReadOnly};
-use super::doors::Doors;
 use super::entities::find_each;
+use super::view_plan::Lookups;
 use crate::component::Component;
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError, QueryManyError};
@@ -33,7 +33,7 @@ use crate::storage::{Chunks, Moment, RowAddress, Writers};
 /// ```
 pub struct View<'w, Q: QueryData> {
     source: Source<'w>,
-    doors: Doors<'w, Q>,
+    lookups: Lookups<'w, Q>,
     guard: Option<BorrowGuard<'w>>,
 }
 
@@ -50,12 +50,12 @@ type Found<'a, Q> = (&'a Chunks, &'a <Q as QueryData>::Slots, RowAddress);
 #[inline]
 fn found<'a, Q: QueryData>(
     source: Source<'a>,
-    doors: Doors<'a, Q>,
+    slots: &'a [Option<Q::Slots>],
     entity: Entity,
 ) -> Result<Found<'a, Q>, QueryEntityError> {
     let location = source.locate(entity).ok_or(NoSuchEntity(entity))?;
     let index = location.archetype.index();
-    let Some(Some(slots)) = doors.slots.get(index) else {
+    let Some(Some(slots)) = slots.get(index) else {
         return Err(QueryEntityError::NotMatching(entity));
     };
     let chunks = &source.archetypes[index].chunks;
@@ -63,27 +63,27 @@ fn found<'a, Q: QueryData>(
     Ok((chunks, slots, location.address))
 }
 
-/// The chunk and the row of one entity, if it has what the plan asks for.
+/// The opened chunk and the row of one entity, if it has what the plan asks for.
 ///
 /// # Safety
-/// The doors are those of this very source, which is borrowed, and lead to where its chunks are (I-23).
+/// The lookups are those of this very source, which is borrowed (I-23).
 #[inline]
 pub(crate) unsafe fn opened<'a, Q: QueryData>(
     source: Source<'a>,
-    doors: Doors<'a, Q>,
+    lookups: Lookups<'a, Q>,
     entity: Entity,
 ) -> Result<(Q::Fetch<'a>, usize), QueryEntityError> {
     // Lookups that miss the cache overlap the more the shorter they are: one way out, told apart
     // later.
-    if let Some(place) = doors.places.get(entity) {
-        debug_assert!(place.chunk() < doors.doors.len(), "a place names a chunk that is there");
-        // SAFETY: the chunk of a live entity has a number that the directory gave (I-1), which is
-        // below the number of doors: they are those of this source, as the caller ensures.
-        if let Some(door) = unsafe { doors.doors.get_unchecked(place.chunk()) } {
-            // SAFETY: the caller vouches that the doors are those of this source, which is borrowed
-            // for `'a`, and lead to where its chunks are (I-23).
-            let right = unsafe { DoorRight::new(source.archetypes) };
-            return Ok((Q::enter(door, right, source.moment), place.row()));
+    if let Some(place) = lookups.places.get(entity) {
+        debug_assert!(place.chunk() < lookups.cached.len(), "a place names a chunk that is there");
+        // SAFETY: the chunk of a live entity has a number that the directory gave (I-1), and there
+        // is an entry for each: the caller ensures that the lookups are those of this source (I-23).
+        if let Some(cached) = unsafe { lookups.cached.get_unchecked(place.chunk()) } {
+            // SAFETY: the caller vouches that these are lookups of this source, which is borrowed
+            // for `'a` (I-23).
+            let token = unsafe { CacheToken::new(source.archetypes) };
+            return Ok((Q::open_cached(cached, token, source.moment), place.row()));
         }
     }
     Err(why_not_opened(source, entity))
@@ -101,14 +101,14 @@ fn why_not_opened(source: Source<'_>, entity: Entity) -> QueryEntityError {
 impl<'w, Q: QueryData> View<'w, Q> {
     /// # Safety
     /// The caller has the right that Q needs to all of these archetypes for `'w`, by itself or by
-    /// `guard` (I-10), and gives it away with the view. The doors are those of the source, of a plan
-    /// that was just extended over it (I-23).
+    /// `guard` (I-10), and gives it away with the view. The lookups are those of the source, of a
+    /// plan that was just extended over it (I-23).
     pub(crate) unsafe fn new(
         source: Source<'w>,
-        doors: Doors<'w, Q>,
+        lookups: Lookups<'w, Q>,
         guard: Option<BorrowGuard<'w>>,
     ) -> Self {
-        Self { source, doors, guard }
+        Self { source, lookups, guard }
     }
 
     /// The same view, asking what has changed or come after this version of the world, see
@@ -133,9 +133,9 @@ impl<'w, Q: QueryData> View<'w, Q> {
     /// The chunk and the row of one entity.
     #[inline]
     fn open(&self, entity: Entity) -> Result<(Q::Fetch<'_>, usize), QueryEntityError> {
-        // SAFETY: the doors are those of the source as it was when the view was made (`new`), and it
-        // is borrowed for as long as the view lives (I-23).
-        unsafe { opened(self.source, self.doors, entity) }
+        // SAFETY: the lookups are those of the source as it was when the view was made (`new`), and
+        // it is borrowed for as long as the view lives (I-23).
+        unsafe { opened(self.source, self.lookups, entity) }
     }
 
     /// The components of one entity.
@@ -219,8 +219,8 @@ impl<Q: QueryData> View<'_, Q> {
         assert!(count > 0, "a view has one part at least");
         // Others stamp rows of the same chunks meanwhile.
         let moment = Moment { writers: Writers::Several, ..self.source.moment };
-        let (source, doors) = (Source { moment, ..self.source }, self.doors);
-        (0..count).map(move |which| ViewShard { source, doors, count, which })
+        let (source, lookups) = (Source { moment, ..self.source }, self.lookups);
+        (0..count).map(move |which| ViewShard { source, lookups, count, which })
     }
 
     /// The components of several entities, all at once.
@@ -247,7 +247,8 @@ impl<Q: QueryData> View<'_, Q> {
         entities: [Entity; N],
     ) -> Result<[Q::Item<'_>; N], QueryManyError> {
         let view = &*self;
-        let places = find_each(entities, |entity| found::<Q>(view.source, view.doors, entity))?;
+        let places =
+            find_each(entities, |entity| found::<Q>(view.source, view.lookups.slots, entity))?;
         Ok(places.map(|(chunks, slots, address)| {
             let fetch = Q::lookup(slots, chunks, address.chunk, view.source.moment);
             // SAFETY: the rows of live entities (I-1), which are different (I-15); the view holds
@@ -269,14 +270,14 @@ impl<Q: QueryData> View<'_, Q> {
     /// ```
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
-        found::<Q>(self.source, self.doors, entity).is_ok()
+        found::<Q>(self.source, self.lookups.slots, entity).is_ok()
     }
 }
 
 /// A part of a [`View`], made by [`View::shards`].
 pub struct ViewShard<'v, Q: QueryData> {
     source: Source<'v>,
-    doors: Doors<'v, Q>,
+    lookups: Lookups<'v, Q>,
     count: u32,
     which: u32,
 }
@@ -310,9 +311,9 @@ impl<Q: QueryData> ViewShard<'_, Q> {
         if entity.index() % self.count != self.which {
             return Err(QueryEntityError::NotMatching(entity));
         }
-        // SAFETY: the doors are those of the source as it was when the view was made (`View::new`),
+        // SAFETY: the lookups are those of the source as it was when the view was made (`View::new`),
         // and the view is borrowed for as long as its parts live (I-23).
-        let (fetch, row) = unsafe { opened(self.source, self.doors, entity) }?;
+        let (fetch, row) = unsafe { opened(self.source, self.lookups, entity) }?;
         // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right and
         // is borrowed exclusively by its parts (`shards`), of which this is the only one with this
         // entity, as was just seen; and the part is borrowed exclusively for as long as the item is

@@ -60,9 +60,6 @@ pub struct Chunks {
     layouts: ChunkLayouts,
     /// The index of the archetype that these are the chunks of.
     owner: u32,
-    /// The last of the directory's changes with which a chunk came or went, or with which what is
-    /// known about the chunks moved in memory: nothing has left its address since (I-23).
-    moved_at: u64,
 }
 
 impl Chunks {
@@ -76,7 +73,6 @@ impl Chunks {
         let bits = (0..enableable_count).map(|_| EnableBits::new(layouts.capacity_max())).collect();
         Self {
             owner,
-            moved_at: 0,
             layouts,
             sizes: columns.iter().map(Layout::size).collect(),
             records: ColumnRecords::new(columns.len()),
@@ -93,11 +89,6 @@ impl Chunks {
     /// The index of the archetype that these are the chunks of.
     pub(crate) fn owner(&self) -> u32 {
         self.owner
-    }
-
-    /// The last of the directory's changes with which anything about a chunk left its address.
-    pub(crate) fn moved_at(&self) -> u64 {
-        self.moved_at
     }
 
     /// How many chunks have rows.
@@ -261,7 +252,6 @@ impl Chunks {
 
     fn pop_chunk(&mut self, pool: &mut BlockPool) {
         let Some(head) = self.heads.pop() else { return };
-        self.moved_at = pool.directory.count_change();
         let (block, id) = head.into_parts();
         pool.directory.leave(id);
         self.records.pop_chunk();

@@ -95,8 +95,6 @@ pub(crate) struct Directory {
     free: Vec<ChunkId>,
     /// How many changes there were.
     changes: u64,
-    /// By number: the last change that it was given out, taken back or moved with.
-    changed_at: Vec<u64>,
 }
 
 impl Directory {
@@ -108,7 +106,6 @@ impl Directory {
         if self.free.is_empty() {
             assert!(self.entries.len() < CHUNKS_LIMIT, "a world has at most {CHUNKS_LIMIT} chunks");
             self.entries.reserve(1);
-            self.changed_at.reserve(1);
             // Giving numbers back, which happens while rows are being taken out, needs no memory.
             self.free.reserve(self.entries.len() + 1);
         }
@@ -116,9 +113,8 @@ impl Directory {
 
     /// Counts a change, and returns how many there are now. Whoever moves something that may panic
     /// half-way counts first.
-    pub(crate) fn count_change(&mut self) -> u64 {
+    pub(crate) fn count_change(&mut self) {
         self.changes += 1;
-        self.changes
     }
 
     /// How many changes there were.
@@ -127,37 +123,23 @@ impl Directory {
         self.changes
     }
 
-    /// For each number, the last change that it was given out, taken back or moved with.
-    pub(crate) fn changed_at(&self) -> &[u64] {
-        &self.changed_at
-    }
-
-    /// The index of the archetype whose chunk has this number, if any has.
-    pub(crate) fn owner(&self, number: usize) -> Option<usize> {
-        let owner = self.entries.get(number)?.owner;
-        (owner != NOBODY).then_some(owner as usize)
-    }
-
     /// A number for the chunk at place `chunk` in the list of the archetype with index `owner`.
     pub(crate) fn enter(&mut self, owner: u32, chunk: usize) -> ChunkId {
         let chunk = u32::try_from(chunk).expect("fewer than 2^32 chunks");
         let entry = Entry { owner, chunk };
-        let change = self.count_change();
         if let Some(id) = self.free.pop() {
             self.entries[id.0 as usize] = entry;
-            self.changed_at[id.0 as usize] = change;
             return id;
         }
         let index = u32::try_from(self.entries.len()).expect("`prepare` keeps it below 2^21");
         self.entries.push(entry);
-        self.changed_at.push(change);
         ChunkId(index)
     }
 
     /// The chunk with this number is gone.
     pub(crate) fn leave(&mut self, id: ChunkId) {
         self.entries[id.0 as usize].owner = NOBODY;
-        self.changed_at[id.0 as usize] = self.count_change();
+        self.count_change();
         self.free.push(id);
     }
 
@@ -165,7 +147,7 @@ impl Directory {
     pub(crate) fn set(&mut self, id: ChunkId, owner: u32, chunk: usize) {
         let chunk = u32::try_from(chunk).expect("fewer than 2^32 chunks");
         self.entries[id.0 as usize] = Entry { owner, chunk };
-        self.changed_at[id.0 as usize] = self.count_change();
+        self.count_change();
     }
 
     /// Forgets the numbers at the end that belong to nobody, and gives back what memory it can.
@@ -173,8 +155,6 @@ impl Directory {
         let len =
             self.entries.iter().rposition(|entry| entry.owner != NOBODY).map_or(0, |at| at + 1);
         self.entries.truncate(len);
-        self.changed_at.truncate(len);
-        self.changed_at.shrink_to_fit();
         self.free.retain(|id| (id.0 as usize) < len);
         self.entries.shrink_to_fit();
         // As `prepare` has it: giving numbers back needs no memory.

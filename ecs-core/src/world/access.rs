@@ -203,10 +203,10 @@ impl World {
             directory: &self.blocks.directory,
             moment,
         };
-        let doors = self.views.doors::<Q>(&mut self.registry, source);
-        // SAFETY: the world is borrowed exclusively for as long as the view lives (I-10); the doors
-        // are those of a plan that was just extended over what it has (I-23).
-        unsafe { View::new(source, doors, None) }
+        let lookups = self.views.lookups::<Q>(&mut self.registry, source);
+        // SAFETY: the world is borrowed exclusively for as long as the view lives (I-10); the
+        // lookups are those of a plan that was just extended over what it has (I-23).
+        unsafe { View::new(source, lookups, None) }
     }
 
     /// A query to keep, for [`WorldCell::query`](crate::WorldCell::query).

@@ -10,8 +10,8 @@ use super::{DeclaredAccess, Res, ResMut, ResourceError, World};
 use crate::entity::Entity;
 use crate::error::AccessConflict;
 use crate::query::{
-    Access, BorrowGuard, BorrowedQuery, Doors, ExclusivePlan, ExclusiveView, Planned, Query,
-    QueryData, QueryFilter, QueryPlan, Source, View, ViewPlan,
+    Access, BorrowGuard, BorrowedQuery, ExclusivePlan, ExclusiveView, Planned, Query, QueryData,
+    QueryFilter, QueryPlan, Source, View, ViewPlan,
 };
 use crate::storage::{Moment, Writers};
 
@@ -317,7 +317,7 @@ impl<'w> WorldCell<'w> {
         // SAFETY: the guard is the right that the plan's access asks for (I-10), as everybody goes
         // through cells (see `query`), and goes with the view. The plan was just extended over the
         // source, which is borrowed (I-23).
-        Ok(unsafe { View::new(source, Doors::new(source, plan), Some(guard)) })
+        Ok(unsafe { View::new(source, plan.lookups(source), Some(guard)) })
     }
 
     /// Random access to some components from many threads at once, entity by entity, until the

@@ -2,9 +2,9 @@
 
 use super::Range;
 use super::{
-    Access, Archetype, ChunkVersions, Chunks, ColumnData, ColumnDoor, DoorRight, IdSource, Moment,
-    QueryData, ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState,
-    Values, ValuesDoor,
+    Access, Archetype, CacheToken, CachedColumn, ChunkAddress, ChunkVersions, Chunks, ColumnData,
+    IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot,
+    TermState, Values,
 };
 use crate::component::Component;
 
@@ -18,18 +18,22 @@ impl<T: Component> QueryData for &T {
     type Slots = TermSlot;
     type Fetch<'w> = Values<'w, T>;
     type Run<'w> = &'w [T];
-    type Door = ValuesDoor<T>;
+    type Cached = ChunkAddress<T>;
 
     const NARROWS: bool = T::ENABLEABLE;
     const ROW_BYTES: usize = size_of::<T>();
 
-    fn door(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Door {
-        ValuesDoor::new(chunks.record(chunk, slots.column()))
+    fn cache(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Cached {
+        ChunkAddress::of_column(chunks.record(chunk, slots.column()))
     }
 
     #[inline]
-    fn enter<'w>(door: &Self::Door, right: DoorRight<'w>, _moment: Moment) -> Self::Fetch<'w> {
-        door.values(right)
+    fn open_cached<'w>(
+        cached: &Self::Cached,
+        token: CacheToken<'w>,
+        _moment: Moment,
+    ) -> Self::Fetch<'w> {
+        Values::at(*cached, token)
     }
 
     fn state(ids: &mut IdSource<'_>) -> Self::State {
@@ -135,21 +139,25 @@ impl<T: Component> QueryData for &mut T {
     type Slots = TermSlot;
     type Fetch<'w> = WriteFetch<'w, T>;
     type Run<'w> = &'w mut [T];
-    type Door = ColumnDoor<T>;
+    type Cached = CachedColumn<T>;
 
     const NARROWS: bool = T::ENABLEABLE;
     const ROW_BYTES: usize = size_of::<T>();
 
-    fn door(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Door {
+    fn cache(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Cached {
         let rows = if T::TRACKED { slots.row_versions(chunks, chunk) } else { None };
-        ColumnDoor::new(chunks.record(chunk, slots.column()), rows)
+        CachedColumn::new(chunks.record(chunk, slots.column()), rows)
     }
 
     #[inline]
-    fn enter<'w>(door: &Self::Door, right: DoorRight<'w>, moment: Moment) -> Self::Fetch<'w> {
-        door.mark(right, moment.version);
-        let stamps = if T::TRACKED { door.rows(right) } else { None };
-        WriteFetch { values: door.values(right), stamps: stamps.map(|stamps| (stamps, moment)) }
+    fn open_cached<'w>(
+        cached: &Self::Cached,
+        token: CacheToken<'w>,
+        moment: Moment,
+    ) -> Self::Fetch<'w> {
+        cached.mark(token, moment.version);
+        let stamps = if T::TRACKED { cached.rows(token) } else { None };
+        WriteFetch { values: cached.values(token), stamps: stamps.map(|stamps| (stamps, moment)) }
     }
 
     fn state(ids: &mut IdSource<'_>) -> Self::State {

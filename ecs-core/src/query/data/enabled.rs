@@ -3,7 +3,7 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, BitsDoor, Chunks, DoorRight, IdSource, Moment, QueryData, ReadOnly,
+    Access, Archetype, CacheToken, ChunkAddress, Chunks, IdSource, Moment, QueryData, ReadOnly,
     RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState,
 };
 use crate::component::Component;
@@ -166,19 +166,19 @@ macro_rules! enabled_data {
             type Slots = TermSlot;
             type Fetch<'w> = BitsFetch<'w>;
 
-            type Door = BitsDoor;
+            type Cached = ChunkAddress<[AtomicU64]>;
 
-            fn door(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Door {
-                BitsDoor::new(words(slots, chunks, chunk))
+            fn cache(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Cached {
+                ChunkAddress::new(words(slots, chunks, chunk))
             }
 
             #[inline]
-            fn enter<'w>(
-                door: &Self::Door,
-                right: DoorRight<'w>,
+            fn open_cached<'w>(
+                cached: &Self::Cached,
+                token: CacheToken<'w>,
                 _moment: Moment,
             ) -> Self::Fetch<'w> {
-                BitsFetch(door.words(right))
+                BitsFetch(cached.get(token))
             }
 
             type Run<'w> = Self::Fetch<'w>;

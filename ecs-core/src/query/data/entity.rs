@@ -1,7 +1,7 @@
 //! The handle of the row's entity, and nothing at all.
 
 use super::{
-    Access, Archetype, ChunkDoor, Chunks, ColumnData, DoorRight, IdSource, Moment, QueryData,
+    Access, Archetype, CacheToken, CachedPlace, Chunks, ColumnData, IdSource, Moment, QueryData,
     ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads,
 };
 use crate::entity::Entity;
@@ -17,7 +17,7 @@ impl QueryData for Entity {
     type Slots = ();
     type Fetch<'w> = &'w [Self];
 
-    super::chunk_door!();
+    super::cached_place!();
 
     type Run<'w> = Self::Fetch<'w>;
 
@@ -81,7 +81,7 @@ impl QueryData for () {
     type Slots = ();
     type Fetch<'w> = ();
 
-    super::chunk_door!();
+    super::cached_place!();
 
     type Run<'w> = Self::Fetch<'w>;
 

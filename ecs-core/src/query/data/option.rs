@@ -1,7 +1,7 @@
 //! What a row may have or not.
 
 use super::{
-    Access, Archetype, ChunkDoor, Chunks, DoorRight, IdSource, Moment, QueryData, ReadOnly,
+    Access, Archetype, CacheToken, CachedPlace, Chunks, IdSource, Moment, QueryData, ReadOnly,
     RowRight, Rows, RunRight, Sealed, SealedReads, WrapState,
 };
 
@@ -15,7 +15,7 @@ impl<Q: QueryData> QueryData for Option<Q> {
     /// The rows are those in which Q is there and enabled.
     type Fetch<'w> = Option<(Q::Fetch<'w>, Rows, usize)>;
 
-    super::chunk_door!();
+    super::cached_place!();
 
     type Run<'w> = Option<Q::Run<'w>>;
 

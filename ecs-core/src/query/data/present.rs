@@ -3,8 +3,8 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, Chunks, ColumnData, DoorRight, IdSource, Moment, QueryData, Range, ReadOnly,
-    RowRight, Rows, RunRight, Sealed, SealedReads, WrapState,
+    Access, Archetype, CacheToken, Chunks, ColumnData, IdSource, Moment, QueryData, Range,
+    ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, WrapState,
 };
 
 /// As data, `Present<&T>` or `Present<&mut T>`: the value, whatever the bit says. As a filter,
@@ -33,18 +33,22 @@ impl<Q: QueryData> QueryData for Present<Q> {
     type Slots = Q::Slots;
     type Fetch<'w> = Q::Fetch<'w>;
     type Run<'w> = Q::Run<'w>;
-    type Door = Q::Door;
+    type Cached = Q::Cached;
 
     const NARROWS: bool = false;
     const ROW_BYTES: usize = Q::ROW_BYTES;
 
-    fn door(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Door {
-        Q::door(slots, chunks, chunk)
+    fn cache(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Cached {
+        Q::cache(slots, chunks, chunk)
     }
 
     #[inline]
-    fn enter<'w>(door: &Self::Door, right: DoorRight<'w>, moment: Moment) -> Self::Fetch<'w> {
-        Q::enter(door, right, moment)
+    fn open_cached<'w>(
+        cached: &Self::Cached,
+        token: CacheToken<'w>,
+        moment: Moment,
+    ) -> Self::Fetch<'w> {
+        Q::open_cached(cached, token, moment)
     }
 
     fn state(ids: &mut IdSource<'_>) -> Self::State {

@@ -4,7 +4,7 @@ use core::fmt;
 use core::ops::{Deref, DerefMut};
 
 use super::{
-    Access, Archetype, ChunkDoor, ChunkVersions, Chunks, DoorRight, IdSource, Moment, QueryData,
+    Access, Archetype, CacheToken, CachedPlace, ChunkVersions, Chunks, IdSource, Moment, QueryData,
     ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState, Values,
 };
 use crate::component::Component;
@@ -365,7 +365,7 @@ macro_rules! versioned_data {
             type Slots = TermSlot;
             type Fetch<'w> = $fetch<'w, T>;
 
-            super::chunk_door!();
+            super::cached_place!();
 
             type Run<'w> = Self::Fetch<'w>;
 

@@ -2,8 +2,8 @@
 //! checked when the plan is made (I-11).
 
 use super::{
-    Access, Archetype, Chunks, ColumnData, DoorRight, IdSource, Moment, QueryData, Range, ReadOnly,
-    RowRight, Rows, RunRight, Sealed, SealedReads,
+    Access, Archetype, CacheToken, Chunks, ColumnData, IdSource, Moment, QueryData, Range,
+    ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads,
 };
 
 macro_rules! tuple_data {
@@ -17,24 +17,24 @@ macro_rules! tuple_data {
             type Slots = ($($name::Slots,)*);
             type Fetch<'w> = ($($name::Fetch<'w>,)*);
             type Run<'w> = ($($name::Run<'w>,)*);
-            type Door = ($($name::Door,)*);
+            type Cached = ($($name::Cached,)*);
 
             const NARROWS: bool = false $(|| $name::NARROWS)*;
             const ROW_BYTES: usize = 0 $(+ $name::ROW_BYTES)*;
 
-            fn door(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Door {
+            fn cache(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Cached {
                 let ($($var,)*) = slots;
-                ($($name::door($var, chunks, chunk),)*)
+                ($($name::cache($var, chunks, chunk),)*)
             }
 
             #[inline]
-            fn enter<'w>(
-                door: &Self::Door,
-                right: DoorRight<'w>,
+            fn open_cached<'w>(
+                cached: &Self::Cached,
+                token: CacheToken<'w>,
                 moment: Moment,
             ) -> Self::Fetch<'w> {
-                let ($($var,)*) = door;
-                ($($name::enter($var, right, moment),)*)
+                let ($($var,)*) = cached;
+                ($($name::open_cached($var, token, moment),)*)
             }
 
             fn state(ids: &mut IdSource<'_>) -> Self::State {

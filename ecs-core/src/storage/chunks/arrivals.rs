@@ -43,7 +43,7 @@ impl Chunks {
 
     fn push_chunk(&mut self, pool: &mut BlockPool) {
         // All memory first: where there is none, nothing has changed but addresses.
-        self.moved_at = pool.directory.count_change();
+        pool.directory.count_change();
         self.heads.reserve(1);
         self.records.reserve_chunk();
         self.bits.iter_mut().for_each(EnableBits::reserve_chunk);

@@ -19,8 +19,6 @@ impl Chunks {
     ) {
         assert!(self.is_alike(other, plan), "rows of the one are rows of the other");
         other.free_spare(pool);
-        // The other's are counted by `set_owner`.
-        self.moved_at = pool.directory.count_change();
         // By column of the other: that of the same component here.
         let mut sources = alloc::vec![None; other.sizes.len()];
         for (mine, step) in plan.steps.iter().enumerate() {

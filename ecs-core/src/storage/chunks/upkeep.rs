@@ -18,7 +18,6 @@ impl Chunks {
     /// The archetype has another index now.
     pub(crate) fn set_owner(&mut self, owner: u32, directory: &mut Directory) {
         self.owner = owner;
-        self.moved_at = directory.count_change();
         for (chunk, head) in self.heads.iter().enumerate() {
             directory.set(head.id(), owner, chunk);
         }
@@ -26,7 +25,7 @@ impl Chunks {
 
     /// Gives back memory that no chunk needs.
     pub(crate) fn shrink(&mut self, directory: &mut Directory) {
-        self.moved_at = directory.count_change();
+        directory.count_change();
         self.heads.shrink_to_fit();
         self.records.shrink();
         self.bits.iter_mut().for_each(EnableBits::shrink);

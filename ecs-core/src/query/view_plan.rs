@@ -1,5 +1,5 @@
-//! Where the components of entities are, chunk by chunk: kept from view to view, and kept up with
-//! what comes and goes.
+//! Where the components that views ask for are, archetype by archetype and chunk by chunk: kept from
+//! view to view, and found anew when chunks come, go or move.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -39,18 +39,18 @@ pub struct ViewPlan<Q: QueryData> {
 
 /// A plan without the lifetimes of its view.
 #[derive(Debug)]
-struct Parts<State, Slots, Door> {
+struct Parts<State, Slots, Cached> {
     state: State,
     access: Access,
     /// By archetype.
     slots: Vec<Option<Slots>>,
     /// By number of chunk.
-    doors: Vec<Option<Door>>,
-    /// The last of the directory's changes that the doors know of (I-23).
+    cached: Vec<Option<Cached>>,
+    /// The directory's change that `cached` is as of (I-23).
     known: u64,
 }
 
-type PartsOf<Q> = Parts<<Q as QueryData>::State, <Q as QueryData>::Slots, <Q as QueryData>::Door>;
+type PartsOf<Q> = Parts<<Q as QueryData>::State, <Q as QueryData>::Slots, <Q as QueryData>::Cached>;
 
 impl<Q: QueryData> fmt::Debug for ViewPlan<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -58,12 +58,12 @@ impl<Q: QueryData> fmt::Debug for ViewPlan<Q> {
     }
 }
 
-impl<State, Slots: Copy + PartialEq, Door: PartialEq> Parts<State, Slots, Door> {
+impl<State, Slots: Copy + PartialEq, Cached: PartialEq> Parts<State, Slots, Cached> {
     #[cold]
     #[inline(never)]
     fn make<Q>(registry: &mut Registry) -> Self
     where
-        Q: QueryData<State = State, Slots = Slots, Door = Door>,
+        Q: QueryData<State = State, Slots = Slots, Cached = Cached>,
     {
         let state = Q::state(&mut IdSource::Register(registry));
         let mut access = Access::default();
@@ -72,83 +72,70 @@ impl<State, Slots: Copy + PartialEq, Door: PartialEq> Parts<State, Slots, Door> 
             let (view, component) = (core::any::type_name::<Q>(), registry.info(id).name());
             panic!("the view {view} asks for {component} twice, once of them to write");
         }
-        Self { state, access, slots: Vec::new(), doors: Vec::new(), known: 0 }
+        Self { state, access, slots: Vec::new(), cached: Vec::new(), known: 0 }
     }
 
-    /// Forgets the archetypes, since others have taken their places.
-    fn restart(&mut self) {
-        self.slots.clear();
-        self.doors.clear();
-        self.known = 0;
-    }
-
-    /// Looks at the archetypes that have appeared since the last time, and at the chunks of those in
-    /// which any came, went or moved.
+    /// Looks at the archetypes that have appeared since the last time, and at all chunks where any
+    /// came, went or moved.
     #[inline]
     fn extend<Q>(&mut self, archetypes: &[Archetype], directory: &Directory)
     where
-        Q: QueryData<State = State, Slots = Slots, Door = Door>,
+        Q: QueryData<State = State, Slots = Slots, Cached = Cached>,
     {
         if self.known != directory.changes() || self.slots.len() != archetypes.len() {
             self.look_at::<Q>(archetypes, directory);
         }
     }
 
-    // Apart: it is long, and is in the way of whoever asks.
     #[cold]
     #[inline(never)]
     fn look_at<Q>(&mut self, archetypes: &[Archetype], directory: &Directory)
     where
-        Q: QueryData<State = State, Slots = Slots, Door = Door>,
+        Q: QueryData<State = State, Slots = Slots, Cached = Cached>,
     {
-        for archetype in &archetypes[self.slots.len()..] {
-            self.slots.push(Q::slots(&self.state, archetype));
-        }
-        // A number may be another archetype's now, so those that were given out or taken back lead
-        // nowhere at first.
-        self.doors.resize_with(directory.bound(), || None);
-        for (door, &changed_at) in self.doors.iter_mut().zip(directory.changed_at()) {
-            if changed_at > self.known {
-                *door = None;
-            }
-        }
+        let new = archetypes[self.slots.len()..].iter();
+        self.slots.extend(new.map(|archetype| Q::slots(&self.state, archetype)));
+        self.cached.clear();
+        self.cached.resize_with(directory.bound(), || None);
         for (archetype, slots) in archetypes.iter().zip(&self.slots) {
             let Some(slots) = slots else { continue };
             let chunks = &archetype.chunks;
-            if chunks.moved_at() <= self.known {
-                continue;
-            }
             // Those without rows as well, since a first row is no change.
             for chunk in 0..chunks.all_count() {
-                self.doors[chunks.id(chunk)] = Some(Q::door(slots, chunks, chunk));
+                self.cached[chunks.id(chunk)] = Some(Q::cache(slots, chunks, chunk));
             }
         }
         self.known = directory.changes();
     }
 
-    /// Whether the slots, and the doors that count as known, are what would be found now.
+    fn lookups<'w, Q>(&'w self, entities: &'w Entities) -> Lookups<'w, Q>
+    where
+        Q: QueryData<State = State, Slots = Slots, Cached = Cached>,
+    {
+        Lookups { places: entities.places(), slots: &self.slots, cached: &self.cached }
+    }
+
+    /// Whether the slots, and what is kept about chunks unless it is out of date, are what would be
+    /// found now.
     fn is_exact<Q>(&self, archetypes: &[Archetype], directory: &Directory) -> bool
     where
-        Q: QueryData<State = State, Slots = Slots, Door = Door>,
+        Q: QueryData<State = State, Slots = Slots, Cached = Cached>,
     {
-        let leads_there = |(archetype, slots): (&Archetype, &Option<Slots>)| {
-            let chunks = &archetype.chunks;
-            *slots == Q::slots(&self.state, archetype)
-                && slots.as_ref().filter(|_| chunks.moved_at() <= self.known).is_none_or(|slots| {
-                    (0..chunks.all_count()).all(|chunk| {
-                        let door = Q::door(slots, chunks, chunk);
-                        self.doors.get(chunks.id(chunk)) == Some(&Some(door))
-                    })
-                })
-        };
-        let matches = |owner: usize| self.slots.get(owner).is_some_and(Option::is_some);
-        let is_its = |(number, door): (usize, &Option<Door>)| {
-            let is_known = directory.changed_at().get(number).is_some_and(|&at| at <= self.known);
-            !is_known || door.is_none() || directory.owner(number).is_some_and(matches)
-        };
-        self.slots.len() <= archetypes.len()
-            && archetypes.iter().zip(&self.slots).all(leads_there)
-            && self.doors.iter().enumerate().all(is_its)
+        let mut known = archetypes.iter().zip(&self.slots);
+        let are_slots = self.slots.len() <= archetypes.len()
+            && known.all(|(archetype, slots)| *slots == Q::slots(&self.state, archetype));
+        let mut expected: Vec<Option<Cached>> = Vec::new();
+        expected.resize_with(self.cached.len(), || None);
+        if self.known == directory.changes() {
+            for (archetype, slots) in archetypes.iter().zip(&self.slots) {
+                let (Some(slots), chunks) = (slots, &archetype.chunks) else { continue };
+                for chunk in 0..chunks.all_count() {
+                    let Some(place) = expected.get_mut(chunks.id(chunk)) else { return false };
+                    *place = Some(Q::cache(slots, chunks, chunk));
+                }
+            }
+        }
+        are_slots && (self.known != directory.changes() || self.cached == expected)
     }
 }
 
@@ -177,40 +164,35 @@ impl<Q: QueryData> ViewPlan<Q> {
     pub(crate) fn extend(&mut self, plans: PlanSource<'_>, source: Source<'_>) {
         assert_eq!(self.world, plans.world, "a view plan is of use only to the world that made it");
         if self.epoch != plans.epoch {
-            self.parts.restart();
+            self.parts.slots.clear();
+            self.parts.known = 0;
             self.epoch = plans.epoch;
         }
         self.parts.extend::<Q>(source.archetypes, source.directory);
     }
+
+    /// Where entities and components are, in a source that it was just extended over.
+    pub(crate) fn lookups<'w>(&'w self, source: Source<'w>) -> Lookups<'w, Q> {
+        self.parts.lookups(source.entities)
+    }
 }
 
-/// What a view goes by: where the entities are, and where the components are, by archetype and by
-/// number of chunk.
-pub(crate) struct Doors<'w, Q: QueryData> {
+/// Where the entities are, and the components that a view asks for: by archetype and by number of
+/// chunk.
+pub(crate) struct Lookups<'w, Q: QueryData> {
     pub(super) places: Places<'w>,
     pub(super) slots: &'w [Option<Q::Slots>],
     /// As many as the directory gave numbers.
-    pub(super) doors: &'w [Option<Q::Door>],
+    pub(super) cached: &'w [Option<Q::Cached>],
 }
 
-impl<Q: QueryData> Clone for Doors<'_, Q> {
+impl<Q: QueryData> Clone for Lookups<'_, Q> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<Q: QueryData> Copy for Doors<'_, Q> {}
-
-impl<'w, Q: QueryData> Doors<'w, Q> {
-    /// Those of a plan, which was just extended over this source.
-    pub(crate) fn new(source: Source<'w>, plan: &'w ViewPlan<Q>) -> Self {
-        Self::of(source.entities, &plan.parts)
-    }
-
-    fn of(entities: &'w Entities, parts: &'w PartsOf<Q>) -> Self {
-        Self { places: entities.places(), slots: &parts.slots, doors: &parts.doors }
-    }
-}
+impl<Q: QueryData> Copy for Lookups<'_, Q> {}
 
 /// The plans of a world's own views, by what they ask for.
 #[derive(Debug, Default)]
@@ -225,17 +207,17 @@ struct KeptView {
 }
 
 impl ViewCache {
-    /// The doors of this view, from the plan that is kept for it.
-    pub(crate) fn doors<'w, Q: QueryData>(
+    /// Where the components of this view are, from the plan that is kept for it.
+    pub(crate) fn lookups<'w, Q: QueryData>(
         &'w mut self,
         registry: &mut Registry,
         source: Source<'w>,
-    ) -> Doors<'w, Q> {
+    ) -> Lookups<'w, Q> {
         let entry = self.0.entry(TypeId::of::<PartsOf<Q>>());
         let entry = entry.or_insert_with(|| Self::entry::<Q>(registry));
         let parts = entry.parts.downcast_mut::<PartsOf<Q>>().expect("the key is the type");
         parts.extend::<Q>(source.archetypes, source.directory);
-        Doors::of(source.entities, parts)
+        parts.lookups(source.entities)
     }
 
     #[cold]
@@ -245,17 +227,16 @@ impl ViewCache {
         KeptView { parts: Box::new(parts), is_exact: is_exact::<Q> }
     }
 
-    /// Whether each door leads to where its chunk is (I-23).
+    /// Whether each view looks where the components are (I-23).
     pub(crate) fn check(
         &self,
         archetypes: &[Archetype],
         directory: &Directory,
     ) -> Result<(), &'static str> {
-        let is_exact = |view: &KeptView| (view.is_exact)(&*view.parts, archetypes, directory);
-        if self.0.values().all(is_exact) {
+        if self.0.values().all(|view| (view.is_exact)(&*view.parts, archetypes, directory)) {
             Ok(())
         } else {
-            Err("a door leads to where its chunk is not")
+            Err("a view looks for a component where it is not")
         }
     }
 }
@@ -273,42 +254,40 @@ fn is_exact<Q: QueryData>(
 mod tests {
     use super::*;
     use crate::world::World;
-    use std::vec::Vec;
 
     #[derive(formic_ecs_derive::Component)]
     struct A;
     #[derive(formic_ecs_derive::Component)]
     struct B;
 
-    fn doors_of<Q: QueryData>(world: &mut World) -> &mut Vec<Option<Q::Door>> {
+    fn cached_of<Q: QueryData>(world: &mut World) -> &mut Vec<Option<Q::Cached>> {
         let view = world.views.0.get_mut(&TypeId::of::<PartsOf<Q>>()).expect("it was asked for");
-        &mut view.parts.downcast_mut::<PartsOf<Q>>().expect("the key is the type").doors
+        &mut view.parts.downcast_mut::<PartsOf<Q>>().expect("the key is the type").cached
     }
 
     #[test]
-    fn a_view_makes_only_the_doors_of_archetypes_whose_chunks_came_or_went() {
+    fn a_view_looks_at_the_chunks_again_only_when_some_came_or_went() {
         let mut world = World::new();
         let (one, two) = (world.spawn(A), world.spawn((A, B)));
         assert!(world.view::<&A>().contains(one));
-        doors_of::<&A>(&mut world).fill_with(|| None);
-        assert!(world.view::<&A>().get(one).is_err(), "nothing was made anew");
+        cached_of::<&A>(&mut world).fill_with(|| None);
+        assert!(world.view::<&A>().get(one).is_err(), "nothing was found anew");
         while world.archetypes()[2].chunk_count() < 2 {
             world.spawn((A, B));
         }
         let view = world.view::<&A>();
-        assert!(view.get(one).is_err() && view.get(two).is_ok(), "only those with `B`");
+        assert!(view.get(one).is_ok() && view.get(two).is_ok());
     }
 
     #[test]
-    fn a_door_that_leads_elsewhere_is_found() {
+    fn a_view_that_looks_elsewhere_is_found() {
         let mut world = World::new();
         world.spawn(A);
         world.spawn((A, B));
         drop(world.view::<&A>());
         world.check().expect("in order");
-        let doors = doors_of::<&A>(&mut world);
-        let door = doors.iter_mut().find(|door| door.is_some()).expect("there are chunks");
-        *door = None;
-        assert_eq!(world.check().expect_err("a door is missing").invariant, "I-23");
+        let mut kept = cached_of::<&A>(&mut world).iter_mut().filter(|kept| kept.is_some());
+        *kept.next().expect("there are chunks") = None;
+        assert_eq!(world.check().expect_err("a chunk is missing").invariant, "I-23");
     }
 }
