@@ -29,6 +29,11 @@ use crate::entity::Entity;
 /// `COUNT` is the number of components in declared order that `register` appends; `write`
 /// initialises, and `read` takes, exactly these, the k-th through the k-th pointer. Columns that
 /// were written so are taken to be initialised (I-2), as their components' types (I-9).
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a bundle",
+    label = "not a bundle",
+    note = "a bundle is a component, or a tuple of bundles: add `#[derive(Component)]` to each type in it"
+)]
 pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     /// How many components there are.
     #[doc(hidden)]

@@ -126,6 +126,11 @@ pub use tags::{Despawned, Prefab};
 /// assert_eq!(world.get::<Order<u8>>(copy)?.what, 7);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a component",
+    label = "not a component",
+    note = "add `#[derive(Component)]` to `{Self}`"
+)]
 pub trait Component: Send + Sync + Sized + 'static {
     /// Whether there is a bit per row that switches the component off and on.
     const ENABLEABLE: bool = false;

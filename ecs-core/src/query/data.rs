@@ -56,6 +56,11 @@ pub use tracked::{Mut, MutFetch, Ref, RefFetch};
 /// }
 /// assert_eq!(first::<&Gold>(&world), Some(&Gold(2)));
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be asked for in a query",
+    label = "not query data",
+    note = "a query asks for `&T` and `&mut T` of components, `Option` of these, `Entity`, `Ref<T>`, `Mut<T>`, `Enabled<T>`, or a tuple of such"
+)]
 pub trait QueryData: Sealed {
     /// What a row gives.
     type Item<'w>;
@@ -199,6 +204,11 @@ pub(super) use cached_place;
 
 /// Keeps [`QueryData`] inside this crate. Nobody else can name it: `&T` and `&mut T` of a type of
 /// theirs count as theirs, and whatever is left open for these is open to them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be asked for in a query",
+    label = "not query data",
+    note = "a query asks for `&T` and `&mut T` of components, `Option` of these, `Entity`, `Ref<T>`, `Mut<T>`, `Enabled<T>`, or a tuple of such"
+)]
 #[expect(unnameable_types, reason = "who can name it can implement it")]
 pub trait Sealed {}
 
@@ -207,6 +217,11 @@ pub trait Sealed {}
 pub trait SealedReads {}
 
 /// Keeps [`QueryFilter`](super::QueryFilter) inside this crate.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a query filter",
+    label = "not a filter",
+    note = "filters are `With<T>`, `Without<T>`, `Changed<T>`, `Added<T>`, `Present<T>`, `Disabled<T>`, `Or<(..)>`, `Not<F>`, or a tuple of such"
+)]
 #[expect(unnameable_types, reason = "who can name it can implement it")]
 pub trait SealedFilter {}
 
@@ -258,6 +273,11 @@ pub trait ColumnData: QueryData {
 /// world.spawn(Gold(1));
 /// assert_eq!(count::<(Entity, &Gold)>(&world), 1);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` may write, where only reading is allowed",
+    label = "not read-only",
+    note = "ask for `&T` in place of `&mut T`, or use the call that borrows the world mutably"
+)]
 pub trait ReadOnly: QueryData + SealedReads {}
 
 /// The id of a component that is read or written; the marker keeps the plans of different types

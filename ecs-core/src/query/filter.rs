@@ -39,6 +39,11 @@ pub use versions::{Added, Changed};
 /// assert_eq!(count::<(With<Lamp>, Without<Gold>)>(&mut world), 1);
 /// assert_eq!(count::<Or<(With<Gold>, Disabled<Lamp>)>>(&mut world), 1);
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a query filter",
+    label = "not a filter",
+    note = "filters are `With<T>`, `Without<T>`, `Changed<T>`, `Added<T>`, `Present<T>`, `Disabled<T>`, `Or<(..)>`, `Not<F>`, or a tuple of such"
+)]
 pub trait QueryFilter: SealedFilter {
     /// The component ids in one world. Also names the filter in the plan cache.
     #[doc(hidden)]

@@ -501,10 +501,10 @@ fn each_way_to_write_all_values_stamps_every_chunk() {
     let ways: [(&str, WriteAll); 14] = [
         ("for_each", |world, _| world.query::<&mut Large>().for_each(|it| it.0[0] += 1)),
         ("iteration", |world, _| {
-            world.query::<&mut Large>().into_iter().for_each(|it| it.0[0] += 1)
+            world.query::<&mut Large>().into_iter().for_each(|it| it.0[0] += 1);
         }),
         ("of two", |world, _| {
-            world.query::<(&mut Large, &Coarse)>().for_each(|(it, _)| it.0[0] += 1)
+            world.query::<(&mut Large, &Coarse)>().for_each(|(it, _)| it.0[0] += 1);
         }),
         ("filtered", |world, _| {
             world.query_filtered::<&mut Large, With<Lamp>>().for_each(|it| it.0[0] += 1);

@@ -278,3 +278,23 @@ fn what_cannot_be_cloned_cannot_be_instantiated_and_nothing_has_changed() {
     assert_eq!(world.len(), 1);
     world.check().expect("consistent");
 }
+
+mod engine {
+    pub(super) use formic_ecs as ecs;
+}
+
+#[test]
+fn a_derive_goes_by_the_path_that_it_is_given() {
+    #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    #[component(crate = engine::ecs, tracked)]
+    struct Follows(#[component(entity)] Entity);
+    #[derive(Component, Debug, PartialEq)]
+    #[component(crate = engine::ecs, buffer = 2)]
+    struct Step(u8);
+
+    let mut world = World::new();
+    let leader = world.spawn(());
+    let follower = world.spawn((Follows(leader), [Step(1)].into_iter().collect::<Buffer<_>>()));
+    assert_eq!(world.get(follower), Ok(&Follows(leader)));
+    assert_eq!(world.get::<Buffer<Step>>(follower).map(|steps| steps.len()), Ok(1));
+}
