@@ -6,11 +6,30 @@ use super::components::{Action, ActionFlags, ActionResult};
 use super::processor::{ActionChunk, Agent, Ended, Processor, SerialProcessor, WideProcessor};
 
 /// The three kinds of processors as one.
-pub(super) trait Carrier<T, X: QueryData> {
+pub(super) trait Carrier<T, X: QueryData, O> {
     fn before_chunk(&mut self, chunk: ActionChunk);
-    fn start(&mut self, agent: Agent, action: &mut T, extras: &mut X::Item<'_>) -> ActionResult;
-    fn update(&mut self, agent: Agent, action: &mut T, extras: &mut X::Item<'_>) -> ActionResult;
-    fn cleanup(&mut self, agent: Agent, action: &mut T, extras: &mut X::Item<'_>, ended: Ended);
+    fn start(
+        &mut self,
+        agent: Agent,
+        action: &mut T,
+        extras: &mut X::Item<'_>,
+        out: &mut O,
+    ) -> ActionResult;
+    fn update(
+        &mut self,
+        agent: Agent,
+        action: &mut T,
+        extras: &mut X::Item<'_>,
+        out: &mut O,
+    ) -> ActionResult;
+    fn cleanup(
+        &mut self,
+        agent: Agent,
+        action: &mut T,
+        extras: &mut X::Item<'_>,
+        ended: Ended,
+        out: &mut O,
+    );
 }
 
 /// A processor that is called from several threads.
@@ -23,12 +42,18 @@ pub(super) struct Wide<'a, P>(pub(super) &'a P);
 #[derive(Debug)]
 pub(super) struct Serial<'a, P>(pub(super) &'a mut P);
 
-impl<X: QueryData, P: Processor> Carrier<P::Action, X> for Narrow<'_, P> {
+impl<X: QueryData, P: Processor> Carrier<P::Action, X, ()> for Narrow<'_, P> {
     fn before_chunk(&mut self, chunk: ActionChunk) {
         self.0.before_chunk(chunk);
     }
     #[inline]
-    fn start(&mut self, agent: Agent, action: &mut P::Action, _: &mut X::Item<'_>) -> ActionResult {
+    fn start(
+        &mut self,
+        agent: Agent,
+        action: &mut P::Action,
+        _: &mut X::Item<'_>,
+        (): &mut (),
+    ) -> ActionResult {
         self.0.start(agent, action)
     }
     #[inline]
@@ -37,15 +62,23 @@ impl<X: QueryData, P: Processor> Carrier<P::Action, X> for Narrow<'_, P> {
         agent: Agent,
         action: &mut P::Action,
         _: &mut X::Item<'_>,
+        (): &mut (),
     ) -> ActionResult {
         self.0.update(agent, action)
     }
-    fn cleanup(&mut self, agent: Agent, action: &mut P::Action, _: &mut X::Item<'_>, ended: Ended) {
+    fn cleanup(
+        &mut self,
+        agent: Agent,
+        action: &mut P::Action,
+        _: &mut X::Item<'_>,
+        ended: Ended,
+        (): &mut (),
+    ) {
         self.0.cleanup(agent, action, ended);
     }
 }
 
-impl<X: QueryData, P: WideProcessor<X>> Carrier<P::Action, X> for Wide<'_, P> {
+impl<X: QueryData, O, P: WideProcessor<X, O>> Carrier<P::Action, X, O> for Wide<'_, P> {
     fn before_chunk(&mut self, chunk: ActionChunk) {
         self.0.before_chunk(chunk);
     }
@@ -55,8 +88,9 @@ impl<X: QueryData, P: WideProcessor<X>> Carrier<P::Action, X> for Wide<'_, P> {
         agent: Agent,
         action: &mut P::Action,
         extras: &mut X::Item<'_>,
+        out: &mut O,
     ) -> ActionResult {
-        self.0.start(agent, action, extras)
+        self.0.start(agent, action, extras, out)
     }
     #[inline]
     fn update(
@@ -64,8 +98,9 @@ impl<X: QueryData, P: WideProcessor<X>> Carrier<P::Action, X> for Wide<'_, P> {
         agent: Agent,
         action: &mut P::Action,
         extras: &mut X::Item<'_>,
+        out: &mut O,
     ) -> ActionResult {
-        self.0.update(agent, action, extras)
+        self.0.update(agent, action, extras, out)
     }
     fn cleanup(
         &mut self,
@@ -73,16 +108,23 @@ impl<X: QueryData, P: WideProcessor<X>> Carrier<P::Action, X> for Wide<'_, P> {
         action: &mut P::Action,
         extras: &mut X::Item<'_>,
         ended: Ended,
+        out: &mut O,
     ) {
-        self.0.cleanup(agent, action, extras, ended);
+        self.0.cleanup(agent, action, extras, ended, out);
     }
 }
 
-impl<X: QueryData, P: SerialProcessor> Carrier<P::Action, X> for Serial<'_, P> {
+impl<X: QueryData, P: SerialProcessor> Carrier<P::Action, X, ()> for Serial<'_, P> {
     fn before_chunk(&mut self, chunk: ActionChunk) {
         self.0.before_chunk(chunk);
     }
-    fn start(&mut self, agent: Agent, action: &mut P::Action, _: &mut X::Item<'_>) -> ActionResult {
+    fn start(
+        &mut self,
+        agent: Agent,
+        action: &mut P::Action,
+        _: &mut X::Item<'_>,
+        (): &mut (),
+    ) -> ActionResult {
         self.0.start(agent, action)
     }
     fn update(
@@ -90,10 +132,18 @@ impl<X: QueryData, P: SerialProcessor> Carrier<P::Action, X> for Serial<'_, P> {
         agent: Agent,
         action: &mut P::Action,
         _: &mut X::Item<'_>,
+        (): &mut (),
     ) -> ActionResult {
         self.0.update(agent, action)
     }
-    fn cleanup(&mut self, agent: Agent, action: &mut P::Action, _: &mut X::Item<'_>, ended: Ended) {
+    fn cleanup(
+        &mut self,
+        agent: Agent,
+        action: &mut P::Action,
+        _: &mut X::Item<'_>,
+        ended: Ended,
+        (): &mut (),
+    ) {
         self.0.cleanup(agent, action, ended);
     }
 }
@@ -114,54 +164,57 @@ pub(super) enum Turn {
 /// One tick of one action. `start` and `update` may run in the same one. What is written down about
 /// the action is in order before each call, so that a panic in it meets a consistent state.
 #[inline]
-pub(super) fn tick<T: Component, X: QueryData, C: Carrier<T, X>>(
+pub(super) fn tick<T: Component, X: QueryData, O, C: Carrier<T, X, O>>(
     carrier: &mut C,
     entity: Entity,
     action: &mut Action,
     filter: &mut T,
     extras: &mut X::Item<'_>,
+    out: &mut O,
 ) -> Turn {
     let agent = Agent { entity: action.agent, action: entity, is_late: true };
     // The common case: it has begun and goes on. Nothing is written, and its cache line stays clean.
     if action.flags == ActionFlags::UNDERWAY && action.started == action.activations {
-        let result = carrier.update(agent, filter, extras);
+        let result = carrier.update(agent, filter, extras, out);
         return if result == ActionResult::Running {
             Turn::GoesOn
         } else {
-            end(carrier, agent, action, filter, extras, result)
+            end(carrier, agent, action, filter, extras, result, out)
         };
     }
-    turn(carrier, agent, action, filter, extras)
+    turn(carrier, agent, action, filter, extras, out)
 }
 
 /// Tidies up an action that was interrupted, before any action of its kind goes on or begins. What
 /// is to be done about it beside that is left to [`tick`].
-pub(super) fn tidy_up<T: Component, X: QueryData, C: Carrier<T, X>>(
+pub(super) fn tidy_up<T: Component, X: QueryData, O, C: Carrier<T, X, O>>(
     carrier: &mut C,
     entity: Entity,
     action: &mut Action,
     filter: &mut T,
     extras: &mut X::Item<'_>,
+    out: &mut O,
 ) {
     if action.is_underway() {
         action.flags.set(ActionFlags::UNDERWAY, false);
         let agent = Agent { entity: action.agent, action: entity, is_late: false };
-        carrier.cleanup(agent, filter, extras, Ended::Interrupted);
+        carrier.cleanup(agent, filter, extras, Ended::Interrupted, out);
     }
 }
 
 /// One tick of an action that begins or stops.
 #[inline(never)]
-fn turn<T: Component, X: QueryData, C: Carrier<T, X>>(
+fn turn<T: Component, X: QueryData, O, C: Carrier<T, X, O>>(
     carrier: &mut C,
     agent: Agent,
     action: &mut Action,
     filter: &mut T,
     extras: &mut X::Item<'_>,
+    out: &mut O,
 ) -> Turn {
     if action.is_underway() {
         action.flags.set(ActionFlags::UNDERWAY, false);
-        carrier.cleanup(agent, filter, extras, Ended::Interrupted);
+        carrier.cleanup(agent, filter, extras, Ended::Interrupted, out);
     }
     if action.flags.has(ActionFlags::DISOWNED) {
         return Turn::Disowned;
@@ -173,27 +226,28 @@ fn turn<T: Component, X: QueryData, C: Carrier<T, X>>(
     }
     action.started = action.activations;
     action.flags.set(ActionFlags::UNDERWAY, true);
-    let mut result = carrier.start(agent, filter, extras);
+    let mut result = carrier.start(agent, filter, extras, out);
     if result == ActionResult::Running {
-        result = carrier.update(agent, filter, extras);
+        result = carrier.update(agent, filter, extras, out);
     }
     if result == ActionResult::Running {
         return Turn::GoesOn;
     }
-    end(carrier, agent, action, filter, extras, result)
+    end(carrier, agent, action, filter, extras, result, out)
 }
 
-fn end<T: Component, X: QueryData, C: Carrier<T, X>>(
+fn end<T: Component, X: QueryData, O, C: Carrier<T, X, O>>(
     carrier: &mut C,
     agent: Agent,
     action: &mut Action,
     filter: &mut T,
     extras: &mut X::Item<'_>,
     result: ActionResult,
+    out: &mut O,
 ) -> Turn {
     action.result = result;
     action.flags.set(ActionFlags::UNDERWAY, false);
     let ended = if result == ActionResult::Success { Ended::Success } else { Ended::Failed };
-    carrier.cleanup(agent, filter, extras, ended);
+    carrier.cleanup(agent, filter, extras, ended, out);
     Turn::Ended(result)
 }

@@ -33,6 +33,23 @@ pub struct Actions<'a, T: Component, X: QueryData + 'static = ()> {
     context: RunContext<'a>,
 }
 
+/// A sink for processors that put nothing anywhere.
+struct Nowhere;
+
+impl ParallelSink for Nowhere {
+    type Slot = ();
+
+    fn begin_loop(&mut self, _: usize) -> u64 {
+        0
+    }
+
+    fn with_slot<R>(&self, _: usize, _: u64, body: impl FnOnce(&mut ()) -> R) -> R {
+        body(&mut ())
+    }
+
+    fn end_loop(&mut self) {}
+}
+
 /// What [`Actions`] keep from run to run.
 pub struct ActionsState<T: Component, X: QueryData + 'static> {
     executing: <Executed<'static, T, X> as SystemParam>::State,
@@ -106,7 +123,7 @@ impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
     /// # Panics
     /// Where the processor panics.
     pub fn process(&mut self, processor: &impl Processor<Action = T>) {
-        self.process_parallel(|| Narrow(processor));
+        self.process_parallel(&mut Nowhere, || Narrow(processor));
     }
 
     /// Carries out all executing actions of this kind for one tick, on all threads of the pool,
@@ -115,7 +132,68 @@ impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
     /// # Panics
     /// Where the processor panics.
     pub fn process_wide(&mut self, processor: &impl WideProcessor<X, Action = T>) {
-        self.process_parallel(|| Wide(processor));
+        self.process_parallel(&mut Nowhere, || Wide(processor));
+    }
+
+    /// Carries out all executing actions of this kind for one tick, on all threads of the pool, with
+    /// a place to put something: of [`Commands`](formic_jobs::Commands) a command buffer, of an
+    /// [`EventWriter`](formic_jobs::EventWriter) its slot. What is put there is kept in the order of
+    /// the actions, so that it does not depend on which thread carried out what.
+    ///
+    /// ```
+    /// use formic_ai::action::{self, Agent, WideProcessor};
+    /// use formic_ai::prelude::*;
+    ///
+    /// #[derive(Component, Clone)]
+    /// struct Fire;
+    /// #[derive(Component)]
+    /// struct Bullet { by: Entity }
+    /// struct Firing;
+    ///
+    /// impl WideProcessor<(), CommandBuffer> for Firing {
+    ///     type Action = Fire;
+    ///     fn start(
+    ///         &self,
+    ///         agent: Agent,
+    ///         _: &mut Fire,
+    ///         (): &mut (),
+    ///         commands: &mut CommandBuffer,
+    ///     ) -> ActionResult {
+    ///         commands.spawn(Bullet { by: agent.entity });
+    ///         ActionResult::Success
+    ///     }
+    ///     fn update(
+    ///         &self,
+    ///         _: Agent,
+    ///         _: &mut Fire,
+    ///         (): &mut (),
+    ///         _: &mut CommandBuffer,
+    ///     ) -> ActionResult {
+    ///         ActionResult::Success
+    ///     }
+    /// }
+    /// fn fire(mut actions: Actions<Fire>, mut commands: Commands) {
+    ///     actions.process_with(&mut commands, &Firing);
+    /// }
+    ///
+    /// let mut world = World::new();
+    /// let gunner = Sequence::new().then(Fire).spawn(&mut world, ())?;
+    /// let mut schedule =
+    ///     action::add(Schedule::builder()).add(fire.as_action()).build(&mut world)?;
+    /// schedule.run(&mut world, &Pool::new(Threads::None)?);
+    /// assert!(world.query::<&Bullet>().into_iter().all(|bullet| bullet.by == gunner));
+    /// assert_eq!(world.query::<&Bullet>().count(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if the processor does.
+    pub fn process_with<S: ParallelSink>(
+        &mut self,
+        sink: &mut S,
+        processor: &impl WideProcessor<X, S::Slot, Action = T>,
+    ) {
+        self.process_parallel(sink, || Wide(processor));
     }
 
     /// Carries out all executing actions of this kind for one tick, one after the other on this
@@ -127,13 +205,13 @@ impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
         let mut carrier = Serial(processor);
         let before_chunk = |carrier: &mut _, ordinal, action_count| {
             if action_count > 0 {
-                Carrier::<T, X>::before_chunk(carrier, ActionChunk { ordinal, action_count });
+                Carrier::<T, X, ()>::before_chunk(carrier, ActionChunk { ordinal, action_count });
             }
         };
         let mut interrupted = fetched::<Interrupted<'static, T, X>>(self.interrupted, self.context);
         interrupted.query().chunks(|chunk| {
             before_chunk(&mut carrier, chunk.ordinal(), chunk.row_count());
-            chunk.for_each(|row| stop::<T, X, _>(&mut carrier, row));
+            chunk.for_each(|row| stop::<T, X, _, _>(&mut carrier, row, &mut ()));
         });
         drop(interrupted);
         let (owners, reports) = &mut self.shared;
@@ -141,49 +219,62 @@ impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
         executing.query().chunks(|chunk| {
             before_chunk(&mut carrier, chunk.ordinal(), chunk.row_count());
             chunk.for_each(|row| {
-                carry::<T, X, _>(&mut carrier, row, |owner, report| reports.push(owner, report));
+                let report = |owner, report| reports.push(owner, report);
+                carry::<T, X, _, _>(&mut carrier, row, &mut (), report);
             });
         });
         deliver(reports, owners);
     }
 
-    fn process_parallel<C: Carrier<T, X>>(&mut self, carrier: impl Fn() -> C + Sync) {
+    fn process_parallel<S: ParallelSink, C: Carrier<T, X, S::Slot>>(
+        &mut self,
+        sink: &mut S,
+        carrier: impl Fn() -> C + Sync,
+    ) {
         let pool: &Pool = self.context.pool;
         let mut interrupted = fetched::<Interrupted<'static, T, X>>(self.interrupted, self.context);
         let mut query = interrupted.query();
         let chunks = query.parallel(self.scratch);
-        pool.for_each_range(chunks.len(), |range| {
-            let mut carrier = carrier();
-            for chunk in range.filter_map(|index| chunks.take(index)) {
-                let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());
-                carrier.before_chunk(ActionChunk { ordinal, action_count });
-                chunk.for_each(|row| stop::<T, X, _>(&mut carrier, row));
-            }
-        });
-        drop(interrupted);
-
-        let (owners, reports) = &mut self.shared;
-        let mut executing = fetched::<Executed<'static, T, X>>(self.executing, self.context);
-        let mut query = executing.query();
-        let chunks = query.parallel(self.scratch);
-        let first_key = reports.begin_loop(chunks.len());
-        let shared = &*reports;
+        let first_key = sink.begin_loop(chunks.len());
+        let outs = &*sink;
         pool.for_each_range_with_slot(chunks.len(), |slot, range| {
             let mut carrier = carrier();
             for index in range {
                 let Some(chunk) = chunks.take(index) else { continue };
                 let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());
                 carrier.before_chunk(ActionChunk { ordinal, action_count });
-                shared.with_slot(slot, first_key + index as u64, |reports| {
-                    chunk.for_each(|row| {
-                        carry::<T, X, _>(&mut carrier, row, |owner, report| {
-                            reports.push(owner, report);
+                outs.with_slot(slot, first_key + index as u64, |out| {
+                    chunk.for_each(|row| stop::<T, X, _, _>(&mut carrier, row, out));
+                });
+            }
+        });
+        sink.end_loop();
+        drop(interrupted);
+
+        let (owners, reports) = &mut self.shared;
+        let mut executing = fetched::<Executed<'static, T, X>>(self.executing, self.context);
+        let mut query = executing.query();
+        let chunks = query.parallel(self.scratch);
+        let keys = (reports.begin_loop(chunks.len()), sink.begin_loop(chunks.len()));
+        let (shared, outs) = (&*reports, &*sink);
+        pool.for_each_range_with_slot(chunks.len(), |slot, range| {
+            let mut carrier = carrier();
+            for index in range {
+                let Some(chunk) = chunks.take(index) else { continue };
+                let (ordinal, action_count) = (chunk.ordinal(), chunk.row_count());
+                carrier.before_chunk(ActionChunk { ordinal, action_count });
+                shared.with_slot(slot, keys.0 + index as u64, |reports| {
+                    outs.with_slot(slot, keys.1 + index as u64, |out| {
+                        chunk.for_each(|row| {
+                            let report = |owner, report| reports.push(owner, report);
+                            carry::<T, X, _, _>(&mut carrier, row, out, report);
                         });
                     });
                 });
             }
         });
         reports.end_loop();
+        sink.end_loop();
         deliver(reports, owners);
     }
 }
@@ -198,24 +289,26 @@ fn fetched<'a, P: SystemParam>(state: &'a mut P::State, context: RunContext<'a>)
 
 /// Tidies up one action that was interrupted.
 #[inline]
-fn stop<T: Component, X: QueryData, C: Carrier<T, X>>(
+fn stop<T: Component, X: QueryData, O, C: Carrier<T, X, O>>(
     carrier: &mut C,
     row: (Entity, &mut Action, &mut T, EnabledBitMut<'_>, EnabledBitMut<'_>, X::Item<'_>),
+    out: &mut O,
 ) {
     let (entity, action, filter, _, mut finished, mut extras) = row;
     finished.set(false);
-    tidy_up::<T, X, C>(carrier, entity, action, filter, &mut extras);
+    tidy_up::<T, X, O, C>(carrier, entity, action, filter, &mut extras, out);
 }
 
 /// One tick of one action, and what follows from it for the action and its owner.
 #[inline]
-fn carry<T: Component, X: QueryData, C: Carrier<T, X>>(
+fn carry<T: Component, X: QueryData, O, C: Carrier<T, X, O>>(
     carrier: &mut C,
     row: (Entity, &mut Action, &mut T, EnabledBitMut<'_>, EnabledBitMut<'_>, X::Item<'_>),
+    out: &mut O,
     report: impl FnOnce(Entity, Report),
 ) {
     let (entity, action, filter, mut executing, mut finished, mut extras) = row;
-    match tick::<T, X, C>(carrier, entity, action, filter, &mut extras) {
+    match tick::<T, X, O, C>(carrier, entity, action, filter, &mut extras, out) {
         Turn::GoesOn => {}
         Turn::Ended(result) => {
             executing.set(false);

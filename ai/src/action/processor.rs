@@ -36,8 +36,10 @@ pub trait Processor: Sync {
     }
 }
 
-/// A [`Processor`] of actions that have more components than the filter, `X`: they are handed to
-/// every call, as is the entity of the action.
+/// A [`Processor`] whose calls are handed more than the filter component: other components of the
+/// action (`X`), and a place to put something (`O`), such as a command buffer or the slot of an
+/// [`EventWriter`](formic_jobs::EventWriter), see
+/// [`Actions::process_with`](super::Actions::process_with).
 ///
 /// ```
 /// use formic_ai::action::{Agent, WideProcessor};
@@ -51,10 +53,16 @@ pub trait Processor: Sync {
 ///
 /// impl WideProcessor<&'static mut Patience> for Waiting {
 ///     type Action = Wait;
-///     fn start(&self, _: Agent, _: &mut Wait, _: &mut &mut Patience) -> ActionResult {
+///     fn start(&self, _: Agent, _: &mut Wait, _: &mut &mut Patience, (): &mut ()) -> ActionResult {
 ///         ActionResult::Running
 ///     }
-///     fn update(&self, _: Agent, _: &mut Wait, patience: &mut &mut Patience) -> ActionResult {
+///     fn update(
+///         &self,
+///         _: Agent,
+///         _: &mut Wait,
+///         patience: &mut &mut Patience,
+///         (): &mut (),
+///     ) -> ActionResult {
 ///         patience.0 = patience.0.saturating_sub(1);
 ///         if patience.0 == 0 { ActionResult::Success } else { ActionResult::Running }
 ///     }
@@ -74,7 +82,7 @@ pub trait Processor: Sync {
 /// assert_eq!(world.get::<SequenceAgent>(agent)?.advances(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub trait WideProcessor<X: QueryData>: Sync {
+pub trait WideProcessor<X: QueryData = (), O = ()>: Sync {
     /// The filter component.
     type Action: Component;
 
@@ -89,6 +97,7 @@ pub trait WideProcessor<X: QueryData>: Sync {
         agent: Agent,
         action: &mut Self::Action,
         extras: &mut X::Item<'_>,
+        out: &mut O,
     ) -> ActionResult;
 
     /// See [`Processor::update`].
@@ -97,6 +106,7 @@ pub trait WideProcessor<X: QueryData>: Sync {
         agent: Agent,
         action: &mut Self::Action,
         extras: &mut X::Item<'_>,
+        out: &mut O,
     ) -> ActionResult;
 
     /// See [`Processor::cleanup`].
@@ -106,8 +116,9 @@ pub trait WideProcessor<X: QueryData>: Sync {
         action: &mut Self::Action,
         extras: &mut X::Item<'_>,
         ended: Ended,
+        out: &mut O,
     ) {
-        let _ = (agent, action, extras, ended);
+        let _ = (agent, action, extras, ended, out);
     }
 }
 

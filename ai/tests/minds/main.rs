@@ -6,6 +6,7 @@ mod access;
 mod bt;
 mod composite;
 mod data;
+mod emitting;
 mod explain;
 mod fsm;
 mod goap;

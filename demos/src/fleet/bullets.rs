@@ -33,6 +33,10 @@ pub(super) fn race(
     mut hulls: ComponentLookup<&'static mut Hull>,
     mut toll: ResMut<Toll>,
 ) {
+    let is_new = |(_, _, _, bullet): (Entity, &mut Position, &Velocity, &mut Bullet)| {
+        u64::from(bullet.ticks_left == LIFE_TICKS)
+    };
+    toll.fired += bullets.par_reduce(is_new, |one, other| one + other).unwrap_or(0);
     bullets.par_for_each_with_both(
         &mut commands,
         &mut hits,

@@ -11,7 +11,7 @@ use glam::Vec2;
 
 use super::admirals::{self, Admirals};
 use super::parts::{
-    Aim, Gun, Hull, Member, Orders, Position, Side, Station, Strength, Trigger, Velocity, War,
+    Aim, Gun, Hull, Member, Orders, Position, Side, Station, Strength, Velocity, War,
 };
 use super::ships::{self, Ships};
 use super::sky::{Sky, Squadron};
@@ -114,12 +114,10 @@ impl Dockyard {
             Hull::new(TURRET_HULL),
             Aim::none(admiral),
             Gun { random: random.state(), reload: 0, heat: 0, heat_per_shot: 2, unused: 0 },
-            Trigger,
         ));
         self.0.turret.attach(world, turret).expect("the plan has three actions");
         TreeAgent::drive(world, turret, &self.0.tree, random.state())
             .expect("the turret was just given a body");
-        world.set_enabled::<Trigger>(turret, false).expect("the turret was just built");
     }
 
     fn build_ship(&self, world: &mut World, unit: Unit, base: Vec2) {
@@ -136,11 +134,9 @@ impl Dockyard {
             Hull::new(SHIP_HULL),
             Aim::none(admiral),
             Gun { random: random.state(), reload: 0, heat: 0, heat_per_shot: 0, unused: 0 },
-            Trigger,
         ));
         self.0.ship.attach(world, ship).expect("the plan has four actions");
         FsmAgent::drive(world, ship, &self.0.machine).expect("the ship was just given a body");
-        world.set_enabled::<Trigger>(ship, false).expect("the ship was just built");
     }
 }
 

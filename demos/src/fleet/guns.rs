@@ -1,12 +1,12 @@
 //! Guns: the action that fires them, whoever holds them, and what turrets do besides.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
+use formic_ai::action::WideProcessor;
 use formic_ai::prelude::*;
 use glam::Vec2;
 
 use super::bullets;
-use super::parts::{Aim, Gun, Hull, Position, Side, Trigger, Velocity};
-use super::tally::Toll;
+use super::parts::{Aim, Gun, Hull, Position, Side, Velocity};
 
 /// How near a target must be, in metres.
 pub(super) const RANGE: f32 = 60.0;
@@ -29,42 +29,52 @@ pub(super) struct Cool;
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct Repair;
 
-type Gunner = (&'static Aim, &'static mut Gun);
+type Gunner = (&'static Position, &'static Side, &'static Aim, &'static mut Gun);
 
-struct Firing<'a> {
-    gunners: AgentAccess<'a, Gunner>,
-    triggers: EnabledLookup<'a, Trigger>,
-}
+/// Spawns a bullet for each shot, on all threads: each records its spawns in a command buffer, and
+/// playback puts them in one order.
+struct Firing<'a>(AgentAccess<'a, Gunner>);
 
-impl Processor for Firing<'_> {
+impl WideProcessor<(), CommandBuffer> for Firing<'_> {
     type Action = Fire;
 
-    fn start(&self, _: Agent, _: &mut Fire) -> ActionResult {
+    fn start(&self, _: Agent, _: &mut Fire, (): &mut (), _: &mut CommandBuffer) -> ActionResult {
         ActionResult::Running
     }
 
-    fn update(&self, unit: Agent, _: &mut Fire) -> ActionResult {
-        let Ok(mut claim) = self.gunners.claim(unit) else { return ActionResult::Failed };
-        let (aim, gun) = claim.get_mut();
+    fn update(
+        &self,
+        unit: Agent,
+        _: &mut Fire,
+        (): &mut (),
+        commands: &mut CommandBuffer,
+    ) -> ActionResult {
+        let Ok(mut claim) = self.0.claim(unit) else { return ActionResult::Failed };
+        let (position, side, aim, gun) = claim.get_mut();
         gun.reload = gun.reload.saturating_sub(1);
         if gun.reload > 0 || aim.distance > RANGE {
             return ActionResult::Running;
         }
         gun.reload = RELOAD_TICKS;
         gun.heat += gun.heat_per_shot;
-        match self.triggers.set(unit.entity, true) {
-            Ok(_) => ActionResult::Running,
-            Err(_) => ActionResult::Failed,
-        }
+        let mut random = RandomStream::new(gun.random);
+        let astray = Vec2::from_angle(random.between(-SPREAD, SPREAD));
+        gun.random = random.state();
+        // Where the target will be when the bullet gets there.
+        let ahead = aim.at + aim.motion * (aim.distance / bullets::SPEED);
+        let way = (ahead - position.0).normalize_or(Vec2::X);
+        let velocity = Velocity(astray.rotate(way) * bullets::SPEED);
+        commands.spawn((*position, velocity, bullets::new(*side)));
+        ActionResult::Running
     }
 }
 
 pub(super) fn fire(
     mut actions: Actions<Fire>,
     gunners: AgentAccess<Gunner>,
-    triggers: EnabledLookup<Trigger>,
+    mut commands: Commands,
 ) {
-    actions.process(&Firing { gunners, triggers });
+    actions.process_with(&mut commands, &Firing(gunners));
 }
 
 struct Cooling<'a>(AgentAccess<'a, &'static mut Gun>);
@@ -105,28 +115,4 @@ impl Processor for Repairing<'_> {
 
 pub(super) fn repair(mut actions: Actions<Repair>, hulls: AgentAccess<&'static mut Hull>) {
     actions.process(&Repairing(hulls));
-}
-
-type Armed =
-    (&'static Position, &'static Side, &'static Aim, &'static mut Gun, EnabledMut<Trigger>);
-
-/// Spawns a bullet for each gun that is fired, on all threads: each records its spawns in a command
-/// buffer, and playback puts them in one order.
-pub(super) fn shoot(
-    mut armed: Query<Armed, With<Trigger>>,
-    mut toll: ResMut<Toll>,
-    mut commands: Commands,
-) {
-    toll.fired += armed.count() as u64;
-    armed.par_for_each_with(&mut commands, |(position, side, aim, gun, mut trigger), commands| {
-        trigger.set(false);
-        let mut random = RandomStream::new(gun.random);
-        let astray = Vec2::from_angle(random.between(-SPREAD, SPREAD));
-        gun.random = random.state();
-        // Where the target will be when the bullet gets there.
-        let ahead = aim.at + aim.motion * (aim.distance / bullets::SPEED);
-        let way = (ahead - position.0).normalize_or(Vec2::X);
-        let velocity = Velocity(astray.rotate(way) * bullets::SPEED);
-        commands.spawn((*position, velocity, bullets::new(*side)));
-    });
 }

@@ -8,8 +8,8 @@
 //!
 //! ```text
 //!   scan ──> aim ──> report ──> think (ships, turrets, admirals) ──> identify
-//!     ──> cruise, close, fire, retreat, cool, repair, command ──> advance
-//!     ──> fly ──> shoot (spawns bullets) ──> race (despawns them) ──> sink ──> launch
+//!     ──> cruise, close, fire (spawns bullets), retreat, cool, repair, command ──> advance
+//!     ──> fly ──> race (despawns bullets) ──> sink ──> launch
 //! ```
 //!
 //! * `parts`: what units are made of;
@@ -98,8 +98,7 @@ impl Fleet {
             .add(guns::repair.as_action())
             .add(command::command.as_action())
             .add(flight::fly.after(action::advance))
-            .add(guns::shoot.after(flight::fly))
-            .add(bullets::race.after(guns::shoot))
+            .add(bullets::race.after(guns::fire).after(flight::fly))
             .add(bullets::sink.after(bullets::race))
             .add(dockyard::launch.after(bullets::sink));
         Ok(Self { engine: Engine::new(setup, world, systems)? })

@@ -172,11 +172,6 @@ pub(super) struct Gun {
     pub(super) unused: u32,
 }
 
-/// The gun is to be fired in this tick.
-#[derive(Component, Clone, Copy, Debug)]
-#[component(enableable)]
-pub(super) struct Trigger;
-
 /// Something that flies straight on until it hits or its time is up.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
 #[repr(C)]

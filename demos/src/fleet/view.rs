@@ -8,7 +8,7 @@ use super::Fleet;
 use super::guns::{Cool, Fire, RANGE};
 use super::parts::{
     Aim, Bullet, Gun, Hull, Member, Orders, Position, Side, Station, Strength, TICK_SECONDS,
-    Trigger, Velocity, War,
+    Velocity, War,
 };
 use super::picture::{BASE, SPACE, colour};
 use super::ships::Ships;
@@ -110,7 +110,6 @@ impl View for Fleet {
             .show::<Strength>()
             .show::<War>()
             .show::<Gun>()
-            .show::<Trigger>()
             .show::<Bullet>()
             .show::<FsmAgent>()
             .show::<Body>()
