@@ -14,7 +14,7 @@ use crate::component::{
     ArchetypeFlags, ComponentId, ComponentInfo, ComponentSet, DropErasedFn as DropFn, Registry,
 };
 use crate::entity::Entity;
-use crate::storage::{Chunks, ColumnStep, Fate, Moment, RowAddress};
+use crate::storage::{Chunks, ColumnAction, ColumnStep, Moment, RowAddress};
 
 pub(crate) use index::Archetypes;
 pub(crate) use rows::{ForgottenRows, RowCopies};
@@ -103,8 +103,9 @@ pub(crate) struct Column {
 impl Column {
     /// What happens to its value where the row leaves without it.
     pub(crate) fn left_behind(&self) -> ColumnStep {
-        let fate = if self.info.erased.drop.is_some() { Fate::Drop } else { Fate::Forget };
-        ColumnStep { target: None, fate, size: self.info.layout.size() }
+        let action =
+            if self.info.erased.drop.is_some() { ColumnAction::Drop } else { ColumnAction::Forget };
+        ColumnStep { target: None, action, size: self.info.layout.size() }
     }
 }
 

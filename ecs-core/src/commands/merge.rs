@@ -19,7 +19,7 @@ use crate::component::{ArchetypeFlags, ComponentId};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{CommandFailure, CommandFailureReason};
-use crate::storage::{ColumnStep, Fate, RowAddress};
+use crate::storage::{ColumnAction, ColumnStep, RowAddress};
 use crate::world::World;
 
 /// What a group of commands comes to, and memory for it.
@@ -264,7 +264,7 @@ impl Group<'_, '_> {
         steps.clear();
         steps.extend(source.columns.iter().zip(&*kept).map(|(column, &kept)| {
             let left = column.left_behind();
-            ColumnStep { fate: if kept { Fate::Move } else { left.fate }, ..left }
+            ColumnStep { action: if kept { ColumnAction::Move } else { left.action }, ..left }
         }));
         let taken = source.chunks.take_row(blocks, from.address, steps, version);
         entities.set_place(self.entity, goal.chunks.place(to));

@@ -26,7 +26,7 @@ use super::row_versions::{ChunkVersions, RowVersions};
 use crate::entity::Entity;
 use crate::mask::Rows;
 
-pub(crate) use row::{ColumnStep, Fate, RowPlan};
+pub(crate) use row::{ColumnAction, ColumnStep, RowPlan};
 
 /// Rows in chunks, packed: every chunk before the last used one is full (I-4).
 ///

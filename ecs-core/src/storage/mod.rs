@@ -15,7 +15,7 @@ mod row_versions;
 pub(crate) use bits::RowBit;
 pub(crate) use block::BlockPool;
 pub use chunks::Chunks;
-pub(crate) use chunks::{ColumnStep, Fate, RowPlan};
+pub(crate) use chunks::{ColumnAction, ColumnStep, RowPlan};
 pub use column_records::ColumnRecord;
 pub use column_versions::{ColumnStamps, Moment};
 pub(crate) use column_versions::{Slice, Writers};

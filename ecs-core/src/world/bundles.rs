@@ -11,7 +11,7 @@ use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column};
 use crate::bundle::Bundle;
 use crate::component::{ComponentId, ComponentSet, Prefab, Registry};
 use crate::hash::{BuildFibonacci, TypeMap};
-use crate::storage::{ColumnStep, Fate, RowPlan};
+use crate::storage::{ColumnAction, ColumnStep, RowPlan};
 
 /// The bundle types that a world has met, and the transitions between archetypes.
 #[derive(Debug, Default)]
@@ -378,7 +378,7 @@ impl Transition {
             let moves = goes_along(column.info.id) && set.contains(column.info.id);
             step.size == column.info.layout.size()
                 && step.target.map(|at| at as usize) == target.column_of(column.info.id)
-                && (step.fate == Fate::Move) == moves
+                && (step.action == ColumnAction::Move) == moves
         };
         if self.plan.steps.len() != source.columns.len() || !steps.into_iter().all(is_right) {
             return Err(wrong("a step of the row plan is another column's"));
@@ -425,7 +425,11 @@ fn plan(source: &Archetype, goal: &Archetype, kept: impl Fn(&ComponentId) -> boo
             let goes_along = target.is_some() && kept(&column.info.id);
             let left = column.left_behind();
             let target = target.map(|at| u32::try_from(at).expect("fewer than 2^32 components"));
-            ColumnStep { target, fate: if goes_along { Fate::Move } else { left.fate }, ..left }
+            ColumnStep {
+                target,
+                action: if goes_along { ColumnAction::Move } else { left.action },
+                ..left
+            }
         })
         .collect();
     let ids = goal.components().ids().iter().enumerate();
@@ -440,7 +444,7 @@ fn plan(source: &Archetype, goal: &Archetype, kept: impl Fn(&ComponentId) -> boo
         columns.any(|column| column.enable_slot.is_some() || column.track_slot.is_some())
     };
     RowPlan {
-        drops: steps.iter().any(|step| step.fate == Fate::Drop),
+        drops: steps.iter().any(|step| step.action == ColumnAction::Drop),
         fresh: fresh.map(|(column, _)| column).collect(),
         bit_moves: bit_moves(source, goal),
         version_moves: version_moves.collect(),

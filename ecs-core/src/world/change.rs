@@ -13,7 +13,7 @@ use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
 use crate::name::Name;
-use crate::storage::{BlockPool, Chunks, Fate, Moment, RowAddress};
+use crate::storage::{BlockPool, Chunks, ColumnAction, Moment, RowAddress};
 
 /// The entity is not in the world; the components that it was to be given are handed back.
 ///
@@ -357,7 +357,7 @@ impl MoveRow<'_> {
             entities.set_place(moved, from.place);
         }
         if way.plan.drops {
-            let is_left = |column: usize| way.plan.steps[column].fate == Fate::Drop;
+            let is_left = |column: usize| way.plan.steps[column].action == ColumnAction::Drop;
             // SAFETY: these values, initialised (I-2) and of their columns' types (I-9), were kept
             // behind the last row for us to drop, where they are nobody's; all books are in order.
             unsafe { source.drop_row(taken.vacated, is_left) };

@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::row::{Fate, RowPlan};
+use super::row::{ColumnAction, RowPlan};
 use super::{BlockPool, Chunks, ColumnStart, dangling};
 
 impl Chunks {
@@ -52,10 +52,13 @@ impl Chunks {
     /// own, and `plan` leaves every byte of a row as it is, since only components without a size
     /// come or go.
     pub(crate) fn is_alike(&self, other: &Self, plan: &RowPlan) -> bool {
-        let stays = |size: usize, fate| size == 0 && fate == Fate::Forget;
+        let stays = |size: usize, action| size == 0 && action == ColumnAction::Forget;
         let is_free = other.row_count == 0 && !plan.has_marks;
         is_free
-            && plan.steps.iter().all(|step| step.fate == Fate::Move || stays(step.size, step.fate))
+            && plan
+                .steps
+                .iter()
+                .all(|step| step.action == ColumnAction::Move || stays(step.size, step.action))
             && plan.fresh.iter().all(|&column| other.sizes[column] == 0)
             && (0..self.heads.len()).all(|chunk| self.is_laid_out_alike(chunk, other, plan))
     }

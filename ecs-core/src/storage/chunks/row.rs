@@ -32,14 +32,14 @@ pub(crate) struct ColumnStep {
     /// The column of the same component in the target, if it has one: when the component came to
     /// its entity is known there as well.
     pub(crate) target: Option<u32>,
-    pub(crate) fate: Fate,
+    pub(crate) action: ColumnAction,
     /// Of one value, in bytes.
     pub(crate) size: usize,
 }
 
 /// What becomes of a value whose row leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub(crate) enum ColumnAction {
     /// It goes along.
     Move,
     /// It is forgotten: there is nothing to drop, or somebody has taken it.
@@ -60,8 +60,8 @@ pub(crate) struct TakenRow {
 impl RowPlan {
     /// What stays behind is taken by somebody rather than dropped.
     pub(crate) fn forget_rest(&mut self) {
-        for step in self.steps.iter_mut().filter(|step| step.fate == Fate::Drop) {
-            step.fate = Fate::Forget;
+        for step in self.steps.iter_mut().filter(|step| step.action == ColumnAction::Drop) {
+            step.action = ColumnAction::Forget;
         }
         self.drops = false;
     }
@@ -143,7 +143,7 @@ impl Chunks {
         debug_assert!(plan.steps.iter().map(|step| step.size).eq(self.sizes.iter().copied()));
         let theirs = other.records.of_chunk(to.chunk);
         let (mine, tails) = (self.records.of_chunk(from.chunk), self.records.of_chunk(last.chunk));
-        for ((&ColumnStep { target, fate, size }, mine), tail) in
+        for ((&ColumnStep { target, action, size }, mine), tail) in
             plan.steps.iter().zip(mine).zip(tails)
         {
             let added = mine.leave(tail, version);
@@ -153,7 +153,7 @@ impl Chunks {
             if let Some(target) = target {
                 let record = &theirs[target as usize];
                 record.arrive(version, added);
-                if fate == Fate::Move {
+                if action == ColumnAction::Move {
                     // SAFETY: there is room for the row: it is inside the column (I-3), whose values
                     // are of the same type (I-6).
                     let target = unsafe { record.start().add(to.row * size) };
@@ -165,7 +165,7 @@ impl Chunks {
             if !is_last {
                 // SAFETY: the last row is there (I-2), in the same column, whose values have this
                 // size (I-6), and is another one.
-                unsafe { fill(hole, tail.start(), last.row, size, fate == Fate::Drop) };
+                unsafe { fill(hole, tail.start(), last.row, size, action == ColumnAction::Drop) };
             }
         }
         for &column in &plan.fresh {
@@ -280,14 +280,14 @@ impl Chunks {
         debug_assert!(steps.iter().map(|step| step.size).eq(self.sizes.iter().copied()));
         let holes = self.records.of_chunk(hole.chunk);
         let tails = self.records.of_chunk(last.chunk);
-        for ((&ColumnStep { fate, size, .. }, mine), tail) in steps.iter().zip(holes).zip(tails) {
+        for ((&ColumnStep { action, size, .. }, mine), tail) in steps.iter().zip(holes).zip(tails) {
             mine.leave(tail, version);
             // SAFETY: the row is there: it is inside the column (I-3), whose values have this size
             // (I-6).
             let value = unsafe { mine.start().add(hole.row * size) };
             // SAFETY: the last row is there (I-2), in the same column, whose values have this size
             // (I-6), and is another one.
-            unsafe { fill(value, tail.start(), last.row, size, fate == Fate::Drop) };
+            unsafe { fill(value, tail.start(), last.row, size, action == ColumnAction::Drop) };
         }
         self.fill_entity(hole, last)
     }
