@@ -7,7 +7,7 @@ use super::stream::Stream;
 use crate::archetype::ArchetypeId;
 use crate::component::ArchetypeFlags;
 use crate::entity::Entity;
-use crate::world::{Books, RowMoves, World};
+use crate::world::{MoveContext, RowMoves, World};
 
 /// What the commands of a run have in common.
 #[derive(Clone, Copy)]
@@ -107,8 +107,8 @@ fn insert(
     {
         return;
     }
-    let books = Books { entities, blocks, scratch, version };
-    let mut moves = RowMoves::insertion(books, archetypes, insertion);
+    let context = MoveContext { entities, blocks, scratch, version };
+    let mut moves = RowMoves::insertion(context, archetypes, insertion);
     if moves.drops_values() {
         return;
     }
@@ -148,8 +148,8 @@ fn remove(
     {
         return;
     }
-    let books = Books { entities, blocks, scratch, version };
-    let mut moves = RowMoves::removal(books, archetypes, removal);
+    let context = MoveContext { entities, blocks, scratch, version };
+    let mut moves = RowMoves::removal(context, archetypes, removal);
     if moves.drops_values() {
         return;
     }
@@ -173,8 +173,8 @@ fn despawn(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut W
     if source.duties.any(ArchetypeFlags::PARTING) {
         return;
     }
-    let books = Books { entities, blocks, scratch, version };
-    let mut moves = RowMoves::despawn(books, source);
+    let context = MoveContext { entities, blocks, scratch, version };
+    let mut moves = RowMoves::despawn(context, source);
     if moves.drops_values() {
         return;
     }
@@ -198,8 +198,8 @@ fn spawn(stream: &mut Stream<'_>, kind: Kind, functions: &BundleFns, world: &mut
     if target.duties.any(ArchetypeFlags::ARRIVAL) {
         return;
     }
-    let books = Books { entities, blocks, scratch, version };
-    let mut moves = RowMoves::spawn(books, target, placement);
+    let context = MoveContext { entities, blocks, scratch, version };
+    let mut moves = RowMoves::spawn(context, target, placement);
     each(stream, kind, |stream, entity| {
         if !moves.is_reserved(entity) {
             return false;

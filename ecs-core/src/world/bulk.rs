@@ -11,7 +11,7 @@ use smallvec::SmallVec;
 use super::World;
 use super::bundles::Transition;
 use super::change::replace;
-use super::moves::{Books, RowMoves};
+use super::moves::{MoveContext, RowMoves};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::bundle::Bundle;
 use crate::component::{ArchetypeFlags, Component};
@@ -324,9 +324,9 @@ impl World {
             (0..archetypes.get(from).len()).for_each(|_| drop(bundle.clone()));
             return Self::hand_over::<F>(archetypes, blocks, found, insertion, version);
         }
-        let books = Books { entities, blocks, scratch, version };
+        let context = MoveContext { entities, blocks, scratch, version };
         let pair = archetypes.get_two(from, insertion.target);
-        let mut moves = RowMoves::insertion(books, pair, insertion);
+        let mut moves = RowMoves::insertion(context, pair, insertion);
         each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
             each_piece(moves, from, count, |moves, from, count| {
                 let (columns, row) = moves.next_row();
@@ -387,9 +387,9 @@ impl World {
         if is_forgotten && Self::goes_whole::<F>(archetypes, found, removal) {
             return Self::hand_over::<F>(archetypes, blocks, found, removal, version);
         }
-        let books = Books { entities, blocks, scratch, version };
+        let context = MoveContext { entities, blocks, scratch, version };
         let pair = archetypes.get_two(from, removal.target);
-        let mut moves = RowMoves::removal(books, pair, removal);
+        let mut moves = RowMoves::removal(context, pair, removal);
         each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
             each_piece(moves, from, count, |moves, from, count| {
                 // SAFETY: `each_piece` asked for room, and nothing is to be written; each row of
@@ -402,8 +402,8 @@ impl World {
     fn despawn_all<F: QueryFilter>(&mut self, found: &Found<F>) -> usize {
         let version = self.next_version();
         let World { archetypes, entities, blocks, scratch, .. } = self;
-        let books = Books { entities, blocks, scratch, version };
-        let mut moves = RowMoves::despawn(books, archetypes.get_mut(found.archetype));
+        let context = MoveContext { entities, blocks, scratch, version };
+        let mut moves = RowMoves::despawn(context, archetypes.get_mut(found.archetype));
         each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
             each_piece(moves, from, count, |moves, from, count| {
                 // SAFETY: there is no target; each row of the source comes up once, so that none is

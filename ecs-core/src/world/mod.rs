@@ -47,7 +47,7 @@ pub use change::NotInserted;
 pub use event::{Add, Despawn, Event, EventKind, EventType, Insert, Remove, Replace};
 pub use hooks::{HooksOf, ObserverId};
 pub(crate) use memory::Contents;
-pub(crate) use moves::{Books, MoveScratch, RowMoves};
+pub(crate) use moves::{MoveContext, MoveScratch, RowMoves};
 pub(crate) use resources::Resources;
 pub use resources::{MissingResource, Res, ResMut, ResourceError};
 pub use rights::DeclaredAccess;

@@ -26,7 +26,7 @@ pub(crate) struct MoveScratch {
 }
 
 /// The parts of the world that moving rows needs beside the archetypes.
-pub(crate) struct Books<'w> {
+pub(crate) struct MoveContext<'w> {
     pub(crate) entities: &'w mut Entities,
     pub(crate) blocks: &'w mut BlockPool,
     pub(crate) scratch: &'w mut MoveScratch,
@@ -41,7 +41,7 @@ pub(crate) struct Books<'w> {
 /// and the holes are closed in the end. Until then nobody else may look at the world (C-2), which
 /// is borrowed; dropping this brings everything in order, also on the way of a panic.
 pub(crate) struct RowMoves<'w> {
-    books: Books<'w>,
+    context: MoveContext<'w>,
     source: Option<Source<'w>>,
     target: Option<Target<'w>>,
     /// The first of the holes whose rows have not been copied yet.
@@ -116,14 +116,18 @@ impl Target<'_> {
 }
 
 impl<'w> RowMoves<'w> {
-    fn new(books: Books<'w>, source: Option<Source<'w>>, target: Option<Target<'w>>) -> Self {
-        debug_assert!(books.scratch.holes.is_empty());
-        Self { books, source, target, fresh: 0 }
+    fn new(
+        context: MoveContext<'w>,
+        source: Option<Source<'w>>,
+        target: Option<Target<'w>>,
+    ) -> Self {
+        debug_assert!(context.scratch.holes.is_empty());
+        Self { context, source, target, fresh: 0 }
     }
 
     /// Rows that are given a bundle, which the caller writes; replaced values are dropped.
     pub(crate) fn insertion(
-        books: Books<'w>,
+        context: MoveContext<'w>,
         (source, target): (&'w mut Archetype, &'w mut Archetype),
         insertion: &'w Transition,
     ) -> Self {
@@ -132,12 +136,12 @@ impl<'w> RowMoves<'w> {
             plan: Some(&insertion.plan),
             ..Source::new(source, Dropped::Of(&insertion.replaced))
         };
-        Self::new(books, Some(source), Some(Target::new(target, &insertion.columns)))
+        Self::new(context, Some(source), Some(Target::new(target, &insertion.columns)))
     }
 
     /// Rows that a bundle is taken from and dropped.
     pub(crate) fn removal(
-        books: Books<'w>,
+        context: MoveContext<'w>,
         (source, target): (&'w mut Archetype, &'w mut Archetype),
         removal: &'w Transition,
     ) -> Self {
@@ -146,21 +150,21 @@ impl<'w> RowMoves<'w> {
             plan: Some(&removal.plan),
             ..Source::new(source, Dropped::Of(&removal.columns))
         };
-        Self::new(books, Some(source), Some(Target::new(target, &[])))
+        Self::new(context, Some(source), Some(Target::new(target, &[])))
     }
 
     /// New rows, whose components the caller writes.
     pub(crate) fn spawn(
-        books: Books<'w>,
+        context: MoveContext<'w>,
         target: &'w mut Archetype,
         placement: &'w Placement,
     ) -> Self {
-        Self::new(books, None, Some(Target::new(target, &placement.columns)))
+        Self::new(context, None, Some(Target::new(target, &placement.columns)))
     }
 
     /// Rows whose entities end, and whose values are dropped.
-    pub(crate) fn despawn(books: Books<'w>, source: &'w mut Archetype) -> Self {
-        Self::new(books, Some(Source::new(source, Dropped::All)), None)
+    pub(crate) fn despawn(context: MoveContext<'w>, source: &'w mut Archetype) -> Self {
+        Self::new(context, Some(Source::new(source, Dropped::All)), None)
     }
 
     /// The archetype that rows leave. Holes are rows of it like all others.
@@ -176,13 +180,13 @@ impl<'w> RowMoves<'w> {
     /// Where this entity is, if it is alive: as the table has it, in or out of a hole.
     #[inline]
     pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
-        self.books.entities.locate(entity, &self.books.blocks.directory)
+        self.context.entities.locate(entity, &self.context.blocks.directory)
     }
 
     /// Whether the handle of an entity was given out that is yet to come.
     #[inline]
     pub(crate) fn is_reserved(&self, entity: Entity) -> bool {
-        self.books.entities.is_reserved(entity)
+        self.context.entities.is_reserved(entity)
     }
 
     /// Makes sure that the next row has a place and needs no memory; of `wanted` rows that may
@@ -194,14 +198,14 @@ impl<'w> RowMoves<'w> {
         if room == 0 {
             return self.reserve(wanted);
         }
-        self.books.scratch.holes.reserve(1);
+        self.context.scratch.holes.reserve(1);
         room
     }
 
     #[inline(never)]
     fn reserve(&mut self, wanted: usize) -> usize {
         self.commit();
-        let Books { blocks, scratch, .. } = &mut self.books;
+        let MoveContext { blocks, scratch, .. } = &mut self.context;
         scratch.holes.reserve(1);
         let Some(target) = &mut self.target else { return usize::MAX };
         let chunks = &mut target.archetype.chunks;
@@ -227,7 +231,7 @@ impl<'w> RowMoves<'w> {
     #[inline]
     pub(crate) unsafe fn relocate(&mut self, entity: Entity, from: RowAddress) {
         let place = self.arrive(entity);
-        self.books.entities.set_place(entity, place);
+        self.context.entities.set_place(entity, place);
         self.leave(from);
     }
 
@@ -239,7 +243,7 @@ impl<'w> RowMoves<'w> {
     pub(crate) unsafe fn begin(&mut self, entity: Entity) {
         debug_assert!(self.source.is_none());
         let place = self.arrive(entity);
-        self.books.entities.activate(entity, place);
+        self.context.entities.activate(entity, place);
     }
 
     /// An entity in a row of the source ends.
@@ -250,7 +254,7 @@ impl<'w> RowMoves<'w> {
     #[inline]
     pub(crate) unsafe fn end(&mut self, entity: Entity, from: RowAddress) {
         debug_assert!(self.target.is_none());
-        self.books.entities.free(entity);
+        self.context.entities.free(entity);
         self.leave(from);
     }
 
@@ -270,7 +274,7 @@ impl<'w> RowMoves<'w> {
         target.arrived += count;
         let rows = from.row..from.row + count;
         let place = target.archetype.chunks.place(to);
-        self.books.entities.set_places(&chunks.entities(from.chunk)[rows], place);
+        self.context.entities.set_places(&chunks.entities(from.chunk)[rows], place);
         self.leave_run(from, count);
     }
 
@@ -283,7 +287,7 @@ impl<'w> RowMoves<'w> {
         let Some(source) = &self.source else { return };
         let rows = from.row..from.row + count;
         for &entity in &source.archetype.chunks.entities(from.chunk)[rows] {
-            self.books.entities.free(entity);
+            self.context.entities.free(entity);
         }
         self.leave_run(from, count);
     }
@@ -291,7 +295,7 @@ impl<'w> RowMoves<'w> {
     fn leave_run(&mut self, from: RowAddress, count: usize) {
         if count > 0 {
             self.leave(from);
-            let holes = &mut self.books.scratch.holes;
+            let holes = &mut self.context.scratch.holes;
             if let Some(last) = holes.last_mut() {
                 last.rows.end += count - 1;
             }
@@ -312,7 +316,7 @@ impl<'w> RowMoves<'w> {
 
     fn leave(&mut self, from: RowAddress) {
         let RowAddress { chunk, row } = from;
-        let holes = &mut self.books.scratch.holes;
+        let holes = &mut self.context.scratch.holes;
         match holes[self.fresh..].last_mut() {
             Some(last) if last.chunk == chunk && last.rows.end == row => last.rows.end += 1,
             _ => holes.push(Hole { chunk, rows: row..row + 1 }),
@@ -321,7 +325,7 @@ impl<'w> RowMoves<'w> {
 
     /// Lets the rows that have arrived belong to the target (C-3).
     fn commit(&mut self) {
-        let Books { scratch: MoveScratch { holes }, version, .. } = &mut self.books;
+        let MoveContext { scratch: MoveScratch { holes }, version, .. } = &mut self.context;
         let fresh = &holes[self.fresh..];
         self.fresh = holes.len();
         let Some(target) = &mut self.target else { return };
@@ -357,26 +361,26 @@ impl<'w> RowMoves<'w> {
     /// To be run again where a drop has panicked: the holes that are left are taken out then.
     fn close(&mut self) {
         let place = |hole: &Hole| (hole.chunk, hole.rows.start);
-        let holes = &mut self.books.scratch.holes;
+        let holes = &mut self.context.scratch.holes;
         if !holes.is_sorted_by_key(place) {
             holes.sort_unstable_by_key(place);
         }
         let Some(source) = &mut self.source else { return };
-        while let Some(hole) = self.books.scratch.holes.last_mut() {
+        while let Some(hole) = self.context.scratch.holes.last_mut() {
             let count = hole.rows.len().min(source.archetype.chunks.tail_len());
             let (chunk, rows) = (hole.chunk, hole.rows.end - count..hole.rows.end);
             hole.rows.end = rows.start;
             if hole.rows.is_empty() {
-                _ = self.books.scratch.holes.pop();
+                _ = self.context.scratch.holes.pop();
             }
-            source.take(&mut self.books, chunk, rows);
+            source.take(&mut self.context, chunk, rows);
         }
     }
 }
 
 impl Source<'_> {
     /// Takes rows out that are holes, and drops what was left in them.
-    fn take(&mut self, books: &mut Books<'_>, chunk: usize, rows: Range<usize>) {
+    fn take(&mut self, context: &mut MoveContext<'_>, chunk: usize, rows: Range<usize>) {
         let Self { archetype, dropped, .. } = self;
         let count = rows.len();
         let columns = &archetype.columns;
@@ -387,10 +391,10 @@ impl Source<'_> {
             Dropped::All => columns[column].info.erased.drop.is_some(),
         };
         let chunks = &mut archetype.chunks;
-        let taken = chunks.take_rows(books.blocks, chunk, rows, books.version, keep);
+        let taken = chunks.take_rows(context.blocks, chunk, rows, context.version, keep);
         for row in taken.moved {
             let place = chunks.place(RowAddress { chunk, row });
-            books.entities.set_place(chunks.entities(chunk)[row], place);
+            context.entities.set_place(chunks.entities(chunk)[row], place);
         }
         if !matches!(dropped, Dropped::None) {
             let rows = taken.vacated.row..taken.vacated.row + count;
