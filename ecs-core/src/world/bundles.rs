@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::any::TypeId;
 
-use super::edges::{BundleIndex, Edges, Recent};
+use super::edges::{BundleIndex, EdgeCache, Edges};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column};
 use crate::bundle::Bundle;
 use crate::component::{ComponentId, ComponentSet, Prefab, Registry};
@@ -21,9 +21,9 @@ pub(crate) struct Bundles {
     by_ids: hashbrown::HashMap<Box<[ComponentId]>, BundleIndex, BuildFibonacci>,
     infos: Vec<BundleInfo>,
     /// What was asked for lately, by type: numbers of bundles, and places among the transitions.
-    recent_indexes: Recent,
-    recent_inserts: Recent,
-    recent_removes: Recent,
+    cached_indexes: EdgeCache,
+    cached_inserts: EdgeCache,
+    cached_removes: EdgeCache,
     inserts: Edges<Transition>,
     removes: Edges<Option<Transition>>,
     strippings: hashbrown::HashMap<u32, Transition, BuildFibonacci>,
@@ -68,7 +68,7 @@ impl Bundles {
     /// Panics where it names a component twice.
     #[inline]
     pub(crate) fn index<B: Bundle>(&mut self, registry: &mut Registry) -> BundleIndex {
-        match self.recent_indexes.get(TypeId::of::<B>(), 0) {
+        match self.cached_indexes.get(TypeId::of::<B>(), 0) {
             Some(index) => BundleIndex(index),
             None => self.find_index::<B>(registry),
         }
@@ -77,7 +77,7 @@ impl Bundles {
     #[cold]
     fn find_index<B: Bundle>(&mut self, registry: &mut Registry) -> BundleIndex {
         let index = self.enter_index::<B>(registry);
-        self.recent_indexes.put(TypeId::of::<B>(), 0, index.0);
+        self.cached_indexes.put(TypeId::of::<B>(), 0, index.0);
         index
     }
 
@@ -152,12 +152,12 @@ impl Bundles {
         registry: &mut Registry,
         archetypes: &mut Archetypes,
     ) -> &Transition {
-        let place = match self.recent_inserts.get(TypeId::of::<B>(), from.0) {
+        let place = match self.cached_inserts.get(TypeId::of::<B>(), from.0) {
             Some(place) => place,
             None => {
                 let index = self.index::<B>(registry);
                 let place = self.insertion_place(index, from, registry, archetypes);
-                self.recent_inserts.put(TypeId::of::<B>(), from.0, place);
+                self.cached_inserts.put(TypeId::of::<B>(), from.0, place);
                 place
             }
         };
@@ -208,12 +208,12 @@ impl Bundles {
         registry: &mut Registry,
         archetypes: &mut Archetypes,
     ) -> Option<&Transition> {
-        let place = match self.recent_removes.get(TypeId::of::<B>(), from.0) {
+        let place = match self.cached_removes.get(TypeId::of::<B>(), from.0) {
             Some(place) => place,
             None => {
                 let index = self.index::<B>(registry);
                 let place = self.removal_place(index, from, registry, archetypes);
-                self.recent_removes.put(TypeId::of::<B>(), from.0, place);
+                self.cached_removes.put(TypeId::of::<B>(), from.0, place);
                 place
             }
         };

@@ -85,21 +85,21 @@ impl<T> Edges<T> {
 /// A small table of what was asked for lately, by a type and a number: one look where a hash map
 /// takes several. Whoever comes to a place that is taken displaces what was there.
 #[derive(Debug, Default)]
-pub(super) struct Recent {
-    /// None at first, then [`RECENT_MAX`].
+pub(super) struct EdgeCache {
+    /// None at first, then [`EDGES_MAX`].
     entries: Vec<(TypeId, u32, u32)>,
 }
 
-const RECENT_MAX: usize = 64;
+const EDGES_MAX: usize = 64;
 
-impl Recent {
+impl EdgeCache {
     #[inline]
     fn slot(of: TypeId, number: u32) -> usize {
         let mut hasher = PassThrough::default();
         of.hash(&mut hasher);
         // Types differ in all bits, numbers in the lowest.
         let mixed = hasher.finish() ^ u64::from(number.wrapping_mul(5));
-        usize::from(mixed.to_le_bytes()[0]) % RECENT_MAX
+        usize::from(mixed.to_le_bytes()[0]) % EDGES_MAX
     }
 
     #[inline]
@@ -111,7 +111,7 @@ impl Recent {
     #[cold]
     pub(super) fn put(&mut self, of: TypeId, number: u32, found: u32) {
         // No bundle is of this type.
-        self.entries.resize(RECENT_MAX, (TypeId::of::<Self>(), 0, 0));
+        self.entries.resize(EDGES_MAX, (TypeId::of::<Self>(), 0, 0));
         self.entries[Self::slot(of, number)] = (of, number, found);
     }
 }
@@ -132,17 +132,17 @@ mod tests {
 
     #[test]
     fn what_was_displaced_is_not_found() {
-        let mut recent = Recent::default();
+        let mut cache = EdgeCache::default();
         let of = TypeId::of::<u8>();
-        assert_eq!(recent.get(of, 0), None);
+        assert_eq!(cache.get(of, 0), None);
         // More than there is room for.
         for number in 0..1000 {
-            recent.put(of, number, number + 7);
-            assert_eq!(recent.get(of, number), Some(number + 7));
-            assert_eq!(recent.get(TypeId::of::<u16>(), number), None);
+            cache.put(of, number, number + 7);
+            assert_eq!(cache.get(of, number), Some(number + 7));
+            assert_eq!(cache.get(TypeId::of::<u16>(), number), None);
         }
-        let found: Vec<_> = (0..1000).filter(|&number| recent.get(of, number).is_some()).collect();
-        assert_eq!(found.len(), RECENT_MAX);
-        assert!(found.iter().all(|&number| recent.get(of, number) == Some(number + 7)));
+        let found: Vec<_> = (0..1000).filter(|&number| cache.get(of, number).is_some()).collect();
+        assert_eq!(found.len(), EDGES_MAX);
+        assert!(found.iter().all(|&number| cache.get(of, number) == Some(number + 7)));
     }
 }
