@@ -44,7 +44,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["codec"],
             &["hash_rule"],
             &["buffer"],
-            &["duties"],
+            &["flags"],
             &["erased"],
             &["descriptor"],
             &["registry"],

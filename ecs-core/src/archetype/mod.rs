@@ -85,7 +85,7 @@ pub struct Archetype {
     /// The columns that have something to drop, and how it is dropped.
     pub(crate) drops: Box<[(usize, DropFn)]>,
     /// What there is to do beside moving rows.
-    pub(crate) duties: ArchetypeFlags,
+    pub(crate) flags: ArchetypeFlags,
     /// The components that keep it out of queries that do not name them.
     pub(crate) hidden_by: Box<[ComponentId]>,
 }
@@ -132,9 +132,8 @@ impl Archetype {
         let ending = columns.iter().map(Column::left_behind).collect();
         let drops = columns.iter().enumerate();
         let drops = drops.filter_map(|(at, column)| Some((at, column.info.erased.drop?))).collect();
-        let duties = columns
-            .iter()
-            .fold(ArchetypeFlags::NONE, |duties, column| duties.and(column.info.duties));
+        let flags =
+            columns.iter().fold(ArchetypeFlags::NONE, |flags, column| flags.and(column.info.flags));
         let hiding = columns.iter().filter(|column| column.info.hides);
         let hidden_by = hiding.map(|column| column.info.id).collect();
         Self {
@@ -144,7 +143,7 @@ impl Archetype {
             chunks: Chunks::new(id.0, &layouts, enableable_count, tracked_count),
             ending,
             drops,
-            duties: duties.complete(),
+            flags: flags.complete(),
             hidden_by,
         }
     }

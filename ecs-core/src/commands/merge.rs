@@ -104,7 +104,7 @@ impl Group<'_, '_> {
         let mut stage = from.map_or(Stage::Nowhere, |from| Stage::In(from.archetype));
         for index in commands.clone() {
             if let Stage::In(here) = stage {
-                if archetypes.get(here).duties != ArchetypeFlags::NONE {
+                if archetypes.get(here).flags != ArchetypeFlags::NONE {
                     return None;
                 }
             }
@@ -165,7 +165,7 @@ impl Group<'_, '_> {
             }
         }
         match stage {
-            Stage::In(here) if archetypes.get(here).duties != ArchetypeFlags::NONE => None,
+            Stage::In(here) if archetypes.get(here).flags != ArchetypeFlags::NONE => None,
             _ => Some(stage),
         }
     }

@@ -102,8 +102,8 @@ fn insert(
         return;
     }
     let archetypes = archetypes.get_two(from, insertion.target);
-    if archetypes.0.duties.any(ArchetypeFlags::REPLACE)
-        || archetypes.1.duties.any(ArchetypeFlags::ARRIVAL)
+    if archetypes.0.flags.any(ArchetypeFlags::REPLACE)
+        || archetypes.1.flags.any(ArchetypeFlags::ON_ADD)
     {
         return;
     }
@@ -143,8 +143,8 @@ fn remove(
         return;
     }
     let archetypes = archetypes.get_two(from, removal.target);
-    if archetypes.0.duties.any(ArchetypeFlags::REMOVAL)
-        || archetypes.1.duties.any(ArchetypeFlags::DOOMED)
+    if archetypes.0.flags.any(ArchetypeFlags::ON_REMOVE)
+        || archetypes.1.flags.any(ArchetypeFlags::CLEANUP_PENDING)
     {
         return;
     }
@@ -170,7 +170,7 @@ fn despawn(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut W
     let version = world.next_version();
     let World { archetypes, entities, blocks, scratch, .. } = world;
     let source = archetypes.get_mut(from);
-    if source.duties.any(ArchetypeFlags::PARTING) {
+    if source.flags.any(ArchetypeFlags::MORE_THAN_A_ROW) {
         return;
     }
     let context = MoveContext { entities, blocks, scratch, version };
@@ -195,7 +195,7 @@ fn spawn(stream: &mut Stream<'_>, kind: Kind, functions: &BundleFns, world: &mut
     let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = world;
     let placement = (functions.placement)(bundles, registry, archetypes);
     let target = archetypes.get_mut(placement.archetype);
-    if target.duties.any(ArchetypeFlags::ARRIVAL) {
+    if target.flags.any(ArchetypeFlags::ON_ADD) {
         return;
     }
     let context = MoveContext { entities, blocks, scratch, version };

@@ -3,8 +3,8 @@
 mod buffer;
 mod codec;
 mod descriptor;
-mod duties;
 mod erased;
+mod flags;
 mod hash_rule;
 mod registry;
 mod set;
@@ -19,10 +19,10 @@ pub use buffer::{Buffer, BufferElement, BufferIntoIter};
 pub(crate) use codec::CodecKind;
 pub use codec::{Codec, CodecError, ReadFn, WriteFn};
 pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn, HashValueFn};
-pub(crate) use duties::ArchetypeFlags;
 pub(crate) use erased::{
     CloneFn as CloneErasedFn, DropFn as DropErasedFn, ErasedFns, MapFn as MapErasedFn,
 };
+pub(crate) use flags::ArchetypeFlags;
 pub use hash_rule::HashRule;
 pub use registry::{ComponentInfo, IdSource, Registry};
 pub use set::ComponentSet;

@@ -48,7 +48,7 @@ pub struct ComponentInfo {
     pub(crate) tracked: bool,
     pub(crate) erased: ErasedFns,
     /// What there is to do for entities with it. The copies in archetypes are not kept up.
-    pub(crate) duties: ArchetypeFlags,
+    pub(crate) flags: ArchetypeFlags,
     /// Whether queries leave out entities with it.
     pub(crate) hides: bool,
     /// Whether only the world gives and takes it.
@@ -163,7 +163,7 @@ impl ComponentInfo {
     /// ```
     #[must_use]
     pub const fn is_cleanup(&self) -> bool {
-        self.duties.any(ArchetypeFlags::CLEANUP)
+        self.flags.any(ArchetypeFlags::CLEANUP)
     }
 
     /// Whether it can be switched off and on per entity.
@@ -224,7 +224,7 @@ impl Registry {
             enableable: T::ENABLEABLE,
             tracked: T::TRACKED,
             erased: ErasedFns::of::<T>(),
-            duties: if T::CLEANUP { ArchetypeFlags::CLEANUP } else { ArchetypeFlags::NONE },
+            flags: if T::CLEANUP { ArchetypeFlags::CLEANUP } else { ArchetypeFlags::NONE },
             hides: T::HIDES,
             managed: T::MANAGED,
         });
@@ -262,7 +262,7 @@ impl Registry {
             enableable,
             tracked,
             erased,
-            duties: ArchetypeFlags::NONE,
+            flags: ArchetypeFlags::NONE,
             hides: false,
             managed: false,
         });
@@ -315,9 +315,9 @@ impl Registry {
     }
 
     /// Has archetypes that are made from now on see to this.
-    pub(crate) fn add_duty(&mut self, id: ComponentId, duty: ArchetypeFlags) {
+    pub(crate) fn add_flags(&mut self, id: ComponentId, flag: ArchetypeFlags) {
         let info = &mut self.infos[id.index()];
-        info.duties = info.duties.and(duty);
+        info.flags = info.flags.and(flag);
     }
 
     pub(crate) fn info(&self, id: ComponentId) -> &ComponentInfo {

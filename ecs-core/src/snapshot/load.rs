@@ -79,7 +79,7 @@ impl Building<'_> {
     fn check(&self, image: &Image<'_>, relations: &[RelationFns]) -> Result<(), RestoreError> {
         check_complete(&self.entities)?;
         let is_lost = |archetype: &Archetype| {
-            archetype.duties.any(ArchetypeFlags::DOOMED) && !archetype.is_empty()
+            archetype.flags.any(ArchetypeFlags::CLEANUP_PENDING) && !archetype.is_empty()
         };
         if self.archetypes.list().iter().any(is_lost) {
             return Err(contradiction("an entity waits to be cleaned up by nobody").into());

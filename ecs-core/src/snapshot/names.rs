@@ -16,7 +16,7 @@ impl<'w> KnownComponents<'w> {
     pub(super) fn of(registry: &'w Registry) -> Self {
         // The world keeps a managed component in step only if it knows the relation.
         let is_known = |info: &&ComponentInfo| {
-            !info.managed || info.duties.any(ArchetypeFlags::RELATED.and(ArchetypeFlags::DESPAWNED))
+            !info.managed || info.flags.any(ArchetypeFlags::RELATED.and(ArchetypeFlags::DESPAWNED))
         };
         let mut all: Vec<_> = registry.infos().iter().filter(is_known).collect();
         all.sort_unstable_by_key(|info| info.name().as_str());

@@ -95,8 +95,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
             .iter()
             .map(|found| bundles.insertion::<B>(found.archetype, registry, archetypes).target)
             .collect();
-        let tells =
-            |&id: &ArchetypeId| self.world.archetypes.get(id).duties != ArchetypeFlags::NONE;
+        let tells = |&id: &ArchetypeId| self.world.archetypes.get(id).flags != ArchetypeFlags::NONE;
         if targets.iter().any(tells) || matches.iter().any(|found| tells(&found.archetype)) {
             let insert = |world: &mut World, entity| world.insert(entity, bundle.clone()).is_ok();
             return self.one_by_one(&matches, insert);
@@ -133,7 +132,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     pub fn remove<B: Bundle>(self) -> usize {
         let matches = self.matches();
         let tells = |found: &Found<F>| {
-            self.world.archetypes.get(found.archetype).duties != ArchetypeFlags::NONE
+            self.world.archetypes.get(found.archetype).flags != ArchetypeFlags::NONE
         };
         if matches.iter().any(tells) {
             return self.one_by_one(&matches, |world, entity| world.remove::<B>(entity).is_ok());
@@ -159,7 +158,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     pub fn despawn(self) -> usize {
         let matches = self.matches();
         let tells = |found: &Found<F>| {
-            self.world.archetypes.get(found.archetype).duties != ArchetypeFlags::NONE
+            self.world.archetypes.get(found.archetype).flags != ArchetypeFlags::NONE
         };
         if matches.iter().any(tells) {
             return self.one_by_one(&matches, |world, entity| world.despawn(entity).is_ok());

@@ -166,7 +166,7 @@ impl World {
         // SAFETY: the transition begins at the row's archetype, takes the one component, which is
         // to be dropped, and adds none (I-6).
         unsafe { moving.run(removal, |_, _, _| ()) };
-        if self.duties_at(self.locate(entity)).any(ArchetypeFlags::DOOMED) {
+        if self.flags_at(self.locate(entity)).any(ArchetypeFlags::CLEANUP_PENDING) {
             self.end(entity);
         }
         Ok(())

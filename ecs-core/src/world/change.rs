@@ -80,7 +80,7 @@ impl World {
         let Some(mut from) = self.locate(entity) else {
             return Err(NotInserted { entity, bundle });
         };
-        if self.archetypes.get(from.archetype).duties.any(ArchetypeFlags::REPLACE) {
+        if self.archetypes.get(from.archetype).flags.any(ArchetypeFlags::REPLACE) {
             self.tell_replacing::<B>(entity);
             // A watcher may have moved it, or taken it away.
             let Some(now) = self.locate(entity) else {
@@ -88,8 +88,8 @@ impl World {
             };
             from = now;
         }
-        let duties = self.insert_at(entity, from, bundle);
-        if duties.any(ArchetypeFlags::ARRIVAL) {
+        let flags = self.insert_at(entity, from, bundle);
+        if flags.any(ArchetypeFlags::ON_ADD) {
             self.tell_inserted::<B>(entity, from.archetype);
         }
         Ok(())
@@ -110,7 +110,7 @@ impl World {
             let moment = Moment { version, settled: *settled.get_mut(), ..Moment::default() };
             let archetype = archetypes.get(from.archetype);
             replace(archetype, insertion, from.address, bundle, moment);
-            return archetype.duties;
+            return archetype.flags;
         }
         let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
         let write = |_: &Chunks, target: &Chunks, to: RowAddress| {
@@ -149,7 +149,7 @@ impl World {
     /// Where the bundle has a component twice.
     pub fn remove<B: Bundle>(&mut self, entity: Entity) -> Result<B, ComponentError> {
         let mut from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
-        if self.archetypes.get(from.archetype).duties.any(ArchetypeFlags::REMOVAL)
+        if self.archetypes.get(from.archetype).flags.any(ArchetypeFlags::ON_REMOVE)
             && self
                 .bundles
                 .removal::<B>(from.archetype, &mut self.registry, &mut self.archetypes)
@@ -159,8 +159,8 @@ impl World {
             // A watcher may have moved it, or taken it away.
             from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         }
-        let (removed, duties) = self.remove_at::<B>(entity, from)?;
-        if duties.any(ArchetypeFlags::DOOMED) {
+        let (removed, flags) = self.remove_at::<B>(entity, from)?;
+        if flags.any(ArchetypeFlags::CLEANUP_PENDING) {
             self.end(entity);
         }
         Ok(removed)
@@ -362,7 +362,7 @@ impl MoveRow<'_> {
             // behind the last row for us to drop, where they are nobody's; all books are in order.
             unsafe { source.drop_row(taken.vacated, is_left) };
         }
-        (transferred, target.duties)
+        (transferred, target.flags)
     }
 }
 

@@ -56,7 +56,8 @@ impl World {
 
     fn check_archetype(&self, archetype: &Archetype) -> Result<(), BrokenInvariant> {
         let at = |detail| format!("{detail}, in {:?}", archetype.id());
-        if archetype.duties.complete().any(ArchetypeFlags::DOOMED) && !archetype.is_empty() {
+        if archetype.flags.complete().any(ArchetypeFlags::CLEANUP_PENDING) && !archetype.is_empty()
+        {
             return Err(broken("I-19", at("an entity waits to be cleaned up by nobody".into())));
         }
         let chunks = &archetype.chunks;

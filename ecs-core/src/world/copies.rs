@@ -18,7 +18,7 @@ impl World {
     pub(super) fn duties_of_copies(&mut self, from: Location) -> ArchetypeFlags {
         let Self { bundles, registry, archetypes, .. } = self;
         let target = bundles.copying(from.archetype, registry, archetypes).target;
-        archetypes.get(target).duties
+        archetypes.get(target).flags
     }
 
     /// Copies one entity into as many rows of one chunk as there are, at most `wanted`; references
@@ -60,7 +60,7 @@ impl World {
             copy
         });
         drop(one);
-        archetypes.get(way.target).duties
+        archetypes.get(way.target).flags
     }
 }
 

@@ -14,7 +14,7 @@ impl World {
     /// Despawns an entity with duties, after all whose life depends on it.
     #[cold]
     pub(super) fn depart(&mut self, root: Entity) -> Result<(), NoSuchEntity> {
-        if self.duties_of(root).any(ArchetypeFlags::DESPAWNED) {
+        if self.flags_of(root).any(ArchetypeFlags::DESPAWNED) {
             return Err(NoSuchEntity(root));
         }
         let mut seen = EntitySet::default();
@@ -46,7 +46,7 @@ impl World {
 
     /// Who has to go before an entity goes.
     fn dependents(&self, entity: Entity) -> impl Iterator<Item = Entity> + '_ {
-        let is_related = self.duties_of(entity).any(ArchetypeFlags::RELATED);
+        let is_related = self.flags_of(entity).any(ArchetypeFlags::RELATED);
         let relations = if is_related { self.relations.as_slice() } else { &[] };
         relations
             .iter()
@@ -56,24 +56,24 @@ impl World {
 
     /// Lets one entity go, by itself. Cleanup components are kept where `keeps_cleanup` says so.
     pub(super) fn part(&mut self, entity: Entity, keeps_cleanup: bool) {
-        let duties = self.duties_of(entity);
-        if duties.any(ArchetypeFlags::DEPARTURE) {
+        let flags = self.flags_of(entity);
+        if flags.any(ArchetypeFlags::ON_DESPAWN) {
             self.tell_departing(entity, keeps_cleanup);
         }
         // Watchers may have done anything.
-        let duties = self.duties_of(entity);
-        if keeps_cleanup && duties.any(ArchetypeFlags::DESPAWNED) {
+        let flags = self.flags_of(entity);
+        if keeps_cleanup && flags.any(ArchetypeFlags::DESPAWNED) {
             return;
         }
         let mut broken = Vec::new();
-        if duties.any(ArchetypeFlags::RELATED) {
+        if flags.any(ArchetypeFlags::RELATED) {
             for index in 0..self.relations.len() {
                 let RelationFns { forget, .. } = self.relations[index];
                 forget(self, entity, &mut broken);
             }
         }
         let Some(at) = self.locate(entity) else { return };
-        if keeps_cleanup && self.archetypes.get(at.archetype).duties.any(ArchetypeFlags::CLEANUP) {
+        if keeps_cleanup && self.archetypes.get(at.archetype).flags.any(ArchetypeFlags::CLEANUP) {
             let tag = self.register_despawned();
             self.strip(entity, at, tag);
         } else {
@@ -85,8 +85,8 @@ impl World {
     /// The tag of entities that have been despawned and are not gone.
     pub(crate) fn register_despawned(&mut self) -> ComponentId {
         let tag = self.register::<Despawned>();
-        if !self.registry.info(tag).duties.any(ArchetypeFlags::DESPAWNED) {
-            self.take_on(tag, ArchetypeFlags::DESPAWNED);
+        if !self.registry.info(tag).flags.any(ArchetypeFlags::DESPAWNED) {
+            self.add_flags(tag, ArchetypeFlags::DESPAWNED);
         }
         tag
     }
@@ -99,7 +99,7 @@ impl World {
 
     /// Before the world is emptied: whoever has to be told of goes alone.
     pub(super) fn part_with_watched(&mut self) {
-        let is_told_of = |archetype: &&Archetype| archetype.duties.any(ArchetypeFlags::DEPARTURE);
+        let is_told_of = |archetype: &&Archetype| archetype.flags.any(ArchetypeFlags::ON_DESPAWN);
         // Watchers may spawn others, which have to be told of as well.
         for _ in 0..DEPTH_MAX {
             let archetypes = self.archetypes().iter().filter(is_told_of);
@@ -113,7 +113,7 @@ impl World {
         panic!("hooks and observers spawn entities without end while the world is cleared");
     }
 
-    fn duties_of(&self, entity: Entity) -> ArchetypeFlags {
-        self.duties_at(self.locate(entity))
+    fn flags_of(&self, entity: Entity) -> ArchetypeFlags {
+        self.flags_at(self.locate(entity))
     }
 }

@@ -48,7 +48,7 @@ impl EventKind {
         matches!(self, Self::Replace | Self::Remove | Self::Despawn)
     }
 
-    pub(crate) const fn duty(self) -> ArchetypeFlags {
+    pub(crate) const fn flag(self) -> ArchetypeFlags {
         match self {
             Self::Add => ArchetypeFlags::ADD,
             Self::Insert => ArchetypeFlags::INSERT,

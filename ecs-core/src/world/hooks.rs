@@ -238,7 +238,7 @@ impl World {
     ) -> ObserverId {
         let id = self.hooks.new_id();
         self.hooks.list_mut(kind, component).push(Watcher { id, watch });
-        self.take_on(component, kind.duty());
+        self.add_flags(component, kind.flag());
         id
     }
 
@@ -331,11 +331,11 @@ impl World {
     }
 
     /// Sees to it that operations on the archetypes with this component tell of it.
-    pub(super) fn take_on(&mut self, component: ComponentId, duty: ArchetypeFlags) {
-        self.registry.add_duty(component, duty);
+    pub(super) fn add_flags(&mut self, component: ComponentId, flag: ArchetypeFlags) {
+        self.registry.add_flags(component, flag);
         for archetype in self.archetypes.list_mut() {
             if archetype.components().contains(component) {
-                archetype.duties = archetype.duties.and(duty).complete();
+                archetype.flags = archetype.flags.and(flag).complete();
             }
         }
     }

@@ -115,7 +115,7 @@ impl World {
     }
 
     fn is_related_at_all(&self, entity: Entity) -> bool {
-        self.duties_at(self.locate(entity)).any(ArchetypeFlags::RELATED)
+        self.flags_at(self.locate(entity)).any(ArchetypeFlags::RELATED)
     }
 
     /// Where an entity is that can be copied.
@@ -138,7 +138,7 @@ impl World {
         self.entities.reserve(expected(count));
         while copies.len() < count {
             let wanted = count - copies.len();
-            if !self.duties_of_copies(from).any(ArchetypeFlags::ARRIVAL) {
+            if !self.duties_of_copies(from).any(ArchetypeFlags::ON_ADD) {
                 self.copy_run(prefab, from, wanted, copies);
                 continue;
             }
@@ -163,19 +163,19 @@ impl World {
     ) -> Result<(), InstantiateError> {
         let mut family = self.family(prefab)?;
         while copies.len() < count {
-            let (members, duties) = self.copy_family(&family);
+            let (members, flags) = self.copy_family(&family);
             copies.push(members[0]);
             if family.has_outsiders {
                 self.adopt(&members);
             }
             let tells_of_relations = self.hooks.has_event_watchers();
-            if duties.any(ArchetypeFlags::ARRIVAL) {
+            if flags.any(ArchetypeFlags::ON_ADD) {
                 members.iter().for_each(|&copy| self.tell_arrived(copy));
             }
             if tells_of_relations {
                 members.iter().for_each(|&copy| self.tell_of_relations(copy));
             }
-            if tells_of_relations || duties.any(ArchetypeFlags::ARRIVAL) {
+            if tells_of_relations || flags.any(ArchetypeFlags::ON_ADD) {
                 // Watchers may have done anything to the original.
                 let Ok(now) = self.family(prefab) else { return Ok(()) };
                 family = now;
@@ -210,17 +210,17 @@ impl World {
         for _ in &family.members {
             copying.handles.push(copying.world.entities.reserve_one());
         }
-        let mut duties = ArchetypeFlags::NONE;
+        let mut flags = ArchetypeFlags::NONE;
         for (place, &member) in family.members.iter().enumerate() {
             let Copying { world, handles, .. } = &mut copying;
             let mut map =
                 |entity| family.places.get(&entity).map_or(entity, |&place| handles[place]);
             if let Some(from) = world.locate(member) {
-                duties = duties.and(world.copy_reserved(from, handles[place], &mut map, &mut made));
+                flags = flags.and(world.copy_reserved(from, handles[place], &mut map, &mut made));
             }
         }
         copying.is_complete = true;
-        (core::mem::take(&mut copying.handles), duties)
+        (core::mem::take(&mut copying.handles), flags)
     }
 
     /// Brings the relations of a copied family with others in step.

@@ -212,7 +212,7 @@ impl World {
     /// Whether the entity is in the world, and not only to be cleaned up.
     pub(super) fn expect_there(&self, entity: Entity) -> Result<(), NoSuchEntity> {
         let at = self.locate(entity).ok_or(NoSuchEntity(entity))?;
-        let is_despawned = self.archetypes.get(at.archetype).duties.any(ArchetypeFlags::DESPAWNED);
+        let is_despawned = self.archetypes.get(at.archetype).flags.any(ArchetypeFlags::DESPAWNED);
         if is_despawned { Err(NoSuchEntity(entity)) } else { Ok(()) }
     }
 
@@ -256,8 +256,8 @@ impl World {
         }
         let sources = self.register::<Sources<R>>();
         self.relations.push(RelationFns::of::<R>(targets, sources));
-        self.take_on(targets, ArchetypeFlags::RELATED);
-        self.take_on(sources, ArchetypeFlags::RELATED);
+        self.add_flags(targets, ArchetypeFlags::RELATED);
+        self.add_flags(sources, ArchetypeFlags::RELATED);
     }
 
     fn enter_list<S: Side>(&mut self, entity: Entity, other: Entity) {

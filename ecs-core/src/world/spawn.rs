@@ -40,7 +40,7 @@ impl World {
         self.entities.expect_one();
         let (location, version) = self.write_row(bundle);
         let entity = self.entities.allocate(location.place);
-        if self.commit_row(location, entity, version).any(ArchetypeFlags::ARRIVAL) {
+        if self.commit_row(location, entity, version).any(ArchetypeFlags::ON_ADD) {
             self.tell_spawned::<B>(entity);
         }
         entity
@@ -50,7 +50,7 @@ impl World {
     pub(crate) fn spawn_reserved<B: Bundle>(&mut self, entity: Entity, bundle: B) {
         let (location, version) = self.write_row(bundle);
         self.entities.activate(entity, location.place);
-        if self.commit_row(location, entity, version).any(ArchetypeFlags::ARRIVAL) {
+        if self.commit_row(location, entity, version).any(ArchetypeFlags::ON_ADD) {
             self.tell_spawned::<B>(entity);
         }
     }
@@ -72,7 +72,7 @@ impl World {
         // touched since; the archetype has the bundle's components and no others with a size, so
         // every column of it was written (I-2).
         unsafe { archetype.chunks.commit_rows(location.address, &[entity], version, version) };
-        archetype.duties
+        archetype.flags
     }
 
     /// New entities, one for each bundle that the iterator gives.
@@ -115,7 +115,7 @@ impl World {
     /// Whether somebody wants to know of every entity that comes with this bundle.
     fn is_told_of<B: Bundle>(&mut self) -> bool {
         let placement = self.bundles.placement::<B>(&mut self.registry, &mut self.archetypes);
-        self.archetypes.get(placement.archetype).duties.any(ArchetypeFlags::ARRIVAL)
+        self.archetypes.get(placement.archetype).flags.any(ArchetypeFlags::ON_ADD)
     }
 
     fn begin_run<'a, B: Bundle>(
@@ -165,7 +165,7 @@ impl World {
     /// Where the entity is not in the world, or was despawned and is only there to be cleaned up.
     pub fn despawn(&mut self, entity: Entity) -> Result<(), NoSuchEntity> {
         let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
-        if self.archetypes.get(location.archetype).duties.any(ArchetypeFlags::PARTING) {
+        if self.archetypes.get(location.archetype).flags.any(ArchetypeFlags::MORE_THAN_A_ROW) {
             return self.depart(entity);
         }
         self.take_out(entity, location);

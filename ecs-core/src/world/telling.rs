@@ -64,7 +64,7 @@ impl World {
                 && event.kind != EventKind::Despawn
                 && self.registry.info(event.component).is_cleanup()
         };
-        let kinds = kinds.iter().filter(|kind| archetype.duties.any(kind.duty()));
+        let kinds = kinds.iter().filter(|kind| archetype.flags.any(kind.flag()));
         kinds
             .flat_map(|&kind| {
                 components.iter().map(move |&component| Event { kind, entity, component })
@@ -123,8 +123,8 @@ impl World {
         self.tell_all(entity, &[EventKind::Replace, EventKind::Remove], Which::These(&ids));
     }
 
-    pub(super) fn duties_at(&self, location: Option<Location>) -> ArchetypeFlags {
-        location.map_or(ArchetypeFlags::NONE, |at| self.archetypes.get(at.archetype).duties)
+    pub(super) fn flags_at(&self, location: Option<Location>) -> ArchetypeFlags {
+        location.map_or(ArchetypeFlags::NONE, |at| self.archetypes.get(at.archetype).flags)
     }
 
     /// Where an entity is that is to be given a component, after all was told that has to be told
@@ -134,7 +134,7 @@ impl World {
         entity: Entity,
         id: ComponentId,
     ) -> Option<Location> {
-        if self.duties_at(self.locate(entity)).any(ArchetypeFlags::REPLACE) {
+        if self.flags_at(self.locate(entity)).any(ArchetypeFlags::REPLACE) {
             self.tell_all(entity, &[EventKind::Replace], Which::These(&[id]));
         }
         self.locate(entity)
@@ -147,7 +147,7 @@ impl World {
         entity: Entity,
         id: ComponentId,
     ) -> Option<Location> {
-        if self.duties_at(self.locate(entity)).any(ArchetypeFlags::REMOVAL) {
+        if self.flags_at(self.locate(entity)).any(ArchetypeFlags::ON_REMOVE) {
             self.tell_all(entity, &[EventKind::Replace, EventKind::Remove], Which::These(&[id]));
         }
         self.locate(entity)
@@ -156,14 +156,14 @@ impl World {
     /// Tells what has to be told after an entity was given a component; it was in the archetype
     /// `before`.
     pub(crate) fn after_insert(&mut self, entity: Entity, before: ArchetypeId, id: ComponentId) {
-        if self.duties_at(self.locate(entity)).any(ArchetypeFlags::ARRIVAL) {
+        if self.flags_at(self.locate(entity)).any(ArchetypeFlags::ON_ADD) {
             self.tell_given(entity, before, &[id]);
         }
     }
 
     /// Tells what has to be told after an entity has come with these components.
     pub(crate) fn after_spawn(&mut self, entity: Entity, ids: &[ComponentId]) {
-        if self.duties_at(self.locate(entity)).any(ArchetypeFlags::ARRIVAL) {
+        if self.flags_at(self.locate(entity)).any(ArchetypeFlags::ON_ADD) {
             self.tell_all(entity, &[EventKind::Add, EventKind::Insert], Which::These(ids));
         }
     }

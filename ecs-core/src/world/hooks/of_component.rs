@@ -55,7 +55,7 @@ impl<'w, T: Component> HooksOf<'w, T> {
         let is_set = list.first().is_some_and(|first| first.id == HOOK);
         assert!(!is_set, "{} has a hook for {kind:?} already", T::name());
         list.insert(0, Watcher { id: HOOK, watch: Arc::new(hook) });
-        self.world.take_on(id, kind.duty());
+        self.world.add_flags(id, kind.flag());
         self
     }
 

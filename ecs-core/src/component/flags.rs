@@ -1,4 +1,4 @@
-//! What the world has to see to beside the rows themselves.
+//! Per-archetype flags: which lifecycle events need dispatch, and what else there is beside rows.
 
 /// On which occasions somebody has to be told about the rows of an archetype: a bit for each, so
 /// that an operation finds out by one test that there is nothing to do.
@@ -24,17 +24,17 @@ impl ArchetypeFlags {
     /// The entities have been despawned.
     pub(crate) const DESPAWNED: Self = Self(1 << 7);
     /// They have, and there is nothing left to clean up.
-    pub(crate) const DOOMED: Self = Self(1 << 8);
+    pub(crate) const CLEANUP_PENDING: Self = Self(1 << 8);
     /// After a row has come.
-    pub(crate) const ARRIVAL: Self = Self::ADD.and(Self::INSERT);
+    pub(crate) const ON_ADD: Self = Self::ADD.and(Self::INSERT);
     /// Before components are taken.
-    pub(crate) const REMOVAL: Self = Self::REPLACE.and(Self::REMOVE);
+    pub(crate) const ON_REMOVE: Self = Self::REPLACE.and(Self::REMOVE);
     /// Before an entity goes.
-    pub(crate) const DEPARTURE: Self = Self::REMOVAL.and(Self::DESPAWN);
+    pub(crate) const ON_DESPAWN: Self = Self::ON_REMOVE.and(Self::DESPAWN);
 
     /// Where an entity cannot just be taken out.
-    pub(crate) const PARTING: Self =
-        Self::DEPARTURE.and(Self::CLEANUP).and(Self::RELATED).and(Self::DESPAWNED);
+    pub(crate) const MORE_THAN_A_ROW: Self =
+        Self::ON_DESPAWN.and(Self::CLEANUP).and(Self::RELATED).and(Self::DESPAWNED);
 
     /// These and those.
     pub(crate) const fn and(self, other: Self) -> Self {
@@ -44,7 +44,7 @@ impl ArchetypeFlags {
     /// These, and what follows from them: who was despawned and has nothing to clean up is doomed.
     pub(crate) const fn complete(self) -> Self {
         let is_doomed = self.any(Self::DESPAWNED) && !self.any(Self::CLEANUP);
-        if is_doomed { self.and(Self::DOOMED) } else { self }
+        if is_doomed { self.and(Self::CLEANUP_PENDING) } else { self }
     }
 
     /// Whether any of those is among these.
