@@ -101,7 +101,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["rights"],
             &["event"],
             &["hooks"],
-            &["telling"],
+            &["dispatch"],
             &["relations"],
             &["hierarchy"],
             &["departures"],

@@ -81,7 +81,7 @@ impl World {
             return Err(NotInserted { entity, bundle });
         };
         if self.archetypes.get(from.archetype).flags.any(ArchetypeFlags::REPLACE) {
-            self.tell_replacing::<B>(entity);
+            self.trigger_replacing::<B>(entity);
             // A watcher may have moved it, or taken it away.
             let Some(now) = self.locate(entity) else {
                 return Err(NotInserted { entity, bundle });
@@ -90,7 +90,7 @@ impl World {
         }
         let flags = self.insert_at(entity, from, bundle);
         if flags.any(ArchetypeFlags::ON_ADD) {
-            self.tell_inserted::<B>(entity, from.archetype);
+            self.trigger_inserted::<B>(entity, from.archetype);
         }
         Ok(())
     }
@@ -155,7 +155,7 @@ impl World {
                 .removal::<B>(from.archetype, &mut self.registry, &mut self.archetypes)
                 .is_some()
         {
-            self.tell_removing::<B>(entity);
+            self.trigger_removing::<B>(entity);
             // A watcher may have moved it, or taken it away.
             from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         }

@@ -58,7 +58,7 @@ impl World {
     pub(super) fn part(&mut self, entity: Entity, keeps_cleanup: bool) {
         let flags = self.flags_of(entity);
         if flags.any(ArchetypeFlags::ON_DESPAWN) {
-            self.tell_departing(entity, keeps_cleanup);
+            self.trigger_despawning(entity, keeps_cleanup);
         }
         // Watchers may have done anything.
         let flags = self.flags_of(entity);

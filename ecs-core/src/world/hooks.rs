@@ -60,7 +60,7 @@ pub(crate) struct Hooks {
     newest: u64,
     depth: u32,
     /// What is being told at this moment, the innermost last.
-    telling: Vec<Event>,
+    dispatch: Vec<Event>,
 }
 
 impl Hooks {
@@ -86,8 +86,8 @@ impl Hooks {
     }
 
     /// Whether somebody is told of this at the moment.
-    pub(super) fn is_telling(&self, event: &Event) -> bool {
-        self.telling.contains(event)
+    pub(super) fn is_dispatching(&self, event: &Event) -> bool {
+        self.dispatch.contains(event)
     }
 
     /// The number of the observer that came last.
@@ -353,7 +353,7 @@ impl World {
                 }
                 let hooks = &mut self.0.hooks;
                 hooks.depth = hooks.depth.saturating_sub(1);
-                hooks.telling.truncate(self.1);
+                hooks.dispatch.truncate(self.1);
             }
         }
 
@@ -362,10 +362,10 @@ impl World {
             "hooks and observers cause each other without end: {DEPTH_MAX} levels deep"
         );
         let id = self.id;
-        let told_before = self.hooks.telling.len();
+        let dispatched_before = self.hooks.dispatch.len();
         self.hooks.depth += 1;
-        self.hooks.telling.extend(event);
-        watcher(Deeper(self, told_before, id).0);
+        self.hooks.dispatch.extend(event);
+        watcher(Deeper(self, dispatched_before, id).0);
         assert_eq!(self.id, id, "a hook or observer put another world in place of its own");
     }
 }

@@ -10,6 +10,7 @@ mod check;
 mod components;
 mod copies;
 mod departures;
+mod dispatch;
 mod dynamic;
 mod edges;
 mod event;
@@ -24,7 +25,6 @@ mod rights;
 mod spawn;
 mod state_hash;
 mod stats;
-mod telling;
 
 use alloc::vec::Vec;
 use core::fmt;

@@ -144,7 +144,7 @@ impl World {
             }
             // Who is told of a copy may change the original, so each is made by itself.
             self.copy_run(prefab, from, 1, copies);
-            copies.last().copied().into_iter().for_each(|copy| self.tell_arrived(copy));
+            copies.last().copied().into_iter().for_each(|copy| self.trigger_arrived(copy));
             let Ok(now) = self.locate_original(prefab) else { return Ok(()) };
             if self.is_related_at_all(prefab) {
                 return self.instantiate_families(prefab, count, copies).or(Ok(()));
@@ -170,10 +170,10 @@ impl World {
             }
             let tells_of_relations = self.hooks.has_event_watchers();
             if flags.any(ArchetypeFlags::ON_ADD) {
-                members.iter().for_each(|&copy| self.tell_arrived(copy));
+                members.iter().for_each(|&copy| self.trigger_arrived(copy));
             }
             if tells_of_relations {
-                members.iter().for_each(|&copy| self.tell_of_relations(copy));
+                members.iter().for_each(|&copy| self.trigger_relations(copy));
             }
             if tells_of_relations || flags.any(ArchetypeFlags::ON_ADD) {
                 // Watchers may have done anything to the original.
@@ -232,11 +232,11 @@ impl World {
         }
     }
 
-    fn tell_of_relations(&mut self, copy: Entity) {
+    fn trigger_relations(&mut self, copy: Entity) {
         for index in 0..self.relations.len() {
             let relation = self.relations[index];
             for target in (relation.targets_of)(self, copy).to_vec() {
-                (relation.tell_related)(self, copy, target);
+                (relation.trigger_related)(self, copy, target);
             }
         }
     }

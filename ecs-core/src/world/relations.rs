@@ -43,7 +43,7 @@ pub(crate) struct RelationFns {
     pub(super) forget: fn(&mut World, Entity, &mut Vec<Broken>),
     /// Brings the lists of an entity that was copied, with those of others, in step.
     pub(super) adopt: fn(&mut World, Entity, &EntitySet),
-    pub(super) tell_related: fn(&mut World, Entity, Entity),
+    pub(super) trigger_related: fn(&mut World, Entity, Entity),
     check: fn(&World) -> Result<(), String>,
 }
 
@@ -59,7 +59,7 @@ impl RelationFns {
             targets_of: World::targets::<R>,
             forget: forget::<R>,
             adopt: adopt::<R>,
-            tell_related: |world, source, target| {
+            trigger_related: |world, source, target| {
                 world.trigger(&Related::<R>::new(source, target), source);
             },
             check: check::<R>,

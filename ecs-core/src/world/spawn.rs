@@ -41,7 +41,7 @@ impl World {
         let (location, version) = self.write_row(bundle);
         let entity = self.entities.allocate(location.place);
         if self.commit_row(location, entity, version).any(ArchetypeFlags::ON_ADD) {
-            self.tell_spawned::<B>(entity);
+            self.trigger_spawned::<B>(entity);
         }
         entity
     }
@@ -51,7 +51,7 @@ impl World {
         let (location, version) = self.write_row(bundle);
         self.entities.activate(entity, location.place);
         if self.commit_row(location, entity, version).any(ArchetypeFlags::ON_ADD) {
-            self.tell_spawned::<B>(entity);
+            self.trigger_spawned::<B>(entity);
         }
     }
 

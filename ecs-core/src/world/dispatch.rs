@@ -1,4 +1,4 @@
-//! Telling hooks and observers what has happened, or is about to.
+//! Dispatch of lifecycle events to hooks and observers.
 
 use alloc::vec::Vec;
 
@@ -21,7 +21,7 @@ enum Which<'a> {
 
 impl World {
     /// Calls the watchers of one event, as long as there is something to tell.
-    fn tell(&mut self, event: Event) {
+    fn trigger_one(&mut self, event: Event) {
         let newest = self.hooks.newest();
         let mut last = None;
         while let Some((id, watch)) = self.hooks.next(event, last, newest) {
@@ -39,15 +39,15 @@ impl World {
 
     /// Tells of these kinds, in this order, and of these components, or all.
     /// Each is told of once: also those that watchers add meanwhile.
-    fn tell_all(&mut self, entity: Entity, kinds: &[EventKind], which: Which<'_>) {
+    fn trigger_all(&mut self, entity: Entity, kinds: &[EventKind], which: Which<'_>) {
         let mut told = Vec::new();
-        while let Some(event) = self.untold(entity, kinds, which, &told) {
+        while let Some(event) = self.pending(entity, kinds, which, &told) {
             told.push(event);
-            self.tell(event);
+            self.trigger_one(event);
         }
     }
 
-    fn untold(
+    fn pending(
         &self,
         entity: Entity,
         kinds: &[EventKind],
@@ -72,7 +72,7 @@ impl World {
             .find(|event| {
                 let is_watched = archetype.components().contains(event.component)
                     && self.hooks.is_watched(event.kind, event.component);
-                let is_being_told = event.kind.comes_before() && self.hooks.is_telling(event);
+                let is_being_told = event.kind.comes_before() && self.hooks.is_dispatching(event);
                 is_watched && !is_being_told && !told.contains(event) && !stays(event)
             })
     }
@@ -84,43 +84,43 @@ impl World {
 
     /// After an entity has come with a bundle.
     #[cold]
-    pub(crate) fn tell_spawned<B: Bundle>(&mut self, entity: Entity) {
+    pub(crate) fn trigger_spawned<B: Bundle>(&mut self, entity: Entity) {
         let ids = self.ids_of::<B>();
-        self.tell_all(entity, &[EventKind::Add, EventKind::Insert], Which::These(&ids));
+        self.trigger_all(entity, &[EventKind::Add, EventKind::Insert], Which::These(&ids));
     }
 
     /// After an entity has come with all its components.
     #[cold]
-    pub(crate) fn tell_arrived(&mut self, entity: Entity) {
-        self.tell_all(entity, &[EventKind::Add, EventKind::Insert], Which::All);
+    pub(crate) fn trigger_arrived(&mut self, entity: Entity) {
+        self.trigger_all(entity, &[EventKind::Add, EventKind::Insert], Which::All);
     }
 
     /// Before an entity is given a bundle.
     #[cold]
-    pub(crate) fn tell_replacing<B: Bundle>(&mut self, entity: Entity) {
+    pub(crate) fn trigger_replacing<B: Bundle>(&mut self, entity: Entity) {
         let ids = self.ids_of::<B>();
-        self.tell_all(entity, &[EventKind::Replace], Which::These(&ids));
+        self.trigger_all(entity, &[EventKind::Replace], Which::These(&ids));
     }
 
     /// After an entity was given a bundle; it was in the archetype `before`.
     #[cold]
-    pub(crate) fn tell_inserted<B: Bundle>(&mut self, entity: Entity, before: ArchetypeId) {
+    pub(crate) fn trigger_inserted<B: Bundle>(&mut self, entity: Entity, before: ArchetypeId) {
         let ids = self.ids_of::<B>();
-        self.tell_given(entity, before, &ids);
+        self.trigger_given(entity, before, &ids);
     }
 
-    fn tell_given(&mut self, entity: Entity, before: ArchetypeId, ids: &[ComponentId]) {
+    fn trigger_given(&mut self, entity: Entity, before: ArchetypeId, ids: &[ComponentId]) {
         let had = self.archetypes.get(before).components();
         let added: Vec<_> = ids.iter().copied().filter(|&id| !had.contains(id)).collect();
-        self.tell_all(entity, &[EventKind::Add], Which::These(&added));
-        self.tell_all(entity, &[EventKind::Insert], Which::These(ids));
+        self.trigger_all(entity, &[EventKind::Add], Which::These(&added));
+        self.trigger_all(entity, &[EventKind::Insert], Which::These(ids));
     }
 
     /// Before a bundle is taken from an entity.
     #[cold]
-    pub(crate) fn tell_removing<B: Bundle>(&mut self, entity: Entity) {
+    pub(crate) fn trigger_removing<B: Bundle>(&mut self, entity: Entity) {
         let ids = self.ids_of::<B>();
-        self.tell_all(entity, &[EventKind::Replace, EventKind::Remove], Which::These(&ids));
+        self.trigger_all(entity, &[EventKind::Replace, EventKind::Remove], Which::These(&ids));
     }
 
     pub(super) fn flags_at(&self, location: Option<Location>) -> ArchetypeFlags {
@@ -135,7 +135,7 @@ impl World {
         id: ComponentId,
     ) -> Option<Location> {
         if self.flags_at(self.locate(entity)).any(ArchetypeFlags::REPLACE) {
-            self.tell_all(entity, &[EventKind::Replace], Which::These(&[id]));
+            self.trigger_all(entity, &[EventKind::Replace], Which::These(&[id]));
         }
         self.locate(entity)
     }
@@ -148,7 +148,7 @@ impl World {
         id: ComponentId,
     ) -> Option<Location> {
         if self.flags_at(self.locate(entity)).any(ArchetypeFlags::ON_REMOVE) {
-            self.tell_all(entity, &[EventKind::Replace, EventKind::Remove], Which::These(&[id]));
+            self.trigger_all(entity, &[EventKind::Replace, EventKind::Remove], Which::These(&[id]));
         }
         self.locate(entity)
     }
@@ -157,21 +157,21 @@ impl World {
     /// `before`.
     pub(crate) fn after_insert(&mut self, entity: Entity, before: ArchetypeId, id: ComponentId) {
         if self.flags_at(self.locate(entity)).any(ArchetypeFlags::ON_ADD) {
-            self.tell_given(entity, before, &[id]);
+            self.trigger_given(entity, before, &[id]);
         }
     }
 
     /// Tells what has to be told after an entity has come with these components.
     pub(crate) fn after_spawn(&mut self, entity: Entity, ids: &[ComponentId]) {
         if self.flags_at(self.locate(entity)).any(ArchetypeFlags::ON_ADD) {
-            self.tell_all(entity, &[EventKind::Add, EventKind::Insert], Which::These(ids));
+            self.trigger_all(entity, &[EventKind::Add, EventKind::Insert], Which::These(ids));
         }
     }
 
     /// Before an entity goes.
     #[cold]
-    pub(super) fn tell_departing(&mut self, entity: Entity, keeps_cleanup: bool) {
+    pub(super) fn trigger_despawning(&mut self, entity: Entity, keeps_cleanup: bool) {
         let kinds = [EventKind::Despawn, EventKind::Replace, EventKind::Remove];
-        self.tell_all(entity, &kinds, if keeps_cleanup { Which::Passing } else { Which::All });
+        self.trigger_all(entity, &kinds, if keeps_cleanup { Which::Passing } else { Which::All });
     }
 }
