@@ -104,7 +104,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["dispatch"],
             &["relations"],
             &["hierarchy"],
-            &["departures"],
+            &["despawn"],
             &["copies"],
             &["prefabs"],
             &["spawn"],

@@ -185,7 +185,7 @@ fn despawn(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut W
         moves.prepare(stream.remaining());
         drop(stream.take());
         // SAFETY: prepared just now; the entity lives in that row (I-1), and is gone afterwards.
-        unsafe { moves.end(entity, here.address) };
+        unsafe { moves.despawn_row(entity, here.address) };
         true
     });
 }

@@ -407,7 +407,7 @@ impl World {
             each_piece(moves, from, count, |moves, from, count| {
                 // SAFETY: there is no target; each row of the source comes up once, so that none is
                 // a hole (C-2).
-                unsafe { moves.end_run(from, count) };
+                unsafe { moves.despawn_run(from, count) };
             });
         })
     }

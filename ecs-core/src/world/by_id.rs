@@ -167,7 +167,7 @@ impl World {
         // to be dropped, and adds none (I-6).
         unsafe { moving.run(removal, |_, _, _| ()) };
         if self.flags_at(self.locate(entity)).any(ArchetypeFlags::CLEANUP_PENDING) {
-            self.end(entity);
+            self.finish_cleanup(entity);
         }
         Ok(())
     }

@@ -161,7 +161,7 @@ impl World {
         }
         let (removed, flags) = self.remove_at::<B>(entity, from)?;
         if flags.any(ArchetypeFlags::CLEANUP_PENDING) {
-            self.end(entity);
+            self.finish_cleanup(entity);
         }
         Ok(removed)
     }

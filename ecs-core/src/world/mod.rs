@@ -9,7 +9,7 @@ mod change;
 mod check;
 mod components;
 mod copies;
-mod departures;
+mod despawn;
 mod dispatch;
 mod dynamic;
 mod edges;

@@ -252,7 +252,7 @@ impl<'w> RowMoves<'w> {
     /// `prepare` was called since the last row, the entity lives in that row of the source (I-1),
     /// and there is no target.
     #[inline]
-    pub(crate) unsafe fn end(&mut self, entity: Entity, from: RowAddress) {
+    pub(crate) unsafe fn despawn_row(&mut self, entity: Entity, from: RowAddress) {
         debug_assert!(self.target.is_none());
         self.context.entities.free(entity);
         self.leave(from);
@@ -281,8 +281,8 @@ impl<'w> RowMoves<'w> {
     /// The entities in `count` rows of the source, from one on, end.
     ///
     /// # Safety
-    /// As for [`end`](Self::end), for each of them: the rows are there and are no holes (I-2, C-2).
-    pub(crate) unsafe fn end_run(&mut self, from: RowAddress, count: usize) {
+    /// As for [`despawn_row`](Self::despawn_row), for each of them: the rows are there and are no holes (I-2, C-2).
+    pub(crate) unsafe fn despawn_run(&mut self, from: RowAddress, count: usize) {
         debug_assert!(self.target.is_none());
         let Some(source) = &self.source else { return };
         let rows = from.row..from.row + count;

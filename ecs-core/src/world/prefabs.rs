@@ -260,7 +260,7 @@ impl Drop for Copying<'_> {
                 self.world.entities.release(copy);
             } else if let Some(at) = self.world.locate(copy) {
                 // Nobody has been told of it, and nobody is related to it but its own.
-                self.world.take_out(copy, at);
+                self.world.remove_row(copy, at);
             }
         }
     }

@@ -166,15 +166,15 @@ impl World {
     pub fn despawn(&mut self, entity: Entity) -> Result<(), NoSuchEntity> {
         let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         if self.archetypes.get(location.archetype).flags.any(ArchetypeFlags::MORE_THAN_A_ROW) {
-            return self.depart(entity);
+            return self.despawn_with_dependents(entity);
         }
-        self.take_out(entity, location);
+        self.remove_row(entity, location);
         Ok(())
     }
 
     /// Takes an entity that is at `location` out of the world and drops its components.
     #[inline(always)]
-    pub(super) fn take_out(&mut self, entity: Entity, location: Location) {
+    pub(super) fn remove_row(&mut self, entity: Entity, location: Location) {
         debug_assert_eq!(self.locate(entity), Some(location));
         let version = self.next_version();
         let archetype = self.archetypes.get_mut(location.archetype);
@@ -207,7 +207,7 @@ impl World {
     /// # Panics
     /// Where watchers keep spawning entities that have to be told of.
     pub fn clear(&mut self) {
-        self.part_with_watched();
+        self.despawn_observed();
         self.next_version();
         self.entities.clear();
         let forgotten = self.archetypes.list_mut().iter_mut().map(Archetype::forget_rows).collect();

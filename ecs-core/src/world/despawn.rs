@@ -1,4 +1,4 @@
-//! How an entity goes that others have to be told of, or that somebody holds on to.
+//! Despawning entities that observers, relations or cleanup components hold on to.
 
 use alloc::vec::Vec;
 
@@ -13,7 +13,7 @@ use crate::error::NoSuchEntity;
 impl World {
     /// Despawns an entity with duties, after all whose life depends on it.
     #[cold]
-    pub(super) fn depart(&mut self, root: Entity) -> Result<(), NoSuchEntity> {
+    pub(super) fn despawn_with_dependents(&mut self, root: Entity) -> Result<(), NoSuchEntity> {
         if self.flags_of(root).any(ArchetypeFlags::DESPAWNED) {
             return Err(NoSuchEntity(root));
         }
@@ -32,7 +32,7 @@ impl World {
             );
             if path.len() == before {
                 path.pop();
-                self.part(entity, true);
+                self.despawn_one(entity, true);
             } else if was_expanded {
                 latecomers += 1;
                 assert!(
@@ -55,7 +55,7 @@ impl World {
     }
 
     /// Lets one entity go, by itself. Cleanup components are kept where `keeps_cleanup` says so.
-    pub(super) fn part(&mut self, entity: Entity, keeps_cleanup: bool) {
+    pub(super) fn despawn_one(&mut self, entity: Entity, keeps_cleanup: bool) {
         let flags = self.flags_of(entity);
         if flags.any(ArchetypeFlags::ON_DESPAWN) {
             self.trigger_despawning(entity, keeps_cleanup);
@@ -77,7 +77,7 @@ impl World {
             let tag = self.register_despawned();
             self.strip(entity, at, tag);
         } else {
-            self.take_out(entity, at);
+            self.remove_row(entity, at);
         }
         broken.into_iter().for_each(|pair| pair.tell(self));
     }
@@ -93,12 +93,12 @@ impl World {
 
     /// The last cleanup component of an entity was removed after it had been despawned.
     #[cold]
-    pub(super) fn end(&mut self, entity: Entity) {
-        self.part(entity, false);
+    pub(super) fn finish_cleanup(&mut self, entity: Entity) {
+        self.despawn_one(entity, false);
     }
 
     /// Before the world is emptied: whoever has to be told of goes alone.
-    pub(super) fn part_with_watched(&mut self) {
+    pub(super) fn despawn_observed(&mut self) {
         let is_told_of = |archetype: &&Archetype| archetype.flags.any(ArchetypeFlags::ON_DESPAWN);
         // Watchers may spawn others, which have to be told of as well.
         for _ in 0..DEPTH_MAX {
@@ -108,7 +108,7 @@ impl World {
                 return;
             }
             // A watcher may have been faster.
-            leaving.into_iter().for_each(|entity| self.part(entity, false));
+            leaving.into_iter().for_each(|entity| self.despawn_one(entity, false));
         }
         panic!("hooks and observers spawn entities without end while the world is cleared");
     }
