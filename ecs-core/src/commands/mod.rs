@@ -380,7 +380,7 @@ impl CommandBuffer {
     /// ```
     ///
     /// # Panics
-    /// Where the buffer was made for another world, or a watcher or a stored call exchanges the world.
+    /// Where the buffer was made for another world, or an observer or a stored call exchanges the world.
     pub fn play(&mut self, world: &mut World) -> Playback {
         Self::play_all(core::slice::from_mut(self), world)
     }

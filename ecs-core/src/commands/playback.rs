@@ -211,7 +211,7 @@ impl Playing<'_> {
         entity: Entity,
         outcome: Result<(), CommandFailureReason>,
     ) {
-        // Watchers and calls get the world, all of it.
+        // Observers and calls get the world, all of it.
         assert_eq!(self.world.id(), self.world_id, "the world was exchanged during playback");
         match outcome {
             Ok(()) => self.playback.applied_count += 1,
@@ -244,7 +244,7 @@ impl Drop for Playing<'_> {
     fn drop(&mut self) {
         let places = self.stream.order.take_memory();
         if !self.is_complete {
-            // A panic kept the rest from being played. Where a watcher has exchanged the world, the
+            // A panic kept the rest from being played. Where an observer has exchanged the world, the
             // handles of the one that is there now are somebody else's.
             let is_ours = self.world.id() == self.world_id;
             let spawned = self.stream.buffers.iter().flat_map(|buffer| buffer.deferred.spawned());

@@ -34,7 +34,7 @@ pub enum SnapshotError {
         /// Their name.
         component: String,
     },
-    /// A watcher asked for it while commands are being played back, and some handles stand for
+    /// An observer asked for it while commands are being played back, and some handles stand for
     /// entities that are yet to come.
     InPlayback,
 }
@@ -159,7 +159,7 @@ pub enum RestoreError {
         /// The name of the component.
         component: String,
     },
-    /// A watcher asked for it while commands are being played back, and some handles stand for
+    /// An observer asked for it while commands are being played back, and some handles stand for
     /// entities that are yet to come.
     InPlayback,
 }

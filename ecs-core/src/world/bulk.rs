@@ -204,7 +204,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
         matches_once::<(), F>(&self.world.registry, self.world.archetypes.list())
     }
 
-    /// All of them first, and then one after the other: watchers may change anything.
+    /// All of them first, and then one after the other: observers may change anything.
     fn one_by_one(
         self,
         matches: &[Found<F>],

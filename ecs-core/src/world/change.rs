@@ -82,7 +82,7 @@ impl World {
         };
         if self.archetypes.get(from.archetype).flags.any(ArchetypeFlags::REPLACE) {
             self.trigger_replacing::<B>(entity);
-            // A watcher may have moved it, or taken it away.
+            // An observer may have moved it, or taken it away.
             let Some(now) = self.locate(entity) else {
                 return Err(NotInserted { entity, bundle });
             };
@@ -156,7 +156,7 @@ impl World {
                 .is_some()
         {
             self.trigger_removing::<B>(entity);
-            // A watcher may have moved it, or taken it away.
+            // An observer may have moved it, or taken it away.
             from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         }
         let (removed, flags) = self.remove_at::<B>(entity, from)?;

@@ -11,7 +11,7 @@ use crate::entity::Entity;
 use crate::error::NoSuchEntity;
 
 impl World {
-    /// Despawns an entity with duties, after all whose life depends on it.
+    /// Despawns an entity that has flags, after all whose life depends on it.
     #[cold]
     pub(super) fn despawn_with_dependents(&mut self, root: Entity) -> Result<(), NoSuchEntity> {
         if self.flags_of(root).any(ArchetypeFlags::DESPAWNED) {
@@ -60,7 +60,7 @@ impl World {
         if flags.any(ArchetypeFlags::ON_DESPAWN) {
             self.trigger_despawning(entity, keeps_cleanup);
         }
-        // Watchers may have done anything.
+        // Observers may have done anything.
         let flags = self.flags_of(entity);
         if keeps_cleanup && flags.any(ArchetypeFlags::DESPAWNED) {
             return;
@@ -100,14 +100,14 @@ impl World {
     /// Before the world is emptied: whoever has to be told of goes alone.
     pub(super) fn despawn_observed(&mut self) {
         let is_told_of = |archetype: &&Archetype| archetype.flags.any(ArchetypeFlags::ON_DESPAWN);
-        // Watchers may spawn others, which have to be told of as well.
+        // Observers may spawn others, which have to be told of as well.
         for _ in 0..DEPTH_MAX {
             let archetypes = self.archetypes().iter().filter(is_told_of);
             let leaving: Vec<Entity> = archetypes.flat_map(Archetype::all_entities).collect();
             if leaving.is_empty() {
                 return;
             }
-            // A watcher may have been faster.
+            // An observer may have been faster.
             leaving.into_iter().for_each(|entity| self.despawn_one(entity, false));
         }
         panic!("hooks and observers spawn entities without end while the world is cleared");

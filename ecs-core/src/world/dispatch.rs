@@ -20,7 +20,7 @@ enum Which<'a> {
 }
 
 impl World {
-    /// Calls the watchers of one event, as long as there is something to tell.
+    /// Calls the observers of one event, as long as there is something to tell.
     fn trigger_one(&mut self, event: Event) {
         let newest = self.hooks.newest();
         let mut last = None;
@@ -38,7 +38,7 @@ impl World {
     }
 
     /// Tells of these kinds, in this order, and of these components, or all.
-    /// Each is told of once: also those that watchers add meanwhile.
+    /// Each is told of once: also those that observers add meanwhile.
     fn trigger_all(&mut self, entity: Entity, kinds: &[EventKind], which: Which<'_>) {
         let mut told = Vec::new();
         while let Some(event) = self.pending(entity, kinds, which, &told) {
@@ -70,10 +70,10 @@ impl World {
                 components.iter().map(move |&component| Event { kind, entity, component })
             })
             .find(|event| {
-                let is_watched = archetype.components().contains(event.component)
-                    && self.hooks.is_watched(event.kind, event.component);
+                let is_observed = archetype.components().contains(event.component)
+                    && self.hooks.is_observed(event.kind, event.component);
                 let is_being_told = event.kind.comes_before() && self.hooks.is_dispatching(event);
-                is_watched && !is_being_told && !told.contains(event) && !stays(event)
+                is_observed && !is_being_told && !told.contains(event) && !stays(event)
             })
     }
 

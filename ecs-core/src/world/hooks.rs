@@ -29,22 +29,22 @@ pub use of_component::HooksOf;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObserverId(u64);
 
-/// How deep observers may cause each other: an operation in a watcher is one deeper than the
-/// operation that the watcher was told of.
+/// How deep observers may cause each other: an operation in an observer is one deeper than the
+/// operation that the observer was told of.
 pub(crate) const DEPTH_MAX: u32 = 128;
 
-pub(super) type Watch = dyn Fn(&mut World, Event) + Send + Sync;
-type WatchEvent<E> = dyn Fn(&mut World, &E, Entity) + Send + Sync;
+pub(super) type ObserverFn = dyn Fn(&mut World, Event) + Send + Sync;
+type EventObserverFn<E> = dyn Fn(&mut World, &E, Entity) + Send + Sync;
 
 /// A hook, whose number is zero, or an observer. It is shared so that it lives on while it runs,
 /// also if it takes itself away.
-struct Watcher {
+struct Observer {
     id: ObserverId,
-    watch: Arc<Watch>,
+    watch: Arc<ObserverFn>,
 }
 
-/// Of an event that is a user's type: the watcher is an `Arc<WatchEvent<E>>`.
-struct EventWatcher {
+/// Of an event that is a user's type: the observer is an `Arc<EventObserverFn<E>>`.
+struct EventObserver {
     id: ObserverId,
     watch: Arc<dyn Any + Send + Sync>,
 }
@@ -55,8 +55,8 @@ const HOOK: ObserverId = ObserverId(0);
 #[derive(Default)]
 pub(crate) struct Hooks {
     /// By component and kind, in increasing order of ids.
-    by_component: Vec<[Vec<Watcher>; EventKind::COUNT]>,
-    by_event: TypeMap<Vec<EventWatcher>>,
+    by_component: Vec<[Vec<Observer>; EventKind::COUNT]>,
+    by_event: TypeMap<Vec<EventObserver>>,
     newest: u64,
     depth: u32,
     /// What is being told at this moment, the innermost last.
@@ -64,11 +64,11 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
-    fn list(&self, kind: EventKind, component: ComponentId) -> &[Watcher] {
+    fn list(&self, kind: EventKind, component: ComponentId) -> &[Observer] {
         self.by_component.get(component.index()).map_or(&[], |kinds| &kinds[kind as usize])
     }
 
-    fn list_mut(&mut self, kind: EventKind, component: ComponentId) -> &mut Vec<Watcher> {
+    fn list_mut(&mut self, kind: EventKind, component: ComponentId) -> &mut Vec<Observer> {
         let needed = component.index() + 1;
         if self.by_component.len() < needed {
             self.by_component.resize_with(needed, Default::default);
@@ -76,12 +76,12 @@ impl Hooks {
         &mut self.by_component[component.index()][kind as usize]
     }
 
-    pub(super) fn is_watched(&self, kind: EventKind, component: ComponentId) -> bool {
+    pub(super) fn is_observed(&self, kind: EventKind, component: ComponentId) -> bool {
         !self.list(kind, component).is_empty()
     }
 
     /// Whether there are observers of events of users' types.
-    pub(super) fn has_event_watchers(&self) -> bool {
+    pub(super) fn has_event_observers(&self) -> bool {
         !self.by_event.is_empty()
     }
 
@@ -95,17 +95,17 @@ impl Hooks {
         ObserverId(self.newest)
     }
 
-    /// Who is to be told after the watcher `last`, of those that were there up to `newest`.
+    /// Who is to be told after the observer `last`, of those that were there up to `newest`.
     pub(super) fn next(
         &self,
         event: Event,
         last: Option<ObserverId>,
         newest: ObserverId,
-    ) -> Option<(ObserverId, Arc<Watch>)> {
+    ) -> Option<(ObserverId, Arc<ObserverFn>)> {
         let list = self.list(event.kind, event.component);
-        let place = list.partition_point(|watcher| last.is_some_and(|last| watcher.id <= last));
-        let watcher = list.get(place).filter(|watcher| watcher.id <= newest)?;
-        Some((watcher.id, Arc::clone(&watcher.watch)))
+        let place = list.partition_point(|observer| last.is_some_and(|last| observer.id <= last));
+        let observer = list.get(place).filter(|observer| observer.id <= newest)?;
+        Some((observer.id, Arc::clone(&observer.watch)))
     }
 
     fn new_id(&mut self) -> ObserverId {
@@ -156,22 +156,22 @@ impl World {
     /// Has a closure called whenever this happens to a component of this type; see [`EventKind`]
     /// for when exactly, and in which order.
     ///
-    /// A watcher (an observer or a hook) may do anything to the world. What it does happens at
-    /// once, with events of its own, before the next watcher is called. If it takes the component
-    /// away, or the entity, the watchers after it are not called. What is about to happen is told
-    /// once: a watcher that is told of a removal and despawns the entity is not told again of the
+    /// An observer (an observer or a hook) may do anything to the world. What it does happens at
+    /// once, with events of its own, before the next observer is called. If it takes the component
+    /// away, or the entity, the observers after it are not called. What is about to happen is told
+    /// once: an observer that is told of a removal and despawns the entity is not told again of the
     /// same by what it did. An operation that has told its
-    /// watchers beforehand then goes by what they made of the world: an insertion into an entity
+    /// observers beforehand then goes by what they made of the world: an insertion into an entity
     /// that they despawned is refused. An observer that is added takes part from the next event
     /// on; one that is taken away is not called any more, and may take away itself.
     ///
-    /// Should a watcher panic, the world is in order: what was told before it took place has not
-    /// taken place, what was told afterwards has. The watchers after it are not called. Nor are
+    /// Should an observer panic, the world is in order: what was told before it took place has not
+    /// taken place, what was told afterwards has. The observers after it are not called. Nor are
     /// those that would have been told of an insertion during which the drop of a replaced value
     /// panicked.
     ///
     /// # Panics
-    /// Operations panic where watchers cause each other 128 levels deep, and where a watcher puts
+    /// Operations panic where observers cause each other 128 levels deep, and where an observer puts
     /// another world in place of the one that it was given.
     ///
     /// ```
@@ -234,10 +234,10 @@ impl World {
         &mut self,
         kind: EventKind,
         component: ComponentId,
-        watch: Arc<Watch>,
+        watch: Arc<ObserverFn>,
     ) -> ObserverId {
         let id = self.hooks.new_id();
-        self.hooks.list_mut(kind, component).push(Watcher { id, watch });
+        self.hooks.list_mut(kind, component).push(Observer { id, watch });
         self.add_flags(component, kind.flag());
         id
     }
@@ -263,9 +263,9 @@ impl World {
         observer: impl Fn(&mut Self, &E, Entity) + Send + Sync + 'static,
     ) -> ObserverId {
         let id = self.hooks.new_id();
-        let watch: Arc<WatchEvent<E>> = Arc::new(observer);
-        let watcher = EventWatcher { id, watch: Arc::new(watch) };
-        self.hooks.by_event.entry(TypeId::of::<E>()).or_default().push(watcher);
+        let watch: Arc<EventObserverFn<E>> = Arc::new(observer);
+        let observer = EventObserver { id, watch: Arc::new(watch) };
+        self.hooks.by_event.entry(TypeId::of::<E>()).or_default().push(observer);
         id
     }
 
@@ -282,13 +282,13 @@ impl World {
     pub fn unobserve(&mut self, observer: ObserverId) -> bool {
         let Hooks { by_component, by_event, .. } = &mut self.hooks;
         let found = by_component.iter_mut().flatten().find_map(|list| {
-            let place = list.binary_search_by_key(&observer, |watcher| watcher.id).ok()?;
+            let place = list.binary_search_by_key(&observer, |observer| observer.id).ok()?;
             Some(list.remove(place).watch)
         });
         // The archetypes keep their flags: it is a test too much, no more. What the closures hold
         // is dropped in the end, with all lists in order.
         let found_event = by_event.values_mut().find_map(|list| {
-            let place = list.binary_search_by_key(&observer, |watcher| watcher.id).ok()?;
+            let place = list.binary_search_by_key(&observer, |observer| observer.id).ok()?;
             Some(list.remove(place).watch)
         });
         found.is_some() || found_event.is_some()
@@ -318,14 +318,14 @@ impl World {
         let mut last = HOOK;
         loop {
             let list = self.hooks.by_event.get(&TypeId::of::<E>()).map_or(&[][..], Vec::as_slice);
-            let next = list.partition_point(|watcher| watcher.id <= last);
-            let Some(watcher) = list.get(next).filter(|watcher| watcher.id.0 <= newest) else {
+            let next = list.partition_point(|observer| observer.id <= last);
+            let Some(observer) = list.get(next).filter(|observer| observer.id.0 <= newest) else {
                 return;
             };
-            last = watcher.id;
-            let watch = Arc::clone(&watcher.watch);
+            last = observer.id;
+            let watch = Arc::clone(&observer.watch);
             // The key of the list is the type.
-            let Some(watch) = watch.downcast_ref::<Arc<WatchEvent<E>>>() else { continue };
+            let Some(watch) = watch.downcast_ref::<Arc<EventObserverFn<E>>>() else { continue };
             self.call(None, |world| watch(world, event, entity));
         }
     }
@@ -340,8 +340,8 @@ impl World {
         }
     }
 
-    /// Calls a watcher.
-    pub(super) fn call(&mut self, event: Option<Event>, watcher: impl FnOnce(&mut Self)) {
+    /// Calls an observer.
+    pub(super) fn call(&mut self, event: Option<Event>, observer: impl FnOnce(&mut Self)) {
         /// Goes up again, whatever happens.
         struct Deeper<'w>(&'w mut World, usize, u64);
 
@@ -365,7 +365,7 @@ impl World {
         let dispatched_before = self.hooks.dispatch.len();
         self.hooks.depth += 1;
         self.hooks.dispatch.extend(event);
-        watcher(Deeper(self, dispatched_before, id).0);
+        observer(Deeper(self, dispatched_before, id).0);
         assert_eq!(self.id, id, "a hook or observer put another world in place of its own");
     }
 }

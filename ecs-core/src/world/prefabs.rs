@@ -32,7 +32,7 @@ impl World {
     /// copied.
     ///
     /// Should a clone panic, the copies before it are there, and nothing of the one that it was
-    /// for. Should a [watcher](Self::observe) take the original away, the copies made before are
+    /// for. Should an [observer](Self::observe) take the original away, the copies made before are
     /// returned.
     ///
     /// ```
@@ -106,7 +106,7 @@ impl World {
             let bundle = bundle(index);
             let Ok(one) = self.instantiate(prefab, 1) else { break };
             if let Some(&copy) = one.first() {
-                // A watcher may have taken the copy away.
+                // An observer may have taken the copy away.
                 drop(self.insert(copy, bundle));
             }
             copies.extend(one);
@@ -168,7 +168,7 @@ impl World {
             if family.has_outsiders {
                 self.adopt(&members);
             }
-            let tells_of_relations = self.hooks.has_event_watchers();
+            let tells_of_relations = self.hooks.has_event_observers();
             if flags.any(ArchetypeFlags::ON_ADD) {
                 members.iter().for_each(|&copy| self.trigger_arrived(copy));
             }
@@ -176,7 +176,7 @@ impl World {
                 members.iter().for_each(|&copy| self.trigger_relations(copy));
             }
             if tells_of_relations || flags.any(ArchetypeFlags::ON_ADD) {
-                // Watchers may have done anything to the original.
+                // Observers may have done anything to the original.
                 let Ok(now) = self.family(prefab) else { return Ok(()) };
                 family = now;
             }

@@ -299,7 +299,7 @@ fn forget<R: Relation>(world: &mut World, entity: Entity, broken: &mut Vec<Broke
     let tell = |world: &mut World, source, target| {
         world.trigger(&Unrelated::<R>::new(source, target), source);
     };
-    let is_told_of = world.hooks.has_event_watchers();
+    let is_told_of = world.hooks.has_event_observers();
     let targets = world.targets::<R>(entity).to_vec();
     for &target in &targets {
         world.leave_list::<Sources<R>>(target, entity);

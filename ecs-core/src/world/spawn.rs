@@ -20,7 +20,7 @@ use crate::storage::{BlockPool, RowAddress};
 impl World {
     /// A new entity with these components.
     ///
-    /// It is gone already where a [watcher](Self::observe) despawned it.
+    /// It is gone already where an [observer](Self::observe) despawned it.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -192,8 +192,8 @@ impl World {
 
     /// Takes all entities out of the world and drops their components. Resources stay.
     ///
-    /// Those that [watchers](Self::observe) have to be told of go first, one by one; should a
-    /// watcher panic, the others are still there.
+    /// Those that [observers](Self::observe) have to be told of go first, one by one; should a
+    /// observer panic, the others are still there.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -205,7 +205,7 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Where watchers keep spawning entities that have to be told of.
+    /// Where observers keep spawning entities that have to be told of.
     pub fn clear(&mut self) {
         self.despawn_observed();
         self.next_version();

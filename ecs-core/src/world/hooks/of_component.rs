@@ -4,7 +4,7 @@ use alloc::sync::Arc;
 use core::fmt;
 use core::marker::PhantomData;
 
-use super::{Event, EventKind, HOOK, Watcher, World};
+use super::{Event, EventKind, HOOK, Observer, World};
 use crate::component::Component;
 
 /// The hooks of one component type, being set; see [`World::hooks`].
@@ -54,7 +54,7 @@ impl<'w, T: Component> HooksOf<'w, T> {
         let list = self.world.hooks.list_mut(kind, id);
         let is_set = list.first().is_some_and(|first| first.id == HOOK);
         assert!(!is_set, "{} has a hook for {kind:?} already", T::name());
-        list.insert(0, Watcher { id: HOOK, watch: Arc::new(hook) });
+        list.insert(0, Observer { id: HOOK, watch: Arc::new(hook) });
         self.world.add_flags(id, kind.flag());
         self
     }
