@@ -488,6 +488,31 @@ fn claims_from_many_threads_stamp_each_their_rows() {
     world.check().expect("consistent");
 }
 
+#[test]
+fn shards_of_a_view_stamp_each_their_rows_from_many_threads() {
+    let (mut world, all) = crowd();
+    for round in 0..if cfg!(miri) { 2 } else { 50 } {
+        let before = world.version();
+        let mut view = world.view::<&mut Exact>();
+        std::thread::scope(|scope| {
+            for (which, mut shard) in (0..4).zip(view.shards(4)) {
+                let all = &all;
+                scope.spawn(move || {
+                    for &entity in all.iter().filter(|it| it.index() % 8 != round % 8) {
+                        let is_mine = entity.index() % 4 == which;
+                        let item = shard.get_mut(entity).map(|exact| exact.0 += 1);
+                        assert_eq!(item.is_ok(), is_mine, "each is of one part");
+                    }
+                });
+            }
+        });
+        drop(view);
+        let expected = all.iter().copied().filter(|it| it.index() % 8 != round % 8);
+        assert_eq!(changed(&mut world, before), sorted(expected.collect()), "round {round}");
+    }
+    world.check().expect("consistent");
+}
+
 /// Writes to all of one kind, in one of the ways to do so.
 type WriteAll = fn(&mut World, &[Entity]);
 

@@ -3,7 +3,7 @@
 
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
-use formic_ecs::{BufferElement, ChildOf, OnTargetDespawn, Relation, Remove};
+use formic_ecs::{BufferElement, ChildOf, Despawned, OnTargetDespawn, Relation, Remove};
 
 #[derive(Component, Clone)]
 struct Value(Counted);
@@ -66,6 +66,8 @@ fn values(world: &mut World) -> usize {
     world.query::<&Socket>().for_each(|socket| assert!(socket.0.number() < 1000));
     world.query::<&Buffer<Element>>().for_each(|buffer| count += buffer.len());
     world.query::<&Value>().for_each(|value| assert!(value.0.number() < 1000));
+    // A query does not see those that wait for their cleanup, unless it asks for them.
+    count += world.query_filtered::<&Socket, With<Despawned>>().count();
     count + usize::from(world.resource::<Held>().is_ok())
 }
 

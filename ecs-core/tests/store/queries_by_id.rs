@@ -323,3 +323,35 @@ fn what_only_the_world_changes_is_read_by_id_and_not_written() {
     let row = rows.get(child).expect("it has a parent");
     assert_eq!(row.get::<Targets<ChildOf>>(0).expect("its type")[..], [parent]);
 }
+
+/// A query that is kept finds no other component: no id is ever released, whatever goes.
+#[test]
+fn an_id_is_never_given_to_another_component() {
+    let mut world = World::new();
+    let bytes = |name: &str| ComponentDescriptor::bytes(name.to_string(), Layout::new::<u64>());
+    let mut known = Vec::new();
+    let mut queries = Vec::new();
+    for round in 0..20 {
+        let id = world.register_dynamic(bytes(&format!("component {round}"))).expect("new");
+        assert!(!known.contains(&id), "{id:?} was another component's");
+        known.push(id);
+        queries.push(DynamicQuery::builder().read(id).build(&world).expect("known"));
+        let entity = world.spawn(());
+        world.insert_by_id(entity, id, &[0; 8]).expect("of this size");
+        for (nth, query) in queries.iter_mut().enumerate() {
+            let count = world.query_by_id(query).expect("this world").count();
+            assert_eq!(count, usize::from(nth == round), "query {nth} in round {round}");
+        }
+        if round % 2 == 0 {
+            world.clear();
+        } else {
+            world.despawn(entity).expect("alive");
+        }
+        world.compact();
+        if round % 5 == 4 {
+            let saved = World::new().snapshot().expect("nothing in it");
+            world.restore(&saved).expect("nothing in it");
+        }
+    }
+    world.check().expect("consistent");
+}

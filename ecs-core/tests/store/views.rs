@@ -104,3 +104,24 @@ fn a_kept_view_finds_every_entity_whatever_became_of_the_chunks_meanwhile() {
         world.check().expect("in order");
     }
 }
+
+#[test]
+fn a_part_of_a_view_refuses_what_it_does_not_have() {
+    #[derive(Component)]
+    struct Place(u32);
+    let mut world = World::new();
+    let all = world.spawn_batch((0..5).map(Place));
+    let bare = world.spawn(());
+    world.despawn(all[4]).expect("alive");
+    let mut view = world.view::<&mut Place>();
+    for (which, mut shard) in (0..3).zip(view.shards(3)) {
+        for &entity in &all[..4] {
+            let found = shard.get_mut(entity).map(|place| place.0);
+            let is_mine = entity.index() % 3 == which;
+            assert_eq!(found.ok(), is_mine.then_some(entity.index()));
+        }
+        assert!(shard.get_mut(bare).is_err() && shard.get_mut(all[4]).is_err());
+    }
+    let none = std::panic::AssertUnwindSafe(|| drop(view.shards(0)));
+    assert!(std::panic::catch_unwind(none).is_err(), "a view has one part at least");
+}
