@@ -349,7 +349,7 @@ impl DecisionLog {
 #[inline]
 fn mark(agent: Entity, word_count: usize) -> (usize, u64) {
     let index = agent.index() as usize;
-    (index / 64 & word_count.wrapping_sub(1), 1 << (index % 64))
+    ((index / 64) & word_count.wrapping_sub(1), 1 << (index % 64))
 }
 
 fn set_mark(marks: &mut [u64], agent: Entity) {
