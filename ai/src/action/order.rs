@@ -9,6 +9,10 @@ use super::sequence::{advance, rest};
 use super::systems::{bury, identify, identify_parts};
 
 /// Puts a system in its place of the tick, see [`add`].
+#[expect(
+    clippy::wrong_self_convention,
+    reason = "a system is a value that is given away, as in `after`"
+)]
 pub trait AgentSystem<Marker>: IntoSystem<Marker> {
     /// A system in which agents decide: it runs before what they decided is passed on.
     fn as_mind(self) -> SystemConfig {

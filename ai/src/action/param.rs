@@ -324,9 +324,9 @@ fn carry<T: Component, X: QueryData, O, C: Carrier<T, X, O>>(
 
 /// Makes an argument of systems of a struct `$name<'a, Q>` whose one field, `parts`, is of the type
 /// `Parts<'a, Q>`, a tuple of arguments of which the first is a query. It is for agents that are driven
-/// by `$mind`, which the world knows as a mind from then on.
+/// by a mind, of which `$link` tells the world.
 macro_rules! argument_of_parts {
-    ($name:ident, $mind:ty) => {
+    ($name:ident, $link:expr) => {
         impl<Q: formic_ecs::QueryData> std::fmt::Debug for $name<'_, Q> {
             fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.debug_struct(stringify!($name)).field("query", &self.parts.0).finish()
@@ -341,7 +341,7 @@ macro_rules! argument_of_parts {
                 world: &mut formic_ecs::World,
                 access: &mut formic_jobs::SystemAccess,
             ) -> Self::State {
-                crate::action::link_mind::<$mind>(world);
+                $link(world);
                 <Parts<'static, Q> as formic_jobs::SystemParam>::init(world, access)
             }
 

@@ -9,7 +9,9 @@ use formic_jobs::Query;
 use super::record::{Before, Leaves, Trace};
 use super::tick::{State, tick_leaves, tick_tree};
 use super::tree::{Op, Tree};
-use crate::action::{ActionResult, Body, Reported, Switching, argument_of_parts, give_mind};
+use crate::action::{
+    ActionResult, Body, Reported, Switching, argument_of_parts, give_mind, link_mind,
+};
 use crate::explain::Witness;
 
 /// On an agent that follows a behaviour tree: 16 bytes. What single nodes remember is in its
@@ -165,7 +167,7 @@ pub struct Trees<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
 }
 
-argument_of_parts!(Trees, TreeAgent);
+argument_of_parts!(Trees, link_mind::<TreeAgent>);
 
 impl<Q: QueryData + 'static> Trees<'_, Q> {
     /// Ticks the tree once for each of these agents, on all threads of the pool.

@@ -7,7 +7,7 @@ use super::agent::{FsmAgent, StateChanged, StateMemory};
 use super::machine::{Machine, NONE};
 use super::record::Watch;
 use super::update::{Update, choose};
-use crate::action::{Body, Reported, Switching, argument_of_parts};
+use crate::action::{Body, Reported, Switching, argument_of_parts, link_mind};
 use crate::explain::{DecisionLog, Witness};
 
 type Row<Q> = (
@@ -69,7 +69,7 @@ pub struct Machines<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
 }
 
-argument_of_parts!(Machines, FsmAgent);
+argument_of_parts!(Machines, link_mind::<FsmAgent>);
 
 impl<Q: QueryData + 'static> Machines<'_, Q> {
     /// Updates the machine once for each of these agents, on all threads of the pool: takes the most

@@ -12,7 +12,9 @@ use formic_jobs::Query;
 use super::facts::Fact;
 use super::planner::{Course, Planner, PlannerError, Planning};
 use super::record::Watch;
-use crate::action::{ActionResult, Body, Plan, Reported, Switching, argument_of_parts, give_mind};
+use crate::action::{
+    ActionResult, Body, Plan, Reported, Switching, argument_of_parts, give_mind, link_mind,
+};
 use crate::explain::{Verdict, Witness};
 
 type Sense<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> u32 + Send + Sync>;
@@ -259,7 +261,7 @@ pub struct Planners<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
 }
 
-argument_of_parts!(Planners, GoapAgent);
+argument_of_parts!(Planners, link_mind::<GoapAgent>);
 
 impl<Q: QueryData + 'static> Planners<'_, Q> {
     /// Has the agents whose action has ended go on with their plan, and those that have none think,
