@@ -81,7 +81,7 @@ impl<C: FnMut() -> bool> Goal for HostGoal<'_, C> {
     }
 
     fn is_worth_a_look(&mut self) -> bool {
-        self.main == Main::Run && !self.shared.main.is_empty()
+        self.main != Main::Leave && !self.shared.main.is_empty()
             || !self.shared.ready.is_empty()
             || self.is_worker && self.shared.has_news()
     }

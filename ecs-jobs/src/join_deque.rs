@@ -1,6 +1,6 @@
 //! A ring of the second jobs of joins, for one thread alone.
 
-use crate::stack_job::JobRef;
+use crate::task_group::JobRef;
 use std::cell::Cell;
 use std::fmt;
 

@@ -65,7 +65,6 @@ mod scope;
 mod shared;
 mod sleep;
 mod slots;
-mod stack_job;
 mod static_graph;
 mod stored_job;
 mod sync;

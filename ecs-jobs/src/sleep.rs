@@ -155,9 +155,13 @@ impl Sleepers {
     #[cold]
     #[inline(never)]
     pub(crate) fn wake(&self, limit: usize, is_for: impl Fn(&Tag) -> bool) -> usize {
+        // One that has come since has looked for itself: or the two would wake and list for ever.
+        let mut newest = u64::MAX;
         for woken in 0..limit {
             let mut list = self.list.lock();
-            let place = list.sleepers.iter().rposition(|sleeper| is_for(&sleeper.tag));
+            newest = newest.min(list.last_ticket);
+            let is_meant = |one: &Sleeper| one.ticket <= newest && is_for(&one.tag);
+            let place = list.sleepers.iter().rposition(is_meant);
             let Some(place) = place else { return woken };
             let sleeper = list.sleepers.remove(place);
             self.count(&list.sleepers);

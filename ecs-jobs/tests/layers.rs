@@ -10,16 +10,7 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     &["sync", "thread_number"],
     &["sleep", "queue", "panic_slot", "clock", "body_costs"],
-    &[
-        "slots",
-        "stored_job",
-        "stack_job",
-        "task_group",
-        "join_deque",
-        "job_queue",
-        "handle",
-        "wait_graph",
-    ],
+    &["slots", "stored_job", "task_group", "join_deque", "job_queue", "handle", "wait_graph"],
     &[
         "shared",
         "context",
