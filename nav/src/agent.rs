@@ -90,6 +90,13 @@ pub struct PathStats {
 }
 
 impl PathStats {
+    /// How many requests were answered.
+    pub(crate) fn answer_count(&self) -> u64 {
+        u64::from(self.paths_found)
+            + u64::from(self.paths_partial)
+            + u64::from(self.paths_unreachable)
+    }
+
     /// The sum over many agents, in 64 bits.
     ///
     /// ```

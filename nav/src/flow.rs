@@ -196,7 +196,8 @@ impl FlowField {
         self.wave.direction(ground(terrain), cell)
     }
 
-    /// What is known of a cell without working anything out.
+    /// What is known of a cell without working anything out. Where the best step is not known,
+    /// the last one that was, so that agents walk on while a field follows edits.
     pub(crate) fn known(&self, terrain: &Terrain, cell: Cell) -> Known {
         if self.version != terrain.version() {
             return Known::NotYet;
@@ -208,7 +209,10 @@ impl FlowField {
             return Known::Unreachable;
         }
         match self.wave.final_cost(cell) {
-            None => Known::NotYet,
+            None => match self.wave.likely_direction(ground(terrain), cell) {
+                Some(direction) => Known::Step(direction),
+                None => Known::NotYet,
+            },
             Some(_) => match self.wave.direction(ground(terrain), cell) {
                 Some(direction) => Known::Step(direction),
                 None => Known::Goal,
@@ -318,7 +322,7 @@ pub(crate) enum Known {
     Unreachable,
     /// That it is a goal.
     Goal,
-    /// The step to take.
+    /// The step to take: the best one, or while the field follows edits, the last one that was.
     Step(Direction),
 }
 

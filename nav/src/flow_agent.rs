@@ -78,7 +78,7 @@ const NOWHERE: u32 = u32::MAX;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u32)]
 pub enum FlowStatus {
-    /// The field is not worked out yet where the agent stands.
+    /// The field is not worked out yet where the agent stands, and never was.
     Waiting,
     /// It is on its way.
     Going,

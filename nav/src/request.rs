@@ -61,6 +61,8 @@ const OR_NEAREST: u8 = 1;
 const KEEPS_TRYING: u8 = 2;
 /// The agent does not walk the route before while it waits for the answer.
 const STANDS: u8 = 4;
+/// The search for it has taken more than searches over its distance do.
+const LONG: u8 = 8;
 /// The wishes of [`PathRequest`] take the lower bits of their byte; the upper ones say
 /// why the goal itself cannot be reached.
 const REASON_SHIFT: u32 = 4;
@@ -278,6 +280,21 @@ impl PathRequest {
         self.wishes |= STANDS;
     }
 
+    /// Lets the agent walk a route while it waits, and wait from now on.
+    pub(crate) fn walk_on(&mut self) {
+        self.wishes &= !STANDS;
+        self.waited_ticks = 0;
+    }
+
+    pub(crate) fn set_long(&mut self) {
+        self.wishes |= LONG;
+    }
+
+    /// Whether its search is not for the share of short ones.
+    pub(crate) const fn is_long(&self) -> bool {
+        self.wishes & LONG != 0
+    }
+
     /// Whether the agent walks on along the route before while it waits.
     pub(crate) const fn walks_on(&self) -> bool {
         matches!(self.state, State::Pending) && self.wishes & STANDS == 0
@@ -307,7 +324,7 @@ impl PathRequest {
     }
 
     pub(crate) fn found(&mut self) {
-        self.wishes &= !STANDS;
+        self.wishes &= !(STANDS | LONG);
         self.state = State::Found;
     }
 

@@ -1,19 +1,24 @@
 //! The search: answers path requests, many at a time and within a budget.
 //!
 //! Requests are answered in an order that depends on the world alone: those that
-//! have waited longest first, of equals by entity. They go through in batches;
-//! the searches of a batch run on all threads, each with its own scratch, and
-//! the answers are handed out in order. What a batch holds depends on what the
-//! batches before have cost and never on threads, and so does everything else.
+//! have waited longest first, of equals those of agents that have had fewer answers, and then by
+//! entity. There are two kinds:
 //!
-//! The budget is exact. Each search of a batch may expand so many cells, all of them
-//! together no more than the tick has left. The first one, which gets what the others
-//! leave, is interrupted where that is not enough, and goes on in the next batch or
-//! tick. Others that have too little begin anew when they are first. Where an edit
-//! overtakes an interrupted search, or its agent asks for another goal, it begins anew as
-//! well, and is brought to its end in one go, or a map that is edited all the time, or a
-//! goal that moves, would never see it end; what that takes beyond the budget is taken
-//! off the budgets of the ticks that follow.
+//! * *Short* searches go through in batches, on all threads, each with the scratch of its
+//!   thread. Each has an allotment, twice what searches over its distance have cost so far, and
+//!   the allotments of a batch fit into what the tick has left. One that needs more becomes long.
+//! * *Long* searches, which would take more than half of a tick, run one at a time, and are
+//!   interrupted at the end of the tick.
+//!
+//! If there are long ones, half of the budget is for short ones, so neither kind waits for the
+//! other. What a batch holds depends on what the batches before have cost and never on threads,
+//! and so does everything else. The budget is exact.
+//!
+//! An edit has an interrupted search begin anew only if it touches what the search has looked
+//! at. After two such edits the search is brought to its end in one go, or a map that is edited
+//! all the time would never see it end; what that takes beyond the budget is taken off the budgets of
+//! the ticks that follow. An agent that asks for another goal meanwhile is given the way to the
+//! one before, walks it, and asks again.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 mod batch;
@@ -25,14 +30,15 @@ use formic_ecs::{Codec, EnabledMut, Entity, HashState, With, World};
 use formic_jobs::{Local, Pool, Query, Res, ResMut};
 
 use crate::agent::{PathStats, Position};
-use crate::bytes::{get, get_count, put, take};
+use crate::bytes::{Saved, get, get_count, put, take};
 use crate::cell::Cell;
 use crate::check::path_cost;
+use crate::cost::Weight;
 use crate::follow::walk::{current_cell, leave};
 use crate::grid::change::GridVersion;
 use crate::path::outcome::PathOutcome;
 use crate::request::{PathPending, PathRequest, RequestStatus, Route};
-use crate::search::batch::{Estimate, Job, Question, Searchers};
+use crate::search::batch::{Estimate, Job, Question, Scratch, Searchers};
 use crate::terrain::Terrain;
 
 /// The most requests in a batch. A constant, because the results depend on it
@@ -44,7 +50,7 @@ const BATCH_LEN_MAX: usize = 64;
 /// Where all cells weigh the same an expansion is a jump point, elsewhere a cell. Ticks
 /// spend no more than this, with one exception that is paid back: see
 /// [`SearchReport::debt`]. Requests that this passes over wait, and those that have
-/// waited longest are answered first.
+/// waited longest are answered first; half of the budget is for short searches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Pod, Zeroable, HashState)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(C)]
@@ -74,8 +80,8 @@ pub struct SearchReport {
     pub expansions_max: u64,
     /// What was spent beyond the budgets so far and will be taken off the next ones.
     ///
-    /// A search that an edit or another goal has overtaken between two ticks is brought to
-    /// its end in one go. At any time `expansions` is at most the sum of all budgets plus this.
+    /// A search that edits have overtaken three times, where it had been, is brought to its end in
+    /// one go. At any time `expansions` is at most the sum of all budgets plus this.
     pub debt: u64,
     /// How often a search was interrupted, to go on in a later tick.
     pub interruptions: u64,
@@ -85,6 +91,8 @@ pub struct SearchReport {
 #[derive(Debug, Default)]
 pub struct SearchState {
     tickets: Vec<Ticket>,
+    /// The places of the tickets of a batch.
+    batch: Vec<usize>,
     searchers: Searchers,
     estimate: Estimate,
     unfinished: Option<Unfinished>,
@@ -96,19 +104,71 @@ pub struct SearchState {
 #[derive(Debug)]
 struct Ticket {
     waited_ticks: u16,
+    /// How many answers the agent has had.
+    answer_count: u64,
     question: Question,
-    is_answered: bool,
+    is_long: bool,
+    /// Whether the agent walks along a route while it waits.
+    walks: bool,
+    /// Whether it was answered in this tick, or is to wait for the next one.
+    is_done: bool,
 }
+
+/// How often a search that edits overtake begins anew before it is brought to its end.
+const RESTART_COUNT_MAX: u64 = 2;
 
 /// The search that was interrupted.
 #[derive(Clone, Debug)]
 struct Unfinished {
     question: Question,
-    version: GridVersion,
     /// What it has cost so far.
     charge: u64,
-    /// What it was allowed each time.
+    /// How often it was begun anew because of edits.
+    restart_count: u64,
+    /// What it was allowed each time since it was begun.
     allotments: Vec<u64>,
+    version: GridVersion,
+    weights: Option<(Weight, Weight)>,
+    /// Whether there are edits that do not have it begin anew.
+    may_survive: bool,
+}
+
+impl Unfinished {
+    /// A search that is not begun yet.
+    fn new(question: Question) -> Self {
+        Self {
+            question,
+            charge: 0,
+            restart_count: 0,
+            allotments: Vec::new(),
+            version: GridVersion::ZERO,
+            weights: None,
+            may_survive: false,
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        self.question.write(out);
+        self.version.write(out);
+        put(out, self.charge);
+        put(out, self.restart_count);
+        out.push(self.may_survive.into());
+        let (min, max) = self.weights.map_or((0, 0), |(min, max)| (min.get(), max.get()));
+        out.extend([min, max]);
+        put(out, self.allotments.len() as u64);
+        self.allotments.iter().for_each(|&allotment| put(out, allotment));
+    }
+
+    fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        let (question, version) = (Question::read(bytes)?, GridVersion::read(bytes)?);
+        let (charge, restart_count) = (get(bytes)?, get(bytes)?);
+        let [may_survive, min, max] = take(bytes)?;
+        let weights = Weight::new(min).zip(Weight::new(max));
+        let count = get_count(bytes, 8)?;
+        let allotments = (0..count).map(|_| get(bytes)).collect::<Result<_, _>>()?;
+        let may_survive = may_survive != 0;
+        Ok(Self { question, charge, restart_count, allotments, version, weights, may_survive })
+    }
 }
 
 /// What is saved with a game: what searches are likely to cost, and which one was interrupted. What
@@ -123,28 +183,14 @@ impl SavedSearch {
         |saved, out| {
             saved.estimate.write(out);
             out.push(saved.unfinished.is_some().into());
-            if let Some(Unfinished { question, version, charge, allotments }) = &saved.unfinished {
-                question.write(out);
-                version.write(out);
-                put(out, *charge);
-                put(out, allotments.len() as u64);
-                allotments.iter().for_each(|&allotment| put(out, allotment));
-            }
+            saved.unfinished.iter().for_each(|search| search.write(out));
             Ok(())
         },
         |bytes| {
             let estimate = Estimate::read(bytes)?;
             let unfinished = match take(bytes)? {
                 [0] => None,
-                _ => Some(Unfinished {
-                    question: Question::read(bytes)?,
-                    version: GridVersion::read(bytes)?,
-                    charge: get(bytes)?,
-                    allotments: {
-                        let count = get_count(bytes, 8)?;
-                        (0..count).map(|_| get(bytes)).collect::<Result<_, _>>()?
-                    },
-                }),
+                _ => Some(Unfinished::read(bytes)?),
             };
             Ok(Self { estimate, unfinished })
         },
@@ -158,7 +204,8 @@ impl SearchState {
 
     pub(crate) fn load(&mut self, saved: SavedSearch, _: &World) {
         let SavedSearch { estimate, unfinished } = saved;
-        *self = Self { estimate, unfinished, is_lost: true, ..Self::default() };
+        let is_lost = unfinished.is_some();
+        *self = Self { estimate, unfinished, is_lost, ..Self::default() };
     }
 }
 
@@ -186,34 +233,56 @@ pub fn search(
     pool: &Pool,
 ) {
     queue(&mut requests, &terrain, &mut state.tickets);
-    state.resume_first();
-    let mut left = budget.expansions.saturating_sub(report.debt);
-    report.debt = report.debt.saturating_sub(budget.expansions);
-    let mut spent = 0;
-    let mut answered = 0;
-    while answered < state.tickets.len() && left > 0 {
-        let (charge, count) = state.batch(answered, left, &mut requests, &terrain, pool);
-        spent += charge;
-        report.debt += charge.saturating_sub(left);
-        left = left.saturating_sub(charge);
-        answered += count;
-    }
-    for ticket in &state.tickets[answered..] {
+    let budget = budget.expansions;
+    let left = budget.saturating_sub(report.debt);
+    report.debt = report.debt.saturating_sub(budget);
+    let mut tick = Tick {
+        requests: &mut requests,
+        terrain: &terrain,
+        pool,
+        left,
+        spent: 0,
+        debt: 0,
+        answer_count: 0,
+    };
+    state.tell_long_ones(budget);
+    let short_share =
+        if state.tickets.iter().any(|ticket| ticket.is_long) { budget / 2 } else { budget };
+    state.answer_short(&mut tick, short_share);
+    state.answer_long(&mut tick, budget);
+    let left = tick.left;
+    state.answer_short(&mut tick, left);
+    let (spent, answered) = (tick.spent, tick.answer_count);
+    report.debt += tick.debt;
+    for ticket in state.tickets.iter().filter(|ticket| !ticket.is_done) {
         if let Ok((_, _, request, ..)) = requests.get(ticket.question.entity) {
             request.pass_over();
         }
     }
-    report.answers += answered as u64;
+    report.answers += answered;
     report.expansions += spent;
     report.expansions_max = report.expansions_max.max(spent);
-    report.waiting = (state.tickets.len() - answered) as u64;
+    report.waiting = state.tickets.len() as u64 - answered;
     report.interruptions += u64::from(state.unfinished.is_some());
+}
+
+/// What the searches of a tick share.
+struct Tick<'a, 'r> {
+    requests: &'a mut Requests<'r>,
+    terrain: &'a Terrain,
+    pool: &'a Pool,
+    /// What is left of the budget.
+    left: u64,
+    spent: u64,
+    /// What was spent beyond the budget.
+    debt: u64,
+    answer_count: u64,
 }
 
 /// Lists the requests that wait, in the order in which they will be answered.
 fn queue(requests: &mut Requests, terrain: &Terrain, tickets: &mut Vec<Ticket>) {
     tickets.clear();
-    requests.for_each(|(entity, position, request, route, _, mut pending)| {
+    requests.for_each(|(entity, position, request, route, stats, mut pending)| {
         if request.status() != RequestStatus::Pending {
             // Fresh agents, and requests that were taken back.
             pending.set(false);
@@ -231,124 +300,209 @@ fn queue(requests: &mut Requests, terrain: &Terrain, tickets: &mut Vec<Ticket>) 
             is_beyond: inside.is_none(),
             or_nearest,
         };
-        let waited_ticks = request.waited_ticks();
-        tickets.push(Ticket { waited_ticks, question, is_answered: false });
+        tickets.push(Ticket {
+            waited_ticks: request.waited_ticks(),
+            answer_count: stats.answer_count(),
+            question,
+            is_long: request.is_long(),
+            walks: request.walks_on() && !route.path().is_empty(),
+            is_done: false,
+        });
     });
-    let rank = |ticket: &Ticket| (Reverse(ticket.waited_ticks), ticket.question.entity.to_bits());
+    let rank = |ticket: &Ticket| {
+        let entity = ticket.question.entity.to_bits();
+        (Reverse(ticket.waited_ticks), ticket.answer_count, entity)
+    };
     tickets.sort_unstable_by_key(rank);
 }
 
+impl Tick<'_, '_> {
+    fn spend(&mut self, charge: u64) {
+        self.spent += charge;
+        self.debt += charge.saturating_sub(self.left);
+        self.left = self.left.saturating_sub(charge);
+    }
+}
+
 impl SearchState {
-    /// Lets the agent whose search was interrupted be the first, or forgets the search if
-    /// the agent does not ask any longer.
-    fn resume_first(&mut self) {
-        let Some(unfinished) = &self.unfinished else { return };
-        let is_same = |ticket: &Ticket| ticket.question.entity == unfinished.question.entity;
-        match self.tickets.iter().position(is_same) {
-            Some(place) => self.tickets[..=place].rotate_right(1),
-            None => self.unfinished = None,
+    /// The most that a short search may expand: twice what is usual.
+    fn allotment(&self, question: &Question) -> u64 {
+        self.estimate.expansions(question.distance()).saturating_mul(2)
+    }
+
+    /// Finds out which tickets are for long searches. The interrupted one is; it is forgotten
+    /// if its agent does not ask any longer.
+    fn tell_long_ones(&mut self, budget: u64) {
+        let of_unfinished = self.unfinished.as_ref().map(|search| search.question.entity);
+        let mut is_there = false;
+        for place in 0..self.tickets.len() {
+            let allotment = self.allotment(&self.tickets[place].question);
+            let ticket = &mut self.tickets[place];
+            let is_unfinished = Some(ticket.question.entity) == of_unfinished;
+            ticket.is_long |= is_unfinished || allotment > budget / 2;
+            is_there |= is_unfinished;
+        }
+        if !is_there {
+            (self.unfinished, self.is_lost) = (None, false);
         }
     }
 
-    /// Runs the searches of the first tickets from `first` on, within what is `left`
-    /// of the budget. Returns what they have cost and how many were answered; the
-    /// others of the batch stand behind these.
-    fn batch(
-        &mut self,
-        first: usize,
-        left: u64,
-        requests: &mut Requests,
-        terrain: &Terrain,
-        pool: &Pool,
-    ) -> (u64, usize) {
-        let Self { tickets, searchers, estimate, unfinished, is_lost } = self;
-        let batch = batch_of(&mut tickets[first..], estimate, left);
-        let begun = unfinished.take();
-        let has_begun = begun.is_some();
-        let resumed = begun.filter(|search| search.question == batch[0].question);
-        let is_edited = resumed.as_ref().is_some_and(|search| search.version != terrain.version());
-        let is_overtaken = has_begun && resumed.is_none() || is_edited;
-        // One that is lost begins anew where it would have to anyway.
-        let is_lost = std::mem::take(is_lost);
-        let goes_on = resumed.is_some() && !(is_lost && is_edited);
-        if let Some(search) = resumed.as_ref().filter(|_| is_lost && goes_on) {
-            searchers.run_again(&search.question, &search.allotments, terrain);
+    /// Answers short searches for at most so many expansions. What does not fit is passed over
+    /// by those behind it that do.
+    fn answer_short(&mut self, tick: &mut Tick, share: u64) {
+        let mut left = share.min(tick.left);
+        let mut first = 0;
+        while self.gather(&mut first, left) {
+            let spent = self.run_batch(tick);
+            left -= spent;
+            tick.spend(spent);
         }
-        let allotment = |ticket: &Ticket| estimate.expansions(ticket.question.distance()) * 2;
-        let of_others: u64 = batch[1..].iter().map(allotment).sum();
-        let of_first = if is_overtaken { u64::MAX } else { left - of_others };
-        searchers.set(batch.iter().enumerate().map(|(place, ticket)| match place {
-            0 => Job::new(ticket.question, of_first, goes_on),
-            _ => Job::new(ticket.question, allotment(ticket), false),
+    }
+
+    /// Chooses the next batch. All tickets before `first` are done with. False if none fits.
+    fn gather(&mut self, first: &mut usize, mut room: u64) -> bool {
+        let is_due = |ticket: &Ticket| !ticket.is_long && !ticket.is_done;
+        let passed = self.tickets[*first..].iter().take_while(|ticket| !is_due(ticket)).count();
+        *first += passed;
+        self.batch.clear();
+        for (place, ticket) in self.tickets.iter().enumerate().skip(*first) {
+            let allotment = self.allotment(&ticket.question);
+            if is_due(ticket) && allotment <= room {
+                room -= allotment;
+                self.batch.push(place);
+            }
+            if self.batch.len() == BATCH_LEN_MAX || room == 0 {
+                break;
+            }
+        }
+        !self.batch.is_empty()
+    }
+
+    /// Runs the searches of a batch side by side, and returns what they have cost.
+    fn run_batch(&mut self, tick: &mut Tick) -> u64 {
+        let Self { tickets, batch, searchers, estimate, .. } = self;
+        searchers.set(batch.iter().map(|&place| {
+            let question = tickets[place].question;
+            let allotment = estimate.expansions(question.distance()).saturating_mul(2);
+            Job::new(question, allotment, Scratch::Any)
         }));
         let mut charge = 0;
-        let mut earlier = resumed.as_ref().map_or(0, |search| search.charge);
-        let mut allotments = resumed.map_or(Vec::new(), |search| search.allotments);
-        for (place, job) in searchers.solve(pool, terrain).enumerate() {
+        for (&place, job) in batch.iter().zip(searchers.solve(tick.pool, tick.terrain)) {
+            let ticket = &mut tickets[place];
             charge += job.charge;
-            // Of an interrupted search, what all of its pieces have cost.
-            let in_all = std::mem::take(&mut earlier) + job.charge;
-            let question = batch[place].question;
-            let is_answered = job.outcome != PathOutcome::OutOfBudget;
-            batch[place].is_answered = is_answered;
-            if place == 0 && !is_answered {
-                allotments.push(of_first);
-                let (version, allotments) = (terrain.version(), std::mem::take(&mut allotments));
-                *unfinished = Some(Unfinished { question, version, charge: in_all, allotments });
-                if let Ok((_, _, request, ..)) = requests.get(question.entity) {
+            estimate.learn(ticket.question.distance(), job.charge);
+            if job.outcome == PathOutcome::OutOfBudget {
+                ticket.is_long = true;
+                if let Ok((_, _, request, ..)) = tick.requests.get(ticket.question.entity) {
+                    request.set_long();
+                }
+            } else {
+                ticket.is_done = true;
+                tick.answer_count += 1;
+                deliver(tick.requests, job, true, tick.terrain);
+            }
+        }
+        charge
+    }
+
+    /// Answers long searches, one after the other, until nothing is left.
+    fn answer_long(&mut self, tick: &mut Tick, budget: u64) {
+        while tick.left > 0 {
+            let Some(place) = self.next_long(budget) else { return };
+            let ticket = &mut self.tickets[place];
+            let mut search = match self.unfinished.take() {
+                Some(search) => search,
+                None => Unfinished::new(ticket.question),
+            };
+            let question = search.question;
+            let mut scratch = Scratch::Long;
+            if !search.allotments.is_empty() {
+                if std::mem::take(&mut self.is_lost) {
+                    find_again(&mut self.searchers, &search, tick.terrain);
+                }
+                scratch = Scratch::Resumed;
+                if !self.searchers.long().survives(tick.terrain) {
+                    search.allotments.clear();
+                    search.restart_count += 1;
+                    scratch = Scratch::Long;
+                }
+            }
+            let is_last = search.restart_count > RESTART_COUNT_MAX;
+            let allotment = if is_last { u64::MAX } else { tick.left };
+            self.searchers.set([Job::new(question, allotment, scratch)].into_iter());
+            let Some(job) = self.searchers.solve(tick.pool, tick.terrain).next() else { return };
+            tick.spend(job.charge);
+            let charge = search.charge + job.charge;
+            if job.outcome == PathOutcome::OutOfBudget {
+                let was_idle = job.charge == 0;
+                search.charge = charge;
+                search.allotments.push(allotment);
+                search.version = tick.terrain.version();
+                search.weights = tick.terrain.grid().weight_range();
+                search.may_survive = self.searchers.long().may_survive();
+                self.unfinished = Some(search);
+                if let Ok((_, _, request, ..)) = tick.requests.get(question.entity) {
                     request.stand();
+                }
+                if was_idle {
+                    return;
                 }
                 continue;
             }
-            estimate.learn(question.distance(), in_all);
-            if is_answered {
-                deliver(requests, job, terrain);
-            }
+            self.estimate.learn(question.distance(), charge);
+            let is_current = question.is_same(&ticket.question);
+            ticket.is_done = true;
+            tick.answer_count += u64::from(is_current);
+            deliver(tick.requests, job, is_current, tick.terrain);
         }
-        (charge, answered_first(batch))
+    }
+
+    /// The place of the ticket whose search was interrupted, or else of the first for a long
+    /// one. Those that walk meanwhile wait for as long as the search will take, for then
+    /// they have to stand.
+    fn next_long(&self, budget: u64) -> Option<usize> {
+        if let Some(search) = &self.unfinished {
+            return self
+                .tickets
+                .iter()
+                .position(|ticket| ticket.question.entity == search.question.entity);
+        }
+        self.tickets.iter().position(|ticket| {
+            let ticks = 2 * self.estimate.expansions(ticket.question.distance()) / budget.max(1);
+            let is_due = !ticket.walks || u64::from(ticket.waited_ticks) >= ticks;
+            ticket.is_long && !ticket.is_done && is_due
+        })
     }
 }
 
-/// The first of these tickets, as many as are likely to stay within the budget when all
-/// but the first may take twice of what they are likely to, and at least one.
-fn batch_of<'a>(tickets: &'a mut [Ticket], estimate: &Estimate, budget: u64) -> &'a mut [Ticket] {
-    let likely = |ticket: &Ticket| estimate.expansions(ticket.question.distance());
-    let mut sum = tickets.first().map_or(0, likely);
-    let fits = |ticket: &&Ticket| {
-        sum = sum.saturating_add(likely(ticket).saturating_mul(2));
-        sum <= budget
-    };
-    let count = 1 + tickets[1..].iter().take(BATCH_LEN_MAX - 1).take_while(fits).count();
-    &mut tickets[..count]
-}
-
-/// Moves the tickets that were not answered behind the others, in their order, and
-/// returns how many others there are.
-fn answered_first(tickets: &mut [Ticket]) -> usize {
-    let mut answered = tickets.len();
-    for place in (0..tickets.len()).rev() {
-        if !tickets[place].is_answered {
-            answered -= 1;
-            tickets.swap(place, answered);
-        }
+/// Brings the long scratch to where it was when the game was saved. Edits since then that the
+/// search survives are no different for the search that is run again, and others have it begin
+/// anew as well.
+fn find_again(searchers: &mut Searchers, search: &Unfinished, terrain: &Terrain) {
+    if search.version == terrain.version() || search.may_survive {
+        searchers.run_again(&search.question, &search.allotments, terrain);
+        searchers.long().date_back(search.version, search.weights);
     }
-    answered
 }
 
 /// Hands an answer to the agent that asked. The path that it had goes into the
-/// job, whose memory it will be.
-fn deliver(requests: &mut Requests, job: &mut Job, terrain: &Terrain) {
+/// job, whose memory it will be. An answer to a question before the current one is a way to
+/// walk while the agent waits.
+fn deliver(requests: &mut Requests, job: &mut Job, is_current: bool, terrain: &Terrain) {
     // The entity was in the query when the queue was made, and nothing else has
     // touched it since.
     let entity = job.question.entity;
     let Ok((_, position, request, route, stats, mut pending)) = requests.get(entity) else {
         return;
     };
-    pending.set(false);
-    if let (Some(behind), Some(&start)) = (job.question.behind, job.path.cells().first()) {
-        let step = path_cost(terrain.grid(), terrain.rule(), &[behind, start]);
-        job.path.prepend(behind, step.expect("the step that it is taking is legal"));
+    begin_behind(job, terrain);
+    if !is_current {
+        if matches!(job.outcome, PathOutcome::Found { .. } | PathOutcome::Partial { .. }) {
+            route.begin(&mut job.path);
+        }
+        return request.walk_on();
     }
+    pending.set(false);
     match job.outcome {
         PathOutcome::Found { .. } => {
             route.begin(&mut job.path);
@@ -366,5 +520,13 @@ fn deliver(requests: &mut Requests, job: &mut Job, terrain: &Terrain) {
             stats.paths_unreachable += 1;
         }
         PathOutcome::OutOfBudget => unreachable!("answers only are delivered"),
+    }
+}
+
+/// Puts the cell in front of a path that the agent comes from, where it is cutting a corner.
+fn begin_behind(job: &mut Job, terrain: &Terrain) {
+    if let (Some(behind), Some(&start)) = (job.question.behind, job.path.cells().first()) {
+        let step = path_cost(terrain.grid(), terrain.rule(), &[behind, start]);
+        job.path.prepend(behind, step.expect("the step that it is taking is legal"));
     }
 }

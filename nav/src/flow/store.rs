@@ -22,6 +22,9 @@ const HAS_WAY: u8 = 1 << 3;
 const WAY_MASK: u8 = HAS_WAY - 1;
 /// The cell waits in the queue.
 const QUEUED: u8 = 1 << 4;
+/// The direction is that of a way that an edit has made uncertain: a cell that is forgotten
+/// keeps it.
+const HAD_WAY: u8 = 1 << 5;
 
 /// A cost and a mark for each cell, nine bytes, in sectors that take memory from
 /// when the first of their cells is reached.
@@ -126,6 +129,12 @@ impl SectorStore {
         (mark & HAS_WAY != 0).then(|| Direction::ALL[usize::from(mark & WAY_MASK)])
     }
 
+    /// The direction in which a cell got its cost last, be it forgotten since.
+    pub(crate) fn last_way(&self, cell: Cell) -> Option<Direction> {
+        let mark = self.marks[self.place(cell)?];
+        (mark & (HAS_WAY | HAD_WAY) != 0).then(|| Direction::ALL[usize::from(mark & WAY_MASK)])
+    }
+
     /// Gives a cell a cost and marks it as queued. False if it was queued before.
     #[inline]
     pub(crate) fn enter(&mut self, cell: Cell, cost: u64, way: Option<Direction>) -> bool {
@@ -158,6 +167,9 @@ impl SectorStore {
     pub(crate) fn forget(&mut self, cell: Cell) -> bool {
         let Some(place) = self.place(cell) else { return false };
         self.costs[place] = UNREACHED;
-        std::mem::take(&mut self.marks[place]) & QUEUED != 0
+        let mark = self.marks[place];
+        let had_way = if mark & HAS_WAY != 0 { HAD_WAY } else { mark & HAD_WAY };
+        self.marks[place] = had_way | mark & WAY_MASK;
+        mark & QUEUED != 0
     }
 }

@@ -206,6 +206,13 @@ impl Wave {
         })
     }
 
+    /// A direction that led on from an open cell before edits, or that has the best cost so far,
+    /// and is legal still. To follow while the wave is on its way.
+    pub(crate) fn likely_direction(&self, ground: Ground<'_>, cell: Cell) -> Option<Direction> {
+        let way = self.store.last_way(cell)?;
+        (ground.moves(cell) & way.bit() != 0).then_some(way)
+    }
+
     /// Follows edits of some cells on the grid.
     pub(crate) fn repair(&mut self, ground: Ground<'_>, goals: &[Cell], edited: &[Cell]) {
         self.lost.clear();

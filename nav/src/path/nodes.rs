@@ -77,7 +77,8 @@ impl NodeTable {
     }
 
     /// Whether this search has reached a cell.
-    fn is_reached(&self, index: usize) -> bool {
+    #[inline]
+    pub(crate) fn is_reached(&self, index: usize) -> bool {
         self.nodes[index].mark >> STATE_BITS == self.generation
     }
 

@@ -34,7 +34,7 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// Who, which request, flags, and three cells, those that are none as the first one.
+    /// The entity, the request, flags, and three cells, those that are none as the first one.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         put(out, self.entity.to_bits());
         put(out, self.number.into());
@@ -61,11 +61,27 @@ impl Question {
         Some(PathQuery { or_nearest: self.or_nearest, ..query })
     }
 
+    /// Whether two questions of one agent have the same answer.
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
+        *self == Self { number: self.number, ..*other }
+    }
+
     /// The least number of steps between start and goal.
     pub(crate) fn distance(&self) -> u64 {
         let Some((start, goal)) = self.start.zip(self.goal) else { return 0 };
         u64::from(start.x.abs_diff(goal.x).max(start.y.abs_diff(goal.y)))
     }
+}
+
+/// The memory that a search runs in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Scratch {
+    /// That of whichever thread runs it.
+    Any,
+    /// That of long searches, which can be gone on with.
+    Long,
+    /// The same, which holds the beginning of this search.
+    Resumed,
 }
 
 /// One search: the question, and then the answer.
@@ -74,8 +90,7 @@ pub(crate) struct Job {
     pub(crate) question: Question,
     /// The most that it may expand.
     allotment: u64,
-    /// Whether it goes on with the search that the long scratch holds.
-    is_resumed: bool,
+    scratch: Scratch,
     pub(crate) outcome: PathOutcome,
     pub(crate) path: Path,
     /// What it has cost, in expansions.
@@ -84,9 +99,9 @@ pub(crate) struct Job {
 
 impl Job {
     /// A job to be done.
-    pub(crate) fn new(question: Question, allotment: u64, is_resumed: bool) -> Self {
+    pub(crate) fn new(question: Question, allotment: u64, scratch: Scratch) -> Self {
         let outcome = PathOutcome::OutOfBudget;
-        Self { question, allotment, is_resumed, outcome, path: Path::new(), charge: 0 }
+        Self { question, allotment, scratch, outcome, path: Path::new(), charge: 0 }
     }
 
     fn solve(&mut self, terrain: &Terrain, scratch: &mut PathScratch) {
@@ -99,7 +114,7 @@ impl Job {
             });
             return;
         };
-        let outcome = if self.is_resumed {
+        let outcome = if self.scratch == Scratch::Resumed {
             scratch.resume(terrain, self.allotment, &mut self.path)
         } else {
             scratch.solve(terrain, &query.within(self.allotment), &mut self.path)
@@ -125,8 +140,8 @@ pub(crate) struct Searchers {
     jobs: Vec<Mutex<Job>>,
     job_count: usize,
     scratches: Vec<Mutex<PathScratch>>,
-    /// The scratch of the first job of each batch, whichever thread has it: a search
-    /// that is interrupted there can be gone on with.
+    /// The scratch of long searches, one at a time: what is interrupted there can be gone on
+    /// with.
     long: Mutex<PathScratch>,
 }
 
@@ -147,10 +162,9 @@ impl Searchers {
             let mut scratch = open(&scratches[slot]);
             for index in range {
                 let mut job = open(&jobs[index]);
-                if index == 0 {
-                    job.solve(terrain, &mut open(long));
-                } else {
-                    job.solve(terrain, &mut scratch);
+                match job.scratch {
+                    Scratch::Any => job.solve(terrain, &mut scratch),
+                    Scratch::Long | Scratch::Resumed => job.solve(terrain, &mut open(long)),
                 }
             }
         });
@@ -159,10 +173,16 @@ impl Searchers {
             .map(|job| job.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Brings the long scratch to where an interrupted search had brought it, on the same terrain.
+    /// The scratch of long searches.
+    pub(crate) fn long(&mut self) -> &mut PathScratch {
+        self.long.get_mut().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Brings the long scratch to where an interrupted search had brought it: on the same terrain,
+    /// or after edits that the search would survive.
     pub(crate) fn run_again(&mut self, question: &Question, allotments: &[u64], terrain: &Terrain) {
         let Some(query) = question.query() else { return };
-        let scratch = self.long.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let scratch = self.long();
         let mut path = Path::new();
         let mut outcome = None;
         for &allotment in allotments {
@@ -199,16 +219,27 @@ fn open<T>(lock: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Foretells what searches cost, from what others have cost.
+/// Foretells what searches cost, from what others over about the same distance have cost: over
+/// weights, twice the distance costs four times as much.
 ///
 /// In integers, so that every machine foretells the same.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Estimate {
+    /// By the logarithm of the distance.
+    classes: [Usual; DISTANCE_BITS],
+}
+
+/// Distances are those of columns or rows.
+const DISTANCE_BITS: usize = 16;
+
+/// What searches have cost so far.
+#[derive(Clone, Copy, Debug)]
+struct Usual {
     distance: u64,
     expansions: u64,
 }
 
-impl Default for Estimate {
+impl Default for Usual {
     /// A guess that the first searches soon outweigh.
     fn default() -> Self {
         Self { distance: 16, expansions: 256 }
@@ -216,23 +247,30 @@ impl Default for Estimate {
 }
 
 impl Estimate {
-    /// How many steps are remembered before older ones begin to fade.
-    const DISTANCE_MAX: u64 = 1 << 16;
+    /// How many searches over the greatest distance of a class are remembered before older ones begin
+    /// to fade.
+    const COUNT_MAX: u64 = 256;
 
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        put(out, self.distance);
-        put(out, self.expansions);
+        for usual in &self.classes {
+            put(out, usual.distance);
+            put(out, usual.expansions);
+        }
     }
 
     pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        Ok(Self { distance: get(bytes)?, expansions: get(bytes)? })
+        let mut estimate = Self::default();
+        for usual in &mut estimate.classes {
+            *usual = Usual { distance: get(bytes)?, expansions: get(bytes)? };
+        }
+        Ok(estimate)
     }
 
     /// The expansions that a search over `distance` steps will probably take: at
     /// least one.
     pub(crate) fn expansions(&self, distance: u64) -> u64 {
-        let usual = distance.saturating_mul(self.expansions) / self.distance.max(1);
-        usual.max(1)
+        let usual = &self.classes[class(distance)];
+        (distance.saturating_mul(usual.expansions) / usual.distance.max(1)).max(1)
     }
 
     pub(crate) fn learn(&mut self, distance: u64, expansions: u64) {
@@ -240,11 +278,17 @@ impl Estimate {
         if expansions == 0 {
             return;
         }
-        self.distance += distance;
-        self.expansions += expansions;
-        if self.distance > Self::DISTANCE_MAX {
-            self.distance /= 2;
-            self.expansions /= 2;
+        let class = class(distance);
+        let usual = &mut self.classes[class];
+        usual.distance += distance;
+        usual.expansions += expansions;
+        if usual.distance > Self::COUNT_MAX << class {
+            usual.distance /= 2;
+            usual.expansions /= 2;
         }
     }
+}
+
+fn class(distance: u64) -> usize {
+    (distance.max(1).ilog2() as usize).min(DISTANCE_BITS - 1)
 }

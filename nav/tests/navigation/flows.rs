@@ -253,6 +253,34 @@ fn who_stands_in_rock_beside_cells_that_are_not_worked_out_waits_for_them_alone(
 }
 
 #[test]
+fn agents_walk_on_while_edits_beside_the_goal_keep_the_field_busy() {
+    let mut sim = Sim::new(Grid::from_fn(300, 100, |_| true).unwrap());
+    let field = add_field(&mut sim, &[Cell::new(5, 50)]);
+    fields(&mut sim).expansions_per_tick = 1_000;
+    let agent = sim.world.spawn(systems::flow_agent(Vec2::new(295.5, 50.5), 10.0, field));
+    // The field is worked out once.
+    while status(&sim, agent) != FlowStatus::Going {
+        sim.tick();
+    }
+    for tick in 0..900_u32 {
+        let cell = Cell::new(6, 50);
+        if tick % 2 == 0 {
+            sim.terrain_mut().fill(cell)
+        } else {
+            sim.terrain_mut().dig(cell)
+        };
+        let before = fields(&mut sim).get(field).unwrap().expansion_count();
+        sim.tick();
+        let count = fields(&mut sim).get(field).unwrap().expansion_count() - before;
+        assert!(count <= 1_000, "{count} cells in one tick");
+        if status(&sim, agent) == FlowStatus::Arrived {
+            return;
+        }
+    }
+    panic!("it is at {} after 45 seconds for 29 of way", sim.position(agent));
+}
+
+#[test]
 fn a_crowd_at_one_goal_does_not_pile_up() {
     let mut sim = Sim::new(Grid::from_fn(40, 40, |cell| cell.x != 20 || cell.y > 30).unwrap());
     let field = add_field(&mut sim, &[Cell::new(32, 8)]);
