@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use formic_ecs::World;
-use formic_jobs::{Pool, Schedule, ScheduleBuilder, Step};
+use formic_jobs::{LoadError, LoadReport, Pool, Save, SaveError, Schedule, ScheduleBuilder, Step};
 
 use crate::failure::Failure;
 use crate::setup::Setup;
@@ -53,6 +53,22 @@ impl Engine {
         let report = self.schedule.step(&mut self.world, &self.pool);
         self.failed_commands += report.ended.map_or(0, |run| run.failures.len());
         report.step
+    }
+
+    /// The world and what its systems keep, between two ticks.
+    ///
+    /// # Errors
+    /// Lists what cannot be saved.
+    pub fn save(&self) -> Result<Save, SaveError> {
+        Save::of(&self.world, &self.schedule)
+    }
+
+    /// Goes on with a game that was saved by an engine that was built like this one.
+    ///
+    /// # Errors
+    /// Says what does not fit; nothing has changed then.
+    pub fn load(&mut self, save: &Save) -> Result<LoadReport, LoadError> {
+        save.load(&mut self.world, &mut self.schedule)
     }
 
     /// The systems and their order, to be asked what they did.

@@ -53,6 +53,7 @@ pub mod report;
 pub mod rogue;
 #[cfg(not(target_family = "wasm"))]
 pub mod runner;
+pub mod saved;
 #[cfg(not(target_family = "wasm"))]
 pub mod serve;
 pub mod session;

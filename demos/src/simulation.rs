@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use formic_ecs::{StateHash, World};
+use formic_jobs::Save;
 
 use crate::failure::Failure;
 use crate::raster::Raster;
@@ -91,6 +92,24 @@ pub trait Simulation {
     /// demo has no systems.
     fn trace(&self) -> Option<String> {
         self.view().map(|view| view.schedule().trace_json())
+    }
+
+    /// Everything that decides what comes next, between two ticks.
+    ///
+    /// # Errors
+    /// Lists what cannot be saved.
+    fn save(&self) -> Result<Save, String> {
+        Err("this demo cannot be saved".to_owned())
+    }
+
+    /// Goes on with what was saved by a simulation that was built alike. What did not fit is told in
+    /// lines, none where all did.
+    ///
+    /// # Errors
+    /// Says what is wrong with the save.
+    fn load(&mut self, save: &Save) -> Result<String, String> {
+        _ = save;
+        Err("this demo cannot be loaded".to_owned())
     }
 
     /// Takes something from outside between two ticks: a key, a click, a cheat, in words of the

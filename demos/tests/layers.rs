@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// From the bottom to the top, as ARCHITECTURE.md lists them. The demos lie between `BELOW` and
 /// `ABOVE` and do not name each other. `lib` is above all and not listed.
-const BELOW: [&str; 17] = [
+const BELOW: [&str; 18] = [
     "failure",
     "text",
     "files",
@@ -13,6 +13,7 @@ const BELOW: [&str; 17] = [
     "raster",
     "svg",
     "setup",
+    "saved",
     "engine",
     "view",
     "simulation",

@@ -14,6 +14,7 @@ mod miners;
 mod proofs;
 mod recording;
 mod rogue;
+mod save;
 mod serve;
 mod shell;
 mod support;

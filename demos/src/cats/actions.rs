@@ -1,7 +1,7 @@
 //! What cats do: one component and one system for each of it.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use bytemuck::NoUninit;
+use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::prelude::*;
 
 use super::needs::{Hunger, Temper, TimeSpent, Tiredness};
@@ -12,7 +12,7 @@ pub(super) struct TimeStep {
 }
 
 /// Action: become less hungry.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Eat {
     /// In points per second.
@@ -20,7 +20,7 @@ pub(super) struct Eat {
 }
 
 /// Action: become less tired.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Sleep {
     /// In points per second.
@@ -28,7 +28,7 @@ pub(super) struct Sleep {
 }
 
 /// Action: become hungry and tired.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Play {
     /// In points per second.

@@ -5,6 +5,7 @@ use formic_ai::utility::UtilityAgent;
 
 use super::mind::{Cats, OPTIONS, inputs};
 use super::needs::{Hunger, Tiredness};
+use crate::saved::Numbers;
 
 /// How one cat was at one moment.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -49,6 +50,34 @@ impl Diary {
             entries: Vec::new(),
             stays: Vec::new(),
         }
+    }
+
+    pub(super) fn to_save(&self) -> Vec<u64> {
+        let mut numbers = vec![self.ticks, self.ticks_per_entry, self.entries.len() as u64];
+        let choice = |choice: Option<usize>| choice.map_or(0, |choice| 1 + choice as u64);
+        for entry in &self.entries {
+            let [first, second, third] = entry.scores;
+            let values = [entry.seconds, entry.hunger, entry.tiredness, first, second, third];
+            numbers.extend(values.map(|value| u64::from(value.to_bits())));
+            numbers.push(choice(entry.choice));
+        }
+        numbers.push(self.stays.len() as u64);
+        numbers.extend(self.stays.iter().flat_map(|it| [choice(it.choice), it.ticks.into()]));
+        numbers
+    }
+
+    pub(super) fn load(&mut self, numbers: Vec<u64>, _: &World) {
+        let mut numbers = Numbers::of(numbers);
+        let choice = |numbers: &mut Numbers| numbers.small::<usize>().checked_sub(1);
+        (self.ticks, self.ticks_per_entry) = (numbers.next(), numbers.next().max(1));
+        self.entries = numbers.list(|numbers| {
+            let mut value = || f32::from_bits(numbers.small());
+            let [seconds, hunger, tiredness] = [value(), value(), value()];
+            let scores = [value(), value(), value()];
+            Entry { seconds, hunger, tiredness, scores, choice: choice(numbers) }
+        });
+        self.stays =
+            numbers.list(|numbers| Stay { choice: choice(numbers), ticks: numbers.small() });
     }
 
     pub(super) fn ticks(&self) -> u64 {

@@ -32,6 +32,8 @@ use formic_ai::prelude::*;
 use formic_ai::utility::{Reasoner, UtilityAgent};
 use formic_ecs::StateHash;
 
+use formic_jobs::{Save, SaveRules};
+
 use self::actions::TimeStep;
 use self::diary::Diary;
 use self::mind::{Cats, OPTIONS};
@@ -41,6 +43,7 @@ use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::files;
 use crate::raster::Raster;
+use crate::saved;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
@@ -87,6 +90,11 @@ impl CatWorld {
         world.insert_resource(TimeStep { seconds: TICK_SECONDS });
         world.insert_resource(Diary::new(first, TICK_SECONDS));
         world.insert_resource(Cats(reasoner));
+        SaveRules::of(&mut world).rebuild::<TimeStep>().rebuild::<Cats>().save_part(
+            saved::numbers(),
+            Diary::to_save,
+            Diary::load,
+        );
         let systems = action::add(Schedule::builder())
             .add(mind::think.as_mind())
             .add(actions::eat.as_action())
@@ -153,6 +161,14 @@ fn spawn_cats(world: &mut World, setup: &Setup, plan: &Plan, reasoner: &Reasoner
 impl Simulation for CatWorld {
     fn tick(&mut self) {
         self.engine.tick();
+    }
+
+    fn save(&self) -> Result<Save, String> {
+        self.engine.save().map_err(|error| error.to_string())
+    }
+
+    fn load(&mut self, save: &Save) -> Result<String, String> {
+        self.engine.load(save).map(|it| it.to_string()).map_err(|error| error.to_string())
     }
 
     fn view(&self) -> Option<&dyn View> {

@@ -1,20 +1,20 @@
 //! What a cat is made of.
 
-use bytemuck::NoUninit;
+use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::Component;
 
 /// From 0, not hungry, to 100, hungry to death.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Hunger(pub(super) f32);
 
 /// From 0, not tired, to 100, tired to death.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Tiredness(pub(super) f32);
 
 /// How fast needs come and go, as factors: so that cats differ.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Temper {
     pub(super) appetite: f32,
@@ -22,7 +22,7 @@ pub(super) struct Temper {
 }
 
 /// For how many ticks a cat did each of its options, in their order.
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct TimeSpent {
     pub(super) ticks: [u32; 3],

@@ -63,6 +63,16 @@ impl Script {
         Ok(Self { cheats, done: 0 })
     }
 
+    /// How many cheats were taken.
+    pub(super) const fn done(&self) -> usize {
+        self.done
+    }
+
+    /// Goes on behind so many cheats.
+    pub(super) const fn skip_to(&mut self, done: usize) {
+        self.done = done;
+    }
+
     /// The next cheat that is due before a tick.
     pub(super) fn next(&mut self, tick: u64) -> Option<Cheat> {
         let timed = self.cheats.get(self.done).filter(|timed| timed.tick <= tick)?;

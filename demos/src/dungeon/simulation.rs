@@ -1,6 +1,7 @@
 //! The dungeon as the shell sees it.
 
 use formic_ecs::StateHash;
+use formic_jobs::Save;
 use formic_nav::{PathStatsSum, SearchReport};
 
 use crate::dungeon::cheat::{Cheat, CheatError};
@@ -17,6 +18,14 @@ impl Simulation for Dungeon {
     fn tick(&mut self) {
         self.begin_tick();
         self.engine.tick();
+    }
+
+    fn save(&self) -> Result<Save, String> {
+        self.save_game().map_err(|error| error.to_string())
+    }
+
+    fn load(&mut self, save: &Save) -> Result<String, String> {
+        self.load_game(save).map(|it| it.to_string()).map_err(|error| error.to_string())
     }
 
     fn state_hash(&self) -> StateHash {

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use formic_ecs::{Bundle, Entity, RandomStream, World};
-use formic_jobs::{IntoSystem, Schedule};
+use formic_jobs::{IntoSystem, LoadError, LoadReport, Save, SaveError, SaveRules, Schedule};
 use formic_nav::{
     Cell, Facing, Grid, MoveRule, PathRequest, PathStats, PathStatsSum, Position, RequestStatus,
     Route, SearchReport, Terrain, Wander, systems,
@@ -16,6 +16,7 @@ use crate::dungeon::watch::{Watch, watch};
 use crate::dungeon::works::{Works, work};
 use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::saved::{self, Numbers};
 use crate::setup::Setup;
 
 /// The slowest and the fastest imp, in cells per second; at twenty ticks a second
@@ -137,6 +138,7 @@ impl Dungeon {
         spawn_imps(&mut world, &terrain, setup.agents, &seed);
         world.insert_resource(Works::new(seed.fork(WORKS_STREAM), &terrain));
         systems::insert_resources(&mut world, terrain);
+        SaveRules::of(&mut world).save_part(saved::numbers(), Works::to_save, Works::load);
         let schedule = systems::add(Schedule::builder().add(work.before(systems::push_out)))
             .add(watch.after(systems::search));
         Ok(Self {
@@ -176,6 +178,36 @@ impl Dungeon {
             let _refused = self.apply(cheat).is_err();
         }
         self.ticks += 1;
+    }
+
+    /// What there is beside the world: counters, and how far the script has come.
+    pub(super) fn save_game(&self) -> Result<Save, SaveError> {
+        let mut save = self.engine.save()?;
+        let numbers = vec![
+            self.open_count_at_start as u64,
+            self.ticks,
+            self.script.done() as u64,
+            self.imp_count.into(),
+            self.cheat_count,
+            self.refusal_count,
+        ];
+        let mut bytes = Vec::new();
+        // Numbers can always be written.
+        _ = saved::numbers().write(&numbers, &mut bytes);
+        save.attach("dungeon", bytes);
+        Ok(save)
+    }
+
+    pub(super) fn load_game(&mut self, save: &Save) -> Result<LoadReport, LoadError> {
+        let report = self.engine.load(save)?;
+        let mut bytes = save.attached("dungeon").unwrap_or_default();
+        let mut numbers = Numbers::of(saved::numbers().read(&mut bytes).unwrap_or_default());
+        self.open_count_at_start = numbers.small();
+        self.ticks = numbers.next();
+        self.script.skip_to(numbers.small());
+        self.imp_count = numbers.small();
+        (self.cheat_count, self.refusal_count) = (numbers.next(), numbers.next());
+        Ok(report)
     }
 
     /// How many ticks have passed.

@@ -1,21 +1,21 @@
 //! The actions of admirals: five of one kind, which differ in what they order.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use bytemuck::NoUninit;
+use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::prelude::*;
 
 use super::admirals::is_beaten;
 use super::parts::{Orders, Strength, War};
 
 /// Action: give orders and see them carried out.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Command {
     order: Order,
     ticks_left: u32,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(u32)]
 enum Order {
     Reinforce,

@@ -41,16 +41,21 @@ mod view;
 
 use formic_ai::action::{self, AgentSystem};
 use formic_ai::prelude::*;
-use formic_ecs::StateHash;
+use formic_ecs::{Codec, StateHash};
+use formic_jobs::{Save, SaveRules};
 
+use self::admirals::Admirals;
 use self::dockyard::Dockyard;
 use self::radar::Radar;
+use self::ships::Ships;
 use self::sky::Sky;
 use self::tally::{Tally, Toll};
+use self::turrets::Turrets;
 use crate::card::{Demo, no_arguments};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::raster::Raster;
+use crate::saved;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
@@ -82,6 +87,14 @@ impl Fleet {
         yard.found_squadrons(&mut world, &sky, setup.seed);
         world.insert_resource(yard);
         world.insert_resource(sky);
+        SaveRules::of(&mut world)
+            .save_part(saved::numbers(), Radar::to_save, Radar::load)
+            .save_part(Codec::plain(), Toll::to_save, Toll::load)
+            .rebuild::<Dockyard>()
+            .rebuild::<Sky>()
+            .rebuild::<Ships>()
+            .rebuild::<Turrets>()
+            .rebuild::<Admirals>();
         let before = Schedule::builder()
             .add(radar::scan.every(radar::SCAN_TICKS))
             .add(radar::aim.after(radar::scan))
@@ -112,6 +125,14 @@ impl Fleet {
 impl Simulation for Fleet {
     fn tick(&mut self) {
         self.engine.tick();
+    }
+
+    fn save(&self) -> Result<Save, String> {
+        self.engine.save().map_err(|error| error.to_string())
+    }
+
+    fn load(&mut self, save: &Save) -> Result<String, String> {
+        self.engine.load(save).map(|it| it.to_string()).map_err(|error| error.to_string())
     }
 
     fn view(&self) -> Option<&dyn View> {

@@ -1,6 +1,6 @@
 //! What units are made of. Places are in metres, times in ticks.
 
-use bytemuck::NoUninit;
+use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{Component, Entity};
 use glam::Vec2;
 
@@ -8,17 +8,17 @@ use glam::Vec2;
 pub(super) const TICK_SECONDS: f32 = 0.1;
 
 /// Where something is.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Position(pub(super) Vec2);
 
 /// Which way and how fast it goes, in metres per second.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Velocity(pub(super) Vec2);
 
 /// Whose it is.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(u32)]
 pub(super) enum Side {
     Red,
@@ -37,7 +37,7 @@ impl Side {
 }
 
 /// How much a unit can take.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Hull {
     pub(super) points: u32,
@@ -61,7 +61,7 @@ impl Hull {
 }
 
 /// What a unit aims at.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Aim {
     /// Meaningless where there is no target.
@@ -87,7 +87,7 @@ impl Aim {
 }
 
 /// Which squadron a unit belongs to: that of this admiral.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Member {
     #[component(entity)]
@@ -95,12 +95,12 @@ pub(super) struct Member {
 }
 
 /// Where in its squadron a ship flies, as an offset from the point that the admiral names.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Station(pub(super) Vec2);
 
 /// On an admiral: where its ships are to be, and where they come from.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Orders {
     pub(super) point: Vec2,
@@ -109,7 +109,7 @@ pub(super) struct Orders {
 }
 
 /// On an admiral: how many units its squadron has, and has room for.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Strength {
     pub(super) ships: u32,
@@ -119,7 +119,7 @@ pub(super) struct Strength {
 }
 
 /// On an admiral: what it knows, and what it has asked for.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct War {
     /// The admiral of the other side; itself where there is none.
@@ -158,7 +158,7 @@ impl War {
 }
 
 /// A gun, and how hot it is.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Gun {
     /// The state of a random stream: no shot is quite straight.
@@ -173,7 +173,7 @@ pub(super) struct Gun {
 }
 
 /// Something that flies straight on until it hits or its time is up.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Bullet {
     pub(super) ticks_left: u32,

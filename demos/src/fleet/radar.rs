@@ -5,6 +5,7 @@ use formic_ai::prelude::*;
 use glam::Vec2;
 
 use super::parts::{Aim, Hull, Position, Side, TICK_SECONDS};
+use crate::saved::{self, Numbers};
 
 /// How far units see, in metres.
 const SIGHT: f32 = 80.0;
@@ -42,6 +43,32 @@ impl Radar {
         let [columns, rows] = [size.x, size.y].map(|metres| whole(metres / CELL) + 1);
         let cells = vec![0; 2 * columns * rows + 1];
         Self { columns, rows, cells, blips: Vec::new(), found: Vec::new() }
+    }
+
+    /// Where everybody was seen last; the size is that of the sky.
+    pub(super) fn to_save(&self) -> Vec<u64> {
+        let mut numbers = vec![self.cells.len() as u64];
+        numbers.extend(self.cells.iter().map(|&cell| u64::from(cell)));
+        numbers.push(self.blips.len() as u64);
+        for blip in &self.blips {
+            numbers.extend(saved::place(blip.at));
+            numbers.push(blip.entity.to_bits());
+        }
+        numbers
+    }
+
+    pub(super) fn load(&mut self, numbers: Vec<u64>, _: &World) {
+        let mut numbers = Numbers::of(numbers);
+        let cells = numbers.list(Numbers::small);
+        let blips = numbers.list(|numbers| (numbers.place(), Entity::from_bits(numbers.next())));
+        let blips: Vec<Blip> =
+            blips.into_iter().filter_map(|(at, it)| Some(Blip { at, entity: it? })).collect();
+        let is_one = cells.len() == self.cells.len()
+            && cells.is_sorted()
+            && cells.last().is_some_and(|&end| end as usize == blips.len());
+        if is_one {
+            (self.cells, self.blips) = (cells, blips);
+        }
     }
 
     /// Takes all units in: sorts them by cell, those of a cell in the order in which they come.

@@ -22,6 +22,18 @@ pub(super) struct Toll {
     pub(super) turrets_built: u64,
 }
 
+impl Toll {
+    pub(super) fn to_save(&self) -> [u64; 6] {
+        let &Self { fired, hits, ships_lost, turrets_lost, ships_built, turrets_built } = self;
+        [fired, hits, ships_lost, turrets_lost, ships_built, turrets_built]
+    }
+
+    pub(super) fn load(&mut self, numbers: [u64; 6], _: &World) {
+        let [fired, hits, ships_lost, turrets_lost, ships_built, turrets_built] = numbers;
+        *self = Self { fired, hits, ships_lost, turrets_lost, ships_built, turrets_built };
+    }
+}
+
 /// What there is now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {

@@ -2,7 +2,7 @@
 //! decides.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use bytemuck::NoUninit;
+use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::action::{AgentSystem, Ended};
 use formic_ai::prelude::*;
 use formic_jobs::ScheduleBuilder;
@@ -13,14 +13,14 @@ pub(super) const GATHER_SECONDS: f32 = 2.0;
 pub(super) const EAT_SECONDS: f32 = 1.0;
 
 /// Action: look for a berry until one is found.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Gather {
     seconds_left: f32,
 }
 
 /// Action: eat a berry; it fails without one.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Eat {
     seconds_left: f32,

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use formic_ai::action;
 use formic_ai::prelude::*;
-use formic_jobs::{ScheduleBuilder, Step};
+use formic_jobs::{LoadError, LoadReport, Save, SaveError, SaveRules, ScheduleBuilder, Step};
 
 use super::actions;
 use super::forager::{
@@ -13,6 +13,7 @@ use super::forager::{
 };
 use crate::engine::Engine;
 use crate::failure::Failure;
+use crate::saved::{self, Numbers};
 use crate::setup::Setup;
 use crate::simulation::Counter;
 
@@ -110,6 +111,7 @@ impl Crowd {
         let crowd = world.spawn_batch((0..size).map(|forager| body(seed.fork(forager.into()))));
         let crowd: Vec<Entity> = crowd.into_iter().collect();
         world.insert_resource(Thinking::default());
+        SaveRules::of(&mut world).rebuild::<Thinking>();
         (mind.drive)(&mut world, &crowd);
         let engine = Engine::on(pool, world, (mind.systems)(Schedule::builder()))?;
         Ok(Self {
@@ -138,6 +140,30 @@ impl Crowd {
             self.end_tick();
         }
         step
+    }
+
+    /// The world, and beside it what was sampled for the picture.
+    pub(super) fn save(&self) -> Result<Save, SaveError> {
+        let mut save = self.engine.save()?;
+        let mut numbers = vec![self.ticks, self.ticks_per_sample];
+        numbers.extend(self.sampled);
+        numbers.push(self.samples.len() as u64);
+        numbers.extend(self.samples.iter().flatten().map(|&share| u64::from(share)));
+        let mut bytes = Vec::new();
+        // Numbers can always be written.
+        _ = saved::numbers().write(&numbers, &mut bytes);
+        save.attach("crowd", bytes);
+        Ok(save)
+    }
+
+    pub(super) fn load(&mut self, save: &Save) -> Result<LoadReport, LoadError> {
+        let report = self.engine.load(save)?;
+        let mut bytes = save.attached("crowd").unwrap_or_default();
+        let mut numbers = Numbers::of(saved::numbers().read(&mut bytes).unwrap_or_default());
+        (self.ticks, self.ticks_per_sample) = (numbers.next(), numbers.next().max(1));
+        self.sampled = std::array::from_fn(|_| numbers.next());
+        self.samples = numbers.list(|numbers| std::array::from_fn(|_| numbers.small()));
+        Ok(report)
     }
 
     fn end_tick(&mut self) {

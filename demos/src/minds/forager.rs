@@ -1,6 +1,6 @@
 //! What a forager is made of, and how time and the wolf pass.
 
-use bytemuck::NoUninit;
+use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::prelude::*;
 use formic_ecs::Bundle;
 
@@ -8,7 +8,7 @@ use formic_ecs::Bundle;
 pub(super) const TICK_SECONDS: f32 = 0.1;
 
 /// From 0 to 100.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Needs {
     pub(super) hunger: f32,
@@ -35,7 +35,7 @@ impl Needs {
 }
 
 /// How many berries it has.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Basket(pub(super) u32);
 
@@ -45,7 +45,7 @@ impl Basket {
 }
 
 /// Where the wolf is, as far as this forager is concerned.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Wolf {
     /// It comes at 0.
@@ -64,7 +64,7 @@ impl Wolf {
 }
 
 /// Whether it is out of the wolf's reach: 1 or 0.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Shelter(pub(super) u32);
 
@@ -75,7 +75,7 @@ pub(super) const SLEEP: usize = 2;
 pub(super) const HIDE: usize = 3;
 
 /// What it has done, and what has been done to it.
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Books {
     /// For how many ticks it did each of the four things.

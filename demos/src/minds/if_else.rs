@@ -1,6 +1,6 @@
 //! No mind at all: an `if` decides and a `match` acts, in one system and without action entities.
 
-use bytemuck::NoUninit;
+use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::prelude::*;
 use formic_jobs::ScheduleBuilder;
 
@@ -24,7 +24,7 @@ pub(super) const MIND: Mind = Mind {
     deed: |world, forager| world.get::<Doing>(forager).ok().map(|doing| doing.deed as usize),
 };
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(u32)]
 enum Deed {
     Gather,
@@ -34,7 +34,7 @@ enum Deed {
 }
 
 /// What it does, and for how long yet if that is known.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 struct Doing {
     deed: Deed,

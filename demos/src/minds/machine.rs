@@ -2,6 +2,7 @@
 
 use formic_ai::fsm::{FsmAgent, History, Machine, MachineBuilder, Machines, State, Transition};
 use formic_ai::prelude::*;
+use formic_jobs::SaveRules;
 
 use super::actions;
 use super::crowd::{self, Mind};
@@ -18,6 +19,7 @@ pub(super) const MIND: Mind = Mind {
             FsmAgent::drive(world, forager, &machine).expect("the forager was just given a body");
         }
         world.insert_resource(Foragers(machine));
+        SaveRules::of(world).rebuild::<Foragers>();
     },
     systems: |schedule| crowd::with_mind(schedule, think),
     deed: crowd::deed_of_body,

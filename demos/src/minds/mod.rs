@@ -34,6 +34,7 @@ mod view;
 use std::sync::Arc;
 
 use formic_ecs::{StateHash, World};
+use formic_jobs::Save;
 use serde_json::{Value, json};
 
 use self::crowd::{Crowd, Mind, Tally};
@@ -127,6 +128,37 @@ impl Simulation for Minds {
 
     fn view_mut(&mut self) -> Option<&mut dyn View> {
         Some(self)
+    }
+
+    /// The saves of all crowds, each by its name, attached to that of the first.
+    fn save(&self) -> Result<Save, String> {
+        let one =
+            |crowd: &Crowd| crowd.save().map_err(|error| format!("{}: {error}", crowd.name()));
+        let (first, others) = self.crowds.split_first().ok_or("there is no crowd")?;
+        let mut save = one(first)?;
+        for crowd in others {
+            save.attach(crowd.name(), one(crowd)?.to_bytes());
+        }
+        Ok(save)
+    }
+
+    fn load(&mut self, save: &Save) -> Result<String, String> {
+        let mut report = String::new();
+        let mut first = Some(save);
+        for crowd in &mut self.crowds {
+            let own = match first.take() {
+                Some(save) => save.clone(),
+                None => {
+                    let bytes = save.attached(crowd.name());
+                    let bytes =
+                        bytes.ok_or_else(|| format!("no crowd {:?} in it", crowd.name()))?;
+                    Save::from_bytes(bytes).map_err(|error| error.to_string())?
+                }
+            };
+            let loaded = crowd.load(&own).map_err(|error| format!("{}: {error}", crowd.name()))?;
+            report += &loaded.to_string();
+        }
+        Ok(report)
     }
 
     fn tick(&mut self) {

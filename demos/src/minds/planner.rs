@@ -5,6 +5,7 @@ use formic_ai::goap::{
     Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Replan, Sensors,
 };
 use formic_ai::prelude::*;
+use formic_jobs::SaveRules;
 
 use super::actions;
 use super::crowd::{self, Mind};
@@ -20,6 +21,7 @@ pub(super) const MIND: Mind = Mind {
             GoapAgent::drive(world, forager).expect("the forager was just given a body");
         }
         world.insert_resource(Foragers(sensors(&plan)));
+        SaveRules::of(world).rebuild::<Foragers>();
     },
     systems: |schedule| crowd::with_mind(schedule.add(howl.before(think)), think),
     deed: crowd::deed_of_body,

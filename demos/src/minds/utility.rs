@@ -2,6 +2,7 @@
 
 use formic_ai::prelude::*;
 use formic_ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
+use formic_jobs::SaveRules;
 
 use super::actions;
 use super::crowd::{self, Mind};
@@ -19,6 +20,7 @@ pub(super) const MIND: Mind = Mind {
                 .expect("the forager was just given a body");
         }
         world.insert_resource(Foragers(reasoner));
+        SaveRules::of(world).rebuild::<Foragers>();
     },
     systems: |schedule| crowd::with_mind(schedule, think),
     deed: crowd::deed_of_body,

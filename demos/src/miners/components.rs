@@ -1,27 +1,27 @@
 //! What workers and their actions are made of.
 
-use bytemuck::{NoUninit, Pod, Zeroable};
+use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use formic_ecs::Component;
 use glam::Vec2;
 use serde::Deserialize;
 
 /// Where an entity is, in metres.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Position(pub(super) Vec2);
 
 /// How fast a worker walks, in metres per second.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Speed(pub(super) f32);
 
 /// Where around a place this worker stands, so that a crowd is not a point. In metres.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Standing(pub(super) Vec2);
 
 /// Which mine the worker digs in, by its number.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Workplace(pub(super) u32);
 
@@ -60,7 +60,7 @@ struct Stack {
 }
 
 /// What a worker carries: up to four kinds of things.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Inventory([Stack; 4]);
 
@@ -94,7 +94,7 @@ impl Inventory {
 }
 
 /// The books of one worker: what must add up, whatever happens.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Books {
     /// Gold taken out of a mine.
@@ -104,7 +104,7 @@ pub(super) struct Books {
 }
 
 /// An animation clip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern, Deserialize)]
 #[repr(u32)]
 pub(super) enum Clip {
     /// Standing or walking.
@@ -128,7 +128,7 @@ impl Clip {
 }
 
 /// Plays clips, one after the other; whoever asked for one knows it by its number.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Animator {
     pub(super) clip: Clip,
@@ -173,7 +173,7 @@ impl Animator {
 pub(super) struct Playing;
 
 /// Where one can go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern, Deserialize)]
 #[repr(u32)]
 pub(super) enum Place {
     Castle,
@@ -182,7 +182,7 @@ pub(super) enum Place {
 }
 
 /// Action: walk to a place. A plan file says where; the rest is found out on the way.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, Deserialize)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub(super) struct MoveTo {
@@ -198,7 +198,9 @@ pub(super) struct MoveTo {
 }
 
 /// Action: play a clip to its end.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, Deserialize)]
+#[derive(
+    Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern, Deserialize,
+)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub(super) struct PlayAnimation {
@@ -209,7 +211,9 @@ pub(super) struct PlayAnimation {
 }
 
 /// Action: put things into the inventory.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, Deserialize)]
+#[derive(
+    Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern, Deserialize,
+)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub(super) struct AddItem {
@@ -218,7 +222,9 @@ pub(super) struct AddItem {
 }
 
 /// Action: take things out of the inventory.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, Deserialize)]
+#[derive(
+    Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern, Deserialize,
+)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]
 pub(super) struct RemoveItem {

@@ -16,6 +16,7 @@ use clap::Args;
 use formic_ai::action::{self, AgentSystem, LoadError};
 use formic_ai::prelude::*;
 use formic_ecs::{Bundle, StateHash};
+use formic_jobs::{Save, SaveRules};
 use glam::Vec2;
 
 use self::components::{
@@ -65,7 +66,6 @@ const OWN_PLAN: &str = include_str!("../../plans/miner.ron");
 
 struct Miners {
     engine: Engine,
-    ticks: u64,
 }
 
 /// Builds the mines, the castle and the workers.
@@ -74,6 +74,7 @@ fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation
     let mut world = World::new();
     world.insert_resource(TimeStep { seconds: TICK_SECONDS });
     world.insert_resource(Places { castle: CASTLE, mines: MINES.into() });
+    SaveRules::of(&mut world).rebuild::<TimeStep>().rebuild::<Places>();
     spawn_workers(&mut world, setup, &work);
     let systems = action::add(Schedule::builder())
         .add(systems::move_to.as_action())
@@ -81,7 +82,7 @@ fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation
         .add(systems::add_item.as_action())
         .add(systems::remove_item.as_action())
         .add(systems::animate.after(systems::play_animation));
-    Ok(Box::new(Miners { engine: Engine::new(setup, world, systems)?, ticks: 0 }))
+    Ok(Box::new(Miners { engine: Engine::new(setup, world, systems)? }))
 }
 
 /// Reads the plan; what is wrong with one is said with file, line, column and field.
@@ -182,7 +183,14 @@ impl Miners {
 impl Simulation for Miners {
     fn tick(&mut self) {
         self.engine.tick();
-        self.ticks += 1;
+    }
+
+    fn save(&self) -> Result<Save, String> {
+        self.engine.save().map_err(|error| error.to_string())
+    }
+
+    fn load(&mut self, save: &Save) -> Result<String, String> {
+        self.engine.load(save).map(|it| it.to_string()).map_err(|error| error.to_string())
     }
 
     fn view(&self) -> Option<&dyn View> {
@@ -213,7 +221,7 @@ impl Simulation for Miners {
         self.check_gold()?;
         let workers = self.engine.world.query_ref::<&SequenceAgent>().count();
         // What has ended sleeps until its worker moves on, in the next tick.
-        let most = if self.ticks == 0 { 0 } else { workers };
+        let most = if self.engine.schedule().tick() == 0 { 0 } else { workers };
         if self.executing_alone() > most {
             return Err(format!("{workers} workers do {} things at once", self.executing_alone()));
         }

@@ -27,9 +27,7 @@ impl View for Miners {
     }
 
     fn step(&mut self) -> Step {
-        let step = self.engine.step();
-        self.ticks += u64::from(!self.schedule().is_stepping());
-        step
+        self.engine.step()
     }
 
     fn scene(&self) -> Scene {

@@ -9,6 +9,7 @@ use super::chores::{Chore, Kind};
 use super::parts::{Block, Books, Dig, Happening, Pickaxe, Position, Walk, Wolf};
 use super::steps::Sight;
 use super::{REACH, SIZE};
+use crate::saved::{self, Numbers};
 
 /// How far a villager walks in a tick, in metres.
 const STRIDE: f32 = 0.4;
@@ -29,6 +30,30 @@ pub(super) struct Country {
     pub(super) wolves: Vec<Vec2>,
     /// How many ticks of activities there were.
     pub(super) asked: u64,
+}
+
+impl Country {
+    pub(super) fn to_save(&self) -> Vec<u64> {
+        let mut numbers = vec![self.now, self.random.state(), self.asked];
+        numbers.push(self.blocks.len() as u64);
+        for &(block, place) in &self.blocks {
+            numbers.push(block.to_bits());
+            numbers.extend(saved::place(place));
+        }
+        numbers.push(self.wolves.len() as u64);
+        numbers.extend(self.wolves.iter().flat_map(|&place| saved::place(place)));
+        numbers
+    }
+
+    pub(super) fn load(&mut self, numbers: Vec<u64>, _: &World) {
+        let mut numbers = Numbers::of(numbers);
+        self.now = numbers.next();
+        self.random = RandomStream::new(numbers.next());
+        self.asked = numbers.next();
+        let blocks = numbers.list(|numbers| (Entity::from_bits(numbers.next()), numbers.place()));
+        self.blocks = blocks.into_iter().filter_map(|(it, place)| Some((it?, place))).collect();
+        self.wolves = numbers.list(Numbers::place);
+    }
 }
 
 /// The time goes on, and wolves prowl.

@@ -26,6 +26,7 @@ use clap::Args;
 use formic_ai::activity::{self, Doing, State};
 use formic_ai::prelude::*;
 use formic_ecs::{StateHash, StateHasher};
+use formic_jobs::{Save, SaveRules};
 use glam::Vec2;
 
 use self::chores::{Chore, Kind};
@@ -35,6 +36,7 @@ use crate::card::{Demo, own_arguments};
 use crate::engine::Engine;
 use crate::failure::Failure;
 use crate::raster::Raster;
+use crate::saved;
 use crate::setup::Setup;
 use crate::simulation::{Counter, Simulation, Summary};
 use crate::text::grouped;
@@ -71,7 +73,6 @@ const TICKS_PER_SECOND: f32 = 20.0;
 
 struct Villagers {
     engine: Engine,
-    ticks: u64,
 }
 
 fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation>, Failure> {
@@ -98,13 +99,14 @@ fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation
         wolves: Vec::new(),
         asked: 0,
     });
+    SaveRules::of(&mut world).save_part(saved::numbers(), Country::to_save, Country::load);
     let systems = Schedule::builder()
         .add(country::prowl)
         .add(country::survey.every(10))
         .add(country::think.every(10).staggered())
         .add((country::live, country::walk, country::dig).chain_ignoring_commands())
         .add(activity::deliver::<Chore>);
-    Ok(Box::new(Villagers { engine: Engine::new(setup, world, systems)?, ticks: 0 }))
+    Ok(Box::new(Villagers { engine: Engine::new(setup, world, systems)? }))
 }
 
 fn spawn_villager(world: &mut World, mut random: RandomStream) {
@@ -151,6 +153,12 @@ impl Villagers {
         totals
     }
 
+    /// How many ticks have passed.
+    fn ticks(&self) -> u64 {
+        let schedule = self.engine.schedule();
+        schedule.tick() - u64::from(schedule.is_stepping())
+    }
+
     fn country(&self) -> &Country {
         self.engine.world.resource().expect("inserted at the start, and nobody takes it out")
     }
@@ -185,7 +193,14 @@ impl Villagers {
 impl Simulation for Villagers {
     fn tick(&mut self) {
         self.engine.tick();
-        self.ticks += 1;
+    }
+
+    fn save(&self) -> Result<Save, String> {
+        self.engine.save().map_err(|error| error.to_string())
+    }
+
+    fn load(&mut self, save: &Save) -> Result<String, String> {
+        self.engine.load(save).map(|it| it.to_string()).map_err(|error| error.to_string())
     }
 
     fn view(&self) -> Option<&dyn View> {
@@ -245,7 +260,7 @@ impl Simulation for Villagers {
         let Totals { broken, hauled, dropped, equipped, meals, flights } = self.totals();
         let asked = self.country().asked;
         let everybody = self.count(|_| true);
-        let polled = everybody * self.ticks;
+        let polled = everybody * self.ticks();
         let at = |kind: fn(Kind) -> bool| {
             grouped(self.count(|it| it.activity().is_some_and(|chore| kind(chore.kind))))
         };

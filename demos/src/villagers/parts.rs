@@ -1,17 +1,17 @@
 //! What the village is made of.
 
-use bytemuck::NoUninit;
+use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::activity::{Event, EventKinds};
-use formic_ecs::{Component, Entity};
+use formic_ecs::{Codec, CodecError, Component, Entity};
 use glam::Vec2;
 
 /// Where an entity is, in metres.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Position(pub(super) Vec2);
 
 /// A villager is on the way to somewhere; switched off when there.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[component(enableable)]
 #[repr(C)]
 pub(super) struct Walk {
@@ -21,7 +21,7 @@ pub(super) struct Walk {
 }
 
 /// A villager breaks a block; switched off when it is broken.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(enableable)]
 #[repr(C)]
 pub(super) struct Dig {
@@ -37,7 +37,7 @@ pub(super) struct Dig {
 pub(super) struct Pickaxe;
 
 /// A block of stone, whole, loose, or in somebody's arms.
-#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Block {
     /// Who carries it, as bits; 0 for nobody.
@@ -64,7 +64,7 @@ impl Block {
 }
 
 /// A beast that villagers run from, and where it is going.
-#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Wolf {
     pub(super) to: Vec2,
@@ -72,7 +72,7 @@ pub(super) struct Wolf {
 }
 
 /// What a villager has done, and when it ate last.
-#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit)]
+#[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Books {
     /// The tick of the last meal.
@@ -107,6 +107,18 @@ pub(super) const ARRIVED: EventKinds = EventKinds::one(0);
 pub(super) const BROKEN: EventKinds = EventKinds::one(1);
 
 impl Event for Happening {
+    const CODEC: Codec<Self> = Codec::custom(
+        |it, bytes| {
+            bytes.push(*it as u8);
+            Ok(())
+        },
+        |bytes| match Codec::<u8>::plain().read(bytes)? {
+            0 => Ok(Self::Arrived),
+            1 => Ok(Self::Broken),
+            _ => Err(CodecError),
+        },
+    );
+
     fn kind(&self) -> EventKinds {
         match self {
             Self::Arrived => ARRIVED,

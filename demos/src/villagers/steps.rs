@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use formic_ai::activity::{Activity, Effects, Ending, Setting, Status, Tick};
 use formic_ai::prelude::*;
-use formic_ecs::HashRule;
+use formic_ecs::{Codec, CodecError, HashRule};
 use glam::Vec2;
 
 use super::parts::{ARRIVED, BROKEN, Block, Books, Dig, Happening, Pickaxe, Position, Walk};
@@ -34,6 +34,7 @@ impl Setting for Village {
     type World<'w> = Sight<'w>;
     type Event = Happening;
     type Failure = Trouble;
+    const FAILURE: Codec<Trouble> = Codec::tag(|_| Ok(Trouble::Taken));
 }
 
 /// A sub-activity.
@@ -80,6 +81,39 @@ impl Step {
             Self::Eat(_) => "its meal is over",
             Self::Hide(_) => "it has hidden for long enough",
         }
+    }
+
+    /// The step of these numbers, which [`digest`](Self::digest) gives.
+    fn of([kind, what, is_begun, due]: [u64; 4]) -> Option<Self> {
+        let it = Errand { is_begun: is_begun != 0, due };
+        Some(match kind {
+            1 => {
+                let bits = |bits: u64| u32::try_from(bits).map(f32::from_bits).ok();
+                Self::GoTo(it, Vec2::new(bits(what >> 32)?, bits(what & 0xFFFF_FFFF)?))
+            }
+            2 => Self::Break(it, Entity::from_bits(what)?),
+            3 => Self::Haul(it, Entity::from_bits(what)?),
+            4 => Self::Equip(it),
+            5 => Self::Eat(it),
+            6 => Self::Hide(it),
+            _ => return None,
+        })
+    }
+
+    /// The numbers that say what it is and how far it has come.
+    pub(super) fn digest(&self) -> [u64; 4] {
+        let (kind, errand, what) = match *self {
+            Self::GoTo(it, place) => {
+                let [x, y] = place.to_array().map(f32::to_bits);
+                (1, it, u64::from(x) << 32 | u64::from(y))
+            }
+            Self::Break(it, block) => (2, it, block.to_bits()),
+            Self::Haul(it, stone) => (3, it, stone.to_bits()),
+            Self::Equip(it) => (4, it, 0),
+            Self::Eat(it) => (5, it, 0),
+            Self::Hide(it) => (6, it, 0),
+        };
+        [kind, what, errand.is_begun.into(), errand.due]
     }
 }
 
@@ -155,6 +189,10 @@ fn dig(
 
 impl Activity for Step {
     type Setting = Village;
+    const CODEC: Codec<Self> = Codec::custom(
+        |step, bytes| Codec::plain().write(&step.digest(), bytes),
+        |bytes| Self::of(Codec::plain().read(bytes)?).ok_or(CodecError),
+    );
     const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
