@@ -22,7 +22,7 @@ use super::sequence::{OnFailure, Sequence};
 ///
 /// #[derive(Component, Clone, Deserialize)]
 /// struct MoveTo { place: Place }
-/// #[derive(Clone, Deserialize)]
+/// #[derive(Clone, Deserialize, HashState)]
 /// enum Place { Mine, Castle }
 ///
 /// let kinds = Kinds::new().kind::<MoveTo>("MoveTo");
