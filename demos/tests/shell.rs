@@ -112,7 +112,8 @@ fn the_summary_has_the_headline_the_lines_and_the_picture() {
     let (result, out) = run(&plan(false, Some(png.clone())), 99);
     result.expect("nothing is wrong");
     assert!(out.starts_with("drift: 3 dots, 4 ticks from seed 18446744073709551615 in "), "{out}");
-    for part in ["place       4", "00000000000000af", "passed", png.to_str().expect("UTF-8")] {
+    let hash = Drift { place: 4, wall: 99 }.state_hash().to_string();
+    for part in ["place       4", &hash, "passed", png.to_str().expect("UTF-8")] {
         assert!(out.contains(part), "no {part:?} in {out}");
     }
     is_picture(&fs::read(&png).expect("the picture is there"));
