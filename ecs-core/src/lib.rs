@@ -106,7 +106,7 @@ pub use bundle::Bundle;
 pub use commands::{BulkCommands, CommandBuffer, Playback};
 pub use component::{
     Buffer, BufferElement, BufferIntoIter, BytesFn, CloneFn, CloneValueFn, Codec, CodecError,
-    Component, ComponentDescriptor, ComponentId, ComponentInfo, ComponentSet, Despawned,
+    Component, ComponentDescriptor, ComponentId, ComponentInfo, ComponentSet, DebugFn, Despawned,
     DropValueFn, HashFn, HashRule, HashValueFn, MapEntities, MapEntitiesFn, Prefab, ReadFn,
     WriteFn,
 };
@@ -133,9 +133,9 @@ pub use random::RandomStream;
 pub use relation::{ChildOf, OnTargetDespawn, Related, Relation, Sources, Targets, Unrelated};
 pub use snapshot::Snapshot;
 pub use world::{
-    Add, ArchetypeStats, Bulk, DeclaredAccess, Despawn, EntityPlace, Event, EventKind, EventType,
-    HooksOf, Insert, MissingResource, NotInserted, ObserverId, Remove, Replace, Res, ResMut,
-    ResourceError, StateHash, World, WorldCell, WorldStats,
+    Add, ArchetypeStats, Bulk, DeclaredAccess, Despawn, Difference, EntityPlace, Event, EventKind,
+    EventType, HashTree, HooksOf, Insert, MissingResource, NotInserted, ObserverId, Remove,
+    Replace, Res, ResMut, ResourceError, StateHash, World, WorldCell, WorldStats,
 };
 
 #[doc(hidden)]

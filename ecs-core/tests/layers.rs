@@ -119,6 +119,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["stats"],
             &["check"],
             &["state_hash"],
+            &["difference"],
         ],
     ),
     ("compile_fail", &[&["cells"], &["dynamic"], &["types"]]),

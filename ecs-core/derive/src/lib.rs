@@ -75,7 +75,9 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
         let clone = if options.unique { Tokens::new() } else { probe("CLONE") };
         let bytes = probe("BYTES");
         let map = if map_entities.is_none() { probe("MAP_ENTITIES") } else { Tokens::new() };
-        quote! { #clone #bytes #map }
+        // Buffers are written element by element, if at all: the constant is the component's.
+        let debug = if options.buffer.is_none() { probe("DEBUG") } else { Tokens::new() };
+        quote! { #clone #bytes #map #debug }
     } else {
         Tokens::new()
     };
@@ -126,6 +128,7 @@ fn probe(constant: &str) -> Tokens {
     let kind = match constant.to_string().as_str() {
         "CLONE" => quote! { fn(&Self) -> Self },
         "BYTES" => quote! { fn(&[Self]) -> &[u8] },
+        "DEBUG" => quote! { _formic_ecs::DebugFn<Self> },
         _ => map_fn(),
     };
     probe_typed(&constant, &quote! { ::core::option::Option<#kind> })

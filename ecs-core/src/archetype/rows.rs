@@ -4,7 +4,10 @@
     reason = "clones, drops, saves and loads the values of rows through their columns' functions"
 )]
 
+use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
+use core::fmt;
 use core::ops::Range;
 use core::ptr::NonNull;
 
@@ -12,7 +15,7 @@ use smallvec::SmallVec;
 
 use super::Archetype;
 use crate::component::{
-    CloneErasedFn as CloneFn, CodecError, ComponentInfo, DropErasedFn as DropFn,
+    CloneErasedFn as CloneFn, CodecError, ComponentInfo, DebugErasedFn, DropErasedFn as DropFn,
     MapErasedFn as MapFn,
 };
 use crate::entity::Entity;
@@ -34,6 +37,32 @@ impl Archetype {
         // SAFETY: the function is that of the column's type (I-9), and the row, which `row` has
         // seen to be there, is initialised (I-2); `&self` keeps writers out.
         unsafe { hash(value, size, hasher) };
+    }
+
+    pub(crate) fn is_enabled(&self, address: RowAddress, column: usize) -> bool {
+        let bits = self.columns[column].enable_slot.map(|slot| self.chunks.bits(slot));
+        bits.is_none_or(|bits| bits.get(address.chunk, address.row))
+    }
+
+    /// One value as text: as `Debug` writes it, else its bytes, else what is hashed of it.
+    pub(crate) fn shown_value(&self, address: RowAddress, column: usize) -> String {
+        struct Shown(NonNull<u8>, DebugErasedFn);
+        impl fmt::Debug for Shown {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                // SAFETY: made below of a row and the function of its column's type (I-9), while
+                // `&self` of the archetype keeps writers out.
+                unsafe { self.1(self.0, f) }
+            }
+        }
+        if let Some(debug) = self.columns[column].info.erased.debug {
+            return format!("{:?}", Shown(self.chunks.row(address, column), debug));
+        }
+        if let Some(bytes) = self.bytes(address, column) {
+            return format!("the bytes {bytes:02x?}");
+        }
+        let mut hasher = StateHasher::new();
+        self.hash_value(address, column, &mut hasher);
+        format!("a value with the hash {:016x} (it is no Debug)", hasher.finish())
     }
 
     /// The bytes of one value, if its values have bytes.

@@ -182,6 +182,7 @@ impl ComponentDescriptor {
                 clone,
                 hash: hash.unwrap_or(hash_nothing),
                 is_hashed: hash.is_some(),
+                debug: None,
                 bytes: None,
                 map_entities: None,
                 codec: ErasedCodec::UNSAVED,

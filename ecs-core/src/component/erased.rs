@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "calls a type's functions through pointers to its rows")]
 
 use alloc::vec::Vec;
+use core::fmt;
 use core::ptr::NonNull;
 
 use super::{CodecError, CodecKind, Component};
@@ -11,6 +12,7 @@ use crate::hash::StateHasher;
 pub(crate) type DropFn = unsafe fn(NonNull<u8>);
 pub(crate) type CloneFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
 pub(super) type HashFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
+pub(crate) type DebugFn = unsafe fn(NonNull<u8>, &mut fmt::Formatter<'_>) -> fmt::Result;
 type BytesFn = unsafe fn(NonNull<u8>, usize, usize) -> NonNull<[u8]>;
 type SaveFn = unsafe fn(NonNull<u8>, usize, usize, &mut Vec<u8>) -> Result<(), CodecError>;
 type LoadFn = unsafe fn(&mut &[u8], NonNull<u8>, usize, usize) -> Result<(), CodecError>;
@@ -32,6 +34,8 @@ pub(crate) struct ErasedFns {
     pub(crate) hash: HashFn,
     /// Whether the state hash sees the whole value.
     pub(crate) is_hashed: bool,
+    /// Writes the value for a person to read.
+    pub(crate) debug: Option<DebugFn>,
     /// The bytes of some values, one after the other, for as long as the values may be read. The
     /// numbers are how many there are, and the size of each.
     pub(crate) bytes: Option<BytesFn>,
@@ -60,6 +64,7 @@ impl ErasedFns {
             clone: T::CLONE.map(|_| clone_value::<T> as CloneFn),
             hash: hash_value::<T>,
             is_hashed: T::HASH.is_whole(),
+            debug: T::DEBUG.map(|_| debug_value::<T> as DebugFn),
             bytes: T::BYTES.map(|_| bytes_of::<T> as BytesFn),
             map_entities: T::MAP_ENTITIES.map(|_| map_value::<T> as MapFn),
             codec: ErasedCodec {
@@ -77,6 +82,7 @@ impl ErasedFns {
             clone: Some(copy_plain),
             hash: hash_plain,
             is_hashed: true,
+            debug: None,
             bytes: Some(plain_bytes),
             map_entities: None,
             codec: ErasedCodec { kind: CodecKind::Plain, save: save_plain, load: load_plain },
@@ -115,6 +121,15 @@ unsafe fn clone_value<T: Component>(source: NonNull<u8>, target: NonNull<u8>, _s
 unsafe fn hash_value<T: Component>(value: NonNull<u8>, _size: usize, hasher: &mut StateHasher) {
     // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2), and that no thread writes.
     T::HASH.hash(unsafe { value.cast::<T>().as_ref() }, hasher);
+}
+
+/// # Safety
+/// `value` points at an initialised `T` (I-2, I-9) that no thread writes.
+unsafe fn debug_value<T: Component>(value: NonNull<u8>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2), and that no thread writes.
+    let value = unsafe { value.cast::<T>().as_ref() };
+    let debug = T::DEBUG.expect("`of` makes this function only for types that have one");
+    debug(value, f)
 }
 
 /// # Safety

@@ -10,6 +10,7 @@ mod registry;
 mod set;
 mod tags;
 
+use core::fmt;
 use core::marker::PhantomData;
 
 use crate::entity::Entity;
@@ -20,7 +21,8 @@ pub(crate) use codec::CodecKind;
 pub use codec::{Codec, CodecError, ReadFn, WriteFn};
 pub use descriptor::{CloneValueFn, ComponentDescriptor, DropValueFn, HashValueFn};
 pub(crate) use erased::{
-    CloneFn as CloneErasedFn, DropFn as DropErasedFn, ErasedFns, MapFn as MapErasedFn,
+    CloneFn as CloneErasedFn, DebugFn as DebugErasedFn, DropFn as DropErasedFn, ErasedFns,
+    MapFn as MapErasedFn,
 };
 pub(crate) use flags::ArchetypeFlags;
 pub use hash_rule::HashRule;
@@ -142,6 +144,8 @@ pub trait Component: Send + Sync + Sized + 'static {
     const BYTES: Option<BytesFn<Self>> = None;
     /// How the state hash sees values.
     const HASH: HashRule<Self>;
+    /// How to write a value for a person to read.
+    const DEBUG: Option<DebugFn<Self>> = None;
     /// How to replace the entities that a value refers to.
     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = None;
     /// Whether it outlives the despawning of its entity: what it stands for has to be cleaned up
@@ -192,6 +196,14 @@ pub type CloneFn<T> = fn(&T) -> T;
 /// assert_eq!(BYTES(&[0, 0]), [0; 4]);
 /// ```
 pub type BytesFn<T> = fn(&[T]) -> &[u8];
+/// How to write a component for a person to read.
+///
+/// ```
+/// use formic_ecs::DebugFn;
+/// const DEBUG: DebugFn<Vec<u8>> = std::fmt::Debug::fmt;
+/// # _ = DEBUG;
+/// ```
+pub type DebugFn<T> = fn(&T, &mut fmt::Formatter<'_>) -> fmt::Result;
 /// How to take a component into the state hash.
 ///
 /// ```
@@ -360,6 +372,7 @@ pub struct Probe<T>(PhantomData<T>);
 #[doc(hidden)]
 pub trait ProbeFallback<T: 'static> {
     const CLONE: Option<CloneFn<T>> = None;
+    const DEBUG: Option<DebugFn<T>> = None;
     const BYTES: Option<BytesFn<T>> = None;
     const MAP_ENTITIES: Option<MapEntitiesFn<T>> = None;
     const CODEC: Codec<T> = Codec::UNSAVED;
@@ -370,6 +383,11 @@ impl<T: 'static> ProbeFallback<T> for Probe<T> {}
 impl<T: Clone> Probe<T> {
     #[doc(hidden)]
     pub const CLONE: Option<CloneFn<T>> = Some(T::clone);
+}
+
+impl<T: fmt::Debug> Probe<T> {
+    #[doc(hidden)]
+    pub const DEBUG: Option<DebugFn<T>> = Some(<T as fmt::Debug>::fmt);
 }
 
 impl<T: MapEntities> Probe<T> {

@@ -47,6 +47,7 @@ mod claims;
 mod commands;
 mod condition;
 mod config;
+mod divergence;
 mod draft;
 mod error;
 mod events;
@@ -94,6 +95,7 @@ pub use self::condition::{Condition, IntoCondition, any, not, resource_changed, 
 pub use self::config::{IntoSystem, SystemConfig};
 #[doc(hidden)]
 pub use self::config::{IsConfig, IsExclusive, IsFunction};
+pub use self::divergence::{Divergence, Rerun};
 pub use self::error::{Ambiguity, ScheduleError};
 #[doc(hidden)]
 pub use self::events::EventWriterState;

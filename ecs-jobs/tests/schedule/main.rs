@@ -2,6 +2,7 @@
 
 mod commands;
 mod conditions;
+mod divergence;
 mod events;
 mod model;
 mod order;

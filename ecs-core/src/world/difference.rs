@@ -1,0 +1,321 @@
+//! Where two worlds differ: a tree of hashes over each, and the first leaf that is another one.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+
+use super::World;
+use crate::archetype::Archetype;
+use crate::entities::Location;
+use crate::entity::Entity;
+use crate::hash::StateHasher;
+use crate::name::Name;
+use crate::storage::RowAddress;
+
+/// The hashes of a world, of each archetype, of each chunk of that, and of each column of that.
+///
+/// Other than [`World::state_hash`] it takes in where rows are, so that two runs differ in it as soon
+/// as they visit entities in another order. Made by [`World::hash_tree`].
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// #[derive(Component)]
+/// struct Gold(u32);
+/// let (mut one, mut other) = (World::new(), World::new());
+/// one.spawn_batch([Gold(1), Gold(2)]);
+/// let purses = other.spawn_batch([Gold(1), Gold(3)]);
+/// assert_ne!(one.hash_tree(), other.hash_tree());
+/// other.get_mut::<Gold>(purses[1]).expect("there").0 = 2;
+/// assert_eq!(one.hash_tree(), other.hash_tree());
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HashTree {
+    hash: u64,
+    /// Of the archetypes that are not empty.
+    archetypes: Vec<ArchetypeHash>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ArchetypeHash {
+    hash: u64,
+    index: usize,
+    chunks: Vec<ChunkHash>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ChunkHash {
+    hash: u64,
+    /// Of the entities, and of each component.
+    columns: Vec<u64>,
+}
+
+fn hash_of(numbers: impl IntoIterator<Item = u64>) -> u64 {
+    let mut hasher = StateHasher::new();
+    numbers.into_iter().for_each(|number| hasher.write_u64(number));
+    hasher.finish()
+}
+
+impl HashTree {
+    /// The hash of all.
+    ///
+    /// ```
+    /// use formic_ecs::World;
+    /// assert_eq!(World::new().hash_tree().value(), World::new().hash_tree().value());
+    /// ```
+    #[must_use]
+    pub const fn value(&self) -> u64 {
+        self.hash
+    }
+
+    fn of(world: &World) -> Self {
+        let archetypes = world.archetypes().iter().enumerate();
+        let archetypes = archetypes.filter(|(_, archetype)| !archetype.is_empty());
+        let archetypes: Vec<_> =
+            archetypes.map(|(index, archetype)| ArchetypeHash::of(archetype, index)).collect();
+        Self { hash: hash_of(archetypes.iter().map(|it| it.hash)), archetypes }
+    }
+
+    /// The chunks that are not in both, as places in the lists of archetypes and chunks of each.
+    fn differing(&self, other: &Self) -> impl Iterator<Item = [Option<(usize, usize)>; 2]> {
+        let chunks = |tree: &Self| -> Vec<(usize, usize, u64)> {
+            let of_archetype = |it: &ArchetypeHash| {
+                let index = it.index;
+                it.chunks
+                    .iter()
+                    .enumerate()
+                    .map(move |(chunk, it)| (index, chunk, it.hash))
+                    .collect::<Vec<_>>()
+            };
+            tree.archetypes.iter().flat_map(of_archetype).collect()
+        };
+        let (here, there) = (chunks(self), chunks(other));
+        (0..here.len().max(there.len())).filter_map(move |place| {
+            let (here, there) = (here.get(place), there.get(place));
+            let same = here.map(|it| it.2) == there.map(|it| it.2);
+            (!same).then(|| {
+                [here, there].map(|it| it.map(|&(archetype, chunk, _)| (archetype, chunk)))
+            })
+        })
+    }
+}
+
+impl ArchetypeHash {
+    fn of(archetype: &Archetype, index: usize) -> Self {
+        let chunks: Vec<_> = (0..archetype.chunk_count())
+            .filter(|&chunk| archetype.chunks.len(chunk) > 0)
+            .map(|chunk| ChunkHash::of(archetype, chunk))
+            .collect();
+        Self { hash: hash_of(chunks.iter().map(|it| it.hash)), index, chunks }
+    }
+}
+
+impl ChunkHash {
+    fn of(archetype: &Archetype, chunk: usize) -> Self {
+        let entities = archetype.chunks.entities(chunk);
+        let mut columns = Vec::with_capacity(1 + archetype.columns.len());
+        columns.push(hash_of(entities.iter().map(|entity| entity.to_bits())));
+        columns.extend((0..archetype.columns.len()).map(|column| {
+            let mut hasher = StateHasher::new();
+            hasher.write(archetype.columns[column].info.name.as_bytes());
+            for row in 0..entities.len() {
+                let address = RowAddress { chunk, row };
+                hasher.write_u64(archetype.is_enabled(address, column).into());
+                archetype.hash_value(address, column, &mut hasher);
+            }
+            hasher.finish()
+        }));
+        Self { hash: hash_of(columns.iter().copied()), columns }
+    }
+}
+
+/// In what two worlds differ first. Made by [`World::difference`], whose `self` is *here*.
+///
+/// ```
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::Difference;
+/// #[derive(Component, Debug)]
+/// #[component(name = "game.gold")]
+/// struct Gold(u32);
+/// let (mut one, mut other) = (World::new(), World::new());
+/// let purse = one.spawn(Gold(5));
+/// other.spawn(Gold(7));
+/// let difference = one.difference(&other).expect("there is one");
+/// assert!(matches!(difference, Difference::Value { entity, .. } if entity == purse));
+/// assert_eq!(difference.to_string(), format!("game.gold of {purse} is Gold(5) here and Gold(7) there"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Difference {
+    /// An entity is alive in one of them alone.
+    Alive {
+        /// The entity.
+        entity: Entity,
+        /// Whether it is alive here.
+        here: bool,
+    },
+    /// An entity has a component in one of them alone.
+    Component {
+        /// The entity.
+        entity: Entity,
+        /// The component.
+        component: Name,
+        /// Whether it has it here.
+        here: bool,
+    },
+    /// A component of an entity is enabled in one of them alone.
+    Enabled {
+        /// The entity.
+        entity: Entity,
+        /// The component.
+        component: Name,
+        /// Whether it is enabled here.
+        here: bool,
+    },
+    /// A component of an entity has two values.
+    Value {
+        /// The entity.
+        entity: Entity,
+        /// The component.
+        component: Name,
+        /// The value here: as `Debug` writes it, or as bytes where the type is no `Debug`.
+        here: String,
+        /// The value there.
+        there: String,
+    },
+    /// Entities are visited in another order; all of them are the same.
+    Order {
+        /// The entity at the first place that differs.
+        here: Option<Entity>,
+        /// The entity at that place there.
+        there: Option<Entity>,
+    },
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = |here: &bool| if *here { "here" } else { "there" };
+        let name = |entity: &Option<Entity>| {
+            entity.map_or_else(|| "nothing".into(), |entity| format!("{entity}"))
+        };
+        match self {
+            Self::Alive { entity, here } => write!(f, "{entity} is alive {} only", place(here)),
+            Self::Component { entity, component, here } => {
+                write!(f, "{entity} has {component} {} only", place(here))
+            }
+            Self::Enabled { entity, component, here } => {
+                write!(f, "{component} of {entity} is enabled {} only", place(here))
+            }
+            Self::Value { entity, component, here, there } => {
+                write!(f, "{component} of {entity} is {here} here and {there} there")
+            }
+            Self::Order { here, there } => {
+                let (here, there) = (name(here), name(there));
+                write!(f, "entities are in another order: {here} here is where {there} is there")
+            }
+        }
+    }
+}
+
+impl World {
+    /// The tree of hashes over all entities.
+    ///
+    /// ```
+    /// use formic_ecs::World;
+    /// let mut world = World::new();
+    /// let before = world.hash_tree();
+    /// world.spawn(());
+    /// assert_ne!(world.hash_tree(), before);
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if a component is hashed by its codec and the codec fails to write a value.
+    #[must_use]
+    pub fn hash_tree(&self) -> HashTree {
+        HashTree::of(self)
+    }
+
+    /// The first difference between the entities of two worlds, as far as the state hash sees them:
+    /// none where their [trees](Self::hash_tree) are equal.
+    ///
+    /// What is different about an entity comes before an order of rows that is: it is looked for in
+    /// all chunks whose hashes differ.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// let (mut one, other) = (World::new(), World::new());
+    /// assert_eq!(one.difference(&other), None);
+    /// let imp = one.spawn(());
+    /// let difference = one.difference(&other).expect("there is one");
+    /// assert_eq!(difference.to_string(), format!("{imp} is alive here only"));
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if a component is hashed by its codec and the codec fails to write a value.
+    #[must_use]
+    pub fn difference(&self, other: &Self) -> Option<Difference> {
+        let mut order = None;
+        for [here, there] in self.hash_tree().differing(&other.hash_tree()) {
+            let rows = |world: &Self, place: Option<(usize, usize)>| -> Vec<Entity> {
+                let entities = |(archetype, chunk): (usize, usize)| {
+                    world.archetypes()[archetype].entities(chunk)
+                };
+                place.map_or_else(Vec::new, |place| entities(place).to_vec())
+            };
+            let (here, there) = (rows(self, here), rows(other, there));
+            for &entity in here.iter().chain(&there) {
+                let difference = self.difference_of(other, entity);
+                if difference.is_some() {
+                    return difference;
+                }
+            }
+            let mut places =
+                (0..here.len().max(there.len())).map(|row| (here.get(row), there.get(row)));
+            let moved = places.find(|(here, there)| here != there);
+            order = order.or(moved.map(|(here, there)| Difference::Order {
+                here: here.copied(),
+                there: there.copied(),
+            }));
+        }
+        order
+    }
+
+    fn difference_of(&self, other: &Self, entity: Entity) -> Option<Difference> {
+        let (here, there) = match (self.locate(entity), other.locate(entity)) {
+            (Some(here), Some(there)) => (here, there),
+            (None, None) => return None,
+            (here, _) => return Some(Difference::Alive { entity, here: here.is_some() }),
+        };
+        let (mine, theirs) =
+            (self.archetypes.get(here.archetype), other.archetypes.get(there.archetype));
+        let find = |archetype: &Archetype, name: &Name| {
+            archetype.columns.iter().position(|column| column.info.name == *name)
+        };
+        for (index, column) in mine.columns.iter().enumerate() {
+            let component = column.info.name.clone();
+            let Some(at) = find(theirs, &component) else {
+                return Some(Difference::Component { entity, component, here: true });
+            };
+            let is_enabled = mine.is_enabled(here.address, index);
+            if is_enabled != theirs.is_enabled(there.address, at) {
+                return Some(Difference::Enabled { entity, component, here: is_enabled });
+            }
+            let value = |archetype: &Archetype, place: Location, column| {
+                let mut hasher = StateHasher::new();
+                archetype.hash_value(place.address, column, &mut hasher);
+                hasher.finish()
+            };
+            if value(mine, here, index) != value(theirs, there, at) {
+                let (here, there) =
+                    (mine.shown_value(here.address, index), theirs.shown_value(there.address, at));
+                return Some(Difference::Value { entity, component, here, there });
+            }
+        }
+        let extra = theirs.columns.iter().find(|column| find(mine, &column.info.name).is_none());
+        extra.map(|column| Difference::Component {
+            entity,
+            component: column.info.name.clone(),
+            here: false,
+        })
+    }
+}

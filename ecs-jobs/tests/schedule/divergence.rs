@@ -1,0 +1,154 @@
+//! The search for where two runs part finds what is planted.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use formic_ecs::Difference;
+use formic_jobs::prelude::*;
+use formic_jobs::{Divergence, Rerun, ScheduleBuilder};
+
+#[derive(Component, Debug)]
+#[component(name = "tests.hunger")]
+struct Hunger(u64);
+#[derive(Component, Debug)]
+#[component(name = "tests.place")]
+struct Place(f32);
+/// When the plant begins to show, and how many threads there are.
+struct Plant {
+    at: u64,
+    threads: u64,
+}
+struct Tick(u64);
+
+fn count(mut tick: ResMut<'_, Tick>) {
+    tick.0 += 1;
+}
+fn walk(mut all: Query<'_, &mut Place>) {
+    all.par_for_each(|place| place.0 += 0.25);
+}
+fn starve(mut all: Query<'_, &mut Hunger>) {
+    all.par_for_each(|hunger| hunger.0 += 1);
+}
+
+fn is_due(tick: &Tick, plant: &Plant) -> bool {
+    tick.0 > plant.at
+}
+
+fn game(threads: usize, at: u64, add: impl FnOnce(ScheduleBuilder) -> ScheduleBuilder) -> Rerun {
+    let mut world = World::new();
+    world.insert_resource(Plant { at, threads: threads as u64 });
+    world.insert_resource(Tick(0));
+    world.spawn_batch((0..3000_u16).map(|it| (Hunger(it.into()), Place(f32::from(it)))));
+    let schedule = Schedule::builder().add((count, walk, starve).chain());
+    let schedule = add(schedule).build(&mut world).expect("they have an order");
+    let threads = if threads == 1 { Threads::None } else { Threads::Own(threads - 1) };
+    Rerun { world, schedule, pool: Pool::new(threads).expect("threads") }
+}
+
+fn check(found: Option<Divergence>, tick: u64, system: &str) -> Difference {
+    let found = found.expect("it was planted");
+    assert_eq!(found.tick, tick, "{found}");
+    assert!(found.after.as_ref().is_some_and(|after| after.contains(system)), "{found}");
+    found.difference
+}
+
+#[test]
+fn runs_that_are_equal_have_no_divergence() {
+    let start = |threads| game(threads, 0, |schedule| schedule);
+    assert_eq!(Divergence::search(40, || start(1), || start(4)), None);
+}
+
+#[test]
+fn a_system_that_reads_the_number_of_threads_is_named_with_both_values() {
+    fn feed(mut all: Query<'_, &mut Hunger>, tick: Res<'_, Tick>, plant: Res<'_, Plant>) {
+        if is_due(&tick, &plant) {
+            all.par_for_each(|hunger| hunger.0 += plant.threads * u64::from(hunger.0 == 2037 + 38));
+        }
+    }
+    let start = |threads| game(threads, 37, |schedule| schedule.add(feed.after(starve)));
+    let difference = check(Divergence::search(60, || start(1), || start(3)), 37, "feed");
+    let Difference::Value { component, here, there, .. } = difference else {
+        panic!("{difference}")
+    };
+    assert_eq!(component, "tests.hunger");
+    assert_eq!((&*here, &*there), ("Hunger(2076)", "Hunger(2078)"));
+}
+
+#[test]
+fn a_walk_over_a_hash_map_is_found() {
+    fn gossip(
+        mut all: Query<'_, (Entity, &mut Place)>,
+        tick: Res<'_, Tick>,
+        plant: Res<'_, Plant>,
+    ) {
+        if is_due(&tick, &plant) {
+            // Each map has an order of its own.
+            let told: HashMap<Entity, f32> =
+                (&mut all).into_iter().map(|(entity, place)| (entity, place.0)).collect();
+            let sum = told.values().fold(0.0, |sum: f32, place| sum * 0.999 + place);
+            all.for_each(|(_, place)| place.0 += sum * 1e-6);
+        }
+    }
+    let start = || game(1, 3, |schedule| schedule.add(gossip.after(walk)));
+    let difference = check(Divergence::search(20, start, start), 3, "gossip");
+    assert!(
+        matches!(difference, Difference::Value { component, .. } if component == "tests.place")
+    );
+}
+
+#[test]
+fn a_clock_is_found() {
+    static CLOCK: AtomicU64 = AtomicU64::new(0);
+    fn age(mut all: Query<'_, &mut Hunger>, tick: Res<'_, Tick>, plant: Res<'_, Plant>) {
+        if is_due(&tick, &plant) {
+            // Never twice the same, as a clock.
+            let now = CLOCK.fetch_add(1, Ordering::Relaxed);
+            all.for_each(|hunger| hunger.0 += now);
+        }
+    }
+    let start = || game(1, 18, |schedule| schedule.add(age.after(starve)));
+    check(Divergence::search(30, start, start), 18, "age");
+}
+
+#[test]
+fn effects_that_are_merged_in_the_order_of_arrival_are_found() {
+    // As threads would hand them in: the more there are, the later come the first.
+    fn breed(mut all: Query<'_, &Hunger>, plant: Res<'_, Plant>, mut commands: Commands<'_>) {
+        let arrived = Mutex::new(Vec::new());
+        all.par_for_each(|hunger| arrived.lock().unwrap().push(hunger.0));
+        let mut arrived = arrived.into_inner().unwrap();
+        arrived.sort_unstable();
+        arrived.truncate(5);
+        if plant.threads > 1 {
+            arrived.swap(0, 1);
+        }
+        for hunger in arrived {
+            commands.spawn(Hunger(hunger));
+        }
+    }
+    let start = |threads| game(threads, 0, |schedule| schedule.add(breed.after(starve)));
+    let difference = check(Divergence::search(3, || start(1), || start(2)), 0, "sync point");
+    assert!(matches!(difference, Difference::Value { .. }), "{difference}");
+}
+
+#[test]
+fn another_order_of_rows_alone_is_found() {
+    #[derive(Component)]
+    struct Fed;
+    fn mark(
+        mut all: Query<'_, (Entity, &Hunger), Without<Fed>>,
+        plant: Res<'_, Plant>,
+        mut commands: Commands<'_>,
+    ) {
+        let mut chosen: Vec<Entity> =
+            (&mut all).into_iter().map(|(entity, _)| entity).take(4).collect();
+        if plant.threads > 1 {
+            chosen.reverse();
+        }
+        chosen.into_iter().for_each(|entity| commands.insert(entity, Fed));
+    }
+    let start = |threads| game(threads, 0, |schedule| schedule.add(mark.after(starve)));
+    let difference = check(Divergence::search(3, || start(1), || start(2)), 0, "sync point");
+    assert!(matches!(difference, Difference::Order { .. }), "{difference}");
+}
