@@ -4,23 +4,26 @@
 //! A recording is a text file, one JSON object in a line:
 //!
 //! ```text
-//!   {"formic_recording":1,"program":"0.1.0","demo":"miners","arguments":["miners","--agents","100"],
-//!    "agents":100,"seed":1,"hash_every":100}
-//!   {"tick":0,"hash":"8a5c1f0e63b7d924"}
-//!   {"tick":42,"input":"dig 3 7"}
-//!   {"tick":100,"hash":"1f0e63b7d9248a5c"}
-//!   {"end":100}
+//!   {"formic_recording":2,"program":"0.1.0","demo":"miners","arguments":["miners","--agents","100"],
+//!    "agents":100,"seed":1,"hash_every":100,"sum":"5d1a7c0be2939f48"}
+//!   {"tick":0,"hash":"8a5c1f0e63b7d924","sum":"0f6e2d4b81c3a597"}
+//!   {"tick":42,"input":"dig 3 7","sum":"c29b7a615d0e84f3"}
+//!   {"tick":100,"hash":"1f0e63b7d9248a5c","sum":"7e4d90f1a6b3258c"}
+//!   {"end":100,"sum":"b8350c6fd1e7924a"}
 //! ```
 //!
 //! The first line is the [`Header`]; it is one line in the file. A tick is counted when it has been
 //! lived; an input comes before the next one. The last hash is that of the end. A file without its
-//! last line was cut off, as by a program that was killed: what is on it can be replayed.
+//! last line was cut off, as by a program that was killed: what is on it can be replayed. Each line ends
+//! with the checksum of everything before that, so that a byte that was changed is noticed wherever it is
+//! ([`Seal`]).
 
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use formic_ecs::StateHasher;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
@@ -28,7 +31,7 @@ use crate::files;
 use crate::setup::Setup;
 
 /// The format that is written, and the only one that is read.
-pub const FORMAT: u32 = 1;
+pub const FORMAT: u32 = 2;
 
 /// What a run started from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,6 +88,8 @@ pub enum RecordingError {
     BadHeader(&'static str),
     /// A line says nothing that can be understood.
     BadLine(usize),
+    /// A line, or one before it, is not as it was written: its checksum is wrong.
+    Damaged(usize),
     /// A line is in the wrong place: ticks go up, and the hashes begin with the start.
     Disorder(usize),
     /// It ends before its first hash: there is nothing to replay.
@@ -100,6 +105,7 @@ impl fmt::Display for RecordingError {
             }
             Self::BadHeader(what) => write!(f, "line 1: {what} is out of range"),
             Self::BadLine(line) => write!(f, "line {line} cannot be understood"),
+            Self::Damaged(line) => write!(f, "line {line} is damaged: its checksum is wrong"),
             Self::Disorder(line) => write!(f, "line {line} is in the wrong place"),
             Self::CutOff => f.write_str("it was cut off before anything was recorded"),
         }
@@ -115,16 +121,20 @@ impl Recording {
     /// See [`RecordingError`].
     pub fn parse(bytes: &[u8]) -> Result<Self, RecordingError> {
         let mut lines = bytes.split(|&byte| byte == b'\n');
-        let header = header(lines.next().unwrap_or_default())?;
+        let mut seal = Seal::new();
+        let header = header(lines.next().unwrap_or_default(), &mut seal)?;
         let mut recording =
             Self { header, inputs: Vec::new(), hashes: Vec::new(), is_whole: false };
         // Whole lines end with a line break; what is behind the last one was being written when
         // somebody pulled the plug.
         let mut lines: Vec<&[u8]> = lines.collect();
-        let has_rest = lines.pop().is_none_or(|rest| !rest.is_empty());
+        let rest = lines.pop();
+        let has_rest = rest.is_none_or(|rest| !rest.is_empty());
         let mut now = 0;
         for (line, number) in lines.iter().zip(2..) {
-            let line = serde_json::from_slice(line).map_err(|_| RecordingError::BadLine(number))?;
+            let line = seal.open(line).ok_or(RecordingError::Damaged(number))?;
+            let line =
+                serde_json::from_slice(&line).map_err(|_| RecordingError::BadLine(number))?;
             let disorder = RecordingError::Disorder(number);
             match line {
                 Line::Hash { tick, hash } => {
@@ -158,6 +168,12 @@ impl Recording {
                 }
             }
         }
+        // A whole line and one byte behind it, which was the line break.
+        if let Some((_, line)) = rest.and_then(<[u8]>::split_last) {
+            if seal.open(line).is_some() {
+                return Err(RecordingError::Damaged(lines.len() + 2));
+            }
+        }
         if recording.hashes.is_empty() { Err(RecordingError::CutOff) } else { Ok(recording) }
     }
 
@@ -178,7 +194,7 @@ impl Recording {
     }
 }
 
-fn header(line: &[u8]) -> Result<Header, RecordingError> {
+fn header(line: &[u8], seal: &mut Seal) -> Result<Header, RecordingError> {
     // A later format may have other fields: its number is looked at first.
     let value: serde_json::Value =
         serde_json::from_slice(line).map_err(|_| RecordingError::NoHeader)?;
@@ -187,7 +203,8 @@ fn header(line: &[u8]) -> Result<Header, RecordingError> {
         Some(format) if format != u64::from(FORMAT) => return Err(RecordingError::Format(format)),
         Some(_) => {}
     }
-    let header: Header = serde_json::from_value(value).map_err(|_| RecordingError::BadLine(1))?;
+    let line = seal.open(line).ok_or(RecordingError::Damaged(1))?;
+    let header: Header = serde_json::from_slice(&line).map_err(|_| RecordingError::BadLine(1))?;
     if !(1..=Setup::AGENTS_MAX).contains(&header.agents) {
         return Err(RecordingError::BadHeader("the number of agents"));
     }
@@ -204,6 +221,56 @@ fn parse_hash(text: &str) -> Option<u64> {
     u64::from_str_radix(text, 16).ok()
 }
 
+/// The checksum that runs through a recording.
+///
+/// ```
+/// use formic_demos::recording::Seal;
+/// let (mut writer, mut reader) = (Seal::new(), Seal::new());
+/// let line = writer.close(r#"{"end":100}"#);
+/// assert!(line.starts_with(r#"{"end":100,"sum":""#));
+/// assert_eq!(reader.open(line.as_bytes()).as_deref(), Some(&br#"{"end":100}"#[..]));
+/// assert_eq!(reader.open(line.as_bytes()), None, "it stood in another place");
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Seal(StateHasher);
+
+impl Seal {
+    const KEY: &[u8] = br#","sum":""#;
+
+    /// The checksum of a recording without any line yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The sum of all before and of these bytes, which is part of what comes behind.
+    fn sum(&mut self, front: &[u8]) -> String {
+        self.0.write(front);
+        format!("{:016x}", self.0.finish())
+    }
+
+    /// The next line, a JSON object, with its checksum as the last key.
+    #[must_use]
+    pub fn close(&mut self, object: &str) -> String {
+        let front = object.strip_suffix('}').unwrap_or(object);
+        let sum = self.sum(front.as_bytes());
+        format!("{front},\"sum\":\"{sum}\"}}")
+    }
+
+    /// The next line without its checksum. None if that is not the line's.
+    #[must_use]
+    pub fn open(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+        let (rest, end) = line.split_at_checked(line.len().checked_sub(18)?)?;
+        let front = rest.strip_suffix(Self::KEY)?;
+        let mut here = self.clone();
+        if end != format!("{}\"}}", here.sum(front)).as_bytes() {
+            return None;
+        }
+        *self = here;
+        Some([front, b"}"].concat())
+    }
+}
+
 /// Writes a recording as the run goes on, line by line: what is there when the program is killed can
 /// be replayed.
 #[derive(Debug)]
@@ -212,6 +279,7 @@ pub struct Recorder {
     path: PathBuf,
     hash_every: u64,
     hashed: Option<u64>,
+    seal: Seal,
 }
 
 impl Recorder {
@@ -222,17 +290,21 @@ impl Recorder {
     pub fn begin(path: &Path, header: &Header) -> Result<Self, Failure> {
         let failed = |error: io::Error| Failure::on_file("write", path, error);
         let file = File::create(path).map_err(failed)?;
-        let mut recorder =
-            Self { file, path: path.to_path_buf(), hash_every: header.hash_every, hashed: None };
+        let mut recorder = Self {
+            file,
+            path: path.to_path_buf(),
+            hash_every: header.hash_every,
+            hashed: None,
+            seal: Seal::new(),
+        };
         recorder.line(header)?;
         Ok(recorder)
     }
 
     fn line(&mut self, line: &impl Serialize) -> Result<(), Failure> {
-        let written = serde_json::to_vec(line).map_err(io::Error::from).and_then(|mut bytes| {
-            bytes.push(b'\n');
+        let written = serde_json::to_string(line).map_err(io::Error::from).and_then(|line| {
             // In one go, so that lines are whole.
-            self.file.write_all(&bytes)
+            self.file.write_all((self.seal.close(&line) + "\n").as_bytes())
         });
         written.map_err(|error| Failure::on_file("write", &self.path, error))
     }
@@ -289,12 +361,13 @@ mod tests {
     }
 
     fn text(lines: &[&str]) -> Vec<u8> {
-        let mut text = serde_json::to_string(&header()).expect("plain values") + "\n";
-        for line in lines {
-            text += line;
-            text.push('\n');
-        }
-        text.into_bytes()
+        text_of(&serde_json::to_string(&header()).expect("plain values"), lines)
+    }
+
+    fn text_of(header: &str, lines: &[&str]) -> Vec<u8> {
+        let mut seal = Seal::new();
+        let lines = [header].into_iter().chain(lines.iter().copied());
+        lines.map(|line| seal.close(line) + "\n").collect::<String>().into_bytes()
     }
 
     const H0: &str = r#"{"tick":0,"hash":"00000000000000aa"}"#;
@@ -336,14 +409,32 @@ mod tests {
     }
 
     #[test]
-    fn no_byte_can_be_changed_to_anything_that_panics() {
+    fn every_changed_byte_is_noticed() {
         let whole = text(&[H0, r#"{"tick":1,"input":"dig"}"#, H2, r#"{"end":2}"#]);
-        for place in 0..whole.len() {
-            for byte in [0, b'\n', b'9', b'"', b'{', b'-', 0xFF] {
-                let mut altered = whole.clone();
-                altered[place] = byte;
-                drop(Recording::parse(&altered));
+        // Of one that was killed as well.
+        let killed = text(&[H0, r#"{"tick":1,"input":"dig"}"#, H2]);
+        for recording in [whole, killed] {
+            assert!(Recording::parse(&recording).is_ok());
+            for place in 0..recording.len() {
+                for byte in (0..=u8::MAX).filter(|&byte| byte != recording[place]) {
+                    let mut altered = recording.clone();
+                    altered[place] = byte;
+                    assert!(Recording::parse(&altered).is_err(), "byte {place} as {byte}");
+                }
             }
+        }
+    }
+
+    #[test]
+    fn lines_that_go_or_change_places_are_noticed() {
+        let whole = text(&[H0, r#"{"tick":1,"input":"dig"}"#, r#"{"tick":1,"input":"dug"}"#, H2]);
+        let lines: Vec<&[u8]> = whole.split_inclusive(|&byte| byte == b'\n').collect();
+        let parse = |order: &[usize]| {
+            Recording::parse(&order.iter().flat_map(|&it| lines[it]).copied().collect::<Vec<_>>())
+        };
+        assert!(parse(&[0, 1, 2, 3, 4]).is_ok());
+        for order in [&[0, 1, 3, 2, 4][..], &[0, 1, 3, 4], &[0, 1, 2, 4], &[0, 1, 2, 2, 3, 4]] {
+            assert!(matches!(parse(order), Err(RecordingError::Damaged(_))), "{order:?}");
         }
     }
 
@@ -372,13 +463,16 @@ mod tests {
         assert_eq!(parse(""), Err(NoHeader));
         assert_eq!(parse("\0\u{1}PNG"), Err(NoHeader));
         assert_eq!(parse("{}"), Err(NoHeader));
-        assert_eq!(parse(r#"{"formic_recording":2,"new":true}"#), Err(Format(2)));
-        assert_eq!(parse(r#"{"formic_recording":1}"#), Err(BadLine(1)));
-        let change =
-            |from: &str, to: &str| String::from_utf8(text(&[H0])).expect("text").replace(from, to);
-        let no_agents = change(r#""agents":7"#, r#""agents":0"#);
-        assert_eq!(parse(&no_agents), Err(BadHeader("the number of agents")));
-        let never = change(r#""hash_every":2"#, r#""hash_every":0"#);
-        assert_eq!(parse(&never), Err(BadHeader("the number of ticks between hashes")));
+        assert_eq!(parse(r#"{"formic_recording":3,"new":true}"#), Err(Format(3)));
+        assert_eq!(parse(r#"{"formic_recording":2}"#), Err(RecordingError::Damaged(1)));
+        let with = |from: &str, to: &str| {
+            let header = serde_json::to_string(&header()).expect("plain values");
+            Recording::parse(&text_of(&header.replace(from, to), &[H0]))
+        };
+        assert_eq!(with(r#""seed""#, r#""speed""#), Err(BadLine(1)));
+        let no_agents = with(r#""agents":7"#, r#""agents":0"#);
+        assert_eq!(no_agents, Err(BadHeader("the number of agents")));
+        let never = with(r#""hash_every":2"#, r#""hash_every":0"#);
+        assert_eq!(never, Err(BadHeader("the number of ticks between hashes")));
     }
 }

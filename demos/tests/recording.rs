@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use formic_demos::recording::Seal;
 use serde_json::Value;
 
 use crate::support::{demos, json, refused, run, scratch, text};
@@ -18,6 +19,15 @@ fn record(demo: &str, name: &str) -> (PathBuf, Value) {
     let file = path.to_str().expect("Unicode");
     let value = json(&[&[demo, "--record", file, "--seed", "7"][..], &SMALL].concat());
     (path, value)
+}
+
+/// The recording with every line as `alter` has it, and checksums that are right again.
+fn altered(recording: &str, alter: impl FnOnce(String) -> String) -> String {
+    let (mut open, mut close) = (Seal::new(), Seal::new());
+    let lines =
+        recording.lines().map(|line| open.open(line.as_bytes()).expect("as it was written"));
+    let plain: String = lines.map(|line| String::from_utf8(line).expect("text") + "\n").collect();
+    alter(plain).lines().map(|line| close.close(line) + "\n").collect()
 }
 
 fn said(path: &Path, threads: &str) -> (Option<i32>, String, String) {
@@ -43,14 +53,14 @@ fn cats_say_why_they_do_what_they_do() {
 fn a_recording_that_was_altered_is_found_out_at_the_first_tick_that_differs() {
     let (path, _) = record("miners", "altered.recording");
     let text = fs::read_to_string(&path).expect("it was written");
-    let lines: Vec<&str> = text.lines().collect();
-    let at_50 = lines.iter().position(|line| line.contains("\"tick\":50")).expect("a hash");
-    let mut altered = lines.clone();
-    // The last digit, which stands before a quote and a bracket.
-    let (front, digit) = lines[at_50].trim_end_matches("\"}").split_at(lines[at_50].len() - 3);
-    let hash = format!("{front}{}\"}}", if digit == "0" { "1" } else { "0" });
-    altered[at_50] = &hash;
-    fs::write(&path, altered.join("\n") + "\n").expect("it can be written");
+    let other_hash = |text: String| {
+        let at_50 = text.find("\"tick\":50").expect("a hash");
+        // The last digit, which stands before a quote and a bracket.
+        let digit = at_50 + text[at_50..].find("\"}").expect("the end of the line") - 1;
+        let other = if &text[digit..=digit] == "0" { "1" } else { "0" };
+        format!("{}{other}{}", &text[..digit], &text[digit + 1..])
+    };
+    fs::write(&path, altered(&text, other_hash)).expect("it can be written");
     let (code, out, complaint) = said(&path, "2");
     assert_eq!((code, out.as_str()), (Some(1), ""), "{complaint}");
     assert_eq!(complaint.lines().count(), 1, "{complaint}");
@@ -58,7 +68,7 @@ fn a_recording_that_was_altered_is_found_out_at_the_first_tick_that_differs() {
         assert!(complaint.contains(part), "{complaint}");
     }
     // Another seed is another run from the start.
-    let other = text.replace("\"seed\":7", "\"seed\":8");
+    let other = altered(&text, |text| text.replace("\"seed\":7", "\"seed\":8"));
     fs::write(&path, other).expect("it can be written");
     let (code, _, complaint) = said(&path, "1");
     assert_eq!(code, Some(1), "{complaint}");
@@ -83,12 +93,14 @@ fn what_is_no_recording_is_refused_in_one_line() {
     refuse(&whole[..header + 1], "cut off");
     refuse(&whole[..header + 9], "cut off");
     let text = String::from_utf8(whole).expect("text");
-    refuse(text.replace("\"demo\":\"miners\"", "\"demo\":\"moles\"").as_bytes(), "moles");
-    let lies = text.replace("\"arguments\":[\"miners\"", "\"arguments\":[\"dungeon\"");
+    refuse(text.replace("\"seed\":7", "\"seed\":8").as_bytes(), "line 1 is damaged");
+    let lie = |from: &str, to: &str| altered(&text, |text| text.replacen(from, to, 1));
+    refuse(lie("\"demo\":\"miners\"", "\"demo\":\"moles\"").as_bytes(), "moles");
+    let lies = lie("\"arguments\":[\"miners\"", "\"arguments\":[\"dungeon\"");
     refuse(lies.as_bytes(), "runs no miners");
-    let lies = text.replace("\"arguments\":[\"miners\"", "\"arguments\":[\"miners\",\"--no\"");
+    let lies = lie("\"arguments\":[\"miners\"", "\"arguments\":[\"miners\",\"--no\"");
     refuse(lies.as_bytes(), "--no");
-    let input = text.replacen("{\"tick\":0,", "{\"tick\":0,\"hash\":\"zz\"}\n{\"tick\":0,", 1);
+    let input = lie("{\"tick\":0,", "{\"tick\":0,\"hash\":\"zz\"}\n{\"tick\":0,");
     refuse(input.as_bytes(), "line 2");
     refused(&["verify", "/no/such/file"], &["/no/such/file"]);
     refused(&["verify"], &["FILE"]);
@@ -130,9 +142,10 @@ fn what_was_recorded_before_a_kill_is_replayed() {
 fn an_input_that_a_demo_does_not_know_is_refused() {
     let (path, _) = record("dungeon", "input.recording");
     let text = fs::read_to_string(&path).expect("it was written");
-    let altered =
-        text.replacen("{\"tick\":25,", "{\"tick\":3,\"input\":\"sing\"}\n{\"tick\":25,", 1);
-    fs::write(&path, altered).expect("it can be written");
+    let sung = altered(&text, |text| {
+        text.replacen("{\"tick\":25,", "{\"tick\":3,\"input\":\"sing\"}\n{\"tick\":25,", 1)
+    });
+    fs::write(&path, sung).expect("it can be written");
     refused(&["verify", path.to_str().expect("Unicode")], &["tick 3", "sing"]);
 }
 
