@@ -19,6 +19,7 @@ mod layouts;
 mod merged_commands;
 mod panic_sweeps;
 mod panics;
+mod planted;
 mod prefabs;
 mod queries;
 mod queries_by_id;
