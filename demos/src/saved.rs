@@ -31,13 +31,13 @@ impl Numbers {
     }
 
     /// The next one.
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0.next().unwrap_or_default()
     }
 
     /// The next one, if it is of this type.
     pub fn small<T: TryFrom<u64> + Default>(&mut self) -> T {
-        T::try_from(self.next()).unwrap_or_default()
+        T::try_from(self.number()).unwrap_or_default()
     }
 
     /// The next two numbers of a place.
@@ -48,7 +48,7 @@ impl Numbers {
 
     /// As many things as the next number says, and no more than there are numbers.
     pub fn list<T>(&mut self, mut one: impl FnMut(&mut Self) -> T) -> Vec<T> {
-        let count = usize::try_from(self.next()).unwrap_or_default().min(self.0.len());
+        let count = usize::try_from(self.number()).unwrap_or_default().min(self.0.len());
         (0..count).map(|_| one(self)).collect()
     }
 }

@@ -69,7 +69,7 @@ impl Diary {
     pub(super) fn load(&mut self, numbers: Vec<u64>, _: &World) {
         let mut numbers = Numbers::of(numbers);
         let choice = |numbers: &mut Numbers| numbers.small::<usize>().checked_sub(1);
-        (self.ticks, self.ticks_per_entry) = (numbers.next(), numbers.next().max(1));
+        (self.ticks, self.ticks_per_entry) = (numbers.number(), numbers.number().max(1));
         self.entries = numbers.list(|numbers| {
             let mut value = || f32::from_bits(numbers.small());
             let [seconds, hunger, tiredness] = [value(), value(), value()];

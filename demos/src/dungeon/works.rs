@@ -89,10 +89,10 @@ impl Works {
 
     pub(super) fn load(&mut self, numbers: Vec<u64>, _: &World) {
         let mut numbers = Numbers::of(numbers);
-        self.stream = RandomStream::new(numbers.next());
-        (self.ticks, self.is_digging) = (numbers.next(), numbers.next() != 0);
+        self.stream = RandomStream::new(numbers.number());
+        (self.ticks, self.is_digging) = (numbers.number(), numbers.number() != 0);
         (self.open_count_at_start, self.region_count_at_start) = (numbers.small(), numbers.small());
-        let mut next = || numbers.next();
+        let mut next = || numbers.number();
         self.count = WorksCount {
             tiles_dug: next(),
             tiles_filled: next(),
@@ -100,7 +100,7 @@ impl Works {
             regions_split: next(),
         };
         let cell = |numbers: &mut Numbers| {
-            let bits = numbers.next();
+            let bits = numbers.number();
             let [x, y] = [bits, bits >> 16].map(|bits| u16::try_from(bits & 0xFFFF));
             Cell::new(x.unwrap_or_default(), y.unwrap_or_default())
         };

@@ -203,10 +203,10 @@ impl Dungeon {
         let mut bytes = save.attached("dungeon").unwrap_or_default();
         let mut numbers = Numbers::of(saved::numbers().read(&mut bytes).unwrap_or_default());
         self.open_count_at_start = numbers.small();
-        self.ticks = numbers.next();
+        self.ticks = numbers.number();
         self.script.skip_to(numbers.small());
         self.imp_count = numbers.small();
-        (self.cheat_count, self.refusal_count) = (numbers.next(), numbers.next());
+        (self.cheat_count, self.refusal_count) = (numbers.number(), numbers.number());
         Ok(report)
     }
 

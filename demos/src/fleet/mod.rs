@@ -89,7 +89,7 @@ impl Fleet {
         world.insert_resource(sky);
         SaveRules::of(&mut world)
             .save_part(saved::numbers(), Radar::to_save, Radar::load)
-            .save_part(Codec::plain(), Toll::to_save, Toll::load)
+            .save_part(Codec::plain(), Toll::numbers, Toll::load)
             .rebuild::<Dockyard>()
             .rebuild::<Sky>()
             .rebuild::<Ships>()

@@ -60,7 +60,7 @@ impl Radar {
     pub(super) fn load(&mut self, numbers: Vec<u64>, _: &World) {
         let mut numbers = Numbers::of(numbers);
         let cells = numbers.list(Numbers::small);
-        let blips = numbers.list(|numbers| (numbers.place(), Entity::from_bits(numbers.next())));
+        let blips = numbers.list(|numbers| (numbers.place(), Entity::from_bits(numbers.number())));
         let blips: Vec<Blip> =
             blips.into_iter().filter_map(|(at, it)| Some(Blip { at, entity: it? })).collect();
         let is_one = cells.len() == self.cells.len()

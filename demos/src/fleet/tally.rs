@@ -23,7 +23,7 @@ pub(super) struct Toll {
 }
 
 impl Toll {
-    pub(super) fn to_save(&self) -> [u64; 6] {
+    pub(super) fn numbers(&self) -> [u64; 6] {
         let &Self { fired, hits, ships_lost, turrets_lost, ships_built, turrets_built } = self;
         [fired, hits, ships_lost, turrets_lost, ships_built, turrets_built]
     }

@@ -160,8 +160,8 @@ impl Crowd {
         let report = self.engine.load(save)?;
         let mut bytes = save.attached("crowd").unwrap_or_default();
         let mut numbers = Numbers::of(saved::numbers().read(&mut bytes).unwrap_or_default());
-        (self.ticks, self.ticks_per_sample) = (numbers.next(), numbers.next().max(1));
-        self.sampled = std::array::from_fn(|_| numbers.next());
+        (self.ticks, self.ticks_per_sample) = (numbers.number(), numbers.number().max(1));
+        self.sampled = std::array::from_fn(|_| numbers.number());
         self.samples = numbers.list(|numbers| std::array::from_fn(|_| numbers.small()));
         Ok(report)
     }

@@ -47,10 +47,10 @@ impl Country {
 
     pub(super) fn load(&mut self, numbers: Vec<u64>, _: &World) {
         let mut numbers = Numbers::of(numbers);
-        self.now = numbers.next();
-        self.random = RandomStream::new(numbers.next());
-        self.asked = numbers.next();
-        let blocks = numbers.list(|numbers| (Entity::from_bits(numbers.next()), numbers.place()));
+        self.now = numbers.number();
+        self.random = RandomStream::new(numbers.number());
+        self.asked = numbers.number();
+        let blocks = numbers.list(|numbers| (Entity::from_bits(numbers.number()), numbers.place()));
         self.blocks = blocks.into_iter().filter_map(|(it, place)| Some((it?, place))).collect();
         self.wolves = numbers.list(Numbers::place);
     }

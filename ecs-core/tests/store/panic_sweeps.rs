@@ -47,7 +47,7 @@ fn world(ledger: &Ledger) -> (World, Vec<Entity>) {
         let elements = (0..3).map(|_| Element(ledger.value(i)));
         let entity = world.spawn((Value(ledger.value(i)), Buffer::from_iter(elements)));
         if i % 3 == 0 {
-            world.insert(entity, Socket(ledger.value(i))).ok().expect("alive");
+            assert!(world.insert(entity, Socket(ledger.value(i))).is_ok(), "alive");
         }
         all.push(entity);
     }
@@ -80,7 +80,7 @@ fn every_drop_in_every_operation() {
             drop(world.insert(all[2], (Value(ledger.value(2)), Tag)));
         }),
         ("insert in place", |world, all, ledger| {
-            drop(world.insert(all[2], Value(ledger.value(2))))
+            drop(world.insert(all[2], Value(ledger.value(2))));
         }),
         ("insert a buffer", |world, all, _| drop(world.insert(all[3], Buffer::<Element>::new()))),
         ("remove", |world, all, _| drop(world.remove::<(Value, Buffer<Element>)>(all[1]))),

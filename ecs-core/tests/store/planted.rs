@@ -87,7 +87,8 @@ fn versions_of_rows_and_chunks_are_restored() {
     world.get_mut::<Number>(bare[9]).expect("alive").0 += 1;
     let saved = world.snapshot().expect("plain values");
     let mut other = World::new();
-    (other.register::<Exact>(), other.register::<Number>());
+    other.register::<Exact>();
+    other.register::<Number>();
     other.restore(&saved).expect("a snapshot");
     for since in 0..=world.version() {
         assert_eq!(found(&mut other, since), found(&mut world, since), "since {since}");

@@ -20,8 +20,8 @@ fn edit(terrain: &mut Terrain, rng: &mut Rng, count: usize) {
             0 | 1 => _ = terrain.dig(cell),
             2 if terrain.grid().open_count() > 1 => _ = terrain.fill(cell),
             _ => {
-                _ = terrain
-                    .set_weight(cell, Weight::new(1 + u8::try_from(rng.below(4)).unwrap()).unwrap())
+                let weight = Weight::new(1 + u8::try_from(rng.below(4)).unwrap()).unwrap();
+                _ = terrain.set_weight(cell, weight);
             }
         }
     }
