@@ -209,6 +209,7 @@ impl<Q: QueryData> View<'_, Q> {
     ///         });
     ///     }
     /// });
+    /// # drop(view);
     /// assert_eq!(world.get(purses[9]), Ok(&Gold(10)));
     /// # Ok::<(), formic_ecs::ComponentError>(())
     /// ```
