@@ -56,7 +56,7 @@ pub use glam;
 /// The names that most programs need, in one `use`.
 ///
 /// A name of your own goes before one of these: a `Position` in your file hides the one of
-/// [`nav`](crate::nav).
+/// [`nav`].
 pub mod prelude {
     pub use formic_ecs::prelude::*;
     pub use formic_ecs::{

@@ -37,7 +37,7 @@ pub(crate) fn rows() -> Vec<Row> {
     rows
 }
 
-#[derive(Component, Clone)]
+#[derive(Component, Clone, HashState)]
 struct Needs {
     hunger: f32,
     tiredness: f32,

@@ -1,6 +1,7 @@
 //! How the actions of workers are carried out.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
+use formic_ai::action::SerialProcessor;
 use formic_ai::prelude::*;
 use glam::Vec2;
 
@@ -118,15 +119,17 @@ pub(super) fn play_animation(
 
 type Carrier = (&'static mut Inventory, &'static mut Books);
 
-/// Puts things into the agent's inventory, in one tick.
-struct Adding<'a>(AgentAccess<'a, Carrier>);
+/// Puts things into the agent's inventory, in one tick. One action after the other: a plan may have
+/// several of one agent at once, as the parts of a join.
+struct Adding<'a>(ComponentLookup<'a, Carrier>);
 
-impl Processor for Adding<'_> {
+impl SerialProcessor for Adding<'_> {
     type Action = AddItem;
 
-    fn start(&self, agent: Agent, action: &mut AddItem) -> ActionResult {
-        let Ok(mut carrier) = self.0.claim(agent) else { return ActionResult::Failed };
-        let (inventory, books) = carrier.get_mut();
+    fn start(&mut self, agent: Agent, action: &mut AddItem) -> ActionResult {
+        let Ok((inventory, books)) = self.0.get_mut(agent.entity) else {
+            return ActionResult::Failed;
+        };
         if !inventory.add(action.item, action.count) {
             return ActionResult::Failed;
         }
@@ -136,24 +139,25 @@ impl Processor for Adding<'_> {
         ActionResult::Success
     }
 
-    fn update(&self, _agent: Agent, _action: &mut AddItem) -> ActionResult {
+    fn update(&mut self, _agent: Agent, _action: &mut AddItem) -> ActionResult {
         ActionResult::Success
     }
 }
 
-pub(super) fn add_item(mut actions: Actions<AddItem>, carriers: AgentAccess<Carrier>) {
-    actions.process(&Adding(carriers));
+pub(super) fn add_item(mut actions: Actions<AddItem>, carriers: ComponentLookup<Carrier>) {
+    actions.process_serial(&mut Adding(carriers));
 }
 
-/// Takes things out of the agent's inventory, in one tick.
-struct Removing<'a>(AgentAccess<'a, Carrier>);
+/// Takes things out of the agent's inventory, in one tick, like [`Adding`].
+struct Removing<'a>(ComponentLookup<'a, Carrier>);
 
-impl Processor for Removing<'_> {
+impl SerialProcessor for Removing<'_> {
     type Action = RemoveItem;
 
-    fn start(&self, agent: Agent, action: &mut RemoveItem) -> ActionResult {
-        let Ok(mut carrier) = self.0.claim(agent) else { return ActionResult::Failed };
-        let (inventory, books) = carrier.get_mut();
+    fn start(&mut self, agent: Agent, action: &mut RemoveItem) -> ActionResult {
+        let Ok((inventory, books)) = self.0.get_mut(agent.entity) else {
+            return ActionResult::Failed;
+        };
         if !inventory.remove(action.item, action.count) {
             return ActionResult::Failed;
         }
@@ -163,13 +167,13 @@ impl Processor for Removing<'_> {
         ActionResult::Success
     }
 
-    fn update(&self, _agent: Agent, _action: &mut RemoveItem) -> ActionResult {
+    fn update(&mut self, _agent: Agent, _action: &mut RemoveItem) -> ActionResult {
         ActionResult::Success
     }
 }
 
-pub(super) fn remove_item(mut actions: Actions<RemoveItem>, carriers: AgentAccess<Carrier>) {
-    actions.process(&Removing(carriers));
+pub(super) fn remove_item(mut actions: Actions<RemoveItem>, carriers: ComponentLookup<Carrier>) {
+    actions.process_serial(&mut Removing(carriers));
 }
 
 /// Plays the clips that were asked for; animators without one are not visited.
