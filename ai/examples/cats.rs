@@ -91,7 +91,7 @@ fn reasoner(plan: &Plan) -> Result<Reasoner, ReasonerError> {
 /// What one cat does, and for how many seconds.
 ///
 /// # Errors
-/// Where there is something wrong with the options.
+/// Returns an error if there is something wrong with the options.
 pub(crate) fn diary(seconds: u32) -> Result<Vec<(String, f32)>, Box<dyn std::error::Error>> {
     const TICK_SECONDS: f32 = 0.1;
     let plan = plan();

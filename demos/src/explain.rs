@@ -70,7 +70,7 @@ pub struct Explained {
 /// Has the log watch these agents from now on.
 ///
 /// # Errors
-/// Where the demo has no world that can be asked, or one of them is not in it.
+/// Returns an error if the demo has no world that can be asked, or one of them is not in it.
 pub fn watch(
     simulation: &mut dyn Simulation,
     demo: &Demo,

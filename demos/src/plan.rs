@@ -56,7 +56,7 @@ impl Plan {
     /// The plan of a whole command line: where a recording is asked for it says so.
     ///
     /// # Errors
-    /// Where the command line cannot be written down.
+    /// Returns an error if the command line cannot be written down.
     pub fn of_command(command: &DemoCommand) -> Result<Self, Failure> {
         let mut plan = Self::new(command.demo, &command.run);
         if let Some(path) = &command.run.record {

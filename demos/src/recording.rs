@@ -180,7 +180,7 @@ impl Recording {
     /// Reads a recording from a file.
     ///
     /// # Errors
-    /// Where the file cannot be read, or is no recording.
+    /// Returns an error if the file cannot be read, or is no recording.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let bytes = files::read(path)?;
         Self::parse(&bytes).map_err(|error| Failure::on_file("replay", path, error))
@@ -286,7 +286,7 @@ impl Recorder {
     /// Begins a recording. A file that is there is overwritten.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn begin(path: &Path, header: &Header) -> Result<Self, Failure> {
         let failed = |error: io::Error| Failure::on_file("write", path, error);
         let file = File::create(path).map_err(failed)?;
@@ -318,7 +318,7 @@ impl Recorder {
     /// Notes the state hash after so many ticks.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn hash(&mut self, tick: u64, hash: u64) -> Result<(), Failure> {
         self.hashed = Some(tick);
         self.line(&Line::Hash { tick, hash: format!("{hash:016x}") })
@@ -327,7 +327,7 @@ impl Recorder {
     /// Notes what is put in after so many ticks.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn input(&mut self, tick: u64, input: &str) -> Result<(), Failure> {
         self.line(&Line::Input { tick, input: input.to_owned() })
     }
@@ -335,7 +335,7 @@ impl Recorder {
     /// Ends the recording after so many ticks.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn end(mut self, tick: u64, hash: impl FnOnce() -> u64) -> Result<(), Failure> {
         if self.hashed != Some(tick) {
             self.hash(tick, hash())?;

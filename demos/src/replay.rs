@@ -18,7 +18,7 @@ use crate::text::grouped;
 /// The run that is on a recording, on so many threads: what it is, and its world.
 ///
 /// # Errors
-/// Where the demo, or one of its arguments or files, is not there any more.
+/// Returns an error if the demo, or one of its arguments or files, is not there any more.
 pub fn run_of(
     recording: Recording,
     path: &Path,

@@ -82,7 +82,7 @@ fn play(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failure> 
 /// Lives all ticks of a plan, or as many as there is time for until Ctrl-C.
 ///
 /// # Errors
-/// Where the recording cannot be written, or does not match.
+/// Returns an error if the recording cannot be written, or does not match.
 pub fn live(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failure> {
     let wanted = plan.tape.ticks(plan.setup.ticks);
     let progress = match plan.quiet {

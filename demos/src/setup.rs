@@ -35,7 +35,7 @@ impl Setup {
     /// own; with one thread in all everything runs on the caller.
     ///
     /// # Errors
-    /// Where the system refuses a thread.
+    /// Returns an error if the system refuses a thread.
     pub fn pool(&self) -> Result<Pool, Failure> {
         let threads =
             if self.threads <= 1 { Threads::None } else { Threads::Own(self.threads - 1) };

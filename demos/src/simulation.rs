@@ -35,7 +35,7 @@ pub trait Simulation {
     /// the state hash and what is put in, before each tick.
     ///
     /// # Errors
-    /// Where there is no terminal, or `note` fails.
+    /// Returns an error if there is no terminal, or `note` fails.
     fn play(&mut self, note: &mut Note<'_>) -> Result<(), Failure> {
         _ = note;
         Ok(())

@@ -40,7 +40,7 @@ impl Tape {
     /// Begins, before anything is lived.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn begin(&self) -> Result<Running<'_>, Failure> {
         let kind = match self {
             Self::None => Kind::None,
@@ -109,7 +109,7 @@ impl Running<'_> {
     /// Notes what is put in after so many ticks, when the state has this hash.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn input(&mut self, tick: u64, hash: u64, input: &str) -> Result<(), Failure> {
         let Kind::Record(recorder) = &mut self.kind else { return Ok(()) };
         if recorder.is_due(tick) {
@@ -121,7 +121,7 @@ impl Running<'_> {
     /// Ends after so many ticks.
     ///
     /// # Errors
-    /// Where the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn end(self, tick: u64, simulation: &dyn Simulation) -> Result<(), Failure> {
         match self.kind {
             Kind::Record(recorder) => recorder.end(tick, || simulation.state_hash().value()),

@@ -32,8 +32,8 @@ use bytemuck::{AnyBitPattern, NoUninit};
 /// ```
 ///
 /// # Panics
-/// Where the values do not consist of such numbers: their size is no multiple of the number's, or
-/// their alignment is smaller.
+/// Panics if the values do not consist of such numbers: their size is no multiple of the number's,
+/// or their alignment is smaller.
 #[must_use]
 #[inline]
 pub fn flat<Number: AnyBitPattern>(values: &[impl NoUninit]) -> &[Number] {
@@ -57,8 +57,8 @@ pub fn flat<Number: AnyBitPattern>(values: &[impl NoUninit]) -> &[Number] {
 /// ```
 ///
 /// # Panics
-/// Where the values do not consist of such numbers: their size is no multiple of the number's, or
-/// their alignment is smaller.
+/// Panics if the values do not consist of such numbers: their size is no multiple of the number's,
+/// or their alignment is smaller.
 #[must_use]
 #[inline]
 pub fn flat_mut<Number: NoUninit + AnyBitPattern>(

@@ -8,7 +8,7 @@ mod snapshot;
 /// A program of world operations, against a model of the world.
 ///
 /// # Panics
-/// Where the two disagree.
+/// Panics if the two disagree.
 pub fn world_ops(bytes: &[u8]) {
     ops::run_bytes(bytes);
 }
@@ -17,7 +17,7 @@ pub fn world_ops(bytes: &[u8]) {
 /// which plays them one by one.
 ///
 /// # Panics
-/// Where the two disagree.
+/// Panics if the two disagree.
 pub fn commands(bytes: &[u8]) {
     ops::run_command_bytes(bytes);
 }
@@ -26,7 +26,7 @@ pub fn commands(bytes: &[u8]) {
 /// flipped meanwhile; against the model.
 ///
 /// # Panics
-/// Where the two disagree.
+/// Panics if the two disagree.
 pub fn queries(bytes: &[u8]) {
     ops::run_query_bytes(bytes);
 }
@@ -35,7 +35,7 @@ pub fn queries(bytes: &[u8]) {
 /// model.
 ///
 /// # Panics
-/// Where the two disagree.
+/// Panics if the two disagree.
 pub fn society(bytes: &[u8]) {
     ops::run_society_bytes(bytes);
 }
@@ -45,8 +45,8 @@ pub fn society(bytes: &[u8]) {
 /// to a good one.
 ///
 /// # Panics
-/// Where world and model disagree, where something is restored that makes a world out of order, or
-/// where a failure changes the world.
+/// Panics if world and model disagree, where something is restored that makes a world out of order,
+/// or where a failure changes the world.
 pub fn snapshot(bytes: &[u8]) {
     ops::run_snapshot_bytes(bytes);
     snapshot::run(bytes);
@@ -55,7 +55,7 @@ pub fn snapshot(bytes: &[u8]) {
 /// Bytes as a map and as a scenario file.
 ///
 /// # Panics
-/// Where a loader does, or takes what it cannot write, or blames a line that is not there.
+/// Panics if a loader does, or takes what it cannot write, or blames a line that is not there.
 pub fn nav_load(bytes: &[u8]) {
     nav::load::run(bytes);
 }
@@ -63,7 +63,7 @@ pub fn nav_load(bytes: &[u8]) {
 /// A program of edits on a small grid, its regions against fresh floods.
 ///
 /// # Panics
-/// Where the two disagree.
+/// Panics if the two disagree.
 pub fn nav_edits(bytes: &[u8]) {
     nav::edits::run(bytes);
 }
@@ -71,7 +71,7 @@ pub fn nav_edits(bytes: &[u8]) {
 /// A program of edits and queries on a small grid: jump points and A* against Dijkstra.
 ///
 /// # Panics
-/// Where they disagree.
+/// Panics if they disagree.
 pub fn jps_vs_dijkstra(bytes: &[u8]) {
     nav::paths::run(bytes);
 }

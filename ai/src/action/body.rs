@@ -49,7 +49,7 @@ impl Body {
     /// with the action entities.
     ///
     /// # Panics
-    /// Where there are more than [`Self::ACTIONS_MAX`].
+    /// Panics if there are more than [`Self::ACTIONS_MAX`].
     #[must_use]
     pub const fn new(action_count: usize) -> Self {
         assert!(action_count <= Self::ACTIONS_MAX, "a body has at most 64 actions");
@@ -88,7 +88,7 @@ impl Body {
     /// ended with before is forgotten.
     ///
     /// # Panics
-    /// Where there is no such action, as all methods here.
+    /// Panics if there is no such action, as all methods here.
     #[inline]
     pub fn begin(&mut self, action: usize) {
         let bit = self.bit(action);
@@ -103,7 +103,7 @@ impl Body {
     /// ended with before is forgotten.
     ///
     /// # Panics
-    /// Where there is no such action.
+    /// Panics if there is no such action.
     #[inline]
     pub fn halt(&mut self, action: usize) {
         let bit = self.bit(action);
@@ -128,7 +128,7 @@ impl Body {
     /// Whether an action was begun, and neither ended nor was halted since.
     ///
     /// # Panics
-    /// Where there is no such action.
+    /// Panics if there is no such action.
     #[must_use]
     #[inline]
     pub fn is_running(&self, action: usize) -> bool {
@@ -153,7 +153,7 @@ impl Body {
     /// [`ActionResult::Failed`].
     ///
     /// # Panics
-    /// Where there is no such action.
+    /// Panics if there is no such action.
     #[must_use]
     #[inline]
     pub fn ended(&self, action: usize) -> Option<ActionResult> {
@@ -170,7 +170,7 @@ impl Body {
     /// What an action ended with, if it has and nobody has taken it; takes it.
     ///
     /// # Panics
-    /// Where there is no such action.
+    /// Panics if there is no such action.
     #[inline]
     pub fn take_ended(&mut self, action: usize) -> Option<ActionResult> {
         let ended = self.ended(action)?;
@@ -184,7 +184,7 @@ impl Body {
     /// nor has ended, and what it ended with is taken. This is all that a behaviour tree asks.
     ///
     /// # Panics
-    /// Where there is no such action.
+    /// Panics if there is no such action.
     #[inline]
     pub fn drive(&mut self, action: usize) -> ActionResult {
         if let Some(ended) = self.take_ended(action) {

@@ -67,7 +67,7 @@ impl Kinds {
     /// Adds a kind of action: its filter component is read from the field `with`.
     ///
     /// # Panics
-    /// Where there is a kind of this name already.
+    /// Panics if there is a kind of this name already.
     #[must_use]
     pub fn kind<T: Component + Clone + DeserializeOwned>(mut self, name: &str) -> Self {
         let read: Read = Box::new(|text| Ok(spawn_action(ron::from_str::<T>(text)?, ())));
@@ -195,7 +195,7 @@ impl Plan {
     /// Reads a plan from a file, see [`Plan::parse`].
     ///
     /// # Errors
-    /// Where the file cannot be read, or is no plan.
+    /// Returns an error if the file cannot be read, or is no plan.
     pub fn load(path: impl AsRef<Path>, kinds: &Kinds) -> Result<Self, LoadError> {
         let path = path.as_ref();
         Self::parse(&read_file(path)?, kinds).map_err(|error| in_file(error, path))
@@ -206,7 +206,7 @@ impl Plan {
     /// `Join` have `parts` instead, which are actions.
     ///
     /// # Errors
-    /// Where the text is no plan; see [`Kinds`] for what an error looks like.
+    /// Returns an error if the text is no plan; see [`Kinds`] for what an error looks like.
     pub fn parse(text: &str, kinds: &Kinds) -> Result<Self, LoadError> {
         let file: PlanFile<'_> = ron::from_str(text).map_err(|error| spanned(&error))?;
         read_plan(text, kinds, &file.actions)
@@ -217,7 +217,7 @@ impl Sequence {
     /// Reads a plan and how it is carried out from a file, see [`Sequence::parse`].
     ///
     /// # Errors
-    /// Where the file cannot be read, or is no sequence.
+    /// Returns an error if the file cannot be read, or is no sequence.
     pub fn load(path: impl AsRef<Path>, kinds: &Kinds) -> Result<Self, LoadError> {
         let path = path.as_ref();
         Self::parse(&read_file(path)?, kinds).map_err(|error| in_file(error, path))
@@ -227,7 +227,7 @@ impl Sequence {
     /// `Retry`, `Advance`, `Stop` or `BackOff(ticks: .., ticks_max: ..)`.
     ///
     /// # Errors
-    /// Where the text is no sequence.
+    /// Returns an error if the text is no sequence.
     pub fn parse(text: &str, kinds: &Kinds) -> Result<Self, LoadError> {
         let file: SequenceFile<'_> = ron::from_str(text).map_err(|error| spanned(&error))?;
         let on_failure = match file.on_failure {

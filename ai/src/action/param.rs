@@ -121,7 +121,7 @@ impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
     /// tidies up those that are interrupted, and then the others.
     ///
     /// # Panics
-    /// Where the processor panics.
+    /// Panics if the processor panics.
     pub fn process(&mut self, processor: &impl Processor<Action = T>) {
         self.process_parallel(&mut Nowhere, || Narrow(processor));
     }
@@ -130,7 +130,7 @@ impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
     /// with the other components that were asked for.
     ///
     /// # Panics
-    /// Where the processor panics.
+    /// Panics if the processor panics.
     pub fn process_wide(&mut self, processor: &impl WideProcessor<X, Action = T>) {
         self.process_parallel(&mut Nowhere, || Wide(processor));
     }
@@ -200,7 +200,7 @@ impl<T: Component, X: QueryData + 'static> Actions<'_, T, X> {
     /// thread.
     ///
     /// # Panics
-    /// Where the processor panics.
+    /// Panics if the processor panics.
     pub fn process_serial(&mut self, processor: &mut impl SerialProcessor<Action = T>) {
         let mut carrier = Serial(processor);
         let before_chunk = |carrier: &mut _, ordinal, action_count| {

@@ -167,7 +167,7 @@ impl Plan {
     /// Spawns an agent with these components, and its actions, all of them asleep.
     ///
     /// # Errors
-    /// Where the plan has no actions, or too many; nothing is spawned then.
+    /// Returns an error if the plan has no actions, or too many; nothing is spawned then.
     pub fn spawn<B: Bundle>(&self, world: &mut World, agent: B) -> Result<Entity, PlanError> {
         self.check()?;
         let agent = world.spawn(agent);
@@ -182,8 +182,8 @@ impl Plan {
     /// in.
     ///
     /// # Errors
-    /// Where the plan has no actions, or too many, or the entity is not in the world or has a body
-    /// already; nothing is spawned then.
+    /// Returns an error if the plan has no actions, or too many, or the entity is not in the world
+    /// or has a body already; nothing is spawned then.
     pub fn attach(&self, world: &mut World, agent: Entity) -> Result<(), PlanError> {
         self.check()?;
         if !world.contains(agent) {
@@ -217,7 +217,7 @@ impl Plan {
     /// ```
     ///
     /// # Errors
-    /// Where the plan has no actions, or too many, or the agent is not in the world.
+    /// Returns an error if the plan has no actions, or too many, or the agent is not in the world.
     #[expect(clippy::missing_panics_doc, reason = "a new entity cannot be an ancestor")]
     pub fn attach_mind<B: Bundle>(
         &self,

@@ -97,7 +97,7 @@ impl SequenceAgent {
     /// running is halted.
     ///
     /// # Errors
-    /// Where the entity is not in the world or has no body.
+    /// Returns an error if the entity is not in the world or has no body.
     pub fn drive(
         world: &mut World,
         agent: Entity,

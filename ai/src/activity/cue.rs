@@ -83,7 +83,7 @@ impl<G: Setting> Cue<G> {
     /// token along is [answered](super::Posted::answering) to it alone.
     ///
     /// # Errors
-    /// Where the subject has died, or events may have been missed.
+    /// Returns an error if the subject has died, or events may have been missed.
     pub async fn answer(&self, token: Token) -> Result<G::Event, NoEvent> {
         let told = self.0.wait(|papers| papers.inbox.take(|other| other == token)).await;
         told.event
@@ -92,7 +92,8 @@ impl<G: Setting> Cue<G> {
     /// The next event that it is told of, and who it is about.
     ///
     /// # Errors
-    /// Where a subject has died, or events may have been missed; [`next`](Self::next) says of whom.
+    /// Returns an error if a subject has died, or events may have been missed; [`next`](Self::next)
+    /// says of whom.
     pub async fn event(&self) -> Result<(G::Event, Entity), NoEvent> {
         let Told { subject, event, .. } = self.next().await;
         event.map(|event| (event, subject))

@@ -113,7 +113,8 @@ impl<S: Activity> Current<S> {
     /// Begins a sub-activity.
     ///
     /// # Panics
-    /// Where there is one that has not come to its end; [`interrupt`](Self::interrupt) it first.
+    /// Panics if there is one that has not come to its end; [`interrupt`](Self::interrupt) it
+    /// first.
     pub fn begin(&mut self, sub: S) {
         assert!(self.0.is_none(), "a sub-activity is begun when the one before has ended");
         self.0 = Some(sub);

@@ -386,7 +386,7 @@ impl<A: Activity> Teller<'_, '_, A> {
 /// ```
 ///
 /// # Panics
-/// Where an activity does.
+/// Panics if an activity does.
 pub fn deliver<A: Activity>(deliveries: Deliveries<'_, A>) {
     let Deliveries { state, context } = deliveries;
     let delivered = context.cell.resource_mut().map_err(|error| error.to_string());

@@ -175,7 +175,7 @@ pub fn lane<A: Activity>(agent: Entity) -> impl Bundle {
 /// Has an agent begin this activity in the next run, whatever it is at; that is interrupted.
 ///
 /// # Errors
-/// Where the agent is not in the world, or does not have what [`idle`] gives.
+/// Returns an error if the agent is not in the world, or does not have what [`idle`] gives.
 pub fn order<A: Activity>(
     world: &mut World,
     agent: Entity,
@@ -191,7 +191,7 @@ pub fn order<A: Activity>(
 /// Has an agent stop what it is at in the next run, as interrupted.
 ///
 /// # Errors
-/// Where the agent is not in the world, or does not have what [`idle`] gives.
+/// Returns an error if the agent is not in the world, or does not have what [`idle`] gives.
 pub fn stop<A: Activity>(world: &mut World, agent: Entity) -> Result<(), ComponentError> {
     let doing = world.get_mut::<Doing<A>>(agent)?;
     doing.set_next(None, 0);
@@ -258,7 +258,7 @@ impl<A: Activity> Doing<A> {
     /// `blocking` is the agent's bit of [`Blocking`], which is switched off.
     ///
     /// # Errors
-    /// Where it does not; the activity comes back.
+    /// Returns an error if it does not; the activity comes back.
     pub fn propose(
         &mut self,
         priority: u32,

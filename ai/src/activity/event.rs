@@ -72,7 +72,7 @@ impl EventKinds {
     /// The kind of this number.
     ///
     /// # Panics
-    /// Where it is above 63.
+    /// Panics if it is above 63.
     #[must_use]
     pub const fn one(number: u32) -> Self {
         assert!(number < 64, "there are 64 kinds of events");

@@ -138,7 +138,7 @@ impl<A: Activity> Activities<'_, A> {
     /// the game, and is not to go backwards but by restoring a snapshot.
     ///
     /// # Panics
-    /// Where an activity does. The others go on in the next run.
+    /// Panics if an activity does. The others go on in the next run.
     pub fn run(self, now: u64, world: &WorldOf<'_, A>) -> ActivityReport {
         match self.state.run(self.context, now, world) {
             Ok(report) => report,

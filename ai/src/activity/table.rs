@@ -206,7 +206,7 @@ impl<A> Subscriptions<A> {
     /// Takes in a subscription or a timer of a task.
     ///
     /// # Panics
-    /// Where there are 2^32 - 1 of them.
+    /// Panics if there are 2^32 - 1 of them.
     pub(super) fn link(&mut self, task: Entity, subscription: Subscription) {
         let is_timer = subscription.due().is_some();
         let next_of_task = self.by_task.get(task);

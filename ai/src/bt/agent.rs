@@ -49,7 +49,7 @@ impl TreeAgent {
     /// The seed is for the nodes that draw by chance; agents should have different ones.
     ///
     /// # Errors
-    /// Where the entity is not in the world or has no body.
+    /// Returns an error if the entity is not in the world or has no body.
     pub fn drive<Q: QueryData>(
         world: &mut World,
         agent: Entity,
@@ -173,7 +173,7 @@ impl<Q: QueryData + 'static> Trees<'_, Q> {
     /// Ticks the tree once for each of these agents, on all threads of the pool.
     ///
     /// # Panics
-    /// Where an agent has a body or memories that were made for another tree and are too few.
+    /// Panics if an agent has a body or memories that were made for another tree and are too few.
     pub fn tick(&mut self, tree: &Tree<Q>) {
         let (query, ended, witness) = &mut self.parts;
         ended.par_for_each(|mut reported| _ = reported.set(false));

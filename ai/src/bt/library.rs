@@ -83,7 +83,7 @@ impl<Q: QueryData> Library<Q> {
     /// Adds a condition.
     ///
     /// # Panics
-    /// Where a tree was made of this library already, as the two below.
+    /// Panics if a tree was made of this library already, as the two below.
     #[must_use]
     pub fn condition(
         mut self,
@@ -97,7 +97,7 @@ impl<Q: QueryData> Library<Q> {
     /// Adds an effect: something that is done to the components at once.
     ///
     /// # Panics
-    /// Where a tree was made of this library already.
+    /// Panics if a tree was made of this library already.
     #[must_use]
     pub fn effect(
         mut self,
@@ -112,7 +112,7 @@ impl<Q: QueryData> Library<Q> {
     /// the lowest.
     ///
     /// # Panics
-    /// Where a tree was made of this library already.
+    /// Panics if a tree was made of this library already.
     #[must_use]
     pub fn score(
         mut self,

@@ -245,7 +245,7 @@ impl<Q: QueryData> Tree<Q> {
     /// Makes a tree from text; see [`Node::parse`].
     ///
     /// # Errors
-    /// Where the text is no tree, or the tree makes no sense with this library.
+    /// Returns an error if the text is no tree, or the tree makes no sense with this library.
     pub fn parse(text: &str, library: &Library<Q>) -> Result<Self, TreeError> {
         Self::new(&Node::parse(text)?, library)
     }
@@ -253,7 +253,7 @@ impl<Q: QueryData> Tree<Q> {
     /// Makes a node and all below it a tree.
     ///
     /// # Errors
-    /// Where the tree makes no sense with this library.
+    /// Returns an error if the tree makes no sense with this library.
     pub fn new(root: &Node, library: &Library<Q>) -> Result<Self, TreeError> {
         let mut tree = Self {
             nodes: Vec::new(),

@@ -54,7 +54,7 @@ impl FsmAgent {
     /// is entered with the next update.
     ///
     /// # Errors
-    /// Where the entity is not in the world or has no body.
+    /// Returns an error if the entity is not in the world or has no body.
     pub fn drive<Q: QueryData>(
         world: &mut World,
         agent: Entity,
@@ -92,7 +92,7 @@ impl FsmAgent {
     /// lost, as are those that a more important transition came before.
     ///
     /// # Panics
-    /// Where it is above 63.
+    /// Panics if it is above 63.
     pub const fn send(&mut self, event: u32) {
         assert!(event < 64, "there are 64 events");
         self.events |= 1 << event;

@@ -92,7 +92,7 @@ impl<Q: QueryData> Machine<Q> {
     /// The name of a state.
     ///
     /// # Panics
-    /// Where there is no such state.
+    /// Panics if there is no such state.
     #[must_use]
     pub fn name(&self, state: usize) -> &str {
         &self.states[state].name

@@ -76,7 +76,7 @@ impl<Q: QueryData + 'static> Machines<'_, Q> {
     /// important transition that can be taken, if there is one.
     ///
     /// # Panics
-    /// Where an agent was driven by another machine, with fewer states.
+    /// Panics if an agent was driven by another machine, with fewer states.
     pub fn update(&mut self, machine: &Machine<Q>) {
         let (query, ended, changed, witness) = &mut self.parts;
         let log = witness.log().map(|log| (log, witness.tick()));

@@ -105,7 +105,7 @@ impl<Q: QueryData> Transition<Q> {
     /// Asks for an event, from 0 to 63, that the agent was [sent](super::FsmAgent::send).
     ///
     /// # Panics
-    /// Where it is above 63.
+    /// Panics if it is above 63.
     #[must_use]
     pub fn on(mut self, event: u32) -> Self {
         assert!(event < 64, "there are 64 events, and {event} is none");

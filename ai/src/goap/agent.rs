@@ -45,7 +45,7 @@ impl<Q: QueryData> Sensors<Q> {
     /// A planner for agents with these actions. Facts without a sensor are 0.
     ///
     /// # Errors
-    /// Where no action has the name of an operator.
+    /// Returns an error if no action has the name of an operator.
     pub fn new(planner: Planner, plan: &Plan) -> Result<Self, PlannerError> {
         let find = |name: &str| {
             plan.find(name).ok_or_else(|| PlannerError::UnknownAction(name.to_string()))
@@ -60,7 +60,7 @@ impl<Q: QueryData> Sensors<Q> {
     /// Adds the sensor of a fact. Values above its maximum count as that.
     ///
     /// # Panics
-    /// Where the fact is of another planner.
+    /// Panics if the fact is of another planner.
     #[must_use]
     pub fn fact(
         mut self,
@@ -76,7 +76,7 @@ impl<Q: QueryData> Sensors<Q> {
     /// costs at least what [`Operator::cost`](super::Operator::cost) says, also where this is less.
     ///
     /// # Panics
-    /// Where there is no operator of this name.
+    /// Panics if there is no operator of this name.
     #[must_use]
     pub fn cost(
         mut self,
@@ -108,7 +108,7 @@ impl<Q: QueryData> Sensors<Q> {
     /// The value of a fact.
     ///
     /// # Panics
-    /// Where there is no such fact.
+    /// Panics if there is no such fact.
     pub fn value(&self, fact: usize, item: &Q::Item<'_>) -> u32 {
         self.facts[fact].as_ref().map_or(0, |sense| sense(item))
     }
@@ -171,7 +171,7 @@ impl GoapAgent {
     /// Has an entity that has a body plan. What is running is halted.
     ///
     /// # Errors
-    /// Where the entity is not in the world or has no body.
+    /// Returns an error if the entity is not in the world or has no body.
     pub fn drive(world: &mut World, agent: Entity) -> Result<(), ComponentError> {
         let mind = Self { goal: NONE, step: 0, candidate: 0, rest: 0, plans: 0, failures: 0 };
         let parts = (mind, Buffer::<PlannedStep>::new(), Thoughts(None), Replan);

@@ -41,7 +41,7 @@ impl Facts {
     /// Adds a number from 0 to `value_max`.
     ///
     /// # Panics
-    /// Where `value_max` is above [`Self::VALUE_MAX`].
+    /// Panics if `value_max` is above [`Self::VALUE_MAX`].
     pub fn number(&mut self, name: impl Into<String>, value_max: u32) -> Fact {
         assert!(value_max <= Self::VALUE_MAX, "a fact goes up to 63, not to {value_max}");
         self.all.push((name.into(), value_max));

@@ -286,7 +286,7 @@ impl Planner {
     /// The facts that matter for a goal: no others are asked for when a plan is made.
     ///
     /// # Panics
-    /// Where there is no such goal, as all methods here.
+    /// Panics if there is no such goal, as all methods here.
     pub fn relevant_facts(&self, goal: usize) -> impl Iterator<Item = usize> {
         self.problems[goal].fields.iter().map(|field| field.fact)
     }
@@ -294,7 +294,7 @@ impl Planner {
     /// The operators that matter for a goal.
     ///
     /// # Panics
-    /// Where there is no such goal.
+    /// Panics if there is no such goal.
     pub fn relevant_operators(&self, goal: usize) -> impl Iterator<Item = usize> {
         self.problems[goal].operators.iter().map(|operator| operator.operator)
     }
@@ -302,10 +302,10 @@ impl Planner {
     /// The cheapest plan from these values of the facts. It is empty where the goal holds.
     ///
     /// # Errors
-    /// Where there is none, or it is too far.
+    /// Returns an error if there is none, or it is too far.
     ///
     /// # Panics
-    /// Where there is no such goal, or there are fewer values than facts.
+    /// Panics if there is no such goal, or there are fewer values than facts.
     pub fn plan(&self, goal: usize, values: &[u32]) -> Result<Course, NoPlan> {
         let mut planning =
             self.begin(goal, |fact| values[fact], |operator| self.operators[operator].cost);
@@ -320,7 +320,7 @@ impl Planner {
     /// operators that matter cost here, which is at least what they were said to.
     ///
     /// # Panics
-    /// Where there is no such goal.
+    /// Panics if there is no such goal.
     #[must_use]
     pub fn begin(
         &self,
@@ -339,10 +339,10 @@ impl Planner {
     /// depend on how many at a time.
     ///
     /// # Errors
-    /// Where there is no plan, or it is too far; inside the `Some`.
+    /// Returns an error if there is no plan, or it is too far; inside the `Some`.
     ///
     /// # Panics
-    /// Where the planning was begun by another planner, with fewer goals.
+    /// Panics if the planning was begun by another planner, with fewer goals.
     pub fn go_on(&self, planning: &mut Planning, states: usize) -> Option<Result<Course, NoPlan>> {
         let problem = &self.problems[planning.goal];
         let left = self.states_max.saturating_sub(planning.search.looked_at());
@@ -358,7 +358,7 @@ impl Planner {
     /// Whether a goal holds. Its own facts are asked for, no others.
     ///
     /// # Panics
-    /// Where there is no such goal.
+    /// Panics if there is no such goal.
     pub fn holds(&self, goal: usize, value: impl FnMut(usize) -> u32) -> bool {
         hold(&self.goals[goal].conditions, value)
     }
@@ -380,7 +380,7 @@ impl Planner {
     /// What becomes of values by an operator; `None` where it cannot be applied.
     ///
     /// # Panics
-    /// Where there is no such operator, or there are fewer values than facts.
+    /// Panics if there is no such operator, or there are fewer values than facts.
     #[must_use]
     pub fn apply(&self, operator: usize, values: &[u32]) -> Option<Vec<u32>> {
         if !hold(&self.operators[operator].conditions, |fact| values[fact]) {
@@ -398,7 +398,7 @@ impl Planner {
     /// Never more than the cheapest plan costs.
     ///
     /// # Panics
-    /// Where there is no such goal, or there are fewer values than facts.
+    /// Panics if there is no such goal, or there are fewer values than facts.
     #[must_use]
     pub fn lower_bound(&self, goal: usize, values: &[u32]) -> Option<u64> {
         let problem = &self.problems[goal];

@@ -53,7 +53,7 @@ pub trait TurnActionKind: Clone + fmt::Debug + Send + Sync + 'static {
     /// Writes down what this kind changes in the world as it is.
     ///
     /// # Errors
-    /// Where it makes no sense here. Nothing has happened then.
+    /// Returns an error if it makes no sense here. Nothing has happened then.
     fn bind(&self, draft: &mut Draft<'_, Self::Cell>) -> Result<(), Refusal>;
 
     /// How long until its actor's next turn, in units that the game chooses.

@@ -26,10 +26,10 @@ impl<K: TurnActionKind> Turns<K> {
     /// [`DecisionLog::forget_after`](crate::explain::DecisionLog::forget_after).
     ///
     /// # Errors
-    /// Where no turn is remembered.
+    /// Returns an error if no turn is remembered.
     ///
     /// # Panics
-    /// Where a watcher of a component does. The turn has been taken back by then.
+    /// Panics if a watcher of a component does. The turn has been taken back by then.
     pub fn undo(&mut self, world: &mut World) -> Result<LoggedTurn<K>, UndoError> {
         let record = self.records.pop_back().ok_or(UndoError::NothingLeft)?;
         let turn = self.log.turns.pop().ok_or(UndoError::NothingLeft)?;
@@ -47,7 +47,8 @@ impl<K: TurnActionKind> Turns<K> {
     /// Nobody draws; a turn that was broken off by whoever drew it ends where it did.
     ///
     /// # Errors
-    /// Where this is not so, at the first turn that shows it. The turns until then have been taken.
+    /// Returns an error if this is not so, at the first turn that shows it. The turns until then
+    /// have been taken.
     ///
     /// # Panics
     /// As [`take_turn`](Self::take_turn).

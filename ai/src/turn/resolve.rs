@@ -169,11 +169,12 @@ impl<K: TurnActionKind> Turns<K> {
     /// turn is in the log; but see [`TurnEnd::spent`].
     ///
     /// # Errors
-    /// Where it is not that actor's turn: it died, say, while somebody was thinking. Nothing happens.
+    /// Returns an error if it is not that actor's turn: it died, say, while somebody was thinking.
+    /// Nothing happens.
     ///
     /// # Panics
-    /// Where a rule, a hook, a watcher or whoever draws does. The whole turn has been taken back by
-    /// then; the trace shows how far it came.
+    /// Panics if a rule, a hook, a watcher or whoever draws does. The whole turn has been taken
+    /// back by then; the trace shows how far it came.
     pub fn take_turn(
         &mut self,
         world: &mut World,

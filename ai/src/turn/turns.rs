@@ -163,7 +163,8 @@ impl<K: TurnActionKind> Turns<K> {
     /// the world [after](Situation::after) it.
     ///
     /// # Errors
-    /// Where it makes no sense here, or is about somebody who is gone. No rule was asked.
+    /// Returns an error if it makes no sense here, or is about somebody who is gone. No rule was
+    /// asked.
     pub fn bind(&self, world: &World, kind: &K, action: &mut TurnAction) -> Result<(), Refusal> {
         let now = Situation::now(world, &self.cells);
         bind(kind, now, &self.known, &self.vacant, action)
@@ -362,7 +363,7 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     /// reactions are in the same. 10 unless said otherwise.
     ///
     /// # Panics
-    /// Where it is 0.
+    /// Panics if it is 0.
     #[must_use]
     pub fn step(mut self, step: u64) -> Self {
         assert!(step > 0, "time must pass between two points");
@@ -453,8 +454,8 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     /// Puts the rules in order, looks at the world, and is ready for the first turn.
     ///
     /// # Errors
-    /// Where two rules have one name, one names a rule that there is not, or rules precede each
-    /// other in a circle. The world is as it was.
+    /// Returns an error if two rules have one name, one names a rule that there is not, or rules
+    /// precede each other in a circle. The world is as it was.
     pub fn build(self, world: &mut World) -> Result<Turns<K>, RuleError> {
         let rules = RuleBook::new(self.rules)?;
         world.register::<Vacant>();

@@ -50,7 +50,7 @@ impl UtilityAgent {
     /// Has an entity that has a body decide by utility. What is running is halted.
     ///
     /// # Errors
-    /// Where the entity is not in the world or has no body.
+    /// Returns an error if the entity is not in the world or has no body.
     pub fn drive(
         world: &mut World,
         agent: Entity,

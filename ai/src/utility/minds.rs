@@ -111,7 +111,7 @@ impl<Q: QueryData + 'static> Minds<'_, Q> {
     /// another option is chosen the action that runs is halted and the other one begins.
     ///
     /// # Panics
-    /// Where there are fewer inputs than the reasoner asks for.
+    /// Panics if there are fewer inputs than the reasoner asks for.
     pub fn decide<const N: usize>(
         &mut self,
         reasoner: &Reasoner,

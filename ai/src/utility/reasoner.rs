@@ -259,7 +259,7 @@ impl Reasoner {
     /// What the options score for these inputs where none of them runs.
     ///
     /// # Panics
-    /// Where there are fewer inputs than [`input_count`](Self::input_count).
+    /// Panics if there are fewer inputs than [`input_count`](Self::input_count).
     #[must_use]
     pub fn scores(&self, inputs: &[f32]) -> Vec<f32> {
         self.options.iter().map(|option| option.utility.score(inputs)).collect()
@@ -285,7 +285,7 @@ impl Reasoner {
     /// ```
     ///
     /// # Panics
-    /// Where there is no such option, or there are fewer inputs than it asks for.
+    /// Panics if there is no such option, or there are fewer inputs than it asks for.
     pub fn best_target<I: AsRef<[f32]>>(
         &self,
         option: usize,

@@ -209,7 +209,7 @@ impl Utility {
     /// The score for these inputs where the option does not run, from 0 to 1.
     ///
     /// # Panics
-    /// Where there are fewer inputs than considerations ask for, as with all methods that take
+    /// Panics if there are fewer inputs than considerations ask for, as with all methods that take
     /// inputs.
     #[must_use]
     #[inline]

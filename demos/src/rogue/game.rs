@@ -97,7 +97,7 @@ impl Game {
     /// A new level, with as many foes as the setup says.
     ///
     /// # Errors
-    /// Where the system refuses a thread.
+    /// Returns an error if the system refuses a thread.
     pub(super) fn new(setup: &Setup, player: Player) -> Result<Self, Failure> {
         let mut world = World::new();
         let hero = level::fill(&mut world, setup.agents, setup.seed);

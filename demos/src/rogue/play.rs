@@ -68,7 +68,7 @@ pub(super) fn meaning(key: KeyEvent) -> Key {
 /// Plays until the player quits. The terminal is as it was afterwards, also after a panic.
 ///
 /// # Errors
-/// Where there is no terminal, or it cannot be used.
+/// Returns an error if there is no terminal, or it cannot be used.
 pub(super) fn play(game: &mut Game, note: &mut Note<'_>) -> Result<(), Failure> {
     if !io::stdin().is_terminal() || !io::stdout().is_terminal() {
         let why = "--play needs a terminal; without one play a file with --script FILE";

@@ -114,7 +114,7 @@ impl Server {
     /// world stays.
     ///
     /// # Errors
-    /// Where the session cannot be opened, or a system panicked.
+    /// Returns an error if the session cannot be opened, or a system panicked.
     pub fn run(
         self,
         open: impl FnOnce() -> Result<Session, Failure> + Send + 'static,

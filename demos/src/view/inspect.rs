@@ -70,7 +70,7 @@ impl Inspector {
     /// All components of an entity, in the order of its archetype.
     ///
     /// # Errors
-    /// Where the entity is not in the world.
+    /// Returns an error if the entity is not in the world.
     pub fn fields(&self, world: &World, entity: Entity) -> Result<Vec<Field>, NoSuchEntity> {
         let place = world.place_of(entity)?;
         let archetype = &world.archetypes()[place.archetype.index()];

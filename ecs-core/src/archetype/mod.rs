@@ -222,7 +222,7 @@ impl Archetype {
     /// ```
     ///
     /// # Panics
-    /// Where `chunk` is not below [`chunk_count`](Self::chunk_count).
+    /// Panics if `chunk` is not below [`chunk_count`](Self::chunk_count).
     #[must_use]
     pub fn chunk_fill(&self, chunk: usize) -> (usize, usize) {
         assert!(chunk < self.chunk_count(), "chunk {chunk} of {}", self.chunk_count());
@@ -253,7 +253,7 @@ impl Archetype {
     /// ```
     ///
     /// # Panics
-    /// Where `chunk` is not below [`chunk_count`](Self::chunk_count).
+    /// Panics if `chunk` is not below [`chunk_count`](Self::chunk_count).
     #[must_use]
     pub fn entities(&self, chunk: usize) -> &[Entity] {
         assert!(chunk < self.chunk_count(), "chunk {chunk} of {}", self.chunk_count());

@@ -83,8 +83,8 @@ impl Archetype {
     /// there.
     ///
     /// # Panics
-    /// Where there is no such row, where the pairs are not each column of the target once, in their
-    /// order, beside one here of the same component, or where a component cannot be cloned.
+    /// Panics if there is no such row, where the pairs are not each column of the target once, in
+    /// their order, beside one here of the same component, or where a component cannot be cloned.
     fn cloners(
         &self,
         from: RowAddress,
@@ -265,7 +265,7 @@ impl<'a> RowCopies<'a> {
     /// of the columns and of the enabled bits that go along, all of the target's.
     ///
     /// # Panics
-    /// Where the row, or what goes along, is not as it has to be.
+    /// Panics if the row, or what goes along, is not as it has to be.
     pub(crate) fn new(
         (source, from): (Option<&'a Archetype>, RowAddress),
         target: &'a mut Archetype,

@@ -238,7 +238,7 @@ impl CommandBuffer {
     /// ```
     ///
     /// # Panics
-    /// Where one buffer spawns more than 2^32 entities between two playbacks.
+    /// Panics if one buffer spawns more than 2^32 entities between two playbacks.
     pub fn spawn<B: Bundle>(&mut self, bundle: B) -> Entity {
         let entity = self.deferred.next();
         self.record_payload(entity, bundle, Action::Spawn);
@@ -347,7 +347,7 @@ impl CommandBuffer {
     /// ```
     ///
     /// # Panics
-    /// Where the two were made for different worlds, or would hold more than 32 GiB together.
+    /// Panics if the two were made for different worlds, or would hold more than 32 GiB together.
     pub fn append(&mut self, other: &mut Self) {
         assert_eq!(self.world, other.world, "command buffers of two worlds cannot be joined");
         let key = |record: Option<&Record>| record.map(|record| record.sort_key);
@@ -380,7 +380,8 @@ impl CommandBuffer {
     /// ```
     ///
     /// # Panics
-    /// Where the buffer was made for another world, or an observer or a stored call exchanges the world.
+    /// Panics if the buffer was made for another world, or an observer or a stored call exchanges
+    /// the world.
     pub fn play(&mut self, world: &mut World) -> Playback {
         Self::play_all(core::slice::from_mut(self), world)
     }
@@ -403,7 +404,7 @@ impl CommandBuffer {
     /// ```
     ///
     /// # Panics
-    /// Where one of the buffers was made for another world; nothing is applied then.
+    /// Panics if one of the buffers was made for another world; nothing is applied then.
     pub fn play_all(buffers: &mut [Self], world: &mut World) -> Playback {
         playback::play(buffers, world)
     }

@@ -114,7 +114,7 @@ impl<T: BufferElement> Buffer<T> {
     /// ```
     ///
     /// # Panics
-    /// Where they would be more than memory can hold.
+    /// Panics if they would be more than memory can hold.
     pub fn reserve(&mut self, additional: usize) {
         self.0.reserve(additional);
     }
@@ -155,7 +155,7 @@ impl<T: BufferElement> Buffer<T> {
     /// ```
     ///
     /// # Panics
-    /// Where `index` is more than the number of elements.
+    /// Panics if `index` is more than the number of elements.
     pub fn insert(&mut self, index: usize, element: T) {
         assert!(index <= self.len(), "index {index} of {} in {}", self.len(), T::name());
         self.0.insert(index, element);
@@ -172,7 +172,7 @@ impl<T: BufferElement> Buffer<T> {
     /// ```
     ///
     /// # Panics
-    /// Where there is no such element.
+    /// Panics if there is no such element.
     pub fn remove(&mut self, index: usize) -> T {
         assert!(index < self.len(), "index {index} of {} in {}", self.len(), T::name());
         self.0.remove(index)
@@ -189,7 +189,7 @@ impl<T: BufferElement> Buffer<T> {
     /// ```
     ///
     /// # Panics
-    /// Where there is no such element.
+    /// Panics if there is no such element.
     pub fn swap_remove(&mut self, index: usize) -> T {
         assert!(index < self.len(), "index {index} of {} in {}", self.len(), T::name());
         self.0.swap_remove(index)
@@ -245,7 +245,7 @@ impl<T: BufferElement> Buffer<T> {
     /// ```
     ///
     /// # Panics
-    /// Where the range ends behind the last element, or before it starts.
+    /// Panics if the range ends behind the last element, or before it starts.
     pub fn drain(
         &mut self,
         range: impl RangeBounds<usize>,

@@ -350,9 +350,9 @@ impl<T> Codec<T> {
     /// ```
     ///
     /// # Errors
-    /// Where values are not saved, or the function for it fails. What that has written before it
-    /// failed stays at the end of the bytes; the codec of a part passes the error on, and a snapshot
-    /// that is not finished is thrown away as a whole.
+    /// Returns an error if values are not saved, or the function for it fails. What that has
+    /// written before it failed stays at the end of the bytes; the codec of a part passes the error
+    /// on, and a snapshot that is not finished is thrown away as a whole.
     pub fn write(&self, value: &T, out: &mut Vec<u8>) -> Result<(), CodecError> {
         self.write_all(core::slice::from_ref(value), out)
     }
@@ -388,9 +388,9 @@ impl<T> Codec<T> {
     /// ```
     ///
     /// # Errors
-    /// Where values are not saved, or the bytes are not those of a value. How much has been taken
-    /// off the bytes then is not said: nothing if there are too few for plain data, else what the
-    /// attempt has looked at.
+    /// Returns an error if values are not saved, or the bytes are not those of a value. How much
+    /// has been taken off the bytes then is not said: nothing if there are too few for plain data,
+    /// else what the attempt has looked at.
     pub fn read(&self, source: &mut &[u8]) -> Result<T, CodecError> {
         match self.0 {
             Way::Unsaved => Err(CodecError),

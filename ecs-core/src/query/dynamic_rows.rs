@@ -183,7 +183,7 @@ impl<'w> DynamicRows<'w> {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world, or does not match.
+    /// Returns an error if the entity is not in the world, or does not match.
     pub fn get(&mut self, entity: Entity) -> Result<DynamicRow<'_>, QueryEntityError> {
         let location = self.source.locate(entity).ok_or(NoSuchEntity(entity))?;
         let matches = self.query.matches();

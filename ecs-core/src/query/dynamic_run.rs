@@ -192,7 +192,7 @@ impl<'w> DynamicRow<'w> {
     /// ```
     ///
     /// # Errors
-    /// Where there is no such term, the row lacks it, or its values have no bytes.
+    /// Returns an error if there is no such term, the row lacks it, or its values have no bytes.
     pub fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
         self.0.bytes(term)
     }
@@ -212,8 +212,8 @@ impl<'w> DynamicRow<'w> {
     /// ```
     ///
     /// # Errors
-    /// Where there is no such term to write, the row lacks it, or it was not registered as plain
-    /// bytes.
+    /// Returns an error if there is no such term to write, the row lacks it, or it was not
+    /// registered as plain bytes.
     pub fn bytes_mut(&mut self, term: usize) -> Result<&mut [u8], TermError> {
         self.0.bytes_mut(term)
     }
@@ -261,7 +261,7 @@ impl<'w> DynamicRow<'w> {
     /// ```
     ///
     /// # Errors
-    /// Where there is no such term, the row lacks it, or it is of another type.
+    /// Returns an error if there is no such term, the row lacks it, or it is of another type.
     pub fn get<T: Component>(&self, term: usize) -> Result<&T, TermError> {
         self.0.slice::<T>(term).map(|values| &values[0])
     }
@@ -281,7 +281,8 @@ impl<'w> DynamicRow<'w> {
     /// ```
     ///
     /// # Errors
-    /// Where there is no such term to write, the row lacks it, or it is of another type.
+    /// Returns an error if there is no such term to write, the row lacks it, or it is of another
+    /// type.
     pub fn get_mut<T: Component>(&mut self, term: usize) -> Result<&mut T, TermError> {
         self.0.slice_mut::<T>(term).map(|values| &mut values[0])
     }
@@ -305,7 +306,7 @@ impl<'w> DynamicRow<'w> {
     /// ```
     ///
     /// # Errors
-    /// Where there is no such term, or the row lacks it.
+    /// Returns an error if there is no such term, or the row lacks it.
     pub fn ptr(&mut self, term: usize) -> Result<NonNull<u8>, TermError> {
         let (wanted, value) = self.0.term(term)?;
         if wanted.write {
@@ -406,7 +407,7 @@ impl<'w> DynamicRun<'w> {
     /// ```
     ///
     /// # Errors
-    /// Where there is no such term, the rows lack it, or its values have no bytes.
+    /// Returns an error if there is no such term, the rows lack it, or its values have no bytes.
     pub fn bytes(&self, term: usize) -> Result<&[u8], TermError> {
         self.0.bytes(term)
     }
@@ -426,8 +427,8 @@ impl<'w> DynamicRun<'w> {
     /// ```
     ///
     /// # Errors
-    /// Where there is no such term to write, the rows lack it, or it was not registered as plain
-    /// bytes.
+    /// Returns an error if there is no such term to write, the rows lack it, or it was not
+    /// registered as plain bytes.
     pub fn bytes_mut(&mut self, term: usize) -> Result<&mut [u8], TermError> {
         self.0.bytes_mut(term)
     }
@@ -476,7 +477,7 @@ impl<'w> DynamicRun<'w> {
     /// ```
     ///
     /// # Errors
-    /// Where there is no such term, the rows lack it, or it is of another type.
+    /// Returns an error if there is no such term, the rows lack it, or it is of another type.
     pub fn slice<T: Component>(&self, term: usize) -> Result<&[T], TermError> {
         self.0.slice(term)
     }
@@ -497,7 +498,8 @@ impl<'w> DynamicRun<'w> {
     /// ```
     ///
     /// # Errors
-    /// Where there is no such term to write, the rows lack it, or it is of another type.
+    /// Returns an error if there is no such term to write, the rows lack it, or it is of another
+    /// type.
     pub fn slice_mut<T: Component>(&mut self, term: usize) -> Result<&mut [T], TermError> {
         self.0.slice_mut(term)
     }

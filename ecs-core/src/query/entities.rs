@@ -67,7 +67,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world, or does not match the query.
+    /// Returns an error if the entity is not in the world, or does not match the query.
     #[inline]
     pub fn get(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
         self.reborrow().into_get(entity)
@@ -87,7 +87,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world, or does not match the query.
+    /// Returns an error if the entity is not in the world, or does not match the query.
     #[inline]
     pub fn into_get(self, entity: Entity) -> Result<Q::Item<'w>, QueryEntityError> {
         let place = self.find(entity)?;
@@ -112,8 +112,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// ```
     ///
     /// # Errors
-    /// Where one of them is not in the world, does not match the query, or comes twice. Nothing
-    /// counts as written then.
+    /// Returns an error if one of them is not in the world, does not match the query, or comes
+    /// twice. Nothing counts as written then.
     pub fn get_many_mut<const N: usize>(
         &mut self,
         entities: [Entity; N],

@@ -209,7 +209,7 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
     /// ```
     ///
     /// # Panics
-    /// Where `index` is not below [`len`](Self::len).
+    /// Panics if `index` is not below [`len`](Self::len).
     #[inline]
     pub fn take(&self, index: usize) -> Option<Chunk<'_, Q>> {
         let unit = self.scratch.units[index];

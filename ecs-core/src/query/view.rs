@@ -152,7 +152,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world, or lacks one of the components.
+    /// Returns an error if the entity is not in the world, or lacks one of the components.
     #[inline]
     pub fn get(&self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError>
     where
@@ -178,7 +178,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world, or lacks one of the components.
+    /// Returns an error if the entity is not in the world, or lacks one of the components.
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
         let (fetch, row) = self.open(entity)?;
@@ -241,8 +241,8 @@ impl<Q: QueryData> View<'_, Q> {
     /// ```
     ///
     /// # Errors
-    /// Where one of them is not in the world, lacks a component, or comes twice. Nothing counts as
-    /// written then.
+    /// Returns an error if one of them is not in the world, lacks a component, or comes twice.
+    /// Nothing counts as written then.
     pub fn get_many_mut<const N: usize>(
         &mut self,
         entities: [Entity; N],
@@ -342,7 +342,7 @@ impl<T: Component> View<'_, EnabledMut<T>> {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world, or lacks the component.
+    /// Returns an error if the entity is not in the world, or lacks the component.
     #[inline]
     pub fn set(&self, entity: Entity, enabled: bool) -> Result<bool, QueryEntityError> {
         let (fetch, row) = self.open(entity)?;
@@ -365,7 +365,7 @@ impl<T: Component> View<'_, EnabledMut<T>> {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world, or lacks the component.
+    /// Returns an error if the entity is not in the world, or lacks the component.
     #[inline]
     pub fn set_mut(&mut self, entity: Entity, enabled: bool) -> Result<bool, QueryEntityError> {
         let (fetch, row) = self.open(entity)?;

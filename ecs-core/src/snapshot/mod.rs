@@ -78,7 +78,7 @@ impl Snapshot {
     /// ```
     ///
     /// # Errors
-    /// Where the bytes are not those of a snapshot, or not all of them.
+    /// Returns an error if the bytes are not those of a snapshot, or not all of them.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self, MalformedSnapshot> {
         let bytes = bytes.into();
         let image = Image::parse(format::open(&bytes)?)?;
@@ -118,8 +118,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where there are values that cannot be saved, or two components have the same name; and while
-    /// commands that spawn entities are being played back.
+    /// Returns an error if there are values that cannot be saved, or two components have the same
+    /// name; and while commands that spawn entities are being played back.
     pub fn snapshot(&self) -> Result<Snapshot, SnapshotError> {
         let mut bytes = Vec::new();
         save::save(self, &mut bytes)?;
@@ -167,8 +167,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the world does not know a component, or knows another one by its name, or a value
-    /// cannot be read; and while commands that spawn entities are being played back. The
+    /// Returns an error if the world does not know a component, or knows another one by its name,
+    /// or a value cannot be read; and while commands that spawn entities are being played back. The
     /// world is as it was.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), RestoreError> {
         load::load(self, &Image::parse(format::reopen(&snapshot.bytes)?)?)

@@ -31,7 +31,7 @@ impl Slice {
     /// `None` for all.
     ///
     /// # Panics
-    /// Where there is no such slice.
+    /// Panics if there is no such slice.
     pub(crate) fn of(count: u32, which: u32) -> Option<Self> {
         assert!(which < count, "slice {which} of {count}");
         (count > 1).then_some(Self { count, which })

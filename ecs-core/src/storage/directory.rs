@@ -101,7 +101,7 @@ impl Directory {
     /// Makes sure that the next [`enter`](Self::enter) cannot fail.
     ///
     /// # Panics
-    /// Where the world has 2,097,151 chunks already.
+    /// Panics if the world has 2,097,151 chunks already.
     pub(crate) fn prepare(&mut self) {
         if self.free.is_empty() {
             assert!(self.entries.len() < CHUNKS_LIMIT, "a world has at most {CHUNKS_LIMIT} chunks");

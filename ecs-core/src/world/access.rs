@@ -44,7 +44,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world, or lacks the component.
+    /// Returns an error if the entity is not in the world, or lacks the component.
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, ComponentError> {
         let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         let archetype = self.archetypes.get(location.archetype);
@@ -69,7 +69,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world, or lacks the component.
+    /// Returns an error if the entity is not in the world, or lacks the component.
     pub fn get_mut<T: Component>(&mut self, entity: Entity) -> Result<&mut T, ComponentError> {
         const { assert!(!T::MANAGED, "this component is the world's to change") };
         self.value_mut(entity)
@@ -107,7 +107,7 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Where `Q` asks for a component twice, once of them to write.
+    /// Panics if `Q` asks for a component twice, once of them to write.
     pub fn query<Q: QueryData>(&mut self) -> Query<'_, Q> {
         self.query_filtered::<Q, ()>()
     }
@@ -126,7 +126,7 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Where `Q` asks for a component twice, once of them to write.
+    /// Panics if `Q` asks for a component twice, once of them to write.
     pub fn query_filtered<Q: QueryData, F: QueryFilter>(&mut self) -> Query<'_, Q, F> {
         self.next_version();
         let moment = self.moment();
@@ -193,7 +193,7 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Where `Q` asks for a component twice, once of them to write.
+    /// Panics if `Q` asks for a component twice, once of them to write.
     pub fn view<Q: QueryData>(&mut self) -> View<'_, Q> {
         self.next_version();
         let moment = self.moment();
@@ -223,7 +223,7 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Where `Q` asks for a component twice, once of them to write.
+    /// Panics if `Q` asks for a component twice, once of them to write.
     pub fn plan<Q: QueryData, F: QueryFilter>(&mut self) -> QueryPlan<Q, F> {
         QueryPlan::new(self.id, &mut self.registry)
     }
@@ -265,7 +265,7 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Where `Q` asks for a component twice, once of them to write.
+    /// Panics if `Q` asks for a component twice, once of them to write.
     pub fn view_plan<Q: QueryData>(&mut self) -> ViewPlan<Q> {
         ViewPlan::new(self.id, &mut self.registry)
     }
@@ -285,7 +285,7 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Where `Q` asks for a component twice, once of them to write.
+    /// Panics if `Q` asks for a component twice, once of them to write.
     pub fn claim_plan<Q: QueryData>(&mut self) -> ExclusivePlan<Q> {
         ExclusivePlan::new(self.view_plan())
     }
@@ -305,10 +305,10 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world, or does not match.
+    /// Returns an error if the entity is not in the world, or does not match.
     ///
     /// # Panics
-    /// Where `Q` asks for a component twice, once of them to write.
+    /// Panics if `Q` asks for a component twice, once of them to write.
     pub fn query_one<Q: QueryData>(
         &mut self,
         entity: Entity,

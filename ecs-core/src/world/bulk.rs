@@ -86,7 +86,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// ```
     ///
     /// # Panics
-    /// Where the bundle has a component twice.
+    /// Panics if the bundle has a component twice.
     #[expect(clippy::needless_pass_by_value, reason = "as `insert`; it is dropped in the end")]
     pub fn insert<B: Bundle + Clone>(self, bundle: B) -> usize {
         let matches = self.matches();
@@ -127,7 +127,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// ```
     ///
     /// # Panics
-    /// Where the bundle has a component twice.
+    /// Panics if the bundle has a component twice.
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn remove<B: Bundle>(self) -> usize {
         let matches = self.matches();

@@ -49,8 +49,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity or the id is not of this world, the component is not plain bytes, or the
-    /// bytes are not as many as a value has.
+    /// Returns an error if the entity or the id is not of this world, the component is not plain
+    /// bytes, or the bytes are not as many as a value has.
     pub fn insert_by_id(
         &mut self,
         entity: Entity,
@@ -94,7 +94,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity or the id is not of this world; the value is still the caller's then.
+    /// Returns an error if the entity or the id is not of this world; the value is still the
+    /// caller's then.
     ///
     /// # Safety
     /// `id` was issued by this world. `value` points at an initialised value of that component: of
@@ -148,7 +149,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity or the id is not of this world, or the entity lacks the component.
+    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
+    /// component.
     pub fn remove_by_id(&mut self, entity: Entity, id: ComponentId) -> Result<(), ByIdError> {
         let info = self.registry.find(id)?;
         if info.managed {
@@ -193,8 +195,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity or the id is not of this world, the entity lacks the component, or its
-    /// values have no bytes.
+    /// Returns an error if the entity or the id is not of this world, the entity lacks the
+    /// component, or its values have no bytes.
     pub fn get_by_id(&self, entity: Entity, id: ComponentId) -> Result<&[u8], ByIdError> {
         let (location, column) = self.find_by_id(entity, id)?;
         let archetype = self.archetypes.get(location.archetype);
@@ -217,8 +219,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity or the id is not of this world, the entity lacks the component, or it was
-    /// not registered as plain bytes.
+    /// Returns an error if the entity or the id is not of this world, the entity lacks the
+    /// component, or it was not registered as plain bytes.
     pub fn get_mut_by_id(
         &mut self,
         entity: Entity,
@@ -252,7 +254,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity or the id is not of this world, or the entity lacks the component.
+    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
+    /// component.
     pub fn get_ptr_by_id(&self, entity: Entity, id: ComponentId) -> Result<NonNull<u8>, ByIdError> {
         let (location, column) = self.find_by_id(entity, id)?;
         Ok(self.archetypes.get(location.archetype).chunks.row(location.address, column))
@@ -275,8 +278,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity or the id is not of this world, the entity lacks the component, or only the
-    /// world changes it, as the two sides of a relation.
+    /// Returns an error if the entity or the id is not of this world, the entity lacks the
+    /// component, or only the world changes it, as the two sides of a relation.
     pub fn get_mut_ptr_by_id(
         &mut self,
         entity: Entity,
@@ -304,8 +307,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity or the id is not of this world, the entity lacks the component, or the
-    /// component is not enableable.
+    /// Returns an error if the entity or the id is not of this world, the entity lacks the
+    /// component, or the component is not enableable.
     pub fn set_enabled_by_id(
         &mut self,
         entity: Entity,
@@ -332,7 +335,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity or the id is not of this world, or the entity lacks the component.
+    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
+    /// component.
     pub fn is_enabled_by_id(&self, entity: Entity, id: ComponentId) -> Result<bool, ByIdError> {
         let (location, column) = self.find_by_id(entity, id)?;
         let archetype = self.archetypes.get(location.archetype);
@@ -358,11 +362,11 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where an id is not of this world or is there twice, a component is not plain bytes, or the
-    /// bytes are not as many as a value has. Nothing is spawned then.
+    /// Returns an error if an id is not of this world or is there twice, a component is not plain
+    /// bytes, or the bytes are not as many as a value has. Nothing is spawned then.
     ///
     /// # Panics
-    /// Where the world has no handle left (see [`World`]).
+    /// Panics if the world has no handle left (see [`World`]).
     pub fn spawn_by_id(
         &mut self,
         components: &[(ComponentId, &[u8])],

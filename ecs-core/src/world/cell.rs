@@ -98,8 +98,8 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Where there are more than 2^20 turns, each of which uses up a version whether or not it is
-    /// taken: a world has 2^62 of them in its life, and its snapshots are refused after that.
+    /// Panics if there are more than 2^20 turns, each of which uses up a version whether or not it
+    /// is taken: a world has 2^62 of them in its life, and its snapshots are refused after that.
     pub fn cell_with_versions(&mut self, turn_count: usize) -> WorldCell<'_> {
         assert!(turn_count <= TURNS_MAX, "{turn_count} turns of at most {TURNS_MAX}");
         let turn_count = (turn_count as u64).max(1);
@@ -152,7 +152,7 @@ impl<'w> WorldCell<'w> {
     /// ```
     ///
     /// # Panics
-    /// Where the cell was not made for so many turns.
+    /// Panics if the cell was not made for so many turns.
     #[must_use]
     pub fn turn(self, turn: usize) -> Self {
         let turn = turn as u64;
@@ -266,10 +266,11 @@ impl<'w> WorldCell<'w> {
     /// ```
     ///
     /// # Errors
-    /// Where a component is in use elsewhere in a way that contradicts the plan.
+    /// Returns an error if a component is in use elsewhere in a way that contradicts the plan.
     ///
     /// # Panics
-    /// Where the plan is another world's, or the cell is [limited](Self::restrict_to) to others.
+    /// Panics if the plan is another world's, or the cell is [limited](Self::restrict_to) to
+    /// others.
     pub fn query<Q: QueryData, F: QueryFilter>(
         self,
         plan: &'w mut QueryPlan<Q, F>,
@@ -302,10 +303,11 @@ impl<'w> WorldCell<'w> {
     /// ```
     ///
     /// # Errors
-    /// Where a component is in use elsewhere in a way that contradicts the plan.
+    /// Returns an error if a component is in use elsewhere in a way that contradicts the plan.
     ///
     /// # Panics
-    /// Where the plan is another world's, or the cell is [limited](Self::restrict_to) to others.
+    /// Panics if the plan is another world's, or the cell is [limited](Self::restrict_to) to
+    /// others.
     pub fn view<Q: QueryData>(
         self,
         plan: &'w mut ViewPlan<Q>,
@@ -341,7 +343,7 @@ impl<'w> WorldCell<'w> {
     /// ```
     ///
     /// # Errors
-    /// Where a component is in use elsewhere in a way that contradicts the plan.
+    /// Returns an error if a component is in use elsewhere in a way that contradicts the plan.
     ///
     /// # Panics
     /// Panics if the plan is another world's, the cell is [limited](Self::restrict_to) to others, or the
@@ -377,10 +379,10 @@ impl<'w> WorldCell<'w> {
     /// ```
     ///
     /// # Errors
-    /// Where there is none, or somebody writes it.
+    /// Returns an error if there is none, or somebody writes it.
     ///
     /// # Panics
-    /// Where the cell is [limited](Self::restrict_to) to others.
+    /// Panics if the cell is [limited](Self::restrict_to) to others.
     pub fn resource<T: Send + Sync + 'static>(self) -> Result<Res<'w, T>, ResourceError> {
         self.check_resource::<T>(false);
         // SAFETY: the world is borrowed exclusively by the first cell, so all go through cells
@@ -400,7 +402,7 @@ impl<'w> WorldCell<'w> {
     /// ```
     ///
     /// # Panics
-    /// Where the cell is [limited](Self::restrict_to) to others.
+    /// Panics if the cell is [limited](Self::restrict_to) to others.
     #[must_use]
     pub fn resource_version<T: Send + Sync + 'static>(self) -> Option<u64> {
         self.check_resource::<T>(false);
@@ -444,10 +446,10 @@ impl<'w> WorldCell<'w> {
     /// ```
     ///
     /// # Errors
-    /// Where there is none, or somebody uses it.
+    /// Returns an error if there is none, or somebody uses it.
     ///
     /// # Panics
-    /// Where the cell is [limited](Self::restrict_to) to others.
+    /// Panics if the cell is [limited](Self::restrict_to) to others.
     pub fn resource_mut<T: Send + Sync + 'static>(self) -> Result<ResMut<'w, T>, ResourceError> {
         self.check_resource::<T>(true);
         // SAFETY: the world is borrowed exclusively by the first cell, so all go through cells

@@ -72,10 +72,10 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world; the components are in the error.
+    /// Returns an error if the entity is not in the world; the components are in the error.
     ///
     /// # Panics
-    /// Where the bundle has a component twice.
+    /// Panics if the bundle has a component twice.
     pub fn insert<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), NotInserted<B>> {
         let Some(mut from) = self.locate(entity) else {
             return Err(NotInserted { entity, bundle });
@@ -142,11 +142,11 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world, or lacks one of the components; nothing has changed
-    /// then.
+    /// Returns an error if the entity is not in the world, or lacks one of the components; nothing
+    /// has changed then.
     ///
     /// # Panics
-    /// Where the bundle has a component twice.
+    /// Panics if the bundle has a component twice.
     pub fn remove<B: Bundle>(&mut self, entity: Entity) -> Result<B, ComponentError> {
         let mut from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         if self.archetypes.get(from.archetype).flags.any(ArchetypeFlags::ON_REMOVE)
@@ -230,8 +230,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world or lacks the component, or the component is not
-    /// declared enableable.
+    /// Returns an error if the entity is not in the world or lacks the component, or the component
+    /// is not declared enableable.
     pub fn set_enabled<T: Component>(
         &mut self,
         entity: Entity,
@@ -257,7 +257,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world or lacks the component.
+    /// Returns an error if the entity is not in the world or lacks the component.
     pub fn is_enabled<T: Component>(&self, entity: Entity) -> Result<bool, ComponentError> {
         match self.enable_slot::<T>(entity) {
             Ok((location, slot)) => {
@@ -301,7 +301,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world.
+    /// Returns an error if the entity is not in the world.
     pub fn components_of(&self, entity: Entity) -> Result<Vec<(Name, bool)>, NoSuchEntity> {
         let Location { archetype, address, .. } =
             self.locate(entity).ok_or(NoSuchEntity(entity))?;

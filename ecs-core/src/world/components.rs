@@ -48,7 +48,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the name is taken, or values of this layout cannot be kept.
+    /// Returns an error if the name is taken, or values of this layout cannot be kept.
     pub fn register_dynamic(
         &mut self,
         descriptor: ComponentDescriptor,
@@ -106,7 +106,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the id is not of this world.
+    /// Returns an error if the id is not of this world.
     pub fn component_info(&self, id: ComponentId) -> Result<&ComponentInfo, UnknownComponent> {
         self.registry.find(id)
     }

@@ -20,8 +20,8 @@ impl DynamicQueryBuilder {
     /// ```
     ///
     /// # Errors
-    /// Where an id is not of this world, a component is asked for twice, once of them to write, or
-    /// to be written though only the world changes it, or no entity could ever match.
+    /// Returns an error if an id is not of this world, a component is asked for twice, once of them
+    /// to write, or to be written though only the world changes it, or no entity could ever match.
     pub fn build(self, world: &World) -> Result<DynamicQuery, DynamicQueryError> {
         self.plan(world.id, &world.registry)
     }
@@ -46,7 +46,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the query was built for another world.
+    /// Returns an error if the query was built for another world.
     pub fn query_by_id<'w>(
         &'w mut self,
         query: &'w mut DynamicQuery,
@@ -79,8 +79,8 @@ impl<'w> WorldCell<'w> {
     /// ```
     ///
     /// # Errors
-    /// Where the query was built for another world, or a component is in use elsewhere in a way
-    /// that contradicts it.
+    /// Returns an error if the query was built for another world, or a component is in use
+    /// elsewhere in a way that contradicts it.
     pub fn query_by_id(
         self,
         query: &'w mut DynamicQuery,

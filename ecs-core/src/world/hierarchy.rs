@@ -31,8 +31,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where one of them is not in the world, or the parent is the child itself or one of its
-    /// descendants.
+    /// Returns an error if one of them is not in the world, or the parent is the child itself or
+    /// one of its descendants.
     pub fn set_parent(
         &mut self,
         child: Entity,

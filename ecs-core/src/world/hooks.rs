@@ -122,7 +122,7 @@ impl World {
     /// What holds for [observers](Self::observe) holds for hooks.
     ///
     /// # Panics
-    /// Where an entity has the component already: the hook would have missed it.
+    /// Panics if an entity has the component already: the hook would have missed it.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -219,7 +219,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the id is not of this world.
+    /// Returns an error if the id is not of this world.
     pub fn observe_by_id(
         &mut self,
         kind: EventKind,

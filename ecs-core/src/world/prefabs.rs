@@ -55,11 +55,11 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world, or a component of it or of a descendant is not
-    /// `Clone`; nothing is copied then.
+    /// Returns an error if the entity is not in the world, or a component of it or of a descendant
+    /// is not `Clone`; nothing is copied then.
     ///
     /// # Panics
-    /// Where the world has no handle left (see [`World`]); the copies before that are there.
+    /// Panics if the world has no handle left (see [`World`]); the copies before that are there.
     pub fn instantiate(
         &mut self,
         prefab: Entity,

@@ -90,7 +90,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where one of them is not in the world, or a circle would be closed that must not be.
+    /// Returns an error if one of them is not in the world, or a circle would be closed that must
+    /// not be.
     pub fn relate<R: Relation>(
         &mut self,
         source: Entity,
@@ -138,7 +139,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the source is not in the world.
+    /// Returns an error if the source is not in the world.
     pub fn unrelate<R: Relation>(
         &mut self,
         source: Entity,

@@ -182,7 +182,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where there is none of this type.
+    /// Returns an error if there is none of this type.
     pub fn resource<T: Send + Sync + 'static>(&self) -> Result<&T, MissingResource> {
         let slot =
             self.resources.0.get(&TypeId::of::<T>()).ok_or(MissingResource(type_name::<T>()))?;
@@ -204,7 +204,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where there is none of this type.
+    /// Returns an error if there is none of this type.
     pub fn resource_mut<T: Send + Sync + 'static>(&mut self) -> Result<&mut T, MissingResource> {
         let version = self.next_version();
         let slot = self.resources.0.get_mut(&TypeId::of::<T>());

@@ -95,7 +95,7 @@ impl DeclaredAccess {
     }
 
     /// # Panics
-    /// Where something is used that is not in here.
+    /// Panics if something is used that is not in here.
     #[inline]
     pub(super) fn check(&self, access: &Access, world: &World) {
         if let Some((id, does)) = self.components.lacking(access) {
@@ -105,7 +105,7 @@ impl DeclaredAccess {
     }
 
     /// # Panics
-    /// Where the resource is not in here.
+    /// Panics if the resource is not in here.
     #[inline]
     pub(super) fn check_resource<T: 'static>(&self, write: bool) {
         let wanted = TypeId::of::<T>();

@@ -35,7 +35,7 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Where the bundle has a component twice, or the world has no handle left (see [`World`]).
+    /// Panics if the bundle has a component twice, or the world has no handle left (see [`World`]).
     pub fn spawn<B: Bundle>(&mut self, bundle: B) -> Entity {
         self.entities.expect_one();
         let (location, version) = self.write_row(bundle);
@@ -88,8 +88,8 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Where the bundle has a component twice, or the world has no handle left (see [`World`]); the
-    /// entities before that are there.
+    /// Panics if the bundle has a component twice, or the world has no handle left (see [`World`]);
+    /// the entities before that are there.
     pub fn spawn_batch<B: Bundle>(&mut self, bundles: impl IntoIterator<Item = B>) -> Vec<Entity> {
         let mut bundles = bundles.into_iter();
         let expected = expected_of(&bundles);
@@ -162,7 +162,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Where the entity is not in the world, or was despawned and is only there to be cleaned up.
+    /// Returns an error if the entity is not in the world, or was despawned and is only there to be
+    /// cleaned up.
     pub fn despawn(&mut self, entity: Entity) -> Result<(), NoSuchEntity> {
         let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         if self.archetypes.get(location.archetype).flags.any(ArchetypeFlags::MORE_THAN_A_ROW) {
@@ -205,7 +206,7 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Where observers keep spawning entities that have to be told of.
+    /// Panics if observers keep spawning entities that have to be told of.
     pub fn clear(&mut self) {
         self.despawn_observed();
         self.next_version();

@@ -336,7 +336,7 @@ impl World {
     /// despawned is still a row: it has a place until the last cleanup component is removed.
     ///
     /// # Errors
-    /// Where the entity is not in the world.
+    /// Returns an error if the entity is not in the world.
     pub fn place_of(&self, entity: Entity) -> Result<EntityPlace, NoSuchEntity> {
         let Location { archetype, address, .. } =
             self.locate(entity).ok_or(NoSuchEntity(entity))?;

@@ -111,8 +111,8 @@ impl ScheduleBuilder {
     /// Compiles the schedule for a world.
     ///
     /// # Errors
-    /// Where the order is a circle, names a system that was not added, a system contradicts
-    /// itself, a condition writes, or there are ambiguities and they were denied.
+    /// Returns an error if the order is a circle, names a system that was not added, a system
+    /// contradicts itself, a condition writes, or there are ambiguities and they were denied.
     pub fn build(self, world: &mut World) -> Result<Schedule, ScheduleError> {
         let allowed: Vec<_> = self.allowed.iter().map(|name| name(world)).collect();
         let draft = Draft::new(self.systems, self.groups);

@@ -70,7 +70,7 @@ pub trait IntoSystem<Marker>: Sized {
     /// Runs it every so many ticks, beginning with the first.
     ///
     /// # Panics
-    /// Where that is every 0 ticks.
+    /// Panics if that is every 0 ticks.
     fn every(self, ticks: u32) -> SystemConfig {
         self.into_config().for_all(|member| member.rate = member.rate.every(ticks))
     }

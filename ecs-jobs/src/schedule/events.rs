@@ -125,7 +125,7 @@ impl<T> Events<T> {
     /// Sets in how many runs an event is there, the one in which it was written included.
     ///
     /// # Panics
-    /// Where that is 0.
+    /// Panics if that is 0.
     pub fn set_lifetime(&mut self, runs: usize) {
         assert!(runs > 0, "an event is there for one run at least");
         self.lifetime = runs;

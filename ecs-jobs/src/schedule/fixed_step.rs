@@ -33,7 +33,7 @@ impl FixedStep {
     /// Ticks of this length; without a limit to how many are due at once.
     ///
     /// # Panics
-    /// Where the length is zero.
+    /// Panics if the length is zero.
     #[must_use]
     pub fn new(length: Duration) -> Self {
         assert!(!length.is_zero(), "a tick takes some time");

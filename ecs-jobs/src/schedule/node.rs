@@ -87,7 +87,7 @@ impl Slot {
     /// Why the node is not to run in this tick, if it is not.
     ///
     /// # Panics
-    /// Where a condition does.
+    /// Panics if a condition does.
     pub(super) fn hindrance(
         &mut self,
         node: (&[usize], Rate),

@@ -53,7 +53,7 @@ impl<Function: SystemFunction<Marker>, Marker> OneShot<Function, Marker> {
     /// Gets a function ready for a world.
     ///
     /// # Panics
-    /// Where two of its parameters want the same thing, one of them to write.
+    /// Panics if two of its parameters want the same thing, one of them to write.
     #[must_use]
     pub fn new(world: &mut World, function: Function) -> Self {
         let mut system = FunctionSystem::new(function);
@@ -70,7 +70,8 @@ impl<Function: SystemFunction<Marker>, Marker> OneShot<Function, Marker> {
     /// Calls it, and plays its commands.
     ///
     /// # Panics
-    /// Where the function does; its commands are dropped then. Where it was made for another world.
+    /// Panics if the function does; its commands are dropped then. Where it was made for another
+    /// world.
     pub fn run(&mut self, world: &mut World, pool: &Pool) -> Function::Output {
         assert_eq!(self.world, world.id(), "it runs only in the world that it was made for");
         let guard = Abandoned(&mut self.system);

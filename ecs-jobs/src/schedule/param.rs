@@ -50,7 +50,7 @@ pub trait SystemParam {
     /// Takes what was declared.
     ///
     /// # Errors
-    /// Where it cannot be had, in words that complete "the system X ...".
+    /// Returns an error if it cannot be had, in words that complete "the system X ...".
     fn fetch<'a>(
         state: &'a mut Self::State,
         context: RunContext<'a>,
@@ -254,7 +254,7 @@ impl<T: Component> EnabledLookup<'_, T> {
     /// Switches `T` of this entity on or off; returns what it was.
     ///
     /// # Errors
-    /// Where the entity is not in the world, or lacks the component.
+    /// Returns an error if the entity is not in the world, or lacks the component.
     pub fn set(&self, entity: Entity, enabled: bool) -> Result<bool, QueryEntityError> {
         self.0.set(entity, enabled)
     }

@@ -137,7 +137,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     /// Calls `f` with every row, chunk by chunk on all threads of the pool.
     ///
     /// # Panics
-    /// Where `f` panics. Rows that were visited before stay as they are.
+    /// Panics if `f` panics. Rows that were visited before stay as they are.
     pub fn par_for_each(&mut self, f: impl Fn(Q::Item<'_>) + Sync) {
         self.par_chunks(|chunk| chunk.for_each(&f));
     }
@@ -145,7 +145,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     /// Calls `f` with the slices of every run of rows, chunk by chunk on all threads of the pool.
     ///
     /// # Panics
-    /// Where `f` panics. Rows that were visited before stay as they are.
+    /// Panics if `f` panics. Rows that were visited before stay as they are.
     pub fn par_for_each_chunk(&mut self, f: impl Fn(Q::Columns<'_>) + Sync)
     where
         Q: ColumnData,
@@ -159,7 +159,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     /// which thread did what.
     ///
     /// # Panics
-    /// Where `f` panics. Rows that were visited before stay as they are.
+    /// Panics if `f` panics. Rows that were visited before stay as they are.
     pub fn par_for_each_with<S: ParallelSink>(
         &mut self,
         sink: &mut S,
@@ -171,7 +171,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     /// The same with two such places: commands and events, say.
     ///
     /// # Panics
-    /// Where `f` panics. Rows that were visited before stay as they are.
+    /// Panics if `f` panics. Rows that were visited before stay as they are.
     pub fn par_for_each_with_both<A: ParallelSink, B: ParallelSink>(
         &mut self,
         first: &mut A,
@@ -197,7 +197,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     /// of the pool, see [`par_for_each_with`](Self::par_for_each_with).
     ///
     /// # Panics
-    /// Where `f` panics. Rows that were visited before stay as they are.
+    /// Panics if `f` panics. Rows that were visited before stay as they are.
     pub fn par_for_each_chunk_with<S: ParallelSink>(
         &mut self,
         sink: &mut S,
@@ -236,7 +236,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     /// sums of floating-point numbers.
     ///
     /// # Panics
-    /// Where one of the closures panics.
+    /// Panics if one of the closures panics.
     pub fn par_fold<A: Send>(
         &mut self,
         new: impl Fn() -> A + Sync,
@@ -268,7 +268,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     /// groups, for any number of threads, see [`par_fold`](Self::par_fold).
     ///
     /// # Panics
-    /// Where one of the closures panics.
+    /// Panics if one of the closures panics.
     pub fn par_reduce<A: Send>(
         &mut self,
         map: impl Fn(Q::Item<'_>) -> A + Sync,
@@ -296,7 +296,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     /// What one entity gives.
     ///
     /// # Errors
-    /// Where the entity is not in the world, or does not match the query.
+    /// Returns an error if the entity is not in the world, or does not match the query.
     pub fn get(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
         self.inner.query().into_get(entity)
     }

@@ -16,7 +16,7 @@ impl Default for Rate {
 
 impl Rate {
     /// # Panics
-    /// Where that is never.
+    /// Panics if that is never.
     pub(super) fn every(self, ticks: u32) -> Self {
         assert!(ticks > 0, "a system cannot run every 0 ticks");
         Self { every: ticks, ..self }

@@ -176,10 +176,11 @@ impl Schedule {
     /// A run that [`step`](Self::step) has begun is brought to its end, and no other is begun.
     ///
     /// # Panics
-    /// Where the schedule was built for another world. Where a system or a condition panics: the
-    /// first panic goes on here when all systems that had started have ended; those that had not are
-    /// not started, and all commands that were not played yet are dropped. Where a component panics
-    /// as a command drops it: what was played before stays, the commands after it are dropped.
+    /// Panics if the schedule was built for another world. Where a system or a condition panics:
+    /// the first panic goes on here when all systems that had started have ended; those that had
+    /// not are not started, and all commands that were not played yet are dropped. Where a
+    /// component panics as a command drops it: what was played before stays, the commands after it
+    /// are dropped.
     pub fn run(&mut self, world: &mut World, pool: &Pool) -> RunReport {
         assert_eq!(
             self.world,

@@ -66,7 +66,7 @@ pub trait System: Send {
     /// Runs.
     ///
     /// # Panics
-    /// Where it asks for something that it did not declare.
+    /// Panics if it asks for something that it did not declare.
     fn run(&mut self, context: RunContext<'_>);
 
     /// Runs with the whole world, in place of [`run`](Self::run), where the access is

@@ -69,7 +69,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// ```
     ///
     /// # Errors
-    /// Where there is none, or more than one.
+    /// Returns an error if there is none, or more than one.
     pub fn single(self) -> Result<Q::Item<'w>, QuerySingleError> {
         let mut count = 0;
         for found in self.matches.as_slice() {

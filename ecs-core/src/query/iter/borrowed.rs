@@ -87,7 +87,7 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// ```
     ///
     /// # Panics
-    /// Where `which` is not below `count`.
+    /// Panics if `which` is not below `count`.
     #[must_use]
     pub fn shard(mut self, count: u32, which: u32) -> Self {
         self.query.source.moment.slice = Slice::of(count, which);

@@ -70,7 +70,7 @@ impl<'w, T: Component> HooksOf<'w, T> {
     /// ```
     ///
     /// # Panics
-    /// Where this hook is set already.
+    /// Panics if this hook is set already.
     pub fn on_add(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
         self.set(EventKind::Add, hook)
     }
@@ -90,7 +90,7 @@ impl<'w, T: Component> HooksOf<'w, T> {
     /// ```
     ///
     /// # Panics
-    /// Where this hook is set already.
+    /// Panics if this hook is set already.
     pub fn on_insert(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
         self.set(EventKind::Insert, hook)
     }
@@ -113,7 +113,7 @@ impl<'w, T: Component> HooksOf<'w, T> {
     /// ```
     ///
     /// # Panics
-    /// Where this hook is set already.
+    /// Panics if this hook is set already.
     pub fn on_replace(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
         self.set(EventKind::Replace, hook)
     }
@@ -133,7 +133,7 @@ impl<'w, T: Component> HooksOf<'w, T> {
     /// ```
     ///
     /// # Panics
-    /// Where this hook is set already.
+    /// Panics if this hook is set already.
     pub fn on_remove(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
         self.set(EventKind::Remove, hook)
     }
@@ -156,7 +156,7 @@ impl<'w, T: Component> HooksOf<'w, T> {
     /// ```
     ///
     /// # Panics
-    /// Where this hook is set already.
+    /// Panics if this hook is set already.
     pub fn on_despawn(self, hook: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Self {
         self.set(EventKind::Despawn, hook)
     }
