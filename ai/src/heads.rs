@@ -1,4 +1,4 @@
-//! Where the list of an entity begins.
+//! The heads of per-entity lists.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the rows are about: the data, the orders and the checksums, the same for every column.
+//! The workload of the rows: the data, the orders and the checksums, the same for every column.
 //!
 //! Each framework defines the component types itself, with its own derive, from the one list below.
 

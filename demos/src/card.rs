@@ -1,4 +1,4 @@
-//! What a demo is called and how it is built.
+//! A demo's card: its name, its description and its constructor.
 
 use clap::{ArgMatches, Command, FromArgMatches};
 

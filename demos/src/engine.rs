@@ -1,4 +1,4 @@
-//! What runs a demo: a world, the systems over it, and the threads that they run on.
+//! The engine of a demo: a world, the systems over it, and the threads that they run on.
 
 use std::sync::Arc;
 

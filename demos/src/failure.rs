@@ -1,4 +1,4 @@
-//! What can end a run early, and the exit code that it means.
+//! Failures that end a run early, with their exit codes.
 
 use std::fmt;
 use std::io;

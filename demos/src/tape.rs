@@ -1,4 +1,4 @@
-//! What a run is kept on, or held against: a recording that is being written, or one from before.
+//! The tape of a run: a recording that is being written, or one to compare with.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! What the page is told of worlds that live: where everybody is, what they are made of, why they do
+//! The page's view of running worlds: places of agents, their components, the reasons for
 //! what they do, and what cheats do to them.
 
 use formic_demos::catalogue::DEMOS;

@@ -1,5 +1,5 @@
-//! What recordings and explanations say, what is refused of them, and Ctrl-C. That every demo has them
-//! is in `matrix`.
+//! The contents of recordings and explanations, errors in them, and Ctrl-C. `matrix` checks that every
+//! them is checked in `matrix`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! How much room is made for values before they are there.
+//! The growth of capacity for values before they arrive.
 
 /// The most values that room is made for at once on the word of an iterator or of a caller.
 const EXPECTED_MAX: usize = 1 << 20;

@@ -1,4 +1,4 @@
-//! What must not compile, each beside a twin that does and differs in the one point.
+//! Programs that must not compile, each beside a twin that does and differs in the one point.
 //!
 //! Stable rustdoc sees to it that they do not compile; that it is for the reason which the error code
 //! names, nightly rustdoc alone (`scripts/deep-check compile_fail`). The twins are what a plain

@@ -1,4 +1,4 @@
-//! What every operation makes of a component that is there and *disabled*.
+//! The effect of every operation on a component that is there and *disabled*.
 //!
 //! A component that is declared [`enableable`](trait@crate::Component) has one bit per row that switches
 //! it off and on. The bit moves no row, runs no code and needs no borrow: a flip is one atomic

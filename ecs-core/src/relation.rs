@@ -1,4 +1,4 @@
-//! What a relation is, and the components that keep it.
+//! The relation trait, and the components that hold both sides.
 
 use alloc::vec::Vec;
 use core::fmt;

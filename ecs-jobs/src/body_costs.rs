@@ -1,4 +1,4 @@
-//! What an index of each loop body has cost, so that the next loop over the same
+//! The measured cost of an index of each loop body, so that the next loop over the same
 //! body knows beforehand whether it is worth sharing.
 
 use crate::sync::{AtomicU64, AtomicUsize, Ordering};

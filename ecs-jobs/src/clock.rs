@@ -1,4 +1,4 @@
-//! What time it is: by the system's clock, or by the host's.
+//! The clock: the system's, or the host's.
 
 use crate::sync::Stopwatch;
 use std::fmt;

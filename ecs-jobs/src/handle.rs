@@ -1,4 +1,4 @@
-//! What callers know of a job that was scheduled.
+//! Handles of scheduled jobs.
 
 use crate::panic_slot::{PanicSlot, Payload};
 use crate::slots::JobId;

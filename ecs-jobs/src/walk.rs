@@ -1,4 +1,4 @@
-//! What a thread that waits for a job may help with: walking from the job to
+//! The jobs that a waiting thread may help with: walking from the job to
 //! those it waits for.
 //!
 //! The walk is depth first and goes on where it was after each job that it has

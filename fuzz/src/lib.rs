@@ -1,4 +1,4 @@
-//! What the fuzz targets run. The plain tests run it, too: on the corpus (`tests/corpus.rs`), and
+//! The programs of the fuzz targets. The plain tests run them, too: on the corpus (`tests/corpus.rs`), and
 //! on seeded random bytes (`ecs-core/tests/model.rs`).
 
 mod nav;

@@ -1,4 +1,4 @@
-//! What map and scenario files have in common: their errors and their lines.
+//! Errors and lines that map and scenario files share.
 
 use std::fmt;
 use std::io;

@@ -1,4 +1,4 @@
-//! What actions are called, for records and for whoever shows them.
+//! The names of actions, for records and for viewers.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What carries out one kind of action.
+//! The processor that carries out one kind of action.
 
 use formic_ecs::{Component, Entity, QueryData};
 

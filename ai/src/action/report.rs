@@ -1,4 +1,4 @@
-//! How the owner of an action learns that it has ended.
+//! Reports of ended actions to their owners.
 
 use formic_ecs::EnabledMut;
 use formic_jobs::{ComponentLookup, Scatter};

@@ -1,4 +1,4 @@
-//! What an activity is.
+//! The trait of an activity.
 
 use std::borrow::Cow;
 

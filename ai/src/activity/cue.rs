@@ -1,4 +1,4 @@
-//! What a story has in hand.
+//! The context handed to an async activity.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What a story and the runtime hand each other.
+//! The mailbox between an async activity and the runtime.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,4 +1,4 @@
-//! What a story has been told and has not asked for yet.
+//! Events that an async activity was sent and has not asked for yet.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What activities leave in the log of decisions.
+//! Decision records of activities.
 
 use formic_ecs::Entity;
 

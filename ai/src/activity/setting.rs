@@ -1,4 +1,4 @@
-//! What all activities of a game have in common, and how they end.
+//! The state that all activities of a game share, and how they end.
 
 use std::fmt;
 

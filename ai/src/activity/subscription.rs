@@ -1,4 +1,4 @@
-//! What an activity waits for.
+//! Subscriptions: the events that an activity waits for.
 
 use formic_ecs::{BufferElement, CodecError, Entity, HashRule, HashState};
 

@@ -1,4 +1,4 @@
-//! Who waits for what: from a subject to the tasks that have subscribed to it.
+//! The table from a subject to the tasks that have subscribed to it.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -1,4 +1,4 @@
-//! What an activity can cause.
+//! The effects an activity can cause.
 
 use std::fmt;
 use std::sync::Arc;

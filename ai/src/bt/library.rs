@@ -1,4 +1,4 @@
-//! What the leaves of trees can ask and do.
+//! The conditions and actions that the leaves of trees can name.
 
 use std::fmt;
 use std::sync::Arc;

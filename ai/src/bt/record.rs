@@ -1,4 +1,4 @@
-//! What a tree leaves in the log.
+//! Decision records of behaviour trees.
 
 use formic_ecs::{Entity, QueryData};
 

@@ -1,4 +1,4 @@
-//! What is kept of the decisions of one agent.
+//! The kept decisions of one agent.
 
 use std::collections::VecDeque;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What a machine leaves in the log.
+//! Decision records of state machines.
 
 use formic_ecs::{Entity, QueryData};
 

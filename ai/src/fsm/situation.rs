@@ -1,4 +1,4 @@
-//! How things stand for one agent and its machine.
+//! The situation of one agent, as its machine sees it.
 
 use formic_ecs::{Buffer, QueryData};
 

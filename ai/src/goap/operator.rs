@@ -1,4 +1,4 @@
-//! What can be done, and what is wanted.
+//! Operators and goals of the planner.
 
 use super::facts::{Condition, Effect};
 

@@ -1,4 +1,4 @@
-//! What planning leaves in the log.
+//! Decision records of planners.
 
 use formic_ecs::Entity;
 

@@ -1,4 +1,4 @@
-//! What an action changes in each cell, worked out once for all that is asked of the world after it.
+//! The changes of an action in each cell, computed once for all questions about the world after it.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! How a kind of turn action becomes changes, once its turn has come.
+//! Drafts: the changes that a turn action makes once its turn has come.
 
 use std::any::TypeId;
 use std::collections::VecDeque;

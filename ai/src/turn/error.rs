@@ -1,4 +1,4 @@
-//! What can be wrong with rules, actions and scripts.
+//! Errors of rules, actions and scripts.
 
 use std::fmt;
 

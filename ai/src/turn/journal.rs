@@ -1,4 +1,4 @@
-//! What was there before each change, so that changes can be taken back, the last one first.
+//! The undo journal: the values before each change, taken back last first.
 
 use std::any::{Any, TypeId};
 use std::collections::VecDeque;

@@ -1,4 +1,4 @@
-//! Whose turn it is: by time, and among equals by who was scheduled first.
+//! The turn order: by time, and among equals by who was scheduled first.
 
 use bytemuck::{Pod, Zeroable};
 use std::collections::BTreeMap;

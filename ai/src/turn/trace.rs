@@ -1,4 +1,4 @@
-//! What happened in a turn, and why: actions, rules, verdicts and reactions as a tree.
+//! The trace of a turn: actions, rules, verdicts and reactions as a tree.
 
 use std::fmt;
 use std::ops::Range;

@@ -1,4 +1,4 @@
-//! What there is to choose from.
+//! Reasoners: the options of an agent, and the choice among them.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! What a decision by utility leaves in the log.
+//! Decision records of utility agents.
 
 use formic_ecs::Entity;
 

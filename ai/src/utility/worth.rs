@@ -1,4 +1,4 @@
-//! What an option is worth.
+//! The score of an option.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! Who is told what, in which order.
+//! Delivery of events: the receivers and their order.
 
 use crate::puppet::{Ping, Puppet, Stage};
 use formic_ai::activity::{EventKinds, Posted, Response, Status, Subscriptions};

@@ -1,4 +1,4 @@
-//! What an agent does beside its activity.
+//! Activities that run beside an agent's main one.
 
 use formic_ai::activity::{self, EventKinds, Status};
 use formic_ecs::ChildOf;

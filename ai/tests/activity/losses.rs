@@ -1,4 +1,4 @@
-//! That nobody waits in silence for what has been lost, whatever has gone wrong.
+//! No activity waits in silence for what has been lost, whatever has gone wrong.
 
 use formic_ai::activity::{
     self, Doing, EventKinds, Posted, Response, State, Status, Subscriptions, Tick, Token,

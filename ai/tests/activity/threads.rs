@@ -1,4 +1,4 @@
-//! What happens does not depend on the number of threads.
+//! Results do not depend on the number of threads.
 
 use formic_ai::activity::{Doing, State};
 use formic_ai::prelude::*;

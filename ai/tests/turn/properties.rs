@@ -1,4 +1,4 @@
-//! What holds for any actions in any order.
+//! Properties of any actions in any order.
 
 use formic_ai::turn::{Decision, Gone, Rule, Ruling, Situation, TurnAction, Turns, unseen};
 use formic_ecs::RandomStream;

@@ -1,4 +1,4 @@
-//! What cannot be measured by repeating a frame: sleeping, waking, and what is lost between.
+//! Latencies that cannot be measured by repeating a frame: sleeping, waking, and lost wake-ups.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};

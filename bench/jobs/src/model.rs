@@ -1,4 +1,4 @@
-//! What the rows are about: the bodies, the graph and the checksums, the same for every column.
+//! The workload of the rows: the bodies, the graph and the checksums, the same for every column.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

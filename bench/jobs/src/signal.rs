@@ -1,4 +1,4 @@
-//! How a pushed job tells that it runs, and when.
+//! A signal by which a pushed job tells that it runs, and when.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};

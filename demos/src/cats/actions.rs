@@ -1,4 +1,4 @@
-//! What cats do: one component and one system for each of it.
+//! The actions of cats: one component and one system for each.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use bytemuck::{CheckedBitPattern, NoUninit};

@@ -1,4 +1,4 @@
-//! What one cat felt and did.
+//! A diary of the needs and actions of one cat.
 
 use formic_ai::prelude::*;
 use formic_ai::utility::UtilityAgent;

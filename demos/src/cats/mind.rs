@@ -1,4 +1,4 @@
-//! What cats can do, and what it is worth to them.
+//! The options of cats, and their scores.
 
 use formic_ai::prelude::*;
 use formic_ai::utility::{Curve, Input, Minds, Reasoner, Utility};

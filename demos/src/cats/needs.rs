@@ -1,4 +1,4 @@
-//! What a cat is made of.
+//! The components of a cat.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::Component;

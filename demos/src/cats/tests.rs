@@ -1,4 +1,4 @@
-//! That the cats behave as their pattern says.
+//! The cats behave as their pattern says.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! How ships fly: three actions that steer, and a system that moves.
+//! Flight: three actions that steer, and a system that moves.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use formic_ai::prelude::*;

@@ -1,4 +1,4 @@
-//! What units are made of. Places are in metres, times in ticks.
+//! The components of units. Places are in metres, times in ticks.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{Component, Entity};

@@ -1,4 +1,4 @@
-//! Where the squadrons are: two in each sector, one against the other, and the sectors side by
+//! The layout of the squadrons: two in each sector, one against the other, and the sectors side by
 //! side.
 
 use glam::Vec2;

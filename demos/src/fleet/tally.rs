@@ -1,4 +1,4 @@
-//! How the war goes, and what must not happen in it.
+//! The score of the war, and its invariants.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! That the war is one.
+//! The fleets fight: both sides fly, fire and lose ships.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What a forager is made of, and how time and the wolf pass.
+//! The components of a forager, and the passing of time and of the wolf.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::prelude::*;

@@ -1,4 +1,4 @@
-//! What the crowds did over time: a strip for each mind, from left to right, and in every column
+//! A picture of the crowds over time: a strip for each mind, from left to right, and in every column
 //! how many did what.
 
 use super::crowd::Crowd;

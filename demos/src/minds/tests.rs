@@ -1,4 +1,4 @@
-//! That the minds behave as they are known for.
+//! Each mind behaves as its pattern is known for.
 
 use super::*;
 

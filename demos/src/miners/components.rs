@@ -1,4 +1,4 @@
-//! What workers and their actions are made of.
+//! The components of workers and of their actions.
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use formic_ecs::Component;

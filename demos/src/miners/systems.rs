@@ -1,4 +1,4 @@
-//! How the actions of workers are carried out.
+//! The systems that carry out the actions of workers.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use formic_ai::action::SerialProcessor;

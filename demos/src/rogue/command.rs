@@ -1,4 +1,4 @@
-//! What a player says, by keys or in a script.
+//! The commands of a player, by keys or in a script.
 
 use std::fmt;
 use std::str::FromStr;

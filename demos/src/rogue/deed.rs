@@ -1,4 +1,4 @@
-//! What can be done, as turn actions.
+//! The turn actions of the dungeon.
 
 use std::fmt;
 

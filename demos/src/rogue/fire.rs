@@ -1,4 +1,4 @@
-//! What moves by itself inside a turn: arrows and flames.
+//! Things that move by themselves inside a turn: arrows and flames.
 
 use formic_ai::turn::{Motion, Point, RealTime};
 use formic_ecs::prelude::*;

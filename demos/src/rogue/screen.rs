@@ -1,4 +1,4 @@
-//! What a terminal shows.
+//! The picture of the dungeon in a terminal.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What things in the dungeon are made of.
+//! The components of the things in the dungeon.
 
 use bytemuck::{Pod, Zeroable};
 use formic_ai::turn::CellPosition;

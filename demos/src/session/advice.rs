@@ -1,4 +1,4 @@
-//! What could be better about the archetypes of a world.
+//! Advice: possible improvements of the archetypes of a world.
 
 use std::any::TypeId;
 use std::collections::BTreeMap;

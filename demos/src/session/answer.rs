@@ -1,4 +1,4 @@
-//! What comes back for a request.
+//! The answer to a request.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What is sent many times a second, packed: who is where.
+//! The frame sent many times a second, packed: the agents and their places.
 //!
 //! A message is a row of sections, each with a tag, a length and bytes, all numbers little-endian:
 //!

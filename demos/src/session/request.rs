@@ -1,4 +1,4 @@
-//! What the page asks for, and which part of the session answers.
+//! The requests of the page, and the part of the session that answers each.
 
 use formic_ecs::Entity;
 use glam::Vec2;

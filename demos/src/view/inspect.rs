@@ -1,4 +1,4 @@
-//! What can be said of the components of an entity.
+//! Descriptions of the components of an entity.
 
 use std::fmt::Debug;
 

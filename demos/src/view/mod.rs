@@ -1,4 +1,4 @@
-//! What a demo has to answer to be shown live: its map, its agents, and what is known of each.
+//! The interface of a demo that is shown live: its map, its agents, and the facts known of each.
 //!
 //! A demo that implements [`View`] and says so in `Simulation::view` is shown by `demos serve` with
 //! everything that the page has. So do all in the catalogue; a world without a view is shown as its

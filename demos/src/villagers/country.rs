@@ -1,4 +1,4 @@
-//! What goes on in the village whether anybody thinks of it or not.
+//! Events in the village that do not depend on any mind.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use formic_ai::activity::{Activities, Blocking, Doing, Posted, Token};

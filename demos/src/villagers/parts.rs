@@ -1,4 +1,4 @@
-//! What the village is made of.
+//! The components of the village.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::activity::{Event, EventKinds};

@@ -1,4 +1,4 @@
-//! What happens to whole rows: cloning, dropping, and the end of an archetype.
+//! Operations on whole rows: cloning, dropping, and the end of an archetype.
 #![expect(
     unsafe_code,
     reason = "clones, drops, saves and loads the values of rows through their columns' functions"

@@ -1,4 +1,4 @@
-//! What must not compile of cells, and of claims and guards that come from them.
+//! Misuse of cells, and of claims and guards that come from them, that must not compile.
 //!
 //! # An item of a query does not outlive the query of a cell
 //!

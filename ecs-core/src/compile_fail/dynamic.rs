@@ -1,4 +1,4 @@
-//! What must not compile of queries by id, shared values and chunk values.
+//! Misuse of queries by id that must not compile.
 //!
 //! # The bytes of a row do not outlive the row
 //!

@@ -1,4 +1,4 @@
-//! What must not compile of types: of components, of filters, and of what the world keeps in step.
+//! Types that must not compile: components, filters, and data that the world keeps in step.
 //!
 //! # What threads may not share is no component and no resource
 //!

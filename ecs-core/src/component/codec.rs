@@ -1,4 +1,4 @@
-//! How component values are saved: as the bytes they are, or by functions of their own.
+//! Codecs of component values: as the bytes they are, or by functions of their own.
 
 use alloc::vec::Vec;
 use core::fmt;

@@ -1,4 +1,4 @@
-//! What a component is that is registered at run time.
+//! The description of a component that is registered at run time.
 #![expect(
     unsafe_code,
     reason = "takes over the word of whoever gives the functions of a component"

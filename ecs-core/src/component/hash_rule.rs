@@ -1,4 +1,4 @@
-//! How the state hash sees the values of a component.
+//! The rule by which the state hash sees the values of a component.
 
 use alloc::vec::Vec;
 use core::any::type_name;

@@ -1,4 +1,4 @@
-//! What a component is, and how a world numbers the types it has met.
+//! The component trait, and the ids by which a world knows the types it has met.
 
 mod buffer;
 mod codec;

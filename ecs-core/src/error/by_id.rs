@@ -1,4 +1,4 @@
-//! What can go wrong with components that are known by their id.
+//! Errors of components that are known by their id.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! What can go wrong with queries by id.
+//! Errors of queries by id.
 
 use core::fmt;
 

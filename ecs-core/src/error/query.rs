@@ -1,4 +1,4 @@
-//! What can go wrong with queries.
+//! Errors of queries.
 
 use core::fmt;
 

@@ -1,4 +1,4 @@
-//! What can go wrong with snapshots.
+//! Errors of snapshots.
 
 use alloc::string::String;
 use core::fmt;

@@ -1,4 +1,4 @@
-//! How the derives take a field into the state hash, whatever its type can do.
+//! The traits by which the derives hash a field, whatever its type implements.
 //!
 //! `(&&&See(field)).see(hasher)` asks the traits below in turn, the one with most references first:
 //! the compiler prefers a method that needs fewer of them removed. Only the last takes any type,

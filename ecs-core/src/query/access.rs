@@ -1,4 +1,4 @@
-//! What a query touches, and the run-time check that nobody else touches it meanwhile.
+//! The access of a query, and the run-time check that no other user contradicts it.
 
 use alloc::vec::Vec;
 

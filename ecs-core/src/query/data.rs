@@ -1,4 +1,4 @@
-//! What a query can ask for in each row.
+//! The data that a query can ask for in each row.
 
 mod component;
 mod enabled;

@@ -1,4 +1,4 @@
-//! What a query by component id gives for a row, or for a run of rows.
+//! The data that a query by component id gives for a row, or for a run of rows.
 #![expect(unsafe_code, reason = "turns columns into bytes and slices of a type that was checked")]
 
 use core::any::TypeId;

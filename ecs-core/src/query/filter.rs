@@ -1,4 +1,4 @@
-//! What narrows a query without being handed out.
+//! Filters: conditions of a query that are not handed out.
 
 mod logic;
 mod versions;

@@ -1,4 +1,4 @@
-//! Where the components that views ask for are, archetype by archetype and chunk by chunk: kept from
+//! The columns that a view reads, archetype by archetype and chunk by chunk: kept from
 //! view to view, and found anew when chunks come, go or move.
 
 use alloc::boxed::Box;

@@ -1,4 +1,4 @@
-//! What is known about a chunk as a whole, in a quarter of a cache line.
+//! The head of a chunk: facts about it as a whole, in a quarter of a cache line.
 
 use core::ptr::NonNull;
 

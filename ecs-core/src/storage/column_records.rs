@@ -1,4 +1,4 @@
-//! What is known about each column of each chunk of an archetype, in one record.
+//! The record of each column of each chunk of an archetype.
 
 use alloc::vec::Vec;
 use core::ptr::NonNull;

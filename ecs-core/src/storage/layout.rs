@@ -1,4 +1,4 @@
-//! Where the columns lie in a block: pure arithmetic, no memory.
+//! The layout of the columns in a block: pure arithmetic, no memory.
 //!
 //! ```text
 //! block, 16 KiB, aligned to 64

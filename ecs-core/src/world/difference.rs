@@ -1,4 +1,4 @@
-//! Where two worlds differ: a tree of hashes over each, and the first leaf that is another one.
+//! The difference of two worlds: a tree of hashes over each, and the first leaf that is another one.
 
 use alloc::format;
 use alloc::string::String;

@@ -1,4 +1,4 @@
-//! What is known of pairs of an archetype and a bundle, and what was asked for lately.
+//! The cache of transitions between archetypes: pairs of an archetype and a bundle, and the latest ones.
 
 use alloc::vec::Vec;
 use core::any::TypeId;

@@ -1,4 +1,4 @@
-//! What hooks and observers are told of.
+//! The events of hooks and observers.
 
 use crate::component::{ArchetypeFlags, ComponentId};
 use crate::entity::Entity;

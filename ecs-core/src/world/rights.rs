@@ -1,4 +1,4 @@
-//! What one user of a cell has said that it will touch.
+//! The declared access of one user of a cell.
 
 use alloc::string::String;
 use alloc::vec::Vec;

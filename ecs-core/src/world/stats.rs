@@ -1,4 +1,4 @@
-//! How much memory a world takes, and how much of it is in use.
+//! Statistics: the memory of a world, and how much of it is in use.
 
 use alloc::vec::Vec;
 use core::fmt;

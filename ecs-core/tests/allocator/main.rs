@@ -1,4 +1,4 @@
-//! What the store asks of the allocator: how often, how much, and what happens when there is none.
+//! The store's use of the allocator: how often, how much, and what happens when there is none.
 
 mod allocations;
 #[cfg(all(unix, not(miri)))]

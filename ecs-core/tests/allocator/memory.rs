@@ -1,4 +1,4 @@
-//! What a world takes, and what it gives back.
+//! Memory that a world takes, and gives back.
 
 use formic_ecs::prelude::*;
 use formic_ecs::{ArchetypeId, Changed};

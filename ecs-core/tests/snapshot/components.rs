@@ -1,4 +1,4 @@
-//! How each kind of component is saved, and found again by its name.
+//! Each kind of component is saved, and found again by its name.
 
 use super::*;
 use formic_ecs::{MalformedSnapshot, RestoreError, SnapshotError};

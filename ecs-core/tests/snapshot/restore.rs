@@ -1,4 +1,4 @@
-//! What comes back, and what follows.
+//! Restored worlds, and their life afterwards.
 
 use formic_ecs::prelude::*;
 use formic_ecs::{

@@ -1,4 +1,4 @@
-//! What queries hand out, kept and used side by side: for Miri, which sees whether any two of them
+//! Borrows that queries hand out, kept and used side by side: for Miri, which sees whether any two of them
 //! overlap. Worlds are small, so that it can.
 
 use formic_ecs::prelude::*;

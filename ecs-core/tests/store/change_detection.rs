@@ -1,4 +1,4 @@
-//! Who is told about which change: versions per row, versions per chunk, and since when.
+//! Change detection: versions per row, versions per chunk, and since when.
 
 use formic_ecs::prelude::*;
 use formic_ecs::{DynamicQuery, ParallelScratch, QueryPlan, RandomStream};

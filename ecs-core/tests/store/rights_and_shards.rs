@@ -1,4 +1,4 @@
-//! What a schedule needs of a cell: rights, slices, and versions of resources.
+//! The needs of a schedule from a cell: declared access, shards, and versions of resources.
 
 use formic_ecs::prelude::*;
 use formic_ecs::{Access, DeclaredAccess, ParallelScratch, WorldCell};

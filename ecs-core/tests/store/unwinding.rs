@@ -1,4 +1,4 @@
-//! What is open while a panic unwinds: it is closed on the way, and nothing of ours panics then,
+//! Guards open while a panic unwinds: they close on the way, and nothing of ours panics then,
 //! which would end the process, and this program with it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};

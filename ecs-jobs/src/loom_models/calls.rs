@@ -1,4 +1,4 @@
-//! Whole calls of the pool, with one worker thread: the code that ships, from
+//! Models of whole calls of the pool, with one worker thread: the code that ships, from
 //! the first push to the joined thread.
 
 use super::handles::Deed;

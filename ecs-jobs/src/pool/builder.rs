@@ -1,4 +1,4 @@
-//! How a pool is made: where its threads come from, and what can go wrong.
+//! The builder of a pool: the source of its threads, and its errors.
 
 use crate::clock::{Clock, HostClock};
 use crate::panic_slot::never_unwinding;

@@ -1,4 +1,4 @@
-//! What a system touches.
+//! The access of a system.
 
 use std::any::{TypeId, type_name};
 

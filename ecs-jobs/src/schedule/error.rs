@@ -1,4 +1,4 @@
-//! What can be wrong with a schedule.
+//! Errors of a schedule.
 
 use std::fmt;
 

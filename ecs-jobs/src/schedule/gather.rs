@@ -1,4 +1,4 @@
-//! What a parallel loop finds, in an order that does not depend on threads.
+//! Results of a parallel loop, in an order that does not depend on threads.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! What a schedule is made of: its nodes, its switches, and the plan of a run.
+//! The nodes of a schedule, its shared conditions, and the plan of a run.
 
 use std::any::TypeId;
 

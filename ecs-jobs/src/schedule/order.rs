@@ -1,4 +1,4 @@
-//! What others are ordered by.
+//! Labels that systems are ordered by.
 
 use std::any::{Any, TypeId, type_name};
 

@@ -1,4 +1,4 @@
-//! What the arguments of a system can be.
+//! The arguments of a system.
 
 use std::any::type_name;
 use std::fmt;

@@ -1,4 +1,4 @@
-//! How often a system runs, and for whom.
+//! The rate of a system: how often it runs, and for which rows.
 
 /// Every how many ticks a system runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

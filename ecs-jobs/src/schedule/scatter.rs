@@ -1,4 +1,4 @@
-//! What the rows of a parallel loop do to entities that they share, in an order that does not depend
+//! Effects of the rows of a parallel loop on entities that they share, in an order that does not depend
 //! on threads.
 
 use std::fmt;

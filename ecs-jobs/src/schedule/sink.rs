@@ -1,4 +1,4 @@
-//! Where a parallel loop puts what it produces.
+//! Sinks: the buffers into which a parallel loop writes its results.
 
 /// Something that all threads of a parallel loop write to, each in its own slot, so that what comes
 /// of it does not depend on which thread did what: [`Commands`](super::Commands) and

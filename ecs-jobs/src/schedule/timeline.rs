@@ -1,4 +1,4 @@
-//! What ran where and when.
+//! The timeline: the system that ran on each thread, and when.
 //!
 //! With the feature `timeline` each thread writes what it did into a ring of its own, and
 //! [`Schedule::trace_json`](super::Schedule::trace_json) writes that down. The time is that of the

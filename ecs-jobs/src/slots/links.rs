@@ -1,4 +1,4 @@
-//! Who waits for whom: adding a job after others, and ending one.
+//! Links between jobs: adding a job after others, and ending one.
 
 use super::slot::{DEPENDENCIES_MAX, Edge};
 use super::{Claimed, JobId, Kind, Slot, Slots, State};

@@ -1,4 +1,4 @@
-//! What the walks along the links have in common.
+//! The common part of the walks along the links.
 
 use super::JobId;
 use crate::sync::{AtomicU64, Mutex, Ordering};

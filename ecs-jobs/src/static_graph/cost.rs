@@ -1,4 +1,4 @@
-//! What nodes cost, and whether that is worth other threads.
+//! The cost of nodes, and whether it is worth other threads.
 //!
 //! To wake a thread takes some ten microseconds, and so does what it does first. Most systems of
 //! most programs take less. So each node has a moving average of its time, and a graph is given to

@@ -1,4 +1,4 @@
-//! What is promised under load: that nothing starves, that a thread may leave, that costs end, and
+//! Promises under load: that nothing starves, that a thread may leave, that costs end, and
 //! that no failure is forgotten.
 
 use crate::support::{pool, within};

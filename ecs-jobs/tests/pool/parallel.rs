@@ -1,4 +1,4 @@
-//! How much runs at the same time. Leaves sleep instead of computing, so that the figures do not
+//! The parallelism of the pool. Leaves sleep instead of computing, so that the figures do not
 //! depend on the number of cores, and bounds are generous, for busy machines.
 
 use crate::support::{pool, within};

@@ -1,4 +1,4 @@
-//! What the arguments of a system give.
+//! The values that the arguments of a system give.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use crate::support::{pool, pools};

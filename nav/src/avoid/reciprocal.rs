@@ -1,4 +1,4 @@
-//! What two bodies owe each other: half of what keeps them apart.
+//! Reciprocal avoidance: each of two bodies gives half of the way.
 //!
 //! J. van den Berg, S. Guy, M. Lin and D. Manocha, "Reciprocal n-Body Collision
 //! Avoidance", 2011 (ORCA). Of all velocities relative to another body, those that lead

@@ -1,4 +1,4 @@
-//! What a flow field knows about each cell, sector by sector.
+//! The store of a flow field: the facts about each cell, sector by sector.
 
 use formic_ecs::CodecError;
 

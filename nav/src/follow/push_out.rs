@@ -1,4 +1,4 @@
-//! Where an agent goes when the cell under it turns solid.
+//! Pushing an agent out of a cell that turned solid under it.
 
 #[cfg(test)]
 mod tests;

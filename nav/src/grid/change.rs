@@ -1,4 +1,4 @@
-//! What changed on a grid, and when.
+//! The changes of a grid, and their times.
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use formic_ecs::HashState;

@@ -1,4 +1,4 @@
-//! What A* knows about each cell, without clearing it between searches.
+//! The nodes of A*, which need no clearing between searches.
 
 use crate::direction::Direction;
 

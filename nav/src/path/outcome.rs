@@ -1,4 +1,4 @@
-//! What a search answers: a path, or the reason why there is none.
+//! The outcome of a search: a path, or the reason why there is none.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{HashState, StateHasher};

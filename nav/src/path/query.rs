@@ -1,4 +1,4 @@
-//! What is asked of a search.
+//! The query given to a search.
 
 use crate::cell::Cell;
 use bytemuck::{CheckedBitPattern, NoUninit};

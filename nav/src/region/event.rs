@@ -1,4 +1,4 @@
-//! What happens to regions, for whoever keeps something per region.
+//! The events of regions, for users that keep something per region.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::HashState;

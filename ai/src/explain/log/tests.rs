@@ -1,4 +1,4 @@
-//! Who is watched, and what that costs.
+//! Watched agents, and the cost of watching them.
 
 use std::collections::BTreeSet;
 

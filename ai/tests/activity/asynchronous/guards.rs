@@ -1,4 +1,4 @@
-//! How stories end: guards tidy up, whatever panics.
+//! Endings of async activities: guards tidy up, whatever panics.
 
 use super::*;
 

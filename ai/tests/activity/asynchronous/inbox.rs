@@ -1,4 +1,4 @@
-//! What comes while a story does not ask.
+//! Events that arrive while an async activity does not ask.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! What activities leave in the log.
+//! Decision records of activities.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! What state machines leave in the log.
+//! Decision records of state machines.
 
 use formic_ai::fsm::{FsmAgent, History, Machine, MachineBuilder, Machines, State, Transition};
 use formic_ai::prelude::*;

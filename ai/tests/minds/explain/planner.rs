@@ -1,4 +1,4 @@
-//! What planners leave in the log.
+//! Decision records of planners.
 
 use formic_ai::explain::Verdict;
 use formic_ai::goap::{

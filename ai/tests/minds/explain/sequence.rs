@@ -1,4 +1,4 @@
-//! What sequences and composites leave in the log.
+//! Decision records of sequences and composites.
 
 use formic_ai::explain::DecisionLog;
 use formic_ai::prelude::*;

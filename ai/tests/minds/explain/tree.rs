@@ -1,4 +1,4 @@
-//! What behaviour trees leave in the log.
+//! Decision records of behaviour trees.
 
 use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
 use formic_ai::prelude::*;

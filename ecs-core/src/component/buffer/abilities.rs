@@ -1,4 +1,4 @@
-//! What a buffer can do as a component: what its elements can.
+//! The traits that a buffer has as a component: those of its elements.
 
 use alloc::vec::Vec;
 

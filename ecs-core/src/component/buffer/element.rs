@@ -1,4 +1,4 @@
-//! What a buffer is made of.
+//! The trait of a buffer's elements.
 
 use super::{Buffer, BytesFn, CloneFn, Codec, HashRule, MapEntitiesFn};
 

@@ -1,4 +1,4 @@
-//! What a row may have or not.
+//! Optional query data.
 
 use super::{
     Access, Archetype, CacheToken, CachedPlace, Chunks, IdSource, Moment, QueryData, ReadOnly,

@@ -1,4 +1,4 @@
-//! What is there, whether it is enabled or not.
+//! Query data of components that are present, enabled or not.
 
 use core::marker::PhantomData;
 

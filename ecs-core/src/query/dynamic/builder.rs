@@ -1,4 +1,4 @@
-//! How queries by component id are put together.
+//! The builder of queries by component id.
 
 use alloc::vec::Vec;
 

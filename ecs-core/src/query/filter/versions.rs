@@ -1,4 +1,4 @@
-//! What has changed, and what has come.
+//! The filters `Changed` and `Added`.
 
 use core::marker::PhantomData;
 

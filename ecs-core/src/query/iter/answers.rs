@@ -1,4 +1,4 @@
-//! What a query has to say as a whole.
+//! Questions about a query as a whole: emptiness, counts, single results.
 
 use super::{MatchOf, Query, QueryData, QueryFilter};
 use crate::error::QuerySingleError;

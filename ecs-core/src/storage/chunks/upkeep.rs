@@ -1,4 +1,4 @@
-//! What the chunks of an archetype take, and what they can give back.
+//! Memory that the chunks of an archetype hold and can give back.
 
 use super::{BlockPool, ChunkHead, Chunks, ColumnRecord, Directory, EnableBits, RowVersions};
 

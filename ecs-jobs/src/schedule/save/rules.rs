@@ -1,4 +1,4 @@
-//! How values outside the rows are saved, type by type.
+//! Rules by which values outside the rows are saved, type by type.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;

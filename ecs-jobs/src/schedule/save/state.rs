@@ -1,4 +1,4 @@
-//! What systems keep from run to run, on its way into a save and out of one.
+//! The state that systems keep from run to run, on its way into a save and out of one.
 
 use std::any::{TypeId, type_name};
 

@@ -1,4 +1,4 @@
-//! What entities are to each other, what they have in common, and who watches them.
+//! Operations on relations, shared state and observers.
 
 use std::sync::Arc;
 

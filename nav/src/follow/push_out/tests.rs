@@ -1,4 +1,4 @@
-//! Where agents are put.
+//! The places to which agents are pushed.
 
 use super::*;
 
