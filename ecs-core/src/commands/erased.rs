@@ -129,10 +129,10 @@ pub(super) struct BundleFns {
     /// Where new entities with it go.
     pub(super) placement:
         for<'a> fn(&'a mut Bundles, &mut Registry, &mut Archetypes) -> &'a Placement,
-    /// The way of a row that is given it.
+    /// The transition of a row that is given it.
     pub(super) insertion:
         for<'a> fn(&'a mut Bundles, ArchetypeId, &mut Registry, &mut Archetypes) -> &'a Transition,
-    /// The way of a row that it is taken from.
+    /// The transition of a row that it is taken from.
     pub(super) removal: for<'a> fn(
         &'a mut Bundles,
         ArchetypeId,

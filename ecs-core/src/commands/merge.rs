@@ -131,7 +131,7 @@ impl Group<'_, '_> {
                 }
                 (Action::Remove(functions), Stage::In(here)) => {
                     match (functions.removal)(bundles, here, registry, archetypes) {
-                        Some(way) => Ok(Stage::In(way.target)),
+                        Some(transition) => Ok(Stage::In(transition.target)),
                         None => {
                             let here = archetypes.get(here);
                             let missing = (functions.first_missing)(bundles, here, registry);
@@ -232,33 +232,33 @@ impl Group<'_, '_> {
         set_bits(archetype, to, &self.plan.bits);
     }
 
-    fn relocate(&mut self, from: Location, target: ArchetypeId) {
+    fn relocate(&mut self, from: Location, target_id: ArchetypeId) {
         let version = self.world.next_version();
         let World { archetypes, blocks, .. } = &mut *self.world;
-        let (to, _) = archetypes.get_mut(target).chunks.reserve_rows(blocks, 1);
-        self.place(target, to, false);
+        let (to, _) = archetypes.get_mut(target_id).chunks.reserve_rows(blocks, 1);
+        self.place(target_id, to, false);
         let World { archetypes, blocks, entities, .. } = &mut *self.world;
-        let (source, goal) = archetypes.get_two(from.archetype, target);
+        let (source, target) = archetypes.get_two(from.archetype, target_id);
         let Plan { added, given, kept, moves, steps, bits, .. } = &mut *self.plan;
         kept.clear();
         kept.resize(source.columns.len(), false);
         moves.clear();
         for (mine, &id) in source.components().ids().iter().enumerate() {
-            if let Some(theirs) = goal.column_of(id).filter(|&theirs| !given[theirs]) {
+            if let Some(theirs) = target.column_of(id).filter(|&theirs| !given[theirs]) {
                 kept[mine] = true;
                 moves.push((mine, theirs));
             }
         }
         // SAFETY: a live entity's row (I-1) and a reserved one, of two archetypes; the pairs of
         // columns are of equal component ids. The values left behind are forgotten below.
-        unsafe { source.chunks.copy_row(from.address, &goal.chunks, to, moves) };
+        unsafe { source.chunks.copy_row(from.address, &target.chunks, to, moves) };
         // SAFETY: reserved above, and nothing was committed there or taken since. A component of
-        // the goal was either given by a bundle, and `place` has written it, or was in the source
+        // the target was either given by a bundle, and `place` has written it, or was in the source
         // and never taken away, and was just copied: all columns are initialised (I-2).
-        unsafe { goal.chunks.commit_rows(to, &[self.entity], version, 0) };
-        copy_bits(source, from.address, goal, to);
-        set_bits(goal, to, bits);
-        carry_versions(source, from.address, goal, to, version, |column, id| {
+        unsafe { target.chunks.commit_rows(to, &[self.entity], version, 0) };
+        copy_bits(source, from.address, target, to);
+        set_bits(target, to, bits);
+        carry_versions(source, from.address, target, to, version, |column, id| {
             (!added.contains(&id)).then_some(given[column])
         });
         steps.clear();
@@ -267,7 +267,7 @@ impl Group<'_, '_> {
             ColumnStep { action: if kept { ColumnAction::Move } else { left.action }, ..left }
         }));
         let taken = source.chunks.take_row(blocks, from.address, steps, version);
-        entities.set_place(self.entity, goal.chunks.place(to));
+        entities.set_place(self.entity, target.chunks.place(to));
         if let Some(moved) = taken.moved {
             entities.set_place(moved, from.place);
         }

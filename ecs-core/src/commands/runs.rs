@@ -43,7 +43,7 @@ impl Kind {
     }
 }
 
-/// Plays the next command and those after it that are like it, together: the way is looked up
+/// Plays the next command and those after it that are like it, together: the transition is looked up
 /// once, and rows that lie side by side move column by column. Returns how many were played, none
 /// where the next command is not the first of a run or has to be played by itself.
 ///

@@ -348,7 +348,7 @@ impl World {
     fn goes_whole<F: QueryFilter>(
         archetypes: &mut Archetypes,
         found: &Found<F>,
-        way: &Transition,
+        transition: &Transition,
     ) -> bool {
         let archetype = archetypes.get(found.archetype);
         let passes = |chunk| {
@@ -356,8 +356,8 @@ impl World {
             matches!(rows, Rows::All)
         };
         let all_pass = (0..archetype.chunks.used_count()).all(passes);
-        let (source, target) = archetypes.get_two(found.archetype, way.target);
-        all_pass && source.chunks.is_alike(&target.chunks, &way.plan)
+        let (source, target) = archetypes.get_two(found.archetype, transition.target);
+        all_pass && source.chunks.is_alike(&target.chunks, &transition.plan)
     }
 
     /// Moves all rows of an archetype, which may go as a whole; returns how many these were.
@@ -365,12 +365,12 @@ impl World {
         archetypes: &mut Archetypes,
         blocks: &mut BlockPool,
         found: &Found<F>,
-        way: &Transition,
+        transition: &Transition,
         version: u64,
     ) -> usize {
-        let (source, target) = archetypes.get_two(found.archetype, way.target);
+        let (source, target) = archetypes.get_two(found.archetype, transition.target);
         let count = source.len();
-        source.chunks.hand_over(blocks, &mut target.chunks, &way.plan, version);
+        source.chunks.hand_over(blocks, &mut target.chunks, &transition.plan, version);
         count
     }
 

@@ -144,7 +144,7 @@ impl Bundles {
         })
     }
 
-    /// The way of a row that is given this bundle.
+    /// The transition of a row that is given this bundle.
     #[inline]
     pub(crate) fn insertion<B: Bundle>(
         &mut self,
@@ -164,7 +164,7 @@ impl Bundles {
         self.inserts.at(place)
     }
 
-    /// The way of a row that is given the bundle of this number.
+    /// The transition of a row that is given the bundle of this number.
     pub(crate) fn insertion_at(
         &mut self,
         index: BundleIndex,
@@ -186,21 +186,21 @@ impl Bundles {
         let ids = &self.infos[index.0 as usize].ids;
         self.inserts.place(from, index, || {
             let set = archetypes.get(from).components().with(ids);
-            let target = archetypes.obtain(set, registry);
-            let (source, goal) = (archetypes.get(from), archetypes.get(target));
+            let target_id = archetypes.obtain(set, registry);
+            let (source, target) = (archetypes.get(from), archetypes.get(target_id));
             let replaced = ids.iter().filter_map(|&id| source.column_of(id)).collect();
             let kept = |id: &ComponentId| !ids.contains(id);
             Transition {
-                target,
-                columns: columns_of(goal, ids),
-                moves: moves(source, goal, kept),
-                plan: plan(source, goal, kept),
+                target: target_id,
+                columns: columns_of(target, ids),
+                moves: moves(source, target, kept),
+                plan: plan(source, target, kept),
                 replaced,
             }
         })
     }
 
-    /// The way of a row that this bundle is taken from; `None` where it does not have all of it.
+    /// The transition of a row that this bundle is taken from; `None` where it does not have all of it.
     #[inline]
     pub(crate) fn removal<B: Bundle>(
         &mut self,
@@ -220,7 +220,7 @@ impl Bundles {
         self.removes.at(place).as_ref()
     }
 
-    /// The way of a row that the bundle of this number is taken from; `None` where it does not have
+    /// The transition of a row that the bundle of this number is taken from; `None` where it does not have
     /// all of it.
     pub(crate) fn removal_at(
         &mut self,
@@ -247,23 +247,23 @@ impl Bundles {
                 return None;
             }
             let set = archetypes.get(from).components().without(ids);
-            let target = archetypes.obtain(set, registry);
-            let (source, goal) = (archetypes.get(from), archetypes.get(target));
-            let mut plan = plan(source, goal, |_| true);
+            let target_id = archetypes.obtain(set, registry);
+            let (source, target) = (archetypes.get(from), archetypes.get(target_id));
+            let mut plan = plan(source, target, |_| true);
             if *is_typed {
                 plan.forget_rest();
             }
             Some(Transition {
-                target,
+                target: target_id,
                 columns: columns_of(source, ids),
-                moves: moves(source, goal, |_| true),
+                moves: moves(source, target, |_| true),
                 plan,
                 replaced: Box::default(),
             })
         })
     }
 
-    /// The way of a row that is left its cleanup components, and is given a tag; what does not go
+    /// The transition of a row that is left its cleanup components, and is given a tag; what does not go
     /// along is listed as replaced.
     pub(crate) fn stripping(
         &mut self,
@@ -276,21 +276,21 @@ impl Bundles {
             let columns = archetypes.get(from).columns.iter();
             let kept = columns.filter(|column| column.info.is_cleanup());
             let ids = kept.map(|column| column.info.id).chain([tag]).collect();
-            let target = archetypes.obtain(ComponentSet::new(ids), registry);
-            let (source, goal) = (archetypes.get(from), archetypes.get(target));
+            let target_id = archetypes.obtain(ComponentSet::new(ids), registry);
+            let (source, target) = (archetypes.get(from), archetypes.get(target_id));
             let ids = source.components().ids().iter().enumerate();
-            let left = ids.filter(|&(_, &id)| goal.column_of(id).is_none());
+            let left = ids.filter(|&(_, &id)| target.column_of(id).is_none());
             Transition {
-                target,
+                target: target_id,
                 columns: Box::default(),
-                moves: moves(source, goal, |_| true),
-                plan: plan(source, goal, |_| true),
+                moves: moves(source, target, |_| true),
+                plan: plan(source, target, |_| true),
                 replaced: left.map(|(column, _)| column).collect(),
             }
         })
     }
 
-    /// The way from a row to copies of it; the source may be the target.
+    /// The transition from a row to copies of it; the source may be the target.
     pub(crate) fn copying(
         &mut self,
         from: ArchetypeId,
@@ -302,13 +302,13 @@ impl Bundles {
             let columns = archetypes.get(from).columns.iter().map(|column| &column.info);
             let copied = columns.filter(|info| !info.is_cleanup() && Some(info.id) != prefab);
             let ids = copied.map(|info| info.id).collect();
-            let target = archetypes.obtain(ComponentSet::new(ids), registry);
-            let (source, goal) = (archetypes.get(from), archetypes.get(target));
+            let target_id = archetypes.obtain(ComponentSet::new(ids), registry);
+            let (source, target) = (archetypes.get(from), archetypes.get(target_id));
             Transition {
-                target,
+                target: target_id,
                 columns: Box::default(),
-                moves: moves(source, goal, |_| true),
-                plan: plan(source, goal, |_| true),
+                moves: moves(source, target, |_| true),
+                plan: plan(source, target, |_| true),
                 replaced: Box::default(),
             }
         })
@@ -328,21 +328,28 @@ impl Bundles {
 
     /// Whether each transition leads where I-6 says, by the shortest way of saying it.
     pub(crate) fn check(&self, archetypes: &[Archetype]) -> Result<(), String> {
-        for (from, bundle, way) in self.inserts.iter() {
+        for (from, bundle, transition) in self.inserts.iter() {
             let ids = &*self.infos[bundle.0 as usize].ids;
             let source = &archetypes[from.index()];
             let with = source.components().with(ids);
-            way.check(source, archetypes, &with, |id| !ids.contains(&id))?;
+            transition.check(source, archetypes, &with, |id| !ids.contains(&id))?;
         }
-        for (from, bundle, way) in self.removes.iter() {
+        for (from, bundle, transition) in self.removes.iter() {
             let ids = &*self.infos[bundle.0 as usize].ids;
             let source = &archetypes[from.index()];
             let has_all = ids.iter().all(|&id| source.components().contains(id));
-            match way {
-                Some(way) => {
-                    way.check(source, archetypes, &source.components().without(ids), |_| true)?;
+            match transition {
+                Some(transition) => {
+                    transition.check(
+                        source,
+                        archetypes,
+                        &source.components().without(ids),
+                        |_| true,
+                    )?;
                 }
-                None if has_all => return Err(format!("no way takes {bundle:?} from {from:?}")),
+                None if has_all => {
+                    return Err(format!("no transition takes {bundle:?} from {from:?}"));
+                }
                 None => {}
             }
         }
@@ -395,33 +402,33 @@ fn columns_of(archetype: &Archetype, ids: &[ComponentId]) -> Box<[usize]> {
 
 fn moves(
     source: &Archetype,
-    goal: &Archetype,
+    target: &Archetype,
     kept: impl Fn(&ComponentId) -> bool,
 ) -> Box<[(usize, usize)]> {
     let ids = source.components().ids().iter().enumerate();
     ids.filter(|(_, id)| kept(id))
-        .filter_map(|(from, &id)| Some((from, goal.column_of(id)?)))
+        .filter_map(|(from, &id)| Some((from, target.column_of(id)?)))
         .collect()
 }
 
-fn bit_moves(source: &Archetype, goal: &Archetype) -> Box<[(usize, usize)]> {
+fn bit_moves(source: &Archetype, target: &Archetype) -> Box<[(usize, usize)]> {
     let columns = source.columns.iter();
     columns
         .filter_map(|column| {
             let from = column.enable_slot?;
-            let to = goal.columns[goal.column_of(column.info.id)?].enable_slot?;
+            let to = target.columns[target.column_of(column.info.id)?].enable_slot?;
             Some((from, to))
         })
         .collect()
 }
 
 /// What happens to a row of the source; `kept` says which values may go along.
-fn plan(source: &Archetype, goal: &Archetype, kept: impl Fn(&ComponentId) -> bool) -> RowPlan {
+fn plan(source: &Archetype, target: &Archetype, kept: impl Fn(&ComponentId) -> bool) -> RowPlan {
     let steps: Box<[ColumnStep]> = source
         .columns
         .iter()
         .map(|column| {
-            let target = goal.column_of(column.info.id);
+            let target = target.column_of(column.info.id);
             let goes_along = target.is_some() && kept(&column.info.id);
             let left = column.left_behind();
             let target = target.map(|at| u32::try_from(at).expect("fewer than 2^32 components"));
@@ -432,11 +439,11 @@ fn plan(source: &Archetype, goal: &Archetype, kept: impl Fn(&ComponentId) -> boo
             }
         })
         .collect();
-    let ids = goal.components().ids().iter().enumerate();
+    let ids = target.components().ids().iter().enumerate();
     let fresh = ids.filter(|(_, id)| !source.components().contains(**id));
     let version_moves = source.columns.iter().filter_map(|column| {
         let from = column.track_slot?;
-        let to = goal.columns[goal.column_of(column.info.id)?].track_slot?;
+        let to = target.columns[target.column_of(column.info.id)?].track_slot?;
         Some((from, to, !kept(&column.info.id)))
     });
     let has_marks = |archetype: &Archetype| {
@@ -446,9 +453,9 @@ fn plan(source: &Archetype, goal: &Archetype, kept: impl Fn(&ComponentId) -> boo
     RowPlan {
         drops: steps.iter().any(|step| step.action == ColumnAction::Drop),
         fresh: fresh.map(|(column, _)| column).collect(),
-        bit_moves: bit_moves(source, goal),
+        bit_moves: bit_moves(source, target),
         version_moves: version_moves.collect(),
-        has_marks: has_marks(source) || has_marks(goal),
+        has_marks: has_marks(source) || has_marks(target),
         steps,
     }
 }
@@ -465,7 +472,7 @@ mod tests {
     #[derive(crate::Component)]
     struct C;
 
-    /// What a check says after `spoil` has been at the way of an insertion.
+    /// What a check says after `spoil` has been at the transition of an insertion.
     fn complaint(spoil: impl FnOnce(&mut Transition)) -> String {
         let mut world = World::new();
         let entity = world.spawn((A(1), B(2)));
@@ -479,20 +486,20 @@ mod tests {
 
     #[test]
     fn a_transition_that_leads_elsewhere_is_found() {
-        let detail = complaint(|way| way.target = ArchetypeId(0));
+        let detail = complaint(|transition| transition.target = ArchetypeId(0));
         assert!(detail.starts_with("another set"), "{detail}");
     }
 
     #[test]
     fn a_transition_that_mixes_up_columns_is_found() {
-        let detail = complaint(|way| {
-            let (from, to) = (way.moves[0].0, way.moves[1].0);
-            (way.moves[0].0, way.moves[1].0) = (to, from);
+        let detail = complaint(|transition| {
+            let (from, to) = (transition.moves[0].0, transition.moves[1].0);
+            (transition.moves[0].0, transition.moves[1].0) = (to, from);
         });
         assert!(detail.starts_with("a value goes into"), "{detail}");
-        let detail = complaint(|way| way.moves = way.moves[1..].into());
+        let detail = complaint(|transition| transition.moves = transition.moves[1..].into());
         assert!(detail.starts_with("other values"), "{detail}");
-        let detail = complaint(|way| way.plan.steps[1].size += 4);
+        let detail = complaint(|transition| transition.plan.steps[1].size += 4);
         assert!(detail.starts_with("a step of"), "{detail}");
     }
 }

@@ -209,11 +209,11 @@ impl World {
         debug_assert_eq!(self.locate(entity), Some(from));
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
-        let way = bundles.stripping(from.archetype, tag, registry, archetypes);
+        let transition = bundles.stripping(from.archetype, tag, registry, archetypes);
         let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
-        // SAFETY: the way begins at the row's archetype and leads to another, which has the tag;
+        // SAFETY: the transition begins at the row's archetype and leads to another, which has the tag;
         // what does not go along is dropped (I-6). The tag alone is new: it has no bytes to write.
-        _ = unsafe { moving.run(way, |_, _, _| ()) };
+        _ = unsafe { moving.run(transition, |_, _, _| ()) };
     }
 
     /// Switches a component of an entity on or off; returns what it was. The entity stays where it
@@ -329,35 +329,42 @@ impl MoveRow<'_> {
     /// Moves the row. `transfer` sees the chunks that the row leaves, those that it goes to, and
     /// its place there: it writes what is new and takes what does not go along.
     ///
-    /// The values that the way leaves to be dropped are dropped at the end, when all books are in
+    /// The values that the transition leaves to be dropped are dropped at the end, when all books are in
     /// order. Returns what there is to do where the row is now, too.
     ///
     /// # Safety
-    /// `way` leads from the archetype that the entity is in, and to another one (I-6). `transfer`
-    /// does not panic, and initialises the columns of the target that `way` does not move to (I-2).
-    /// It takes only values that `way` forgets.
+    /// `transition` leads from the archetype that the entity is in, and to another one (I-6). `transfer`
+    /// does not panic, and initialises the columns of the target that `transition` does not move to (I-2).
+    /// It takes only values that `transition` forgets.
     #[inline]
     pub(super) unsafe fn run<R>(
         self,
-        way: &Transition,
+        transition: &Transition,
         transfer: impl FnOnce(&Chunks, &Chunks, RowAddress) -> R,
     ) -> (R, ArchetypeFlags) {
         let Self { archetypes, blocks, entities, entity, from, version } = self;
-        let (source, target) = archetypes.get_two(from.archetype, way.target);
+        let (source, target) = archetypes.get_two(from.archetype, transition.target);
         let to = target.chunks.reserve_row(blocks);
         let transferred = transfer(&source.chunks, &target.chunks, to);
-        let goal = (&mut target.chunks, to);
+        let arrival = (&mut target.chunks, to);
         // SAFETY: a live entity's row (I-1) and one that was just reserved, of two archetypes, which
-        // the way leads between (I-6); `transfer` has written what the way does not move.
+        // the transition leads between (I-6); `transfer` has written what the transition does not move.
         let (taken, place) = unsafe {
-            source.chunks.move_row(blocks, (entity, from.address), goal, &way.plan, version)
+            source.chunks.move_row(
+                blocks,
+                (entity, from.address),
+                arrival,
+                &transition.plan,
+                version,
+            )
         };
         entities.set_place(entity, place);
         if let Some(moved) = taken.moved {
             entities.set_place(moved, from.place);
         }
-        if way.plan.drops {
-            let is_left = |column: usize| way.plan.steps[column].action == ColumnAction::Drop;
+        if transition.plan.drops {
+            let is_left =
+                |column: usize| transition.plan.steps[column].action == ColumnAction::Drop;
             // SAFETY: these values, initialised (I-2) and of their columns' types (I-9), were kept
             // behind the last row for us to drop, where they are nobody's; all books are in order.
             unsafe { source.drop_row(taken.vacated, is_left) };

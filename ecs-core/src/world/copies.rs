@@ -33,8 +33,8 @@ impl World {
     ) {
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
-        let way = bundles.copying(from.archetype, registry, archetypes);
-        let mut run = copies_of(archetypes, way, from, (blocks, wanted), version, copies);
+        let transition = bundles.copying(from.archetype, registry, archetypes);
+        let mut run = copies_of(archetypes, transition, from, (blocks, wanted), version, copies);
         for _ in 0..run.granted() {
             let copy = entities.next();
             let mut map = |entity| if entity == original { copy } else { entity };
@@ -53,32 +53,32 @@ impl World {
     ) -> ArchetypeFlags {
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
-        let way = bundles.copying(from.archetype, registry, archetypes);
-        let mut one = copies_of(archetypes, way, from, (blocks, 1), version, made);
+        let transition = bundles.copying(from.archetype, registry, archetypes);
+        let mut one = copies_of(archetypes, transition, from, (blocks, 1), version, made);
         one.push(map, |place| {
             entities.activate(copy, place);
             copy
         });
         drop(one);
-        archetypes.get(way.target).flags
+        archetypes.get(transition.target).flags
     }
 }
 
 /// Room for copies of the entity at `from`.
 fn copies_of<'a>(
     archetypes: &'a mut Archetypes,
-    way: &'a Transition,
+    transition: &'a Transition,
     from: Location,
     room: (&mut BlockPool, usize),
     version: u64,
     copies: &'a mut Vec<Entity>,
 ) -> RowCopies<'a> {
-    let (source, target) = if way.target == from.archetype {
-        (None, archetypes.get_mut(way.target))
+    let (source, target) = if transition.target == from.archetype {
+        (None, archetypes.get_mut(transition.target))
     } else {
-        let (source, target) = archetypes.get_two(from.archetype, way.target);
+        let (source, target) = archetypes.get_two(from.archetype, transition.target);
         (Some(&*source), target)
     };
-    let along = (&way.moves[..], &way.plan.bit_moves[..]);
+    let along = (&transition.moves[..], &transition.plan.bit_moves[..]);
     RowCopies::new((source, from.address), target, along, room, version, copies)
 }

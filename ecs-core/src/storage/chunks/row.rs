@@ -100,7 +100,7 @@ impl Chunks {
     /// other archetype.
     ///
     /// # Safety
-    /// `plan` is the way from this archetype to the other one (I-6). `from` is a row here (I-2).
+    /// `plan` is that of a transition from this archetype to the other one (I-6). `from` is a row here (I-2).
     /// `to` came from [`reserve_row`](Self::reserve_row) of the other, with nothing committed or
     /// taken since, and its columns that `plan` does not move to are initialised (I-2).
     #[inline(always)]
