@@ -1,5 +1,5 @@
-//! The contents of recordings and explanations, errors in them, and Ctrl-C. `matrix` checks that every
-//! them is checked in `matrix`.
+//! The contents of recordings and explanations, errors in them, and Ctrl-C. `matrix` checks
+//! that every demo has them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
