@@ -1,6 +1,6 @@
 //! A villager who fetches firewood, and runs when the wolf comes.
 //!
-//! `cargo run -p formic-ai --example activity` prints what she does, and how seldom anybody asks her.
+//! `cargo run -p formic-ai --example activity` prints what she does, and how seldom she is asked.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use std::borrow::Cow;
@@ -18,7 +18,7 @@ struct Position(i32);
 struct Walk {
     to: i32,
 }
-/// What somebody carries.
+/// The load of a carrier.
 #[derive(Component)]
 struct Carries(Entity);
 #[derive(Component)]

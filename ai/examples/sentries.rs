@@ -49,7 +49,7 @@ fn act(mut actions: Actions<Deed>) {
     actions.process(&Doing);
 }
 
-/// Anybody may listen: only those whose state has changed are visited.
+/// Any system may listen: only those whose state has changed are visited.
 #[expect(clippy::print_stdout, reason = "it is what the example is for")]
 fn tell(mut changed: Query<&StateChanged>, sentries: Res<Sentries>) {
     let name = |state| sentries.0.name(state);

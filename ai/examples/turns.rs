@@ -1,4 +1,4 @@
-//! A corridor in turns: a door that opens when somebody bumps into it, and a shot that flies in real
+//! A corridor in turns: a door that opens when an actor bumps into it, and a shot that flies in real
 //! time inside a turn and bursts a barrel.
 //!
 //! `cargo run -p formic-ai --example turns` prints each frame, the trace of the shot, and that undoing all

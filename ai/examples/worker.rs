@@ -43,7 +43,7 @@ enum Clip {
     Mine,
 }
 
-/// What a worker's body shows. Whoever asks for a clip gets a number, by which it knows the end of
+/// What a worker's body shows. A request for a clip gets a number, by which it knows the end of
 /// this clip from the end of another.
 #[derive(Component, Default)]
 struct Animator {
@@ -96,7 +96,7 @@ impl Processor for Walking<'_> {
 
     fn start(&self, agent: Agent, _: &mut MoveTo) -> ActionResult {
         let Ok(mut walker) = self.walkers.claim(agent) else { return ActionResult::Failed };
-        // Somebody who cannot walk would be on the way for ever.
+        // A worker that cannot walk would be on the way for ever.
         if walker.get_mut().1.0 > 0.0 { ActionResult::Running } else { ActionResult::Failed }
     }
 

@@ -18,7 +18,7 @@ pub const DEMOS: &[&Demo] = &[
     &rogue::DEMO,
 ];
 
-/// The demo that runs where nobody has said which.
+/// The demo that runs when none is named.
 pub const FIRST: &Demo = &dungeon::DEMO;
 
 /// What the first run says at its end.

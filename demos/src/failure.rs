@@ -14,7 +14,7 @@ pub enum Failure {
     Check(String),
     /// The results could not be written.
     Stdout(io::Error),
-    /// Somebody pressed Ctrl-C. The results so far are there.
+    /// The user pressed Ctrl-C. The results so far are there.
     Interrupted {
         /// How many ticks were lived.
         ticks: u64,

@@ -68,7 +68,7 @@ pub fn prove_writable(path: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::on_file("write", path, error))
 }
 
-/// Where the picture goes if nobody said: the system's folder for temporary
+/// The default path of the picture: the system's folder for temporary
 /// files, because the current one may be read-only.
 ///
 /// # Errors
@@ -79,7 +79,7 @@ pub fn picture_path(demo: &str) -> Result<PathBuf, Failure> {
     if prove_writable(&usual).is_ok() {
         return Ok(usual);
     }
-    // On a shared machine the usual name may belong to somebody else.
+    // On a shared machine the usual name may belong to another user.
     let own = folder.join(format!("formic-{demo}-{}.png", std::process::id()));
     prove_writable(&own)?;
     Ok(own)

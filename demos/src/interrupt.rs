@@ -15,13 +15,13 @@ pub fn listen() {
                 std::process::exit(130);
             }
         });
-        // Where the system has no such thing, or somebody listens already, Ctrl-C does what it
+        // Where the system has no such thing, or another handler listens already, Ctrl-C does what it
         // always does.
         drop(heard);
     }
 }
 
-/// Whether somebody has asked the run to end.
+/// Whether the user has asked the run to end.
 #[must_use]
 pub fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)

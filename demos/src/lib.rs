@@ -89,7 +89,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !failure.is_closed_pipe() {
-                // With stderr closed as well there is nobody left to tell;
+                // With stderr closed as well there is no one left to tell;
                 // `eprintln!` would panic.
                 drop(writeln!(io::stderr(), "demos: {failure}"));
             }

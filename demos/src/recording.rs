@@ -126,7 +126,7 @@ impl Recording {
         let mut recording =
             Self { header, inputs: Vec::new(), hashes: Vec::new(), is_whole: false };
         // Whole lines end with a line break; what is behind the last one was being written when
-        // somebody pulled the plug.
+        // the power failed.
         let mut lines: Vec<&[u8]> = lines.collect();
         let rest = lines.pop();
         let has_rest = rest.is_none_or(|rest| !rest.is_empty());

@@ -21,7 +21,7 @@ pub struct Lived {
     pub elapsed: Duration,
     /// Whether a person has played: the time is theirs, and says nothing of the program.
     pub is_played: bool,
-    /// Whether somebody has asked to stop before the end.
+    /// Whether the user has asked to stop before the end.
     pub is_interrupted: bool,
 }
 

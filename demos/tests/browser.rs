@@ -165,7 +165,7 @@ impl Browser {
         self.call("POST", "/actions", &keys);
     }
 
-    /// Keeps a picture of the window, for whoever wants to look at it.
+    /// Keeps a picture of the window, for a person to look at.
     fn screenshot(&self, name: &str) {
         let picture = self.call("GET", "/screenshot", &Value::Null);
         let bytes = from_base64(picture.as_str().expect("a text"));

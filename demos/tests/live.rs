@@ -162,7 +162,7 @@ fn marks(server: &Running) -> Vec<(f64, f64, u8)> {
     (0..count).map(mark).collect()
 }
 
-/// Clicks on the first mark, and returns what is told of whoever is there.
+/// Clicks on the first mark, and returns what is told of the agent there.
 fn click_first(server: &Running) -> Value {
     let size = server.state()["scene"]["size"].clone();
     let side = |axis: usize| size[axis].as_f64().expect("a number");

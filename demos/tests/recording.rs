@@ -120,7 +120,7 @@ fn what_was_recorded_before_a_kill_is_replayed() {
     while !has_begun() && start.elapsed() < Duration::from_secs(60) {
         std::thread::sleep(Duration::from_millis(5));
     }
-    // On Unix this is SIGKILL: nobody gets to write an end.
+    // On Unix this is SIGKILL: no thread gets to write an end.
     child.kill().expect("it runs");
     child.wait().expect("it ends");
     // Cut in the middle of a line, as by a full disk, it is the same.

@@ -55,7 +55,7 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     ///
     /// # Safety
     /// The k-th of `columns` is the start of a column of the k-th component's type (I-9), and `row`
-    /// is a row in it (I-3) that is reserved and nobody's (I-2).
+    /// is a row in it (I-3) that is reserved and unowned (I-2).
     #[doc(hidden)]
     unsafe fn write(self, columns: &[NonNull<u8>], row: usize);
 
@@ -64,7 +64,7 @@ pub unsafe trait Bundle: Send + Sync + Sized + 'static {
     /// # Safety
     /// The k-th of `slots`, unless the component is left over, is the start of a column of the k-th
     /// component's type (I-9), and `row` is a row in it (I-3) that belongs to the caller: reserved
-    /// and nobody's where it is to be written, initialised (I-2) where a value is to be replaced.
+    /// and unowned where it is to be written, initialised (I-2) where a value is to be replaced.
     #[doc(hidden)]
     unsafe fn place(self, slots: &[Slot], row: usize, leftovers: &mut Leftovers);
 
@@ -140,7 +140,7 @@ unsafe impl<T: Component> Bundle for Managed<T> {
         // (I-9).
         let target = unsafe { column.add(row) };
         // SAFETY: the caller vouches for a row that is reserved: aligned, in bounds (I-3), and
-        // nobody's (I-2).
+        // unowned (I-2).
         unsafe { target.write(self.0) };
     }
 
@@ -157,7 +157,7 @@ unsafe impl<T: Component> Bundle for Managed<T> {
             // SAFETY: the caller vouches for a row that is initialised (I-2) and its own.
             leftovers.push(unsafe { target.replace(self.0) });
         } else {
-            // SAFETY: the caller vouches for a row that is aligned, in bounds (I-3), and nobody's
+            // SAFETY: the caller vouches for a row that is aligned, in bounds (I-3), and unowned
             // (I-2).
             unsafe { target.write(self.0) };
         }
@@ -177,7 +177,7 @@ unsafe impl<T: Component> Bundle for Managed<T> {
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub enum Slot {
-    /// Into a row that is nobody's.
+    /// Into an unowned row.
     Write(NonNull<u8>),
     /// Into a row in place of the value that is there, which is left over.
     Replace(NonNull<u8>),
@@ -185,7 +185,7 @@ pub enum Slot {
     Leave,
 }
 
-/// Values that nobody needs, kept until it is time to drop them.
+/// Values that are not needed, kept until it is time to drop them.
 #[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct Leftovers(Vec<Box<dyn Any + Send + Sync>>);

@@ -31,7 +31,7 @@
 //! | a flip | |
 //! |---|---|
 //! | by [`World::set_enabled`], by id, by a view, a claim or a query of `EnabledMut` | is seen by all that come after it |
-//! | and versions, hooks and observers | is no change: nothing is stamped, nobody is told |
+//! | and versions, hooks and observers | is no change: nothing is stamped, no hook runs |
 //! | during a query, of a row in the chunk that is visited | is seen by the next pass: which rows are visited is settled as the chunk is entered |
 //! | during a query, of a row in a later chunk | is seen when the chunk is entered |
 //! | during a [parallel loop](crate::ParallelChunks) | is seen by the next pass, in whichever chunk |
@@ -50,7 +50,7 @@
 //! let lorry = world.spawn(Fuel(10));
 //! assert_eq!(world.set_enabled::<Fuel>(lorry, false), Ok(true), "it was on");
 //!
-//! // Whoever asks about the entity sees that it is there; a query does not.
+//! // A question about the entity sees that it is there; a query does not.
 //! assert_eq!(world.get(lorry), Ok(&Fuel(10)));
 //! assert_eq!(world.query::<&Fuel>().count(), 0);
 //! assert_eq!(world.query::<Option<&Fuel>>().first(), Some(None));

@@ -28,7 +28,7 @@ impl Location {
 ///
 /// ```text
 /// generation        word
-/// 0 | generation    place of the row            somebody lives here
+/// 0 | generation    place of the row            an entity lives here
 /// 1 | generation    index of the next free      free, or a mark: RESERVED, RETIRED
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,13 +60,13 @@ impl Places<'_> {
     }
 }
 
-/// In the generation: nobody is here. No live handle has this bit, which marks deferred ones.
+/// In the generation: no entity is here. No live handle has this bit, which marks deferred ones.
 const EMPTY: u32 = !GENERATION_MAX;
 /// Ends the free list.
 const NOBODY: u32 = u32::MAX;
 /// In an empty slot: a handle was given out, the entity is yet to come.
 const RESERVED: u32 = u32::MAX - 1;
-/// In an empty slot: every generation was used, nobody will be here again.
+/// In an empty slot: every generation was used, no entity will be here again.
 const RETIRED: u32 = u32::MAX - 2;
 /// No slot has this index or a larger one: they would be marks. In tests, which are to see what
 /// happens then, it comes early.
@@ -82,7 +82,7 @@ pub(crate) struct Entities {
     free_head: u32,
     live_count: usize,
     reserved_count: usize,
-    /// Of whoever is the first in its slot.
+    /// Of the first entity in its slot.
     first_generation: NonZeroU32,
 }
 
@@ -99,7 +99,7 @@ impl Entities {
         }
     }
 
-    /// Of whoever will be the first in its slot.
+    /// Of the entity that will be the first in its slot.
     pub(crate) fn first_generation(&self) -> NonZeroU32 {
         self.first_generation
     }
@@ -283,7 +283,7 @@ impl Entities {
         }
     }
 
-    /// The generation of each slot: of whoever is there, or will be next, or was the last.
+    /// The generation of each slot: of the entity that is there, or will be next, or was the last.
     pub(crate) fn generations(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
         self.slots.iter().map(|slot| slot.generation & GENERATION_MAX)
     }
@@ -298,8 +298,8 @@ impl Entities {
         })
     }
 
-    /// A table with these slots, in which nobody lives yet: those on the free list are free, and
-    /// into the others somebody is to [`move_in`](Self::move_in). `None` where no table is like
+    /// A table with these slots, without a live entity: those on the free list are free, and
+    /// into the others entities are to [`move_in`](Self::move_in). `None` where no table is like
     /// that.
     pub(crate) fn vacant(
         first_generation: NonZeroU32,
@@ -343,7 +343,7 @@ impl Entities {
         }
     }
 
-    /// Whether every slot in which nobody lives is on the free list, or has had all generations.
+    /// Whether every slot without a live entity is on the free list, or has had all generations.
     pub(crate) fn is_complete(&self) -> bool {
         let exhausted = GENERATION_MAX | EMPTY;
         let is_vacant = |slot: &Slot| slot.generation & EMPTY != 0 && slot.word == RETIRED;
@@ -400,7 +400,7 @@ impl Slot {
     }
 }
 
-/// The generation of whoever is in a slot.
+/// The generation of the entity in a slot.
 fn live_generation(generation: u32) -> Option<NonZeroU32> {
     NonZeroU32::new(generation).filter(|generation| generation.get() & EMPTY == 0)
 }

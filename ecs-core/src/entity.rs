@@ -33,7 +33,7 @@ unsafe impl bytemuck::NoUninit for Entity {}
 
 const _: () = assert!(size_of::<Entity>() == 8 && align_of::<Entity>() == 8);
 
-/// The bytes of a handle before somebody has looked at its generation.
+/// The bytes of a handle before its generation was checked.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(8))]

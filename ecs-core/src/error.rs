@@ -15,9 +15,9 @@
 //! | [`World::instantiate`] | [`InstantiateError`] | derive `Clone` for the component, or leave it out of the prefab |
 //! | [`World::relate`], [`set_parent`] | [`RelationError`] | the entity is gone, or the pair would close a circle: unrelate first |
 //! | [`World::resource`], [`resource_mut`] | [`MissingResource`] | insert it first |
-//! | [`WorldCell::query`], [`view`], [`claims`] | [`AccessConflict`] | somebody uses the component: order the two in a schedule, or drop the other first |
+//! | [`WorldCell::query`], [`view`], [`claims`] | [`AccessConflict`] | another user holds the component: order the two in a schedule, or drop the other first |
 //! | [`WorldCell::resource`], [`WorldCell::resource_mut`] | [`ResourceError`] | as the two above |
-//! | [`ExclusiveView::claim`] | [`ClaimError`] | somebody has the entity: pass over it, or come back to it later |
+//! | [`ExclusiveView::claim`] | [`ClaimError`] | another user has the entity: pass over it, or come back to it later |
 //! | [`CommandBuffer::play`] | [`CommandFailure`]s in a [`Playback`], each with a [`CommandFailureReason`] | nothing, usually: the entity went before the command came; all others were applied |
 //! | [`World::register_dynamic`] | [`RegisterError`] | another name, or another layout |
 //! | [`World::insert_by_id`] and all others by id | [`ByIdError`], [`UnknownComponent`] | check who made the id, and how many bytes a value has |
@@ -40,7 +40,7 @@
 //! * A hook that is set twice, or when entities have the component already; observers that cause
 //!   each other 128 levels deep.
 //! * A place that is not there: [`Archetype::chunk_fill`], [`ParallelChunks::take`].
-//! * What nobody can number or hold any more: entities beyond 2^32, say.
+//! * Numbers beyond what can be counted or held: entities beyond 2^32, say.
 //!
 //! Other mistakes do not compile: the enabled bit of a component without one in a query, a write to
 //! a component that only the world changes.
@@ -258,7 +258,7 @@ impl From<NoSuchEntity> for InstantiateError {
     }
 }
 
-/// Somebody else holds access to a component or a resource that contradicts this one.
+/// Another user holds access to a component or a resource that contradicts this one.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -299,7 +299,7 @@ impl core::error::Error for AccessConflict {}
 /// let [imp, rock] = [world.spawn(Gold(1)), world.spawn(())];
 /// let mut plan = world.claim_plan::<&mut Gold>();
 /// let cell = world.cell();
-/// let purses = cell.claims(&mut plan).expect("nobody else uses it");
+/// let purses = cell.claims(&mut plan).expect("no other user");
 /// assert_eq!(purses.claim(imp, rock).unwrap_err(), ClaimError::Missing(rock));
 /// let held = purses.claim(imp, imp);
 /// assert_eq!(purses.claim(imp, imp).unwrap_err(), ClaimError::Held(imp));

@@ -64,7 +64,7 @@ impl Hasher for Fibonacci {
 
 /// The hash that states are compared by: 64 bits, eight bytes taken in at a time.
 ///
-/// Each word is multiplied in and folded down, and the end is mixed once more. Two runs that agree have the same; it is no defence against somebody who looks for a pair.
+/// Each word is multiplied in and folded down, and the end is mixed once more. Two runs that agree have the same; it is no defence against an attacker who looks for a pair.
 /// The same on every platform for the same calls.
 ///
 /// ```

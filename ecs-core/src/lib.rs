@@ -40,7 +40,7 @@
 //! | [`Changed`], [`Added`], [`Ref`], [`Mut`] | change detection: by chunks, or exactly for a `tracked` component |
 //! | [`CommandBuffer`] | changes to make later, in an order that does not depend on threads |
 //! | [`Bulk`] | changes to all entities that pass a filter, by whole chunks |
-//! | [`Component::CLEANUP`] | components that outlive their entity until somebody has cleaned up |
+//! | [`Component::CLEANUP`] | components that outlive their entity until a system has cleaned up |
 //! | [`Relation`], [`ChildOf`] | links that are kept in step on both sides; the hierarchy |
 //! | [`Prefab`], [`World::instantiate`] | templates, copied with their descendants and their links |
 //! | [`World::hooks`], [`World::observe`] | closures that are told when components come and go |

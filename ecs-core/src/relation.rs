@@ -16,9 +16,9 @@ use crate::hash::HashState;
 /// A relation between entities: each *source* has *targets*, each target has sources.
 ///
 /// Relations do not split archetypes by target: a source has a [`Targets<R>`] component and a
-/// target a [`Sources<R>`] component, whoever is in them. Both are there exactly while they are
+/// target a [`Sources<R>`] component, whatever entities are in them. Both are there exactly while they are
 /// not empty, and the world keeps them in step: they are changed by [`World::relate`] and its
-/// kind, and nobody else can (a bundle with one of them, or a query that would write to it, does
+/// kind, and no other code can (a bundle with one of them, or a query that would write to it, does
 /// not compile).
 ///
 /// [`World::relate`]: crate::World::relate
@@ -67,7 +67,7 @@ use crate::hash::HashState;
 pub trait Relation: Send + Sync + Sized + 'static {
     /// Whether a source has at most one target: a new one takes the place of the old one.
     const EXCLUSIVE: bool = false;
-    /// Whether nobody may be related to itself, directly or by others; what would close a circle
+    /// Whether no entity may be related to itself, directly or by others; what would close a circle
     /// is refused.
     const ACYCLIC: bool = false;
     /// What happens to its sources when a target is despawned.

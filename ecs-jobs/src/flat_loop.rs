@@ -13,7 +13,7 @@ use crate::wait::share;
 use crossbeam_utils::CachePadded;
 use std::ops::Range;
 
-/// A loop that takes less than this is not worth waking anybody.
+/// A loop that takes less than this is not worth waking a thread.
 const ALONE_NS: u64 = 10_000;
 /// The caller looks how long indices take for this long, then shares the rest.
 const PROBE_NS: u64 = 3_000;

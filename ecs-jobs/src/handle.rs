@@ -9,7 +9,7 @@ use std::fmt;
 /// A scheduled job: something to wait for, or to schedule other jobs after.
 ///
 /// A handle is a small number that can be copied and sent anywhere. It keeps
-/// nothing alive: a job runs whether or not anybody has its handle, and a handle
+/// nothing alive: a job runs whether or not its handle is kept, and a handle
 /// may be kept for as long as one likes after the job is done. Only the pool
 /// that made it can say anything about it; see [`Pool::schedule`].
 ///
@@ -87,7 +87,7 @@ impl std::error::Error for JobError {}
 /// The panic that a job failed for.
 ///
 /// All jobs that failed for one panic share it, and its payload is handed out
-/// once, to whoever comes first.
+/// once, to the first caller.
 #[derive(Clone, Debug)]
 pub struct JobPanic(Arc<PanicSlot>);
 
@@ -96,7 +96,7 @@ impl JobPanic {
         Self(panic)
     }
 
-    /// Takes the payload of the panic, unless somebody has got it already.
+    /// Takes the payload of the panic, unless a caller has got it already.
     #[must_use = "nobody else gets the payload"]
     pub fn take_payload(&self) -> Option<Box<dyn Any + Send>> {
         let payload: Option<Payload> = self.0.take();

@@ -59,7 +59,7 @@ type Body<'env> = Box<dyn FnMut(&Pool) + Send + 'env>;
 ///
 /// A job gets the pool that it runs on, for loops and joins inside of it. It may keep what it needs
 /// from run to run, since no two threads run it at the same time. What several jobs change has to
-/// be shared in some way, be it a lock: the order of the graph is why nobody ever waits for it.
+/// be shared in some way, be it a lock: the order of the graph is why no thread ever waits for it.
 ///
 /// A job may wait for what it calls itself, but not for another job of its graph, as by a channel
 /// or a barrier: one thread may run all of them in a row, with whatever [`Sharing`](crate::Sharing),
@@ -73,12 +73,12 @@ type Body<'env> = Box<dyn FnMut(&Pool) + Send + 'env>;
 /// beginning.
 pub struct JobGraph<'env> {
     names: Vec<String>,
-    /// Locked by whoever runs the job, which the graph lets only one do.
+    /// Locked by the thread that runs the job; the graph lets only one do so.
     bodies: Vec<Mutex<Body<'env>>>,
     graph: StaticGraph,
     /// All jobs, in an order that keeps all waits.
     row: Vec<usize>,
-    /// Whether it is worth several threads. At first nobody knows, and others are asked to help.
+    /// Whether it is worth several threads. At first this is unknown, and others are asked to help.
     is_shared: bool,
     /// Whether to take the time of each job in the next run, whatever number it has.
     measure_next: bool,

@@ -14,7 +14,7 @@ use std::ptr::NonNull;
 
 /// The second half of a join, in the frame of the thread that called it.
 ///
-/// Invariant J-6: until the half's [`JobRef`] is used up, nobody touches the two
+/// Invariant J-6: until the half's [`JobRef`] is used up, no thread touches the two
 /// cells. If a thief runs it they are the thief's until the group is done; then,
 /// or if the owner took the reference back, they are the owner's.
 struct StackJob<'pool, F, R> {
@@ -62,7 +62,7 @@ where
         });
     }
 
-    /// Takes the closure out. Called once, by whoever used up the reference.
+    /// Takes the closure out. Called once, by the thread that used up the reference.
     fn take_body(&self) -> F {
         let body = self.body.with_mut(|cell| {
             // SAFETY: the caller used up the reference, so the cell is its (J-6).
@@ -138,7 +138,7 @@ where
     }
 }
 
-/// Both halves, one after the other, where nobody can steal.
+/// Both halves, one after the other, where no thread can steal.
 #[inline(never)]
 fn join_alone<A, B, RA, RB>(first: A, second: B) -> (RA, RB)
 where
@@ -239,7 +239,7 @@ where
 /// Both results, or the panic to resume: the first half's, else the second's.
 ///
 /// `second` is whatever there is of the second half, its closure or its outcome,
-/// and `run` makes an outcome of it. What nobody gets because of a panic is
+/// and `run` makes an outcome of it. What no caller gets because of a panic is
 /// dropped before that is resumed, lest a second panic in the drop abort.
 #[inline(always)]
 fn conclude<RA, RB, S>(
@@ -256,7 +256,7 @@ fn conclude<RA, RB, S>(
     }
 }
 
-/// Drops what nobody gets, then resumes the panic on whose account that is.
+/// Drops what no caller gets, then resumes the panic on whose account that is.
 #[cold]
 #[inline(never)]
 fn resume_without<T>(payload: Payload, nobodys: T) -> ! {

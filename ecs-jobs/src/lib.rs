@@ -31,11 +31,11 @@
 //!   before such a run has used the job for the last time.
 //! * **J-5** The contexts that a thread's `NEWEST` leads to lie on that thread's
 //!   stack, are alive, and are unlinked, newest first, before they go.
-//! * **J-6** The cells of a join's second half belong to whoever used up its
+//! * **J-6** The cells of a join's second half belong to the thread that used up its
 //!   job reference; a thief's return to the owner when the group is done.
 //! * **J-7** As long as a stored job has a table, its room holds one value of the
 //!   type that the table was made for, which is `Send` and outlives the stored job;
-//!   whoever takes the value out takes the table first.
+//!   a caller that takes the value out takes the table first.
 //! * **J-8** The cell of a slot's job belongs to the one thread that has the
 //!   slot's `Claimed`, of which there is one at most: made when a free slot is
 //!   taken, given up when the job is published, and made again for the thread

@@ -47,7 +47,7 @@ impl std::fmt::Debug for PanicSlot {
     }
 }
 
-/// Drops what nobody will get because of another panic: a payload, a result, a
+/// Drops what no caller will get because of another panic: a payload, a result, a
 /// job that has not started.
 ///
 /// Whatever it is may itself panic when dropped, which on top of a panic that is

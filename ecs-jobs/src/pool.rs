@@ -43,7 +43,7 @@ use std::ops::Range;
 /// # Dropping
 ///
 /// Waits for all scheduled jobs, as [`flush`](Pool::flush) does, and then ends the
-/// worker threads and waits for them. Panics that nobody has got are dropped, and
+/// worker threads and waits for them. Panics that no caller has got are dropped, and
 /// so are jobs for the main thread, if this is not the main thread. If a job drops
 /// the last reference to its pool, nothing is waited for: the threads run what is
 /// ready, and end.
@@ -124,7 +124,7 @@ impl Pool {
     ///
     /// The calling thread runs `first`, and `second` after it unless another
     /// thread has taken that by then. Joins may nest, to halve a problem until
-    /// it is small: a join that nobody takes part in costs a few nanoseconds.
+    /// it is small: a join in which no other thread takes part costs a few nanoseconds.
     ///
     /// # Panics
     ///
@@ -201,7 +201,7 @@ impl Pool {
     /// Slots are below [`parallelism`](Self::parallelism), and no two threads
     /// run batches of one call, or of calls that its batches make into this pool
     /// in turn, with the same slot. So a caller can have a buffer per slot, and
-    /// nobody ever waits for it. Which indices meet in one slot depends on
+    /// no thread ever waits for it. Which indices meet in one slot depends on
     /// timing.
     ///
     /// The slots are those of one call: two threads that call at the same time
@@ -225,7 +225,7 @@ impl Pool {
     /// let buffers: Vec<Mutex<Vec<usize>>> =
     ///     (0..pool.parallelism()).map(|_| Mutex::new(Vec::new())).collect();
     /// pool.for_each_range_with_slot(100, |slot, range| {
-    ///     let mut buffer = buffers[slot].try_lock().expect("nobody else has this slot here");
+    ///     let mut buffer = buffers[slot].try_lock().expect("no other index has this slot here");
     ///     buffer.extend(range.filter(|index| index % 9 == 0));
     /// });
     /// let found: usize = buffers.iter().map(|buffer| buffer.lock().unwrap().len()).sum();

@@ -163,7 +163,7 @@ pub(crate) enum Main {
     Leave,
     /// Runs them: it is the main thread.
     Run,
-    /// Cancels them: the pool ends on another thread, and nobody will run them.
+    /// Cancels them: the pool ends on another thread, and no thread will run them.
     Cancel,
 }
 

@@ -51,7 +51,7 @@ pub(crate) struct Slots {
     pub(crate) walks: Walks,
 }
 
-/// The right to a job that is not published, or that nobody else can get.
+/// The right to a job that is not published, or that no other thread can get.
 ///
 /// Only this module makes them (J-8).
 #[derive(Debug)]
@@ -85,7 +85,7 @@ impl<'slots> Claimed<'slots> {
         self.slot.set_state(self.id, State::Running);
     }
 
-    /// Lets everybody claim the job.
+    /// Lets any thread claim the job.
     pub(crate) fn publish(self) -> JobId {
         self.slot.set_state(self.id, State::Ready);
         self.id
@@ -116,7 +116,7 @@ impl Slots {
         &self.segments[segment].get().expect("an index leads to a slot that was made")[place]
     }
 
-    /// Takes a slot for a job that nobody else knows yet.
+    /// Takes a slot for a job that no other thread knows yet.
     ///
     /// # Panics
     ///
@@ -129,18 +129,18 @@ impl Slots {
             .get_or_init(|| (0..FIRST_LEN << segment).map(|_| Slot::new()).collect());
         let slot = &slots[place];
         self.ledger.add_one(thread_place());
-        // The slot was free, and is on no stack any more: nobody else has its
+        // The slot was free, and is on no stack any more: no other thread has its
         // `Claimed` (J-8, J-9).
         Claimed { id: slot.id(index), slot }
     }
 
-    /// Claims a job that is ready, unless somebody else has.
+    /// Claims a job that is ready, unless another thread has.
     pub(crate) fn claim(&self, id: JobId) -> Option<Claimed<'_>> {
         let slot = self.get(id);
         slot.claim(id).then_some(Claimed { id, slot })
     }
 
-    /// Whether the job waits for somebody to claim it.
+    /// Whether the job waits for a thread to claim it.
     pub(crate) fn is_ready(&self, id: JobId) -> bool {
         self.get(id).state(id) == Some(State::Ready)
     }

@@ -30,7 +30,7 @@ pub(crate) struct StaticGraph {
     waits: Vec<u32>,
     /// The same, of those that have not ended in this run.
     waiting_for: Vec<AtomicU32>,
-    /// How long each node takes, in nanoseconds; zero for what nobody knows. See `cost.rs`.
+    /// How long each node takes, in nanoseconds; zero where unknown. See `cost.rs`.
     costs_ns: Vec<AtomicUsize>,
     /// Scratch for the decision whether other threads are worth it: when each node could end.
     ends_ns: Vec<usize>,
@@ -158,7 +158,7 @@ impl StaticGraph {
         }
     }
 
-    /// Wakes as many threads as there is work for that is worth it. What nobody is woken for is
+    /// Wakes as many threads as there is work for that is worth it. What no thread is woken for is
     /// run by a thread that is awake.
     fn call(&self, shared: &Shared, run: &GraphRun<'_>, calls: Calls) {
         let wanted = match self.sharing {

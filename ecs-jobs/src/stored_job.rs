@@ -23,7 +23,7 @@ struct Room(MaybeUninit<[u8; INLINE_BYTES]>);
 /// ```
 ///
 /// Invariant J-7: as long as there is a table, `room` holds one value of the type
-/// that it was made for, and that type is `FnOnce(&A) + Send + 'a`. Whoever takes
+/// that it was made for, and that type is `FnOnce(&A) + Send + 'a`. A caller that takes
 /// the value out takes the table first.
 pub(crate) struct StoredJob<'a, A = ()> {
     room: Room,
@@ -61,7 +61,7 @@ impl<A, F: FnOnce(&A) + Send> Stored<A> for F {}
 ///
 /// # Safety
 ///
-/// `room` points to a room that holds an `F`, which nobody takes out again (J-7).
+/// `room` points to a room that holds an `F`, which no caller takes out again (J-7).
 unsafe fn take<F>(room: *const Room) -> F {
     // SAFETY: the room holds an `F` (J-7), and is large enough and aligned for
     // one.
@@ -105,7 +105,7 @@ impl<'a, A> StoredJob<'a, A> {
     pub(crate) fn run(&mut self, argument: &A) {
         let table = self.table.take().expect("a job is run once");
         // SAFETY: the room holds what the table was made for (J-7), which gets an
-        // `A`, and nobody takes it out again, since the table is gone.
+        // `A`, and no caller takes it out again, since the table is gone.
         unsafe { (table.run)(&raw const self.room, NonNull::from(argument).cast()) }
     }
 

@@ -121,7 +121,7 @@ impl TaskGroup {
         self.state.fetch_add(ONE, Ordering::Relaxed);
     }
 
-    /// Counts one less, from inside [`Work::run_one`], and wakes nobody.
+    /// Counts one less, from inside [`Work::run_one`], and wakes no thread.
     ///
     /// The caller is the owner, who is awake, or a visitor: the visit counts beside the job, so
     /// this was not the last, and the visit's end will look whether the owner sleeps.

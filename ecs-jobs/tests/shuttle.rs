@@ -459,7 +459,7 @@ fn systems_leave_the_world_that_they_leave_on_one_thread() {
     explore("a schedule on 5 threads", || assert_eq!(three_frames(4), three_frames(0)));
 }
 
-/// What somebody has posted: from which system, and about which row.
+/// An event that was written: its system and its row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Post(u64, u64);
 /// What was heard.

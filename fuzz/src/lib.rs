@@ -41,7 +41,7 @@ pub fn society(bytes: &[u8]) {
 }
 
 /// A program of world operations with snapshots in it, that go back, that go on in another world,
-/// and that somebody has changed; and these bytes as a snapshot, as the body of one, and as changes
+/// and that was altered; and these bytes as a snapshot, as the body of one, and as changes
 /// to a good one.
 ///
 /// # Panics

@@ -1,4 +1,4 @@
-//! Bytes that somebody hostile made: they are refused, or they are a world in order.
+//! Bytes that an attacker made: they are refused, or they are a world in order.
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use formic_ecs::prelude::*;

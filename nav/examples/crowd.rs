@@ -13,10 +13,10 @@ const AGENT_COUNT: usize = 1000;
 const SPEED: f32 = 0.4;
 /// Ticks between two edits.
 const EDIT_PERIOD: usize = 20;
-/// By then everybody has arrived, or something is wrong.
+/// By then all have arrived, or something is wrong.
 const TICK_COUNT_MAX: usize = 10_000;
 
-/// Somebody on the way from the centre of one cell to the next.
+/// An agent on the way from the centre of one cell to the next.
 struct Walker {
     position: Vec2,
     /// The cell that it left or stands in.
@@ -66,7 +66,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut wall = None;
     for tick in 1..=TICK_COUNT_MAX {
         if tick % EDIT_PERIOD == 0 {
-            // The last wall falls, and a new one rises before somebody's feet.
+            // The last wall falls, and a new one rises before an agent's feet.
             if let Some(cell) = wall.take() {
                 terrain.dig(cell);
             }
@@ -78,7 +78,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 terrain.fill(cell);
             }
         }
-        // Whoever is shut out for a while waits; only the goal is an end.
+        // An agent that is shut out for a while waits; only the goal is an end.
         walkers.retain_mut(|walker| walker.walk(&mut field, &terrain) || walker.cell != goal);
         if tick % 100 == 0 {
             let (left, count) = (walkers.len(), field.expansion_count());

@@ -36,7 +36,7 @@ impl Position {
 pub struct Facing(pub Vec2);
 
 impl Default for Facing {
-    /// To the south, towards whoever looks at the map.
+    /// To the south, towards the viewer of the map.
     fn default() -> Self {
         Self(Vec2::Y)
     }

@@ -4,7 +4,7 @@
 //! others within three cells, and chooses the velocity closest to its wish that all of
 //! them can live with, if they choose alike: optimal reciprocal collision avoidance
 //! (J. van den Berg, S. Guy, M. Lin and D. Manocha, "Reciprocal n-Body Collision
-//! Avoidance", 2011). Nobody talks to anybody; that both sides follow one rule is
+//! Avoidance", 2011). Bodies do not talk to each other; that both sides follow one rule is
 //! enough. Walls are half-planes as well, hard ones, and whatever comes out is
 //! stopped at solid cells in the end.
 //!
@@ -63,7 +63,7 @@ const MAKE_WAY_SPEED: f32 = 0.5;
 /// A crowd around a goal is taken to be this much wider than if it were packed as densely
 /// as squares.
 const CROWD_LOOSENESS: f32 = 1.2;
-/// Everybody keeps a little to the right: those who meet head-on, in perfect symmetry,
+/// Every body keeps a little to the right: those who meet head-on, in perfect symmetry,
 /// would otherwise stop and stare at each other. The part of the wish that is turned.
 const KEEP_RIGHT: f32 = 0.05;
 /// Slower than this an agent turns no more, in cells per second.
@@ -81,7 +81,7 @@ pub struct AvoidState {
 /// collision with the nearest ten others within a second, if these choose alike: optimal
 /// reciprocal collision avoidance (J. van den Berg, S. Guy, M. Lin and D. Manocha,
 /// "Reciprocal n-Body Collision Avoidance", 2011). Solid cells around it are constraints as
-/// well, and whatever comes out is stopped at them, so nobody is ever pushed into rock. In
+/// well, and whatever comes out is stopped at them, so no body is ever pushed into rock. In
 /// a press, where no velocity is quite right, bodies may overlap a little: by a twentieth of
 /// their width in the scenes that the tests run (head-on, circle, doorway, two crowds).
 ///

@@ -1,6 +1,6 @@
 //! Flow fields: the way to one goal from wherever it is asked.
 //!
-//! One wave runs from the goals outwards (`flow/wave.rs`), as far as somebody
+//! One wave runs from the goals outwards (`flow/wave.rs`), as far as an agent
 //! asks, and what it learns lies in sectors of 32 x 32 cells (`flow/store.rs`).
 
 pub(crate) mod store;
@@ -23,7 +23,7 @@ use crate::terrain::Terrain;
 /// equals the first in the order of [`Direction::ALL`]. Both are functions of the
 /// terrain and the goals, whatever was asked or edited before.
 ///
-/// The field is worked out as far as somebody asks and no further: the wave from
+/// The field is worked out as far as agents ask and no further: the wave from
 /// the goals halts at the cell that was asked for, and goes on from there the next
 /// time. A cell takes nine bytes, in sectors of 32 x 32 cells that take memory
 /// from when the wave first gets there, and the front of the wave takes 16 bytes a
@@ -31,7 +31,7 @@ use crate::terrain::Terrain;
 ///
 /// Edits of the terrain are followed when the field is asked. Only cells whose way
 /// leads across an edited cell, or comes past it, are forgotten and, when asked for
-/// again, found again; all others stay. An edit that nobody's way depends on costs
+/// again, found again; all others stay. An edit that no agent's way depends on costs
 /// next to nothing, one that closes a pass close to the goal as much as the part of
 /// the field behind it.
 ///

@@ -279,7 +279,7 @@ fn direct(
     };
     let offset = target - position.0;
     let is_there = is_home && offset.length() < ARRIVAL_DISTANCE;
-    // Whoever has arrived stays so, even if others push it aside.
+    // An agent that has arrived stays so, even if others push it aside.
     let was_there = status == FlowStatus::Arrived && body.goal() == goal;
     if is_there || was_there || body.is_crowded_out() {
         body.rest();

@@ -27,7 +27,7 @@ pub const CELL_COUNT_MAX: u32 = 1 << 24;
 /// what most code wants.
 ///
 /// Every edit moves the version on by one and is remembered for a while, so that
-/// whoever derived something from the grid can find out whether it still holds.
+/// code that derived something from the grid can find out whether it still holds.
 ///
 /// ```
 /// use formic_nav::{Cell, Grid};

@@ -21,7 +21,7 @@
 //! match PathScratch::new().find(&terrain, west, east, &mut path) {
 //!     PathOutcome::Found { cost } => println!("{cost} cells long: {:?}", path.cells()),
 //!     PathOutcome::Unreachable(why) => println!("no way: {why}"),
-//!     PathOutcome::Partial { .. } => unreachable!("nobody asked for one"),
+//!     PathOutcome::Partial { .. } => unreachable!("only with `partial`"),
 //!     PathOutcome::OutOfBudget => unreachable!("no budget was set"),
 //! }
 //! # Ok::<(), formic_nav::LoadError>(())
@@ -30,7 +30,7 @@
 //! # One goal, many agents
 //!
 //! A [`FlowField`] knows the distance and the next step from any cell to the
-//! nearest of some goals, exactly. It is worked out as far as somebody asks, and an
+//! nearest of some goals, exactly. It is worked out as far as agents ask, and an
 //! edit makes only those cells be worked out again whose way it touches. As agents in a
 //! world, a crowd follows one as [`FlowFollower`]s.
 //!

@@ -135,7 +135,7 @@ impl Regions {
         self.table.version(region)
     }
 
-    /// How many events were forgotten because nobody drained them in time.
+    /// How many events were forgotten because they were not drained in time.
     #[must_use]
     pub const fn lost_event_count(&self) -> u64 {
         self.events.lost_count()

@@ -14,7 +14,7 @@
 //! ```
 //!
 //! Every answer is final: a request that is found unreachable is not looked at
-//! again until somebody asks anew, and since regions are exact, asking in vain
+//! again until the agent asks anew, and since regions are exact, asking in vain
 //! costs a few array reads and no search. One that
 //! [keeps trying](PathRequest::keep_trying) is searched for again in the tick in
 //! which an edit joins the regions of the agent and of its goal, and not before.
@@ -106,10 +106,10 @@ pub enum RequestStatus {
     /// reachable cell that is nearest to it, and the agent is on it.
     Partial(Unreachable),
     /// The agent has come to the end of a partial path. Nothing more happens until
-    /// somebody asks again, or the goal can be reached and the request
+    /// the agent asks again, or the goal can be reached and the request
     /// [keeps trying](PathRequest::keep_trying).
     Nearby(Unreachable),
-    /// There is no path, for this reason. Nothing more happens until somebody
+    /// There is no path, for this reason. Nothing more happens until the agent
     /// asks again, or the goal can be reached and the request
     /// [keeps trying](PathRequest::keep_trying).
     Unreachable(Unreachable),
@@ -237,7 +237,7 @@ impl PathRequest {
             1 => REASONS[1],
             2 => REASONS[2],
             3 => REASONS[3],
-            // There are no others, save in a snapshot that somebody has made up.
+            // There are no others, save in a snapshot that was made up.
             _ => REASONS[4],
         }
     }
@@ -266,7 +266,7 @@ impl PathRequest {
         self.goal
     }
 
-    /// The same request once more, because its path is of no use any longer. Whoever waits
+    /// The same request once more, because its path is of no use any longer. An agent that waits
     /// already keeps its place.
     pub(crate) fn reopen(&mut self) {
         if self.state != State::Pending {

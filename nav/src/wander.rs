@@ -1,4 +1,4 @@
-//! Wandering: what agents do that nobody has told what to do.
+//! Wandering: the motion of agents without a goal.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 use bytemuck::{Pod, Zeroable};

@@ -142,14 +142,14 @@ impl Body {
         self.running
     }
 
-    /// The actions whose end nobody has taken, a bit for each.
+    /// The actions whose end was not taken, a bit for each.
     #[must_use]
     #[inline]
     pub const fn ended_mask(&self) -> u64 {
         self.succeeded | self.failed
     }
 
-    /// What an action ended with, if it has and nobody has taken it: [`ActionResult::Success`] or
+    /// What an action ended with, if it has and that was not taken: [`ActionResult::Success`] or
     /// [`ActionResult::Failed`].
     ///
     /// # Panics
@@ -167,7 +167,7 @@ impl Body {
         }
     }
 
-    /// What an action ended with, if it has and nobody has taken it; takes it.
+    /// What an action ended with, if it has and that was not taken; takes it.
     ///
     /// # Panics
     /// Panics if there is no such action.
@@ -212,10 +212,10 @@ impl Body {
         orders
     }
 
-    /// Notes that an action has ended. Whether anybody waits for it.
+    /// Notes that an action has ended. Whether an owner waits for it.
     pub(super) fn note(&mut self, action: usize, result: ActionResult) -> bool {
         let bit = self.bit(action);
-        // A halt that has not been passed on, or an action that somebody else has switched on.
+        // A halt that has not been passed on, or an action that other code has switched on.
         if self.running & bit == 0 || self.begin & bit != 0 {
             return false;
         }

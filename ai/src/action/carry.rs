@@ -155,9 +155,9 @@ pub(super) enum Turn {
     GoesOn,
     /// It goes to sleep, and its owner is told how it ended.
     Ended(ActionResult),
-    /// It goes to sleep, and nobody waits for it.
+    /// It goes to sleep, and no owner waits for it.
     Stopped,
-    /// Nobody owns it: it goes for good.
+    /// It has no owner: it goes for good.
     Disowned,
 }
 
@@ -221,7 +221,7 @@ fn turn<T: Component, X: QueryData, O, C: Carrier<T, X, O>>(
     }
     action.flags.set(ActionFlags::HALTED, false);
     if action.started == action.activations {
-        // It was halted, or somebody has switched it on whom nobody asked.
+        // It was halted, or other code has switched it on.
         return Turn::Stopped;
     }
     action.started = action.activations;

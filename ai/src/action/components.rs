@@ -71,7 +71,7 @@ impl ActionFlags {
     pub(super) const UNDERWAY: Self = Self(1);
     /// It is to stop.
     pub(super) const HALTED: Self = Self(2);
-    /// Nobody owns it any more; it is despawned when it has been tidied up.
+    /// It has no owner any more; it is despawned when it has been tidied up.
     pub(super) const DISOWNED: Self = Self(4);
 
     pub(super) const fn has(self, other: Self) -> bool {

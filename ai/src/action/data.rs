@@ -109,7 +109,7 @@ struct ActionEntry<'a> {
     parts: Vec<ActionEntry<'a>>,
 }
 
-/// In place of `Some(..)`, which nobody would write in a file.
+/// In place of `Some(..)`, which does not belong in a file.
 fn given<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, D::Error> {
     <&RawValue>::deserialize(from).map(Some)
 }

@@ -19,7 +19,7 @@ type Switched = (
 /// Sets right which actions execute, for the agents whose minds want it changed: those to halt are
 /// told to stop, those to begin are activated and switched on.
 ///
-/// An action that somebody has despawned counts as failed when it is to begin.
+/// An action that was despawned counts as failed when it is to begin.
 pub fn identify(
     agents: Query<Switched, With<Switching>>,
     actions: ExclusiveLookup<&'static mut Action>,
@@ -70,7 +70,7 @@ fn pass_on(
     });
 }
 
-/// Despawns the actions that nobody owns any more, once they have been tidied up.
+/// Despawns the actions that have no owner any more, once they have been tidied up.
 pub fn bury(
     mut actions: Query<Entity, (With<Finished>, Without<Executing>)>,
     mut commands: Commands,

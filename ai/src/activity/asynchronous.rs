@@ -86,11 +86,11 @@ const ROUNDS_MAX: u32 = 10_000;
 /// ```
 pub struct Async<G: Setting> {
     name: Cow<'static, str>,
-    /// Nobody locks it: it is what makes a future that is only `Send` a part of a component.
+    /// It is never locked: it is what makes a future that is only `Send` a part of a component.
     future: Mutex<Option<Running<G::Failure>>>,
     desk: Arc<Desk<G>>,
     woken: Arc<Woken>,
-    /// By which subscription somebody outside wakes it, if there is somebody who can.
+    /// The subscription by which code outside wakes it, if any can.
     called_by: Option<Token>,
     /// Whether a tick has begun and not ended.
     is_torn: bool,
@@ -157,13 +157,13 @@ impl<G: Setting> Async<G> {
         Status::Ongoing
     }
 
-    /// Where a call from outside goes, if somebody has kept the story's waker: to a subscription to
+    /// Where a call from outside goes, if the story's waker was kept: to a subscription to
     /// nothing but being called.
     fn outside(&mut self, waker: &Waker, tick: &mut Tick<'_, G>) -> Option<Waker> {
         let waiting = self.desk.open().waiting.values().filter(|it| it.will_wake(waker)).count();
         // Ours are those that wait at the desk, this one, and the one that it was made of.
         if Arc::strong_count(&self.woken) <= waiting + 2 {
-            // Or it would seem to wait for a call that nobody can make any more.
+            // Or it would seem to wait for a call that cannot come any more.
             if let Some(token) = self.called_by.take() {
                 _ = tick.unsubscribe(token);
             }

@@ -6,7 +6,7 @@ use std::task::{Wake, Waker};
 
 use super::event::Token;
 
-/// Which subscriptions were called by their [wakers](super::Tick::waker) since somebody looked: the
+/// Which subscriptions were called by their [wakers](super::Tick::waker) since the last look: the
 /// one thing here that threads outside of the schedule write to. Everything is under one lock, so
 /// a call is looked at in this run or in the next.
 #[derive(Debug, Default)]

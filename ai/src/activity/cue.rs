@@ -15,7 +15,7 @@ use super::setting::Setting;
 use super::tick::{Effects, Tick};
 
 /// What an `async` activity has in hand: the way to its world, and to what it waits for. It is for
-/// the future of its own activity alone; without that, nobody answers.
+/// the future of its own activity alone; without that, no question is answered.
 pub struct Cue<G: Setting>(pub(super) Arc<Desk<G>>);
 
 impl<G: Setting> Clone for Cue<G> {
@@ -158,7 +158,7 @@ impl<G: Setting> Cue<G> {
     }
 }
 
-/// The timer of a sleep, which ends with it, also where somebody does not sleep to the end: one that
+/// The timer of a sleep, which ends with it, also if the sleep is cut short: one that
 /// waits for an event and no longer than so long would have more and more of them.
 struct Timer<G: Setting> {
     desk: Arc<Desk<G>>,

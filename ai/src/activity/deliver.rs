@@ -70,7 +70,7 @@ fn install<A: Activity>(world: &mut World) {
     });
 }
 
-/// What a task is at is removed or replaced: its subscriptions end, and what comes out, if somebody
+/// What a task is at is removed or replaced: its subscriptions end, and what comes out, if an activity
 /// looks at it, is idle.
 fn depart<A: Activity>(world: &mut World, task: Entity) {
     if let Ok(subscriptions) = world.resource_mut::<Subscriptions<A>>() {
@@ -194,7 +194,7 @@ struct Teller<'t, 'v, A: Activity> {
 }
 
 impl<A: Activity> Teller<'_, '_, A> {
-    /// Wakes those that somebody outside has called.
+    /// Wakes those that were called from outside.
     fn tell_calls(&mut self) {
         // One by one, because what a record asks of an activity may panic; and none of those that
         // come meanwhile, which might have no end.
@@ -214,7 +214,7 @@ impl<A: Activity> Teller<'_, '_, A> {
         }
     }
 
-    /// Where events are gone that nobody has looked at, or what activities have requested in the
+    /// Where events are gone that were not read, or what activities have requested in the
     /// last run was `lost`: they come before those that are still there.
     fn tell_missed(
         &mut self,
@@ -231,7 +231,7 @@ impl<A: Activity> Teller<'_, '_, A> {
             return Ok(());
         }
         matches.clear();
-        // Where a waker was among what was lost, whoever waits for a call does so by a subscription
+        // Where a waker was among what was lost, an activity that waits for a call does so by a subscription
         // to itself.
         self.table.all_to_events(lost, matches);
         for (task, subscription) in matches.drain(..) {

@@ -31,7 +31,7 @@ pub(super) struct Papers<G: Setting> {
     /// The parts of the future that wait for something here, each by its number.
     pub(super) waiting: BTreeMap<u64, Waker>,
     next_waiter: u64,
-    /// The activity is no more: nobody looks here.
+    /// The activity is no more: no one reads this.
     pub(super) is_closed: bool,
 }
 
@@ -71,7 +71,7 @@ impl<G: Setting> Desk<G> {
     }
 
     /// Waits until there is something on the desk; it is looked for once a tick. What is answered
-    /// within the tick wakes whoever has asked by itself.
+    /// within the tick wakes the asker by itself.
     pub(super) async fn wait<R>(&self, mut look: impl FnMut(&mut Papers<G>) -> Option<R>) -> R {
         let mut waiter = Waiter::new(self);
         poll_fn(move |context| {
@@ -85,7 +85,7 @@ impl<G: Setting> Desk<G> {
         .await
     }
 
-    /// Lays down a question; whoever asks when there is nobody to answer, is not answered.
+    /// Lays down a question; a question that no runtime can answer stays unanswered.
     pub(super) fn ask(&self, ask: Ask<G>) {
         let mut papers = self.open();
         if !papers.is_closed {
@@ -118,7 +118,7 @@ impl<G: Setting> Desk<G> {
         drop(forgotten);
     }
 
-    /// Drops the questions that nobody will answer any more.
+    /// Drops the questions that will not be answered any more.
     pub(super) fn drop_asks(&self) {
         let asks = std::mem::take(&mut self.open().asks);
         drop(asks);

@@ -12,7 +12,7 @@ use super::behaviour::Activity;
 use super::setting::Ended;
 use super::subscription::{Subscription, take};
 
-/// On whoever has a [`Doing`]: switched on while there is nothing to do about it in a tick, because
+/// On each entity with a [`Doing`]: switched on while there is nothing to do about it in a tick, because
 /// its activity is blocked or it has none.
 #[derive(Component, Clone, Copy, Debug)]
 #[component(enableable)]
@@ -280,7 +280,7 @@ impl<A: Activity> Doing<A> {
         blocking.set(false);
     }
 
-    /// Takes out what it is at and what was proposed; nobody waits for anything any more.
+    /// Takes out what it is at and what was proposed; nothing is waited for any more.
     pub(super) fn depart(&mut self) -> impl Sized + use<A> {
         self.subscriptions.clear();
         (self.state, self.priority, self.newest) = (State::Idle, 0, 0);
@@ -365,7 +365,7 @@ fn write<A: Activity>(doing: &Doing<A>, bytes: &mut Vec<u8>) -> Result<(), Codec
     next.activity.iter().try_for_each(|activity| A::CODEC.write(activity, bytes))
 }
 
-/// Whether these can be the state of a task: nobody sleeps who waits for nothing, and nobody waits
+/// Whether these can be the state of a task: no task sleeps that waits for nothing, and none waits
 /// who is at nothing.
 fn is_coherent<A: Activity>(doing: &Doing<A>) -> bool {
     let is_waiting = !doing.subscriptions.is_empty();

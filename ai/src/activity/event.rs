@@ -181,12 +181,12 @@ pub struct Posted<E> {
     pub subject: Entity,
     /// What happened.
     pub event: E,
-    /// Whose request it answers; `None` for everybody who has subscribed.
+    /// Whose request it answers; `None` for all subscribers.
     pub answers: Option<Token>,
 }
 
 impl<E: Event> Posted<E> {
-    /// Who it is about, whom it answers (two numbers, 0 for nobody), and the event by its own codec.
+    /// Who it is about, whom it answers (two numbers, 0 for none), and the event by its own codec.
     pub(super) const CODEC: Codec<Self> = Codec::custom(
         |post, bytes| {
             let answers = post.answers.map_or([0; 2], |it| [it.task.to_bits(), it.number.into()]);
@@ -208,13 +208,13 @@ impl<E: Event> Posted<E> {
 }
 
 impl<E> Posted<E> {
-    /// An event about somebody, for everybody who has subscribed.
+    /// An event about a subject, for all subscribers.
     #[must_use]
     pub const fn about(subject: Entity, event: E) -> Self {
         Self { subject, event, answers: None }
     }
 
-    /// Has it go to this subscription alone. If that has been given up meanwhile, nobody gets it.
+    /// Has it go to this subscription alone. If that has been given up meanwhile, it is dropped.
     #[must_use]
     pub fn answering(self, token: Token) -> Self {
         Self { answers: Some(token), ..self }

@@ -53,7 +53,7 @@ impl std::error::Error for NoEvent {}
 
 /// What was told and not taken yet, numbered in the order of its coming.
 ///
-/// However long nobody takes anything, there are so many events and no more, and of each
+/// However long nothing is taken, there are so many events and no more, and of each
 /// subscription one note of its subject's death and one of events that are missing.
 pub(super) struct Inbox<E> {
     events: VecDeque<(u64, Told<E>)>,
@@ -93,7 +93,7 @@ impl<E> Inbox<E> {
         event.ok()
     }
 
-    /// Notes that events are missing from here on. Whoever reads an earlier note looks at the world
+    /// Notes that events are missing from here on. A reader of an earlier note looks at the world
     /// as it is when it reads, which makes a later one needless.
     fn miss(&mut self, number: u64, token: Token, subject: Entity) {
         if self.missed.get(&token).is_some_and(|&noted| noted < number) {

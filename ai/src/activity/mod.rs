@@ -84,12 +84,12 @@
 //! Minds run when they are due: a system of [`every(10).staggered()`](formic_jobs::IntoSystem::every)
 //! proposes activities with a priority ([`Doing::propose`]). Then [`Activities::run`], in this order:
 //!
-//! 1. Those who were [called](Tick::waker) from other threads wake. Where events are gone that nobody
-//!    has looked at, or requests were undone, all who wait for events are
+//! 1. Those who were [called](Tick::waker) from other threads wake. Where events are gone that were not
+//!    read, or requests were undone, all who wait for events are
 //!    [told so](Notice::Missed).
 //! 2. The events that were posted since the last run, in the order of the systems that posted them
 //!    and of their rows, whatever the number of threads. Each goes to those who have subscribed to
-//!    its subject and kind, and to nobody else: one that nobody wants costs a look.
+//!    its subject and kind, and to no other: one without a subscriber costs a look.
 //! 3. The deaths of subjects, to each agent in the order of its subscribing.
 //! 4. The timers that are due, the earliest first, then by the order of subscribing.
 //! 5. Activities whose agents were despawned are finished, as interrupted.
@@ -99,19 +99,19 @@
 //!    posted are handed on. Queued updates are made at the next sync point.
 //!
 //! An activity that is woken in 1 to 4 is ticked in the same run. Of one event, subscriptions of
-//! different agents are told in no particular order, which nobody can see, since
+//! different agents are told in no particular order, which cannot be seen, since
 //! [`on_event`](Activity::on_event) has no access to the world. An agent with several subscriptions
 //! that match is told once for each, in the order of subscribing.
 //!
 //! # No lost wake-up
 //!
 //! Who subscribes, then requests, gets the answer: the subscription is in force before a queued
-//! update can be seen by anybody, and what others have posted meanwhile is looked at after that. What
+//! update can be seen, and what others have posted meanwhile is looked at after that. What
 //! is true already posts nothing: look first, as the example does. An event that comes while the
 //! activity is active is told as well, before the next tick. With a token in the request, the answer
-//! to an older one, given up since, goes to nobody.
+//! to an older one, given up since, is dropped.
 //!
-//! Nobody waits in silence for what cannot come any more: who may have missed something, because
+//! No activity waits in silence for what cannot come any more: one that may have missed something, because
 //! activities were switched off for long or something has panicked, hears of that and wakes.
 //!
 //! Many threads post, subscribe and end subscriptions at once, but none of them touches what another
@@ -131,21 +131,21 @@
 //! | blocked without waiting for anything | goes on being ticked, and is [counted](ActivityReport::waiting_for_nothing) |
 //! | nothing left to wait for after an event | wakes, whatever it answered |
 //! | the agent is despawned | `on_finish` in the next run; the entity is gone after it |
-//! | somebody removes [`Doing`], or puts another one in its place | the subscriptions end; there is nothing to finish any more; no token is used again |
-//! | activities are off for longer than events are kept | whoever waits for events is told [`Notice::Missed`]; how many are gone is [counted](ActivityReport::missed) |
-//! | an activity panics | the panic goes to the caller of the schedule; nobody is finished twice, and nobody's subscriptions are lost; what was posted and requested in that run is, which is told as [`Notice::Missed`] |
+//! | the game removes [`Doing`], or puts another one in its place | the subscriptions end; there is nothing to finish any more; no token is used again |
+//! | activities are off for longer than events are kept | activities that wait for events are told [`Notice::Missed`]; how many are gone is [counted](ActivityReport::missed) |
+//! | an activity panics | the panic goes to the caller of the schedule; no activity is finished twice, and no subscriptions are lost; what was posted and requested in that run is, which is told as [`Notice::Missed`] |
 //! | another system panics, so that requests are not made | the same |
 //! | an activity panics in `on_event` | it is awake afterwards, and not told of the same thing again; others may not have been told: [`Notice::Missed`] |
 //! | an activity panics in `on_finish` | it is not finished again; what was to come next begins |
 //! | a snapshot | has activities with a [`CODEC`](Activity::CODEC), with their subscriptions and timers; others are a [`SnapshotError`](formic_ecs::SnapshotError) |
-//! | an activity that waits for a [waker](Tick::waker) is restored | it waits: whoever has the waker of that time can call it, in the same process alone |
+//! | an activity that waits for a [waker](Tick::waker) is restored | it waits: a holder of the waker of that time can call it, in the same process alone |
 //! | a snapshot while events are on their way | they are not in it: end the tick with [`deliver`] |
 //!
 //! # When to use it, and when not
 //!
 //! Where what agents do takes long and consists of waiting, and there are many of them: of a million
 //! blocked agents, the tick visits those that something happened to. An activity is also the place
-//! to tidy up, whatever happens. Where everybody has something to compute in each tick (steering,
+//! to tidy up, whatever happens. Where all agents have something to compute in each tick (steering,
 //! physics) there is nothing to sleep for; write a system. Where a designer is to put actions
 //! together, the action entities of [`action`](crate::action) take less code per action.
 //!

@@ -36,10 +36,10 @@ pub struct ActivityReport {
     pub awake: usize,
     /// How many times an activity was told of an event, a death or a timer.
     pub told: usize,
-    /// How many events nobody wanted.
+    /// The number of events without a subscriber.
     pub dropped: usize,
-    /// How many events were gone before anybody looked, because activities were not run for longer
-    /// than [events are kept](formic_jobs::Events::set_lifetime). Whoever waits for events was told
+    /// How many events were gone before they were read, because activities were not run for longer
+    /// than [events are kept](formic_jobs::Events::set_lifetime). Activities that wait for events were told
     /// [so](super::Notice::Missed).
     pub missed: u64,
     /// How many subscriptions were looked at to find whom to tell, and to end those that have ended.
@@ -267,7 +267,7 @@ fn tick<A: Activity>(
         begin_next(doing, &mut effects, world, watch);
     }
     let Some(activity) = doing.activity.as_mut().filter(|_| doing.state == State::Active) else {
-        // It has none; or somebody has flipped the bit of one that sleeps.
+        // It has none; or the game has flipped the bit of one that sleeps.
         blocking.set(true);
         return;
     };

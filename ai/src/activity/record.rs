@@ -10,7 +10,7 @@ use crate::explain::{
     self, Candidate, Decision, DecisionLog, Engine, Label, Stopped, Subscribed, Verdict,
 };
 
-/// Where the activities of a run are written down, if there is anybody watched.
+/// Where the activities of a run are written down, if an agent is watched.
 #[derive(Clone, Copy)]
 pub(super) struct Watch<'a> {
     log: &'a DecisionLog,

@@ -50,7 +50,7 @@ pub enum Status<F> {
     Ongoing,
     /// It sleeps until an event, a death or a timer that it has subscribed to wakes it.
     ///
-    /// One that waits for nothing at all would sleep until somebody interrupts it. It is taken for
+    /// One that waits for nothing at all would sleep until it is interrupted. It is taken for
     /// [`Ongoing`](Self::Ongoing), which costs time and does not hang, and is
     /// [counted](super::ActivityReport::waiting_for_nothing). Who means to sleep until interrupted
     /// subscribes to its own agent with [`EventKinds::NONE`](super::EventKinds::NONE).

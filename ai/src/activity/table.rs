@@ -15,7 +15,7 @@ use super::event::{EventKinds, Token};
 use super::subscription::Subscription;
 use crate::heads::{Heads, NONE};
 
-/// On a subject that somebody has subscribed to: its death is told. It stays.
+/// On a subject with a subscriber: its death is told. It stays.
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct Watched;
 
@@ -141,14 +141,14 @@ impl<A> Subscriptions<A> {
         self.len == 0
     }
 
-    /// Whether somebody waits for an event of one of these kinds about the subject, so that a
-    /// system can leave out what is dear to work out and nobody wants.
+    /// Whether an activity waits for an event of one of these kinds about the subject, so that a
+    /// system can leave out what is costly to compute and not wanted.
     #[must_use]
     pub fn wants(&self, subject: Entity, kinds: EventKinds) -> bool {
         self.of_subject(subject).any(|(_, subscription)| subscription.kinds().intersects(kinds))
     }
 
-    /// Whether anybody else waits for anything about the subject, its death included.
+    /// Whether another activity waits for anything about the subject, its death included.
     pub(super) fn is_watched(&self, subject: Entity) -> bool {
         self.of_subject(subject).any(|(task, _)| task != subject)
     }
@@ -168,7 +168,7 @@ impl<A> Subscriptions<A> {
         let first = self.by_subject.get(subject);
         self.list(first, |node| node.next_of_subject)
             .map(|(_, node)| (node.task, node.subscription))
-            // Somebody with the same index who is dead, which nobody has been told yet.
+            // A dead entity with the same index, whose death was not told yet.
             .filter(move |(_, subscription)| subscription.subject() == subject)
     }
 

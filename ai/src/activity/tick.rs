@@ -134,7 +134,7 @@ pub struct Tick<'t, G: Setting> {
     pub(super) effects: Effects<'t, G>,
     pub(super) subscriptions: &'t mut Buffer<Subscription>,
     pub(super) newest: &'t mut u32,
-    /// Where it is noted which subscriptions the activity ends itself, for whoever wants to know.
+    /// Where it is noted which subscriptions the activity ends itself, for the recorder.
     pub(super) ended: Option<&'t mut Vec<Token>>,
 }
 
@@ -165,7 +165,7 @@ impl<G: Setting> Tick<'_, G> {
     /// Has events of these kinds about the subject come to
     /// [`on_event`](super::Activity::on_event), and its death in any case.
     ///
-    /// It is in force before anything that this tick causes can be seen by anybody: subscribe, then
+    /// It is in force before anything that this tick causes can be seen: subscribe, then
     /// request, and no answer is lost. What was posted before is not told: look whether it has
     /// happened already. The death of a subject that is dead by now is told at once.
     ///

@@ -6,12 +6,12 @@ use super::tree::{Op, Tree};
 use crate::action::{ActionResult, Body};
 use crate::explain::{Candidate, DecisionLog, Ending, Engine, Label, Verdict};
 
-/// Told of every leaf that a tick asks, where somebody wants to know.
+/// Told of every leaf that a tick asks, if the agent is watched.
 pub(super) trait Trace {
     fn leaf(&mut self, op: Op, argument: u32, result: ActionResult);
 }
 
-/// Nobody does.
+/// The agent is not watched.
 impl Trace for () {
     #[inline(always)]
     fn leaf(&mut self, _: Op, _: u32, _: ActionResult) {}

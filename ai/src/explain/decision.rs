@@ -179,7 +179,7 @@ pub struct PlanRecord {
 /// Something that an agent that sleeps is to be woken by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscribed {
-    /// Whose doing it is; `None` for anybody's.
+    /// Whose doing it is; `None` for any.
     pub subject: Option<Entity>,
     /// What kind of event; `None` for all kinds.
     pub event: Option<Label>,

@@ -12,7 +12,7 @@ use crate::heads::Heads;
 /// Which agents are watched, and what they have decided of late: a resource.
 ///
 /// Minds write to it as they decide, whichever thread they run on. As long as the world has none, or
-/// nobody is watched, nothing is written and nothing is stored. It lies outside of the entities: an
+/// no agent is watched, nothing is written and nothing is stored. It lies outside of the entities: an
 /// agent that is watched has no other components than before, lies in the same place, and does the
 /// same.
 ///
@@ -78,7 +78,7 @@ impl Watched {
 }
 
 impl DecisionLog {
-    /// Nobody is watched.
+    /// No agent is watched.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -186,7 +186,7 @@ impl DecisionLog {
         self.marks.get(word).is_some_and(|marks| marks & bit != 0)
     }
 
-    /// Whether nobody is watched.
+    /// Whether no agent is watched.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.watched.is_empty()

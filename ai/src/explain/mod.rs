@@ -17,7 +17,7 @@
 //!
 //! # What watching costs
 //!
-//! Without a log, and while nobody is watched, minds ask once per run whether there is one. The log
+//! Without a log, and while no agent is watched, minds ask once per run whether there is one. The log
 //! lies outside of the entities, and what is recorded is worked out from what the mind saw anyway:
 //! an agent does the same whether it is watched or not, and the state of the world has the same hash.
 //!

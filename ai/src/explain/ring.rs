@@ -8,9 +8,9 @@ use formic_ecs::Entity;
 
 use super::decision::{Decision, Engine, Stopped};
 
-/// A kind of mind that makes a record when somebody reads it, out of the few numbers that the
+/// A kind of mind that makes a record when it is read, out of the few numbers that the
 /// decision was made from. A record is a thousand bytes in a dozen places, and most are overwritten
-/// before anybody asks for them; the numbers are one line of the cache.
+/// before they are read; the numbers are one line of the cache.
 pub(crate) trait Recall: fmt::Debug + Send + Sync {
     /// Fills in what follows from the facts, in the way in which it put them down.
     fn recall(&self, facts: &[u32], decision: &mut Decision);

@@ -78,7 +78,7 @@ impl SystemParam for Witness<'_> {
 }
 
 impl Witness<'_> {
-    /// The log, if there is one and anybody is watched.
+    /// The log, if there is one and an agent is watched.
     #[must_use]
     pub fn log(&self) -> Option<&DecisionLog> {
         self.log.as_deref().filter(|log| !log.is_empty())

@@ -15,7 +15,7 @@ pub(super) struct Situation<'s, Q: QueryData> {
     pub(super) machine: &'s Machine<Q>,
     pub(super) agent: &'s FsmAgent,
     pub(super) body: &'s Body,
-    /// Not as a slice: where its elements are is worked out where somebody looks.
+    /// Not as a slice: where its elements are is worked out where it is read.
     pub(super) memory: &'s Buffer<StateMemory>,
 }
 

@@ -55,7 +55,7 @@
 //! and does than write the ways down. Not where the next step is plain (a sequence is enough), where
 //! what counts is a matter of degree (utility), or where the designer wants the last word on what
 //! happens (a tree, a state machine). Look at the plans: the planner finds the cheapest way also
-//! where it is one that nobody had in mind.
+//! where it is one that no designer had in mind.
 
 mod agent;
 mod facts;

@@ -64,7 +64,7 @@ pub struct TurnAction {
     pub(super) spawned: usize,
     /// Who gets a turn, and how long after the present one.
     pub(super) scheduled: Vec<(Entity, u64)>,
-    /// What somebody has worked out from the columns; it goes when they change.
+    /// A value computed from the columns; it goes when they change.
     kept: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 

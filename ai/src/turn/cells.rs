@@ -226,7 +226,7 @@ impl<C: CellName> Cells<C> {
 
     /// Brings what is known of an entity up to date.
     pub(super) fn refresh(&mut self, world: &World, entity: Entity) {
-        // Also where nothing changes here: whoever is in no cell yet may have other components.
+        // Also where nothing changes here: an entity in no cell yet may have other components.
         self.version.updates += 1;
         let Some(position) = &self.position else { return };
         let cell = (position.in_world)(world, entity);

@@ -163,7 +163,7 @@ pub(super) fn bind<K: TurnActionKind>(
 }
 
 /// Works out what follows from all that was said together: those who are despawned keep nothing, and
-/// nobody is changed who is not there.
+/// no entity is changed that is not there.
 fn settle<C: CellName>(
     now: Situation<'_, C>,
     known: &[Known],

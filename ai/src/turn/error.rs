@@ -96,7 +96,7 @@ impl std::error::Error for UndoError {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// Somebody else is to act than in the log.
+    /// Another actor is to act than in the log.
     OtherActor {
         /// The number of the turn in the log, from 0.
         turn: usize,

@@ -44,7 +44,7 @@ impl<K: TurnActionKind> Turns<K> {
     /// The handles of entities that are brought are the same unless a turn was undone that ran out of
     /// [vacancies](super::TurnsBuilder::vacancies), and others were taken in its place.
     ///
-    /// Nobody draws; a turn that was broken off by whoever drew it ends where it did.
+    /// Nothing is drawn; a turn that was broken off while it was drawn ends where it did.
     ///
     /// # Errors
     /// Returns an error if this is not so, at the first turn that shows it. The turns until then

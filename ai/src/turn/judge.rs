@@ -174,13 +174,13 @@ impl<K: TurnActionKind> Turns<K> {
         (rejected, None)
     }
 
-    /// Whether somebody sees it when the bound action is done.
+    /// Whether a viewer sees it when the bound action is done.
     fn is_seen(&self, world: &World) -> bool {
         let now = Situation::now(world, &self.cells);
         self.shows(&now, &now.after(&self.action), &self.action)
     }
 
-    /// Whether somebody sees what a hook has done.
+    /// Whether a viewer sees what a hook has done.
     pub(super) fn is_hook_seen(&self, world: &World) -> bool {
         let (now, changes) = (Situation::now(world, &self.cells), &self.hook_changes);
         self.shows(&now.after(&changes.back), &now, &changes.forward)
@@ -197,7 +197,7 @@ impl<K: TurnActionKind> Turns<K> {
             && self.seen.as_ref().is_none_or(|seen| seen(before, after, action))
     }
 
-    /// Does the bound action: removals, then insertions; the cells know of it before anybody looks.
+    /// Does the bound action: removals, then insertions; the cells know of it before anything else runs.
     fn commit(&mut self, world: &mut World) {
         for index in 0..self.action.scheduled.len() {
             let (entity, delay) = self.action.scheduled[index];

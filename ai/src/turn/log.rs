@@ -10,15 +10,15 @@ use super::error::ScriptError;
 /// A turn in a [`TurnLog`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LoggedTurn<K> {
-    /// Whose turn it was, if anybody's.
+    /// The actor whose turn it was, if any.
     pub actor: Option<Entity>,
     /// What was decided.
     pub kind: K,
     /// The state hash after the turn, where one was taken, see
     /// [`TurnsBuilder::hash_every`](super::TurnsBuilder::hash_every).
     pub hash: Option<u64>,
-    /// After how many actions and points in real time whoever [draws](super::Frame) broke the turn
-    /// off, if anybody did. A replay does the same.
+    /// After how many actions and points in real time the frame that [draws](super::Frame) broke the turn
+    /// off, if it did. A replay does the same.
     pub broken_off: Option<usize>,
 }
 

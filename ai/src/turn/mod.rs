@@ -1,7 +1,7 @@
 //! Turns: actions as data, rules that judge them before they happen, and a schedule.
 //!
-//! In a turn-based game little happens by itself. Somebody decides on an action; rules say whether
-//! it happens and what follows from it; then it is somebody else's turn. Here an action is a value
+//! In a turn-based game little happens by itself. An actor decides on an action; rules say whether
+//! it happens and what follows from it; then it is another actor's turn. Here an action is a value
 //! that says which components change, so that it can be looked at, judged, rewritten, foreseen,
 //! logged and undone.
 //!
@@ -79,7 +79,7 @@
 //!
 //! # What happens in a turn
 //!
-//! 1. The kind is bound. Where it makes no sense, or is about somebody who is gone, it is refused.
+//! 1. The kind is bound. Where it makes no sense, or is about an entity that is gone, it is refused.
 //! 2. The rules that look at what changes are asked, in their order. One rejection is enough, also
 //!    against a rule that would rewrite the action later on. A rewritten action starts again with the
 //!    first rule.

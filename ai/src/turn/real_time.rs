@@ -187,7 +187,7 @@ impl<K: TurnActionKind> RealTime<K> {
     }
 }
 
-/// What a hook has changed, as actions: for whoever decides whether it can be seen.
+/// What a hook has changed, as actions: for the judge of whether it can be seen.
 #[derive(Default)]
 pub(super) struct HookChanges {
     /// Leads from what was there before to what is there now.

@@ -18,17 +18,17 @@ use super::turns::{Record, Turns};
 /// Whose turn is next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
-    /// Somebody whose mind can be asked at once.
+    /// An actor whose mind can be asked at once.
     Ready(Entity),
     /// The player's turn: nothing happens until there is a decision from outside. This is a state
     /// and takes no time of the processor.
     Waiting(Entity),
-    /// Nobody has a turn.
+    /// No actor has a turn.
     Nobody,
 }
 
 impl Next {
-    /// Whose turn it is, if anybody's.
+    /// Whose turn it is, if any.
     #[must_use]
     pub const fn entity(self) -> Option<Entity> {
         match self {
@@ -48,12 +48,12 @@ pub struct Frame<'a, C> {
     pub time: u64,
 }
 
-/// Draws nothing, and lets the turn go on: for [`Turns::take_turn`] where nobody looks.
+/// Draws nothing, and lets the turn go on: for [`Turns::take_turn`] without a viewer.
 pub fn unseen<C>(_: &Frame<'_, C>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// Whoever draws.
+/// The frame that draws.
 pub(super) type Draw<'a, C> = dyn FnMut(&Frame<'_, C>) -> ControlFlow<()> + 'a;
 
 /// Why a turn ended before everything that followed from it was done.
@@ -74,7 +74,7 @@ pub enum Stopped {
         /// How many actions were waiting, and never happened.
         dropped: usize,
     },
-    /// Whoever draws did not want to go on.
+    /// The frame that draws did not want to go on.
     Interrupted {
         /// How many actions were waiting, and never happened.
         dropped: usize,
@@ -101,7 +101,7 @@ pub struct TurnEnd {
     pub stopped: Option<Stopped>,
 }
 
-/// It is somebody else's turn: the one who decided was interrupted meanwhile.
+/// It is another actor's turn: the one who decided was interrupted meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotTheirTurn {
     /// Who decided.
@@ -129,7 +129,7 @@ struct Counted {
 }
 
 impl Counted {
-    /// How many steps of a turn are done: actions and points, whether anybody saw them or not.
+    /// How many steps of a turn are done: actions and points, seen or not.
     fn steps(&self) -> usize {
         self.commits + self.rejections + self.points
     }
@@ -137,12 +137,12 @@ impl Counted {
 
 /// A turn that is to be taken.
 pub(super) struct Turn<K> {
-    /// Whose it is, if anybody's.
+    /// The actor whose turn it is, if any.
     pub(super) place: Option<(Ticket, Entity)>,
     pub(super) kind: K,
     /// Whether it costs nothing if nothing is done.
     pub(super) is_free_if_rejected: bool,
-    /// After how many steps it is broken off, whoever draws: it was when it was logged.
+    /// After how many steps it is broken off, whichever frame draws: it was when it was logged.
     pub(super) steps_max: Option<usize>,
 }
 
@@ -157,7 +157,7 @@ impl<K: TurnActionKind> Turns<K> {
         }
     }
 
-    /// The first turn of somebody who is there: turns do not know of those who went by other ways.
+    /// The first turn of a living actor: turns do not know of those who went by other ways.
     fn next_place(&self, world: &World) -> Option<(Ticket, Entity)> {
         self.schedule.iter().find(|&(_, entity)| self.now(world).is_alive(entity))
     }
@@ -169,11 +169,11 @@ impl<K: TurnActionKind> Turns<K> {
     /// turn is in the log; but see [`TurnEnd::spent`].
     ///
     /// # Errors
-    /// Returns an error if it is not that actor's turn: it died, say, while somebody was thinking.
+    /// Returns an error if it is not that actor's turn: it died, say, while the player was thinking.
     /// Nothing happens.
     ///
     /// # Panics
-    /// Panics if a rule, a hook, a watcher or whoever draws does. The whole turn has been taken
+    /// Panics if a rule, a hook, an observer or the drawing frame does. The whole turn has been taken
     /// back by then; the trace shows how far it came.
     pub fn take_turn(
         &mut self,
@@ -202,7 +202,7 @@ impl<K: TurnActionKind> Turns<K> {
         Ok(self.whole_turn(world, turn, draw))
     }
 
-    /// Does something out of turn, for nobody in particular: a lever that a script pulls. It goes
+    /// Does something out of turn, for no actor in particular: a lever that a script pulls. It goes
     /// through the rules and into the log like any other turn, if anything is done.
     ///
     /// # Panics
@@ -217,7 +217,7 @@ impl<K: TurnActionKind> Turns<K> {
         self.whole_turn(world, turn, &mut draw)
     }
 
-    /// Lets everybody take turns until the player has to decide, nobody is left, or so many turns
+    /// Lets all actors take turns until the player has to decide, none is left, or so many turns
     /// are over; who comes next. `decide` is the minds.
     ///
     /// # Panics
@@ -232,7 +232,7 @@ impl<K: TurnActionKind> Turns<K> {
         for _ in 0..turn_count_max {
             let Next::Ready(actor) = self.next(world) else { break };
             let kind = decide(self, world, actor);
-            // Whoever decides may have ended the turn of the one who decides: on to the next.
+            // The decision may have ended the turn of the one who decides: on to the next.
             drop(self.take_turn(world, actor, kind, &mut draw));
         }
         self.next(world)
@@ -250,7 +250,7 @@ impl<K: TurnActionKind> Turns<K> {
             sequence: self.schedule.sequence,
         };
         self.trace.clear();
-        // A panic ends the turn, and is given on once the turn has been taken back: nobody ever
+        // A panic ends the turn, and is given on once the turn has been taken back: no caller ever
         // sees half of one.
         let half = AssertUnwindSafe(|| self.half_turn(world, turn, record, draw));
         let (end, logged) = catch_unwind(half).unwrap_or_else(|panic| {
@@ -290,7 +290,7 @@ impl<K: TurnActionKind> Turns<K> {
                 self.cancel(first);
             }
             if self.now(world).is_alive(actor) {
-                // Nobody fails again and again in no time at all.
+                // No actor fails again and again in no time at all.
                 let least = u64::from(!is_done);
                 self.schedule(actor, kind.duration().max(least));
             }

@@ -48,7 +48,7 @@ impl<K: TurnActionKind> Turns<K> {
         }
     }
 
-    /// Takes back a turn that a panic has cut off, before anybody else gets to see it.
+    /// Takes back a turn that a panic has cut off, before any other code sees it.
     pub(super) fn take_back_half(&mut self, world: &mut World, record: Record) {
         let Self { hooks, journal, touched, .. } = self;
         // What a hook has written can be told from what it wrote over, unless comparing panics, too.

@@ -243,7 +243,7 @@ pub(super) enum LooksAt {
 /// #     fn bind(&self, _: &mut Draft<'_, i32>) -> Result<(), Refusal> { Ok(()) }
 /// # }
 /// let collision = Rule::<Walk>::on("collision", |case, moved: Change<'_, Position>, _| {
-///     // In the world as it would be: whoever leaves the cell in the same action does not count.
+///     // In the world as it would be: an entity that leaves the cell in the same action does not count.
 ///     let solid = case.after.cell(moved.value.0).count::<Solid>();
 ///     if case.after.has::<Solid>(moved.entity) && solid > 1 { Ruling::reject() } else { Ruling::pass() }
 /// });

@@ -110,7 +110,7 @@ impl TurnSchedule {
         self.turns.len()
     }
 
-    /// Whether nobody has a turn.
+    /// Whether no actor has a turn.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.turns.is_empty()

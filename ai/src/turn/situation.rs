@@ -248,7 +248,7 @@ impl<'a, C: CellName> CellView<'a, C> {
         self.with::<T>().next()
     }
 
-    /// Whether nobody is in the cell.
+    /// Whether the cell is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let content = self.situation.cells.content(self.name);

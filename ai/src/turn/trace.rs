@@ -13,7 +13,7 @@ use super::rule::Checking;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Cause {
-    /// Somebody decided it, or nobody in particular.
+    /// An actor decided it, or the game.
     Decision(Option<Entity>),
     /// A rule answered with it.
     Reaction {

@@ -74,7 +74,7 @@ type Seen<C> = Box<dyn Fn(&Situation<'_, C>, &Situation<'_, C>, &TurnAction) -> 
 
 /// The turns of a game: the rules, whose turn it is, the cells, and the log.
 ///
-/// It stands beside the world. Between turns the world may be read by anybody; the components that
+/// It stands beside the world. Between turns the world may be read freely; the components that
 /// the turns know are written by turns alone, or else [`rebuild`](Self::rebuild) is told.
 ///
 /// See the [module](super) for an example.
@@ -163,7 +163,7 @@ impl<K: TurnActionKind> Turns<K> {
     /// the world [after](Situation::after) it.
     ///
     /// # Errors
-    /// Returns an error if it makes no sense here, or is about somebody who is gone. No rule was
+    /// Returns an error if it makes no sense here, or is about an entity that is gone. No rule was
     /// asked.
     pub fn bind(&self, world: &World, kind: &K, action: &mut TurnAction) -> Result<(), Refusal> {
         let now = Situation::now(world, &self.cells);
@@ -177,7 +177,7 @@ impl<K: TurnActionKind> Turns<K> {
         ticket
     }
 
-    /// Strikes a turn out, also one that somebody is waiting for; says whose it was.
+    /// Strikes a turn out, also one that a player is waiting for; says whose it was.
     pub fn cancel(&mut self, ticket: Ticket) -> Option<Entity> {
         let entity = self.schedule.cancel(ticket)?;
         self.journal.push(Step::Unscheduled(ticket, entity));

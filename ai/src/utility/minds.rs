@@ -148,13 +148,13 @@ impl<Q: QueryData + 'static> Minds<'_, Q> {
     }
 }
 
-/// Who an agent of a batch is, where somebody wants to know.
+/// Who an agent of a batch is, if the log asks.
 trait Mark: Copy {
     fn of(entity: Entity) -> Self;
     fn entity(self) -> Option<Entity>;
 }
 
-/// Nobody does, and it takes no room.
+/// It does not, and it takes no room.
 impl Mark for () {
     #[inline(always)]
     fn of(_: Entity) -> Self {}

@@ -50,7 +50,7 @@
 //!
 //! # When to use it, and when not
 //!
-//! Where many needs compete and the agent should do something sensible in situations that nobody
+//! Where many needs compete and the agent should do something sensible in situations that no designer
 //! wrote down. Where the order of things matters (first open, then enter), let the options be
 //! composites or trees, or plan; where there must never be a surprise, write a state machine. The
 //! price is tuning: look at the scores, not at the behaviour ([`Reasoner::scores`]).

@@ -22,7 +22,7 @@ const NO_OPTION: u32 = u32::MAX;
 
 impl Reasoner {
     /// Writes a decision down if the agent is watched: what it was made from. The scores are worked
-    /// out once more when somebody reads it.
+    /// out once more when it is read.
     #[cold]
     pub(super) fn note(&self, log: &DecisionLog, tick: u64, agent: Entity, choice: &Choice<'_>) {
         let option = |option: Option<usize>| {

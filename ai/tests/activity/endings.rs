@@ -46,7 +46,7 @@ fn an_order_interrupts_what_is_blocked_without_another_tick_of_it() {
     activity::order(&mut stage.world, agent, 0, next).unwrap();
     assert_eq!(stage.tick(), ["ann interrupted", "bea ticks"]);
     assert!(stage.is_blocked(agent));
-    // What the first one waited for wakes nobody but the second.
+    // What the first one waited for wakes only the second.
     stage.post(agent, 0, 7);
     assert_eq!(stage.tick(), [format!("bea hears 7 of {agent}"), "bea ticks".into()]);
     assert_eq!(stage.ended(agent), Some(Ended::Interrupted));

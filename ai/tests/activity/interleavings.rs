@@ -43,7 +43,7 @@ enum Step {
     /// Despawns the subject.
     Kill,
     Tick,
-    /// Tells of everything, and ticks nobody.
+    /// Tells of everything, and ticks none.
     Drain,
 }
 
@@ -192,7 +192,7 @@ struct Theatres {
     drain: Schedule,
     pool: Pool,
     plays: usize,
-    /// How many times somebody was told something.
+    /// How many times an activity was told something.
     told: usize,
 }
 

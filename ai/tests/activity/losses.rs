@@ -10,7 +10,7 @@ use crate::puppet::{Ping, Puppet, Stage, Theatre, Verdict, done};
 
 const ZERO: EventKinds = EventKinds::one(0);
 
-/// Sleeps until it hears of somebody.
+/// Sleeps until it hears of its subject.
 fn await_events(whom: Entity) -> impl FnMut(&mut Tick<'_, Theatre>) -> Verdict + Send + Sync {
     move |tick| {
         tick.unsubscribe_all();

@@ -31,7 +31,7 @@ impl Setting for Play {
     type Failure = u64;
 }
 
-/// Everybody and everything, by number; they may be dead.
+/// All entities, by number; they may be dead.
 struct Cast(Vec<Entity>);
 
 /// One thing to do in a tick.
@@ -137,7 +137,7 @@ impl Activity for Actor {
     }
 }
 
-/// A subscription as the oracle has it: to kinds about somebody, or until a tick.
+/// A subscription as the oracle has it: to kinds about a subject, or until a tick.
 #[derive(Clone, Copy)]
 struct Wait {
     whom: usize,
@@ -364,7 +364,7 @@ fn play(seed: u64, threads: Threads) {
             }
         }
     }
-    // Whoever is still at something is finished once as the world goes by the rules.
+    // An agent that is still at something is finished once as the world goes by the rules.
     for &name in &oracle.names {
         _ = world.despawn(name);
     }

@@ -40,7 +40,7 @@ impl Setting for Yard {
 struct Place(i32);
 #[derive(Component)]
 struct Walk(i32);
-/// On a thing: somebody carries it.
+/// On a thing: a porter carries it.
 #[derive(Component)]
 struct Carried;
 /// How often sub-activities have been finished, by kind: a resource.

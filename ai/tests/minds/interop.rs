@@ -87,7 +87,7 @@ fn act(mut actions: Actions<Deed>, logs: ComponentLookup<&'static Log>) {
     actions.process(&Doing(logs));
 }
 
-/// New numbers for everybody, each from its own stream.
+/// New numbers for all agents, each from its own stream.
 fn sense(mut all: Query<&mut Senses>) {
     all.par_for_each(|senses| {
         let mut random = RandomStream::new(senses.random);
@@ -190,7 +190,7 @@ struct Layout {
     workers: usize,
     backwards: bool,
     scattered: bool,
-    /// Whether somebody asks why the agents do what they do: the first few of them, or all.
+    /// Whether the log asks why the agents do what they do: the first few of them, or all.
     watched: u64,
 }
 

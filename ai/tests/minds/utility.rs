@@ -183,7 +183,7 @@ fn giving_up_early_never_changes_who_wins() {
             let inputs = random_inputs(random);
             let scores = reasoner.scores(&inputs);
             assert!(scores.iter().all(|score| (0.0..=1.0).contains(score)), "{scores:?}");
-            // Full evaluation: nobody runs here, so these are the scores.
+            // Full evaluation: no action runs here, so these are the scores.
             let best = (0..scores.len()).filter(|&option| scores[option] > 0.0).max_by(|&a, &b| {
                 let rank = |option: usize| random_rank(&options[option]);
                 let by_rank = rank(a).cmp(&rank(b));

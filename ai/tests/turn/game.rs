@@ -84,14 +84,14 @@ pub(crate) enum Deed {
     Swap(Entity, Entity),
     /// Two go to one cell in one action.
     Meet(Entity, Entity),
-    /// Somebody learns to open doors, and walks, in one action.
+    /// An actor learns to open doors, and walks, in one action.
     Learn(Entity, i32),
     Close(Entity),
-    /// Inserts into somebody who dies of it, and gives them another turn.
+    /// Inserts into an actor that dies of it, and gives them another turn.
     Burst(Entity),
     /// Brings a vacant entity without a draft's knowing.
     Smuggle(Entity),
-    /// Gives somebody a turn.
+    /// Gives an actor a turn.
     Call(Entity),
     /// Changes drawn by chance.
     Anything(u64),

@@ -122,7 +122,7 @@ fn a_malformed_log_says_in_which_line() {
 
 #[test]
 fn a_turn_that_was_broken_off_is_replayed_to_where_it_ended() {
-    // Somebody marches on by reactions, an arrow flies in real time, and both are seen.
+    // A soldier marches on by reactions, an arrow flies in real time, and both are seen.
     let begin = || {
         let mut world = World::new();
         let who = put(&mut world, &[&Position { x: 0, y: 0 }]);

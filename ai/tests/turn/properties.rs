@@ -153,7 +153,7 @@ fn undoing_turn_after_turn_comes_by_every_state_again() {
     }
 }
 
-/// A game with everybody taking turns; decisions follow from the seed and the turn.
+/// A game with all taking turns; decisions follow from the seed and the turn.
 fn play(seed: u64, undo_every: u64) -> (World, Turns<Deed>) {
     let (mut world, mut turns) = begin(seed);
     let mut dice = RandomStream::new(seed);

@@ -133,7 +133,7 @@ fn hooks_may_give_take_and_switch_components_that_they_declare() {
 
 #[test]
 fn what_a_hook_does_is_drawn_only_where_it_can_be_seen() {
-    // At 10 somebody is hurt, at 20 something moves in the dark, at 30 in the light, at 40 out of
+    // At 10 an actor is hurt, at 20 something moves in the dark, at 30 in the light, at 40 out of
     // it, and at 50 the lamp moves.
     let frames = |builder: TurnsBuilder<Deed>| {
         let mut world = World::new();

@@ -97,7 +97,7 @@ fn a_rule_is_asked_only_about_the_component_it_looks_at() {
     assert_eq!(asked(), [1, 1, 1]);
 }
 
-/// A door to the right of somebody who can open doors.
+/// A door to the right of an actor that can open doors.
 fn door_game(is_locked: bool) -> (World, Turns<Deed>, Entity, Entity) {
     let mut world = World::new();
     let who = put(&mut world, &[&Position { x: 0, y: 0 }, &Solid, &OpensDoors]);
@@ -362,7 +362,7 @@ fn what_a_rule_rejects_for_one_it_does_not_rewrite_for_another() {
             _ => Ruling::pass(),
         });
         let mut turns = bare().rule(rule).build(&mut world).unwrap();
-        // Whichever comes first decides: what is rewritten before anybody rejects it is another one.
+        // Whichever comes first decides: what is rewritten before a rule rejects it is another one.
         let expected = if reject_first { Decision::Rejected(0) } else { Decision::Accepted };
         assert_eq!(turns.judge(&mut world, Deed::Swap(one, other)), expected);
     }

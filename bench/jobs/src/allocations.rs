@@ -1,4 +1,4 @@
-//! An allocator that counts, but only while somebody asks.
+//! An allocator that counts, but only while asked to.
 //!
 //! Timed turns run with the counter off: a shared counter would cost those dear that allocate.
 

@@ -94,7 +94,7 @@ pub(crate) fn measure(cells: &mut [Cell], repeat: u32, budget: Budget) -> Measur
     let mut rounds = 0;
     let start = Instant::now();
     while !budget.is_spent(rounds, start) {
-        // Another one begins each round: nobody always comes after the same neighbour's mess.
+        // Another one begins each round: no row always comes after the same neighbour's mess.
         for step in 0..cells.len() {
             let at = (step + rounds as usize) % cells.len();
             let spent = cells[at].turn(repeat);

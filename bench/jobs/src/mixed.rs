@@ -14,7 +14,7 @@ pub(crate) const GAIN: u32 = 3;
 /// What a writer does with a row.
 #[inline(always)]
 pub(crate) const fn advance(value: u32, steady: u32, gain: u32) -> u32 {
-    // Below the bound of `is_over`: no row is ever removed, but nobody can know.
+    // Below the bound of `is_over`: no row is ever removed, but the compiler cannot know.
     value.wrapping_add(steady * gain) & 0xffff
 }
 

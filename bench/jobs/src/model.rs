@@ -106,7 +106,7 @@ impl Graph {
         Arc::new(Self { before, after, runs })
     }
 
-    /// What a job does: counts itself, without a locked instruction, for nobody else has its
+    /// What a job does: counts itself, without a locked instruction, for no other job has its
     /// place.
     #[inline(always)]
     pub(crate) fn run(&self, job: usize) {
@@ -114,7 +114,7 @@ impl Graph {
         self.runs[job].store(count + 1, Ordering::Relaxed);
     }
 
-    /// The jobs that wait for nobody.
+    /// The jobs that wait for no job.
     pub(crate) fn roots(&self) -> impl Iterator<Item = usize> + '_ {
         (0..GRAPH_JOBS).filter(|&job| self.before[job].is_empty())
     }
@@ -142,7 +142,7 @@ impl Countdown {
         }
     }
 
-    /// Whether the job waits for nobody any more.
+    /// Whether the job waits for no job any more.
     #[inline(always)]
     pub(crate) fn is_ready(&self, job: usize) -> bool {
         self.0[job].fetch_sub(1, Ordering::AcqRel) == 1

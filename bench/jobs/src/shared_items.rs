@@ -28,8 +28,8 @@ impl<'items> SharedItems<'items> {
         assert!(range.start <= range.end && range.end <= self.len, "within the items");
         // SAFETY: inside of the slice, as asserted.
         let start = unsafe { self.items.add(range.start) };
-        // SAFETY: inside of the slice, which is borrowed for as long as this, and in nobody
-        // else's part.
+        // SAFETY: inside of the slice, which is borrowed for as long as this, and in no
+        // other part.
         change(unsafe { std::slice::from_raw_parts_mut(start, range.len()) });
     }
 }

@@ -179,7 +179,7 @@ struct Poll {
     calls: u64,
 }
 
-/// The same by asking everybody in each tick.
+/// The same by asking every agent in each tick.
 fn polled() -> Contender {
     fn call(mut calls: ResMut<'_, Calls>, mut all: ComponentLookup<'_, &mut Poll>) {
         for _ in 0..calls.count {

@@ -67,7 +67,7 @@ fn rule(number: usize) -> Rule<Walk> {
     })
 }
 
-/// Everybody walks to and fro in a row of their own, one after the other.
+/// All walk to and fro in a row of their own, one after the other.
 fn walks(column: &'static str, rules: usize, trace: usize) -> Contender {
     let mut world = World::new();
     let walkers = world.spawn_batch((0..WALKERS).map(|y| (Position { x: 0, y }, Solid)));

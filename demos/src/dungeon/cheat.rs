@@ -58,7 +58,7 @@ pub enum CheatError {
     Form,
     /// A number is none, or too large.
     Number,
-    /// Nobody is to be spawned, or too many.
+    /// No agent is to be spawned, or too many.
     Count,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! The pattern is that of seed 004, a dungeon builder on the ECS of Unity:
 //! agents that request paths, a search that answers them, and a map whose regions
-//! change while everybody walks. All of that is the crate `nav`; here is what a
+//! change while all agents walk. All of that is the crate `nav`; here is what a
 //! game adds to it.
 //!
 //! ```text

@@ -100,7 +100,7 @@ pub enum Refusal {
     Outside,
     /// The tile is what it is to become already.
     NothingToDo,
-    /// Nobody can be spawned in rock.
+    /// No agent can be spawned in rock.
     Solid,
     /// The last open tile stays open.
     LastTile,
@@ -161,7 +161,7 @@ impl Dungeon {
     /// The map, and the regions that hang together.
     ///
     /// # Panics
-    /// Only if somebody had taken the terrain out of the world.
+    /// Only if a caller had taken the terrain out of the world.
     #[must_use]
     pub fn terrain(&self) -> &Terrain {
         self.engine.world.resource().expect("inserted at the start, and nobody takes it out")
@@ -237,7 +237,7 @@ impl Dungeon {
     /// Why nothing was changed.
     ///
     /// # Panics
-    /// Only if somebody had taken the terrain out of the world.
+    /// Only if a caller had taken the terrain out of the world.
     pub fn apply(&mut self, cheat: Cheat) -> Result<(), Refusal> {
         let done = self.try_apply(cheat);
         self.cheat_count += 1;
@@ -302,7 +302,7 @@ impl Dungeon {
         PathStats::sum(self.engine.world.query_ref::<&PathStats>().map(|stats| *stats))
     }
 
-    /// What the watch has seen, and what it cannot see: where everybody is now.
+    /// What the watch has seen, and what it cannot see: where all agents are now.
     pub(super) fn check_imps(&self) -> Result<(), String> {
         for (position, watch) in self.engine.world.query_ref::<(&Position, &Watch)>() {
             let is_in_the_open = position.cell().is_some_and(|cell| self.terrain().is_open(cell));

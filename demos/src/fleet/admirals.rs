@@ -67,7 +67,7 @@ pub(super) fn is_beaten(war: &War, strength: &Strength) -> bool {
     war.foe_ships * 3 <= strength.ships_max
 }
 
-/// Tells admirals what has changed; whoever hears of an enemy at the base plans anew.
+/// Tells admirals what has changed; one that hears of an enemy at the base plans anew.
 pub(super) fn report(
     mut admirals: Query<'_, (Entity, &Aim, &mut War, EnabledMut<Replan>)>,
     strengths: ComponentLookup<'_, &'static Strength>,

@@ -31,7 +31,7 @@ pub(super) struct Retreat;
 fn steer(position: Vec2, velocity: &mut Velocity, to: Vec2) -> bool {
     let way = to - position;
     let distance = way.length();
-    // Slower on the last metres, so that nobody circles around the point.
+    // Slower on the last metres, so that no ship circles around the point.
     let wanted = way * (SPEED / distance.max(ARRIVED));
     velocity.0 += (wanted - velocity.0).clamp_length_max(ACCELERATION);
     distance <= ARRIVED

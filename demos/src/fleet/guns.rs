@@ -1,4 +1,4 @@
-//! Guns: the action that fires them, whoever holds them, and what turrets do besides.
+//! Guns: the action that fires them, whatever unit holds them, and what turrets do besides.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 use formic_ai::action::WideProcessor;

@@ -3,7 +3,7 @@
 //! The pattern is that of seed 002, an article on game minds for an online strategy game with
 //! very many units. Each kind of unit has the mind that suits it: ships follow a state machine with
 //! states inside states, turrets a behaviour tree, admirals plan. All of them act through action
-//! entities, and a gun is fired by the same action whoever holds it. Bullets have no mind and live
+//! entities, and a gun is fired by the same action whatever unit holds it. Bullets have no mind and live
 //! for seconds: they are spawned and despawned by command buffers, from all threads.
 //!
 //! ```text

@@ -142,7 +142,7 @@ pub(super) struct War {
 }
 
 impl War {
-    /// Before the first report, against nobody yet.
+    /// Before the first report, against none yet.
     pub(super) fn new(foe: Entity, seed: u64) -> Self {
         Self {
             foe,

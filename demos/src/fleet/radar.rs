@@ -9,7 +9,7 @@ use crate::saved::{self, Numbers};
 
 /// How far units see, in metres.
 const SIGHT: f32 = 80.0;
-/// The grid is made anew every so many ticks; in the meantime nobody flies far.
+/// The grid is made anew every so many ticks; in the meantime no unit flies far.
 pub(super) const SCAN_TICKS: u32 = 2;
 /// Each unit looks around every so many ticks, and not all in the same one.
 const LOOK_TICKS: u64 = 8;
@@ -45,7 +45,7 @@ impl Radar {
         Self { columns, rows, cells, blips: Vec::new(), found: Vec::new() }
     }
 
-    /// Where everybody was seen last; the size is that of the sky.
+    /// Where each unit was seen last; the size is that of the sky.
     pub(super) fn to_save(&self) -> Vec<u64> {
         let mut numbers = vec![self.cells.len() as u64];
         numbers.extend(self.cells.iter().map(|&cell| u64::from(cell)));
@@ -136,7 +136,7 @@ fn whole(number: f32) -> usize {
     number as usize
 }
 
-/// Sees where everybody is.
+/// Sees where each unit is.
 pub(super) fn scan(
     mut units: Query<(Entity, &Position, &Side), With<Hull>>,
     mut radar: ResMut<Radar>,

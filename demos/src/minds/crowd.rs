@@ -222,7 +222,7 @@ impl Crowd {
         u64::from(self.size) * self.ticks
     }
 
-    /// For how many ticks nobody did anything. In the middle of a tick some have done more than
+    /// The number of ticks in which no forager did anything. In the middle of a tick some have done more than
     /// there were ticks.
     fn idle_ticks(&self, tally: &Tally) -> u64 {
         self.agent_ticks().saturating_sub(tally.ticks.iter().sum())

@@ -52,7 +52,7 @@ fn decide_and_act(mut foragers: Query<'_, Everything<'static>>) {
     foragers.par_for_each(|(needs, basket, wolf, shelter, books, doing)| {
         decide(&(needs, basket, wolf), doing);
         act(needs, basket, books, doing);
-        // Nobody else tidies up.
+        // Nothing else tidies up.
         shelter.0 = u32::from(doing.deed == Deed::Hide);
     });
 }

@@ -10,7 +10,7 @@
 //!   live ──> decide and act (if and match) ──────────────────────────────────> bite
 //! ```
 //!
-//! * `forager`: what everybody is made of, and how time and the wolf pass;
+//! * `forager`: the components of all, and how time and the wolf pass;
 //! * `actions`: the four things to do;
 //! * `if_else`, `sequence`, `machine`, `tree`, `utility`, `planner`: the minds, a file for each;
 //! * `crowd`: a world with one of them, and its books;

@@ -57,7 +57,7 @@ fn sensors(plan: &Plan) -> Sensors<Senses> {
         .fact(berries, |(_, basket, _): &Sensed<'_>| basket.0)
 }
 
-/// A plan does not look around while it is carried out: whoever hears the wolf plans anew.
+/// A plan does not look around while it is carried out: a forager that hears the wolf plans anew.
 fn howl(mut foragers: Query<'_, (&Wolf, EnabledMut<Replan>)>) {
     foragers.par_for_each(|(wolf, mut replan)| {
         if wolf.ticks == 0 {

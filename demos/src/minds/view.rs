@@ -190,7 +190,7 @@ impl View for Minds {
 /// As many crowds as there are panels for.
 const MINDS_MAX: usize = super::MINDS.len();
 
-/// What somebody does that can see, and for which reason.
+/// What a forager that can see does, and why.
 fn reason(deed: Option<usize>, senses: &(&Needs, &Basket, &Wolf)) -> String {
     let (needs, basket, _) = senses;
     match deed {

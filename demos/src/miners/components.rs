@@ -127,7 +127,7 @@ impl Clip {
     }
 }
 
-/// Plays clips, one after the other; whoever asked for one knows it by its number.
+/// Plays clips, one after the other; the asker knows its clip by the number.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Animator {

@@ -49,7 +49,7 @@ impl Processor for Walking<'_> {
         if action.from == action.to {
             return ActionResult::Success;
         }
-        // Somebody who cannot walk would be on the way for ever.
+        // A worker that cannot walk would be on the way for ever.
         if speed.0 <= 0.0 {
             return ActionResult::Failed;
         }

@@ -186,7 +186,7 @@ fn solve(
 struct Solvers {
     pool: Pool,
     algorithm: Algorithm,
-    /// One for each thread; nobody ever waits for another.
+    /// One for each thread; no thread ever waits for another.
     memory: Vec<Mutex<(PathScratch, Path)>>,
     answers: Vec<Mutex<Answer>>,
 }

@@ -30,13 +30,13 @@ pub(super) enum Deed {
     Shoot { who: Entity, way: Cell },
     /// An arrow goes on by a cell.
     Fly(Entity),
-    /// Somebody or something is hit.
+    /// An actor or a thing is hit.
     Wound { who: Entity, blow: u32 },
     /// A barrel bursts.
     Burst(Entity),
     /// Something is no more: an arrow, a flame, a rat.
     End(Entity),
-    /// Somebody notices the hero.
+    /// A foe notices the hero.
     Wake(Entity),
     /// The hero drinks.
     Drink { who: Entity, potion: Entity },

@@ -8,7 +8,7 @@ use super::things::{Cell, Flame, Health, Position, Velocity};
 
 /// How far two points in real time are apart, in milliseconds.
 pub(super) const STEP_MS: u64 = 40;
-/// What a flame does to everybody in its cell.
+/// The damage of a flame to all in its cell.
 const BURN: u32 = 4;
 
 /// The hook that runs at every point of a turn.
@@ -21,7 +21,7 @@ pub(super) fn real_time() -> RealTime<Deed> {
     .writes::<Flame>()
 }
 
-/// Flames flare up, burn whoever is there, and go out. The flames themselves are an ordinary loop
+/// Flames flare up, burn the actors there, and go out. The flames themselves are an ordinary loop
 /// over components; what they do to others goes by the rules.
 fn burn(point: &mut Point<'_, Deed>) -> bool {
     let mut flaring: Vec<Cell> = Vec::new();
@@ -41,7 +41,7 @@ fn burn(point: &mut Point<'_, Deed>) -> bool {
             }
         }
     }
-    // The order of rows is nobody's business.
+    // The order of rows must not matter.
     flaring.sort_unstable();
     ending.sort_unstable();
     for cell in flaring {

@@ -1,7 +1,7 @@
 //! The game: a level, its turns, and what the hero has seen of it.
 //!
 //! All of it is in a world. What is no component is in one resource, [`Play`], which the systems of a
-//! tick take out while somebody has a turn: turns change the whole world.
+//! tick take out while an actor has a turn: turns change the whole world.
 //!
 //! ```text
 //!   choose ──> hero_acts (if there is a command) ──> foes_act (if it is their turn)
@@ -47,10 +47,10 @@ pub(super) struct Scene<'a> {
     pub(super) time: u64,
 }
 
-/// Somebody who watches: what is drawn, and whether to go on.
+/// A viewer: what is drawn, and whether to go on.
 pub(super) type Watch<'a> = dyn FnMut(&Scene<'_>) -> ControlFlow<()> + 'a;
 
-/// For [`Game::command`] where nobody watches.
+/// For [`Game::command`] without a viewer.
 pub(super) fn unwatched(_: &Scene<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
@@ -61,7 +61,7 @@ pub(super) enum Player {
     Nobody,
     /// The rest of a script.
     Script(VecDeque<Command>),
-    /// Somebody at the keyboard, whose commands come in from outside.
+    /// A player at the keyboard, whose commands come in from outside.
     Terminal(VecDeque<Command>),
 }
 
@@ -73,9 +73,9 @@ pub(super) struct Play {
     pub(super) player: Player,
     /// What the hero is to do next.
     command: Option<Command>,
-    /// Whether somebody else has a turn before the hero's next one.
+    /// Whether another actor has a turn before the hero's next one.
     is_foes_turn: bool,
-    /// Which cells the hero has ever seen. Nobody forgets by undoing.
+    /// Which cells the hero has ever seen. Undoing does not forget it.
     explored: Vec<bool>,
     /// The traces of all turns since the hero decided last, those that cost the hero health first.
     pub(super) why: Vec<String>,
@@ -137,7 +137,7 @@ impl Game {
         self.play().status(&self.engine.world)
     }
 
-    /// The hero does as told, then everybody else has their turns until it is the hero's again.
+    /// The hero does as told, then all others have their turns until it is the hero's again.
     pub(super) fn command(&mut self, command: Command, watch: &mut Watch<'_>) {
         with_play(&mut self.engine.world, |play, world| {
             play.obey(world, command, watch);
@@ -164,7 +164,7 @@ impl Game {
         with_play(&mut self.engine.world, |play, _| play.message.push_str(text));
     }
 
-    /// What somebody is called.
+    /// The name of an actor.
     pub(super) fn name(&self, who: Entity) -> String {
         name(&self.engine.world, who)
     }
@@ -223,7 +223,7 @@ fn is_foes_turn(play: Res<'_, Play>) -> bool {
     play.is_foes_turn
 }
 
-/// System: everybody has their turns until it is the hero's again.
+/// System: all have their turns until it is the hero's again.
 fn foes_act(world: &mut World) {
     with_play(world, |play, world| play.others(world, &mut unwatched));
 }
@@ -389,7 +389,7 @@ impl Play {
                 break;
             }
         }
-        // Nobody is told why something was done that was not.
+        // No reason is given for an action that was not done.
         if let Ok(log) = world.resource_mut::<DecisionLog>() {
             log.forget_after(self.turns.log().turns.len() as u64);
         }
@@ -427,7 +427,7 @@ impl Play {
     }
 }
 
-/// What somebody is called.
+/// The name of an actor.
 fn name(world: &World, who: Entity) -> String {
     let letter = world.get::<Look>(who).map_or(' ', |look| look.letter());
     let kind = match letter {

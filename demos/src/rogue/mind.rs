@@ -1,4 +1,4 @@
-//! The minds: utility for the foes, and a plain hero who plays where nobody else does.
+//! The minds: utility for the foes, and a plain hero who plays when no one else does.
 
 use formic_ai::turn::Situation;
 use formic_ai::utility::{Curve, Input, Reasoner, Utility};
@@ -114,7 +114,7 @@ fn away(now: &Situation<'_, Cell>, at: Cell, from: Cell) -> Option<Cell> {
     (distance((at.0 + best.0, at.1 + best.1)) > distance(at)).then_some(best)
 }
 
-/// What the hero does where nobody plays: shoots, fights, drinks when hurt, and looks for the way
+/// The hero's choice when no one plays: shoots, fights, drinks when hurt, and looks for the way
 /// out.
 pub(super) fn hero(now: &Situation<'_, Cell>, who: Entity) -> Command {
     let Some(at) = cell_of(now, who) else { return Command::Rest };

@@ -1,7 +1,7 @@
 //! A turn-based roguelike: seed 001, to be played in a terminal.
 //!
-//! Doors open when somebody with hands bumps into them, barrels burst in real time inside a turn,
-//! and whoever sees the hero wakes. All of it are turn actions, rules and one real-time hook of
+//! Doors open when an actor with hands bumps into them, barrels burst in real time inside a turn,
+//! and foes that see the hero wake. All of it are turn actions, rules and one real-time hook of
 //! [`formic_ai::turn`]; the foes decide by [`formic_ai::utility`].
 //!
 //! ```text
@@ -15,7 +15,7 @@
 //! * `deed`: what can be done;
 //! * `rules`: what speaks against it, and what follows;
 //! * `fire`: arrows and flames, in real time;
-//! * `mind`: what foes want, and a hero for when nobody plays;
+//! * `mind`: what foes want, and a hero for when no one plays;
 //! * `command`: what a player says;
 //! * `game`: the whole, turn by turn;
 //! * `screen`, `play`, `terminal`: a game in a terminal;
@@ -116,7 +116,7 @@ impl Rogue {
 }
 
 impl Simulation for Rogue {
-    /// A command to the hero, and everybody's turns until the next.
+    /// A command to the hero, and all other turns until the next.
     fn tick(&mut self) {
         self.game.engine.tick();
     }

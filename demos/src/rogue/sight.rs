@@ -8,7 +8,7 @@ use formic_ecs::prelude::*;
 use super::level::Level;
 use super::things::{Cell, Opaque, Position};
 
-/// How far everybody sees, in cells.
+/// How far all actors see, in cells.
 pub(super) const SIGHT: i32 = 9;
 /// How many cells a search for a way looks at.
 const SEARCHED_MAX: usize = 4_000;
@@ -22,7 +22,7 @@ fn blocks_sight(now: &Situation<'_, Cell>, cell: Cell) -> bool {
     !level(now).is_open(cell) || now.cell(cell).any::<Opaque>()
 }
 
-/// Whether somebody in one cell sees the other: both do, or neither does.
+/// Whether an actor in one cell sees the other: both do, or neither does.
 pub(super) fn sees(now: &Situation<'_, Cell>, from: Cell, to: Cell) -> bool {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let is_near = dx * dx + dy * dy <= SIGHT * SIGHT;
@@ -54,7 +54,7 @@ fn is_clear(now: &Situation<'_, Cell>, from: Cell, to: Cell) -> bool {
     }
 }
 
-/// All cells that somebody in a cell sees, row by row.
+/// All cells that an actor in a cell sees, row by row.
 pub(super) fn field(now: &Situation<'_, Cell>, from: Cell) -> Vec<Cell> {
     let rows = from.1 - SIGHT..=from.1 + SIGHT;
     let cells = rows.flat_map(|y| (from.0 - SIGHT..=from.0 + SIGHT).map(move |x| (x, y)));
@@ -95,7 +95,7 @@ pub(super) fn first_step(
     None
 }
 
-/// Where somebody is.
+/// The place of an actor.
 pub(super) fn cell_of(now: &Situation<'_, Cell>, who: Entity) -> Option<Cell> {
     now.get::<Position>(who).ok().map(|position| (position.x, position.y))
 }

@@ -52,12 +52,12 @@ pub(super) struct Health {
     pub(super) most: u32,
 }
 
-/// How hard somebody hits.
+/// The strength of a blow.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Blow(pub(super) u32);
 
-/// How far somebody shoots, in cells.
+/// The range of a shot, in cells.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Bow(pub(super) i32);
@@ -78,11 +78,11 @@ pub(super) struct Flame {
     pub(super) left: u32,
 }
 
-/// Nobody can be where it is.
+/// No actor can be where it is.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 pub(super) struct Solid;
 
-/// Nobody can look past it.
+/// No actor can look past it.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 pub(super) struct Opaque;
 

@@ -61,7 +61,7 @@ impl Link {
 
     /// Ends the thread of the session.
     pub(super) fn stop(&self) {
-        // Where the thread has ended already there is nobody to be told.
+        // Where the thread has ended already there is no thread to be told.
         drop(self.wishes.send(Wish::Stop));
     }
 }

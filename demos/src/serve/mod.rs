@@ -6,8 +6,8 @@
 //!   curl ────HTTP───> connection ──┘
 //! ```
 //!
-//! One thread owns the world. Connections have a thread each and ask it by messages, so whoever
-//! reads slowly holds up nobody but himself. The server listens to this machine alone.
+//! One thread owns the world. Connections have a thread each and ask it by messages, so a client
+//! that reads slowly holds up only itself. The server listens to this machine alone.
 
 mod connection;
 mod http;

@@ -35,7 +35,7 @@ impl Session {
                     companions.iter().filter_map(|&other| entity_json(view, other)).collect();
                 Answer::json(&value)
             }
-            // That somebody who was selected went is no fault of who asks.
+            // It is no fault of the client that a selected agent is gone.
             None => {
                 let status = if parameter(query, "id").is_some() { 404 } else { 200 };
                 Answer::error(status, &format!("There is no entity {entity} any more."))

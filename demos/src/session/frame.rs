@@ -88,7 +88,7 @@ pub(super) struct FrameCache {
     ground_of: (u32, u64),
 }
 
-/// The most points of paths in a frame; beyond that nobody could tell them apart.
+/// The most points of paths in a frame; beyond that no viewer could tell them apart.
 const PATH_POINTS_MAX: usize = 60_000;
 /// The most points of one path.
 const PATH_LENGTH_MAX: usize = 4_096;

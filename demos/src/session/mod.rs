@@ -1,6 +1,6 @@
-//! A demo that somebody looks at: what the page shows, and what it may ask for.
+//! A demo with viewers: what the page shows, and what it may ask for.
 //!
-//! A session knows neither sockets nor clocks. Whoever has both gives it requests and time: the
+//! A session knows neither sockets nor clocks. Its host has both and gives it requests and time: the
 //! server in `serve`, and the page that runs a demo by itself. Both thereby show the same.
 //!
 //! ```text
@@ -186,7 +186,7 @@ impl Session {
         }
     }
 
-    /// Looks at another of the demo's worlds, with nobody selected in it yet.
+    /// Looks at another of the demo's worlds, with no agent selected in it yet.
     fn look_at(&mut self, world: u8) {
         if self.view().is_none_or(|view| view.focus() == world) {
             return;

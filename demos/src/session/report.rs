@@ -51,7 +51,7 @@ impl Session {
             "running": self.is_running,
             "speed": if self.speed.is_finite() { self.speed } else { 0.0 },
             "tick_ms": self.tick_seconds * 1e3,
-            // While time goes by nobody could compare it with anything, and it looks at everything.
+            // While time goes by no reader could compare it with anything, and it looks at everything.
             "state_hash": (!self.is_running)
                 .then(|| format!("{:016x}", self.simulation.state_hash().value())),
             "counters": counters,

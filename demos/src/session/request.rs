@@ -240,7 +240,7 @@ impl Session {
         }
     }
 
-    /// One frame for whoever has no socket.
+    /// One frame for a client without a socket.
     fn one_frame(&mut self, query: &str) -> Answer {
         let number = |name: &str| parameter(query, name).and_then(|text| text.parse().ok());
         let known = Known {

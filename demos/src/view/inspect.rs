@@ -44,7 +44,7 @@ pub struct Field {
     pub size_bytes: usize,
     /// Whether it is enabled; `None` for one that has no bit for that.
     pub enabled: Option<bool>,
-    /// Its value; `None` where nobody said how to print it.
+    /// Its value; `None` if it cannot be printed.
     pub value: Option<String>,
 }
 

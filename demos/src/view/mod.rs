@@ -31,7 +31,7 @@ pub trait View {
         &self.engine().world
     }
 
-    /// The same, for what only whoever looks on keeps in it: the log of decisions.
+    /// The same, for what only a viewer keeps in it: the log of decisions.
     fn world_mut(&mut self) -> &mut World {
         &mut self.engine_mut().world
     }
@@ -102,7 +102,7 @@ pub trait View {
         Vec::new()
     }
 
-    /// What whoever looks on may do to the world.
+    /// What a viewer may do to the world.
     fn cheats(&self) -> &'static [Cheat] {
         &[]
     }

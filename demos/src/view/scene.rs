@@ -80,7 +80,7 @@ pub struct Landmark {
     pub label: String,
 }
 
-/// Something that whoever looks on may do to the world.
+/// Something that a viewer may do to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cheat {
     /// What it is called in requests: one word.

@@ -25,7 +25,7 @@ pub(super) struct Country {
     pub(super) is_polling: bool,
     /// How many blocks there are to be.
     pub(super) block_count: usize,
-    /// Those that nobody carries, and where.
+    /// Those that no villager carries, and where.
     pub(super) blocks: Vec<(Entity, Vec2)>,
     pub(super) wolves: Vec<Vec2>,
     /// How many ticks of activities there were.

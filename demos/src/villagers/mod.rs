@@ -1,7 +1,7 @@
 //! Villagers who break blocks, haul stones, take tools, eat and run: activities that sleep.
 //!
 //! It is the village of seed 003, an article on activities: what takes time says when it is over, so
-//! that whoever waits for it need not ask. With `--polling` everybody asks in every tick, does the
+//! that villagers that wait for it need not ask. With `--polling` every villager asks in every tick, does the
 //! same, and the summary shows how often that was in vain.
 //!
 //! ```text
@@ -237,7 +237,7 @@ impl Simulation for Villagers {
         let world = &self.engine.world;
         let carried = world.query_ref::<&Block>().into_iter();
         let carried = carried.filter(|block| block.carrier().is_some()).count() as u64;
-        // What was broken out in the last tick is in the arms of somebody who has not seen it yet.
+        // What was broken out in the last tick is in the arms of a villager that has not seen it yet.
         if broken > hauled + dropped + carried {
             return Err(format!(
                 "{broken} blocks were broken, {hauled} hauled, {dropped} dropped, {carried} carried"

@@ -36,11 +36,11 @@ pub(super) struct Dig {
 #[component(enableable)]
 pub(super) struct Pickaxe;
 
-/// A block of stone, whole, loose, or in somebody's arms.
+/// A block of stone, whole, loose, or in a villager's arms.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Block {
-    /// Who carries it, as bits; 0 for nobody.
+    /// Who carries it, as bits; 0 for none.
     carrier: u64,
     /// How long it takes to break it out, in ticks.
     pub(super) ticks: u32,
@@ -53,7 +53,7 @@ impl Block {
         Self { carrier: 0, ticks, unused: 0 }
     }
 
-    /// A stone in somebody's arms.
+    /// A stone in a villager's arms.
     pub(super) fn carried(by: Entity) -> Self {
         Self { carrier: by.to_bits(), ticks: 1, unused: 0 }
     }
@@ -94,7 +94,7 @@ impl Books {
     }
 }
 
-/// What happens to somebody or something.
+/// An event about a villager or a thing.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Happening {
     /// The walker, who is the subject, is there.

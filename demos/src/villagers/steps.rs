@@ -17,14 +17,14 @@ use super::{HOME, REACH};
 pub(super) struct Sight<'w> {
     pub(super) villagers: ComponentLookup<'w, (&'static Position, &'static Books)>,
     pub(super) blocks: ComponentLookup<'w, (&'static Position, &'static Block)>,
-    /// Nobody sleeps; everybody asks.
+    /// No villager sleeps; every one asks.
     pub(super) is_polling: bool,
 }
 
 /// Why something could not be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
-    /// Somebody else has the block.
+    /// Another villager has the block.
     Taken,
 }
 
@@ -44,7 +44,7 @@ pub(super) enum Step {
     GoTo(Errand, Vec2),
     /// Break a block out and take it up.
     Break(Errand, Entity),
-    /// Carry the stone home; whoever is interrupted drops it.
+    /// Carry the stone home; an interrupted villager drops it.
     Haul(Errand, Entity),
     /// Take a pickaxe from the rack.
     Equip(Errand),

@@ -47,7 +47,7 @@ impl Archetypes {
         });
         let gone = before - self.list.len();
         if gone == 0 {
-            // Nobody has moved, and plans need not look again.
+            // No archetype has moved, and plans need not look again.
             return 0;
         }
         self.by_set.clear();

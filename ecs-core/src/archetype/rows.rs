@@ -154,11 +154,11 @@ impl Archetype {
     /// and that `which` names. Where a drop panics the others are dropped all the same.
     ///
     /// # Safety
-    /// The values are initialised and nobody's (I-2), of their columns' types (I-9), and not used
+    /// The values are initialised and unowned (I-2), of their columns' types (I-9), and not used
     /// afterwards; the row's memory is still there.
     pub(crate) unsafe fn drop_row(&self, address: RowAddress, which: impl Fn(usize) -> bool) {
         let rows = address.row..address.row + 1;
-        // SAFETY: the caller vouches for values that are initialised, nobody's (I-2), and of the
+        // SAFETY: the caller vouches for values that are initialised, unowned (I-2), and of the
         // columns' types (I-9).
         unsafe { self.drop_rows(address.chunk, rows, 0..self.columns.len(), &which) };
     }
@@ -213,7 +213,7 @@ impl Archetype {
         let forgotten = self.forget_rows();
         let emptied = Emptied { archetype: self, pool };
         // SAFETY: just given up, and not touched since: the rows that were counted are initialised
-        // (I-2) and nobody's now.
+        // (I-2) and unowned now.
         unsafe { emptied.archetype.drop_forgotten(&forgotten) };
     }
 
@@ -302,13 +302,13 @@ impl<'a> RowCopies<'a> {
             // SAFETY: the row was reserved, so it is inside the column (I-3).
             let room = unsafe { column.target.add(to.row * column.size) };
             // SAFETY: the function is that of the column's type (I-9). What is cloned is a row
-            // (`cloners`, I-2) of an archetype that is borrowed since. This row is nobody's: it was
+            // (`cloners`, I-2) of an archetype that is borrowed since. This row is unowned: it was
             // reserved, and comes up once.
             unsafe { (column.clone)(column.source, room, column.size) };
             cloned.columns.end += 1;
             if let Some(map_entities) = column.map_entities {
                 // SAFETY: the function is that of the column's type (I-9); the value was just
-                // written, and the row is nobody else's (I-2), as it is not committed.
+                // written, and the row has no other user (I-2), as it is not committed.
                 unsafe { map_entities(room, map) };
             }
         }
@@ -367,7 +367,7 @@ impl DropChunks<'_> {
             let chunk = self.next;
             self.next += 1;
             // SAFETY: made only by `drop_forgotten`: these rows were initialised (I-2) until they
-            // were given up, its caller ensures that nobody has touched them since, and each chunk
+            // were given up, its caller ensures that no code has touched them since, and each chunk
             // comes up once.
             unsafe {
                 self.archetype.drop_rows(chunk, 0..len, 0..self.archetype.columns.len(), &|_| true);
@@ -427,7 +427,7 @@ impl DropRow<'_> {
         for &(column, drop) in self.drops.by_ref() {
             let value = self.archetype.chunks.vacated(self.address, column);
             // SAFETY: made only by `drop_whole_row`, whose caller ensures that the value is
-            // initialised and nobody's; the function is that of the column's type (I-9).
+            // initialised and unowned; the function is that of the column's type (I-9).
             unsafe { drop(value) };
         }
     }
@@ -455,7 +455,7 @@ impl DropColumns<'_> {
             let Some(drop) = self.archetype.columns[index].info.erased.drop else { continue };
             if (self.which)(index) {
                 // SAFETY: made only by `drop_rows`, whose caller ensures that the values are
-                // initialised and nobody's; the function is that of the column's type (I-9).
+                // initialised and unowned; the function is that of the column's type (I-9).
                 unsafe {
                     self.archetype.chunks.drop_column(self.chunk, index, self.rows.clone(), drop);
                 };
@@ -473,7 +473,7 @@ impl Drop for DropColumns<'_> {
 impl Drop for Archetype {
     fn drop(&mut self) {
         let forgotten = self.forget_rows();
-        // SAFETY: just given up: the rows that were counted are initialised (I-2) and nobody's now.
+        // SAFETY: just given up: the rows that were counted are initialised (I-2) and unowned now.
         // The blocks are freed by the chunks, also where a drop panics.
         unsafe { self.drop_forgotten(&forgotten) };
     }

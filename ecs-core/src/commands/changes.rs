@@ -278,7 +278,7 @@ impl CommandBuffer {
         });
     }
 
-    /// Makes an entity the child of another, or of nobody, as [`World::set_parent`] does.
+    /// Makes an entity the child of another, or of none, as [`World::set_parent`] does.
     ///
     /// ```
     /// use formic_ecs::prelude::*;

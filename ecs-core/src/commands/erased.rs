@@ -111,7 +111,7 @@ impl Held<'_> {
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        // SAFETY: a bundle of this type is there and was not taken (`new`, C-1); whoever uses it
+        // SAFETY: a bundle of this type is there and was not taken (`new`, C-1); the code that uses it
         // does not come by here.
         unsafe { (self.payload.functions.drop)(self.arena, self.payload.offset) }
     }

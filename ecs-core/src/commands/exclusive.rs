@@ -1,4 +1,4 @@
-//! Values that nobody can look at from two threads, because nobody can look at them shared at all.
+//! A cell whose contents are reachable only through `&mut`, which makes it `Sync`.
 #![expect(unsafe_code, reason = "says that what cannot be reached shared may be shared")]
 
 /// A value that is moved in and moved out, and cannot be reached through `&Exclusive`.

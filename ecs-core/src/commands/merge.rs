@@ -74,7 +74,7 @@ pub(super) struct Group<'a, 's> {
 }
 
 impl Group<'_, '_> {
-    /// Plays all of it; afterwards `plan` says what did not apply. `false` where somebody has to
+    /// Plays all of it; afterwards `plan` says what did not apply. `false` where a hook has to
     /// be told of one of the steps: nothing has happened then.
     pub(super) fn play(mut self) -> bool {
         let from = self.world.locate(self.entity);
@@ -92,7 +92,7 @@ impl Group<'_, '_> {
         true
     }
 
-    /// Works out what the commands come to. Touches no row. `None` where somebody has to be told
+    /// Works out what the commands come to. Touches no row. `None` where a hook has to be told
     /// of what happens on the way.
     fn walk(&mut self, from: Option<Location>) -> Option<Stage> {
         let Self { stream, world, plan, entity, commands } = self;
@@ -273,7 +273,7 @@ impl Group<'_, '_> {
         }
         if !source.drops.is_empty() {
             // SAFETY: these values, initialised (I-2) and of their columns' types (I-9), did not go
-            // along: `take_row` kept them behind the last row, where they are nobody's; all books
+            // along: `take_row` kept them behind the last row, where they are unowned; all books
             // are in order.
             unsafe { source.drop_row(taken.vacated, |column| !kept[column]) };
         }

@@ -305,7 +305,7 @@ impl CommandBuffer {
     /// let mut commands = CommandBuffer::new(&world);
     /// commands.despawn(imp);
     /// commands.despawn(imp);
-    /// assert_eq!(commands.play(&mut world).failures().len(), 1, "the second finds nobody");
+    /// assert_eq!(commands.play(&mut world).failures().len(), 1, "the second finds no entity");
     /// ```
     #[inline]
     pub fn despawn(&mut self, entity: Entity) {
@@ -324,7 +324,7 @@ impl CommandBuffer {
         bundle: B,
         action: impl FnOnce(Payload) -> Action<Payload>,
     ) {
-        // The record cannot fail once the payload is stored: nobody else would drop it.
+        // The record cannot fail once the payload is stored: nothing else would drop it.
         self.records.reserve(1);
         let payload = Payload::store(bundle, &mut self.arena);
         self.record(entity, action(payload));

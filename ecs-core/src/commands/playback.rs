@@ -245,7 +245,7 @@ impl Drop for Playing<'_> {
         let places = self.stream.order.take_memory();
         if !self.is_complete {
             // A panic kept the rest from being played. Where an observer has exchanged the world, the
-            // handles of the one that is there now are somebody else's.
+            // handles of the one that is there now are another buffer's.
             let is_ours = self.world.id() == self.world_id;
             let spawned = self.stream.buffers.iter().flat_map(|buffer| buffer.deferred.spawned());
             for &entity in spawned.filter(|_| is_ours) {

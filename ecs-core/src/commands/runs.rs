@@ -47,7 +47,7 @@ impl Kind {
 /// once, and rows that lie side by side move column by column. Returns how many were played, none
 /// where the next command is not the first of a run or has to be played by itself.
 ///
-/// No user code runs meanwhile: where a value is to be dropped, or somebody has to be told of what
+/// No user code runs meanwhile: where a value is to be dropped, or a hook has to be told of what
 /// happens, commands go one by one.
 pub(super) fn play(stream: &mut Stream<'_>, entity: Entity, world: &mut World) -> usize {
     let first = stream.next;

@@ -163,7 +163,7 @@
 //! use formic_ecs::__private::Rows;
 //! ```
 //!
-//! # Nobody declares that data which writes only reads
+//! # No type declares that data which writes only reads
 //!
 //! ```compile_fail,E0277
 //! # #[derive(formic_ecs::Component)] struct Gold(u32);

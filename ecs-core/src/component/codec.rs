@@ -61,7 +61,7 @@ pub struct Codec<T>(Way<T>);
 /// ```
 pub type WriteFn<T> = fn(&T, &mut Vec<u8>) -> Result<(), CodecError>;
 /// Reads one value from the start of the bytes and takes what it read off them. It may have taken
-/// anything off them when it fails: nobody reads on after that.
+/// anything off them when it fails: no reader goes on after that.
 ///
 /// ```
 /// use formic_ecs::{CodecError, ReadFn};
@@ -267,7 +267,7 @@ impl<T> Codec<T> {
     ///
     /// Reading recurses as deep as the type does, and counts as far as a list without anything in
     /// its elements (`Vec<()>`) says it is long: types that contain themselves or such lists are for
-    /// bytes from somebody who is trusted.
+    /// bytes from a trusted source.
     ///
     /// ```
     /// use formic_ecs::prelude::*;

@@ -97,22 +97,22 @@ impl ErasedCodec {
 }
 
 /// # Safety
-/// `value` points at an initialised `T` (I-2, I-9) that nobody else uses, and that is not used
+/// `value` points at an initialised `T` (I-2, I-9) that has no other user, and that is not used
 /// afterwards.
 unsafe fn drop_value<T>(value: NonNull<u8>) {
-    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2) and nobody else's.
+    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2) and has no other user.
     unsafe { value.cast::<T>().drop_in_place() }
 }
 
 /// # Safety
-/// `source` points at an initialised `T` (I-2, I-9) that nobody writes, `target` at room for
-/// another (I-3) that is nobody's.
+/// `source` points at an initialised `T` (I-2, I-9) that no thread writes, `target` at room for
+/// another (I-3) that is unowned.
 unsafe fn clone_value<T: Component>(source: NonNull<u8>, target: NonNull<u8>, _size: usize) {
-    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2), and that nobody writes.
+    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2), and that no thread writes.
     let source = unsafe { source.cast::<T>().as_ref() };
     let clone = T::CLONE.expect("`of` makes this function only for types that have one");
     let copy = clone(source);
-    // SAFETY: the caller vouches for room for a `T` (I-3, I-9) that is nobody's (I-2).
+    // SAFETY: the caller vouches for room for a `T` (I-3, I-9) that is unowned (I-2).
     unsafe { target.cast::<T>().write(copy) };
 }
 
@@ -144,11 +144,11 @@ unsafe fn hash_plain(value: NonNull<u8>, size: usize, hasher: &mut StateHasher) 
 pub(super) unsafe fn hash_nothing(_value: NonNull<u8>, _size: usize, _hasher: &mut StateHasher) {}
 
 /// # Safety
-/// `values` points at `count` initialised values of `T` (I-2, I-9) that nobody writes while the
+/// `values` points at `count` initialised values of `T` (I-2, I-9) that no thread writes while the
 /// bytes are used.
 unsafe fn bytes_of<T: Component>(values: NonNull<u8>, count: usize, _size: usize) -> NonNull<[u8]> {
     // SAFETY: the caller vouches for so many values of `T` (I-9) that are initialised (I-2), and
-    // that nobody writes.
+    // that no thread writes.
     let values = unsafe { core::slice::from_raw_parts(values.cast::<T>().as_ptr(), count) };
     match T::BYTES {
         // A zero-sized value has no bytes, and bytemuck refuses to cast to none.
@@ -164,18 +164,18 @@ unsafe fn plain_bytes(values: NonNull<u8>, count: usize, size: usize) -> NonNull
 }
 
 /// # Safety
-/// `source` points at `size` bytes (I-16) that nobody writes, `target` at room for as many
+/// `source` points at `size` bytes (I-16) that no thread writes, `target` at room for as many
 /// elsewhere.
 unsafe fn copy_plain(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
-    // SAFETY: the caller vouches for `size` bytes (I-16) that nobody writes, and for room
+    // SAFETY: the caller vouches for `size` bytes (I-16) that no thread writes, and for room
     // elsewhere.
     unsafe { target.copy_from_nonoverlapping(source, size) };
 }
 
 /// # Safety
-/// `value` points at an initialised `T` (I-2, I-9) that nobody else uses.
+/// `value` points at an initialised `T` (I-2, I-9) that has no other user.
 unsafe fn map_value<T: Component>(value: NonNull<u8>, map: &mut dyn FnMut(Entity) -> Entity) {
-    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2) and nobody else's.
+    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2) and has no other user.
     let value = unsafe { value.cast::<T>().as_mut() };
     if let Some(map_entities) = T::MAP_ENTITIES {
         map_entities(value, map);
@@ -183,7 +183,7 @@ unsafe fn map_value<T: Component>(value: NonNull<u8>, map: &mut dyn FnMut(Entity
 }
 
 /// # Safety
-/// From `first` on there are `count` initialised values of `T` (I-2, I-9), which nobody writes.
+/// From `first` on there are `count` initialised values of `T` (I-2, I-9), which no thread writes.
 unsafe fn save_values<T: Component>(
     first: NonNull<u8>,
     count: usize,
@@ -191,13 +191,13 @@ unsafe fn save_values<T: Component>(
     out: &mut Vec<u8>,
 ) -> Result<(), CodecError> {
     // SAFETY: the caller vouches for so many values of `T` (I-9) that are initialised (I-2), and
-    // that nobody writes.
+    // that no thread writes.
     let values = unsafe { core::slice::from_raw_parts(first.cast::<T>().as_ptr(), count) };
     T::CODEC.write_all(values, out)
 }
 
 /// # Safety
-/// From `first` on there is room for `count` values of `T` (I-3, I-9), which is nobody's (I-2).
+/// From `first` on there is room for `count` values of `T` (I-3, I-9), which is unowned (I-2).
 unsafe fn load_values<T: Component>(
     source: &mut &[u8],
     first: NonNull<u8>,
@@ -216,7 +216,7 @@ unsafe fn load_values<T: Component>(
         // SAFETY: fewer than `count` rows from `first` on; the caller vouches for room for `count`
         // values of `T` (I-3, I-9).
         let target = unsafe { loaded.first.add(loaded.count) };
-        // SAFETY: inside that room, as was just said; the caller vouches that it is nobody's (I-2).
+        // SAFETY: inside that room, as was just said; the caller vouches that it is unowned (I-2).
         unsafe { target.write(value) };
         loaded.count += 1;
     }
@@ -235,13 +235,13 @@ impl<T> Drop for Loaded<T> {
     fn drop(&mut self) {
         let values = NonNull::slice_from_raw_parts(self.first, self.count);
         // SAFETY: made only by `load_values`, which wrote this many values of `T` into a room that
-        // is nobody's (I-2), and tells nobody of them unless it forgets this.
+        // is unowned (I-2), and does not give them out unless it forgets this.
         unsafe { values.drop_in_place() };
     }
 }
 
 /// # Safety
-/// From `first` on there are `count` values of `size` initialised bytes each (I-16), which nobody
+/// From `first` on there are `count` values of `size` initialised bytes each (I-16), which no thread
 /// writes.
 unsafe fn save_plain(
     first: NonNull<u8>,
@@ -249,13 +249,13 @@ unsafe fn save_plain(
     size: usize,
     out: &mut Vec<u8>,
 ) -> Result<(), CodecError> {
-    // SAFETY: the caller ensures so many initialised bytes (I-16) that nobody writes meanwhile.
+    // SAFETY: the caller ensures so many initialised bytes (I-16) that no thread writes meanwhile.
     out.extend_from_slice(unsafe { core::slice::from_raw_parts(first.as_ptr(), count * size) });
     Ok(())
 }
 
 /// # Safety
-/// From `first` on there is room for `count` values of `size` bytes (I-3, I-16), which is nobody's.
+/// From `first` on there is room for `count` values of `size` bytes (I-3, I-16), which is unowned.
 unsafe fn load_plain(
     source: &mut &[u8],
     first: NonNull<u8>,

@@ -1,6 +1,6 @@
 //! Per-archetype flags: which lifecycle events need dispatch, and what else there is beside rows.
 
-/// On which occasions somebody has to be told about the rows of an archetype: a bit for each, so
+/// The lifecycle events of an archetype that have hooks or observers: a bit for each, so
 /// that an operation finds out by one test that there is nothing to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ArchetypeFlags(u16);

@@ -149,12 +149,12 @@ pub trait Component: Send + Sync + Sized + 'static {
     /// How to replace the entities that a value refers to.
     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = None;
     /// Whether it outlives the despawning of its entity: what it stands for has to be cleaned up
-    /// by somebody who then removes it.
+    /// by a system that then removes it.
     ///
     /// `despawn` takes all other components, and gives the entity the tag [`Despawned`]. The
     /// handle stays valid until the last cleanup component is removed: then the entity is gone,
     /// with all that it may have been given meanwhile. Queries that look for such entities name
-    /// the tag. Copies do not get the component. `World::clear` does not wait for anybody.
+    /// the tag. Copies do not get the component. `World::clear` does not wait for it.
     const CLEANUP: bool = false;
     /// Whether queries leave out the entities that have it, unless they name it in a term.
     const HIDES: bool = false;

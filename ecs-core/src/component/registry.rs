@@ -285,7 +285,7 @@ impl Registry {
         self.names.get(name).copied()
     }
 
-    /// What is known of a component whose id somebody brought.
+    /// What is known of a component whose id a caller gave.
     pub(crate) fn find(&self, id: ComponentId) -> Result<&ComponentInfo, UnknownComponent> {
         self.infos.get(id.index()).ok_or(UnknownComponent { index: id.index() })
     }

@@ -49,7 +49,7 @@ impl Component for Prefab {
 /// let mut world = World::new();
 /// let client = world.spawn(Socket(80));
 /// world.despawn(client)?;
-/// // Somebody has to close the socket; then the entity is gone.
+/// // A system has to close the socket; then the entity is gone.
 /// let open: Vec<Entity> =
 ///     world.query_filtered::<Entity, (With<Socket>, With<Despawned>)>().into_iter().collect();
 /// for entity in open {

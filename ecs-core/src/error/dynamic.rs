@@ -37,7 +37,7 @@ pub enum DynamicQueryError {
     Managed(Name),
     /// More terms are handed out than [`DynamicQuery::TERMS_MAX`](crate::DynamicQuery::TERMS_MAX).
     TooManyTerms,
-    /// Somebody else uses a component at this moment.
+    /// Another user holds a component at this moment.
     Conflict(AccessConflict),
 }
 

@@ -247,7 +247,7 @@ fn overlap<'a>(
 /// For each component of a world, who uses its values at this moment.
 ///
 /// A word is the number of readers, or [`WRITER`]. Taking it acquires and leaving it releases, so
-/// that whoever comes next sees all that was written (the models are in `loom_models`).
+/// that the next user sees all that was written (the models are in `loom_models`).
 #[derive(Debug, Default)]
 pub(crate) struct Borrows {
     words: Vec<ProtocolU64>,
@@ -263,7 +263,7 @@ impl Borrows {
         }
     }
 
-    /// Forgets who used what. Nobody does any more: a guard that was leaked is all there can be.
+    /// Forgets who used what. No user is left: a guard that was leaked is all there can be.
     pub(crate) fn reset(&mut self) {
         self.words.iter_mut().for_each(|word| *word = ProtocolU64::new(0));
     }

@@ -13,7 +13,7 @@ use crate::sync::{AtomicU64, Ordering};
 
 /// The right to one row of an opened chunk, in all columns that a query asks for.
 ///
-/// Whoever makes one vouches for it once; what [`QueryData`](super::QueryData) does with it is
+/// The caller that makes one vouches for it once; what [`QueryData`](super::QueryData) does with it is
 /// safe code. It is copied for the members of a tuple, which are about different components, or
 /// only read (I-11).
 #[doc(hidden)]
@@ -80,7 +80,7 @@ impl<'a> RunRight<'a> {
     /// The right to each of the rows.
     #[inline]
     pub(crate) fn into_rows(self) -> impl Iterator<Item = RowRight<'a>> {
-        // SAFETY: whoever made this vouched for each row (`new`, I-10); each comes up once (I-11).
+        // SAFETY: the maker of this vouched for each row (`new`, I-10); each comes up once (I-11).
         self.rows.map(|row| unsafe { RowRight::new(row) })
     }
 }
@@ -167,8 +167,8 @@ impl<'w, T: Component> Values<'w, T> {
         // SAFETY: the right is to a row of this chunk (`RowRight::new`), so it is inside the column
         // (I-3), which holds values of T (I-9).
         let mut value = unsafe { self.start.add(right.row) };
-        // SAFETY: the row is initialised (I-2); the right allows to write it (I-10), and nobody
-        // else holds it (I-11).
+        // SAFETY: the row is initialised (I-2); the right allows to write it (I-10), and no other
+        // user holds it (I-11).
         unsafe { value.as_mut() }
     }
 
@@ -195,7 +195,7 @@ impl<'w, T: Component> Values<'w, T> {
         // column (I-3).
         let start = unsafe { self.start.add(right.rows.start) };
         // SAFETY: the rows are initialised (I-2) values of T (I-9) that may be written (I-10) and
-        // that nobody else holds (I-11).
+        // that has no other holder (I-11).
         unsafe { core::slice::from_raw_parts_mut(start.as_ptr(), right.rows.len()) }
     }
 }

@@ -202,7 +202,7 @@ macro_rules! cached_place {
 
 pub(super) use cached_place;
 
-/// Keeps [`QueryData`] inside this crate. Nobody else can name it: `&T` and `&mut T` of a type of
+/// Keeps [`QueryData`] inside this crate. No other crate can name it: `&T` and `&mut T` of a type of
 /// theirs count as theirs, and whatever is left open for these is open to them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be asked for in a query",

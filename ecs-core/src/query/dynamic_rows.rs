@@ -173,12 +173,12 @@ impl<'w> DynamicRows<'w> {
     /// use formic_ecs::DynamicQuery;
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
-    /// let [purse, nobody] = [world.spawn(Gold(3)), world.spawn(())];
+    /// let [purse, stranger] = [world.spawn(Gold(3)), world.spawn(())];
     /// let gold = world.register::<Gold>();
     /// let mut query = DynamicQuery::builder().read(gold).build(&world)?;
     /// let mut rows = world.query_by_id(&mut query)?;
     /// assert_eq!(rows.get(purse)?.get(0), Ok(&Gold(3)));
-    /// assert!(rows.get(nobody).is_err());
+    /// assert!(rows.get(stranger).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///

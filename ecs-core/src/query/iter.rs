@@ -154,7 +154,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         self
     }
 
-    /// The same query, for whoever only looks: it can be asked many times at once.
+    /// The same query, for a caller that only reads: it can be asked many times at once.
     ///
     /// ```
     /// use formic_ecs::prelude::*;

@@ -45,7 +45,7 @@ fn explore(name: &str, model: impl Fn() + Sync + Send + 'static) {
     assert!(schedules > 1, "loom saw one schedule only: it cannot see into the model");
 }
 
-/// What a word, or a flag, guards: loom reports whoever looks while another writes.
+/// What a word, or a flag, guards: loom reports a thread that looks while another writes.
 struct Guarded<P> {
     protocol: P,
     value: UnsafeCell<usize>,
@@ -57,13 +57,13 @@ impl<P> Guarded<P> {
     }
 
     fn read(&self) -> usize {
-        // SAFETY: loom checks that nobody writes meanwhile: that the protocol gives the right which
+        // SAFETY: loom checks that no thread writes meanwhile: that the protocol gives the right which
         // I-10 and I-12 speak of is what is to be shown.
         self.value.with(|value| unsafe { *value })
     }
 
     fn write(&self) {
-        // SAFETY: loom checks that nobody else is here: that the protocol gives the right which
+        // SAFETY: loom checks that no other thread is here: that the protocol gives the right which
         // I-10 and I-12 speak of is what is to be shown.
         self.value.with_mut(|value| unsafe { *value += 1 });
     }
@@ -222,7 +222,7 @@ impl<P> Chunks<P> {
     }
 }
 
-/// Two threads that ask for the same chunks from both ends; whoever joins them reads all.
+/// Two threads that ask for the same chunks from both ends; the thread that joins them reads all.
 fn two_takers<P: 'static>(
     taken: fn() -> P,
     take: fn(&P, usize) -> bool,
@@ -270,7 +270,7 @@ mod must_fail {
         }));
     }
 
-    /// A bit that is given back: whoever takes the chunk then does not see what was written.
+    /// A bit that is given back: a thread that takes the chunk then does not see what was written.
     #[test]
     #[should_panic(expected = "Causality violation")]
     fn a_chunk_that_is_given_back() {

@@ -63,7 +63,7 @@ impl Taken {
     pub(super) fn take(&self, index: usize) -> bool {
         let bit = 1 << (index % 64);
         // Relaxed: that only one can be first is all that is needed. What a chunk holds was
-        // published to this thread by whoever handed it the query, and nobody gives a bit back:
+        // published to this thread by the thread that handed it the query, and no thread gives a bit back:
         // who comes second touches nothing, and who joins the first sees what it wrote.
         self.0[index / 64].fetch_or(bit, Ordering::Relaxed) & bit == 0
     }
@@ -193,7 +193,7 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
         self.scratch.units.is_empty()
     }
 
-    /// Takes the chunk at this index. `None` where it has been taken before, by anybody.
+    /// Takes the chunk at this index. `None` where it has been taken before.
     ///
     /// ```
     /// use formic_ecs::prelude::*;

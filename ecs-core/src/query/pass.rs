@@ -20,7 +20,7 @@ const PACED_BYTES: usize = 256 * BLOCK_BYTES;
 /// their way together.
 const PACE_BYTES: usize = 1024;
 /// So many chunks before its turn, one line of each page of a chunk is asked for: where a page is has
-/// to be looked up in memory as well, which holds up whoever asks for its other lines.
+/// to be looked up in memory as well, which holds up reads of its other lines.
 const PAGES_AHEAD: usize = 2;
 
 /// As many rows as are asked for at a time, all lanes of a vector full.
@@ -179,7 +179,7 @@ impl<'w, 'm, Q: QueryData, F: QueryFilter> Walk<'w, 'm, Q, F> {
     }
 
     /// The next chunk with rows to visit.
-    // Apart: whoever visits rows has none of this in its way.
+    // Apart: a loop over rows has none of this in its way.
     #[inline(never)]
     fn next_chunk(&mut self) -> Option<usize> {
         let chunks = &self.archetype.chunks;

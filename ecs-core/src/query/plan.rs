@@ -89,7 +89,7 @@ where
         }
     }
 
-    // Apart, so that whoever asks a query has none of this in its way.
+    // Apart, so that a query has none of this in its way.
     #[cold]
     #[inline(never)]
     fn look_at<Q, F>(&mut self, archetypes: &[Archetype])
@@ -152,7 +152,7 @@ pub struct QueryPlan<Q: QueryData, F: QueryFilter = ()> {
 pub(crate) struct Planned<'a, M> {
     pub(crate) access: &'a Access,
     pub(crate) matches: &'a [M],
-    /// When the plan was last asked; whoever asks it now writes that down.
+    /// When the plan was last asked; the query that uses it now writes that down.
     pub(crate) last_asked: &'a mut u64,
 }
 

@@ -145,10 +145,10 @@ impl<'w, Q: QueryData> View<'w, Q> {
     /// # #[derive(Component, Debug, PartialEq)] struct Gold(u32);
     /// let mut world = World::new();
     /// let purse = world.spawn(Gold(3));
-    /// let nobody = world.spawn(());
+    /// let stranger = world.spawn(());
     /// let view = world.view::<&Gold>();
     /// assert_eq!(view.get(purse), Ok(&Gold(3)));
-    /// assert!(view.get(nobody).is_err());
+    /// assert!(view.get(stranger).is_err());
     /// ```
     ///
     /// # Errors
@@ -265,9 +265,9 @@ impl<Q: QueryData> View<'_, Q> {
     /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
-    /// let [purse, nobody] = [world.spawn(Gold(3)), world.spawn(())];
+    /// let [purse, stranger] = [world.spawn(Gold(3)), world.spawn(())];
     /// let view = world.view::<&Gold>();
-    /// assert!(view.contains(purse) && !view.contains(nobody));
+    /// assert!(view.contains(purse) && !view.contains(stranger));
     /// ```
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
@@ -350,7 +350,7 @@ impl<T: Component> View<'_, EnabledMut<T>> {
     }
 
     /// [`set`](Self::set), several times faster where the view was made from the world itself and
-    /// not from a cell: then nobody else can flip a bit meanwhile.
+    /// not from a cell: then no other thread can flip a bit meanwhile.
     ///
     /// ```
     /// use formic_ecs::prelude::*;

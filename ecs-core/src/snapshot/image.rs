@@ -104,7 +104,7 @@ impl<'a> Image<'a> {
         Ok(())
     }
 
-    /// The table of entities, in which nobody lives yet; `first` is the generation of slots that are
+    /// The table of entities, with no live entity; `first` is the generation of slots that are
     /// still to come.
     pub(super) fn vacant(&self, first: NonZeroU32) -> Result<Entities, MalformedSnapshot> {
         Entities::vacant(first, numbers_u32(self.generations), numbers_u32(self.free))
@@ -150,7 +150,7 @@ impl ColumnImage<'_> {
     /// When each of these rows of a tracked component was changed, and when it was added.
     pub(super) fn row_versions(&self, rows: Range<usize>) -> impl Iterator<Item = (u64, u64)> + '_ {
         let (changed, added) = self.row_versions.split_at(self.row_versions.len() / 2);
-        // Cut out rather than skipped: how long a chunk is, is the word of whoever wrote it.
+        // Cut out rather than skipped: how long a chunk is, is the writer's word.
         let bytes = rows.start * size_of::<u64>()..rows.end * size_of::<u64>();
         numbers_u64(&changed[bytes.clone()]).zip(numbers_u64(&added[bytes]))
     }

@@ -26,7 +26,7 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreEr
     if world.entities.has_reserved() {
         return Err(RestoreError::InPlayback);
     }
-    // The store's own, which nobody has to register.
+    // The store's own, which need no registration.
     if image.has(Prefab::name()) {
         world.register::<Prefab>();
     }
@@ -41,7 +41,7 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreEr
         ids,
         archetypes: Archetypes::new(&world.registry),
         entities,
-        // Blocks that nobody uses. Should this come to nothing, they go back.
+        // Unused blocks. Should this come to nothing, they go back.
         pool: world.blocks.spare_blocks(),
     };
     let loaded =

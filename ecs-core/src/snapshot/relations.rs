@@ -30,7 +30,7 @@ pub(super) fn check_relation(
     if forward != backward {
         return Err(contradiction("the sides of a relation are not in step"));
     }
-    // The other side was seen in a row of its own, unless nobody is there.
+    // The other side was seen in a row of its own, unless no entity is there.
     if forward.iter().any(|&(_, target)| !is_alive(target)) {
         return Err(contradiction("an entity is related to one that is not there"));
     }
@@ -74,7 +74,7 @@ fn pairs(
     Ok(all)
 }
 
-/// Whether one comes back by going from source to target: takes away those to whom nobody is
+/// Whether one comes back by going from source to target: takes away those to which no entity is
 /// related, until there are none (Kahn's algorithm).
 fn has_circle(pairs: &[Pair]) -> bool {
     let mut counts = hashbrown::HashMap::<Entity, usize, BuildFibonacci>::default();

@@ -13,7 +13,7 @@ use crate::world::World;
 
 /// Writes the world over what is in `target`, which is empty where that fails.
 pub(super) fn save(world: &World, target: &mut Vec<u8>) -> Result<(), SnapshotError> {
-    // What is half written, by an error or a panic of somebody's function, is no snapshot.
+    // What is half written, by an error or a panic of a user's function, is no snapshot.
     let mut bytes = core::mem::take(target);
     bytes.clear();
     if world.entities.has_reserved() {

@@ -13,10 +13,10 @@ use crate::sync::{AtomicU64, Ordering};
 /// that need an order between them get it from the schedule. Bits at and after the chunk's
 /// length are zero (I-5).
 ///
-/// Nobody counts them: a flip would cost twice as much, and who enters a chunk looks at all of its
+/// They are not counted: a flip would cost twice as much, and a pass that enters a chunk looks at all of its
 /// words, 32 at most, anyway.
 ///
-/// Whoever has the bits alone writes them by shared references as well: views keep the addresses of
+/// A caller that has the bits alone writes them by shared references as well: views keep the addresses of
 /// words (I-23), which an exclusive reference to these would make worthless.
 #[derive(Debug)]
 pub(crate) struct EnableBits {
@@ -62,7 +62,7 @@ impl<'a> RowBit<'a> {
         before & bit != 0
     }
 
-    /// [`set`](Self::set) where nobody else flips bits of this chunk meanwhile; if somebody does,
+    /// [`set`](Self::set) where no other thread flips bits of this chunk meanwhile; if one does,
     /// one of the two flips may be lost.
     #[inline]
     pub(crate) fn set_alone(self, enabled: bool) -> bool {
@@ -130,13 +130,13 @@ impl EnableBits {
         RowBit::of_row(self.words(chunk), row).set(enabled)
     }
 
-    /// [`set`](Self::set) for whoever has the bits alone.
+    /// [`set`](Self::set) for a caller that has the bits alone.
     #[inline]
     pub(crate) fn put(&mut self, chunk: usize, row: usize, enabled: bool) {
         _ = RowBit::of_row(self.words(chunk), row).set_alone(enabled);
     }
 
-    /// Writes a word of a chunk that nobody else writes meanwhile.
+    /// Writes a word of a chunk that no other thread writes meanwhile.
     #[inline]
     fn update(&self, chunk: usize, word: usize, new: impl FnOnce(u64) -> u64) {
         let word = &self.words[chunk * self.words_per_chunk + word];

@@ -9,7 +9,7 @@ use core::ptr::NonNull;
 use super::directory::Directory;
 use super::layout::{BLOCK_BYTES_MAX, COLUMN_ALIGN};
 
-/// One block. Whoever holds it owns the memory; what lies in it is the holder's business.
+/// One block. Its holder owns the memory; what lies in it is the holder's business.
 ///
 /// It does not know its own layout, since the archetype that holds it does: the pool that it is
 /// given back to has to be told.
@@ -115,7 +115,7 @@ impl BlockPool {
             self.shelf(layout).blocks.push(block);
         } else {
             // SAFETY: the caller vouches for the layout that the block was allocated with (I-24);
-            // the block is owned, so nobody else uses or frees it.
+            // the block is owned, so no other code uses or frees it.
             unsafe { dealloc(block.0.as_ptr(), layout) };
         }
     }

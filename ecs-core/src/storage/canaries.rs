@@ -1,4 +1,4 @@
-//! Canaries: in debug builds, a known pattern behind each column of a block. Whoever writes past the
+//! Canaries: in debug builds, a known pattern behind each column of a block. Code that writes past the
 //! end of a column kills one, and `World::check` finds it.
 //!
 //! ```text
@@ -22,7 +22,7 @@ const PATTERN: u64 = 0xC5_1D_F0_93_6E_B8_27_4A;
 /// Writes the canaries of a block that has just been taken for this layout.
 pub(super) fn plant(block: &Block, layout: &ChunkLayout, sizes: &[usize]) {
     for canary in places(block, layout, sizes) {
-        // SAFETY: these bytes are inside the block and in no column (I-3), so nobody else uses
+        // SAFETY: these bytes are inside the block and in no column (I-3), so no other code uses
         // them; no alignment is asked.
         unsafe { canary.write_unaligned(PATTERN) };
     }
@@ -104,7 +104,7 @@ mod tests {
                 // SAFETY: breaks I-3 on purpose, but is inside the block: the first byte of the
                 // canary.
                 let past = unsafe { chunks.column(chunk, column).add(bytes) };
-                // SAFETY: breaks I-3 on purpose, inside the block; nobody else looks at it
+                // SAFETY: breaks I-3 on purpose, inside the block; no other code looks at it
                 // meanwhile.
                 unsafe { past.write(0xFF) };
                 let found = chunks.check(1);

@@ -39,7 +39,7 @@ pub(crate) use row::{ColumnAction, ColumnStep, RowPlan};
 /// ```
 ///
 /// Rows `0..len` of every column are initialised and owned by the chunk; rows from `len` on are
-/// nobody's (I-2). The chunks after the used ones are empty; one is kept, so that a row that comes
+/// unowned (I-2). The chunks after the used ones are empty; one is kept, so that a row that comes
 /// and goes at a border does not allocate each time.
 // In the order in which queries come across the fields: with a thousand archetypes, what a query
 // costs is how many cache lines it touches in each.
@@ -288,7 +288,7 @@ impl Chunks {
     /// Where a drop panics, the others are dropped all the same and the panic goes on.
     ///
     /// # Safety
-    /// The values are initialised and nobody's (I-2), of the type that `drop` is for (I-9), and not
+    /// The values are initialised and unowned (I-2), of the type that `drop` is for (I-9), and not
     /// used afterwards.
     pub(crate) unsafe fn drop_column(
         &self,
@@ -316,7 +316,7 @@ impl DropRows<'_> {
         // The range steps over the row before its drop runs, so that no row is dropped twice.
         for row in self.rows.by_ref() {
             let value = self.chunks.value(RowAddress { chunk: self.chunk, row }, self.column);
-            // SAFETY: the caller of `drop_column` vouches for a value that is initialised, nobody's
+            // SAFETY: the caller of `drop_column` vouches for a value that is initialised, unowned
             // (I-2), and of the type that the function is for (I-9); each row comes up once.
             unsafe { (self.drop)(value) };
         }

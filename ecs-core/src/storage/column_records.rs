@@ -9,7 +9,7 @@ use crate::prefetch::prefetch_line;
 
 /// A column of a chunk: where it starts, and when it was written.
 ///
-/// Whoever opens a column to write it needs both, so they share a cache line.
+/// Opening a column to write it needs both, so they share a cache line.
 #[derive(Debug)]
 pub struct ColumnRecord {
     /// Aligned for the column's type, inside the block (I-3). The start of a column without a size

@@ -82,7 +82,7 @@ struct Entry {
     chunk: u32,
 }
 
-/// Belongs to nobody.
+/// Belongs to no archetype.
 const NOBODY: u32 = u32::MAX;
 
 /// Chunk numbers, and where the chunks are. A number is used again when its chunk is gone.
@@ -111,7 +111,7 @@ impl Directory {
         }
     }
 
-    /// Counts a change, and returns how many there are now. Whoever moves something that may panic
+    /// Counts a change, and returns how many there are now. A caller that moves something that may panic
     /// half-way counts first.
     pub(crate) fn count_change(&mut self) {
         self.changes += 1;
@@ -150,7 +150,7 @@ impl Directory {
         self.count_change();
     }
 
-    /// Forgets the numbers at the end that belong to nobody, and gives back what memory it can.
+    /// Forgets the numbers at the end that belong to no archetype, and gives back what memory it can.
     pub(crate) fn shrink(&mut self) {
         let len =
             self.entries.iter().rposition(|entry| entry.owner != NOBODY).map_or(0, |at| at + 1);

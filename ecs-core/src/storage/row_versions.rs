@@ -38,7 +38,7 @@ pub struct ChunkVersions {
 /// All accesses are relaxed: a stamp says that something was written, it publishes nothing. Who
 /// asks is ordered after the writer by the schedule, or by `&mut World`.
 ///
-/// Whoever has the world alone writes by shared references as well: views keep the addresses of the
+/// A caller that has the world alone writes by shared references as well: views keep the addresses of the
 /// versions of chunks (I-23), which an exclusive reference to these would make worthless.
 #[derive(Debug)]
 pub(crate) struct Stamps {
@@ -78,7 +78,7 @@ impl Group {
         let version = moment.version;
         if version > newest {
             self.newest.store(version, Ordering::Relaxed);
-            // Nobody is going to ask about less than what is there: begin a new mask. Not where
+            // No query is going to ask about less than what is there: begin a new mask. Not where
             // others may be marking at the same time, who would lose their bits.
             if newest <= moment.settled && moment.writers == Writers::One {
                 self.floor.store(newest, Ordering::Relaxed);

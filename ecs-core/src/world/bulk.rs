@@ -22,7 +22,7 @@ use crate::storage::{BlockPool, Moment, RowAddress};
 
 /// All entities that pass a filter when a change is made to them, made by [`World::bulk`].
 ///
-/// The filter sees enabled bits as a query does. Rows go by runs and chunks, unless somebody
+/// The filter sees enabled bits as a query does. Rows go by runs and chunks, unless a hook
 /// [watches](World::observe): then entities go one by one.
 ///
 /// ```

@@ -35,7 +35,7 @@ struct BundleInfo {
     name: &'static str,
     /// In declared order.
     ids: Box<[ComponentId]>,
-    /// Whether values that are removed go to whoever asked for it, rather than being dropped.
+    /// Whether values that are removed go to the caller, rather than being dropped.
     is_typed: bool,
     spawn: Option<Placement>,
 }

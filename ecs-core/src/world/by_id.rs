@@ -88,7 +88,7 @@ impl World {
     /// // SAFETY: four initialised bytes, as the layout says; plain bytes may be copied.
     /// unsafe { world.insert_ptr_by_id(imp, score, NonNull::from(&mut value).cast())? };
     /// let at = world.get_ptr_by_id(imp, score)?;
-    /// // SAFETY: the address of a `u32` in a world that nobody changes meanwhile.
+    /// // SAFETY: the address of a `u32` in a world that does not change meanwhile.
     /// assert_eq!(unsafe { at.cast::<u32>().read() }, 7);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -100,7 +100,7 @@ impl World {
     /// # Safety
     /// `id` was issued by this world. `value` points at an initialised value of that component: of
     /// its type, or what its descriptor asks for (plain bytes: all initialised). The value may be read and written for the size of
-    /// the component, is aligned for it, is outside the world, and is nobody else's; after success
+    /// the component, is aligned for it, is outside the world, and has no other owner; after success
     /// it must not be used, nor dropped.
     pub unsafe fn insert_ptr_by_id(
         &mut self,

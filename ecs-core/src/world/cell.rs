@@ -18,7 +18,7 @@ use crate::storage::{Moment, Writers};
 /// A world that is borrowed exclusively, in order to be shared: it can be copied to any number of
 /// threads, and each asks it for what it needs.
 ///
-/// Whoever asks for components or a resource that somebody else uses in a way that contradicts it
+/// A request for components or a resource that another user holds in a way that contradicts it
 /// is refused, whatever a schedule may have said: a wrong schedule is an error, never a data race.
 /// Nothing structural can change while a cell exists; record it in a
 /// [`CommandBuffer`](crate::CommandBuffer).
@@ -63,7 +63,7 @@ impl World {
     /// The world as something that threads can share.
     ///
     /// All that happens in it counts as happening at the same version: a plan that was asked
-    /// before somebody wrote does not see the change the next time either. Where that matters, use
+    /// before another user wrote does not see the change the next time either. Where that matters, use
     /// [`cell_with_versions`](Self::cell_with_versions).
     ///
     /// ```
@@ -77,7 +77,7 @@ impl World {
     /// let mut debts = world.plan::<&Debt, ()>();
     /// let cell = world.cell();
     /// let gold = cell.query(&mut gold)?;
-    /// // Another component is free, this one is not while somebody writes to it.
+    /// // Another component is free, this one is not while a query writes to it.
     /// assert!(cell.query(&mut debts).is_ok());
     /// assert!(cell.query(&mut more_gold).is_err());
     /// drop(gold);
@@ -129,7 +129,7 @@ impl<'w> WorldCell<'w> {
     }
 
     /// The cell as the one whose turn this is uses it: what it writes is stamped with this turn's
-    /// version, and counts as changed for whoever asked in an earlier turn, or in this one in an
+    /// version, and counts as changed for a user that asked in an earlier turn, or in this one in an
     /// earlier cell. Turns of those that contradict each other have to be taken in their order.
     ///
     /// ```
@@ -160,9 +160,9 @@ impl<'w> WorldCell<'w> {
         Self { turn, ..self }
     }
 
-    /// The cell as somebody uses it who has declared what it will touch.
+    /// The cell for a user that has declared what it will touch.
     ///
-    /// Everything else is a panic that names who and what, whether or not anybody else uses it at
+    /// Everything else is a panic that names who and what, whether or not another user holds it at
     /// this moment. A schedule gives each system such a cell.
     ///
     /// ```should_panic
@@ -220,7 +220,7 @@ impl<'w> WorldCell<'w> {
         self.first_version + self.turn
     }
 
-    /// The moment of this turn, for somebody who asked the last time at `since`.
+    /// The moment of this turn, for a user that asked the last time at `since`.
     pub(super) fn moment(self, since: u64) -> Moment {
         let version = self.version();
         Moment {
@@ -259,7 +259,7 @@ impl<'w> WorldCell<'w> {
     /// let cell = world.cell();
     /// let mut purses = cell.query(&mut writer)?;
     /// purses.query().for_each(|gold| gold.0 += 1);
-    /// assert!(cell.query(&mut reader).is_err(), "somebody writes it");
+    /// assert!(cell.query(&mut reader).is_err(), "a query writes it");
     /// drop(purses);
     /// assert_eq!(cell.query(&mut reader)?.count(), 4);
     /// # Ok::<(), formic_ecs::AccessConflict>(())
@@ -281,7 +281,7 @@ impl<'w> WorldCell<'w> {
         let moment = self.moment(*last_asked);
         *last_asked = moment.version;
         // SAFETY: the guard is the right that the plan's access asks for (I-10), as long as
-        // everybody goes through cells, which is the case: the world is borrowed exclusively by the
+        // every user goes through cells, which is the case: the world is borrowed exclusively by the
         // first. The plan was just extended (I-8). The guard goes with the query.
         let query = unsafe { Query::planned(self.source(moment), matches) };
         Ok(BorrowedQuery::new(query, guard))
@@ -316,7 +316,7 @@ impl<'w> WorldCell<'w> {
         plan.extend(world.plan_source(), self.source(self.moment(0)));
         let guard = self.take(plan.access())?;
         let source = self.source(self.moment(0));
-        // SAFETY: the guard is the right that the plan's access asks for (I-10), as everybody goes
+        // SAFETY: the guard is the right that the plan's access asks for (I-10), as every user goes
         // through cells (see `query`), and goes with the view. The plan was just extended over the
         // source, which is borrowed (I-23).
         Ok(unsafe { View::new(source, plan.lookups(source), Some(guard)) })
@@ -358,7 +358,7 @@ impl<'w> WorldCell<'w> {
         let plan = &*plan;
         let guard = self.take(plan.access())?;
         let source = self.source(self.moment(0));
-        // SAFETY: the guard is the right that the plan's access asks for (I-10), as everybody goes
+        // SAFETY: the guard is the right that the plan's access asks for (I-10), as every user goes
         // through cells (see `query`), and goes with the view. The words were just prepared, and
         // are this view's alone, which borrows the plan (I-12); that was just extended over the
         // source (I-23).
@@ -374,12 +374,12 @@ impl<'w> WorldCell<'w> {
     /// let cell = world.cell();
     /// let (one, two) = (cell.resource::<u32>()?, cell.resource::<u32>()?);
     /// assert_eq!(*one + *two, 10);
-    /// assert!(cell.resource_mut::<u32>().is_err(), "somebody reads it");
+    /// assert!(cell.resource_mut::<u32>().is_err(), "a guard reads it");
     /// # Ok::<(), formic_ecs::ResourceError>(())
     /// ```
     ///
     /// # Errors
-    /// Returns an error if there is none, or somebody writes it.
+    /// Returns an error if there is none, or another user writes it.
     ///
     /// # Panics
     /// Panics if the cell is [limited](Self::restrict_to) to others.
@@ -409,8 +409,8 @@ impl<'w> WorldCell<'w> {
         self.world.resources.version::<T>()
     }
 
-    /// Whether there is a resource of this type, whoever uses it: resources come and go only while
-    /// nobody has a cell.
+    /// Whether there is a resource of this type, in use or not: resources come and go only while
+    /// there is no cell.
     ///
     /// ```
     /// let mut world = formic_ecs::World::new();
@@ -439,14 +439,14 @@ impl<'w> WorldCell<'w> {
     /// let cell = world.cell();
     /// let mut number = cell.resource_mut::<u32>()?;
     /// *number += 1;
-    /// assert!(cell.resource::<u32>().is_err(), "somebody writes it");
+    /// assert!(cell.resource::<u32>().is_err(), "a guard writes it");
     /// drop(number);
     /// assert_eq!(*cell.resource::<u32>()?, 6);
     /// # Ok::<(), formic_ecs::ResourceError>(())
     /// ```
     ///
     /// # Errors
-    /// Returns an error if there is none, or somebody uses it.
+    /// Returns an error if there is none, or another user holds it.
     ///
     /// # Panics
     /// Panics if the cell is [limited](Self::restrict_to) to others.

@@ -66,7 +66,7 @@ impl World {
     ///
     /// // Where the entity is gone, what was to be inserted comes back.
     /// world.despawn(imp).expect("alive");
-    /// let Err(refused) = world.insert(imp, Gold(7)) else { panic!("nobody has it") };
+    /// let Err(refused) = world.insert(imp, Gold(7)) else { panic!("the entity is alive") };
     /// assert_eq!(refused.bundle, Gold(7));
     /// # Ok::<(), formic_ecs::NotInserted<(Gold, Depth)>>(())
     /// ```
@@ -366,7 +366,7 @@ impl MoveRow<'_> {
             let is_left =
                 |column: usize| transition.plan.steps[column].action == ColumnAction::Drop;
             // SAFETY: these values, initialised (I-2) and of their columns' types (I-9), were kept
-            // behind the last row for us to drop, where they are nobody's; all books are in order.
+            // behind the last row for us to drop, where they are unowned; all books are in order.
             unsafe { source.drop_row(taken.vacated, is_left) };
         }
         (transferred, target.flags)

@@ -19,7 +19,7 @@ impl World {
         }
         let mut seen = EntitySet::default();
         let mut latecomers = 0;
-        // The path from the root to whoever goes next, and for each whether those who depend on it
+        // The path from the root to the entity that goes next, and for each whether those who depend on it
         // are on it or gone already.
         let mut path = alloc::vec![(root, false)];
         while let Some(&mut (entity, ref mut is_expanded)) = path.last_mut() {
@@ -97,7 +97,7 @@ impl World {
         self.despawn_one(entity, false);
     }
 
-    /// Before the world is emptied: whoever has to be told of goes alone.
+    /// Before the world is emptied: entities with hooks go one by one.
     pub(super) fn despawn_observed(&mut self) {
         let is_told_of = |archetype: &&Archetype| archetype.flags.any(ArchetypeFlags::ON_DESPAWN);
         // Observers may spawn others, which have to be told of as well.

@@ -73,7 +73,7 @@ impl<'w> WorldCell<'w> {
     /// let mut reader = DynamicQuery::builder().read(gold).build(&world)?;
     /// let cell = world.cell();
     /// let purses = cell.query_by_id(&mut writer)?;
-    /// assert!(cell.query_by_id(&mut reader).is_err(), "somebody writes it");
+    /// assert!(cell.query_by_id(&mut reader).is_err(), "a query writes it");
     /// # drop(purses);
     /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
@@ -91,7 +91,7 @@ impl<'w> WorldCell<'w> {
         let guard = self.take(query.access())?;
         let source = self.source(self.moment(0));
         // SAFETY: the guard is the right that the query's access asks for (I-10), as long as
-        // everybody goes through cells, which is the case: the world is borrowed exclusively by the
+        // every user goes through cells, which is the case: the world is borrowed exclusively by the
         // first. The query was just extended (I-8).
         Ok(unsafe { BorrowedDynamicRows::new(source, query, guard) })
     }

@@ -83,7 +83,7 @@ impl<T> Edges<T> {
 }
 
 /// A small table of what was asked for lately, by a type and a number: one look where a hash map
-/// takes several. Whoever comes to a place that is taken displaces what was there.
+/// takes several. A new entry displaces the one in its place.
 #[derive(Debug, Default)]
 pub(super) struct EdgeCache {
     /// None at first, then [`EDGES_MAX`].

@@ -9,7 +9,7 @@ use crate::error::RelationError;
 use crate::relation::ChildOf;
 
 impl World {
-    /// Makes an entity the child of another, or of nobody. It comes last of the children.
+    /// Makes an entity the child of another, or of none. It comes last of the children.
     ///
     /// What is despawned takes its children with it, at any depth; see [`despawn`](Self::despawn).
     ///

@@ -85,7 +85,7 @@ impl Hooks {
         !self.by_event.is_empty()
     }
 
-    /// Whether somebody is told of this at the moment.
+    /// Whether a hook or observer is told of this at the moment.
     pub(super) fn is_dispatching(&self, event: &Event) -> bool {
         self.dispatch.contains(event)
     }
@@ -275,7 +275,7 @@ impl World {
     /// use formic_ecs::prelude::*;
     /// # #[derive(Component)] struct Gold(u32);
     /// let mut world = World::new();
-    /// let observer = world.observe::<formic_ecs::Add, Gold>(|_, _| panic!("nobody is told"));
+    /// let observer = world.observe::<formic_ecs::Add, Gold>(|_, _| panic!("never called"));
     /// assert!(world.unobserve(observer));
     /// world.spawn(Gold(1));
     /// ```

@@ -103,7 +103,7 @@ pub struct World {
     version: u64,
     /// Memory for moving runs of rows, empty in between.
     pub(crate) scratch: MoveScratch,
-    /// No border that somebody asks with is above this, as a rule (see [`Moment::settled`]).
+    /// No border that a query asks with is above this, as a rule (see [`Moment::settled`]).
     settled: AtomicU64,
     /// Which list of archetypes this is (I-21): goes up when archetypes go or change places.
     epoch: u64,

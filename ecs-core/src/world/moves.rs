@@ -38,7 +38,7 @@ pub(crate) struct MoveContext<'w> {
 /// An entity's place is written as its turn comes. What it leaves behind is a *hole*: a row that
 /// the source still counts, so that the rows around it stay where they are. What it comes to is a
 /// reserved row. All rows of one reservation are copied and committed together, column by column,
-/// and the holes are closed in the end. Until then nobody else may look at the world (C-2), which
+/// and the holes are closed in the end. Until then no other code may look at the world (C-2), which
 /// is borrowed; dropping this brings everything in order, also on the way of a panic.
 pub(crate) struct RowMoves<'w> {
     context: MoveContext<'w>,
@@ -269,7 +269,7 @@ impl<'w> RowMoves<'w> {
         assert!(target.arrived + count <= target.granted, "the rows were granted");
         let (chunks, to) = (&source.archetype.chunks, target.next());
         // SAFETY: the caller vouches for so many rows of the source (I-2); as many are reserved in
-        // the target, as was just asserted, and nobody's (C-3).
+        // the target, as was just asserted, and unowned (C-3).
         unsafe { chunks.copy_entities(from, count, &mut target.archetype.chunks, to) };
         target.arrived += count;
         let rows = from.row..from.row + count;
@@ -309,7 +309,7 @@ impl<'w> RowMoves<'w> {
         target.arrived += 1;
         let chunks = &mut target.archetype.chunks;
         // SAFETY: the row was reserved (`reserve`), was just seen to be one of those, and is not
-        // committed: it is nobody's (I-2).
+        // committed: it is unowned (I-2).
         unsafe { chunks.set_reserved(to, entity) };
         chunks.place(to)
     }
@@ -399,7 +399,7 @@ impl Source<'_> {
         if !matches!(dropped, Dropped::None) {
             let rows = taken.vacated.row..taken.vacated.row + count;
             // SAFETY: `take_rows` kept these values, initialised (I-2) and of their columns' types
-            // (I-9), behind the last row; they were holes' (C-2), so they are nobody's, and each
+            // (I-9), behind the last row; they were holes' (C-2), so they are unowned, and each
             // comes up once.
             unsafe { archetype.drop_run(taken.vacated.chunk, rows, keep) };
         }

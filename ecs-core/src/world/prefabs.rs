@@ -17,7 +17,7 @@ struct Family {
     members: Vec<Entity>,
     /// Where each member stands.
     places: hashbrown::HashMap<Entity, usize, BuildFibonacci>,
-    /// Whether somebody else is related to one of them, or one of them to somebody else.
+    /// Whether another entity is related to one of them, or one of them to another entity.
     has_outsiders: bool,
 }
 
@@ -26,7 +26,7 @@ impl World {
     ///
     /// Its [descendants](Self::descendants) are copied with it. What refers to one of these
     /// entities (fields marked `#[component(entity)]`, relations, the elements of buffers) refers
-    /// in the copy to the copy of that entity; what refers to anybody else is as it was, and an
+    /// in the copy to the copy of that entity; what refers to other entities is as it was, and an
     /// entity that is related to others has copies that are related to them. The tag
     /// [`Prefab`](crate::Prefab) and [cleanup components](crate::Component::CLEANUP) are not
     /// copied.
@@ -127,7 +127,7 @@ impl World {
         }
     }
 
-    /// Copies an entity to which nobody is related.
+    /// Copies an entity to which no entity is related.
     fn instantiate_alone(
         &mut self,
         prefab: Entity,
@@ -242,7 +242,7 @@ impl World {
     }
 }
 
-/// A family that is being copied. Whoever has been copied goes again, unless all were.
+/// A family that is being copied. The copies go again, unless all were made.
 struct Copying<'w> {
     world: &'w mut World,
     /// By member, as far as they have one; reserved, or alive once it has been copied.
@@ -259,7 +259,7 @@ impl Drop for Copying<'_> {
             if self.world.entities.is_reserved(copy) {
                 self.world.entities.release(copy);
             } else if let Some(at) = self.world.locate(copy) {
-                // Nobody has been told of it, and nobody is related to it but its own.
+                // No hook has been told of it, and nothing is related to it but its own.
                 self.world.remove_row(copy, at);
             }
         }

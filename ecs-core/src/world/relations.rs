@@ -154,7 +154,7 @@ impl World {
         Ok(was_related)
     }
 
-    /// Whom an entity is related to, in the order in which they were related; nobody where it is
+    /// Whom an entity is related to, in the order in which they were related; none where it is
     /// not in the world.
     ///
     /// ```
@@ -171,7 +171,7 @@ impl World {
         self.get::<Targets<R>>(source).map_or(&[], |targets| targets)
     }
 
-    /// Who is related to an entity, in the order in which they were related; nobody where it is
+    /// Who is related to an entity, in the order in which they were related; none where it is
     /// not in the world.
     ///
     /// ```
@@ -285,7 +285,7 @@ impl World {
 
     fn drop_side<S: Side>(&mut self, entity: Entity) {
         if let Some(at) = self.locate(entity) {
-            // A list of entities; to drop it calls nobody.
+            // A list of entities; to drop it calls no user code.
             drop(self.remove_at::<Managed<S>>(entity, at));
         }
     }
@@ -318,7 +318,7 @@ fn forget<R: Relation>(world: &mut World, entity: Entity, broken: &mut Vec<Broke
 }
 
 fn adopt<R: Relation>(world: &mut World, copy: Entity, family: &EntitySet) {
-    // Whoever is related to the original is not related to the copy, unless copied as well.
+    // Entities related to the original are not related to the copy, unless copied as well.
     if let Ok(sources) = world.value_mut::<Sources<R>>(copy) {
         sources.list_mut().retain(|source| family.contains(source));
         if sources.list().is_empty() {

@@ -24,7 +24,7 @@ pub(crate) struct Resources(TypeMap<Slot>);
 struct Slot {
     name: &'static str,
     word: ProtocolU64,
-    /// The version of the last time that somebody had it to write.
+    /// The version of the last time that it was borrowed to write.
     changed: AtomicU64,
     value: UnsafeCell<Box<dyn Any + Send + Sync>>,
 }
@@ -74,7 +74,7 @@ impl core::error::Error for MissingResource {}
 pub enum ResourceError {
     /// There is none.
     Missing(MissingResource),
-    /// Somebody else uses it.
+    /// Another user holds it.
     Conflict(AccessConflict),
 }
 
@@ -187,7 +187,7 @@ impl World {
         let slot =
             self.resources.0.get(&TypeId::of::<T>()).ok_or(MissingResource(type_name::<T>()))?;
         // SAFETY: the world is borrowed shared and not through a cell, which would have borrowed
-        // it exclusively: nobody writes (I-13).
+        // it exclusively: no thread writes (I-13).
         let value = unsafe { &*slot.value.get() };
         value.downcast_ref().ok_or(MissingResource(type_name::<T>()))
     }
@@ -240,7 +240,7 @@ fn unboxed<T: 'static>(slot: Slot) -> Option<T> {
 }
 
 impl Resources {
-    /// Forgets who used what. Nobody does any more: a guard that was leaked is all there can be.
+    /// Forgets who used what. No user is left: a guard that was leaked is all there can be.
     pub(crate) fn reset(&mut self) {
         self.0.values_mut().for_each(|slot| slot.word = ProtocolU64::new(0));
     }
@@ -296,7 +296,7 @@ impl Resources {
             return Err(conflict::<T>(true));
         }
         let guard = WriteGuard(&slot.word);
-        // SAFETY: the word, just taken, keeps everybody out until the guard is dropped (I-13); the
+        // SAFETY: the word, just taken, keeps all others out until the guard is dropped (I-13); the
         // caller ensures that all others ask the word, too.
         let value = unsafe { &mut *slot.value.get() };
         let value: &mut T = downcast::<T, _>(value.downcast_mut())?;
@@ -342,7 +342,7 @@ impl Drop for WriteGuard<'_> {
 /// ```
 pub struct Res<'w, T> {
     // No reference: one in an argument counts as used until the function returns, but the guard
-    // beside it can be dropped, and the resource taken by somebody else, before that.
+    // beside it can be dropped, and the resource taken by another user, before that.
     value: NonNull<T>,
     _borrow: PhantomData<&'w T>,
     _guard: ReadGuard<'w>,
@@ -373,7 +373,7 @@ pub struct ResMut<'w, T> {
 unsafe impl<T: Sync> Send for Res<'_, T> {}
 // SAFETY: gives out `&T` and nothing else, as `&T` does, by the right of its word (I-13).
 unsafe impl<T: Sync> Sync for Res<'_, T> {}
-// SAFETY: gives out `&mut T` to whoever holds it, as `&mut T` does; the right goes along, and its
+// SAFETY: gives out `&mut T` to its holder, as `&mut T` does; the right goes along, and its
 // word is an atomic (I-13).
 unsafe impl<T: Send> Send for ResMut<'_, T> {}
 // SAFETY: when shared it gives out `&T`, by the right of its word (I-13).
@@ -392,7 +392,7 @@ impl<T> Deref for ResMut<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: made from a reference in `write`; the guard keeps everybody else out (I-13).
+        // SAFETY: made from a reference in `write`; the guard keeps all others out (I-13).
         unsafe { self.value.as_ref() }
     }
 }
@@ -401,7 +401,7 @@ impl<T> DerefMut for ResMut<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         // Relaxed: as in `Resources::version`.
         self.changed.store(self.version, Ordering::Relaxed);
-        // SAFETY: made from a reference in `write`; the guard keeps everybody else out (I-13).
+        // SAFETY: made from a reference in `write`; the guard keeps all others out (I-13).
         unsafe { self.value.as_mut() }
     }
 }

@@ -8,7 +8,7 @@ use core::fmt;
 use super::World;
 use crate::query::Access;
 
-/// What somebody has declared to touch, to be held to it by
+/// The declared access of a user, to be held to it by
 /// [`WorldCell::restrict_to`](crate::WorldCell::restrict_to).
 ///
 /// ```

@@ -112,7 +112,7 @@ impl World {
         spawned
     }
 
-    /// Whether somebody wants to know of every entity that comes with this bundle.
+    /// Whether a hook or observer is to run for every entity that comes with this bundle.
     fn is_told_of<B: Bundle>(&mut self) -> bool {
         let placement = self.bundles.placement::<B>(&mut self.registry, &mut self.archetypes);
         self.archetypes.get(placement.archetype).flags.any(ArchetypeFlags::ON_ADD)
@@ -186,7 +186,7 @@ impl World {
             self.entities.set_place(moved, location.place);
         }
         // SAFETY: `take_row` kept these values, initialised (I-2) and of their columns' types
-        // (I-9), beyond the last row, where they are nobody's; all books are in order, and nothing
+        // (I-9), beyond the last row, where they are unowned; all books are in order, and nothing
         // touches the row before this returns.
         unsafe { archetype.drop_whole_row(taken.vacated) };
     }

@@ -1,4 +1,4 @@
-//! Bytes that are no snapshot, or one that somebody has changed.
+//! Bytes that are no snapshot, or one that was altered.
 
 use super::*;
 use formic_ecs::{Changed, MalformedSnapshot, RestoreError, Snapshot};
@@ -181,7 +181,7 @@ fn a_snapshot_that_is_cut_off_anywhere_is_refused() {
     }
 }
 
-/// Whatever bytes somebody seals: an error, or a world in order.
+/// Whatever bytes are sealed: an error, or a world in order.
 #[test]
 fn altered_snapshots_are_refused_or_make_a_world_in_order() {
     let rounds = if cfg!(miri) { 4 } else { 6000 };

@@ -150,7 +150,7 @@ fn disturb(world: &mut World) {
     drop(world.spawn_batch((0..50).map(|i| (Tag, Active, position(i), Mood::Calm))));
 }
 
-/// Writes the length and the checksum that these bytes have, as somebody hostile would.
+/// Writes the length and the checksum that these bytes have, as an attacker would.
 fn reseal(bytes: &mut [u8]) {
     let sum = {
         let body = &bytes[32..];

@@ -86,7 +86,7 @@ fn a_world_that_knows_the_relations_keeps_them_in_step() {
     other.register::<Position>();
     other.register::<Tag>();
     other.register::<Socket>();
-    // The lists are known, but nobody would keep them in step.
+    // The lists are known, but nothing would keep them in step.
     other.register::<Targets<ChildOf>>();
     other.register::<Sources<ChildOf>>();
     let error = other.restore(&saved).expect_err("it does not know the relation");
@@ -184,7 +184,7 @@ fn lists_that_are_not_in_step_are_refused() {
     }
 }
 
-/// Both sides in step and yet impossible: whoever looks for the root would never come to an end.
+/// Both sides in step and yet impossible: a search for the root would never end.
 #[test]
 fn a_circle_of_parents_is_refused() {
     let mut world = World::new();

@@ -184,7 +184,7 @@ fn a_second_row_is_refused_whenever_it_comes_and_both_rows_are_named() {
         assert!(claims.claim(first, target).is_ok(), "it has it until the pass ends");
         assert_eq!(claims.claim(second, target).expect_err("taken"), contested);
         assert!(claims.claim(second, third).is_ok(), "another target is another matter");
-        // In the second half of the pass it is anybody's again, once.
+        // In the second half of the pass it can be claimed again, once.
         assert!(claims.claim_late(third, target).is_ok());
         let late = ClaimError::Contested { target, rows: [first, third] };
         assert_eq!(claims.claim(first, target).expect_err("late"), late);

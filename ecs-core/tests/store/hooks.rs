@@ -197,7 +197,7 @@ fn an_entity_may_be_despawned_while_its_spawn_is_told() {
     let (mut world, log) = (World::new(), Log::default());
     world.observe::<Add, A>(|world: &mut World, event| {
         world.despawn(event.entity).expect("alive");
-        // The slot and the row are somebody else's now.
+        // The slot and the row are another entity's now.
         world.spawn(B(77));
     });
     let late = log.clone();
@@ -335,7 +335,7 @@ fn an_observer_may_take_itself_away_while_it_runs() {
     let once = world.observe::<Add, A>(move |world: &mut World, _| {
         let own = world.resource::<Own>().expect("inserted").0.expect("set");
         assert!(world.unobserve(own));
-        // Whoever is told next must not be told by this one, nor may its memory be somebody's.
+        // The next observer must not be called by this one, nor may its memory be reused.
         world.spawn(A(5));
         written.write(&text);
     });

@@ -62,7 +62,7 @@ fn chunks_that_are_skipped_have_a_place_in_the_order() {
     assert_eq!(taken.map(|chunk| chunk.ordinal()).collect::<Vec<_>>(), walked);
 }
 
-/// When values were changed and added is the same in a world that was restored, whoever asks since
+/// When values were changed and added is the same in a world that was restored, whichever query asks since
 /// when, by rows and by chunks.
 #[test]
 fn versions_of_rows_and_chunks_are_restored() {
@@ -95,7 +95,7 @@ fn versions_of_rows_and_chunks_are_restored() {
     }
 }
 
-/// What was deferred before a buffer was cleared is nobody's afterwards.
+/// What was deferred before a buffer was cleared is unowned afterwards.
 #[test]
 fn a_handle_of_a_cleared_buffer_is_foreign() {
     let mut world = World::new();

@@ -16,7 +16,7 @@ pub(crate) struct B(pub(crate) u64);
 #[component(enableable)]
 pub(crate) struct On;
 
-/// Never given to anybody.
+/// Never given to an entity.
 #[derive(Component)]
 struct Unknown;
 

@@ -1,4 +1,4 @@
-//! The system's allocator, of which somebody is told.
+//! The system's allocator, with a callback for each call.
 #![expect(unsafe_code, reason = "an allocator is an unsafe trait's implementation")]
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -155,7 +155,7 @@ fn one_before_all<const COUNT: usize>(sharing: Sharing, costs: [u64; COUNT]) {
 
 #[test]
 fn nodes_that_are_added_without_a_wake_are_run_by_who_added_them_or_the_owner() {
-    // Nothing here is worth a thread, so that nobody is called at all.
+    // Nothing here is worth a thread, so that no thread is woken at all.
     explore("graph: two behind one, without a wake", || {
         one_before_all(Sharing::WhereWorthIt, [10, 9, 8]);
     });

@@ -203,7 +203,7 @@ fn an_old_id_never_gets_the_job_that_has_its_slot_now() {
         let new = published(&slots);
         assert!(new != old);
         let (claim, waits) = other.join().unwrap();
-        // Whoever ended the old job had what waits for it as well.
+        // The thread that ended the old job had what waits for it as well.
         assert!(own.is_some() != claim.is_some());
         assert_eq!(waits, own == Some(true));
         assert!(slots.is_done(old));

@@ -28,7 +28,7 @@ pub enum Threads {
     ///
     /// For engines that have a thread pool already. Jobs with handles wait until
     /// a thread of the host comes for them, here or in any call that waits; calls
-    /// that borrow, such as [`Pool::scope`], need nobody but their caller.
+    /// that borrow, such as [`Pool::scope`], need no thread but their caller.
     Host(usize),
 }
 

@@ -15,8 +15,8 @@ use std::panic::resume_unwind;
 /// # Jobs with handles
 ///
 /// For work that goes on while the caller does something else, and for graphs of
-/// it. What such a job uses it owns or shares, since nobody waits for it in the
-/// frame that it came from; where somebody does, [`scope`](Pool::scope) and
+/// it. What such a job uses it owns or shares, since no thread waits for it in the
+/// frame that it came from; where one does, [`scope`](Pool::scope) and
 /// [`join`](Pool::join) may borrow.
 ///
 /// **Order.** A job starts when all jobs that it was scheduled after are done,
@@ -38,7 +38,7 @@ impl Pool {
     /// handle.
     ///
     /// It runs on any thread of the pool, or on one that waits for it, and it
-    /// runs whether anybody waits or not. In a pool without threads it has run
+    /// runs whether a thread waits or not. In a pool without threads it has run
     /// when this returns, unless it comes after something that has not, or this
     /// is called from inside such a job.
     ///
@@ -264,7 +264,7 @@ impl Pool {
     /// # Panics
     ///
     /// If the job has failed: with the payload of the panic, or with a message if
-    /// somebody has got that already. If `job` is of another pool. If a job waits
+    /// a caller has got that already. If `job` is of another pool. If a job waits
     /// for itself.
     pub fn complete(&self, job: JobHandle) {
         self.check_wait(job);
@@ -292,7 +292,7 @@ impl Pool {
     /// # Errors
     ///
     /// [`JobError::Failed`] if the job panicked or was cancelled; the payload, if
-    /// nobody has got it, is the caller's to take. [`JobError::OtherPool`] if the
+    /// no caller has got it, is the caller's to take. [`JobError::OtherPool`] if the
     /// handle is of another pool, also of one that is gone.
     ///
     /// # Panics
@@ -305,7 +305,7 @@ impl Pool {
     /// let job = pool.schedule(|| std::panic::resume_unwind(Box::new("too dark")), &[]);
     /// let after = pool.schedule(|| unreachable!(), &[job]);
     /// let Err(JobError::Failed(panic)) = pool.try_complete(after) else { panic!() };
-    /// let payload = panic.take_payload().expect("nobody else waits");
+    /// let payload = panic.take_payload().expect("no other caller waits");
     /// assert_eq!(payload.downcast_ref(), Some(&"too dark"));
     /// ```
     pub fn try_complete(&self, job: JobHandle) -> Result<(), JobError> {
@@ -322,7 +322,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// With the payload of a job that panicked, if there is one that nobody has
+    /// With the payload of a job that panicked, if there is one that no caller has
     /// got: the oldest. If called from inside a job with a handle, which would
     /// wait for itself.
     pub fn flush(&self) {

@@ -21,7 +21,7 @@ impl Pool {
     ///
     /// The condition is looked at before each job, in a chain of jobs and between those of a scope or
     /// the batches of a loop as well, whenever this thread is about to
-    /// sleep or wakes up, and after any job with a handle has ended. Whoever makes it
+    /// sleep or wakes up, and after any job with a handle has ended. The thread that makes it
     /// true by other means calls [`wake_host_threads`](Self::wake_host_threads) then.
     /// It is meant as a quick look, and should not wait for anything.
     ///

@@ -95,7 +95,7 @@ impl SystemAccess {
         self.add_resource::<T>(How::Write);
     }
 
-    /// Declares that a parameter adds to a resource, at a moment when nobody else does: others that
+    /// Declares that a parameter adds to a resource, at a moment when no other system does: others that
     /// do so are not in conflict with it.
     pub(super) fn add_resource_append<T: 'static>(&mut self) {
         self.add_resource::<T>(How::Append);

@@ -132,7 +132,7 @@ impl ParallelSink for Commands<'_> {
     }
 
     fn with_slot<R>(&self, slot: usize, key: u64, body: impl FnOnce(&mut CommandBuffer) -> R) -> R {
-        // Nobody else locks it while the batch runs.
+        // No other thread locks it while the batch runs.
         let mut buffer = self.state.lent[slot].lock();
         buffer.set_sort_key(key);
         body(&mut buffer)

@@ -37,7 +37,7 @@ use super::save::StateArchive;
 /// let mut schedule = Schedule::builder()
 ///     .add(spread.run_if(any::<With<Fire>>().and(not(it_rains))))
 ///     .build(&mut world)?;
-/// // Without a fire nobody asks for the rain, which is not there yet.
+/// // Without a fire no system asks for the rain, which is not there yet.
 /// schedule.run(&mut world, &pool);
 /// world.spawn(Fire);
 /// world.insert_resource(Rain(true));

@@ -78,7 +78,7 @@ impl fmt::Display for ScheduleError {
 
 impl std::error::Error for ScheduleError {}
 
-/// Two systems that touch the same data, and whose order nobody declared: they run in the order
+/// Two systems that touch the same data, and whose order is not declared: they run in the order
 /// in which they were added, unless that contradicts what was declared of others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ambiguity {

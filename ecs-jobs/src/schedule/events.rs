@@ -309,7 +309,7 @@ pub struct EventWriter<'a, T> {
 
 /// What an [`EventWriter`] keeps from run to run.
 pub struct EventWriterState<T> {
-    /// Whoever hands events on has this meanwhile.
+    /// The thread that hands events on has this meanwhile.
     gate: Arc<Mutex<()>>,
     written: Vec<T>,
     /// While a parallel loop runs, its threads' events are here.
@@ -439,7 +439,7 @@ pub struct EventReader<'a, T> {
     cursor: &'a mut EventCursor,
 }
 
-/// What somebody has read of the events of one type.
+/// The position of one reader in the events of one type.
 ///
 /// ```
 /// use formic_jobs::{EventCursor, Events};

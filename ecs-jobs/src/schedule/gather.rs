@@ -137,7 +137,7 @@ impl<T: Send + Sync> ParallelSink for Gather<'_, T> {
     }
 
     fn with_slot<R>(&self, slot: usize, key: u64, body: impl FnOnce(&mut GatherSlot<T>) -> R) -> R {
-        // Nobody else locks it while the batch runs.
+        // No other thread locks it while the batch runs.
         let mut slot = self.state.lent[slot].lock();
         slot.key = key;
         body(&mut slot)

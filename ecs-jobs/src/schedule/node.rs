@@ -27,7 +27,7 @@ pub(super) struct Node {
     pub(super) rate: Rate,
     pub(super) rights: DeclaredAccess,
     pub(super) groups: Vec<Group>,
-    /// Locked by whoever runs it, which the graph lets only one do.
+    /// Locked by the thread that runs it; the graph lets only one do so.
     pub(super) slot: Mutex<Slot>,
 }
 

@@ -31,7 +31,7 @@ pub struct Schedule {
     pub(super) aging: Vec<EventAging>,
     /// The number of the next run.
     pub(super) tick: u64,
-    /// For each part of the plan whether it is worth several threads. At first nobody knows, and
+    /// For each part of the plan whether it is worth several threads. At first this is unknown, and
     /// others are asked to help.
     shared: Vec<bool>,
     measure_next: bool,
@@ -116,7 +116,7 @@ impl Schedule {
         self.nodes.iter_mut().for_each(|node| node.slot.get_mut().last = None);
     }
 
-    /// The pairs of systems that touch the same data, and whose order nobody declared.
+    /// The pairs of systems that touch the same data, and whose order is not declared.
     #[must_use]
     pub fn ambiguities(&self) -> &[Ambiguity] {
         &self.plan.ambiguities

@@ -22,9 +22,9 @@ const SHARE: u32 = 16;
 ///   freed, taking   two stacks for all
 /// ```
 ///
-/// Whoever has slots too many pushes them on `freed`, by one compare-exchange.
-/// Whoever has none takes them under a lock from `taking`, and when that is empty,
-/// takes all of `freed` over. Since nobody ever takes a single one off `freed`, it
+/// A thread with too many slots pushes them on `freed`, by one compare-exchange.
+/// A thread with none takes them under a lock from `taking`, and when that is empty,
+/// takes all of `freed` over. Since no thread ever takes a single one off `freed`, it
 /// does not matter whether the slot on top is still the same (the ABA problem of
 /// such stacks).
 #[derive(Debug)]
@@ -34,7 +34,7 @@ pub(super) struct FreeSlots {
     taking: Mutex<Taking>,
 }
 
-/// The stack of the thread that has this place. Nobody else touches it (J-9), so
+/// The stack of the thread that has this place. No other thread touches it (J-9), so
 /// all accesses are relaxed.
 #[derive(Debug)]
 struct Place {
@@ -116,7 +116,7 @@ impl FreeSlots {
         (index, rest, len)
     }
 
-    /// Gives a slot back that nobody has any more.
+    /// Gives a slot back that no thread has any more.
     pub(super) fn give_back<'slots>(
         &self,
         index: u32,

@@ -64,7 +64,7 @@ impl Slots {
             Added::Claimed(joint) => {
                 let id = joint.id();
                 let failed = self.note_if_failed(&joint);
-                // Nobody knows of it yet.
+                // No other thread knows of it yet.
                 self.end(joint, failed, |_| (), |_| ());
                 id
             }
@@ -128,7 +128,7 @@ impl Slots {
     }
 
     /// Ends a job, and hands out the jobs that are ready for it, each to be
-    /// published or run. `awaited` is called with the jobs that somebody sleeps
+    /// published or run. `awaited` is called with the jobs that a thread sleeps
     /// for.
     pub(crate) fn end<'slots>(
         &'slots self,

@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 pub(super) const DEPENDENCIES_MAX: usize = EDGE_COUNT as usize;
 const EDGE_COUNT: u32 = if cfg!(loom) { 2 } else { 4 };
 
-/// Set in [`Slot::head`] when somebody sleeps until the job is done.
+/// Set in [`Slot::head`] when a thread sleeps until the job is done.
 const AWAITED: u32 = 1 << 31;
 
 /// A job, among all that the pool has had.
@@ -93,7 +93,7 @@ pub(crate) enum State {
     Waiting,
     /// For a thread that claims it.
     Ready,
-    /// Somebody has it.
+    /// A thread has it.
     Running,
 }
 
@@ -134,7 +134,7 @@ pub(crate) enum Kind {
     Background,
     /// The thread that made the pool.
     OnMain,
-    /// Nobody: there is nothing to run, it only waits for others.
+    /// No thread: there is nothing to run, it only waits for others.
     Joint,
 }
 
@@ -156,7 +156,7 @@ impl Kind {
 #[repr(align(64))]
 pub(crate) struct Slot {
     /// The generation, and the last link of those that wait for this job, with
-    /// [`AWAITED`]. In one word, so that nobody links to a job that has ended.
+    /// [`AWAITED`]. In one word, so that no job links to a job that has ended.
     head: AtomicU64,
     /// The generation of the job that the state is of, and the state.
     state: AtomicU64,
@@ -259,8 +259,8 @@ impl Slot {
         _ = self.head.fetch_update(Ordering::Relaxed, Ordering::Relaxed, note);
     }
 
-    /// Ends the job. From here on the slot has no job, and nobody links to it.
-    /// Returns the links, and whether somebody awaits the job.
+    /// Ends the job. From here on the slot has no job, and no job links to it.
+    /// Returns the links, and whether a thread awaits the job.
     pub(super) fn end(&self, id: JobId) -> (Edge, bool) {
         // Release: what the job did is visible to who sees that it is done.
         // Acquire: so is to us who linked.
@@ -288,7 +288,7 @@ impl Slot {
 
     /// Notes how far the job has come. Only who has the job does so.
     pub(super) fn set_state(&self, id: JobId, state: State) {
-        // Release: whoever claims the job sees it as it is now.
+        // Release: the thread that claims the job sees it as it is now.
         let order = needed("publish", Ordering::Release);
         self.state.store(whole(id.generation(), state.number()), order);
     }

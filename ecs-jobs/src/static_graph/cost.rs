@@ -61,7 +61,7 @@ impl StaticGraph {
         self.costs_ns[node].store(updated, Ordering::Relaxed);
     }
 
-    /// Whether `nodes`, of which nobody knows anything yet, are given to several threads.
+    /// Whether `nodes`, of which nothing is known yet, are given to several threads.
     pub(crate) fn is_worth_a_try(&self) -> bool {
         self.sharing != Sharing::Never
     }

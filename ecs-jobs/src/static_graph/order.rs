@@ -31,7 +31,7 @@ pub(crate) fn in_a_row(successors: &[Vec<usize>]) -> Vec<usize> {
 pub(crate) fn circle(successors: &[Vec<usize>], row: &[usize]) -> Vec<usize> {
     let mut is_left = vec![true; successors.len()];
     row.iter().for_each(|&node| is_left[node] = false);
-    // Whoever was left out waits for another one that was. So going back for long enough leads
+    // A node that was left out waits for another one that was. So going back for long enough leads
     // into a circle.
     let mut waits_for = vec![None; successors.len()];
     for (node, to) in successors.iter().enumerate().filter(|&(node, _)| is_left[node]) {

@@ -20,7 +20,7 @@ fn count(mut tick: ResMut<Tick>) {
 }
 
 /// In the first runs there is more to write down, so that later on the buffers of all threads are
-/// large enough, whoever gets how much.
+/// large enough, whatever each thread gets.
 fn is_warming_up(tick: &Tick) -> bool {
     tick.0 < 150
 }

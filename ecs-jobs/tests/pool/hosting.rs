@@ -23,7 +23,7 @@ fn jobs_of_a_host_pool_wait_for_a_thread_of_the_host() {
             assert!(!pool.is_done(job));
             pool.run_until(|| has_run.load(Ordering::SeqCst));
             assert!(pool.is_done(job));
-            // And when nobody comes, the end of the pool runs them.
+            // And when no thread comes, the end of the pool runs them.
             let inside = Arc::clone(&has_run);
             pool.schedule(move || inside.store(false, Ordering::SeqCst), &[]);
             drop(pool);

@@ -142,7 +142,7 @@ fn a_slot_stays_with_one_thread_through_a_call_and_the_calls_inside_it() {
                     owners.check(slot);
                     work_for(Duration::from_micros(if cfg!(miri) { 0 } else { 20 }));
                 };
-                // Whoever waits in here helps with the loops below.
+                // A thread that waits in here helps with the loops below.
                 pool.scope(|scope| {
                     for _ in 0..4 {
                         scope.spawn(|_| {

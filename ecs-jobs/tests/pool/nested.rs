@@ -29,7 +29,7 @@ fn scopes_loops_and_joins_nest_in_each_other() {
 
 #[test]
 fn a_lock_may_be_held_across_a_wait() {
-    // With a wait that helps anybody, the holder of the lock picks up another
+    // With a wait that helps with any job, the holder of the lock picks up another
     // job of the outer scope, which wants the lock (rayon #592).
     within(Duration::from_secs(30), || {
         for pool in pools() {
@@ -92,7 +92,7 @@ fn a_waiting_owner_helps_with_a_loop_inside_its_own_job() {
 fn a_waiting_owner_leaves_jobs_of_other_groups_alone() {
     within(Duration::from_secs(20), || {
         // While the caller waits for its inner scope, the outer scope has a job
-        // that nobody else is free to take: it stays until the inner one ends.
+        // that no other thread is free to take: it stays until the inner one ends.
         let pool = pool(1);
         let caller = std::thread::current().id();
         let (taken, inner_ended) = (AtomicBool::new(false), AtomicBool::new(false));

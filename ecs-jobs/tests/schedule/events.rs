@@ -276,7 +276,7 @@ fn events_of_the_host_grow_older_with_the_schedules_that_read_them() {
 
 // Random writers and readers, against a list of everything that was said.
 
-/// Where in a random schedule somebody speaks, or listens.
+/// Where in a random schedule a system writes events, or reads them.
 #[derive(Clone, Copy, Debug)]
 enum Part {
     Writer { every: u32 },

@@ -190,7 +190,7 @@ fn who_comes_after_a_system_sees_its_commands() {
 
 #[test]
 fn sync_points_are_where_they_are_needed_and_nowhere_else() {
-    // Nobody asks: one at the end.
+    // No system asks: one at the end.
     assert_eq!(counted(|| Schedule::builder().add((spawn, count))), (vec![0, 1], 1));
     let ignoring = || Schedule::builder().add((spawn, count).chain_ignoring_commands());
     assert_eq!(counted(ignoring), (vec![0, 1], 1));

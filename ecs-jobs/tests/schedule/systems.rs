@@ -346,7 +346,7 @@ fn a_declared_order_is_not_ambiguous() {
 #[test]
 fn an_order_that_follows_from_another_ambiguity_is_one_itself() {
     // `read_left` was added after `write_both` and runs before it, because it has to run before
-    // `write_right`, which was added first: nobody has said so.
+    // `write_right`, which was added first: this was not declared.
     let builder =
         Schedule::builder().add(write_right).add(write_both).add(read_left.before(write_right));
     let found = ambiguities(builder);

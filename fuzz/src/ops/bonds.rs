@@ -17,7 +17,7 @@ pub(crate) enum Bond {
     Child,
     /// Anything, and sources go with their targets.
     Needs,
-    /// Anything, and nobody goes.
+    /// Anything, and no entity goes.
     Likes,
 }
 

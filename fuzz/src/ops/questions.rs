@@ -1,5 +1,5 @@
 //! Queries of any shape, put together at random: by id, with the model beside them; claims of
-//! many entities at once; and enabled bits that are flipped while somebody walks.
+//! many entities at once; and enabled bits that are flipped while a query runs.
 
 use std::collections::BTreeSet;
 

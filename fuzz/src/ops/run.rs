@@ -162,7 +162,7 @@ impl Run {
             Op::Relate { bond, source, target } => self.relate(bond, source, target),
             Op::Unrelate { bond, source, nth } => self.unrelate(bond, source, usize::from(nth)),
             Op::Watch { watched, is_hook, sure } => {
-                // Where somebody watches, the short ways are not taken.
+                // Where an observer watches, the short ways are not taken.
                 if sure < 12 {
                     self.watch(watched, is_hook);
                 }

@@ -10,7 +10,7 @@ use super::parts::{
 /// What the components of a bundle hold.
 pub(crate) type Values = Vec<(Kind, u64)>;
 
-/// What an insertion gives back where nobody is there.
+/// What an insertion gives back where no entity is there.
 pub(crate) type HandedBack = (Entity, Values);
 
 /// What a copy is given, in place of what its original has or beside it.

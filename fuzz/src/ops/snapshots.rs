@@ -1,5 +1,5 @@
 //! Programs that are mostly snapshots of a world that has something of everything: going back, going
-//! on in another world, and bytes that somebody has changed.
+//! on in another world, and bytes that were altered.
 
 use arbitrary::Arbitrary;
 

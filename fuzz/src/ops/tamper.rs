@@ -1,4 +1,4 @@
-//! Snapshots that somebody hostile changed, with a header that fits all the same.
+//! Snapshots that an attacker changed, with a header that fits all the same.
 
 use formic_ecs::{StateHasher, World};
 

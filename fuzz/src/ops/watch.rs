@@ -33,7 +33,7 @@ impl Moment {
     }
 }
 
-/// What somebody watches.
+/// What an observer watches.
 #[derive(Arbitrary, Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Watched {
     Component(Moment, Kind),
@@ -107,7 +107,7 @@ pub(crate) fn watch(world: &mut World, number: u32, watched: Watched, is_hook: b
     }
 }
 
-/// Who watches what, and what they have been told since somebody looked.
+/// Who watches what, and what they have been told since the last look.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watches {
     /// By number, hooks first.

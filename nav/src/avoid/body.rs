@@ -127,7 +127,7 @@ impl Avoid {
         (self.progress, self.stuck_seconds, self.squeeze_seconds) = (1.0, 0.0, 0.0);
     }
 
-    /// Stands where it is because nobody has said where to go.
+    /// Stands where it is because it has no goal.
     pub(crate) fn pause(&mut self) {
         self.rest();
         self.goal = NOWHERE;

@@ -61,7 +61,7 @@ pub(crate) fn half_planes(
 
 /// Where a motion ends that solid cells stop: it goes on along the wall.
 ///
-/// Whoever is in an open cell stays in open cells, whatever the motion.
+/// A body in an open cell stays in open cells, whatever the motion.
 pub(crate) fn slide(grid: &Grid, rule: MoveRule, from: Vec2, motion: Vec2) -> Vec2 {
     if !motion.is_finite() {
         return from;

@@ -22,7 +22,7 @@ pub(crate) struct Walked {
     pub(crate) carry: f32,
 }
 
-/// Whether an agent at `position` needs no path to its goal; whoever has one
+/// Whether an agent at `position` needs no path to its goal; an agent that has one
 /// walks it to the very end.
 ///
 /// Within the cell of the goal alone: behind a wall it may be as near.
@@ -34,7 +34,7 @@ pub(crate) fn is_at_goal(position: Vec2, goal: Vec2) -> bool {
 /// Whether an agent at `position` is on the step that its route says: inside the
 /// rectangle around the two cells of it.
 ///
-/// False only if somebody carried it elsewhere.
+/// False only if the game moved it elsewhere.
 pub(crate) fn is_on_route(position: Vec2, route: &Route) -> bool {
     let Some(at) = Cell::containing(position) else { return false };
     let cells = route.path().cells();

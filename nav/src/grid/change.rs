@@ -17,7 +17,7 @@ pub const CHANGES_MAX: usize = 4096;
 /// The number of changes a grid has seen, and a hash of what it was and of all of them.
 ///
 /// Two grids have equal versions if they began alike and have seen the same changes, and
-/// not otherwise, save for one chance in 2^63: whoever derived something from one
+/// not otherwise, save for one chance in 2^63: code that derived something from one
 /// grid notices that it is shown another. Of versions of one grid the later is greater.
 ///
 /// ```

@@ -177,7 +177,7 @@ impl Path {
         if self.may_be_broken(terrain) {
             path_cost(terrain.grid(), terrain.rule(), rest).map_err(|fault| fault.later(from))?;
         }
-        // Cells behind the follower may be solid by now, but nobody asks for
+        // Cells behind the follower may be solid by now, but no caller asks for
         // them: followers only go forward.
         self.version = terrain.version();
         Ok(())

@@ -78,7 +78,7 @@ pub enum RegionEvent {
     },
 }
 
-/// The events that nobody has drained yet, the last [`EVENTS_MAX`] at most.
+/// The events not drained yet, the last [`EVENTS_MAX`] at most.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventLog {
     events: VecDeque<RegionEvent>,

@@ -131,7 +131,7 @@ impl Job {
 
 /// Jobs and scratches, kept for their memory.
 ///
-/// Everything is behind locks that nobody ever waits for: a job is opened by the
+/// Everything is behind locks that no thread ever waits for: a job is opened by the
 /// one thread that the pool gives its index to, and a scratch by the one that
 /// has its slot.
 #[derive(Debug, Default)]

@@ -1,4 +1,4 @@
-//! Asking again and again: nobody starves, nobody freezes, and the budget is the budget.
+//! Asking again and again: no agent starves, none freezes, and the budget is the budget.
 
 use crate::sim::Sim;
 use formic_ecs::Entity;

@@ -84,7 +84,7 @@ fn wanderers_keep_walking_under_all_rules_and_nobody_is_put_out_who_is_on_a_lega
                 sim.world.spawn((systems::agent(place, 3.0), wander))
             })
             .collect();
-        // A corner of the map that nobody is near is dug and filled in every tick.
+        // A corner of the map far from all agents is dug and filled in every tick.
         let far = Cell::new(19, 19);
         for cell in [(19, 18), (18, 18), (18, 19), (19, 19)] {
             sim.terrain_mut().fill(Cell::new(cell.0, cell.1));

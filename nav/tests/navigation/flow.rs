@@ -259,7 +259,7 @@ fn a_field_that_has_grown_takes_no_more_memory() {
     let mut round = |field: &mut FlowField| {
         field.restart(&terrain, &goals);
         field.settle_all(&terrain);
-        // From now on nobody asks far away, and all the while edits come and go there.
+        // From now on no agent asks far away, and all the while edits come and go there.
         for _ in 0..3000 {
             let cell = Cell::new(60, 50);
             assert!(terrain.dig(cell) || terrain.fill(cell));

@@ -137,7 +137,7 @@ fn after_random_edits_every_step_comes_nearer_by_its_cost() {
                 sim.world.spawn((bundle, PathStats::default()))
             })
             .collect();
-        // A tick in which nobody gets farther than to the next cell, or past a corner.
+        // A tick in which no agent gets farther than to the next cell, or past a corner.
         sim.set_time_step(0.05);
         for _ in 0..60 {
             for _ in 0..1 + rng.below(4) {
@@ -237,7 +237,7 @@ fn who_stands_in_rock_beside_cells_that_are_not_worked_out_waits_for_them_alone(
     let mut sim = Sim::of(&["....@....", "@@@@@@@@.", "........."]);
     let field = add_field(&mut sim, &[Cell::new(0, 2)]);
     fields(&mut sim).expansions_per_tick = 3;
-    // Whoever is caught by an edit is put out of the rock; these come later.
+    // An agent that is caught by an edit is put out of the rock; these come later.
     sim.tick();
     let inside = sim.world.spawn(systems::flow_agent(Vec2::new(4.5, 1.5), 2.0, field));
     let cut_off = sim.world.spawn(systems::flow_agent(Vec2::new(1.5, 0.5), 2.0, field));

@@ -120,7 +120,7 @@ fn pillars(side: u32) -> Grid {
     Grid::from_fn(side, side, |cell| cell.x % 4 != 2 || cell.y % 3 != 1).unwrap()
 }
 
-/// What one search across the pillars takes when nobody interrupts it.
+/// What one search across the pillars takes when no edit interrupts it.
 fn expansions_of(grid: &Grid, goal: Cell) -> u64 {
     let terrain = Terrain::new(grid.clone(), MoveRule::default());
     let mut scratch = PathScratch::new();

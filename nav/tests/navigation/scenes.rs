@@ -1,4 +1,4 @@
-//! The standard scenes of collision avoidance: nobody overlaps, everybody gets on.
+//! The standard scenes of collision avoidance: no bodies overlap, all get on.
 
 use std::f32::consts::TAU;
 
@@ -40,7 +40,7 @@ pub(crate) fn least_gap(sim: &Sim, agents: &[Entity]) -> f32 {
     least
 }
 
-/// Runs until all have arrived; fails if somebody overlaps, or if it takes too long.
+/// Runs until all have arrived; fails if bodies overlap, or if it takes too long.
 fn run(sim: &mut Sim, agents: &[Entity], ticks_max: usize) -> usize {
     for tick in 1..=ticks_max {
         sim.tick();

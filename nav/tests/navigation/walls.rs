@@ -1,4 +1,4 @@
-//! No crowd pushes anybody into rock, whatever is dug and filled.
+//! No crowd pushes a body into rock, whatever is dug and filled.
 
 use formic_ecs::{Entity, RandomStream};
 use formic_jobs::Threads;

@@ -112,11 +112,11 @@ fn an_action_that_is_asked_about_again_is_about_the_cells_as_they_are_by_then() 
         })
     };
     assert_eq!(solid(&world, &cells, &action), [0, 2, 1]);
-    // Somebody else goes first.
+    // Another actor goes first.
     world.get_mut::<Position>(all[1]).unwrap().0 = 2;
     cells.refresh(&world, all[1]);
     assert_eq!(solid(&world, &cells, &action), [0, 1, 2]);
-    // In the cells of another game nobody has gone.
+    // In the cells of another game no one has gone.
     assert_eq!(solid(&world, &row(3).1, &action), [0, 2, 1]);
     // And the action becomes another one.
     action.insert(all[0], Position(2));

@@ -118,7 +118,7 @@ fn a_story_that_does_not_ask_hears_once_that_it_has_missed_something_however_oft
         let failing = Async::<Tale>::new("failing", stumble);
         activity::order(&mut stage.world, other, 1, failing).unwrap();
         stage.tick_that_panics();
-        // Now everybody hears that something may have been lost with that run.
+        // Now all hear that something may have been lost with that run.
         stage.tick();
     }
     stage.post(agent, 1);

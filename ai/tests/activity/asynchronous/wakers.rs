@@ -3,7 +3,7 @@
 use super::inbox::stumble;
 use super::*;
 
-/// Is ready when it has been polled so many times, and wakes nobody.
+/// Is ready when it has been polled so many times, and wakes nothing.
 struct Silent(u32);
 
 impl Future for Silent {
@@ -120,7 +120,7 @@ fn a_story_hears_of_losses_in_its_own_subscriptions_alone() {
     let other = stage.world.spawn(activity::idle::<Async<Tale>>());
     activity::order(&mut stage.world, other, 1, Async::<Tale>::new("failing", stumble)).unwrap();
     stage.tick_that_panics();
-    // Now everybody hears that something may have been lost with that run.
+    // Now all hear that something may have been lost with that run.
     stage.tick();
     deliver(&letter, 7);
     stage.tick();
@@ -136,7 +136,7 @@ fn a_story_whose_call_has_come_does_not_seem_to_wait_for_another() {
     let (mut stage, agent) = Stage::with(|cue| async move {
         assert_eq!(receive(&opened).await, 7);
         opened.lock().unwrap().waker = None;
-        // It has no subscription, and nobody has its waker any more.
+        // It has no subscription, and nothing has its waker any more.
         _ = cue.event().await;
         Ok(())
     });

@@ -138,7 +138,7 @@ impl Reference {
 }
 
 impl Env {
-    /// After the decision: an action that nobody asked stops, and its end is forgotten.
+    /// After the decision: an action that was not asked stops, and its end is forgotten.
     fn settle(&mut self, deed: usize) {
         if !self.asked[deed] {
             self.to_halt[deed] = self.deeds[deed] == Deed::Running(true);

@@ -30,7 +30,7 @@ impl Setting for Village {
     type Failure = &'static str;
 }
 
-/// Waits for somebody to arrive, so many times, and then ends as it was told to.
+/// Waits for an arrival, so many times, and then ends as it was told to.
 struct Await {
     whom: Entity,
     times: u32,

@@ -66,7 +66,7 @@ impl EnabledBit<'_> {
         self.0.set(enabled)
     }
 
-    /// [`set`](Self::set) where nobody else flips bits of the chunk meanwhile.
+    /// [`set`](Self::set) where no other thread flips bits of the chunk meanwhile.
     #[inline]
     pub(crate) fn set_alone(&self, enabled: bool) -> bool {
         self.0.set_alone(enabled)

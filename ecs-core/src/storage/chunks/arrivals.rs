@@ -11,7 +11,7 @@ use crate::entity::Entity;
 
 impl Chunks {
     /// The place of the next rows, up to `wanted` of them in one chunk: where they start, and how
-    /// many there are. The rows are nobody's until [`commit_rows`](Self::commit_rows).
+    /// many there are. The rows are unowned until [`commit_rows`](Self::commit_rows).
     pub(crate) fn reserve_rows(
         &mut self,
         pool: &mut BlockPool,
@@ -21,7 +21,7 @@ impl Chunks {
         (first, wanted.min(self.capacity(first.chunk) - first.row))
     }
 
-    /// The place of the next row. It is nobody's until it is committed.
+    /// The place of the next row. It is unowned until it is committed.
     #[inline]
     pub(crate) fn reserve_row(&mut self, pool: &mut BlockPool) -> RowAddress {
         let chunk = self.used.wrapping_sub(1);
@@ -79,7 +79,7 @@ impl Chunks {
         debug_assert!(first.row + entities.len() <= self.capacity(first.chunk));
         let target = self.entity_row(first);
         // SAFETY: the caller vouches for so many free rows, which are inside the entity column
-        // (I-3) and nobody's (I-2); `entities` is borrowed from outside the block.
+        // (I-3) and unowned (I-2); `entities` is borrowed from outside the block.
         unsafe { target.copy_from_nonoverlapping(NonNull::from(entities).cast(), entities.len()) };
         // SAFETY: the caller vouches for all columns (I-2), and the entities were just written.
         unsafe { self.commit_written(first, entities.len(), version, added) };
@@ -111,12 +111,12 @@ impl Chunks {
     /// Writes whose a reserved row is going to be.
     ///
     /// # Safety
-    /// The row is reserved: it is inside the column (I-3), and nobody's (I-2).
+    /// The row is reserved: it is inside the column (I-3), and unowned (I-2).
     #[inline]
     pub(crate) unsafe fn set_reserved(&mut self, address: RowAddress, entity: Entity) {
         debug_assert!(address.row >= self.len(address.chunk));
         let room = self.entity_row(address);
-        // SAFETY: the caller ensures a row of the entity column that is nobody's (I-2, I-3).
+        // SAFETY: the caller ensures a row of the entity column that is unowned (I-2, I-3).
         unsafe { room.write(entity) };
     }
 

@@ -42,7 +42,7 @@ pub(crate) struct ColumnStep {
 pub(crate) enum ColumnAction {
     /// It goes along.
     Move,
-    /// It is forgotten: there is nothing to drop, or somebody has taken it.
+    /// It is forgotten: there is nothing to drop, or the caller has taken it.
     Forget,
     /// It is left to be dropped.
     Drop,
@@ -58,7 +58,7 @@ pub(crate) struct TakenRow {
 }
 
 impl RowPlan {
-    /// What stays behind is taken by somebody rather than dropped.
+    /// What stays behind is taken by the caller rather than dropped.
     pub(crate) fn forget_rest(&mut self) {
         for step in self.steps.iter_mut().filter(|step| step.action == ColumnAction::Drop) {
             step.action = ColumnAction::Forget;
@@ -174,7 +174,7 @@ impl Chunks {
         if plan.has_marks {
             self.move_marks(from, last, other, to, plan, version);
         }
-        // SAFETY: the row is nobody's, and all its columns are initialised now (I-2): those that
+        // SAFETY: the row is unowned, and all its columns are initialised now (I-2): those that
         // the plan moves to (I-6) by the copies above, the others by the caller.
         let place = unsafe { other.push_entity(to, entity) };
         let moved = (!is_last).then(|| self.fill_entity(from, last));
@@ -335,7 +335,7 @@ impl Chunks {
     /// Enters the entity of a row that has come, and counts it. Returns its place.
     ///
     /// # Safety
-    /// The row is the next one of its chunk, nobody's, and its columns are initialised (I-2).
+    /// The row is the next one of its chunk, unowned, and its columns are initialised (I-2).
     #[inline]
     unsafe fn push_entity(&mut self, to: RowAddress, entity: Entity) -> Place {
         debug_assert!(to.row == self.len(to.chunk) && to.row < self.capacity(to.chunk));
@@ -343,7 +343,7 @@ impl Chunks {
         // SAFETY: there is room for the row in the entity column, which starts the block (I-3).
         let room = unsafe { head.entities().add(to.row) };
         // SAFETY: the room is inside the entity column (I-3), and the caller vouches that it is
-        // nobody's (I-2).
+        // unowned (I-2).
         unsafe { room.write(entity) };
         head.set_len(to.row + 1);
         self.row_count += 1;

@@ -269,8 +269,8 @@ fn play_one(
             _ = model.despawn(entity);
             return Ok(());
         }
-        // The largest handle is no buffer's: it stands for nobody in those calls that are about
-        // nobody, and copies are calls.
+        // The largest handle is no buffer's: it stands for no entity in those calls that are about
+        // none, and copies are calls.
         Action::Instantiate(_) if entity.to_bits() == u64::MAX => {
             return Err(CommandFailureReason::NoSuchEntity);
         }

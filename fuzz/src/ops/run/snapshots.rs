@@ -47,7 +47,7 @@ impl Run {
         self.marks.retain(|&(marked, _)| marked <= version);
     }
 
-    /// Loads the world into another one, and goes on with that; or stays, for comparison: nobody
+    /// Loads the world into another one, and goes on with that; or stays, for comparison: no handle
     /// is to see a difference.
     pub(super) fn move_on(&mut self) {
         let saved = self.world.snapshot().expect("every component can be saved");

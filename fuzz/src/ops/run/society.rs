@@ -11,7 +11,7 @@ use super::super::shapes::{self, GIFT};
 use super::super::watch::{self, Watched};
 use super::{Run, values_of};
 
-/// Above this, nobody else begins to watch.
+/// Above this, no other observer is added.
 const WATCHES_MAX: usize = 12;
 
 impl Run {

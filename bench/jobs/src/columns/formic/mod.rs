@@ -1,7 +1,7 @@
 //! Formic.
 //!
 //! The calling thread helps, so a pool for T threads has T - 1 workers. Where a job is pushed from
-//! outside and nobody waits for it, the pool has as many workers as a peer has threads.
+//! outside and no thread waits for it, the pool has as many workers as a peer has threads.
 
 mod systems;
 
