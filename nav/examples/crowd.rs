@@ -53,8 +53,9 @@ impl Walker {
 fn main() -> Result<(), Box<dyn Error>> {
     let mut terrain = Terrain::new(generate::dungeon(256, 256, 7)?, MoveRule::BothFree);
     let regions = terrain.regions();
-    let largest = regions.ids().max_by_key(|&region| regions.cells(region).len());
-    let cells = regions.cells(largest.ok_or("a dungeon without a room")?);
+    let largest = regions.ids().max_by_key(|&region| regions.cell_count(region));
+    let largest = largest.ok_or("a dungeon without a room")?;
+    let cells: Vec<Cell> = regions.cells(largest).collect();
     let goal = cells[cells.len() / 2];
     let mut walkers: Vec<Walker> = (0..AGENT_COUNT)
         .map(|number| cells[number * cells.len() / AGENT_COUNT])

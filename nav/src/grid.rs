@@ -10,7 +10,7 @@ use formic_ecs::{Codec, CodecError};
 use crate::bytes::{Saved, get, put, take};
 use crate::cell::Cell;
 use crate::cost::Weight;
-use crate::direction::{MoveRule, ORTHOGONAL, members};
+use crate::direction::{MoveRule, members};
 use crate::grid::change::{Change, ChangeKind, ChangeLog, GridVersion};
 use crate::grid::plane::BitPlane;
 
@@ -326,12 +326,9 @@ impl Grid {
         self.open.ring(cell)
     }
 
-    /// Those of some directions in which an open cell lies beside a cell inside the grid.
-    #[inline]
-    pub(crate) fn open_around(&self, cell: Cell, directions: u8) -> u8 {
-        debug_assert!(self.contains(cell), "{cell} lies outside of the grid");
-        // Floods are most of the work of an edit, and most of them go four ways.
-        if directions == ORTHOGONAL { self.open.cross(cell) } else { self.ring(cell) & directions }
+    /// Whether 32 cells of a row are open, from a column on that is a multiple of 32.
+    pub(crate) fn open_row(&self, x: u16, y: u16) -> u32 {
+        self.open.row(x, y)
     }
 
     #[inline]

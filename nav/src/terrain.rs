@@ -160,14 +160,14 @@ impl Terrain {
         if !self.grid.contains(cell) {
             return None;
         }
-        self.regions.region_inside(&self.grid, cell)
+        self.regions.region_inside(cell)
     }
 
-    /// Whether there is a path between two cells. Two array reads, no search.
+    /// Whether there is a path between two cells. Four array reads, no search.
     #[must_use]
     pub fn reachable(&self, from: Cell, to: Cell) -> bool {
         let inside = self.grid.contains(from) && self.grid.contains(to);
-        inside && self.regions.is_same(&self.grid, from, to)
+        inside && self.regions.is_same(from, to)
     }
 
     /// Takes what happened to regions since the last call, oldest first.

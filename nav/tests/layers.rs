@@ -22,6 +22,8 @@ const LAYERS: &[&str] = &[
     "scenario",
     "generate",
     "region::event",
+    "region::ring",
+    "region::sector",
     "region::pieces",
     "region::table",
     "region::flood",

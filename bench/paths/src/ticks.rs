@@ -44,8 +44,8 @@ fn terrain() -> Result<Terrain, String> {
 /// The cells of the largest region.
 fn cells(terrain: &Terrain) -> Vec<Cell> {
     let regions = terrain.regions();
-    let largest = regions.ids().max_by_key(|&region| regions.cells(region).len());
-    largest.map(|region| regions.cells(region).to_vec()).unwrap_or_default()
+    let largest = regions.ids().max_by_key(|&region| regions.cell_count(region));
+    largest.map(|region| regions.cells(region).collect()).unwrap_or_default()
 }
 
 fn choose(stream: &mut RandomStream, cells: &[Cell]) -> Cell {

@@ -147,7 +147,7 @@ fn is_partition_exact(terrain: &Terrain) -> bool {
                 }
             }
         }
-        if terrain.regions().cells(region).len() != cell_count {
+        if terrain.regions().cell_count(region) != cell_count {
             return false;
         }
         regions.push(region);

@@ -65,7 +65,8 @@ fn check(terrain: &Terrain) {
     let is_cornerwise = terrain.rule().connectivity() == Connectivity::Eight;
     let mut cell_count = 0;
     for region in terrain.regions().ids() {
-        let cells = terrain.regions().cells(region);
+        let cells: Vec<Cell> = terrain.regions().cells(region).collect();
+        assert_eq!(terrain.regions().cell_count(region), cells.len());
         let mut is_seen = vec![false; grid.cell_count()];
         let mut queue = vec![cells[0]];
         is_seen[grid.index(cells[0]).expect("inside")] = true;

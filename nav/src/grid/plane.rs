@@ -64,15 +64,14 @@ impl BitPlane {
         north | (middle & 1) << 3 | (middle >> 2) << 4 | south << 5
     }
 
-    /// The bits of the four cells beside a cell inside the frame, as a set of directions.
-    #[inline]
-    pub(crate) fn cross(&self, cell: Cell) -> u8 {
-        let west = usize::from(cell.y) * self.row_words + usize::from(cell.x >> 6);
-        let middle = self.three_bits(west + self.row_words, u32::from(cell.x & 63));
-        let (north, mask) = self.locate(cell);
-        let bit = |word: usize| u8::from(self.words[word] & mask != 0);
-        let (north, south) = (bit(north - self.row_words), bit(north + self.row_words));
-        north << 1 | (middle & 1) << 3 | (middle >> 2) << 4 | south << 6
+    /// The bits of 32 cells of a row from a column on that is a multiple of 32.
+    pub(crate) fn row(&self, x: u16, y: u16) -> u32 {
+        let (word, mask) = self.locate(Cell { x, y });
+        let shift = mask.trailing_zeros();
+        // The cells of a shift of 33 may end in the next word, which begins with the frame
+        // where it is of the next row.
+        let bits = self.words[word] >> shift | self.words[word + 1] << 1 << (63 - shift);
+        low_half(bits)
     }
 
     #[inline]
@@ -87,4 +86,9 @@ impl BitPlane {
         let row = usize::from(cell.y) + 1;
         (row * self.row_words + column / 64, 1 << (column % 64))
     }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the lower half is meant")]
+const fn low_half(bits: u64) -> u32 {
+    bits as u32
 }

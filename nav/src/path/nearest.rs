@@ -10,8 +10,8 @@ use crate::terrain::Terrain;
 /// equals the first in reading order. It can be halted anywhere.
 ///
 /// Squares around the goal are looked at, each larger by one. Once that has been
-/// more work than going through the region, the rest is done by going through it:
-/// either way no more than twice the cells of the region are touched.
+/// more work than going through the sectors of the region, the rest is done by going through
+/// them: either way no more than twice the cells of these sectors are touched.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nearest {
     region: RegionId,
@@ -19,7 +19,7 @@ pub(crate) struct Nearest {
     /// Cells that squares may still cost.
     left: usize,
     radius: u16,
-    /// Cells of this square, or then of the region, that were looked at.
+    /// Cells of this square, or then of the sectors, that were looked at.
     done: usize,
     is_sweeping: bool,
     best: Option<(u64, Cell)>,
@@ -28,7 +28,7 @@ pub(crate) struct Nearest {
 impl Nearest {
     /// Begins to look for a cell of a region, which must be alive.
     pub(crate) fn new(terrain: &Terrain, region: RegionId, goal: Cell) -> Self {
-        let left = terrain.regions().cells(region).len();
+        let left = terrain.regions().place_count(region);
         let radius = Square::distance(terrain, goal);
         Self { region, goal, left, radius, done: 0, is_sweeping: false, best: None }
     }
@@ -61,13 +61,14 @@ impl Nearest {
             }
         }
         if self.is_sweeping {
-            let cells = terrain.regions().cells(self.region);
-            for &cell in &cells[self.done..] {
+            let regions = terrain.regions();
+            while self.done < regions.place_count(self.region) {
                 if count == count_max {
                     return (None, count);
                 }
+                let cell = regions.cell_at(self.region, self.done);
                 (self.done, count) = (self.done + 1, count + 1);
-                self.meet(terrain, cell);
+                cell.into_iter().for_each(|cell| self.meet(terrain, cell));
             }
         }
         let (_, cell) = self.best.expect("a region has cells");

@@ -60,7 +60,7 @@ pub enum RegionEvent {
     },
     /// A dug cell joined two regions.
     Merged {
-        /// The region that goes on, which was the larger one.
+        /// The region that goes on, the one of more pieces, or of equals the one of more cells.
         into: RegionId,
         /// The region that is no more.
         from: RegionId,

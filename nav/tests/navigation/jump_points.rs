@@ -272,9 +272,9 @@ fn a_partial_path_ends_at_the_nearest_cell_that_can_be_reached() {
             }
         };
         let cells = terrain.regions().cells(region);
-        let nearest = cells.iter().min_by_key(|&&cell| (distance(cell), cell));
-        assert_eq!(path.cells().last(), nearest);
-        assert_eq!(scratch.find(&terrain, start, *nearest.unwrap(), &mut path).cost(), Some(cost));
+        let nearest = cells.min_by_key(|&cell| (distance(cell), cell));
+        assert_eq!(path.cells().last().copied(), nearest);
+        assert_eq!(scratch.find(&terrain, start, nearest.unwrap(), &mut path).cost(), Some(cost));
     }
     assert!(partial_count > 60, "{partial_count}");
 }

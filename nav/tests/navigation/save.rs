@@ -44,7 +44,7 @@ fn seen(terrain: &mut Terrain) -> (Vec<Option<u8>>, Vec<Vec<Cell>>, Vec<RegionEv
     });
     let weights = weights.collect();
     let regions = terrain.regions();
-    let cells = regions.ids().map(|region| regions.cells(region).to_vec()).collect();
+    let cells = regions.ids().map(|region| regions.cells(region).collect()).collect();
     let lost = regions.lost_event_count();
     (weights, cells, terrain.drain_events().collect(), lost)
 }

@@ -64,7 +64,7 @@ fn every_cell_of_the_own_region_is_chosen_and_no_other() {
         }
     }
     let region = sim.terrain().region(Cell::new(0, 0)).unwrap();
-    let cells: BTreeSet<Cell> = sim.terrain().regions().cells(region).iter().copied().collect();
+    let cells: BTreeSet<Cell> = sim.terrain().regions().cells(region).collect();
     assert_eq!(goals, cells);
 }
 

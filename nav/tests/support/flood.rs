@@ -53,10 +53,11 @@ pub(crate) fn assert_exact(terrain: &Terrain) {
 
     let mut listed_count = 0;
     for region in terrain.regions().ids() {
-        let cells = terrain.regions().cells(region);
+        let cells: Vec<Cell> = terrain.regions().cells(region).collect();
+        assert_eq!(terrain.regions().cell_count(region), cells.len());
         listed_count += cells.len();
         let label = labels[grid.index(cells[0]).unwrap()];
-        for &cell in cells {
+        for &cell in &cells {
             assert_eq!(terrain.region(cell), Some(region), "the region of {cell}");
             assert_eq!(labels[grid.index(cell).unwrap()], label, "the component of {cell}");
         }
