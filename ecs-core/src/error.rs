@@ -314,8 +314,10 @@ pub enum ClaimError {
     NoSuchEntity(NoSuchEntity),
     /// The target lacks a component of the view.
     Missing(Entity),
-    /// The row holds a claim on the target, which it has not dropped.
+    /// The row, or one of the same name, holds a claim on the target, which it has not dropped.
     Held(Entity),
+    /// The row names the target in place of itself, which `ExclusiveLookup` of `formic-jobs` refuses.
+    Itself(Entity),
     /// Two rows have claimed one target in the same pass. A mistake in the program: which of them
     /// would be first depends on timing.
     Contested {
@@ -339,6 +341,9 @@ impl fmt::Display for ClaimError {
             Self::Missing(entity) => write!(f, "entity {entity} lacks a component of this view"),
             Self::Held(entity) => {
                 write!(f, "the row holds a claim on entity {entity}, which it has not dropped")
+            }
+            Self::Itself(entity) => {
+                write!(f, "a row claims entity {entity} in the name of that entity itself")
             }
             Self::Contested { target, rows: [one, other] } => {
                 write!(f, "the rows of {one} and {other} claim entity {target} in one pass")

@@ -67,6 +67,10 @@ impl<Q: QueryData + 'static> SystemParam for AgentAccess<'_, Q> {
         ExclusiveLookup::<'static, Q>::fetch(state, context).map(AgentAccess)
     }
 
+    fn finish(state: &mut Self::State, context: RunContext<'_>) {
+        ExclusiveLookup::<'static, Q>::finish(state, context);
+    }
+
     fn visit_state(state: &mut Self::State, archive: &mut StateArchive<'_>) {
         ExclusiveLookup::<'static, Q>::visit_state(state, archive);
     }
@@ -78,8 +82,8 @@ impl<Q: QueryData> AgentAccess<'_, Q> {
     /// # Errors
     /// Returns [`ClaimError::NoSuchEntity`] if the agent is gone, [`ClaimError::Missing`] if it lacks
     /// a component, [`ClaimError::Held`] if this action holds a claim on it, and
-    /// [`ClaimError::Contested`] if another action of the same kind has claimed it in this tick, which
-    /// ends the run as well.
+    /// [`ClaimError::Contested`] if another action of the same kind has claimed it in this tick. Both
+    /// of these end the run as well.
     #[inline]
     pub fn claim(&self, agent: Agent) -> Result<Claim<'_, Q>, ClaimError> {
         if agent.is_late {

@@ -77,7 +77,24 @@ impl Node {
     }
 
     fn of(kind: NodeKind, children: impl IntoIterator<Item = Self>) -> Self {
-        Self { kind, children: children.into_iter().collect() }
+        let mut node = Self::leaf(kind);
+        // Not `collect`, which would make room for as many as the iterator says.
+        children.into_iter().for_each(|child| node.children.push(child));
+        node
+    }
+
+    fn of_pairs<T>(
+        kind: fn(Vec<T>) -> NodeKind,
+        children: impl IntoIterator<Item = (T, Self)>,
+    ) -> Self {
+        let mut values = Vec::new();
+        let children = children.into_iter().map(|(value, child)| {
+            values.push(value);
+            child
+        });
+        let mut node = Self::of(NodeKind::Sequence, children);
+        node.kind = kind(values);
+        node
     }
 
     /// The children in order, from the first one each tick, until one does not succeed.
@@ -125,15 +142,13 @@ impl Node {
     /// does not fail.
     #[must_use]
     pub fn weighted(children: impl IntoIterator<Item = (f32, Self)>) -> Self {
-        let (weights, children): (Vec<_>, Vec<_>) = children.into_iter().unzip();
-        Self::of(NodeKind::Weighted(weights), children)
+        Self::of_pairs(NodeKind::Weighted, children)
     }
 
     /// The children by falling score, which is asked for anew each tick, until one does not fail.
     pub fn priority<S: Into<String>>(children: impl IntoIterator<Item = (S, Self)>) -> Self {
         let children = children.into_iter().map(|(score, child)| (score.into(), child));
-        let (scores, children): (Vec<_>, Vec<_>) = children.unzip();
-        Self::of(NodeKind::Priority(scores), children)
+        Self::of_pairs(NodeKind::Priority, children)
     }
 
     /// Success for failure and the other way round.

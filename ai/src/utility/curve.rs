@@ -197,9 +197,11 @@ impl Curve {
     /// is level. Without points it is 0.
     #[must_use]
     pub fn piecewise(points: impl IntoIterator<Item = (f32, f32)>) -> Self {
-        let mut points: Vec<_> = points.into_iter().collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        Self::new(Shape::Piecewise(points.into()))
+        let mut sorted = Vec::new();
+        // Not `collect`, which would make room for as many as the iterator says.
+        points.into_iter().for_each(|point| sorted.push(point));
+        sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Self::new(Shape::Piecewise(sorted.into()))
     }
 
     /// The same upside down: `1 - y`.

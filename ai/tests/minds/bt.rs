@@ -6,6 +6,7 @@ mod stage;
 
 use formic_ai::bt::{Library, Node, ParseProblem, Tree, TreeAgent, TreeError};
 use formic_ai::prelude::*;
+use formic_ai::utility::Curve;
 use reference::Reference;
 use stage::{Board, Senses, Stage, library, plain_tree, plan, random_tree};
 
@@ -374,4 +375,34 @@ fn an_agent_that_goes_leaves_nothing_behind_whatever_its_tree_was_at() {
 fn a_library_tells_what_it_has() {
     let text = format!("{:?}", Library::<()>::new(&plan()).condition("idle", |()| true));
     assert!(text.contains("\"a3\"") && text.contains("\"idle\""), "{text}");
+}
+
+#[test]
+fn an_iterator_may_lie_about_how_many_children_or_points_it_gives() {
+    struct Lying<T>(Vec<T>);
+    impl<T> Iterator for Lying<T> {
+        type Item = T;
+        fn next(&mut self) -> Option<T> {
+            self.0.pop()
+        }
+        fn size_hint(&self) -> (usize, Option<usize>) {
+            (usize::MAX >> 18, None)
+        }
+    }
+    let children = || Lying(vec![Node::succeed(), Node::fail()]);
+    for node in [
+        Node::sequence(children()),
+        Node::selector(children()),
+        Node::sequence_memory(children()),
+        Node::selector_memory(children()),
+        Node::parallel(1, 1, children()),
+        Node::random(children()),
+        Node::weighted(Lying(vec![(1.0, Node::succeed()), (2.0, Node::fail())])),
+        Node::priority(Lying(vec![("c0", Node::succeed()), ("c1", Node::fail())])),
+    ] {
+        let text = node.to_string();
+        assert!(text.find("fail").unwrap() < text.find("succeed").unwrap(), "{text}");
+    }
+    let curve = Curve::piecewise(Lying(vec![(1.0, 1.0), (0.0, 0.0)]));
+    assert_eq!(curve, Curve::piecewise([(0.0, 0.0), (1.0, 1.0)]));
 }

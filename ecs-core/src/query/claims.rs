@@ -131,6 +131,10 @@ impl ClaimWords {
 /// one is done with it. So two rows that write to one target are an error every time, on any number
 /// of threads, and never a result that depends on which of them was first.
 ///
+/// Rows are told apart by the entities that they name, so each has to name its own. Several rows that
+/// name the same one, or the two halves of a pass ([`claim_late`](Self::claim_late)) that overlap, still
+/// exclude each other, but whether they are refused depends on timing.
+///
 /// For targets that many rows write to, collect what is to be written and apply it afterwards, as
 /// `Scatter` of `formic-jobs` does.
 ///
@@ -224,8 +228,13 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
         Self { source, lookups: plan.view.lookups(source), words: &plan.words, _guard: guard }
     }
 
+    #[cfg(test)]
+    pub(super) fn writers(&self) -> Writers {
+        self.source.moment.writers
+    }
+
     /// Exclusive access of a row to the components of a target, until the claim is dropped. The row
-    /// is named by its entity, which may be the target itself.
+    /// is named by its entity, which no other row names.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -254,9 +263,9 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
         self.claim_in(row, target, false)
     }
 
-    /// [`claim`](Self::claim) in the second half of a pass, which begins when all rows of the first
-    /// half are done: what these have claimed is free again. A row of the first half that comes after
-    /// one of the second half is refused.
+    /// [`claim`](Self::claim) in the second half of a pass, which the caller begins when all rows of
+    /// the first half are done: what these have claimed is free again. A row of the first half that
+    /// comes after one of the second half is refused.
     ///
     /// ```
     /// use formic_ecs::prelude::*;

@@ -375,3 +375,27 @@ impl<T: Component> View<'_, EnabledMut<T>> {
         Ok(if alone { bit.set_alone(enabled) } else { bit.set(enabled) })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::World;
+
+    #[derive(formic_ecs_derive::Component)]
+    struct A;
+
+    /// Whether several threads stamp decides whether stamping is atomic; a race would show it by
+    /// chance only.
+    #[test]
+    fn the_shards_of_a_view_and_the_claims_of_a_plan_stamp_as_several_threads() {
+        let mut world = World::new();
+        world.spawn(A);
+        assert!(
+            world.view::<&mut A>().shards(2).all(|it| it.source.moment.writers == Writers::Several)
+        );
+        let mut plan = world.claim_plan::<&mut A>();
+        let cell = world.cell();
+        let claims = cell.claims(&mut plan).expect("free");
+        assert_eq!(claims.writers(), Writers::Several);
+    }
+}

@@ -95,6 +95,8 @@ impl<State, Slots: Copy + PartialEq, Cached: PartialEq> Parts<State, Slots, Cach
     {
         let new = archetypes[self.slots.len()..].iter();
         self.slots.extend(new.map(|archetype| Q::slots(&self.state, archetype)));
+        // As of no change: what follows a panic in here looks at all chunks once more.
+        self.known = u64::MAX;
         self.cached.clear();
         self.cached.resize_with(directory.bound(), || None);
         for (archetype, slots) in archetypes.iter().zip(&self.slots) {

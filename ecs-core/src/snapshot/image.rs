@@ -257,3 +257,43 @@ fn column<'a>(
     }
     Ok(ColumnImage { changed, added, bits, row_versions, values })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Component;
+    use crate::query::Changed;
+    use crate::snapshot::{format, load};
+    use crate::world::World;
+
+    #[derive(Component, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+    #[repr(C)]
+    struct Number(u64);
+
+    /// As in a snapshot of a build whose chunks are smaller.
+    #[test]
+    fn rows_of_two_chunks_that_come_to_one_were_written_when_the_later_of_these_was() {
+        let mut world = World::new();
+        world.spawn_batch((0..10).map(Number));
+        let saved = world.snapshot().expect("plain values");
+        for [first, second] in [[7, 3], [3, 7]] {
+            let mut image =
+                Image::parse(format::reopen(saved.as_bytes()).expect("sealed")).expect("in order");
+            image.version = 100;
+            let archetype = image.archetypes.last_mut().expect("of the numbers");
+            let (chunk, column) = (archetype.chunks.remove(0), archetype.columns.remove(0));
+            let (early, late) = chunk.entities.split_at(4 * 8);
+            archetype.chunks.push(ChunkImage { len: 4, entities: early });
+            archetype.chunks.push(ChunkImage { len: 6, entities: late });
+            let (early, late) = column.values.split_at(4 * 8);
+            archetype.columns.push(ColumnImage { changed: first, values: early, ..column });
+            archetype.columns.push(ColumnImage { changed: second, values: late, ..column });
+            let mut other = World::new();
+            other.register::<Number>();
+            load::load(&mut other, &image).expect("in order");
+            let mut changed =
+                |since| other.query_filtered::<(), Changed<Number>>().since(since).count();
+            assert_eq!([changed(6), changed(7)], [10, 0], "written at {first} and {second}");
+        }
+    }
+}

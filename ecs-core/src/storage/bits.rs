@@ -216,3 +216,22 @@ fn masks(rows: Range<usize>) -> impl Iterator<Item = (usize, u64)> {
         (word, (u64::MAX << from) & (u64::MAX >> (64 - to)))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_clear_no_bit_of_any_chunk_is_set() {
+        let mut bits = EnableBits::new(130);
+        for chunk in 0..3 {
+            bits.push_chunk();
+            bits.push_rows(chunk, 0..130);
+            assert!(bits.are_on(chunk, 0..130));
+        }
+        bits.clear();
+        for chunk in 0..3 {
+            assert!((0..130).all(|row| !bits.get(chunk, row)), "chunk {chunk}");
+        }
+    }
+}

@@ -208,6 +208,20 @@ mod tests {
     }
 
     #[test]
+    fn a_chunk_that_changes_its_owner_or_goes_is_a_change() {
+        let mut directory = Directory::default();
+        let id = directory.enter(0, 0);
+        for (change, expected) in [(0, 1), (1, 2), (2, 3)] {
+            match change {
+                0 => directory.set(id, 1, 0),
+                1 => directory.set(id, 1, 5),
+                _ => directory.leave(id),
+            }
+            assert_eq!(directory.changes(), expected);
+        }
+    }
+
+    #[test]
     fn no_place_looks_like_a_mark() {
         let last = ChunkId(u32::try_from(CHUNKS_MAX - 1).expect("21 bits"));
         assert!(Place::new(last, ROWS_MAX - 1).to_bits() < u32::MAX - 2047);

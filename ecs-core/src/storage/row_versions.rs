@@ -370,6 +370,23 @@ mod tests {
         (0..LEN).filter(|&row| rows.contains(row, LEN)).collect()
     }
 
+    /// Two threads that have both read what a group knew before either of them stamped a row.
+    #[test]
+    fn several_writers_do_not_begin_a_new_mask_each() {
+        let stamps = Stamps::new(LEN);
+        (0..LEN).for_each(|row| stamps.set(row, 1));
+        let moment =
+            Moment { version: 5, since: 0, settled: 5, writers: Writers::Several, slice: None };
+        let group = &stamps.groups[0];
+        let newest = group.newest.load(Ordering::Relaxed);
+        for row in [3, 40] {
+            stamps.rows[row].store(moment.version, Ordering::Relaxed);
+            group.mark(newest, 1 << row, moment);
+        }
+        assert_eq!(found(&stamps, 4), [3, 40]);
+        assert!(stamps.check(LEN, moment.version));
+    }
+
     #[test]
     fn what_is_found_is_what_the_stamps_say_whoever_asked_before() {
         let mut random = RandomStream::new(7);

@@ -128,3 +128,55 @@ fn a_chunk_has_not_changed_since_the_version_at_which_it_was_written() {
     let rows = world.query_by_id(&mut news).expect("this world");
     assert_eq!(rows.since(now).count(), 0);
 }
+
+/// A view that was asked before finds values, and stamps what it writes, where a chunk has gone to
+/// another archetype as it is, and where another chunk has its number.
+#[test]
+fn a_view_follows_chunks_that_change_hands_and_numbers_that_are_used_again() {
+    #[derive(Component, Clone)]
+    struct Tag;
+    #[derive(Component)]
+    struct Other;
+
+    fn write_all(world: &mut World, all: &[Entity]) {
+        let before = world.version();
+        let mut view = world.view::<(&mut Number, &mut Exact)>();
+        for &entity in all {
+            let (number, exact) = view.get_mut(entity).expect("it has both");
+            assert_eq!(number.0, exact.0);
+            (number.0, exact.0) = (number.0 + 1, exact.0 + 1);
+        }
+        drop(view);
+        let found = world.query_filtered::<(), Changed<Number>>().since(before).count();
+        assert!(found >= all.len(), "{found} of {}", all.len());
+        let found = world.query_filtered::<(), Changed<Exact>>().since(before).count();
+        assert_eq!(found, all.len());
+        world.check().expect("in order");
+    }
+
+    let mut world = World::new();
+    let mut all = world.spawn_batch((0..COUNT).map(|i| (Number(i), Exact(i), On)));
+    write_all(&mut world, &all);
+    assert_eq!(world.bulk::<With<Number>>().insert(Tag), all.len());
+    write_all(&mut world, &all);
+    assert_eq!(world.bulk::<With<Number>>().remove::<Tag>(), all.len());
+    write_all(&mut world, &all);
+    for entity in all.drain(10..) {
+        world.despawn(entity).expect("alive");
+    }
+    world.compact();
+    write_all(&mut world, &all);
+    all.extend(world.spawn_batch((0..COUNT).map(|i| (Number(i), Exact(i), Other))));
+    write_all(&mut world, &all);
+}
+
+/// In a chunk that `clear` has emptied, rows that come are as they come: nothing of the old ones.
+#[test]
+fn bits_of_a_cleared_world_are_forgotten() {
+    let mut world = World::new();
+    world.spawn_batch((0..COUNT).map(|i| (Number(i), On)));
+    world.clear();
+    world.check().expect("no bit is set beyond the last row");
+    world.spawn_batch((0..COUNT / 2).map(|i| (Number(i), On)));
+    world.check().expect("no bit is set beyond the last row");
+}

@@ -15,10 +15,17 @@ use crate::sync::Mutex;
 /// In one run of the system each entity is one row's, which may claim it several times. Two rows
 /// that claim one entity are an error every time, on any number of threads, whether or not they meet:
 /// the second of them gets [`ClaimError::Contested`], and when the lookup is dropped, at the end of
-/// the system, it panics with the names of both rows, the components and the system. So no code of
-/// the system can pass over it. What the run has recorded and sent is dropped as with any panic;
-/// what it has written to components stays, and what lies in the entities in question depends on
-/// timing, so that a game should not go on with it.
+/// the system, it panics with the names of two such rows, the components and the system. So no code
+/// of the system can pass over it. Which of several such conflicts it names is the same every time
+/// as long as rows do not claim less after an error than without. What the run has recorded and sent
+/// is dropped as with any panic; what it has written to components stays, and what lies in the
+/// entities in question depends on timing, so that a game should not go on with it.
+///
+/// Rows are told apart by their names, so each has to name itself: the entity that the loop visits.
+/// A row that names its target in place of itself is refused, also where it is the only one, since all
+/// others that did so would have the same name ([`ClaimError::Itself`]). Several rows with another name
+/// in common are one row to the lookup, and found out only if they meet ([`ClaimError::Held`]). Both end
+/// the run as well.
 ///
 /// For targets that several rows write to there is [`Scatter`](super::Scatter).
 ///
@@ -64,8 +71,9 @@ struct Contests {
     first: Mutex<Option<Contest>>,
 }
 
-/// Two rows that have claimed one entity: of all such entities the smallest, and of its rows the two
-/// smallest, so that the report does not depend on which came first.
+/// Two rows that have claimed one entity, or twice the row that must not claim it: of all such
+/// entities the smallest, and of its rows the two smallest, so that the report does not depend on
+/// which came first.
 #[derive(Clone, Copy)]
 struct Contest {
     target: Entity,
@@ -96,11 +104,24 @@ impl Contests {
     fn take_report(&self) -> Option<String> {
         let Contest { target, rows: [one, other] } = self.first.lock().take()?;
         let components = &self.components;
-        Some(format!(
-            "the rows of {one} and {other} both claim {components} of {target} in one run, so that \
-             the result would depend on which of them comes first; collect what rows write to the \
-             same entity in a Scatter, and apply it after the loop"
-        ))
+        Some(if one != other {
+            format!(
+                "the rows of {one} and {other} both claim {components} of {target} in one run, so \
+                 that the result would depend on which of them comes first; collect what rows write \
+                 to the same entity in a Scatter, and apply it after the loop"
+            )
+        } else if one == target {
+            format!(
+                "a row claims {components} of {target} in the name of {target} itself, as any other \
+                 row could; name the entity of the row that the loop visits, and change the row's own \
+                 components by the query"
+            )
+        } else {
+            format!(
+                "a row with the name {one} claims {components} of {target} while a row with this name \
+                 holds it; drop a claim before the next, and let each row name itself"
+            )
+        })
     }
 }
 
@@ -124,47 +145,75 @@ impl<Q: QueryData + 'static> SystemParam for ExclusiveLookup<'_, Q> {
         context: RunContext<'a>,
     ) -> Result<ExclusiveLookup<'a, Q>, String> {
         let ExclusiveState { plan, contests } = state;
-        // A run that has not dropped its lookup has not heard of it.
-        if let Some(report) = contests.take_report() {
-            return Err(report);
-        }
+        // Of a run that has leaked its lookup and panicked.
+        drop(contests.take_report());
         let view = context.cell.claims(plan).map_err(|error| error.to_string())?;
-        Ok(ExclusiveLookup {
-            view,
-            state: contests,
-            system: context.cell.user().unwrap_or("a system that ran once"),
-        })
+        Ok(ExclusiveLookup { view, state: contests, system: user_of(context) })
+    }
+
+    /// Where the system has leaked its lookup, so that its drop has said nothing.
+    fn finish(state: &mut ExclusiveState<Q>, context: RunContext<'_>) {
+        if let Some(report) = state.contests.take_report() {
+            panic!("{} went wrong: {report}", user_of(context));
+        }
     }
 
     /// It remembers nothing but where components are.
     fn visit_state(_state: &mut ExclusiveState<Q>, _archive: &mut StateArchive<'_>) {}
 }
 
+/// The system, for messages.
+fn user_of(context: RunContext<'_>) -> &str {
+    context.cell.user().unwrap_or("a system that ran once")
+}
+
 impl<Q: QueryData> ExclusiveLookup<'_, Q> {
     /// Exclusive access of a row to the components of a target, until the claim is dropped. The row
-    /// is named by its entity, which may be the target itself.
+    /// is named by its entity, the one that the loop visits.
     ///
     /// # Errors
-    /// As [`ExclusiveView::claim`]. [`ClaimError::Contested`] ends the run as well.
+    /// As [`ExclusiveView::claim`], and [`ClaimError::Itself`] if the row is the target.
+    /// [`ClaimError::Contested`], [`ClaimError::Held`] and [`ClaimError::Itself`] end the run as well.
     #[inline]
     pub fn claim(&self, row: Entity, target: Entity) -> Result<Claim<'_, Q>, ClaimError> {
-        self.view.claim(row, target).inspect_err(|error| self.note(error))
+        self.claim_in(row, target, false)
     }
 
-    /// [`claim`](Self::claim) in the second half of a run, see [`ExclusiveView::claim_late`].
-    ///
-    /// # Errors
-    /// As [`claim`](Self::claim).
+    /// [`claim`](Self::claim) in the second half of a run, see [`ExclusiveView::claim_late`]. Not for
+    /// use in one loop with `claim`: which of the two comes first would depend on timing. Therefore it
+    /// is hidden; `AgentAccess` of `formic-ai`, whose halves are two loops, is its caller.
+    #[doc(hidden)]
     #[inline]
     pub fn claim_late(&self, row: Entity, target: Entity) -> Result<Claim<'_, Q>, ClaimError> {
-        self.view.claim_late(row, target).inspect_err(|error| self.note(error))
+        self.claim_in(row, target, true)
+    }
+
+    #[inline]
+    fn claim_in(
+        &self,
+        row: Entity,
+        target: Entity,
+        is_late: bool,
+    ) -> Result<Claim<'_, Q>, ClaimError> {
+        let claim = if row == target {
+            Err(ClaimError::Itself(target))
+        } else if is_late {
+            self.view.claim_late(row, target)
+        } else {
+            self.view.claim(row, target)
+        };
+        claim.inspect_err(|error| self.note(row, error))
     }
 
     #[cold]
-    fn note(&self, error: &ClaimError) {
-        if let ClaimError::Contested { target, rows } = *error {
-            self.state.note(Contest { target, rows });
-        }
+    fn note(&self, row: Entity, error: &ClaimError) {
+        let (target, rows) = match *error {
+            ClaimError::Contested { target, rows } => (target, rows),
+            ClaimError::Held(target) | ClaimError::Itself(target) => (target, [row; 2]),
+            // About the target, which no other row changes.
+            _ => return,
+        };
+        self.state.note(Contest { target, rows });
     }
 }
 

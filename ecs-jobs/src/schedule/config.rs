@@ -70,7 +70,8 @@ pub trait IntoSystem<Marker>: Sized {
     /// Runs it every so many ticks, beginning with the first.
     ///
     /// # Panics
-    /// Panics if that is every 0 ticks.
+    /// Panics if that is every 0 ticks, or more than 65,536 and the system is
+    /// [staggered](Self::staggered).
     fn every(self, ticks: u32) -> SystemConfig {
         self.into_config().for_all(|member| member.rate = member.rate.every(ticks))
     }
@@ -107,6 +108,9 @@ pub trait IntoSystem<Marker>: Sized {
     /// assert!(world.query::<&Mind>().into_iter().all(|mind| mind.thoughts == 1));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Panics
+    /// Panics if it runs every more than 65,536 ticks.
     fn staggered(self) -> SystemConfig {
         self.into_config().for_all(|member| member.rate = member.rate.staggered())
     }

@@ -1,5 +1,9 @@
 //! The rate of a system: how often it runs, and for which rows.
 
+/// Into how many parts the entities of a staggered system are cut, at most: its queries keep a
+/// number for each.
+const SLICES_MAX: u32 = 1 << 16;
+
 /// Every how many ticks a system runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rate {
@@ -16,18 +20,29 @@ impl Default for Rate {
 
 impl Rate {
     /// # Panics
-    /// Panics if that is never.
+    /// Panics if that is never, or more slices than there may be.
     pub(super) fn every(self, ticks: u32) -> Self {
         assert!(ticks > 0, "a system cannot run every 0 ticks");
-        Self { every: ticks, ..self }
+        Self { every: ticks, ..self }.checked()
     }
 
     pub(super) fn phase(self, ticks: u32) -> Self {
         Self { phase: ticks, ..self }
     }
 
-    pub(super) const fn staggered(self) -> Self {
-        Self { staggered: true, ..self }
+    /// # Panics
+    /// Panics if that is more slices than there may be.
+    pub(super) fn staggered(self) -> Self {
+        Self { staggered: true, ..self }.checked()
+    }
+
+    fn checked(self) -> Self {
+        assert!(
+            !self.staggered || self.every <= SLICES_MAX,
+            "a system can be staggered over at most {SLICES_MAX} ticks, not {}",
+            self.every
+        );
+        self
     }
 
     /// Where it is not due in this tick, in how many it will be.
@@ -73,6 +88,18 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    #[should_panic(expected = "over at most 65536 ticks, not 65537")]
+    fn a_rate_of_more_slices_than_there_may_be_is_refused() {
+        _ = Rate::default().every(SLICES_MAX).staggered().every(SLICES_MAX + 1);
+    }
+
+    #[test]
+    #[should_panic(expected = "over at most 65536 ticks, not 4294967295")]
+    fn a_rate_is_staggered_over_a_number_of_ticks_that_is_checked() {
+        _ = Rate::default().every(u32::MAX).staggered();
     }
 
     #[test]

@@ -121,11 +121,27 @@ impl<T> ScatterSlot<T> {
         &effects[self.batches[batch].starts[bucket]..end.unwrap_or(effects.len())]
     }
 
-    fn clear(&mut self) {
+    /// Forgets the batches, without which effects come to nothing.
+    fn forget(&mut self) {
         self.batches.clear();
         self.has_keys = false;
-        self.buckets.iter_mut().for_each(Vec::clear);
     }
+
+    /// How many effects are in batches.
+    fn len(&self) -> usize {
+        let Some(first) = self.batches.first() else { return 0 };
+        let counts =
+            self.buckets.iter().zip(first.starts).map(|(bucket, start)| bucket.len() - start);
+        counts.sum()
+    }
+}
+
+/// Drops all effects of these slots. They are out of their batches first, so that the drop of one
+/// that panics meets everything in order, and what it leaves is never applied.
+fn drop_all<T>(slots: &mut [Mutex<ScatterSlot<T>>]) {
+    slots.iter_mut().for_each(|slot| slot.get_mut().forget());
+    let slots = slots.iter_mut().map(Mutex::get_mut);
+    slots.for_each(|slot| slot.buckets.iter_mut().for_each(Vec::clear));
 }
 
 impl<T> fmt::Debug for Scatter<'_, T> {
@@ -171,11 +187,18 @@ impl<T: Send + Sync + 'static> SystemParam for Scatter<'_, T> {
 }
 
 impl<T> ScatterState<T> {
-    /// Drops what a run left that has not applied it, or has panicked.
+    /// Drops what a run left that has not applied it.
     fn clear(&mut self) {
         self.next_batch = 0;
-        self.applied.clear();
-        self.lent.iter_mut().for_each(|slot| slot.get_mut().clear());
+        drop_all(&mut self.lent);
+    }
+
+    /// Has what is collected, and what is applied, change places.
+    fn swap(&mut self) {
+        self.applied.resize_with(self.lent.len(), ScatterSlot::default);
+        for (lent, applied) in self.lent.iter_mut().zip(&mut self.applied) {
+            std::mem::swap(lent.get_mut(), applied);
+        }
     }
 }
 
@@ -184,7 +207,7 @@ impl<T> Scatter<'_, T> {
     #[must_use]
     pub fn len(&self) -> usize {
         let slots = self.state.lent.iter().map(Mutex::lock);
-        slots.map(|slot| slot.buckets.iter().map(Vec::len).sum::<usize>()).sum()
+        slots.map(|slot| slot.len()).sum()
     }
 
     /// Whether there are none.
@@ -210,24 +233,15 @@ impl<T: Send + Sync> Scatter<'_, T> {
     /// lacks a component.
     ///
     /// # Panics
-    /// Panics if `apply` panics. What was applied before stays as it is.
+    /// Panics if `apply`, or the drop of an effect, panics. What was applied before stays as it is,
+    /// and which effects these are depends on timing; the others are dropped, none is left.
     pub fn apply<Q: QueryData>(
         &mut self,
         targets: &mut ComponentLookup<'_, Q>,
         apply: impl Fn(Q::Item<'_>, &T) + Sync,
     ) -> usize {
-        let ScatterState { lent, applied, order, next_batch } = &mut *self.state;
-        applied.resize_with(lent.len(), ScatterSlot::default);
-        for (lent, applied) in lent.iter_mut().zip(&mut *applied) {
-            std::mem::swap(lent.get_mut(), applied);
-        }
-        order.clear();
-        for (slot, batches) in applied.iter().map(|slot| &slot.batches).enumerate() {
-            let places = batches.iter().enumerate();
-            order.extend(places.map(|(place, batch)| (batch.number, slot, place)));
-        }
-        order.sort_unstable();
-        let effects = Effects { slots: applied, order };
+        let applying = Applying::begin(self.state);
+        let effects = Effects { slots: &applying.0.applied, order: &applying.0.order };
         let mut shards = targets.shards(SHARDS);
         let shards: [Mutex<_>; BUCKETS] = std::array::from_fn(|_| Mutex::new(shards.next()));
         let passed_over = Mutex::new(0);
@@ -237,14 +251,33 @@ impl<T: Send + Sync> Scatter<'_, T> {
                 *passed_over.lock() += count;
             }
         });
-        let passed_over = *passed_over.lock();
-        *next_batch = 0;
-        // The memory goes back, and the drop of an effect meets everything in order.
-        for (lent, applied) in lent.iter_mut().zip(&mut *applied) {
-            std::mem::swap(lent.get_mut(), applied);
+        *passed_over.lock()
+    }
+}
+
+/// While it lives, what was collected lies aside in order. When it goes, also by a panic, the effects
+/// are dropped and their memory is where the next ones are collected.
+struct Applying<'s, T>(&'s mut ScatterState<T>);
+
+impl<'s, T> Applying<'s, T> {
+    fn begin(state: &'s mut ScatterState<T>) -> Self {
+        let applying = Self(state);
+        applying.0.swap();
+        let ScatterState { applied, order, .. } = &mut *applying.0;
+        order.clear();
+        for (slot, batches) in applied.iter().map(|slot| &slot.batches).enumerate() {
+            let places = batches.iter().enumerate();
+            order.extend(places.map(|(place, batch)| (batch.number, slot, place)));
         }
-        lent.iter_mut().for_each(|slot| slot.get_mut().clear());
-        passed_over
+        order.sort_unstable();
+        applying
+    }
+}
+
+impl<T> Drop for Applying<'_, T> {
+    fn drop(&mut self) {
+        self.0.swap();
+        self.0.clear();
     }
 }
 

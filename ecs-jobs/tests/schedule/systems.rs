@@ -375,26 +375,29 @@ fn steps_that_others_make_up_for_are_left_out() {
 #[test]
 fn archetypes_that_appear_after_the_building_are_seen() {
     fn light_up(
-        mut all: Query<(Entity, &Left)>,
+        mut all: Query<(Entity, &Left, &Total)>,
         rights: ComponentLookup<&Right>,
         lamps: EnabledLookup<Lamp>,
         totals: ExclusiveLookup<&mut Late>,
     ) {
-        all.for_each(|(entity, left)| {
-            let mut late = totals.claim(entity, entity).unwrap();
+        all.for_each(|(entity, left, total)| {
+            let mut late = totals.claim(entity, total.0).unwrap();
             late.get_mut().0 = left.0 + rights.get(entity).unwrap().0;
             lamps.set(entity, true).unwrap();
         });
     }
     #[derive(Component)]
     struct Late(u64);
+    #[derive(Component)]
+    struct Total(Entity);
     let mut world = World::new();
     let mut schedule = Schedule::builder().add(light_up).build(&mut world).unwrap();
     schedule.run(&mut world, &pool(0));
-    let entity = world.spawn((Left(1), Right(2), Lamp, Late(0)));
+    let total = world.spawn(Late(0));
+    let entity = world.spawn((Left(1), Right(2), Lamp, Total(total)));
     world.set_enabled::<Lamp>(entity, false).unwrap();
     schedule.run(&mut world, &pool(0));
-    assert_eq!(world.get::<Late>(entity).unwrap().0, 3);
+    assert_eq!(world.get::<Late>(total).unwrap().0, 3);
     assert!(world.is_enabled::<Lamp>(entity).unwrap());
 }
 
