@@ -6,8 +6,8 @@
 use std::borrow::Cow;
 
 use formic_ai::activity::{
-    self, Activities, Activity, Blocking, Current, Doing, Effects, Ending, Event, EventKinds,
-    Finished, Notice, Posted, Response, Setting, Status, Tick,
+    self, Activities, Activity, ActivityDomain, ActivitySlot, Blocking, Current, Effects, Ending,
+    Event, EventKinds, Finished, Notice, Posted, Response, Status, Tick,
 };
 use formic_ai::prelude::*;
 use formic_ecs::HashRule;
@@ -38,7 +38,7 @@ type Places<'w> = ComponentLookup<'w, &'static Position>;
 
 enum Village {}
 
-impl Setting for Village {
+impl ActivityDomain for Village {
     type World<'w> = Places<'w>;
     type Event = Arrived;
     type Failure = &'static str;
@@ -53,7 +53,7 @@ enum Step {
 }
 
 impl Activity for Step {
-    type Setting = Village;
+    type Domain = Village;
     const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
@@ -67,7 +67,7 @@ impl Activity for Step {
     fn on_tick(&mut self, tick: &mut Tick<'_, Village>, places: &Places) -> Status<&'static str> {
         let agent = tick.agent();
         let Ok(&Position(here)) = places.get(agent) else {
-            return Status::Finished(Ending::Failure("nowhere"));
+            return Status::Finished(Ending::Failed("nowhere"));
         };
         match *self {
             Self::GoTo(place) | Self::Haul { to: place, .. } if here != place => {
@@ -131,7 +131,7 @@ impl Chore {
 }
 
 impl Activity for Chore {
-    type Setting = Village;
+    type Domain = Village;
     const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
@@ -173,17 +173,17 @@ impl Activity for Chore {
 
 /// The mind: a wolf comes before everything.
 fn think(
-    mut minds: Query<(&Position, &mut Doing<Chore>, EnabledMut<Blocking>)>,
+    mut minds: Query<(&Position, &mut ActivitySlot<Chore>, EnabledMut<Blocking>)>,
     wolves: ComponentLookup<&Wolf>,
     woods: Res<Woods>,
 ) {
-    minds.for_each(|(position, doing, mut blocking)| {
+    minds.for_each(|(position, slot, mut blocking)| {
         let is_wolf_near = wolves.contains(woods.wolf);
-        if is_wolf_near && position.0 > 0 && doing.takes(9) {
-            _ = doing.propose(9, Chore::new(Kind::Flee), &mut blocking);
-        } else if !is_wolf_near && doing.takes(1) {
+        if is_wolf_near && position.0 > 0 && slot.takes(9) {
+            _ = slot.propose(9, Chore::new(Kind::Flee), &mut blocking);
+        } else if !is_wolf_near && slot.takes(1) {
             let fetch = Kind::Fetch { thing: woods.wood, from: 8, to: 2 };
-            _ = doing.propose(1, Chore::new(fetch), &mut blocking);
+            _ = slot.propose(1, Chore::new(fetch), &mut blocking);
         }
     });
 }
@@ -213,12 +213,12 @@ fn walk(mut all: Query<(Entity, &Walk, &mut Position)>, mut posts: EventWriter<P
 
 #[expect(clippy::print_stdout, reason = "it is what the example is for")]
 fn tell(
-    mut all: Query<(&Doing<Chore>, &Position, Option<&Carries>)>,
+    mut all: Query<(&ActivitySlot<Chore>, &Position, Option<&Carries>)>,
     mut ends: EventReader<Finished<&'static str>>,
 ) {
-    all.for_each(|(doing, position, carries)| {
+    all.for_each(|(slot, position, carries)| {
         let load = carries.map_or(String::new(), |carries| format!(", carrying {}", carries.0));
-        println!("    at {:2}, {doing}{load}", position.0);
+        println!("    at {:2}, {slot}{load}", position.0);
     });
     ends.read().for_each(|end| println!("    ended: {:?}", end.ending));
 }

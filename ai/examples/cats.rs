@@ -4,7 +4,9 @@
 //! again; and now and then it is hungry enough to eat. It sleeps more than it eats.
 
 use formic_ai::prelude::*;
-use formic_ai::utility::{Curve, Input, Minds, Reasoner, ReasonerError, Utility, UtilityAgent};
+use formic_ai::utility::{
+    Curve, Input, Reasoner, ReasonerError, Utility, UtilityAgent, UtilityAgents,
+};
 
 /// From 0 to 100.
 #[derive(Component)]
@@ -49,7 +51,7 @@ impl Processor for Living<'_> {
 struct Cats(Reasoner);
 struct TimeStep(f32);
 
-fn think(mut minds: Minds<'_, (&'static Hunger, &'static Tiredness)>, cats: Res<'_, Cats>) {
+fn think(mut minds: UtilityAgents<'_, (&'static Hunger, &'static Tiredness)>, cats: Res<'_, Cats>) {
     minds.decide(&cats.0, |(hunger, tiredness)| [hunger.0 / 100.0, tiredness.0 / 100.0]);
 }
 
@@ -61,9 +63,9 @@ fn live(
     actions.process(&Living { needs, seconds: time.0 });
 }
 
-fn plan() -> Plan {
+fn actions() -> ActionSet {
     let pastime = |hunger, tiredness| Pastime(Rates { hunger, tiredness });
-    Plan::new()
+    ActionSet::new()
         .action("eat", pastime(-5.0, 0.0))
         .action("sleep", pastime(0.0, -3.0))
         .action("play", pastime(2.0, 4.0))
@@ -71,7 +73,7 @@ fn plan() -> Plan {
 
 /// Once it eats it eats its fill, once it sleeps it sleeps until it is rested; it plays when it is
 /// neither hungry nor tired, and being tired bothers it more.
-fn reasoner(plan: &Plan) -> Result<Reasoner, ReasonerError> {
+fn reasoner(actions: &ActionSet) -> Result<Reasoner, ReasonerError> {
     const HUNGER: Input = Input(0);
     const TIREDNESS: Input = Input(1);
     let hungry = Curve::exponential(2.0);
@@ -85,7 +87,7 @@ fn reasoner(plan: &Plan) -> Result<Reasoner, ReasonerError> {
         .option("eat", Utility::of(HUNGER, hungry).until(HUNGER, 0.0))
         .option("sleep", Utility::of(TIREDNESS, tired).until(TIREDNESS, 0.0))
         .option("play", play)
-        .bind(plan)
+        .bind(actions)
 }
 
 /// What one cat does, and for how many seconds.
@@ -94,10 +96,10 @@ fn reasoner(plan: &Plan) -> Result<Reasoner, ReasonerError> {
 /// Returns an error if there is something wrong with the options.
 pub(crate) fn diary(seconds: u32) -> Result<Vec<(String, f32)>, Box<dyn std::error::Error>> {
     const TICK_SECONDS: f32 = 0.1;
-    let plan = plan();
-    let cats = reasoner(&plan)?;
+    let actions = actions();
+    let cats = reasoner(&actions)?;
     let mut world = World::new();
-    let cat = plan.spawn(&mut world, (Hunger(0.0), Tiredness(0.0)))?;
+    let cat = actions.spawn(&mut world, (Hunger(0.0), Tiredness(0.0)))?;
     UtilityAgent::drive(&mut world, cat, &cats, 1)?;
     let names: Vec<String> = cats.names().map(String::from).collect();
     world.insert_resource(Cats(cats));

@@ -78,17 +78,18 @@ const TREE: &str = "
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     type Parts<'a, 'b> = (&'a Enemy, &'a Health, &'b mut Board);
     let deed = |name, ticks| Deed { name, ticks, left: 0 };
-    let plan = Plan::new()
+    let actions = ActionSet::new()
         .action("patrol", deed("patrol", 10))
         .action("attack", deed("attack", 2))
         .action("flee", deed("flee", 5));
-    let library = Library::<Senses>::new(&plan)
+    let library = Library::<Senses>::new(&actions)
         .condition("enemy_near", |(enemy, _, _)| enemy.distance < 5.0)
         .condition("hurt", |(_, health, _)| health.0 < 0.3)
         .effect("raise_alarm", |(_, _, board): &mut Parts<'_, '_>| board.alarms += 1);
     let tree = Tree::parse(TREE, &library)?;
     let mut world = World::new();
-    let guard = plan.spawn(&mut world, (Enemy { distance: 9.0 }, Health(1.0), Board::default()))?;
+    let guard =
+        actions.spawn(&mut world, (Enemy { distance: 9.0 }, Health(1.0), Board::default()))?;
     TreeAgent::drive(&mut world, guard, &tree, 1)?;
     world.insert_resource(Guards(tree));
     let mut schedule = formic_ai::action::add(Schedule::builder())

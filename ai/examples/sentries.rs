@@ -62,7 +62,7 @@ fn tell(mut changed: Query<&StateChanged>, sentries: Res<Sentries>) {
 #[expect(clippy::print_stdout, reason = "it is what the example is for")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let deed = |ticks| Deed { ticks, left: 0 };
-    let plan = Plan::new()
+    let actions = ActionSet::new()
         .action("walk", deed(4))
         .action("look", deed(2))
         .action("shout", deed(1))
@@ -81,9 +81,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .transition(Transition::new("alarmed", "calm").when(|it: &&Enemy| it.distance > 8.0))
         .transition(Transition::interrupt("calm", "greeting").on(FRIEND))
         .transition(Transition::back("greeting").when_done())
-        .build(&plan)?;
+        .build(&actions)?;
     let mut world = World::new();
-    let sentry = plan.spawn(&mut world, Enemy { distance: 20.0 })?;
+    let sentry = actions.spawn(&mut world, Enemy { distance: 20.0 })?;
     FsmAgent::drive(&mut world, sentry, &machine)?;
     world.insert_resource(Sentries(machine));
     let mut schedule = formic_ai::action::add(Schedule::builder())

@@ -76,19 +76,19 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         .operator(Operator::new("sell").then(wood.subtract(5)).then(rich.becomes(true)))
         .goal(Goal::new("be rich").when(rich.is(true)))
         .build()?;
-    let plan = Plan::new()
+    let actions = ActionSet::new()
         .action("borrow axe", Deed::BorrowAxe)
         .action("buy axe", Deed::BuyAxe)
         .action("chop", Deed::Chop)
         .action("pick up", Deed::PickUp)
         .action("sell", Deed::Sell);
-    let sensors = Sensors::<Senses>::new(planner, &plan)?
+    let sensors = Sensors::<Senses>::new(planner, &actions)?
         .fact(has_axe, |things| u32::from(things.has_axe))
         .fact(wood, |things| things.wood)
         .fact(rich, |things| u32::from(things.coins >= 2))
         .cost("buy axe", |things| things.way_to_smith);
     let mut world = World::new();
-    let agent = plan.spawn(&mut world, Things { way_to_smith: 2, ..Things::default() })?;
+    let agent = actions.spawn(&mut world, Things { way_to_smith: 2, ..Things::default() })?;
     GoapAgent::drive(&mut world, agent)?;
     world.insert_resource(Woodcutters(sensors));
     let mut schedule = formic_ai::action::add(Schedule::builder())
@@ -99,7 +99,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     for minute in 0..30_u32 {
         schedule.run(&mut world, &pool);
         let body = world.get::<Body>(agent)?;
-        let done = plan.names().enumerate().find(|&(action, _)| body.ended(action).is_some());
+        let done = actions.names().enumerate().find(|&(action, _)| body.ended(action).is_some());
         let Things { wood, coins, .. } = world.get::<Things>(agent)?;
         if let Some((action, name)) = done {
             let how = body.ended(action);

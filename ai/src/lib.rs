@@ -32,7 +32,7 @@ pub mod prelude {
     pub use formic_jobs::prelude::*;
 
     pub use crate::action::{
-        Action, ActionResult, Actions, Agent, AgentAccess, AgentSystem, Body, Composite, Ended,
-        Executing, Kinds, OnFailure, OwnedAction, Plan, Processor, Sequence, SequenceAgent,
+        Action, ActionResult, ActionSet, Actions, Agent, AgentAccess, AgentSystem, Body, Composite,
+        Ended, Executing, Kinds, OnFailure, OwnedAction, Processor, Sequence, SequenceAgent,
     };
 }

@@ -16,7 +16,7 @@ struct Needs {
 struct Pastime;
 struct Cats(Reasoner);
 
-fn think(mut minds: Minds<'_, &'static Needs>, cats: Res<'_, Cats>) {
+fn think(mut minds: UtilityAgents<'_, &'static Needs>, cats: Res<'_, Cats>) {
     minds.decide(&cats.0, |needs| [needs.hunger, needs.tiredness]);
 }
 
@@ -29,16 +29,17 @@ fn grow(mut cats: Query<'_, &mut Needs>) {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let plan = Plan::new().action("eat", Pastime).action("sleep", Pastime).action("play", Pastime);
+    let actions =
+        ActionSet::new().action("eat", Pastime).action("sleep", Pastime).action("play", Pastime);
     let cats = Reasoner::new()
         .option("eat", Utility::of(Input(0), Curve::exponential(2.0)))
         .option("sleep", Utility::of(Input(1), Curve::linear(1.0, 0.0)))
         .option("play", Utility::of(Input(1), Curve::linear(-1.0, 1.0)))
         .input("hunger", Input(0))
         .input("tiredness", Input(1))
-        .bind(&plan)?;
+        .bind(&actions)?;
     let mut world = World::new();
-    let cat = plan.spawn(&mut world, Needs { hunger: 0.1, tiredness: 0.4 })?;
+    let cat = actions.spawn(&mut world, Needs { hunger: 0.1, tiredness: 0.4 })?;
     UtilityAgent::drive(&mut world, cat, &cats, 1)?;
     world.insert_resource(Cats(cats));
     let mut log = DecisionLog::new();

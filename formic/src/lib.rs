@@ -72,7 +72,7 @@ pub mod prelude {
         explain::DecisionLog,
         fsm::{FsmAgent, Machine, Machines, State, Transition},
         goap::{Facts, Goal, GoapAgent, Operator, Planner, Planners},
-        utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent},
+        utility::{Curve, Input, Reasoner, Utility, UtilityAgent, UtilityAgents},
     };
     #[cfg(not(feature = "jobs"))]
     pub use formic_ecs::{Query, Res, ResMut};

@@ -45,7 +45,7 @@ impl Body {
     /// How many actions a body can have. More of them are grouped into composites.
     pub const ACTIONS_MAX: usize = 64;
 
-    /// A body with this many actions, all of them asleep. [`Plan`](super::Plan) makes it together
+    /// A body with this many actions, all of them asleep. [`ActionSet`](super::ActionSet) makes it together
     /// with the action entities.
     ///
     /// # Panics

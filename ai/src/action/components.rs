@@ -35,7 +35,7 @@ pub enum ActionResult {
 /// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct Wave;
 /// let mut world = World::new();
-/// let agent = Plan::new().action("wave", Wave).spawn(&mut world, ())?;
+/// let agent = ActionSet::new().action("wave", Wave).spawn(&mut world, ())?;
 /// let wave = world.get::<Buffer<OwnedAction>>(agent)?[0].entity();
 /// assert_eq!(world.get::<Action>(wave)?.agent(), agent);
 /// assert_eq!(world.get::<Action>(wave)?.activations(), 0);

@@ -7,7 +7,7 @@ use formic_jobs::{ComponentLookup, Query, Scatter};
 
 use super::body::{Body, Reported, Switching};
 use super::components::{Action, ActionFlags, ActionResult, Executing, Finished};
-use super::names::NamingWitness;
+use super::names::NamingRecorder;
 use super::report::{Owner, Report, deliver};
 use crate::bits::set_bits;
 use crate::explain::{Candidate, DecisionLog, Ending, Engine, Verdict};
@@ -23,12 +23,12 @@ use crate::explain::{Candidate, DecisionLog, Ending, Engine, Verdict};
 /// # #[derive(Component, Clone)] struct Walk;
 /// # #[derive(Component, Clone)] struct Sing;
 /// # #[derive(Component, Clone)] struct Rest;
-/// let stroll = Plan::new().action("walk", Walk).action("sing", Sing);
-/// let plan = Plan::new().composite("stroll", Composite::race(), stroll).action("rest", Rest);
+/// let stroll = ActionSet::new().action("walk", Walk).action("sing", Sing);
+/// let actions = ActionSet::new().composite("stroll", Composite::race(), stroll).action("rest", Rest);
 /// let mut world = World::new();
-/// plan.spawn(&mut world, ())?;
+/// actions.spawn(&mut world, ())?;
 /// assert_eq!(world.len(), 1 + 2 + 2);
-/// # Ok::<(), formic_ai::action::PlanError>(())
+/// # Ok::<(), formic_ai::action::ActionSetError>(())
 /// ```
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(unique)]
@@ -122,7 +122,7 @@ fn settled(body: &Body, decisive: ActionResult, unanimous: ActionResult) -> Acti
 
 /// What a composite leaves in the log.
 struct Record<'a> {
-    witness: &'a NamingWitness<'a>,
+    recorder: &'a NamingRecorder<'a>,
     log: (&'a DecisionLog, u64),
     /// The composite.
     entity: Entity,
@@ -134,7 +134,7 @@ impl Record<'_> {
         let (log, tick) = self.log;
         log.note_by(self.agent, self.entity, tick, Engine::Composite, |decision| {
             for part in set_bits(body.running()) {
-                let name = self.witness.name(body, part);
+                let name = self.recorder.name(body, part);
                 decision.candidate(Candidate::new(name, Verdict::Chosen));
             }
             decision.cause = Some(format!("the {} begins", composite.kind.name()).into());
@@ -155,7 +155,7 @@ impl Record<'_> {
             for part in set_bits(after.running()).filter(|_| !is_over) {
                 let verdict =
                     if before.is_running(part) { Verdict::Running } else { Verdict::Chosen };
-                decision.candidate(Candidate::new(self.witness.name(after, part), verdict));
+                decision.candidate(Candidate::new(self.recorder.name(after, part), verdict));
             }
             for part in 0..before.action_count() {
                 let why = match before.ended(part) {
@@ -164,7 +164,7 @@ impl Record<'_> {
                     None if is_over && before.is_running(part) => Ending::Interrupted { by: None },
                     None => continue,
                 };
-                decision.stop(self.witness.name(before, part), why);
+                decision.stop(self.recorder.name(before, part), why);
             }
         });
     }
@@ -188,8 +188,8 @@ type Parts = (
 );
 
 /// Carries out the composites that execute: begins, halts, and moves on to the next part.
-pub fn carry_composites(mut composites: Query<Parts, With<Executing>>, witness: NamingWitness) {
-    let log = witness.log();
+pub fn carry_composites(mut composites: Query<Parts, With<Executing>>, recorder: NamingRecorder) {
+    let log = recorder.log();
     composites.par_for_each(
         |(
             entity,
@@ -222,7 +222,8 @@ pub fn carry_composites(mut composites: Query<Parts, With<Executing>>, witness: 
                     action.flags = ActionFlags::UNDERWAY;
                     composite.begin(body);
                     if let Some(log) = log {
-                        let record = Record { witness: &witness, log, entity, agent: action.agent };
+                        let record =
+                            Record { recorder: &recorder, log, entity, agent: action.agent };
                         record.begun(composite, body);
                     }
                 }
@@ -230,7 +231,7 @@ pub fn carry_composites(mut composites: Query<Parts, With<Executing>>, witness: 
                 let before = *body;
                 let result = composite.result(body);
                 if let Some(log) = log {
-                    let record = Record { witness: &witness, log, entity, agent: action.agent };
+                    let record = Record { recorder: &recorder, log, entity, agent: action.agent };
                     record.went_on(composite, &before, body, result);
                 }
                 if result != ActionResult::Running {

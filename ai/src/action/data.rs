@@ -10,8 +10,8 @@ use ron::value::RawValue;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
+use super::action_set::{ActionSet, SpawnAction, spawn_action};
 use super::composite::Composite;
-use super::plan::{Plan, SpawnAction, spawn_action};
 use super::sequence::{OnFailure, Sequence};
 
 /// The kinds of actions that plan files may use: filter components, by name.
@@ -26,16 +26,16 @@ use super::sequence::{OnFailure, Sequence};
 /// enum Place { Mine, Castle }
 ///
 /// let kinds = Kinds::new().kind::<MoveTo>("MoveTo");
-/// let plan = Plan::parse(
+/// let actions = ActionSet::parse(
 ///     r#"(actions: [
 ///         (name: "out", kind: "MoveTo", with: (place: Mine)),
 ///         (name: "home", kind: "MoveTo", with: (place: Castle)),
 ///     ])"#,
 ///     &kinds,
 /// )?;
-/// assert!(plan.names().eq(["out", "home"]));
+/// assert!(actions.names().eq(["out", "home"]));
 /// let broken = "(actions: [\n  (name: \"out\", kind: \"MoveTo\", with: (plaice: Mine)),\n])";
-/// let error = Plan::parse(broken, &kinds).unwrap_err().to_string();
+/// let error = ActionSet::parse(broken, &kinds).unwrap_err().to_string();
 /// assert!(error.starts_with("line 2, column 52: "), "{error}");
 /// assert!(error.contains("missing field named `place` in `MoveTo`"), "{error}");
 /// # Ok::<(), formic_ai::action::LoadError>(())
@@ -80,8 +80,8 @@ impl Kinds {
 
 /// A plan file as it is written.
 #[derive(Deserialize)]
-#[serde(rename = "Plan", deny_unknown_fields)]
-struct PlanFile<'a> {
+#[serde(rename = "ActionSet", deny_unknown_fields)]
+struct ActionSetFile<'a> {
     #[serde(borrow)]
     actions: Vec<ActionEntry<'a>>,
 }
@@ -191,8 +191,8 @@ fn in_file(error: LoadError, file: &Path) -> LoadError {
     }
 }
 
-impl Plan {
-    /// Reads a plan from a file, see [`Plan::parse`].
+impl ActionSet {
+    /// Reads a plan from a file, see [`ActionSet::parse`].
     ///
     /// # Errors
     /// Returns an error if the file cannot be read, or is no plan.
@@ -208,7 +208,7 @@ impl Plan {
     /// # Errors
     /// Returns an error if the text is no plan; see [`Kinds`] for what an error looks like.
     pub fn parse(text: &str, kinds: &Kinds) -> Result<Self, LoadError> {
-        let file: PlanFile<'_> = ron::from_str(text).map_err(|error| spanned(&error))?;
+        let file: ActionSetFile<'_> = ron::from_str(text).map_err(|error| spanned(&error))?;
         read_plan(text, kinds, &file.actions)
     }
 }
@@ -223,7 +223,7 @@ impl Sequence {
         Self::parse(&read_file(path)?, kinds).map_err(|error| in_file(error, path))
     }
 
-    /// Reads a plan from text, as [`Plan::parse`] does, and beside its `actions` an `on_failure`:
+    /// Reads a plan from text, as [`ActionSet::parse`] does, and beside its `actions` an `on_failure`:
     /// `Retry`, `Advance`, `Stop` or `BackOff(ticks: .., ticks_max: ..)`.
     ///
     /// # Errors
@@ -244,8 +244,12 @@ fn spanned(error: &SpannedError) -> LoadError {
     error_at(error.span.start, error.code.to_string())
 }
 
-fn read_plan(text: &str, kinds: &Kinds, entries: &[ActionEntry<'_>]) -> Result<Plan, LoadError> {
-    let mut plan = Plan::new();
+fn read_plan(
+    text: &str,
+    kinds: &Kinds,
+    entries: &[ActionEntry<'_>],
+) -> Result<ActionSet, LoadError> {
+    let mut plan = ActionSet::new();
     let mut names = HashSet::new();
     for entry in entries {
         let name = &entry.name;

@@ -33,7 +33,7 @@ struct MindKind {
 ///
 /// let mut world = World::new();
 /// link_mind::<Whim>(&mut world);
-/// let agent = Plan::new().action("walk", Walk).spawn(&mut world, Whim)?;
+/// let agent = ActionSet::new().action("walk", Walk).spawn(&mut world, Whim)?;
 /// world.get_mut::<Body>(agent)?.begin(0);
 /// world.remove::<Whim>(agent)?;
 /// assert_eq!(world.get::<Body>(agent)?.running(), 0);

@@ -90,6 +90,7 @@
 //! ```
 
 mod access;
+mod action_set;
 mod body;
 mod carry;
 mod components;
@@ -100,26 +101,25 @@ mod mind;
 mod names;
 mod order;
 mod param;
-mod plan;
 mod processor;
 mod report;
 mod sequence;
 mod systems;
 
 pub use self::access::AgentAccess;
+pub use self::action_set::{ActionSet, ActionSetError};
 pub use self::body::{Body, OwnedAction, Reported, Switching};
 pub use self::components::{Action, ActionResult, Executing, Finished};
 pub use self::composite::{Composite, Concluded, carry_composites, conclude};
 pub use self::data::{Kinds, LoadError};
 pub(crate) use self::mind::give_mind;
 pub use self::mind::link_mind;
-pub use self::names::{ActionNames, NamingWitness};
+pub use self::names::{ActionNames, NamingRecorder};
 pub use self::order::{AgentSystem, add};
 pub use self::param::Actions;
 #[doc(hidden)]
 pub use self::param::ActionsState;
 pub(crate) use self::param::argument_of_parts;
-pub use self::plan::{Plan, PlanError};
 pub use self::processor::{ActionChunk, Agent, Ended, Processor, SerialProcessor, WideProcessor};
 #[doc(hidden)]
 pub use self::report::Report;

@@ -7,16 +7,16 @@ use formic_ecs::{Res, World};
 use formic_jobs::{RunContext, SaveRules, SystemAccess, SystemParam};
 
 use super::body::Body;
-use crate::explain::{DecisionLog, Label, Witness};
+use crate::explain::{DecisionLog, DecisionRecorder, Label};
 
-/// The names of the actions of all bodies that were laid out by a [`Plan`](super::Plan): a resource.
+/// The names of the actions of all bodies that were laid out by an [`ActionSet`](super::ActionSet): a resource.
 ///
 /// ```
 /// use formic_ai::action::ActionNames;
 /// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct Walk;
 /// let mut world = World::new();
-/// let agent = Plan::new().action("walk", Walk).spawn(&mut world, ())?;
+/// let agent = ActionSet::new().action("walk", Walk).spawn(&mut world, ())?;
 /// let body = *world.get::<Body>(agent)?;
 /// assert_eq!(world.resource::<ActionNames>()?.name(&body, 0).as_deref(), Some("walk"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -69,41 +69,41 @@ pub(super) fn layout_with(layout: u32, name: &str) -> u32 {
 }
 
 /// The log and the names, as the argument of a system.
-pub struct NamingWitness<'a> {
-    witness: Witness<'a>,
+pub struct NamingRecorder<'a> {
+    recorder: DecisionRecorder<'a>,
     names: Option<Res<'a, ActionNames>>,
 }
 
-impl std::fmt::Debug for NamingWitness<'_> {
+impl std::fmt::Debug for NamingRecorder<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.witness.fmt(f)
+        self.recorder.fmt(f)
     }
 }
 
-impl SystemParam for NamingWitness<'_> {
+impl SystemParam for NamingRecorder<'_> {
     type State = ();
-    type Item<'a> = NamingWitness<'a>;
+    type Item<'a> = NamingRecorder<'a>;
 
     fn init(world: &mut World, access: &mut SystemAccess) {
-        <Witness<'_> as SystemParam>::init(world, access);
+        <DecisionRecorder<'_> as SystemParam>::init(world, access);
         SaveRules::of(world).rebuild::<ActionNames>();
         access.add_resource_read::<ActionNames>();
     }
 
-    fn fetch<'a>(state: &'a mut (), context: RunContext<'a>) -> Result<NamingWitness<'a>, String> {
-        let witness = <Witness<'_> as SystemParam>::fetch(state, context)?;
+    fn fetch<'a>(state: &'a mut (), context: RunContext<'a>) -> Result<NamingRecorder<'a>, String> {
+        let recorder = <DecisionRecorder<'_> as SystemParam>::fetch(state, context)?;
         let names = if context.cell.has_resource::<ActionNames>() {
             Some(context.cell.resource().map_err(|error| error.to_string())?)
         } else {
             None
         };
-        Ok(NamingWitness { witness, names })
+        Ok(NamingRecorder { recorder, names })
     }
 }
 
-impl NamingWitness<'_> {
+impl NamingRecorder<'_> {
     pub(super) fn log(&self) -> Option<(&DecisionLog, u64)> {
-        self.witness.log().map(|log| (log, self.witness.tick()))
+        self.recorder.log().map(|log| (log, self.recorder.tick()))
     }
 
     /// What an action is called; by its place where that is not known.

@@ -1,6 +1,9 @@
 //! The processor that carries out one kind of action.
 
-use formic_ecs::{Component, Entity, QueryData};
+use std::fmt;
+
+use bytemuck::{CheckedBitPattern, NoUninit};
+use formic_ecs::{Component, Entity, HashState, QueryData};
 
 use super::components::ActionResult;
 
@@ -73,7 +76,7 @@ pub trait Processor: Sync {
 ///
 /// let mut world = World::new();
 /// let plan = Sequence::new().then_with(Wait, Patience(3));
-/// let agent = plan.spawn(&mut world, ())?;
+/// let agent = actions.spawn(&mut world, ())?;
 /// let mut schedule = formic_ai::action::add(Schedule::builder())
 ///     .add(wait.as_action())
 ///     .build(&mut world)?;
@@ -171,14 +174,35 @@ pub struct Agent {
     pub(super) is_late: bool,
 }
 
-/// How an activation ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
+/// How an action, or an [activity](crate::activity), ended.
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    PartialEq,
+    Eq,
+    NoUninit,
+    CheckedBitPattern,
+    serde::Serialize,
+    serde::Deserialize,
+    HashState,
+)]
+#[repr(u8)]
 pub enum Ended {
-    /// The action was done.
-    Success,
+    /// It was done.
+    Success = 1,
     /// It could not be done.
-    Failed,
-    /// The mind wanted something else, or the agent is gone.
-    Interrupted,
+    Failed = 2,
+    /// Something else came first, or the agent is gone.
+    Interrupted = 3,
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Success => "done",
+            Self::Failed => "failed",
+            Self::Interrupted => "interrupted",
+        })
+    }
 }

@@ -7,11 +7,11 @@ use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{Bundle, Component, EnabledMut, Entity, With, World};
 use formic_jobs::Query;
 
+use super::action_set::{ActionSet, ActionSetError};
 use super::body::{Body, Reported, Switching};
 use super::components::ActionResult;
 use super::mind::give_mind;
-use super::names::NamingWitness;
-use super::plan::{Plan, PlanError};
+use super::names::NamingRecorder;
 use crate::explain::{Candidate, Ending, Engine, Label, Verdict};
 
 /// What a sequence does when an action fails.
@@ -74,7 +74,7 @@ impl SequenceAgent {
     /// use formic_ai::prelude::*;
     /// # #[derive(Component, Clone)] struct Walk;
     /// let mut world = World::new();
-    /// let agent = Plan::new().action("walk", Walk).spawn(&mut world, ())?;
+    /// let agent = ActionSet::new().action("walk", Walk).spawn(&mut world, ())?;
     /// // The same body could be given to any other mind.
     /// SequenceAgent::drive(&mut world, agent, OnFailure::Retry)?;
     /// assert!(world.get::<Body>(agent)?.is_running(0));
@@ -169,8 +169,8 @@ type Advanced = (
 
 /// Takes the results of the actions that have ended, and moves their agents on: to the next
 /// action after a success, to what [`OnFailure`] says after a failure.
-pub fn advance(mut agents: Query<Advanced, With<Reported>>, witness: NamingWitness) {
-    let log = witness.log();
+pub fn advance(mut agents: Query<Advanced, With<Reported>>, recorder: NamingRecorder) {
+    let log = recorder.log();
     agents.par_for_each(|(entity, agent, body, mut reported, mut switching, mut resting)| {
         reported.set(false);
         let before = agent.current();
@@ -178,7 +178,7 @@ pub fn advance(mut agents: Query<Advanced, With<Reported>>, witness: NamingWitne
         agent.take(result, body);
         if let Some((log, tick)) = log {
             log.note(entity, tick, Engine::Sequence, |decision| {
-                let name = witness.name(body, agent.current());
+                let name = recorder.name(body, agent.current());
                 let verdict = match agent.rest_left {
                     0 if body.is_running(agent.current()) => Verdict::Chosen,
                     0 => Verdict::Waits { on: Label::plain("somebody to start it again") },
@@ -189,7 +189,7 @@ pub fn advance(mut agents: Query<Advanced, With<Reported>>, witness: NamingWitne
                     ActionResult::Failed => Ending::Failed { error: None },
                     ActionResult::Success | ActionResult::Running => Ending::Success,
                 };
-                decision.stop(witness.name(body, before), why);
+                decision.stop(recorder.name(body, before), why);
             });
         }
         resting.set(agent.rest_left > 0);
@@ -208,8 +208,8 @@ type Rested = (
 );
 
 /// Has the agents that rest try again when it is time; see [`OnFailure::BackOff`].
-pub fn rest(mut agents: Query<Rested, With<Resting>>, witness: NamingWitness) {
-    let log = witness.log();
+pub fn rest(mut agents: Query<Rested, With<Resting>>, recorder: NamingRecorder) {
+    let log = recorder.log();
     agents.par_for_each(|(entity, agent, body, mut switching, mut resting)| {
         agent.rest_left = agent.rest_left.saturating_sub(1);
         if agent.rest_left == 0 {
@@ -218,7 +218,7 @@ pub fn rest(mut agents: Query<Rested, With<Resting>>, witness: NamingWitness) {
             switching.set(true);
             if let Some((log, tick)) = log {
                 log.note(entity, tick, Engine::Sequence, |decision| {
-                    let name = witness.name(body, agent.current());
+                    let name = recorder.name(body, agent.current());
                     decision.candidate(Candidate::new(name, Verdict::Chosen));
                     decision.cause = Some(Label::plain("its rest is over"));
                 });
@@ -227,7 +227,7 @@ pub fn rest(mut agents: Query<Rested, With<Resting>>, witness: NamingWitness) {
     });
 }
 
-/// The actions of a kind of agent that carries them out in order: a [`Plan`] and its sequence mind.
+/// The actions of a kind of agent that carries them out in order: an [`ActionSet`] and its sequence mind.
 ///
 /// ```
 /// use formic_ai::prelude::*;
@@ -243,7 +243,7 @@ pub fn rest(mut agents: Query<Rested, With<Resting>>, witness: NamingWitness) {
 /// ```
 #[derive(Default)]
 pub struct Sequence {
-    plan: Plan,
+    plan: ActionSet,
     on_failure: OnFailure,
 }
 
@@ -253,8 +253,8 @@ impl fmt::Debug for Sequence {
     }
 }
 
-impl From<Plan> for Sequence {
-    fn from(plan: Plan) -> Self {
+impl From<ActionSet> for Sequence {
+    fn from(plan: ActionSet) -> Self {
         Self { plan, on_failure: OnFailure::default() }
     }
 }
@@ -294,8 +294,8 @@ impl Sequence {
     /// next tick.
     ///
     /// # Errors
-    /// As [`Plan::spawn`].
-    pub fn spawn<B: Bundle>(&self, world: &mut World, agent: B) -> Result<Entity, PlanError> {
+    /// As [`ActionSet::spawn`].
+    pub fn spawn<B: Bundle>(&self, world: &mut World, agent: B) -> Result<Entity, ActionSetError> {
         let agent = self.plan.spawn(world, agent)?;
         self.start(world, agent);
         Ok(agent)
@@ -305,8 +305,8 @@ impl Sequence {
     /// tick.
     ///
     /// # Errors
-    /// As [`Plan::attach`].
-    pub fn attach(&self, world: &mut World, agent: Entity) -> Result<(), PlanError> {
+    /// As [`ActionSet::attach`].
+    pub fn attach(&self, world: &mut World, agent: Entity) -> Result<(), ActionSetError> {
         self.plan.attach(world, agent)?;
         self.start(world, agent);
         Ok(())

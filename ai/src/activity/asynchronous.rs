@@ -10,25 +10,25 @@ use std::task::{Context, Poll, Waker};
 
 use formic_ecs::{Entity, HashRule};
 
+use super::async_context::AsyncContext;
 use super::behaviour::Activity;
-use super::cue::Cue;
-use super::desk::{Desk, Woken};
+use super::domain::{ActivityDomain, Ending, Response, Status};
 use super::event::{EventKinds, Notice, Token};
 use super::inbox::{NoEvent, Told};
-use super::setting::{Ending, Response, Setting, Status};
+use super::mailbox::{Mailbox, Woken};
 use super::tick::{Effects, Tick};
 
 type Running<F> = Pin<Box<dyn Future<Output = Result<(), F>> + Send>>;
 
-/// How many times the story is asked in one tick whether it has more questions; the rest waits for
+/// How many times the future is polled in one tick for more questions; the rest waits for
 /// the next tick.
 const ROUNDS_MAX: u32 = 10_000;
 
-/// An activity that is written as an `async fn`, which reads like a story: go there, pick that up,
+/// An activity that is written as an `async fn`, which reads from top to bottom: go there, pick that up,
 /// come back.
 ///
 /// It lives on the same runtime as the others, and a game's own activity may contain one. The future
-/// gets a [`Cue`], by which it asks for the world and waits for events. Being interrupted is being
+/// gets an [`AsyncContext`], by which it asks for the world and waits for events. Being interrupted is being
 /// dropped at the `await` that it is at; what is to be tidied up then is in a [`Guard`](super::Guard).
 ///
 /// What a future holds cannot be saved: a snapshot of a world that has one is
@@ -36,7 +36,7 @@ const ROUNDS_MAX: u32 = 10_000;
 /// in when it ticks and what it waits for.
 ///
 /// ```
-/// use formic_ai::activity::{self, Activities, Async, Cue, Event, EventKinds, Posted, Setting};
+/// use formic_ai::activity::{self, Activities, Async, AsyncContext, Event, EventKinds, Posted, ActivityDomain};
 /// use formic_ai::prelude::*;
 ///
 /// #[derive(Clone)]
@@ -45,7 +45,7 @@ const ROUNDS_MAX: u32 = 10_000;
 ///     fn kind(&self) -> EventKinds { EventKinds::one(0) }
 /// }
 /// enum Village {}
-/// impl Setting for Village {
+/// impl ActivityDomain for Village {
 ///     type World<'w> = ComponentLookup<'w, &'static Bell>;
 ///     type Event = Rung;
 ///     type Failure = &'static str;
@@ -53,13 +53,13 @@ const ROUNDS_MAX: u32 = 10_000;
 /// #[derive(Component)]
 /// struct Bell { rung: u32 }
 ///
-/// async fn answer(cue: Cue<Village>, bell: Entity) -> Result<(), &'static str> {
-///     cue.subscribe(bell, EventKinds::one(0)).await;
-///     cue.step("waiting for the bell");
-///     let (_rung, _bell) = cue.event().await.map_err(|_| "the bell is gone")?;
-///     cue.step("on the way to the door");
-///     cue.sleep(2).await;
-///     let rung = cue.with(move |_, bells| bells.get(bell).map(|bell| bell.rung)).await;
+/// async fn answer(context: AsyncContext<Village>, bell: Entity) -> Result<(), &'static str> {
+///     context.subscribe(bell, EventKinds::one(0)).await;
+///     context.step("waiting for the bell");
+///     let (_rung, _bell) = context.event().await.map_err(|_| "the bell is gone")?;
+///     context.step("on the way to the door");
+///     context.sleep(2).await;
+///     let rung = context.with(move |_, bells| bells.get(bell).map(|bell| bell.rung)).await;
 ///     if rung == Ok(1) { Ok(()) } else { Err("too late") }
 /// }
 ///
@@ -70,25 +70,25 @@ const ROUNDS_MAX: u32 = 10_000;
 /// let mut world = World::new();
 /// let bell = world.spawn(Bell { rung: 0 });
 /// let agent = world.spawn(activity::idle::<Async<Village>>());
-/// let errand = Async::new("answering the door", move |cue| answer(cue, bell));
+/// let errand = Async::new("answering the door", move |context| answer(context, bell));
 /// activity::order(&mut world, agent, 1, errand)?;
 /// let mut schedule = Schedule::builder().add(live).build(&mut world)?;
 /// let pool = Pool::new(Threads::None)?;
 /// schedule.run(&mut world, &pool);
-/// let doing = world.get::<activity::Doing<Async<Village>>>(agent)?;
-/// assert_eq!(doing.to_string(), "answering the door: waiting for the bell");
+/// let slot = world.get::<activity::ActivitySlot<Async<Village>>>(agent)?;
+/// assert_eq!(slot.to_string(), "answering the door: waiting for the bell");
 /// world.get_mut::<Bell>(bell)?.rung = 1;
 /// world.resource_mut::<Events<Posted<Rung>>>()?.send(Posted::about(bell, Rung));
 /// (0..3).for_each(|_| _ = schedule.run(&mut world, &pool));
-/// let doing = world.get::<activity::Doing<Async<Village>>>(agent)?;
-/// assert_eq!(doing.ended(), Some(activity::Ended::Success));
+/// let slot = world.get::<activity::ActivitySlot<Async<Village>>>(agent)?;
+/// assert_eq!(slot.ended(), Some(Ended::Success));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Async<G: Setting> {
+pub struct Async<G: ActivityDomain> {
     name: Cow<'static, str>,
     /// It is never locked: it is what makes a future that is only `Send` a part of a component.
     future: Mutex<Option<Running<G::Failure>>>,
-    desk: Arc<Desk<G>>,
+    mailbox: Arc<Mailbox<G>>,
     woken: Arc<Woken>,
     /// The subscription by which code outside wakes it, if any can.
     called_by: Option<Token>,
@@ -96,38 +96,42 @@ pub struct Async<G: Setting> {
     is_torn: bool,
 }
 
-impl<G: Setting> fmt::Debug for Async<G> {
+impl<G: ActivityDomain> fmt::Debug for Async<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Async").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl<G: Setting> Async<G> {
-    /// An activity that runs the future which `story` makes of its cue. It begins to run with the
+impl<G: ActivityDomain> Async<G> {
+    /// An activity that runs the future which `make` makes of its context. It begins to run with the
     /// activity's first tick.
-    pub fn new<Told>(name: impl Into<Cow<'static, str>>, story: impl FnOnce(Cue<G>) -> Told) -> Self
+    pub fn new<Told>(
+        name: impl Into<Cow<'static, str>>,
+        make: impl FnOnce(AsyncContext<G>) -> Told,
+    ) -> Self
     where
         Told: Future<Output = Result<(), G::Failure>> + Send + 'static,
     {
-        let desk = Arc::new(Desk::default());
-        let future = Mutex::new(Some(Box::pin(story(Cue(desk.clone()))) as Running<G::Failure>));
+        let mailbox = Arc::new(Mailbox::default());
+        let future =
+            Mutex::new(Some(Box::pin(make(AsyncContext(mailbox.clone()))) as Running<G::Failure>));
         let woken = Arc::default();
-        Self { name: name.into(), future, desk, woken, called_by: None, is_torn: false }
+        Self { name: name.into(), future, mailbox, woken, called_by: None, is_torn: false }
     }
 
     fn future(&mut self) -> &mut Option<Running<G::Failure>> {
         self.future.get_mut().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn poll_story(&mut self, tick: &mut Tick<'_, G>, world: &G::World<'_>) -> Status<G::Failure> {
+    fn poll_future(&mut self, tick: &mut Tick<'_, G>, world: &G::World<'_>) -> Status<G::Failure> {
         let waker = Waker::from(self.woken.clone());
-        let desk = self.desk.clone();
+        let mailbox = self.mailbox.clone();
         {
-            let mut papers = desk.open();
-            (papers.now, papers.wants_tick) = (tick.now(), false);
+            let mut state = mailbox.open();
+            (state.now, state.wants_tick) = (tick.now(), false);
         }
         self.woken.begin();
-        desk.wake_all();
+        mailbox.wake_all();
         for _ in 0..ROUNDS_MAX {
             let woken = self.woken.clone();
             let Some(running) = self.future() else {
@@ -137,31 +141,31 @@ impl<G: Setting> Async<G> {
             woken.begin();
             if let Poll::Ready(result) = running.as_mut().poll(&mut Context::from_waker(&waker)) {
                 drop(self.future().take());
-                return Status::Finished(result.map_or_else(Ending::Failure, |()| Ending::Success));
+                return Status::Finished(result.map_or_else(Ending::Failed, |()| Ending::Success));
             }
-            close(&desk, tick, world);
-            let asks = std::mem::take(&mut desk.open().asks);
+            close(&mailbox, tick, world);
+            let asks = std::mem::take(&mut mailbox.open().asks);
             if asks.is_empty() {
                 drop(woken);
                 let outside = self.outside(&waker, tick);
                 let was_called = self.woken.end(outside);
-                let goes_on = was_called || desk.open().wants_tick;
+                let goes_on = was_called || mailbox.open().wants_tick;
                 return if goes_on { Status::Ongoing } else { Status::Blocked };
             }
             let mut ended = Vec::new();
             let mut asked = tick.noting(&mut ended);
             asks.into_iter().for_each(|ask| ask(&mut asked, world));
-            desk.forget(ended);
+            mailbox.forget(ended);
         }
         self.woken.end(None);
         Status::Ongoing
     }
 
-    /// Where a call from outside goes, if the story's waker was kept: to a subscription to
+    /// Where a call from outside goes, if the future's waker was kept: to a subscription to
     /// nothing but being called.
     fn outside(&mut self, waker: &Waker, tick: &mut Tick<'_, G>) -> Option<Waker> {
-        let waiting = self.desk.open().waiting.values().filter(|it| it.will_wake(waker)).count();
-        // Ours are those that wait at the desk, this one, and the one that it was made of.
+        let waiting = self.mailbox.open().waiting.values().filter(|it| it.will_wake(waker)).count();
+        // Ours are those that wait at the mailbox, this one, and the one that it was made of.
         if Arc::strong_count(&self.woken) <= waiting + 2 {
             // Or it would seem to wait for a call that cannot come any more.
             if let Some(token) = self.called_by.take() {
@@ -180,18 +184,22 @@ impl<G: Setting> Async<G> {
 }
 
 /// Does what guards that were dropped have left, all of it: the first panic goes on afterwards.
-fn close<G: Setting>(desk: &Desk<G>, effects: &mut Effects<'_, G>, world: &G::World<'_>) {
+fn close<G: ActivityDomain>(
+    mailbox: &Mailbox<G>,
+    effects: &mut Effects<'_, G>,
+    world: &G::World<'_>,
+) {
     let mut first = Ok(());
     loop {
-        let closing = desk.open().closings.pop_front();
+        let closing = mailbox.open().closings.pop_front();
         let Some(closing) = closing else { break };
         first = first.and(catch_unwind(AssertUnwindSafe(|| closing(effects, world))));
     }
     first.unwrap_or_else(|panic| resume_unwind(panic));
 }
 
-impl<G: Setting<Event: Clone>> Activity for Async<G> {
-    type Setting = G;
+impl<G: ActivityDomain<Event: Clone>> Activity for Async<G> {
+    type Domain = G;
     const HASH: HashRule<Self> = HashRule::Unhashed;
 
     fn name(&self) -> Cow<'_, str> {
@@ -199,22 +207,22 @@ impl<G: Setting<Event: Clone>> Activity for Async<G> {
     }
 
     fn step(&self) -> Option<Cow<'_, str>> {
-        self.desk.open().step.clone()
+        self.mailbox.open().step.clone()
     }
 
     fn on_tick(&mut self, tick: &mut Tick<'_, G>, world: &G::World<'_>) -> Status<G::Failure> {
-        // A panic in the story or in a question of its has ended the last one in its midst.
+        // A panic in the future or in a question of its has ended the last tick in its midst.
         if std::mem::replace(&mut self.is_torn, true) {
             return Status::Finished(Ending::Interrupted);
         }
-        let status = self.poll_story(tick, world);
+        let status = self.poll_future(tick, world);
         self.is_torn = false;
         status
     }
 
     fn on_event(&mut self, notice: Notice<'_, G::Event>, subject: Entity) -> Response {
         if self.called_by == Some(notice.token()) {
-            // It is no subscription of the story's own.
+            // It is no subscription of the future's own.
             return Response::WAKE;
         }
         let event = match notice {
@@ -223,7 +231,7 @@ impl<G: Setting<Event: Clone>> Activity for Async<G> {
             Notice::Missed(_) => Err(NoEvent::Missed),
             Notice::Time(_) => return Response::WAKE,
         };
-        self.desk.put(Told::new(notice.token(), subject, event));
+        self.mailbox.put(Told::new(notice.token(), subject, event));
         Response::WAKE
     }
 
@@ -233,20 +241,20 @@ impl<G: Setting<Event: Clone>> Activity for Async<G> {
         effects: &mut Effects<'_, G>,
         world: &G::World<'_>,
     ) {
-        // Its guards lay down on the desk what is to be done, also those that are part of a question
+        // Its guards lay down in the mailbox what is to be done, also those that are part of a question
         // which was never asked, and whatever else panics.
         let dropped = catch_unwind(AssertUnwindSafe(|| drop(self.future().take())));
-        let desk = &self.desk;
-        let dropped = dropped.and(catch_unwind(AssertUnwindSafe(|| desk.drop_asks())));
-        let closed = catch_unwind(AssertUnwindSafe(|| close(desk, effects, world)));
+        let mailbox = &self.mailbox;
+        let dropped = dropped.and(catch_unwind(AssertUnwindSafe(|| mailbox.drop_asks())));
+        let closed = catch_unwind(AssertUnwindSafe(|| close(mailbox, effects, world)));
         dropped.and(closed).unwrap_or_else(|panic| resume_unwind(panic));
     }
 }
 
-impl<G: Setting> Drop for Async<G> {
+impl<G: ActivityDomain> Drop for Async<G> {
     fn drop(&mut self) {
         let dropped = catch_unwind(AssertUnwindSafe(|| drop(self.future().take())));
-        self.desk.shut();
+        self.mailbox.shut();
         match dropped {
             Err(panic) if !std::thread::panicking() => resume_unwind(panic),
             _ => {}

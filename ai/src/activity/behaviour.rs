@@ -4,18 +4,18 @@ use std::borrow::Cow;
 
 use formic_ecs::{Codec, Entity, HashRule};
 
+use super::domain::{ActivityDomain, Ending, Response, Status};
 use super::event::Notice;
-use super::setting::{Ending, Response, Setting, Status};
 use super::tick::{Effects, Tick};
 
 /// The failure of an activity.
-pub type Failure<A> = <<A as Activity>::Setting as Setting>::Failure;
+pub type Failure<A> = <<A as Activity>::Domain as ActivityDomain>::Failure;
 
 /// The events of an activity.
-pub type EventOf<A> = <<A as Activity>::Setting as Setting>::Event;
+pub type EventOf<A> = <<A as Activity>::Domain as ActivityDomain>::Event;
 
 /// What the activity can read of the world.
-pub type WorldOf<'w, A> = <<A as Activity>::Setting as Setting>::World<'w>;
+pub type WorldOf<'w, A> = <<A as Activity>::Domain as ActivityDomain>::World<'w>;
 
 /// Something that an agent does, which sleeps while there is nothing to do about it.
 ///
@@ -25,7 +25,7 @@ pub type WorldOf<'w, A> = <<A as Activity>::Setting as Setting>::World<'w>;
 /// [The page of the module](super) has a whole one.
 pub trait Activity: Send + Sync + Sized + 'static {
     /// What it shares with the other activities of the game.
-    type Setting: Setting;
+    type Domain: ActivityDomain;
 
     /// How it is saved in a snapshot. Without this, a world with such an activity has none.
     const CODEC: Codec<Self> = Codec::UNSAVED;
@@ -34,10 +34,10 @@ pub trait Activity: Send + Sync + Sized + 'static {
     /// [`HashState`](trait@formic_ecs::HashState), say.
     const HASH: HashRule<Self>;
 
-    /// What the agent is doing, for a person to read: "Hauling wood to the yard".
+    /// What the agent is slot, for a person to read: "Hauling wood to the yard".
     fn name(&self) -> Cow<'_, str>;
 
-    /// What it is doing of that at the moment, the name of the sub-activity: "going to (3, 4)".
+    /// What it is slot of that at the moment, the name of the sub-activity: "going to (3, 4)".
     fn step(&self) -> Option<Cow<'_, str>> {
         None
     }
@@ -46,7 +46,7 @@ pub trait Activity: Send + Sync + Sized + 'static {
     /// what it is waiting for.
     fn on_tick(
         &mut self,
-        tick: &mut Tick<'_, Self::Setting>,
+        tick: &mut Tick<'_, Self::Domain>,
         world: &WorldOf<'_, Self>,
     ) -> Status<Failure<Self>>;
 
@@ -58,18 +58,18 @@ pub trait Activity: Send + Sync + Sized + 'static {
     ///
     /// ```compile_fail,E0521
     /// # use std::borrow::Cow;
-    /// # use formic_ai::activity::{Activity, Event, EventKinds, Setting, Status, Tick};
+    /// # use formic_ai::activity::{Activity, Event, EventKinds, ActivityDomain, Status, Tick};
     /// # struct Nothing;
     /// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
     /// # enum Village {}
-    /// # impl Setting for Village {
+    /// # impl ActivityDomain for Village {
     /// #     type World<'w> = u32;
     /// #     type Event = Nothing;
     /// #     type Failure = ();
     /// # }
     /// struct Keep(Option<&'static u32>);
     /// impl Activity for Keep {
-    ///     type Setting = Village;
+    ///     type Domain = Village;
     ///     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
     ///     fn name(&self) -> Cow<'_, str> { "keeping".into() }
     ///     fn on_tick(&mut self, _: &mut Tick<'_, Village>, world: &u32) -> Status<()> {
@@ -92,7 +92,7 @@ pub trait Activity: Send + Sync + Sized + 'static {
     fn on_finish(
         self,
         ending: &Ending<Failure<Self>>,
-        effects: &mut Effects<'_, Self::Setting>,
+        effects: &mut Effects<'_, Self::Domain>,
         world: &WorldOf<'_, Self>,
     ) {
         _ = (ending, effects, world);

@@ -13,7 +13,7 @@ use super::event::Token;
 pub(super) struct Calls(Mutex<BTreeSet<Token>>);
 
 /// What a waker is made of.
-struct Bell {
+struct ActivityWaker {
     calls: Arc<Calls>,
     token: Token,
 }
@@ -36,11 +36,11 @@ impl Calls {
 
     /// A waker that calls this subscription.
     pub(super) fn waker(self: &Arc<Self>, token: Token) -> Waker {
-        Waker::from(Arc::new(Bell { calls: self.clone(), token }))
+        Waker::from(Arc::new(ActivityWaker { calls: self.clone(), token }))
     }
 }
 
-impl Wake for Bell {
+impl Wake for ActivityWaker {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }

@@ -6,8 +6,8 @@ use std::fmt;
 use formic_ecs::{Entity, HashState};
 
 use super::behaviour::{Activity, EventOf, Failure, WorldOf};
+use super::domain::{Ending, Response, Status};
 use super::event::Notice;
-use super::setting::{Ending, Response, Status};
 use super::tick::{Effects, Tick};
 
 /// Holds the sub-activity that an activity is at, if it is at one, and sees to it that it is
@@ -18,13 +18,13 @@ use super::tick::{Effects, Tick};
 ///
 /// ```
 /// # use std::borrow::Cow;
-/// # use formic_ai::activity::{Event, EventKinds, Setting};
+/// # use formic_ai::activity::{Event, EventKinds, ActivityDomain};
 /// use formic_ai::activity::{Activity, Current, Effects, Ending, Notice, Response, Status, Tick};
 /// use formic_ecs::Entity;
 /// # struct Nothing;
 /// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
 /// # enum Village {}
-/// # impl Setting for Village {
+/// # impl ActivityDomain for Village {
 /// #     type World<'w> = ();
 /// #     type Event = Nothing;
 /// #     type Failure = &'static str;
@@ -32,7 +32,7 @@ use super::tick::{Effects, Tick};
 /// # #[derive(formic_ecs::HashState)]
 /// # struct Nap;
 /// # impl Activity for Nap {
-/// #     type Setting = Village;
+/// #     type Domain = Village;
 /// #     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(|_, _| {});
 /// #     fn name(&self) -> Cow<'_, str> { "napping".into() }
 /// #     fn on_tick(&mut self, _: &mut Tick<'_, Village>, (): &()) -> Status<&'static str> {
@@ -43,7 +43,7 @@ use super::tick::{Effects, Tick};
 /// struct NapTwice { now: Current<Nap>, naps: u32 }
 ///
 /// impl Activity for NapTwice {
-///     type Setting = Village;
+///     type Domain = Village;
 ///     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(formic_ecs::HashState::hash_state);
 ///     fn name(&self) -> Cow<'_, str> { "napping twice".into() }
 ///     fn step(&self) -> Option<Cow<'_, str>> { self.now.name() }
@@ -124,7 +124,7 @@ impl<S: Activity> Current<S> {
     /// there is none any more.
     pub fn on_tick(
         &mut self,
-        tick: &mut Tick<'_, S::Setting>,
+        tick: &mut Tick<'_, S::Domain>,
         world: &WorldOf<'_, S>,
     ) -> Option<Status<Failure<S>>> {
         let status = self.0.as_mut()?.on_tick(tick, world);
@@ -144,7 +144,7 @@ impl<S: Activity> Current<S> {
     }
 
     /// Ends the sub-activity in the midst of a tick, if there is one, as interrupted.
-    pub fn interrupt(&mut self, tick: &mut Tick<'_, S::Setting>, world: &WorldOf<'_, S>) {
+    pub fn interrupt(&mut self, tick: &mut Tick<'_, S::Domain>, world: &WorldOf<'_, S>) {
         if let Some(sub) = self.0.take() {
             tick.unsubscribe_all();
             sub.on_finish(&Ending::Interrupted, tick, world);
@@ -153,7 +153,7 @@ impl<S: Activity> Current<S> {
 
     /// Ends the sub-activity because the activity ends, if there is one: however that ended, the
     /// sub-activity has not come to its end, and is interrupted.
-    pub fn finish(self, effects: &mut Effects<'_, S::Setting>, world: &WorldOf<'_, S>) {
+    pub fn finish(self, effects: &mut Effects<'_, S::Domain>, world: &WorldOf<'_, S>) {
         if let Some(sub) = self.0 {
             sub.on_finish(&Ending::Interrupted, effects, world);
         }

@@ -11,17 +11,17 @@ use formic_jobs::{
 };
 
 use super::behaviour::{Activity, EventOf};
-use super::doing::{Blocking, Doing, State};
+use super::domain::{ActivityDomain, Drops};
 use super::event::{Event, EventKinds, Notice, Posted};
 use super::record::Watch;
-use super::setting::{Drops, Setting};
+use super::slot::{ActivitySlot, Blocking, State};
 use super::subscription::Subscription;
 use super::table::{LastNumber, Subscriptions, Watched};
 use super::tick::Finished;
-use crate::explain::Witness;
+use crate::explain::DecisionRecorder;
 
-type Told<A> = (&'static mut Doing<A>, EnabledMut<Blocking>);
-type Tasks<A> = (Entity, &'static Doing<A>);
+type Told<A> = (&'static mut ActivitySlot<A>, EnabledMut<Blocking>);
+type Tasks<A> = (Entity, &'static ActivitySlot<A>);
 
 /// What telling keeps from run to run.
 pub struct DeliveryState<A: Activity> {
@@ -58,11 +58,11 @@ fn install<A: Activity>(world: &mut World) {
     if <EventOf<A> as Event>::CODEC.is_saved() {
         rules.save(Posted::<EventOf<A>>::CODEC);
     }
-    if <A::Setting as Setting>::FAILURE.is_saved() {
-        rules.save(Finished::codec::<A::Setting>());
+    if <A::Domain as ActivityDomain>::FAILURE.is_saved() {
+        rules.save(Finished::codec::<A::Domain>());
     }
     world.register::<LastNumber>();
-    world.observe::<Replace, Doing<A>>(|world, event| depart::<A>(world, event.entity));
+    world.observe::<Replace, ActivitySlot<A>>(|world, event| depart::<A>(world, event.entity));
     world.observe::<Despawn, Watched>(|world, event| {
         if let Ok(subscriptions) = world.resource_mut::<Subscriptions<A>>() {
             subscriptions.note_death(event.entity);
@@ -76,9 +76,9 @@ fn depart<A: Activity>(world: &mut World, task: Entity) {
     if let Ok(subscriptions) = world.resource_mut::<Subscriptions<A>>() {
         subscriptions.unlink_all(task);
     }
-    let Ok(doing) = world.get_mut::<Doing<A>>(task) else { return };
-    let last = doing.newest;
-    let departed = doing.depart();
+    let Ok(slot) = world.get_mut::<ActivitySlot<A>>(task) else { return };
+    let last = slot.newest;
+    let departed = slot.depart();
     if last > 0 && !world.has::<Despawned>(task) {
         // It is there, so this cannot fail.
         _ = world.insert(task, LastNumber(last));
@@ -96,7 +96,7 @@ impl<A: Activity> DeliveryState<A> {
     ) -> Self {
         install::<A>(world);
         access.add_resource_write::<Subscriptions<A>>();
-        <Witness<'_> as SystemParam>::init(world, access);
+        <DecisionRecorder<'_> as SystemParam>::init(world, access);
         let reader = EventReader::<Posted<EventOf<A>>>::init(world, access);
         let (told, tasks) = (world.view_plan(), world.plan());
         components.merge(told.access());
@@ -130,8 +130,8 @@ impl<A: Activity> DeliveryState<A> {
         table.is_torn = true;
         let view = cell.view(&mut self.told).map_err(|error| error.to_string())?;
         let mut nothing = ();
-        let witness = <Witness<'_> as SystemParam>::fetch(&mut nothing, context)?;
-        let watch = witness.log().map(|log| Watch::new(log, witness.tick()));
+        let recorder = <DecisionRecorder<'_> as SystemParam>::fetch(&mut nothing, context)?;
+        let watch = recorder.log().map(|log| Watch::new(log, recorder.tick()));
         let mut teller = Teller { view, table, delivered: Delivered::default(), watch };
         let matches = &mut self.matches;
         teller.tell_calls();
@@ -169,8 +169,8 @@ impl<A: Activity> DeliveryState<A> {
             table.missed = table.cursor.missed();
         }
         let mut tasks = cell.query(&mut self.tasks).map_err(|error| error.to_string())?;
-        for (task, doing) in tasks.query() {
-            for &subscription in doing.subscriptions() {
+        for (task, slot) in tasks.query() {
+            for &subscription in slot.subscriptions() {
                 let subject = subscription.subject();
                 table.link(task, subscription);
                 if !cell.contains(subject) {
@@ -201,15 +201,15 @@ impl<A: Activity> Teller<'_, '_, A> {
         for _ in 0..self.table.calls.len() {
             let Some(token) = self.table.calls.next() else { break };
             let task = token.task();
-            let Ok((doing, mut blocking)) = self.view.get_mut(task) else { continue };
-            let is_in_force = doing.subscriptions.iter().any(|it| it.token(task) == token);
-            if !is_in_force || doing.state != State::Blocked {
+            let Ok((slot, mut blocking)) = self.view.get_mut(task) else { continue };
+            let is_in_force = slot.subscriptions.iter().any(|it| it.token(task) == token);
+            if !is_in_force || slot.state != State::Blocked {
                 continue;
             }
-            (doing.state, doing.since) = (State::Active, self.table.now);
+            (slot.state, slot.since) = (State::Active, self.table.now);
             blocking.set(false);
-            if let Some(watch) = self.watch.and_then(|watch| watch.of(doing.agent(task), task)) {
-                watch.woken::<A>(doing.to_string(), None, task);
+            if let Some(watch) = self.watch.and_then(|watch| watch.of(slot.agent(task), task)) {
+                watch.woken::<A>(slot.to_string(), None, task);
             }
         }
     }
@@ -236,9 +236,9 @@ impl<A: Activity> Teller<'_, '_, A> {
         self.table.all_to_events(lost, matches);
         for (task, subscription) in matches.drain(..) {
             let calls =
-                |doing: &Doing<A>| [task, doing.agent(task)].contains(&subscription.subject());
+                |slot: &ActivitySlot<A>| [task, slot.agent(task)].contains(&subscription.subject());
             if subscription.kinds() == EventKinds::NONE
-                && !self.view.get_mut(task).is_ok_and(|(doing, _)| calls(doing))
+                && !self.view.get_mut(task).is_ok_and(|(slot, _)| calls(slot))
             {
                 continue;
             }
@@ -300,50 +300,50 @@ impl<A: Activity> Teller<'_, '_, A> {
 
     /// Tells one activity, if it still waits for this.
     fn tell(&mut self, task: Entity, notice: Notice<'_, EventOf<A>>, subject: Entity) {
-        let Ok((doing, mut blocking)) = self.view.get_mut(task) else {
+        let Ok((slot, mut blocking)) = self.view.get_mut(task) else {
             // It is despawned, and waits to be finished.
             return;
         };
         let is_it = |it: &Subscription| it.token(task) == notice.token();
-        let Some(place) = doing.subscriptions.iter().position(is_it) else { return };
+        let Some(place) = slot.subscriptions.iter().position(is_it) else { return };
         let is_over = matches!(notice, Notice::Died(_) | Notice::Time(_));
         if is_over {
-            let subscription = doing.subscriptions.remove(place);
+            let subscription = slot.subscriptions.remove(place);
             self.table.unlink(subscription.token(task));
         }
-        let watch = self.watch.and_then(|watch| watch.of(doing.agent(task), task));
-        let Some(activity) = &mut doing.activity else { return };
+        let watch = self.watch.and_then(|watch| watch.of(slot.agent(task), task));
+        let Some(activity) = &mut slot.activity else { return };
         self.delivered.told += 1;
         let has_to_look = matches!(notice, Notice::Died(_) | Notice::Missed(_));
         // Awake while it is told: one that panics is to look again, for it may have nothing left to
         // wait for.
-        let was_blocked = doing.state == State::Blocked;
+        let was_blocked = slot.state == State::Blocked;
         // Not set where there is something else to begin.
         let was_marked = blocking.get();
         if was_blocked {
-            doing.state = State::Active;
+            slot.state = State::Active;
             blocking.set(false);
         }
         let response = activity.on_event(notice, subject);
         match response.drops {
             Drops::This if !is_over => {
-                let subscription = doing.subscriptions.remove(place);
+                let subscription = slot.subscriptions.remove(place);
                 self.table.unlink(subscription.token(task));
             }
             Drops::All => {
-                doing.subscriptions.clear();
+                slot.subscriptions.clear();
                 self.table.unlink_all(task);
             }
             Drops::None | Drops::This => {}
         }
-        let has_to = has_to_look || doing.subscriptions.is_empty();
+        let has_to = has_to_look || slot.subscriptions.is_empty();
         if was_blocked && (response.wakes || has_to) {
-            doing.since = self.table.now;
+            slot.since = self.table.now;
             if let Some(watch) = watch {
-                watch.woken::<A>(doing.to_string(), Some(&notice), subject);
+                watch.woken::<A>(slot.to_string(), Some(&notice), subject);
             }
         } else if was_blocked {
-            doing.state = State::Blocked;
+            slot.state = State::Blocked;
             blocking.set(was_marked);
         }
     }
@@ -356,20 +356,20 @@ impl<A: Activity> Teller<'_, '_, A> {
 ///
 /// ```
 /// # use std::borrow::Cow;
-/// # use formic_ai::activity::{Activity, Event, EventKinds, Setting, Status, Tick};
+/// # use formic_ai::activity::{Activity, Event, EventKinds, ActivityDomain, Status, Tick};
 /// use formic_ai::activity::{self, Activities};
 /// use formic_ai::prelude::*;
 /// # struct Nothing;
 /// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
 /// # enum Village {}
-/// # impl Setting for Village {
+/// # impl ActivityDomain for Village {
 /// #     type World<'w> = ();
 /// #     type Event = Nothing;
 /// #     type Failure = ();
 /// # }
 /// # struct Eat;
 /// # impl Activity for Eat {
-/// #     type Setting = Village;
+/// #     type Domain = Village;
 /// #     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(|_, _| {});
 /// #     fn name(&self) -> Cow<'_, str> { "eating".into() }
 /// #     fn on_tick(&mut self, _: &mut Tick<'_, Village>, (): &()) -> Status<()> { Status::Ongoing }
@@ -405,7 +405,7 @@ pub fn check<A: Activity>(world: &World) -> Result<(), BrokenSubscriptions> {
     let Ok(table) = world.resource::<Subscriptions<A>>() else { return Ok(()) };
     let alive = world.query_ref::<Tasks<A>>().into_iter();
     let orphaned = world.query_ref_filtered::<Tasks<A>, With<Despawned>>().into_iter();
-    let tasks = alive.chain(orphaned).map(|(task, doing)| (task, doing.subscriptions()));
+    let tasks = alive.chain(orphaned).map(|(task, slot)| (task, slot.subscriptions()));
     table.check(tasks).map_err(BrokenSubscriptions)
 }
 

@@ -127,7 +127,7 @@ impl fmt::Debug for EventKinds {
 ///
 /// It goes into the request (a component, say), and comes back with
 /// [`Posted::answering`]. No two subscriptions of a task have the same one before it has made 2^32 of
-/// them, also where its [`Doing`](super::Doing) was removed or replaced meanwhile.
+/// them, also where its [`ActivitySlot`](super::ActivitySlot) was removed or replaced meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, HashState)]
 pub struct Token {
     pub(super) task: Entity,
@@ -135,7 +135,7 @@ pub struct Token {
 }
 
 impl Token {
-    /// Whose subscription it is: the entity that has the [`Doing`](super::Doing).
+    /// Whose subscription it is: the entity that has the [`ActivitySlot`](super::ActivitySlot).
     #[must_use]
     pub const fn task(self) -> Entity {
         self.task

@@ -7,10 +7,10 @@ use formic_ecs::Entity;
 
 use super::event::Token;
 
-/// How many events are kept for a story that does not ask for them.
+/// How many events are kept for an async activity that does not ask for them.
 const EVENTS_MAX: usize = 1_024;
 
-/// Something that a story has been told.
+/// An event that an async activity has been told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Told<E> {
@@ -34,9 +34,9 @@ impl<E> Told<E> {
 pub enum NoEvent {
     /// The subject was despawned. The subscription has ended.
     Died,
-    /// Events may have been [missed](super::Notice::Missed), or the story has not asked for 1,024 of
+    /// Events may have been [missed](super::Notice::Missed), or nothing has asked for 1,024 of
     /// them, and the oldest are gone. The subscription stays: look again, ask again. However often
-    /// that happens before the story asks, it is told once, where the first of them was.
+    /// that happens before the async activity asks, it is told once, where the first of them was.
     Missed,
 }
 

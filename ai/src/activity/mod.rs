@@ -3,7 +3,7 @@
 //! # Vocabulary
 //!
 //! * An **[`Activity`]** is what an agent is at: fetch that thing, eat, run away. An agent has one at
-//!   a time, in its [`Doing`]. It mostly delegates to **sub-activities** (go to, pick up), which are
+//!   a time, in its [`ActivitySlot`]. It mostly delegates to **sub-activities** (go to, pick up), which are
 //!   activities as well, one at a time in a [`Current`]. Both have names that a person can read.
 //! * It is **active**, and ticked in every tick, or **blocked**: then the agent's enableable
 //!   component [`Blocking`] is on, and the tick does not come near it.
@@ -12,14 +12,15 @@
 //!   events about one subject; its death is always told. A **timer** is a subscription to a tick.
 //! * A **[`Token`]** names a subscription, so that the answer to an old request is not taken for
 //!   that to the present one.
-//! * A **[`Setting`]** is what the activities of a game have in common: what they read, what wakes
+//! * A **[`ActivityDomain`]** is what the activities of a game have in common: what they read, what wakes
 //!   them, how they fail.
 //! * An **[`Async`]** activity is written as an `async fn`.
-//! * A **[`lane`]** is an entity that is at an activity for an agent beside the agent's own.
+//! * A **[parallel activity](parallel)** is an entity that is at an activity for an agent beside the
+//!   agent's own.
 //!
 //! ```
-//! use formic_ai::activity::{self, Activities, Activity, Doing, Ending, Event, EventKinds};
-//! use formic_ai::activity::{Posted, Setting, Status, Tick};
+//! use formic_ai::activity::{self, Activities, Activity, ActivitySlot, Ending, Event, EventKinds};
+//! use formic_ai::activity::{Posted, ActivityDomain, Status, Tick};
 //! use formic_ai::prelude::*;
 //! # use std::borrow::Cow;
 //!
@@ -28,7 +29,7 @@
 //!     fn kind(&self) -> EventKinds { EventKinds::one(0) }
 //! }
 //! enum Village {}
-//! impl Setting for Village {
+//! impl ActivityDomain for Village {
 //!     type World<'w> = ComponentLookup<'w, &'static Position>;
 //!     type Event = Arrived;
 //!     type Failure = ();
@@ -41,7 +42,7 @@
 //! #[derive(formic_ecs::HashState)]
 //! struct GoTo(i32);
 //! impl Activity for GoTo {
-//!     type Setting = Village;
+//!     type Domain = Village;
 //!     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(formic_ecs::HashState::hash_state);
 //!     fn name(&self) -> Cow<'_, str> { format!("going to {}", self.0).into() }
 //!     fn on_tick(&mut self, tick: &mut Tick<'_, Village>, world: &ComponentLookup<'_, &'static Position>) -> Status<()> {
@@ -75,14 +76,14 @@
 //! schedule.run(&mut world, &pool);
 //! assert!(world.is_enabled::<activity::Blocking>(agent)?, "it sleeps until it has arrived");
 //! (0..5).for_each(|_| _ = schedule.run(&mut world, &pool));
-//! assert_eq!(world.get::<Doing<GoTo>>(agent)?.ended(), Some(activity::Ended::Success));
+//! assert_eq!(world.get::<ActivitySlot<GoTo>>(agent)?.ended(), Some(Ended::Success));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # A tick
 //!
 //! Minds run when they are due: a system of [`every(10).staggered()`](formic_jobs::IntoSystem::every)
-//! proposes activities with a priority ([`Doing::propose`]). Then [`Activities::run`], in this order:
+//! proposes activities with a priority ([`ActivitySlot::propose`]). Then [`Activities::run`], in this order:
 //!
 //! 1. Those who were [called](Tick::waker) from other threads wake. Where events are gone that were not
 //!    read, or requests were undone, all who wait for events are
@@ -131,7 +132,7 @@
 //! | blocked without waiting for anything | goes on being ticked, and is [counted](ActivityReport::waiting_for_nothing) |
 //! | nothing left to wait for after an event | wakes, whatever it answered |
 //! | the agent is despawned | `on_finish` in the next run; the entity is gone after it |
-//! | the game removes [`Doing`], or puts another one in its place | the subscriptions end; there is nothing to finish any more; no token is used again |
+//! | the game removes [`ActivitySlot`], or puts another one in its place | the subscriptions end; there is nothing to finish any more; no token is used again |
 //! | activities are off for longer than events are kept | activities that wait for events are told [`Notice::Missed`]; how many are gone is [counted](ActivityReport::missed) |
 //! | an activity panics | the panic goes to the caller of the schedule; no activity is finished twice, and no subscriptions are lost; what was posted and requested in that run is, which is told as [`Notice::Missed`] |
 //! | another system panics, so that requests are not made | the same |
@@ -153,37 +154,37 @@
 //! answers, the deaths of subjects, subscriptions that end in the time of one's own, timers, and
 //! parallel ticks with the same result for any number of threads.
 
+mod async_context;
 mod asynchronous;
 mod behaviour;
 mod calls;
-mod cue;
 mod current;
 mod deliver;
-mod desk;
-mod doing;
+mod domain;
 mod event;
 mod inbox;
+mod mailbox;
 mod param;
 mod record;
-mod setting;
+mod slot;
 mod subscription;
 mod table;
 mod tick;
 
+pub use self::async_context::{AsyncContext, Guard};
 pub use self::asynchronous::Async;
 pub use self::behaviour::{Activity, EventOf, Failure, WorldOf};
-pub use self::cue::{Cue, Guard};
 pub use self::current::Current;
 #[doc(hidden)]
 pub use self::deliver::DeliveryState;
 pub use self::deliver::{BrokenSubscriptions, Deliveries, check, deliver};
-pub use self::doing::{Blocking, Doing, State, idle, lane, order, stop};
+pub use self::domain::{ActivityDomain, Ending, Response, Status};
 pub use self::event::{Event, EventKinds, Notice, Posted, Token};
 pub use self::inbox::{NoEvent, Told};
 #[doc(hidden)]
 pub use self::param::ActivitiesState;
 pub use self::param::{Activities, ActivityReport};
-pub use self::setting::{Ended, Ending, Response, Setting, Status};
+pub use self::slot::{ActivitySlot, Blocking, State, idle, order, parallel, stop};
 pub use self::subscription::Subscription;
 pub use self::table::Subscriptions;
 pub use self::tick::{Effects, Finished, Tick};

@@ -11,28 +11,30 @@ use formic_jobs::{
 
 use super::behaviour::{Activity, EventOf, Failure, WorldOf};
 use super::deliver::DeliveryState;
-use super::doing::{Blocking, Doing, Next, State};
+use super::domain::{Ending, Status};
 use super::event::Posted;
 use super::record::{TaskWatch, Watch, stopped_by};
-use super::setting::{Ended, Ending, Status};
+use super::slot::{ActivitySlot, Blocking, Next, State};
 use super::table::{LastNumber, Subscriptions, Watched};
 use super::tick::{Effects, Finished, Outgoing, Tick};
-use crate::explain::Witness;
+use crate::action::Ended;
+use crate::explain::DecisionRecorder;
 
-type Row<A> = (Entity, &'static mut Doing<A>, EnabledMut<Blocking>, Option<&'static LastNumber>);
+type Row<A> =
+    (Entity, &'static mut ActivitySlot<A>, EnabledMut<Blocking>, Option<&'static LastNumber>);
 type Awake<A> = Query<'static, Row<A>, Without<Blocking>>;
 /// Those whose agents were despawned; nothing but the activity is left.
-type Orphaned<A> = Query<'static, (Entity, &'static mut Doing<A>), With<Despawned>>;
+type Orphaned<A> = Query<'static, (Entity, &'static mut ActivitySlot<A>), With<Despawned>>;
 type Posts<A> = EventWriter<'static, Posted<EventOf<A>>>;
 type Ends<A> = EventWriter<'static, Finished<Failure<A>>>;
-type Out<A> = Gather<'static, Outgoing<<A as Activity>::Setting>>;
+type Out<A> = Gather<'static, Outgoing<<A as Activity>::Domain>>;
 type StateOf<P> = <P as SystemParam>::State;
 
 /// What a run did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ActivityReport {
-    /// How many agents and lanes were awake.
+    /// How many agents and parallel activities were awake.
     pub awake: usize,
     /// How many times an activity was told of an event, a death or a timer.
     pub told: usize,
@@ -93,7 +95,7 @@ impl<A: Activity> SystemParam for Activities<'_, A> {
         let mut components = Access::default();
         let delivery = DeliveryState::new(world, access, &mut components);
         components.merge(world.plan::<Row<A>, Without<Blocking>>().access());
-        let orphans = world.plan::<(Entity, &'static mut Doing<A>), With<Despawned>>();
+        let orphans = world.plan::<(Entity, &'static mut ActivitySlot<A>), With<Despawned>>();
         components.merge(orphans.access());
         access.add_components(&components, world);
         let mut covered = SystemAccess::default();
@@ -162,8 +164,8 @@ impl<A: Activity> ActivitiesState<A> {
         report.missed = delivered.missed;
 
         let mut nothing = ();
-        let witness = <Witness<'_> as SystemParam>::fetch(&mut nothing, context)?;
-        let records = witness.log().map(|log| Watch::new(log, witness.tick()));
+        let recorder = <DecisionRecorder<'_> as SystemParam>::fetch(&mut nothing, context)?;
+        let records = recorder.log().map(|log| Watch::new(log, recorder.tick()));
         self.watched.append(&mut table.unmarked);
         // Until all that comes of the ticks is taken in; where one of them panics, it never is, and
         // the next run asks the activities what they wait for.
@@ -178,13 +180,13 @@ impl<A: Activity> ActivitiesState<A> {
             orphaned.par_for_each_with_both(
                 &mut commands,
                 &mut out,
-                |(task, doing), commands, out| {
-                    let agent = doing.agent(task);
+                |(task, slot), commands, out| {
+                    let agent = slot.agent(task);
                     let mut effects = Effects { task, agent, now, commands, out, calls };
                     let watch = records.and_then(|records| records.of(agent, task));
-                    finish(doing, Ending::Interrupted, &mut effects, world, watch);
+                    finish(slot, Ending::Interrupted, &mut effects, world, watch);
                     // The last that holds it.
-                    effects.commands.remove::<Doing<A>>(task);
+                    effects.commands.remove::<ActivitySlot<A>>(task);
                 },
             );
         }
@@ -194,14 +196,14 @@ impl<A: Activity> ActivitiesState<A> {
             awake.par_for_each_with_both(
                 &mut commands,
                 &mut out,
-                |(task, doing, mut blocking, last), commands, out| {
-                    let agent = doing.agent(task);
+                |(task, slot, mut blocking, last), commands, out| {
+                    let agent = slot.agent(task);
                     let watch = records.and_then(|records| records.of(agent, task));
-                    if let (0, Some(last)) = (doing.newest, last) {
-                        doing.newest = last.0;
+                    if let (0, Some(last)) = (slot.newest, last) {
+                        slot.newest = last.0;
                     }
                     let effects = Effects { task, agent, now, commands, out, calls };
-                    tick(doing, &mut blocking, effects, world, watch);
+                    tick(slot, &mut blocking, effects, world, watch);
                 },
             );
         }
@@ -256,43 +258,43 @@ fn watch<A: Activity>(world: &mut World, subjects: &[Entity]) {
 
 /// One tick of an agent that is awake.
 fn tick<A: Activity>(
-    doing: &mut Doing<A>,
+    slot: &mut ActivitySlot<A>,
     blocking: &mut EnabledBitMut<'_>,
-    mut effects: Effects<'_, A::Setting>,
+    mut effects: Effects<'_, A::Domain>,
     world: &WorldOf<'_, A>,
     watch: Option<TaskWatch<'_>>,
 ) {
     let now = effects.now;
-    if doing.next.is_some() {
-        begin_next(doing, &mut effects, world, watch);
+    if slot.next.is_some() {
+        begin_next(slot, &mut effects, world, watch);
     }
-    let Some(activity) = doing.activity.as_mut().filter(|_| doing.state == State::Active) else {
+    let Some(activity) = slot.activity.as_mut().filter(|_| slot.state == State::Active) else {
         // It has none; or the game has flipped the bit of one that sleeps.
         blocking.set(true);
         return;
     };
     let mut tick = Tick {
         effects: effects.reborrow(),
-        subscriptions: &mut doing.subscriptions,
-        newest: &mut doing.newest,
+        subscriptions: &mut slot.subscriptions,
+        newest: &mut slot.newest,
         ended: None,
     };
     let status = activity.on_tick(&mut tick, world);
     match status {
         Status::Ongoing => {}
-        Status::Blocked if doing.subscriptions.is_empty() => {
+        Status::Blocked if slot.subscriptions.is_empty() => {
             effects.out.push(Outgoing::WaitsForNothing);
         }
         Status::Blocked => {
-            (doing.state, doing.since) = (State::Blocked, now);
+            (slot.state, slot.since) = (State::Blocked, now);
             blocking.set(true);
             if let Some(watch) = watch {
-                watch.blocked(doing);
+                watch.blocked(slot);
             }
         }
         Status::Finished(ending) => {
             blocking.set(true);
-            finish(doing, ending, &mut effects, world, watch);
+            finish(slot, ending, &mut effects, world, watch);
         }
     }
 }
@@ -301,21 +303,21 @@ fn tick<A: Activity>(
 /// has its place by the time that the other one is finished, so that a panic there does not take it
 /// along.
 fn begin_next<A: Activity>(
-    doing: &mut Doing<A>,
-    effects: &mut Effects<'_, A::Setting>,
+    slot: &mut ActivitySlot<A>,
+    effects: &mut Effects<'_, A::Domain>,
     world: &WorldOf<'_, A>,
     watch: Option<TaskWatch<'_>>,
 ) {
-    let next = doing.next.as_ref().and_then(|next| next.activity.as_ref());
+    let next = slot.next.as_ref().and_then(|next| next.activity.as_ref());
     if let Some(watch) = watch {
-        let stopped = doing.activity.as_ref();
+        let stopped = slot.activity.as_ref();
         watch.ended(stopped.map(|it| stopped_by(it, &Ending::Interrupted, next)), next);
     }
-    let Some(next) = doing.next.take() else { return };
-    let before = leave(doing, Ended::Interrupted, effects);
+    let Some(next) = slot.next.take() else { return };
+    let before = leave(slot, Ended::Interrupted, effects);
     if let Next { activity: Some(next), priority } = *next {
-        (doing.activity, doing.priority) = (Some(next), priority);
-        (doing.state, doing.since) = (State::Active, effects.now);
+        (slot.activity, slot.priority) = (Some(next), priority);
+        (slot.state, slot.since) = (State::Active, effects.now);
     }
     if let Some(before) = before {
         call_on_finish(before, Ending::Interrupted, effects, world);
@@ -325,31 +327,31 @@ fn begin_next<A: Activity>(
 /// Ends the activity, if there is one. It is called when the books are in order, so that a panic in
 /// it does not have it called again.
 fn finish<A: Activity>(
-    doing: &mut Doing<A>,
+    slot: &mut ActivitySlot<A>,
     ending: Ending<Failure<A>>,
-    effects: &mut Effects<'_, A::Setting>,
+    effects: &mut Effects<'_, A::Domain>,
     world: &WorldOf<'_, A>,
     watch: Option<TaskWatch<'_>>,
 ) {
-    if let (Some(watch), Some(activity)) = (watch, &doing.activity) {
+    if let (Some(watch), Some(activity)) = (watch, &slot.activity) {
         watch.ended::<A>(Some(stopped_by(activity, &ending, None)), None);
     }
-    if let Some(activity) = leave(doing, ending.how(), effects) {
+    if let Some(activity) = leave(slot, ending.how(), effects) {
         call_on_finish(activity, ending, effects, world);
     }
 }
 
 /// Takes the activity out, if there is one, and everything that it waits for.
 fn leave<A: Activity>(
-    doing: &mut Doing<A>,
+    slot: &mut ActivitySlot<A>,
     ended: Ended,
-    effects: &mut Effects<'_, A::Setting>,
+    effects: &mut Effects<'_, A::Domain>,
 ) -> Option<A> {
-    let activity = doing.activity.take()?;
-    (doing.state, doing.since, doing.priority) = (State::Idle, effects.now, 0);
-    doing.ended = Some(ended);
-    if !doing.subscriptions.is_empty() {
-        doing.subscriptions.clear();
+    let activity = slot.activity.take()?;
+    (slot.state, slot.since, slot.priority) = (State::Idle, effects.now, 0);
+    slot.ended = Some(ended);
+    if !slot.subscriptions.is_empty() {
+        slot.subscriptions.clear();
         effects.out.push(Outgoing::UnlinkAll(effects.task));
     }
     Some(activity)
@@ -358,7 +360,7 @@ fn leave<A: Activity>(
 fn call_on_finish<A: Activity>(
     activity: A,
     ending: Ending<Failure<A>>,
-    effects: &mut Effects<'_, A::Setting>,
+    effects: &mut Effects<'_, A::Domain>,
     world: &WorldOf<'_, A>,
 ) {
     activity.on_finish(&ending, effects, world);

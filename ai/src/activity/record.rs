@@ -3,9 +3,9 @@
 use formic_ecs::Entity;
 
 use super::behaviour::{Activity, EventOf, Failure};
-use super::doing::Doing;
+use super::domain::Ending;
 use super::event::{Event, EventKinds, Notice};
-use super::setting::Ending;
+use super::slot::ActivitySlot;
 use crate::explain::{
     self, Candidate, Decision, DecisionLog, Engine, Label, Stopped, Subscribed, Verdict,
 };
@@ -59,11 +59,11 @@ impl TaskWatch<'_> {
     }
 
     /// It sleeps from now on.
-    pub(super) fn blocked<A: Activity>(&self, doing: &Doing<A>) {
+    pub(super) fn blocked<A: Activity>(&self, slot: &ActivitySlot<A>) {
         self.note(|decision| {
-            decision.candidate(Candidate::new(doing.to_string(), Verdict::Running));
-            decision.blocked_since = Some(doing.since());
-            let wishes = doing.subscriptions().iter();
+            decision.candidate(Candidate::new(slot.to_string(), Verdict::Running));
+            decision.blocked_since = Some(slot.since());
+            let wishes = slot.subscriptions().iter();
             decision.subscriptions.extend(wishes.map(|subscription| match subscription.due() {
                 Some(due) => {
                     Subscribed { subject: None, event: Some(format!("tick {due}").into()) }
@@ -109,7 +109,7 @@ pub(super) fn stopped_by<A: Activity>(
 ) -> Stopped {
     let why = match ending {
         Ending::Success => explain::Ending::Success,
-        Ending::Failure(error) => {
+        Ending::Failed(error) => {
             explain::Ending::Failed { error: Some(format!("{error:?}").into()) }
         }
         Ending::Interrupted => {

@@ -19,7 +19,7 @@ use crate::heads::{Heads, NONE};
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct Watched;
 
-/// On who has had a [`Doing`](super::Doing) that was removed or replaced: the number of its newest
+/// On who has had an [`ActivitySlot`](super::ActivitySlot) that was removed or replaced: the number of its newest
 /// token, after which the next one goes on. It stays.
 #[derive(Component, Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]

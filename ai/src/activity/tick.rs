@@ -8,13 +8,13 @@ use formic_ecs::{Buffer, Codec, CodecError, CommandBuffer, Entity};
 use formic_jobs::GatherSlot;
 
 use super::calls::Calls;
+use super::domain::{ActivityDomain, Ending};
 use super::event::{EventKinds, Posted, Token};
-use super::setting::{Ending, Setting};
 use super::subscription::Subscription;
 
 /// What comes of the ticks of many activities, until it is seen to in order.
 #[derive(Debug)]
-pub(super) enum Outgoing<G: Setting> {
+pub(super) enum Outgoing<G: ActivityDomain> {
     Post(Posted<G::Event>),
     Link { task: Entity, subscription: Subscription },
     Unlink(Token),
@@ -27,7 +27,7 @@ pub(super) enum Outgoing<G: Setting> {
 /// [`EventReader`](formic_jobs::EventReader).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Finished<F> {
-    /// The entity with the [`Doing`](super::Doing).
+    /// The entity with the [`ActivitySlot`](super::ActivitySlot).
     pub task: Entity,
     /// Who has acted.
     pub agent: Entity,
@@ -37,18 +37,18 @@ pub struct Finished<F> {
 
 impl<F: 'static> Finished<F> {
     /// Who, as whom, and how, with the reason of a failure by its own codec.
-    pub(super) const fn codec<G: Setting<Failure = F>>() -> Codec<Self> {
+    pub(super) const fn codec<G: ActivityDomain<Failure = F>>() -> Codec<Self> {
         Codec::custom(
             |finished, bytes| {
                 Codec::plain().write(&finished.task, bytes)?;
                 Codec::plain().write(&finished.agent, bytes)?;
                 match &finished.ending {
                     Ending::Success => bytes.push(1),
-                    Ending::Failure(_) => bytes.push(2),
+                    Ending::Failed(_) => bytes.push(2),
                     Ending::Interrupted => bytes.push(3),
                 }
                 match &finished.ending {
-                    Ending::Failure(why) => G::FAILURE.write(why, bytes),
+                    Ending::Failed(why) => G::FAILURE.write(why, bytes),
                     Ending::Success | Ending::Interrupted => Ok(()),
                 }
             },
@@ -56,7 +56,7 @@ impl<F: 'static> Finished<F> {
                 let (task, agent) = (Codec::plain().read(bytes)?, Codec::plain().read(bytes)?);
                 let ending = match Codec::<u8>::plain().read(bytes)? {
                     1 => Ending::Success,
-                    2 => Ending::Failure(G::FAILURE.read(bytes)?),
+                    2 => Ending::Failed(G::FAILURE.read(bytes)?),
                     3 => Ending::Interrupted,
                     _ => return Err(CodecError),
                 };
@@ -67,7 +67,7 @@ impl<F: 'static> Finished<F> {
 }
 
 /// What an activity can cause at any time, its end included: queued updates, and events.
-pub struct Effects<'t, G: Setting> {
+pub struct Effects<'t, G: ActivityDomain> {
     pub(super) task: Entity,
     pub(super) agent: Entity,
     pub(super) now: u64,
@@ -76,7 +76,7 @@ pub struct Effects<'t, G: Setting> {
     pub(super) calls: &'t Arc<Calls>,
 }
 
-impl<G: Setting> fmt::Debug for Effects<'_, G> {
+impl<G: ActivityDomain> fmt::Debug for Effects<'_, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Effects")
             .field("task", &self.task)
@@ -86,15 +86,15 @@ impl<G: Setting> fmt::Debug for Effects<'_, G> {
     }
 }
 
-impl<G: Setting> Effects<'_, G> {
+impl<G: ActivityDomain> Effects<'_, G> {
     /// Who acts.
     #[must_use]
     pub const fn agent(&self) -> Entity {
         self.agent
     }
 
-    /// The entity with the [`Doing`](super::Doing): the agent itself, or its
-    /// [lane](super::lane).
+    /// The entity with the [`ActivitySlot`](super::ActivitySlot): the agent itself, or its
+    /// [parallel activity](super::parallel).
     #[must_use]
     pub const fn task(&self) -> Entity {
         self.task
@@ -130,7 +130,7 @@ impl<G: Setting> Effects<'_, G> {
 }
 
 /// What an activity can cause in a tick of its own: [`Effects`], and subscriptions.
-pub struct Tick<'t, G: Setting> {
+pub struct Tick<'t, G: ActivityDomain> {
     pub(super) effects: Effects<'t, G>,
     pub(super) subscriptions: &'t mut Buffer<Subscription>,
     pub(super) newest: &'t mut u32,
@@ -138,7 +138,7 @@ pub struct Tick<'t, G: Setting> {
     pub(super) ended: Option<&'t mut Vec<Token>>,
 }
 
-impl<G: Setting> fmt::Debug for Tick<'_, G> {
+impl<G: ActivityDomain> fmt::Debug for Tick<'_, G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Tick")
             .field("effects", &self.effects)
@@ -147,7 +147,7 @@ impl<G: Setting> fmt::Debug for Tick<'_, G> {
     }
 }
 
-impl<'t, G: Setting> std::ops::Deref for Tick<'t, G> {
+impl<'t, G: ActivityDomain> std::ops::Deref for Tick<'t, G> {
     type Target = Effects<'t, G>;
 
     fn deref(&self) -> &Effects<'t, G> {
@@ -155,13 +155,13 @@ impl<'t, G: Setting> std::ops::Deref for Tick<'t, G> {
     }
 }
 
-impl<'t, G: Setting> std::ops::DerefMut for Tick<'t, G> {
+impl<'t, G: ActivityDomain> std::ops::DerefMut for Tick<'t, G> {
     fn deref_mut(&mut self) -> &mut Effects<'t, G> {
         &mut self.effects
     }
 }
 
-impl<G: Setting> Tick<'_, G> {
+impl<G: ActivityDomain> Tick<'_, G> {
     /// Has events of these kinds about the subject come to
     /// [`on_event`](super::Activity::on_event), and its death in any case.
     ///
@@ -246,12 +246,12 @@ impl<G: Setting> Tick<'_, G> {
     /// # use std::borrow::Cow;
     /// use std::sync::{Arc, OnceLock};
     /// use std::thread;
-    /// # use formic_ai::activity::{Event, EventKinds, Setting};
+    /// # use formic_ai::activity::{Event, EventKinds, ActivityDomain};
     /// use formic_ai::activity::{Activity, Ending, Status, Tick};
     /// # struct Nothing;
     /// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
     /// # enum Village {}
-    /// # impl Setting for Village {
+    /// # impl ActivityDomain for Village {
     /// #     type World<'w> = ();
     /// #     type Event = Nothing;
     /// #     type Failure = ();
@@ -259,7 +259,7 @@ impl<G: Setting> Tick<'_, G> {
     /// struct Ask { reply: Arc<OnceLock<u32>>, has_asked: bool }
     ///
     /// impl Activity for Ask {
-    ///     type Setting = Village;
+    ///     type Domain = Village;
     ///     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
     ///     fn name(&self) -> Cow<'_, str> { "asking a server".into() }
     ///     fn on_tick(&mut self, tick: &mut Tick<'_, Village>, (): &()) -> Status<()> {

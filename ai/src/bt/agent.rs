@@ -12,7 +12,7 @@ use super::tree::{Op, Tree};
 use crate::action::{
     ActionResult, Body, Reported, Switching, argument_of_parts, give_mind, link_mind,
 };
-use crate::explain::Witness;
+use crate::explain::DecisionRecorder;
 
 /// On an agent that follows a behaviour tree: 16 bytes. What single nodes remember is in its
 /// `Buffer<NodeMemory>`, 8 bytes for each node that does.
@@ -125,8 +125,8 @@ type Row<Q> = (
     Q,
 );
 /// Those whose actions have ended: the tree finds out by itself, and takes the note away.
-type Ended<'a> = Query<'a, EnabledMut<Reported>, (With<Reported>, With<TreeAgent>)>;
-type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>, Witness<'a>);
+type EndedActions<'a> = Query<'a, EnabledMut<Reported>, (With<Reported>, With<TreeAgent>)>;
+type Parts<'a, Q> = (Query<'a, Row<Q>>, EndedActions<'a>, DecisionRecorder<'a>);
 
 /// The agents that follow trees and have what `Q` asks for: the argument of the system that ticks
 /// their trees.
@@ -144,11 +144,11 @@ type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>, Witness<'a>);
 ///     trees.tick(&guards.0);
 /// }
 ///
-/// let plan = Plan::new().action("attack", Attack).action("patrol", Patrol);
-/// let library = Library::new(&plan).condition("enemy_near", |enemy: &&Enemy| enemy.distance < 5.0);
+/// let actions = ActionSet::new().action("attack", Attack).action("patrol", Patrol);
+/// let library = Library::new(&actions).condition("enemy_near", |enemy: &&Enemy| enemy.distance < 5.0);
 /// let tree = Tree::parse("selector { sequence { enemy_near? attack } patrol }", &library)?;
 /// let mut world = World::new();
-/// let guard = plan.spawn(&mut world, Enemy { distance: 50.0 })?;
+/// let guard = actions.spawn(&mut world, Enemy { distance: 50.0 })?;
 /// TreeAgent::drive(&mut world, guard, &tree, 1)?;
 /// world.insert_resource(Guards(tree));
 /// let mut schedule = formic_ai::action::add(Schedule::builder())
@@ -175,9 +175,9 @@ impl<Q: QueryData + 'static> Trees<'_, Q> {
     /// # Panics
     /// Panics if an agent has a body or memories that were made for another tree and are too few.
     pub fn tick(&mut self, tree: &Tree<Q>) {
-        let (query, ended, witness) = &mut self.parts;
+        let (query, ended, recorder) = &mut self.parts;
         ended.par_for_each(|mut reported| _ = reported.set(false));
-        let (log, tick) = (witness.log(), witness.tick());
+        let (log, tick) = (recorder.log(), recorder.tick());
         match log {
             None => query.par_for_each(|(_, agent, body, memories, mut switching, mut data)| {
                 agent.tick(tree, memories, body, &mut data, &mut ());

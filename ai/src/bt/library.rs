@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use formic_ecs::QueryData;
 
-use crate::action::Plan;
+use crate::action::ActionSet;
 
 type Ask<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> bool + Send + Sync>;
 type Do<Q> = Box<dyn for<'a> Fn(&mut <Q as QueryData>::Item<'a>) + Send + Sync>;
 type Rate<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> f32 + Send + Sync>;
 
-/// The names that trees may use: the actions of a plan, and conditions, effects and scores over the
+/// The names that trees may use: the actions of an action set, and conditions, effects and scores over the
 /// components that `Q` asks for.
 ///
 /// One of these components may be a *blackboard*: a component of your own that effects write to and
@@ -27,8 +27,8 @@ type Rate<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> f32 + Send + S
 /// #[derive(Component)]
 /// struct Board { alarms: u32 }
 ///
-/// let plan = Plan::new().action("attack", Attack).action("patrol", Patrol);
-/// let library = Library::<(&'static Enemy, &'static mut Board)>::new(&plan)
+/// let actions = ActionSet::new().action("attack", Attack).action("patrol", Patrol);
+/// let library = Library::<(&'static Enemy, &'static mut Board)>::new(&actions)
 ///     .condition("enemy_near", |(enemy, _)| enemy.distance < 5.0)
 ///     .effect("raise_alarm", |(_, board)| board.alarms += 1)
 ///     .score("danger", |(enemy, _)| 1.0 / (1.0 + enemy.distance));
@@ -68,11 +68,11 @@ impl<Q: QueryData> fmt::Debug for Library<Q> {
 }
 
 impl<Q: QueryData> Library<Q> {
-    /// The actions of a plan, and nothing else yet.
+    /// The actions of an action set, and nothing else yet.
     #[must_use]
-    pub fn new(plan: &Plan) -> Self {
+    pub fn new(actions: &ActionSet) -> Self {
         let entries = Entries { conditions: Vec::new(), effects: Vec::new(), scores: Vec::new() };
-        Self { actions: plan.names().map(String::from).collect(), entries: Arc::new(entries) }
+        Self { actions: actions.names().map(String::from).collect(), entries: Arc::new(entries) }
     }
 
     /// Adds to the entries. A library that trees were made from stays as it is for them.

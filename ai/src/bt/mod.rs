@@ -34,8 +34,8 @@
 //!     trees.tick(&guards.0);
 //! }
 //!
-//! let plan = Plan::new().action("attack", Attack).action("flee", Flee).action("patrol", Patrol);
-//! let library = Library::new(&plan)
+//! let actions = ActionSet::new().action("attack", Attack).action("flee", Flee).action("patrol", Patrol);
+//! let library = Library::new(&actions)
 //!     .condition("enemy_near", |(enemy, _): &(&Enemy, &Health)| enemy.distance < 5.0)
 //!     .condition("hurt", |(_, health): &(&Enemy, &Health)| health.0 < 0.3);
 //! let tree = Tree::parse(
@@ -47,7 +47,7 @@
 //!     &library,
 //! )?;
 //! let mut world = World::new();
-//! let guard = plan.spawn(&mut world, (Enemy { distance: 2.0 }, Health(1.0)))?;
+//! let guard = actions.spawn(&mut world, (Enemy { distance: 2.0 }, Health(1.0)))?;
 //! TreeAgent::drive(&mut world, guard, &tree, 1)?;
 //! # world.insert_resource(Guards(tree));
 //! # let mut schedule = formic_ai::action::add(Schedule::builder())

@@ -150,8 +150,8 @@ impl Jumps {
 /// use formic_ai::bt::{Library, Tree};
 /// use formic_ai::prelude::*;
 /// # #[derive(Component, Clone)] struct Patrol;
-/// let plan = Plan::new().action("patrol", Patrol);
-/// let library = Library::<()>::new(&plan);
+/// let actions = ActionSet::new().action("patrol", Patrol);
+/// let library = Library::<()>::new(&actions);
 /// let tree = Tree::parse("repeat(3) patrol", &library)?;
 /// assert_eq!((tree.node_count(), tree.slot_count()), (2, 1));
 /// let error = Tree::parse("patrl", &library).unwrap_err();

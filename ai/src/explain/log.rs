@@ -241,7 +241,7 @@ impl DecisionLog {
 
     /// Writes a decision down if the agent is watched; `fill` is not called otherwise.
     ///
-    /// For minds of your own. As the argument of a system, take a [`Witness`](super::Witness)
+    /// For minds of your own. As the argument of a system, take a [`DecisionRecorder`](super::DecisionRecorder)
     /// instead. The decisions of an agent in one tick lie in the order of their kinds and of who has
     /// decided, whichever was noted first.
     pub fn note(&self, agent: Entity, tick: u64, engine: Engine, fill: impl FnOnce(&mut Decision)) {
@@ -307,9 +307,9 @@ impl DecisionLog {
     /// Whether something of an agent [has ended](Self::note_end) that no decision has told yet: a
     /// mind that has nothing new to do should say so.
     #[must_use]
-    pub fn owes(&self, agent: Entity) -> bool {
-        let owes = |watched: &Watched| watched.ring().owes();
-        self.may_be_watched(agent) && self.get(agent).is_some_and(owes)
+    pub fn is_pending(&self, agent: Entity) -> bool {
+        let is_pending = |watched: &Watched| watched.ring().is_pending();
+        self.may_be_watched(agent) && self.get(agent).is_some_and(is_pending)
     }
 
     /// Forgets what was decided after a tick, because it was undone or the world was restored: what

@@ -9,7 +9,7 @@
 //!   which rules were asked, and which said no.
 //! * The **[`DecisionLog`]** is a resource. It says which agents are **watched**, and has a ring of
 //!   the last decisions of each.
-//! * A **[`Witness`]** is the log as the argument of a system, for minds of your own.
+//! * A **[`DecisionRecorder`]** is the log as the argument of a system, for minds of your own.
 //!
 //! A decision is written down when something changes: another option is chosen, a state entered, a
 //! plan made, something has ended. While an agent goes on with what it does nothing is written; the
@@ -24,26 +24,26 @@
 //! ```
 //! use formic_ai::explain::DecisionLog;
 //! use formic_ai::prelude::*;
-//! use formic_ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
+//! use formic_ai::utility::{Curve, Input, UtilityAgents, Reasoner, Utility, UtilityAgent};
 //! # #[derive(Component, Clone)] struct Eat;
 //! # #[derive(Component, Clone)] struct Sleep;
 //! #[derive(Component)]
 //! struct Needs { hunger: f32, tiredness: f32 }
 //! struct Cats(Reasoner);
 //!
-//! fn think(mut minds: Minds<&'static Needs>, cats: Res<Cats>) {
+//! fn think(mut minds: UtilityAgents<&'static Needs>, cats: Res<Cats>) {
 //!     minds.decide(&cats.0, |needs| [needs.hunger / 100.0, needs.tiredness / 100.0]);
 //! }
 //!
-//! let plan = Plan::new().action("eat", Eat).action("sleep", Sleep);
+//! let actions = ActionSet::new().action("eat", Eat).action("sleep", Sleep);
 //! let cats = Reasoner::new()
 //!     .option("eat", Utility::of(Input(0), Curve::exponential(2.0)))
 //!     .option("sleep", Utility::of(Input(1), Curve::linear(1.0, 0.0)))
 //!     .input("hunger", Input(0))
 //!     .input("tiredness", Input(1))
-//!     .bind(&plan)?;
+//!     .bind(&actions)?;
 //! let mut world = World::new();
-//! let cat = plan.spawn(&mut world, Needs { hunger: 90.0, tiredness: 44.0 })?;
+//! let cat = actions.spawn(&mut world, Needs { hunger: 90.0, tiredness: 44.0 })?;
 //! UtilityAgent::drive(&mut world, cat, &cats, 1)?;
 //! world.insert_resource(Cats(cats));
 //! let mut log = DecisionLog::new();
@@ -71,9 +71,9 @@
 mod decision;
 mod label;
 mod log;
+mod recorder;
 mod ring;
 mod sentence;
-mod witness;
 
 pub use self::decision::{
     Candidate, Decision, Ending, Engine, Factor, PlanRecord, RuleRecord, RuleVerdict, Stopped,
@@ -81,5 +81,5 @@ pub use self::decision::{
 };
 pub use self::label::Label;
 pub use self::log::DecisionLog;
+pub use self::recorder::DecisionRecorder;
 pub(crate) use self::ring::Recall;
-pub use self::witness::Witness;

@@ -203,7 +203,7 @@ impl Ring {
     }
 
     /// Whether something has stopped that no decision has told.
-    pub(super) fn owes(&self) -> bool {
+    pub(super) fn is_pending(&self) -> bool {
         !self.stopped.is_empty()
     }
 

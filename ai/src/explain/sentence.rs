@@ -75,7 +75,7 @@ impl Decision {
             }
         }
         for Stopped { what, why } in &self.stopped {
-            write!(out, "; {what} {}", Ended(why))?;
+            write!(out, "; {what} {}", EndingText(why))?;
         }
         self.write_sleep(out)?;
         out.push('.');
@@ -169,9 +169,9 @@ impl fmt::Display for Scored<'_> {
     }
 }
 
-struct Ended<'a>(&'a Ending);
+struct EndingText<'a>(&'a Ending);
 
-impl fmt::Display for Ended<'_> {
+impl fmt::Display for EndingText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Ending::Success => f.write_str("is done"),
@@ -186,7 +186,7 @@ impl fmt::Display for Ended<'_> {
 
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        Ended(self).fmt(f)
+        EndingText(self).fmt(f)
     }
 }
 

@@ -8,7 +8,7 @@ use formic_ecs::QueryData;
 use super::machine::{FlatState, FlatTransition, Machine, NO_GUARD, NONE};
 use super::state::{History, State};
 use super::transition::{Goes, Transition, Trigger};
-use crate::action::Plan;
+use crate::action::ActionSet;
 use crate::explain::Label;
 
 /// Why states do not make a [`Machine`].
@@ -139,7 +139,7 @@ impl<Q: QueryData> MachineBuilder<Q> {
     /// # Errors
     /// See [`MachineError`].
     #[expect(clippy::missing_panics_doc, reason = "so many transitions do not fit into memory")]
-    pub fn build(mut self, plan: &Plan) -> Result<Machine<Q>, MachineError> {
+    pub fn build(mut self, actions: &ActionSet) -> Result<Machine<Q>, MachineError> {
         let count = self.states.len();
         if !(1..=4096).contains(&count) {
             return Err(MachineError::StateCount(count));
@@ -199,7 +199,7 @@ impl<Q: QueryData> MachineBuilder<Q> {
             let action = match &state.action {
                 None => None,
                 Some(name) => {
-                    let found = plan.find(name).and_then(|action| u8::try_from(action).ok());
+                    let found = actions.find(name).and_then(|action| u8::try_from(action).ok());
                     Some(found.ok_or_else(|| MachineError::UnknownAction(name.clone()))?)
                 }
             };

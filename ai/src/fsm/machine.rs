@@ -17,7 +17,7 @@ use crate::explain::Label;
 /// # #[derive(Component, Clone)] struct Chase;
 /// #[derive(Component)]
 /// struct Enemy { distance: f32 }
-/// let plan = Plan::new().action("patrol", Patrol).action("chase", Chase);
+/// let actions = ActionSet::new().action("patrol", Patrol).action("chase", Chase);
 /// let machine: Machine<&'static Enemy> = MachineBuilder::new()
 ///     .state(State::new("patrolling").action("patrol"))
 ///     .state(State::new("chasing").action("chase"))
@@ -27,7 +27,7 @@ use crate::explain::Label;
 ///     .transition(
 ///         Transition::new("chasing", "patrolling").when(|enemy: &&Enemy| enemy.distance > 9.0),
 ///     )
-///     .build(&plan)?;
+///     .build(&actions)?;
 /// assert_eq!(machine.find("chasing"), Some(1));
 /// # Ok::<(), formic_ai::fsm::MachineError>(())
 /// ```

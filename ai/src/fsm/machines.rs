@@ -8,7 +8,7 @@ use super::machine::{Machine, NONE};
 use super::record::Watch;
 use super::update::{Update, choose};
 use crate::action::{Body, Reported, Switching, argument_of_parts, link_mind};
-use crate::explain::{DecisionLog, Witness};
+use crate::explain::{DecisionLog, DecisionRecorder};
 
 type Row<Q> = (
     Entity,
@@ -21,10 +21,10 @@ type Row<Q> = (
     Q,
 );
 /// Those whose actions have ended: the machine finds out by itself, and takes the note away.
-type Ended<'a> = Query<'a, EnabledMut<Reported>, (With<Reported>, With<FsmAgent>)>;
+type EndedActions<'a> = Query<'a, EnabledMut<Reported>, (With<Reported>, With<FsmAgent>)>;
 /// Those that have changed state in the update before.
 type Changed<'a> = Query<'a, EnabledMut<StateChanged>, (With<StateChanged>, With<FsmAgent>)>;
-type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>, Changed<'a>, Witness<'a>);
+type Parts<'a, Q> = (Query<'a, Row<Q>>, EndedActions<'a>, Changed<'a>, DecisionRecorder<'a>);
 
 /// The agents that follow machines and have what `Q` asks for: the argument of the system that
 /// updates their machines.
@@ -42,15 +42,15 @@ type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>, Changed<'a>, Witness<'a>);
 ///     machines.update(&guards.0);
 /// }
 ///
-/// let plan = Plan::new().action("patrol", Patrol).action("chase", Chase);
+/// let actions = ActionSet::new().action("patrol", Patrol).action("chase", Chase);
 /// let near = |enemy: &&Enemy| enemy.distance < 5.0;
 /// let machine = MachineBuilder::new()
 ///     .state(State::new("patrolling").action("patrol"))
 ///     .state(State::new("chasing").action("chase"))
 ///     .transition(Transition::new("patrolling", "chasing").when(near))
-///     .build(&plan)?;
+///     .build(&actions)?;
 /// let mut world = World::new();
-/// let guard = plan.spawn(&mut world, Enemy { distance: 50.0 })?;
+/// let guard = actions.spawn(&mut world, Enemy { distance: 50.0 })?;
 /// FsmAgent::drive(&mut world, guard, &machine)?;
 /// world.insert_resource(Guards(machine));
 /// let mut schedule = formic_ai::action::add(Schedule::builder())
@@ -78,15 +78,15 @@ impl<Q: QueryData + 'static> Machines<'_, Q> {
     /// # Panics
     /// Panics if an agent was driven by another machine, with fewer states.
     pub fn update(&mut self, machine: &Machine<Q>) {
-        let (query, ended, changed, witness) = &mut self.parts;
-        let log = witness.log().map(|log| (log, witness.tick()));
+        let (query, ended, changed, recorder) = &mut self.parts;
+        let log = recorder.log().map(|log| (log, recorder.tick()));
         forget(ended, changed);
         query.par_for_each(|row| step(machine, row, log));
     }
 }
 
 /// What was to be told of the update before has been told. Apart, and the same for all machines.
-fn forget(ended: &mut Ended<'_>, changed: &mut Changed<'_>) {
+fn forget(ended: &mut EndedActions<'_>, changed: &mut Changed<'_>) {
     ended.par_for_each(|mut reported| _ = reported.set(false));
     changed.par_for_each(|mut is_changed| _ = is_changed.set(false));
 }

@@ -37,7 +37,7 @@
 //! #[derive(Component)]
 //! struct Health(f32);
 //! let plan = ["walk", "look", "aim", "flee", "greet"];
-//! let plan = plan.iter().fold(Plan::new(), |plan, name| plan.action(*name, Deed));
+//! let plan = plan.iter().fold(ActionSet::new(), |plan, name| plan.action(*name, Deed));
 //! let machine = MachineBuilder::<&'static Health>::new()
 //!     .state(State::new("calm").history(History::Shallow))
 //!     .state(State::new("walking").inside("calm").action("walk"))
@@ -52,7 +52,7 @@
 //!     .transition(Transition::from_any("fleeing").when(|health: &&Health| health.0 < 0.2).priority(9))
 //!     .transition(Transition::interrupt("calm", "greeting").on(2))
 //!     .transition(Transition::back("greeting").when_done())
-//!     .build(&plan)?;
+//!     .build(&actions)?;
 //! assert_eq!(machine.state_count(), 6);
 //! # Ok::<(), formic_ai::fsm::MachineError>(())
 //! ```

@@ -10,12 +10,12 @@ use formic_ecs::{
 use formic_jobs::Query;
 
 use super::facts::Fact;
-use super::planner::{Course, Planner, PlannerError, Planning};
+use super::planner::{Plan, Planner, PlannerError, Planning};
 use super::record::Watch;
 use crate::action::{
-    ActionResult, Body, Plan, Reported, Switching, argument_of_parts, give_mind, link_mind,
+    ActionResult, ActionSet, Body, Reported, Switching, argument_of_parts, give_mind, link_mind,
 };
-use crate::explain::{Verdict, Witness};
+use crate::explain::{DecisionRecorder, Verdict};
 
 type Sense<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> u32 + Send + Sync>;
 
@@ -46,9 +46,9 @@ impl<Q: QueryData> Sensors<Q> {
     ///
     /// # Errors
     /// Returns an error if no action has the name of an operator.
-    pub fn new(planner: Planner, plan: &Plan) -> Result<Self, PlannerError> {
+    pub fn new(planner: Planner, actions: &ActionSet) -> Result<Self, PlannerError> {
         let find = |name: &str| {
-            plan.find(name).ok_or_else(|| PlannerError::UnknownAction(name.to_string()))
+            actions.find(name).ok_or_else(|| PlannerError::UnknownAction(name.to_string()))
         };
         let operators = planner.operators().iter();
         let actions = operators.map(|operator| find(operator.name())).collect::<Result<_, _>>()?;
@@ -154,9 +154,9 @@ impl PlannedStep {
 /// On an agent that plans: the plan that it is making, if it takes more than one tick. An agent that
 /// is restored from a snapshot begins to think anew.
 #[derive(Debug, Default)]
-pub struct Thoughts(Option<Box<Planning>>);
+pub struct PlannerState(Option<Box<Planning>>);
 
-impl Component for Thoughts {
+impl Component for PlannerState {
     const HASH: HashRule<Self> = HashRule::Fields(|thoughts, hasher| thoughts.0.hash_state(hasher));
     const CODEC: Codec<Self> = Codec::custom(|_, _| Ok(()), |_| Ok(Self::default()));
 }
@@ -174,7 +174,7 @@ impl GoapAgent {
     /// Returns an error if the entity is not in the world or has no body.
     pub fn drive(world: &mut World, agent: Entity) -> Result<(), ComponentError> {
         let mind = Self { goal: NONE, step: 0, candidate: 0, rest: 0, plans: 0, failures: 0 };
-        let parts = (mind, Buffer::<PlannedStep>::new(), Thoughts(None), Replan);
+        let parts = (mind, Buffer::<PlannedStep>::new(), PlannerState(None), Replan);
         give_mind::<Self>(world, agent, parts)?;
         world.set_enabled::<Replan>(agent, true)?;
         Ok(())
@@ -210,14 +210,14 @@ type Row<Q> = (
     &'static mut GoapAgent,
     &'static mut Body,
     &'static mut Buffer<PlannedStep>,
-    &'static mut Thoughts,
+    &'static mut PlannerState,
     EnabledMut<Reported>,
     EnabledMut<Switching>,
     EnabledMut<Replan>,
     Q,
 );
 type Called = Or<(With<Reported>, With<Replan>)>;
-type Parts<'a, Q> = (Query<'a, Row<Q>, Called>, Witness<'a>);
+type Parts<'a, Q> = (Query<'a, Row<Q>, Called>, DecisionRecorder<'a>);
 
 /// The agents that plan and have what `Q` asks for: the argument of the system that has them plan.
 /// Those whose action goes on are not visited.
@@ -241,12 +241,12 @@ type Parts<'a, Q> = (Query<'a, Row<Q>, Called>, Witness<'a>);
 ///     .operator(Operator::new("chop").when(axe.is(true)).then(wood.add(1)))
 ///     .goal(Goal::new("stocked").when(wood.at_least(3)))
 ///     .build()?;
-/// let plan = Plan::new().action("fetch_axe", Deed).action("chop", Deed);
-/// let sensors = Sensors::new(planner, &plan)?
+/// let actions = ActionSet::new().action("fetch_axe", Deed).action("chop", Deed);
+/// let sensors = Sensors::new(planner, &actions)?
 ///     .fact(axe, |inventory: &&Inventory| u32::from(inventory.axe))
 ///     .fact(wood, |inventory: &&Inventory| inventory.wood);
 /// let mut world = World::new();
-/// let agent = plan.spawn(&mut world, Inventory { axe: false, wood: 0 })?;
+/// let agent = actions.spawn(&mut world, Inventory { axe: false, wood: 0 })?;
 /// GoapAgent::drive(&mut world, agent)?;
 /// world.insert_resource(Woodcutters(sensors));
 /// let mut schedule = formic_ai::action::add(Schedule::builder())
@@ -277,8 +277,8 @@ impl<Q: QueryData + 'static> Planners<'_, Q> {
     /// Panics if `states` is 0: no plan would ever be finished.
     pub fn think(&mut self, sensors: &Sensors<Q>, states: usize) {
         assert!(states > 0, "an agent that looks at no states never has a plan");
-        let (query, witness) = &mut self.parts;
-        let (log, tick) = (witness.log(), witness.tick());
+        let (query, recorder) = &mut self.parts;
+        let (log, tick) = (recorder.log(), recorder.tick());
         query.par_for_each(
             |(
                 entity,
@@ -312,7 +312,7 @@ struct Mind<'m, 'i, Q: QueryData> {
     agent: &'m mut GoapAgent,
     body: &'m mut Body,
     steps: &'m mut Buffer<PlannedStep>,
-    thoughts: &'m mut Thoughts,
+    thoughts: &'m mut PlannerState,
     sensors: &'m Sensors<Q>,
     item: &'m Q::Item<'i>,
     watch: Option<Watch<'m>>,
@@ -405,18 +405,18 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
                     }
                     return false;
                 }
-                Some(Ok(course)) if !self.is_current(goal, &course) => {
+                Some(Ok(plan)) if !self.is_current(goal, &plan) => {
                     if let Some(watch) = &mut self.watch {
                         watch.plan_is_outdated(planner, goal);
                     }
                     self.thoughts.0 = None;
                 }
-                Some(Ok(course)) => {
+                Some(Ok(plan)) => {
                     self.thoughts.0 = None;
                     self.agent.candidate = 0;
-                    let dropped = self.follow(goal, &course.operators);
+                    let dropped = self.follow(goal, &plan.operators);
                     if let Some(watch) = self.watch.take() {
-                        watch.plan(planner, goal, (&course, searched), dropped);
+                        watch.plan(planner, goal, (&plan, searched), dropped);
                     }
                     return true;
                 }
@@ -442,10 +442,10 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
 
     /// Whether a plan is one for how things are now, which may be later than it was begun: there is
     /// something to do for the goal, and its first step can be taken.
-    fn is_current(&self, goal: usize, course: &Course) -> bool {
+    fn is_current(&self, goal: usize, plan: &Plan) -> bool {
         let planner = &self.sensors.planner;
         let begins = |&operator: &usize| planner.is_applicable(operator, |fact| self.value(fact));
-        !planner.holds(goal, |fact| self.value(fact)) && course.operators.first().is_none_or(begins)
+        !planner.holds(goal, |fact| self.value(fact)) && plan.operators.first().is_none_or(begins)
     }
 
     /// The operator whose action is running.

@@ -8,7 +8,7 @@
 //!   facts, and a cost. The action of the same name carries it out.
 //! * A **[`Goal`]** says how facts are to be. Goals have priorities; one that cannot be reached
 //!   leaves the turn to the next.
-//! * A **[`Planner`]** finds the cheapest way from how things are to a goal, a [`Course`]. No other
+//! * A **[`Planner`]** finds the cheapest way from how things are to a goal, a [`Plan`]. No other
 //!   way is cheaper, and where it finds none there is none.
 //! * **[`Sensors`]** tell how the facts are for an agent, when they are asked.
 //! * An agent **replans** when an action fails, when the next step cannot be taken, or when it is
@@ -44,8 +44,8 @@
 //!     )
 //!     .goal(Goal::new("stay alive").when(safe.is(true)).priority(1))
 //!     .build()?;
-//! let course = planner.plan(0, &[0, 0, 0, 0])?;
-//! assert_eq!(course.names(&planner).collect::<Vec<_>>(), ["approach", "draw", "reload", "shoot"]);
+//! let plan = planner.plan(0, &[0, 0, 0, 0])?;
+//! assert_eq!(plan.names(&planner).collect::<Vec<_>>(), ["approach", "draw", "reload", "shoot"]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -65,7 +65,7 @@ mod problem;
 mod record;
 mod search;
 
-pub use self::agent::{GoapAgent, PlannedStep, Planners, Replan, Sensors, Thoughts};
+pub use self::agent::{GoapAgent, PlannedStep, PlannerState, Planners, Replan, Sensors};
 pub use self::facts::{Condition, Effect, Fact, Facts};
 pub use self::operator::{Goal, Operator};
-pub use self::planner::{Course, NoPlan, Planner, PlannerBuilder, PlannerError, Planning};
+pub use self::planner::{NoPlan, Plan, Planner, PlannerBuilder, PlannerError, Planning};

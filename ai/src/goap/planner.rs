@@ -25,11 +25,11 @@ use super::search::{Progress, Search};
 ///     .operator(Operator::new("pick_up").then(wood.add(1)).cost(5))
 ///     .goal(Goal::new("stocked").when(wood.at_least(3)))
 ///     .build()?;
-/// let course = planner.plan(0, &[0, 0]).expect("it can be reached");
-/// let names: Vec<&str> = course.names(&planner).collect();
-/// assert_eq!((names, course.cost), (vec!["fetch_axe", "chop", "chop", "chop"], 10));
-/// let course = planner.plan(0, &[0, 2]).expect("one is enough");
-/// assert_eq!(course.names(&planner).collect::<Vec<_>>(), ["pick_up"]);
+/// let plan = planner.plan(0, &[0, 0]).expect("it can be reached");
+/// let names: Vec<&str> = plan.names(&planner).collect();
+/// assert_eq!((names, plan.cost), (vec!["fetch_axe", "chop", "chop", "chop"], 10));
+/// let plan = planner.plan(0, &[0, 2]).expect("one is enough");
+/// assert_eq!(plan.names(&planner).collect::<Vec<_>>(), ["pick_up"]);
 /// # Ok::<(), formic_ai::goap::PlannerError>(())
 /// ```
 #[derive(Clone, Debug)]
@@ -55,14 +55,14 @@ pub struct PlannerBuilder {
 
 /// A plan: what to do, first to last.
 #[derive(Clone, Debug, PartialEq, Eq, HashState, serde::Serialize, serde::Deserialize)]
-pub struct Course {
+pub struct Plan {
     /// The operators, by their place in the planner.
     pub operators: Vec<usize>,
     /// What they cost together.
     pub cost: u64,
 }
 
-impl Course {
+impl Plan {
     /// The names of the operators.
     pub fn names<'a>(&'a self, planner: &'a Planner) -> impl Iterator<Item = &'a str> {
         self.operators.iter().map(|&operator| planner.operators[operator].name())
@@ -306,7 +306,7 @@ impl Planner {
     ///
     /// # Panics
     /// Panics if there is no such goal, or there are fewer values than facts.
-    pub fn plan(&self, goal: usize, values: &[u32]) -> Result<Course, NoPlan> {
+    pub fn plan(&self, goal: usize, values: &[u32]) -> Result<Plan, NoPlan> {
         let mut planning =
             self.begin(goal, |fact| values[fact], |operator| self.operators[operator].cost);
         loop {
@@ -343,12 +343,12 @@ impl Planner {
     ///
     /// # Panics
     /// Panics if the planning was begun by another planner, with fewer goals.
-    pub fn go_on(&self, planning: &mut Planning, states: usize) -> Option<Result<Course, NoPlan>> {
+    pub fn go_on(&self, planning: &mut Planning, states: usize) -> Option<Result<Plan, NoPlan>> {
         let problem = &self.problems[planning.goal];
         let left = self.states_max.saturating_sub(planning.search.looked_at());
         let search = &mut planning.search;
         match search.go_on(problem, &planning.costs, states.min(left)) {
-            Progress::Found(operators, cost) => Some(Ok(Course { operators, cost })),
+            Progress::Found(operators, cost) => Some(Ok(Plan { operators, cost })),
             Progress::Unreachable => Some(Err(NoPlan::Unreachable)),
             Progress::GoesOn if search.looked_at() >= self.states_max => Some(Err(NoPlan::GaveUp)),
             Progress::GoesOn => None,

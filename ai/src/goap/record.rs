@@ -2,7 +2,7 @@
 
 use formic_ecs::Entity;
 
-use super::planner::{Course, NoPlan, Planner};
+use super::planner::{NoPlan, Plan, Planner};
 use crate::explain::{Candidate, DecisionLog, Ending, Engine, Label, PlanRecord, Verdict};
 
 /// Where the thoughts of an agent that is watched are written down.
@@ -79,7 +79,7 @@ impl<'a> Watch<'a> {
         mut self,
         planner: &Planner,
         goal: usize,
-        (course, searched): (&Course, usize),
+        (plan, searched): (&Plan, usize),
         dropped: Option<usize>,
     ) {
         self.goal(planner, goal, Verdict::Chosen);
@@ -88,8 +88,8 @@ impl<'a> Watch<'a> {
             let name = |operator: usize| Label::from(planner.operators[operator].name().to_owned());
             decision.candidates.append(&mut self.goals);
             decision.plan = Some(PlanRecord {
-                steps: course.operators.iter().map(|&operator| name(operator)).collect(),
-                cost: course.cost,
+                steps: plan.operators.iter().map(|&operator| name(operator)).collect(),
+                cost: plan.cost,
                 searched,
             });
             if let Some(operator) = dropped {
@@ -104,8 +104,8 @@ impl<'a> Watch<'a> {
         let is_repeated = |last: crate::explain::Decision| {
             last.candidates == self.goals && last.plan.is_none() && dropped.is_none()
         };
-        let owes = self.log.owes(self.agent);
-        if !owes && self.log.last(self.agent).is_some_and(is_repeated) {
+        let is_pending = self.log.is_pending(self.agent);
+        if !is_pending && self.log.last(self.agent).is_some_and(is_repeated) {
             return;
         }
         self.log.note(self.agent, self.tick, Engine::Planner, |decision| {

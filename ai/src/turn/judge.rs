@@ -6,7 +6,7 @@ use super::action::{Gone, TurnAction, Vacant};
 use super::draft::{TurnActionKind, bind};
 use super::error::Refusal;
 use super::journal::Step;
-use super::rule::{Case, Checking, Verdict};
+use super::rule::{Answer, Case, Checking};
 use super::schedule::Ticket;
 use super::situation::Situation;
 use super::trace::{Cause, Fate, Said, TracedRuling};
@@ -154,18 +154,18 @@ impl<K: TurnActionKind> Turns<K> {
             self.reactions.begin_rule(node, rule);
             let ruling = (self.rules.rule(rule).judge)(&case, &mut self.reactions);
             let said = match ruling.verdict {
-                Verdict::Accept => Said::Accept,
-                Verdict::Reject => Said::Reject,
-                Verdict::Rewrite(_) => Said::Rewrite,
+                Answer::Accept => Said::Accept,
+                Answer::Reject => Said::Reject,
+                Answer::Rewrite(_) => Said::Rewrite,
             };
             let (checking, reactions) =
                 (ruling.checking, self.reactions.len().saturating_sub(reactions));
             self.trace.ruling(node, TracedRuling { rule, said, checking, reactions });
             match ruling.verdict {
-                Verdict::Accept => {}
-                Verdict::Reject => rejected = rejected.or(Some(rule)),
-                Verdict::Rewrite(_) if rejected.is_some() => {}
-                Verdict::Rewrite(other) => return (None, Some((rule, other, checking))),
+                Answer::Accept => {}
+                Answer::Reject => rejected = rejected.or(Some(rule)),
+                Answer::Rewrite(_) if rejected.is_some() => {}
+                Answer::Rewrite(other) => return (None, Some((rule, other, checking))),
             }
             if checking == Checking::StopChecking {
                 break;

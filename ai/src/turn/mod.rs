@@ -137,7 +137,7 @@ pub use self::judge::Decision;
 pub use self::log::{LoggedTurn, TurnLog, read_script};
 pub use self::real_time::{Motion, Point, RealTime};
 pub use self::resolve::{Frame, Next, NotTheirTurn, Stopped, TurnEnd, unseen};
-pub use self::rule::{Case, Change, Checking, Reactions, Rule, Ruling, Verdict};
+pub use self::rule::{Answer, Case, Change, Checking, Reactions, Rule, Ruling};
 pub use self::schedule::{Ticket, TurnSchedule};
 pub use self::situation::{CellEntities, CellView, Situation};
 pub use self::trace::{Cause, Fate, Said, Trace, TracedAction, TracedPoint, TracedRuling};

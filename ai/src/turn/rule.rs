@@ -11,7 +11,7 @@ use super::situation::Situation;
 
 /// What a rule says of an action.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict<K> {
+pub enum Answer<K> {
     /// Nothing speaks against it.
     Accept,
     /// It does not happen. One such verdict is enough, whatever the rules that are asked later say:
@@ -36,7 +36,7 @@ pub enum Checking {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ruling<K> {
     /// What the rule says.
-    pub verdict: Verdict<K>,
+    pub verdict: Answer<K>,
     /// Whether other rules are asked.
     pub checking: Checking,
 }
@@ -45,25 +45,25 @@ impl<K> Ruling<K> {
     /// Nothing speaks against it; ask the others.
     #[must_use]
     pub const fn pass() -> Self {
-        Self { verdict: Verdict::Accept, checking: Checking::KeepChecking }
+        Self { verdict: Answer::Accept, checking: Checking::KeepChecking }
     }
 
     /// Nothing speaks against it, and the other rules need not be asked.
     #[must_use]
     pub const fn accept() -> Self {
-        Self { verdict: Verdict::Accept, checking: Checking::StopChecking }
+        Self { verdict: Answer::Accept, checking: Checking::StopChecking }
     }
 
     /// It does not happen, and the other rules need not be asked.
     #[must_use]
     pub const fn reject() -> Self {
-        Self { verdict: Verdict::Reject, checking: Checking::StopChecking }
+        Self { verdict: Answer::Reject, checking: Checking::StopChecking }
     }
 
     /// Something else happens, if the rules let it.
     #[must_use]
     pub const fn rewrite(kind: K) -> Self {
-        Self { verdict: Verdict::Rewrite(kind), checking: Checking::KeepChecking }
+        Self { verdict: Answer::Rewrite(kind), checking: Checking::KeepChecking }
     }
 
     /// The same verdict, and the other rules are asked as well.
@@ -163,15 +163,15 @@ impl<K> Reactions<K> {
     /// Puts what was added with a verdict into its queue. A rewritten action is another one, with
     /// which what was said before has nothing to do; where it comes too late to be done, nor has
     /// what was to follow from it.
-    fn settle(&mut self, verdict: &Verdict<K>) {
+    fn settle(&mut self, verdict: &Answer<K>) {
         match verdict {
-            Verdict::Accept => self.accepted.append(&mut self.current),
-            Verdict::Reject => {
+            Answer::Accept => self.accepted.append(&mut self.current),
+            Answer::Reject => {
                 self.is_rejected = true;
                 self.rejected.append(&mut self.current);
             }
-            Verdict::Rewrite(_) if self.is_rejected => self.current.clear(),
-            Verdict::Rewrite(_) => {
+            Answer::Rewrite(_) if self.is_rejected => self.current.clear(),
+            Answer::Rewrite(_) => {
                 self.accepted.clear();
                 self.rejected.clear();
                 self.accepted.append(&mut self.current);
@@ -349,13 +349,13 @@ fn ask_about<K, I>(
         reactions.settle(&ruling.verdict);
         whole.checking = ruling.checking;
         match ruling.verdict {
-            Verdict::Reject => whole.verdict = Verdict::Reject,
-            Verdict::Rewrite(_) if !reactions.is_rejected => return ruling,
+            Answer::Reject => whole.verdict = Answer::Reject,
+            Answer::Rewrite(_) if !reactions.is_rejected => return ruling,
             // It was said, and comes too late: the others are asked as after any rejection.
-            Verdict::Rewrite(other) if matches!(whole.verdict, Verdict::Accept) => {
-                whole.verdict = Verdict::Rewrite(other);
+            Answer::Rewrite(other) if matches!(whole.verdict, Answer::Accept) => {
+                whole.verdict = Answer::Rewrite(other);
             }
-            Verdict::Accept | Verdict::Rewrite(_) => {}
+            Answer::Accept | Answer::Rewrite(_) => {}
         }
         if whole.checking == Checking::StopChecking {
             break;

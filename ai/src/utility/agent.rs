@@ -81,7 +81,7 @@ impl UtilityAgent {
 
     /// Decides: the option to go on with or to begin, by its place.
     ///
-    /// This is the rule itself, without an agent's body: [`Minds`](super::Minds) does the rest.
+    /// This is the rule itself, without an agent's body: [`UtilityAgents`](super::UtilityAgents) does the rest.
     #[must_use]
     #[inline]
     pub fn choose(

@@ -28,7 +28,7 @@
 //! const TIREDNESS: Input = Input(1);
 //! let hungry = Curve::exponential(2.0);
 //! let tired = Curve::fast_then_slow(4.0);
-//! let plan = Plan::new().action("eat", Eat).action("sleep", Sleep).action("play", Play);
+//! let actions = ActionSet::new().action("eat", Eat).action("sleep", Sleep).action("play", Play);
 //! let cats = Reasoner::new()
 //!     .option("eat", Utility::of(HUNGER, hungry.clone()).until(HUNGER, 0.0))
 //!     .option("sleep", Utility::of(TIREDNESS, tired.clone()).until(TIREDNESS, 0.0))
@@ -38,7 +38,7 @@
 //!             .weighted(0.4, HUNGER, hungry.inverted())
 //!             .weighted(0.6, TIREDNESS, tired.inverted()),
 //!     )
-//!     .bind(&plan)?;
+//!     .bind(&actions)?;
 //! // Fresh from sleep and fed: it plays. Half tired: sleep is worth more by far.
 //! assert_eq!(cats.scores(&[0.0, 0.0]), [0.0, 0.0, 1.0]);
 //! let [eat, sleep, play] = cats.scores(&[0.5, 0.5])[..] else { unreachable!() };
@@ -56,14 +56,14 @@
 //! price is tuning: look at the scores, not at the behaviour ([`Reasoner::scores`]).
 
 mod agent;
+mod agents;
+mod considerations;
 mod curve;
-mod minds;
 mod reasoner;
 mod record;
-mod worth;
 
 pub use self::agent::{Cooldown, UtilityAgent};
+pub use self::agents::UtilityAgents;
+pub use self::considerations::{Combine, Input, Utility};
 pub use self::curve::Curve;
-pub use self::minds::Minds;
 pub use self::reasoner::{Reasoner, ReasonerError, Select};
-pub use self::worth::{Combine, Input, Utility};

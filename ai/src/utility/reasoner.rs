@@ -5,8 +5,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
-use super::worth::{BATCH, Input, Utility};
-use crate::action::Plan;
+use super::considerations::{BATCH, Input, Utility};
+use crate::action::ActionSet;
 use crate::explain::Label;
 
 /// How one of the options is chosen by their scores. Only options of the highest rank that has a
@@ -32,11 +32,11 @@ pub enum Select {
 /// # #[derive(Component, Clone)] struct Sleep;
 /// const HUNGER: Input = Input(0);
 /// const TIREDNESS: Input = Input(1);
-/// let plan = Plan::new().action("eat", Eat).action("sleep", Sleep);
+/// let actions = ActionSet::new().action("eat", Eat).action("sleep", Sleep);
 /// let cat = Reasoner::new()
 ///     .option("eat", Utility::of(HUNGER, Curve::exponential(2.0)).inertia(0.2))
 ///     .option("sleep", Utility::of(TIREDNESS, Curve::fast_then_slow(4.0)))
-///     .bind(&plan)?;
+///     .bind(&actions)?;
 /// assert_eq!(cat.scores(&[0.5, 0.0]), [0.25, 0.0]);
 /// # Ok::<(), formic_ai::utility::ReasonerError>(())
 /// ```
@@ -213,7 +213,7 @@ impl Reasoner {
     ///
     /// # Errors
     /// See [`ReasonerError`].
-    pub fn bind(mut self, plan: &Plan) -> Result<Self, ReasonerError> {
+    pub fn bind(mut self, actions: &ActionSet) -> Result<Self, ReasonerError> {
         if self.options.is_empty() {
             return Err(ReasonerError::NoOptions);
         }
@@ -226,7 +226,7 @@ impl Reasoner {
                 return Err(ReasonerError::NotANumber(name()));
             }
             option.utility.name_inputs(&self.input_names);
-            let action = plan.find(&option.name);
+            let action = actions.find(&option.name);
             option.action = action.ok_or_else(|| ReasonerError::UnknownAction(name()))?;
         }
         self.scores_all = self.options.len() <= SCORES_MAX
@@ -273,10 +273,10 @@ impl Reasoner {
     /// use formic_ai::utility::{Curve, Input, Reasoner, Utility};
     /// # #[derive(Component, Clone)] struct Chase;
     /// const NEARNESS: Input = Input(0);
-    /// let plan = Plan::new().action("chase", Chase);
+    /// let actions = ActionSet::new().action("chase", Chase);
     /// let cat = Reasoner::new()
     ///     .option("chase", Utility::of(NEARNESS, Curve::linear(1.0, 0.0)))
-    ///     .bind(&plan)?;
+    ///     .bind(&actions)?;
     /// let mut world = World::new();
     /// let [far, near] = [world.spawn(()), world.spawn(())];
     /// let mice = [(far, [0.1]), (near, [0.9])];

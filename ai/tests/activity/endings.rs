@@ -1,11 +1,12 @@
 //! Every activity that was begun is finished once, however it ends.
 
-use formic_ai::activity::{self, Doing, Ended, Ending, EventKinds, Response, State, Status};
+use formic_ai::action::Ended;
+use formic_ai::activity::{self, ActivitySlot, Ending, EventKinds, Response, State, Status};
 use formic_ai::prelude::*;
 
 use crate::puppet::{Puppet, Stage, done};
 
-fn block_on_self(tick: &mut activity::Tick<'_, crate::puppet::Theatre>) -> crate::puppet::Verdict {
+fn block_on_self(tick: &mut activity::Tick<'_, crate::puppet::Theatre>) -> crate::puppet::Outcome {
     tick.subscribe(tick.agent(), EventKinds::one(0));
     Status::Blocked
 }
@@ -16,23 +17,23 @@ fn an_activity_is_ticked_until_it_is_done_and_then_the_agent_is_idle() {
     let puppet = stage.puppet("ann").act(|_| Status::Ongoing).act(|_| done());
     let agent = stage.agent(puppet);
     assert_eq!(stage.tick(), ["ann ticks"]);
-    assert_eq!(stage.doing(agent).state(), State::Active);
-    assert_eq!(stage.doing(agent).to_string(), "ann");
+    assert_eq!(stage.slot(agent).state(), State::Active);
+    assert_eq!(stage.slot(agent).to_string(), "ann");
     assert_eq!(stage.tick(), ["ann ticks", "ann done"]);
     assert_eq!(stage.tick(), [""; 0]);
-    assert_eq!(stage.doing(agent).state(), State::Idle);
-    assert_eq!(stage.doing(agent).to_string(), "idle");
+    assert_eq!(stage.slot(agent).state(), State::Idle);
+    assert_eq!(stage.slot(agent).to_string(), "idle");
     assert_eq!(stage.ended(agent), Some(Ended::Success));
 }
 
 #[test]
 fn a_failure_says_why_to_whoever_reads_it() {
     let mut stage = Stage::new();
-    let puppet = stage.puppet("ann").act(|_| Status::Finished(Ending::Failure("no bread")));
+    let puppet = stage.puppet("ann").act(|_| Status::Finished(Ending::Failed("no bread")));
     let agent = stage.agent(puppet);
     assert_eq!(stage.tick(), ["ann ticks", "ann fails: no bread"]);
-    assert_eq!(stage.ended(agent), Some(Ended::Failure));
-    assert_eq!(stage.endings(), [Ending::Failure("no bread")]);
+    assert_eq!(stage.ended(agent), Some(Ended::Failed));
+    assert_eq!(stage.endings(), [Ending::Failed("no bread")]);
 }
 
 #[test]
@@ -62,7 +63,7 @@ fn to_stop_is_to_be_interrupted_by_nothing() {
     assert_eq!(stage.tick(), ["ann interrupted"]);
     activity::stop::<Puppet>(&mut stage.world, agent).unwrap();
     assert_eq!(stage.tick(), [""; 0]);
-    assert_eq!(stage.doing(agent).state(), State::Idle);
+    assert_eq!(stage.slot(agent).state(), State::Idle);
 }
 
 #[test]
@@ -74,14 +75,15 @@ fn only_a_higher_priority_is_taken_and_the_refused_activity_comes_back() {
     let offers = [(0, false), (1, false), (5, true), (4, false), (6, true)];
     for (priority, is_taken) in offers {
         let offer = stage.puppet("bea").act(block_on_self);
-        let row =
-            stage.world.query_one::<(&mut Doing<Puppet>, EnabledMut<activity::Blocking>)>(agent);
-        let (doing, mut blocking) = row.unwrap();
-        assert_eq!(doing.takes(priority), is_taken);
-        assert_eq!(doing.propose(priority, offer, &mut blocking).is_ok(), is_taken);
+        let row = stage
+            .world
+            .query_one::<(&mut ActivitySlot<Puppet>, EnabledMut<activity::Blocking>)>(agent);
+        let (slot, mut blocking) = row.unwrap();
+        assert_eq!(slot.takes(priority), is_taken);
+        assert_eq!(slot.propose(priority, offer, &mut blocking).is_ok(), is_taken);
     }
     assert_eq!(stage.tick(), ["ann interrupted", "bea ticks"]);
-    assert_eq!(stage.doing(agent).priority(), 6);
+    assert_eq!(stage.slot(agent).priority(), 6);
 }
 
 #[test]
@@ -117,7 +119,7 @@ fn whoever_removes_the_component_ends_the_subscriptions() {
     let puppet = stage.puppet("ann").act(block_on_self);
     let agent = stage.agent(puppet);
     stage.tick();
-    stage.world.remove::<Doing<Puppet>>(agent).unwrap();
+    stage.world.remove::<ActivitySlot<Puppet>>(agent).unwrap();
     stage.post(agent, 0, 1);
     assert_eq!(stage.tick(), [""; 0]);
     assert!(stage.world.resource::<activity::Subscriptions<Puppet>>().unwrap().is_empty());

@@ -152,7 +152,7 @@ fn the_death_of_a_subject_is_told_after_what_it_has_posted_and_wakes() {
         "ann ticks".into(),
     ];
     assert_eq!(stage.tick(), expected);
-    assert_eq!(stage.doing(ann).subscriptions().len(), 1, "that one has ended");
+    assert_eq!(stage.slot(ann).subscriptions().len(), 1, "that one has ended");
     // The entity in the place of the dead one is another.
     let heir = stage.world.spawn(());
     assert_eq!(heir.index(), bread.index());

@@ -8,13 +8,15 @@
 use std::sync::{Arc, Mutex};
 use std::task::Waker;
 
-use formic_ai::activity::{self, Doing, EventKinds, Posted, Status, Subscriptions, Tick, Token};
+use formic_ai::activity::{
+    self, ActivitySlot, EventKinds, Posted, Status, Subscriptions, Tick, Token,
+};
 use formic_ai::prelude::*;
 
 use Deed::{Finish, Request, Subscribe, Unsubscribe};
 use Step::{Answer, Do, Drain, Kill, Leave, Post, Stop};
 
-use crate::puppet::{Ping, Puppet, Stage, Theatre, Verdict, done};
+use crate::puppet::{Outcome, Ping, Puppet, Stage, Theatre, done};
 
 const NAMES: [&str; 2] = ["ann", "bea"];
 
@@ -58,7 +60,7 @@ struct Mail {
 #[derive(Default)]
 struct Requests(Vec<Token>);
 
-fn act(mail: Arc<Mutex<Mail>>, rock: Entity) -> impl FnMut(&mut Tick<'_, Theatre>) -> Verdict {
+fn act(mail: Arc<Mutex<Mail>>, rock: Entity) -> impl FnMut(&mut Tick<'_, Theatre>) -> Outcome {
     move |tick| {
         let mut mail = mail.lock().unwrap();
         if mail.waker.is_none() {
@@ -275,8 +277,8 @@ impl Theatres {
             for (name, log) in logs.iter().enumerate() {
                 let player = &oracle.players[name];
                 assert_eq!(*log, player.log, "{} after {step:?} in {steps:?}", NAMES[name]);
-                if let Ok(doing) = stage.world.get::<Doing<Puppet>>(agents[name]) {
-                    assert_eq!(doing.activity().is_some(), player.is_at_it, "{steps:?}");
+                if let Ok(slot) = stage.world.get::<ActivitySlot<Puppet>>(agents[name]) {
+                    assert_eq!(slot.activity().is_some(), player.is_at_it, "{steps:?}");
                 }
             }
         }

@@ -1,17 +1,17 @@
 //! No activity waits in silence for what has been lost, whatever has gone wrong.
 
 use formic_ai::activity::{
-    self, Doing, EventKinds, Posted, Response, State, Status, Subscriptions, Tick, Token,
+    self, ActivitySlot, EventKinds, Posted, Response, State, Status, Subscriptions, Tick, Token,
 };
 use formic_ai::prelude::*;
 use std::sync::{Arc, Mutex};
 
-use crate::puppet::{Ping, Puppet, Stage, Theatre, Verdict, done};
+use crate::puppet::{Outcome, Ping, Puppet, Stage, Theatre, done};
 
 const ZERO: EventKinds = EventKinds::one(0);
 
 /// Sleeps until it hears of its subject.
-fn await_events(whom: Entity) -> impl FnMut(&mut Tick<'_, Theatre>) -> Verdict + Send + Sync {
+fn await_events(whom: Entity) -> impl FnMut(&mut Tick<'_, Theatre>) -> Outcome + Send + Sync {
     move |tick| {
         tick.unsubscribe_all();
         tick.subscribe(whom, ZERO);
@@ -41,9 +41,9 @@ fn a_task_that_is_replaced_or_removed_waits_for_nothing_and_uses_no_token_again(
         stage.tick();
         for name in ["bea", "cat"] {
             if is_removed {
-                let doing = stage.world.remove::<Doing<Puppet>>(agent).unwrap();
-                assert_eq!((doing.state(), doing.subscriptions()), (State::Idle, [].as_slice()));
-                stage.world.insert(agent, doing).unwrap();
+                let slot = stage.world.remove::<ActivitySlot<Puppet>>(agent).unwrap();
+                assert_eq!((slot.state(), slot.subscriptions()), (State::Idle, [].as_slice()));
+                stage.world.insert(agent, slot).unwrap();
             } else {
                 stage.world.insert(agent, activity::idle::<Puppet>()).unwrap();
             }
@@ -191,7 +191,7 @@ fn a_proposal_survives_the_panic_in_the_end_of_what_it_interrupts() {
     let bea = stage.puppet("bea").act(await_events(rock));
     activity::order(&mut stage.world, agent, 3, bea).unwrap();
     assert_eq!(stage.failing_tick(), ["ann interrupted"]);
-    assert_eq!(stage.doing(agent).priority(), 3);
+    assert_eq!(stage.slot(agent).priority(), 3);
     assert_eq!(stage.tick(), ["bea ticks"]);
     assert!(stage.is_blocked(agent));
 }

@@ -5,15 +5,15 @@ use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
 
 use formic_ai::activity::{
-    self, Activities, Activity, Blocking, Doing, Effects, Ending, Event, EventKinds, Notice,
-    Posted, Response, Setting, State, Status, Tick,
+    self, Activities, Activity, ActivityDomain, ActivitySlot, Blocking, Effects, Ending, Event,
+    EventKinds, Notice, Posted, Response, State, Status, Tick,
 };
 use formic_ai::prelude::*;
 use formic_ecs::HashRule;
 
 /// What one activity has been through, line by line; all of an agent's share one.
 type Log = Arc<Mutex<Vec<String>>>;
-type Verdict = Status<u64>;
+type Outcome = Status<u64>;
 
 struct Ping(u32);
 
@@ -25,7 +25,7 @@ impl Event for Ping {
 
 enum Play {}
 
-impl Setting for Play {
+impl ActivityDomain for Play {
     type World<'w> = Res<'w, Cast>;
     type Event = Ping;
     type Failure = u64;
@@ -53,7 +53,7 @@ struct Role {
 }
 
 impl Role {
-    fn deeds(&mut self) -> (Vec<Deed>, Verdict) {
+    fn deeds(&mut self) -> (Vec<Deed>, Outcome) {
         let random = &mut self.random;
         let someone = |random: &mut RandomStream, cast| random.below(cast) as usize;
         let deeds = (0..random.below(4))
@@ -67,7 +67,7 @@ impl Role {
             .collect();
         let verdict = match random.below(10) {
             0 => Status::Finished(Ending::Success),
-            1 => Status::Finished(Ending::Failure(random.below(9))),
+            1 => Status::Finished(Ending::Failed(random.below(9))),
             2..5 => Status::Ongoing,
             _ => Status::Blocked,
         };
@@ -91,14 +91,14 @@ struct Actor {
 }
 
 impl Activity for Actor {
-    type Setting = Play;
+    type Domain = Play;
     const HASH: HashRule<Self> = HashRule::Unhashed;
 
     fn name(&self) -> Cow<'_, str> {
         "acting".into()
     }
 
-    fn on_tick(&mut self, tick: &mut Tick<'_, Play>, cast: &Res<Cast>) -> Verdict {
+    fn on_tick(&mut self, tick: &mut Tick<'_, Play>, cast: &Res<Cast>) -> Outcome {
         self.log.lock().unwrap().push("ticks".into());
         let (deeds, verdict) = self.role.deeds();
         for deed in deeds {
@@ -340,7 +340,7 @@ fn play(seed: u64, threads: Threads) {
         }
         world.resource_mut::<Now>().unwrap().0 = now;
         let rows: Vec<Entity> =
-            world.query_filtered::<Entity, With<Doing<Actor>>>().into_iter().collect();
+            world.query_filtered::<Entity, With<ActivitySlot<Actor>>>().into_iter().collect();
         let number = |name: &Entity| oracle.names.iter().position(|it| it == name).unwrap();
         let order: Vec<usize> = rows.iter().map(number).collect();
         schedule.run(&mut world, &pool);
@@ -351,16 +351,16 @@ fn play(seed: u64, threads: Threads) {
         for (number, log) in logs.iter().enumerate() {
             let Some(player) = &oracle.players[number] else { continue };
             assert_eq!(*log.lock().unwrap(), player.log, "{number}, seed {seed}, tick {now}");
-            let Ok(doing) = world.get::<Doing<Actor>>(oracle.names[number]) else {
+            let Ok(slot) = world.get::<ActivitySlot<Actor>>(oracle.names[number]) else {
                 assert!(!oracle.alive[number]);
                 continue;
             };
-            assert_eq!(doing.activity().is_some(), player.role.is_some());
+            assert_eq!(slot.activity().is_some(), player.role.is_some());
             let is_blocked = player.role.is_some() && player.blocked;
-            assert_eq!(doing.state() == State::Blocked, is_blocked, "{number}, seed {seed}");
+            assert_eq!(slot.state() == State::Blocked, is_blocked, "{number}, seed {seed}");
             if oracle.alive[number] {
                 let is_marked = world.is_enabled::<Blocking>(oracle.names[number]).unwrap();
-                assert_eq!(is_marked, doing.state() != State::Active);
+                assert_eq!(is_marked, slot.state() != State::Active);
             }
         }
     }

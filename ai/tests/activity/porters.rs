@@ -3,9 +3,10 @@
 
 use std::borrow::Cow;
 
+use formic_ai::action::Ended;
 use formic_ai::activity::{
-    self, Activities, Activity, Current, Doing, Effects, Ended, Ending, Event, EventKinds, Notice,
-    Posted, Response, Setting, State, Status, Tick,
+    self, Activities, Activity, ActivityDomain, ActivitySlot, Current, Effects, Ending, Event,
+    EventKinds, Notice, Posted, Response, State, Status, Tick,
 };
 use formic_ai::prelude::*;
 use formic_ecs::HashRule;
@@ -30,7 +31,7 @@ impl Event for Happening {
 
 enum Yard {}
 
-impl Setting for Yard {
+impl ActivityDomain for Yard {
     type World<'w> = ComponentLookup<'w, &'static Place>;
     type Event = Happening;
     type Failure = &'static str;
@@ -60,7 +61,7 @@ fn walk(
     tick: &mut Tick<'_, Yard>,
     world: &ComponentLookup<'_, &'static Place>,
     place: i32,
-) -> Verdict {
+) -> Outcome {
     let agent = tick.agent();
     if world.get(agent).is_ok_and(|at| at.0 == place) {
         return Status::Finished(Ending::Success);
@@ -70,10 +71,10 @@ fn walk(
     Status::Blocked
 }
 
-type Verdict = Status<&'static str>;
+type Outcome = Status<&'static str>;
 
 impl Activity for Step {
-    type Setting = Yard;
+    type Domain = Yard;
     const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
@@ -88,18 +89,16 @@ impl Activity for Step {
         &mut self,
         tick: &mut Tick<'_, Yard>,
         world: &ComponentLookup<'_, &'static Place>,
-    ) -> Verdict {
+    ) -> Outcome {
         match *self {
             Self::GoTo { place } | Self::Haul { place, .. } => walk(tick, world, place),
             Self::PickUp { thing, .. } if world.get(thing).is_err() => {
-                Status::Finished(Ending::Failure("it is gone"))
+                Status::Finished(Ending::Failed("it is gone"))
             }
             Self::PickUp { by: Some(by), .. } if by == tick.agent() => {
                 Status::Finished(Ending::Success)
             }
-            Self::PickUp { by: Some(_), .. } => {
-                Status::Finished(Ending::Failure("somebody has it"))
-            }
+            Self::PickUp { by: Some(_), .. } => Status::Finished(Ending::Failed("somebody has it")),
             Self::PickUp { thing, .. } => {
                 let agent = tick.agent();
                 tick.subscribe(thing, PICKED_UP);
@@ -158,7 +157,7 @@ struct Fetch {
 }
 
 impl Activity for Fetch {
-    type Setting = Yard;
+    type Domain = Yard;
     const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
@@ -173,7 +172,7 @@ impl Activity for Fetch {
         &mut self,
         tick: &mut Tick<'_, Yard>,
         world: &ComponentLookup<'_, &'static Place>,
-    ) -> Verdict {
+    ) -> Outcome {
         let thing = self.thing;
         loop {
             match self.now.on_tick(tick, world) {
@@ -185,7 +184,7 @@ impl Activity for Fetch {
             self.now.begin(match self.steps {
                 1 => match world.get(thing) {
                     Ok(there) => Step::GoTo { place: there.0 },
-                    Err(_) => return Status::Finished(Ending::Failure("there is none")),
+                    Err(_) => return Status::Finished(Ending::Failed("there is none")),
                 },
                 2 => Step::PickUp { thing, by: None },
                 3 => Step::Haul { thing, place: self.to },
@@ -263,7 +262,7 @@ impl Scene {
         }
     }
 
-    fn doing(&self, porter: Entity) -> &Doing<Fetch> {
+    fn slot(&self, porter: Entity) -> &ActivitySlot<Fetch> {
         self.world.get(porter).unwrap()
     }
 
@@ -283,10 +282,10 @@ fn a_porter_sleeps_through_its_steps_says_which_it_is_at_and_sets_the_thing_down
     let mut said = Vec::new();
     for _ in 0..20 {
         scene.ticks(1);
-        let doing = scene.doing(porter);
-        assert_ne!(doing.state(), State::Active, "there is nothing to ask in every tick");
-        if said.last() != Some(&doing.to_string()) {
-            said.push(doing.to_string());
+        let slot = scene.slot(porter);
+        assert_ne!(slot.state(), State::Active, "there is nothing to ask in every tick");
+        if said.last() != Some(&slot.to_string()) {
+            said.push(slot.to_string());
         }
     }
     assert_eq!(
@@ -298,7 +297,7 @@ fn a_porter_sleeps_through_its_steps_says_which_it_is_at_and_sets_the_thing_down
             "idle",
         ]
     );
-    assert_eq!(scene.doing(porter).ended(), Some(Ended::Success));
+    assert_eq!(scene.slot(porter).ended(), Some(Ended::Success));
     assert_eq!((scene.place(scene.wood), scene.place(porter)), (7, 7));
     assert!(!scene.world.has::<Carried>(scene.wood));
     assert_eq!(scene.finishes(), [1, 1, 1]);
@@ -310,7 +309,7 @@ fn a_porter_who_is_interrupted_drops_the_thing_where_it_is_and_is_finished_once(
         let mut scene = Scene::new();
         let porter = scene.porter();
         scene.ticks(7);
-        assert_eq!(scene.doing(porter).to_string(), "fetching wood: hauling it to 7");
+        assert_eq!(scene.slot(porter).to_string(), "fetching wood: hauling it to 7");
         let here = scene.place(porter);
         assert!((4..7).contains(&here));
         if is_despawned {
@@ -331,8 +330,8 @@ fn a_porter_whose_thing_another_one_has_or_is_gone_fails_and_says_why() {
     let mut scene = Scene::new();
     let porters = [scene.porter(), scene.porter()];
     scene.ticks(20);
-    let ended = porters.map(|porter| scene.doing(porter).ended());
-    assert_eq!(ended, [Some(Ended::Success), Some(Ended::Failure)]);
+    let ended = porters.map(|porter| scene.slot(porter).ended());
+    assert_eq!(ended, [Some(Ended::Success), Some(Ended::Failed)]);
     assert_eq!(scene.finishes(), [2, 2, 1]);
 
     let mut scene = Scene::new();
@@ -340,7 +339,7 @@ fn a_porter_whose_thing_another_one_has_or_is_gone_fails_and_says_why() {
     scene.ticks(2);
     scene.world.despawn(scene.wood).unwrap();
     scene.ticks(20);
-    assert_eq!(scene.doing(porter).ended(), Some(Ended::Failure));
+    assert_eq!(scene.slot(porter).ended(), Some(Ended::Failed));
     assert_eq!(scene.finishes(), [1, 1, 0]);
 }
 

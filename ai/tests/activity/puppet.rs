@@ -4,9 +4,10 @@ use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+use formic_ai::action::Ended;
 use formic_ai::activity::{
-    self, Activities, Activity, ActivityReport, Blocking, Doing, Effects, Ended, Ending, Event,
-    EventKinds, Finished, Notice, Posted, Response, Setting, State, Status, Tick, Token,
+    self, Activities, Activity, ActivityDomain, ActivityReport, ActivitySlot, Blocking, Effects,
+    Ending, Event, EventKinds, Finished, Notice, Posted, Response, State, Status, Tick, Token,
 };
 use formic_ai::prelude::*;
 use formic_ecs::HashRule;
@@ -26,17 +27,17 @@ impl Event for Ping {
 
 pub(crate) enum Theatre {}
 
-impl Setting for Theatre {
+impl ActivityDomain for Theatre {
     type World<'w> = ();
     type Event = Ping;
     type Failure = &'static str;
 }
 
 pub(crate) type Log = Arc<Mutex<Vec<String>>>;
-pub(crate) type Verdict = Status<&'static str>;
+pub(crate) type Outcome = Status<&'static str>;
 
 /// What a puppet does in one tick.
-pub(crate) type Act = Box<dyn FnMut(&mut Tick<'_, Theatre>) -> Verdict + Send + Sync>;
+pub(crate) type Act = Box<dyn FnMut(&mut Tick<'_, Theatre>) -> Outcome + Send + Sync>;
 
 /// Does one act after the other, and the last one again and again.
 pub(crate) struct Puppet {
@@ -66,7 +67,7 @@ impl Puppet {
 
     pub(crate) fn act(
         mut self,
-        act: impl FnMut(&mut Tick<'_, Theatre>) -> Verdict + Send + Sync + 'static,
+        act: impl FnMut(&mut Tick<'_, Theatre>) -> Outcome + Send + Sync + 'static,
     ) -> Self {
         self.acts.push_back(Box::new(act));
         self
@@ -84,14 +85,14 @@ impl Puppet {
 }
 
 impl Activity for Puppet {
-    type Setting = Theatre;
+    type Domain = Theatre;
     const HASH: HashRule<Self> = HashRule::Unhashed;
 
     fn name(&self) -> Cow<'_, str> {
         self.name.into()
     }
 
-    fn on_tick(&mut self, tick: &mut Tick<'_, Theatre>, (): &()) -> Verdict {
+    fn on_tick(&mut self, tick: &mut Tick<'_, Theatre>, (): &()) -> Outcome {
         self.note("ticks");
         let verdict = (self.acts[0])(tick);
         if self.acts.len() > 1 {
@@ -114,7 +115,7 @@ impl Activity for Puppet {
 
     fn on_finish(self, ending: &Ending<&'static str>, effects: &mut Effects<'_, Theatre>, (): &()) {
         match ending {
-            Ending::Failure(why) => self.note(&format!("fails: {why}")),
+            Ending::Failed(why) => self.note(&format!("fails: {why}")),
             other => self.note(&other.how().to_string()),
         }
         assert!(!self.falls, "on purpose");
@@ -122,7 +123,7 @@ impl Activity for Puppet {
     }
 }
 
-pub(crate) fn done() -> Verdict {
+pub(crate) fn done() -> Outcome {
     Status::Finished(Ending::Success)
 }
 
@@ -227,19 +228,19 @@ impl Stage {
         std::mem::take(&mut *self.log.lock().unwrap())
     }
 
-    pub(crate) fn doing(&self, agent: Entity) -> &Doing<Puppet> {
+    pub(crate) fn slot(&self, agent: Entity) -> &ActivitySlot<Puppet> {
         self.world.get(agent).unwrap()
     }
 
     pub(crate) fn is_blocked(&self, agent: Entity) -> bool {
         let is_marked = self.world.is_enabled::<Blocking>(agent).unwrap();
-        let state = self.doing(agent).state();
+        let state = self.slot(agent).state();
         assert_eq!(is_marked, state != State::Active);
         state == State::Blocked
     }
 
     pub(crate) fn ended(&self, agent: Entity) -> Option<Ended> {
-        self.doing(agent).ended()
+        self.slot(agent).ended()
     }
 
     /// How the activities that have ended did so, and why.

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use bytemuck::{Pod, Zeroable};
 use formic_ai::activity::{
-    self, Activities, Activity, Blocking, Doing, Effects, Ending, Event, EventKinds, Notice,
-    Posted, Response, Setting, Status, Tick, Token,
+    self, Activities, Activity, ActivityDomain, ActivitySlot, Blocking, Effects, Ending, Event,
+    EventKinds, Notice, Posted, Response, Status, Tick, Token,
 };
 use formic_ai::prelude::*;
 use formic_ecs::{Codec, HashRule};
@@ -22,7 +22,7 @@ impl Event for Ping {
 
 pub(crate) enum Moon {}
 
-impl Setting for Moon {
+impl ActivityDomain for Moon {
     type World<'w> = ComponentLookup<'w, &'static Rock>;
     type Event = Ping;
     type Failure = u32;
@@ -64,7 +64,7 @@ pub(crate) fn rock(number: u64) -> Entity {
 }
 
 impl Activity for Rover {
-    type Setting = Moon;
+    type Domain = Moon;
     const HASH: HashRule<Self> = HashRule::Bytes(|rovers| bytemuck::cast_slice(rovers));
     const CODEC: Codec<Self> = Codec::plain();
 
@@ -99,7 +99,7 @@ impl Activity for Rover {
             10 if self.next(4) == 0 => {
                 return Status::Finished(match self.next(3) {
                     0 => Ending::Success,
-                    1 => Ending::Failure(5),
+                    1 => Ending::Failed(5),
                     _ => Ending::Interrupted,
                 });
             }
@@ -143,13 +143,16 @@ struct Heard(u64, u64);
 /// Which tick it is; the host's to save.
 pub(crate) struct Now(pub(crate) u64);
 
-fn think(mut minds: Query<(Entity, &mut Doing<Rover>, EnabledMut<Blocking>)>, now: Res<Now>) {
+fn think(
+    mut minds: Query<(Entity, &mut ActivitySlot<Rover>, EnabledMut<Blocking>)>,
+    now: Res<Now>,
+) {
     let rocks = 50;
-    minds.par_for_each(|(agent, doing, mut blocking)| {
+    minds.par_for_each(|(agent, slot, mut blocking)| {
         let random = (now.0 * 7 + u64::from(agent.index())).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let priority = (random >> 60) as u32;
-        if doing.takes(priority) {
-            _ = doing.propose(priority, Rover { random, heard: 0, rocks }, &mut blocking);
+        if slot.takes(priority) {
+            _ = slot.propose(priority, Rover { random, heard: 0, rocks }, &mut blocking);
         }
     });
 }

@@ -1,6 +1,6 @@
 //! Activities in snapshots.
 
-use formic_ai::activity::{self, Doing, Posted, State, Status};
+use formic_ai::activity::{self, ActivitySlot, Posted, State, Status};
 use formic_ai::prelude::*;
 use formic_ecs::{Component, Snapshot, SnapshotError};
 
@@ -42,7 +42,7 @@ fn an_activity_that_cannot_be_saved_is_an_error_by_name() {
 #[test]
 fn a_proposal_is_saved_as_well() {
     let mut crowd = Crowd::new(Threads::None, 1);
-    let agent = crowd.world.query_filtered::<Entity, With<Doing<Rover>>>().first().unwrap();
+    let agent = crowd.world.query_filtered::<Entity, With<ActivitySlot<Rover>>>().first().unwrap();
     let rover: Rover = bytemuck::Zeroable::zeroed();
     activity::order(&mut crowd.world, agent, 9, rover).unwrap();
     let hash = crowd.world.state_hash();
@@ -51,7 +51,7 @@ fn a_proposal_is_saved_as_well() {
     assert_ne!(crowd.world.state_hash(), hash, "it is part of the state");
     crowd.world.restore(&saved).unwrap();
     assert_eq!(crowd.world.state_hash(), hash);
-    assert!(!crowd.world.get::<Doing<Rover>>(agent).unwrap().takes(9));
+    assert!(!crowd.world.get::<ActivitySlot<Rover>>(agent).unwrap().takes(9));
 }
 
 #[test]
@@ -100,10 +100,11 @@ fn numbers_of_tokens_go_on_in_a_restored_world_where_a_task_was_removed() {
     let run = |restores: bool| {
         let mut crowd = Crowd::new(Threads::None, 12);
         (0..20).for_each(|_| _ = crowd.tick());
-        let has_asked = |(_, doing): &(Entity, &Doing<Rover>)| !doing.subscriptions().is_empty();
-        let all = crowd.world.query_ref::<(Entity, &Doing<Rover>)>();
+        let has_asked =
+            |(_, slot): &(Entity, &ActivitySlot<Rover>)| !slot.subscriptions().is_empty();
+        let all = crowd.world.query_ref::<(Entity, &ActivitySlot<Rover>)>();
         let agent = all.into_iter().find(has_asked).unwrap().0;
-        crowd.world.remove::<Doing<Rover>>(agent).unwrap();
+        crowd.world.remove::<ActivitySlot<Rover>>(agent).unwrap();
         if restores {
             let saved = crowd.world.snapshot().unwrap();
             crowd = Crowd::new(Threads::None, 0);
@@ -118,22 +119,22 @@ fn numbers_of_tokens_go_on_in_a_restored_world_where_a_task_was_removed() {
 
 #[test]
 fn a_state_that_no_task_can_be_in_is_refused() {
-    let codec = <Doing<Rover> as Component>::CODEC;
+    let codec = <ActivitySlot<Rover> as Component>::CODEC;
     let mut crowd = Crowd::new(Threads::None, 40);
     (0..20).for_each(|_| _ = crowd.tick());
-    let bytes_of = |doing: &Doing<Rover>| {
+    let bytes_of = |slot: &ActivitySlot<Rover>| {
         let mut bytes = Vec::new();
-        codec.write(doing, &mut bytes).unwrap();
+        codec.write(slot, &mut bytes).unwrap();
         bytes
     };
     let reads = |bytes: &[u8]| codec.read(&mut &*bytes).is_ok();
-    let doings = crowd.world.query_ref::<&Doing<Rover>>();
-    let doings: Vec<&Doing<Rover>> = doings.into_iter().collect();
-    assert!(doings.iter().all(|doing| reads(&bytes_of(doing))));
-    let idle = bytes_of(&Doing::default());
+    let doings = crowd.world.query_ref::<&ActivitySlot<Rover>>();
+    let doings: Vec<&ActivitySlot<Rover>> = doings.into_iter().collect();
+    assert!(doings.iter().all(|slot| reads(&bytes_of(slot))));
+    let idle = bytes_of(&ActivitySlot::default());
     assert!(reads(&idle));
     // The state comes first, then how the last one ended, whether there is an activity, and the rest.
-    let blocked = doings.iter().find(|doing| doing.state() == State::Blocked).unwrap();
+    let blocked = doings.iter().find(|slot| slot.state() == State::Blocked).unwrap();
     let mut waits_for_nothing = bytes_of(blocked);
     let count = 4 + 8 + 8 + 4 + 4;
     let len = waits_for_nothing[count] as usize;

@@ -21,7 +21,7 @@ fn a_timer_wakes_in_its_tick_and_not_before() {
             assert_eq!(stage.tick(), [""; 0]);
         }
         assert_eq!(stage.tick(), ["ann hears the clock", "ann ticks", "ann done"]);
-        assert_eq!(stage.doing(ann).state(), State::Idle);
+        assert_eq!(stage.slot(ann).state(), State::Idle);
     }
 }
 
@@ -58,7 +58,7 @@ fn timers_of_one_agent_come_by_time_and_then_by_the_order_of_setting() {
     let ann = stage.agent(puppet.answering(Response::SLEEP));
     assert_eq!(stage.ticks(4), ["ann ticks"]);
     assert_eq!(stage.tick(), ["ann hears the clock", "ann hears the clock"]);
-    assert_eq!(stage.doing(ann).subscriptions()[0].due(), Some(9));
+    assert_eq!(stage.slot(ann).subscriptions()[0].due(), Some(9));
     assert_eq!(stage.ticks(4), ["ann hears the clock"]);
 }
 

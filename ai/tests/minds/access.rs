@@ -53,9 +53,9 @@ fn walk(mut actions: Actions<Walk>, legs: AgentAccess<&'static mut Legs>) {
 #[derive(Component, Clone)]
 struct Ballast<const SIZE: usize>([u64; SIZE]);
 
-fn stage(plan: &Plan, count: usize) -> (World, Schedule, Vec<Entity>) {
+fn stage(actions: &ActionSet, count: usize) -> (World, Schedule, Vec<Entity>) {
     let mut world = World::new();
-    let agents = (0..count).map(|_| plan.spawn(&mut world, Legs::default()).unwrap()).collect();
+    let agents = (0..count).map(|_| actions.spawn(&mut world, Legs::default()).unwrap()).collect();
     let schedule = formic_ai::action::add(Schedule::builder()).add(walk.as_action());
     let schedule = schedule.build(&mut world).unwrap();
     (world, schedule, agents)
@@ -68,7 +68,7 @@ fn tell(world: &mut World, agent: Entity, orders: impl FnOnce(&mut Body)) {
 
 #[test]
 fn an_action_that_is_interrupted_is_tidied_up_before_another_of_its_kind_begins() {
-    let plan = Plan::new()
+    let actions = ActionSet::new()
         .action("one", Walk(1))
         .action_with("two", Walk(2), Ballast([0; 40]))
         .action_with("three", Walk(3), Ballast([0; 200]));
@@ -76,7 +76,7 @@ fn an_action_that_is_interrupted_is_tidied_up_before_another_of_its_kind_begins(
     for threads in [Threads::None, Threads::Own(1), Threads::Own(3)] {
         let pool = Pool::new(threads).unwrap();
         let count = if cfg!(miri) { 5 } else { 500 };
-        let (mut world, mut schedule, agents) = stage(&plan, count);
+        let (mut world, mut schedule, agents) = stage(&actions, count);
         for tick in 0..20 {
             for (nth, &agent) in agents.iter().enumerate() {
                 let (before, next) = ((tick + nth + 2) % 3, (tick + nth) % 3);
@@ -99,12 +99,13 @@ fn an_action_that_is_interrupted_is_tidied_up_before_another_of_its_kind_begins(
 
 #[test]
 fn two_actions_of_a_kind_that_write_to_one_agent_at_once_are_an_error_every_time() {
-    let both = Plan::new().action("one", Walk(1)).action_with("two", Walk(2), Ballast([0; 40]));
-    let plan = Plan::new().composite("both", Composite::join(), both);
+    let both =
+        ActionSet::new().action("one", Walk(1)).action_with("two", Walk(2), Ballast([0; 40]));
+    let actions = ActionSet::new().composite("both", Composite::join(), both);
     let mut all = Vec::new();
     for threads in [Threads::None, Threads::Own(1), Threads::Own(3)] {
         let pool = Pool::new(threads).unwrap();
-        let (mut world, mut schedule, agents) = stage(&plan, 10);
+        let (mut world, mut schedule, agents) = stage(&actions, 10);
         let composite = world.get::<Buffer<OwnedAction>>(agents[7]).unwrap()[0].entity();
         let parts = world.get::<Buffer<OwnedAction>>(composite).unwrap().to_vec();
         tell(&mut world, agents[7], |body| body.begin(0));

@@ -8,7 +8,7 @@ use formic_ai::bt::{Library, Node, ParseProblem, Tree, TreeAgent, TreeError};
 use formic_ai::prelude::*;
 use formic_ai::utility::Curve;
 use reference::Reference;
-use stage::{Board, Senses, Stage, library, plain_tree, plan, random_tree};
+use stage::{Board, Senses, Stage, actions, library, plain_tree, random_tree};
 
 fn tree(text: &str) -> Tree<Senses> {
     Tree::parse(text, &library()).unwrap()
@@ -373,7 +373,7 @@ fn an_agent_that_goes_leaves_nothing_behind_whatever_its_tree_was_at() {
 
 #[test]
 fn a_library_tells_what_it_has() {
-    let text = format!("{:?}", Library::<()>::new(&plan()).condition("idle", |()| true));
+    let text = format!("{:?}", Library::<()>::new(&actions()).condition("idle", |()| true));
     assert!(text.contains("\"a3\"") && text.contains("\"idle\""), "{text}");
 }
 

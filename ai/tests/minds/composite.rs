@@ -1,7 +1,7 @@
 //! Actions that consist of others.
 
 use crate::support::{Failed, Run, Running, Stage, Task, instant, lasting};
-use formic_ai::action::PlanError;
+use formic_ai::action::ActionSetError;
 use formic_ai::prelude::*;
 
 const FAILS: &[Run] = &[&[Running, Failed]];
@@ -14,9 +14,10 @@ fn long(name: &'static str) -> Task {
 /// A stage whose agent has this composite, and then `rest`.
 fn stage(kind: Composite, parts: impl IntoIterator<Item = Task>) -> (Stage, Entity) {
     let mut stage = Stage::new();
-    let parts = parts.into_iter().fold(Plan::new(), |plan, task| plan.action(task.name, task));
-    let plan = Plan::new().composite("work", kind, parts).action("rest", instant("rest"));
-    let agent = plan.spawn(&mut stage.world, ()).unwrap();
+    let parts =
+        parts.into_iter().fold(ActionSet::new(), |actions, task| actions.action(task.name, task));
+    let actions = ActionSet::new().composite("work", kind, parts).action("rest", instant("rest"));
+    let agent = actions.spawn(&mut stage.world, ()).unwrap();
     SequenceAgent::drive(&mut stage.world, agent, OnFailure::Stop).unwrap();
     (stage, agent)
 }
@@ -83,12 +84,12 @@ fn a_join_fails_with_the_first_part_that_fails() {
 fn composites_may_be_parts_of_composites_and_all_goes_with_the_agent() {
     for ticks in 0..12 {
         let mut stage = Stage::new();
-        let both = |a, b| Plan::new().action(a, instant(a)).action(b, long(b));
-        let inner = Plan::new()
+        let both = |a, b| ActionSet::new().action(a, instant(a)).action(b, long(b));
+        let inner = ActionSet::new()
             .composite("either", Composite::race(), both("hum", "walk"))
             .action("nap", lasting::<2>("nap"));
-        let plan = Plan::new().composite("day", Composite::sequence(), inner);
-        let agent = plan.spawn(&mut stage.world, ()).unwrap();
+        let actions = ActionSet::new().composite("day", Composite::sequence(), inner);
+        let agent = actions.spawn(&mut stage.world, ()).unwrap();
         SequenceAgent::drive(&mut stage.world, agent, OnFailure::Retry).unwrap();
         assert_eq!(stage.world.len(), 1 + 1 + 2 + 2);
         let mut calls = stage.ticks(ticks);
@@ -114,11 +115,11 @@ fn a_composite_that_is_halted_halts_its_parts() {
 #[test]
 fn a_composite_with_nothing_or_too_much_in_it_is_refused() {
     let mut world = World::new();
-    let outer = |parts| Plan::new().composite("work", Composite::join(), parts);
-    assert_eq!(outer(Plan::new()).spawn(&mut world, ()), Err(PlanError::Empty));
-    assert_eq!(outer(outer(Plan::new())).spawn(&mut world, ()), Err(PlanError::Empty));
-    let many = (0..65).fold(Plan::new(), |plan, _| plan.action("a", instant("a")));
-    let error = PlanError::TooManyActions { count: 65 };
+    let outer = |parts| ActionSet::new().composite("work", Composite::join(), parts);
+    assert_eq!(outer(ActionSet::new()).spawn(&mut world, ()), Err(ActionSetError::Empty));
+    assert_eq!(outer(outer(ActionSet::new())).spawn(&mut world, ()), Err(ActionSetError::Empty));
+    let many = (0..65).fold(ActionSet::new(), |actions, _| actions.action("a", instant("a")));
+    let error = ActionSetError::TooManyActions { count: 65 };
     assert_eq!(outer(many).spawn(&mut world, ()), Err(error));
     assert!(world.is_empty());
 }

@@ -1,4 +1,4 @@
-//! Plan files: what they say is what is spawned, and what is wrong is said with its place.
+//! `ActionSet` files: what they say is what is spawned, and what is wrong is said with its place.
 
 use formic_ai::action::LoadError;
 use formic_ai::prelude::*;
@@ -60,16 +60,16 @@ fn a_file_is_read_from_disk_and_its_name_is_in_the_error() {
     std::fs::write(&good, MINER).unwrap();
     std::fs::write(&bad, "(actions: [)").unwrap();
     assert!(Sequence::load(&good, &kinds()).is_ok());
-    let error = Plan::load(&bad, &kinds()).unwrap_err().to_string();
+    let error = ActionSet::load(&bad, &kinds()).unwrap_err().to_string();
     assert!(error.contains("bad.ron: line 1, column 12"), "{error}");
-    let missing = Plan::load(folder.join("none.ron"), &kinds()).unwrap_err();
+    let missing = ActionSet::load(folder.join("none.ron"), &kinds()).unwrap_err();
     assert!(matches!(missing, LoadError::Io { .. }), "{missing}");
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
 /// The place of what is wrong, and what it says.
 fn error(text: &str) -> (usize, usize, String) {
-    match Plan::parse(text, &kinds()).unwrap_err() {
+    match ActionSet::parse(text, &kinds()).unwrap_err() {
         LoadError::Text { path: None, line, column, problem } => (line, column, problem),
         other => panic!("{other}"),
     }
@@ -126,6 +126,6 @@ fn composites_keep_their_names() {
 fn a_plan_of_many_actions_is_read_at_once_and_refused_for_their_number() {
     let actions: String =
         (0..20_000).map(|it| format!("(name: \"a{it}\", kind: \"Wait\"),\n")).collect();
-    let error = Plan::parse(&format!("(actions: [{actions}])"), &kinds()).unwrap_err();
+    let error = ActionSet::parse(&format!("(actions: [{actions}])"), &kinds()).unwrap_err();
     assert!(error.to_string().contains("this one has 20000"), "{error}");
 }

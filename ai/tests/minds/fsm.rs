@@ -51,8 +51,8 @@ impl Processor for Doing<'_> {
 
 const DEEDS: [&str; 4] = ["walk", "look", "fight", "greet"];
 
-fn plan() -> Plan {
-    DEEDS.into_iter().fold(Plan::new(), |plan, deed| plan.action(deed, Deed(deed)))
+fn actions() -> ActionSet {
+    DEEDS.into_iter().fold(ActionSet::new(), |actions, deed| actions.action(deed, Deed(deed)))
 }
 
 /// A state that tells when it is entered and left.
@@ -72,7 +72,7 @@ fn machine(
     states: impl IntoIterator<Item = State<Senses>>,
     transitions: impl IntoIterator<Item = Transition<Senses>>,
 ) -> Machine<Senses> {
-    builder(states, transitions).build(&plan()).unwrap()
+    builder(states, transitions).build(&actions()).unwrap()
 }
 
 fn builder(
@@ -101,7 +101,7 @@ impl Stage {
             actions.process(&Doing(boards));
         }
         let mut world = World::new();
-        let agent = plan().spawn(&mut world, Board::default()).unwrap();
+        let agent = actions().spawn(&mut world, Board::default()).unwrap();
         FsmAgent::drive(&mut world, agent, &machine).unwrap();
         world.insert_resource(Shared(machine));
         let schedule =
@@ -518,7 +518,7 @@ fn a_machine_of_many_states_is_built_at_once_and_one_of_too_many_transitions_is_
     let large = machine(states(), (0..4096).map(next).chain(from_any));
     assert_eq!(large.find("s4095"), Some(4095));
     let from_any = (0..3_000).map(|it| Transition::from_any(format!("s{it}")));
-    let error = builder(states(), from_any).build(&plan()).unwrap_err();
+    let error = builder(states(), from_any).build(&actions()).unwrap_err();
     assert_eq!(error, MachineError::TooManyTransitions);
     assert!(error.to_string().ends_with("more than 1048576"), "{error}");
 }
@@ -526,7 +526,7 @@ fn a_machine_of_many_states_is_built_at_once_and_one_of_too_many_transitions_is_
 #[test]
 fn to_wait_for_the_end_of_an_action_that_there_is_not_is_refused() {
     let build = |transition: Transition<Senses>| {
-        builder([state("idle"), state("busy").action("walk")], [transition]).build(&plan())
+        builder([state("idle"), state("busy").action("walk")], [transition]).build(&actions())
     };
     let none = |name: &str| Some(MachineError::NoAction(name.into()));
     assert_eq!(build(Transition::new("idle", "busy").when_done()).err(), none("idle"));
@@ -534,13 +534,13 @@ fn to_wait_for_the_end_of_an_action_that_there_is_not_is_refused() {
     assert!(build(Transition::new("busy", "idle").when_done()).is_ok());
     assert!(build(Transition::from_any("idle").when_failed()).is_ok());
     let idle = builder([state("idle"), state("calm")], [Transition::from_any("idle").when_done()]);
-    assert_eq!(idle.build(&plan()).err(), none("any"));
+    assert_eq!(idle.build(&actions()).err(), none("any"));
 }
 
 #[test]
 fn what_makes_no_sense_is_refused() {
     let error = |states: Vec<State<Senses>>, transitions: Vec<Transition<Senses>>| {
-        builder(states, transitions).build(&plan()).unwrap_err()
+        builder(states, transitions).build(&actions()).unwrap_err()
     };
     let a = || state("a");
     let text = String::from;

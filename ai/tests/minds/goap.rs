@@ -4,7 +4,7 @@
 mod changes;
 
 use formic_ai::goap::{
-    Condition, Course, Fact, Facts, Goal, GoapAgent, NoPlan, Operator, Planner, PlannerBuilder,
+    Condition, Fact, Facts, Goal, GoapAgent, NoPlan, Operator, Plan, Planner, PlannerBuilder,
     PlannerError, Planners, Replan, Sensors,
 };
 use formic_ai::prelude::*;
@@ -121,15 +121,15 @@ fn price(operator: &Operator) -> u32 {
     cost.trim_end_matches([' ', '}']).parse().unwrap()
 }
 
-fn replay(planner: &Planner, course: &Course, start: &[u32]) {
+fn replay(planner: &Planner, plan: &Plan, start: &[u32]) {
     let mut values = start.to_vec();
     let mut cost = 0;
-    for &operator in &course.operators {
+    for &operator in &plan.operators {
         values = planner.apply(operator, &values).expect("each step can be taken");
         cost += u64::from(price(&planner.operators()[operator]));
     }
     assert!(planner.holds(0, |fact| values[fact]), "it leads to the goal");
-    assert_eq!(cost, course.cost);
+    assert_eq!(cost, plan.cost);
 }
 
 #[test]
@@ -144,12 +144,12 @@ fn plans_can_be_carried_out_and_nothing_is_cheaper_and_none_means_none() {
             let expected = cheapest(&planner, &start);
             let bound = planner.lower_bound(0, &start);
             match planner.plan(0, &start) {
-                Ok(course) => {
-                    assert_eq!(Some(course.cost), expected, "seed {seed}");
-                    assert!(bound.is_some_and(|bound| bound <= course.cost), "seed {seed}");
-                    replay(&planner, &course, &start);
+                Ok(plan) => {
+                    assert_eq!(Some(plan.cost), expected, "seed {seed}");
+                    assert!(bound.is_some_and(|bound| bound <= plan.cost), "seed {seed}");
+                    replay(&planner, &plan, &start);
                     let is_at_goal = planner.holds(0, |fact| start[fact]);
-                    assert_eq!(course.operators.is_empty(), is_at_goal, "seed {seed}");
+                    assert_eq!(plan.operators.is_empty(), is_at_goal, "seed {seed}");
                     found += 1;
                     at_goal += usize::from(is_at_goal);
                 }
@@ -206,7 +206,7 @@ fn an_operator_may_cost_more_by_its_target_and_the_plan_is_still_the_cheapest() 
         let mut planning =
             planner.begin(0, |fact| start[fact], |operator| price(&dearer[operator]));
         let plan = planner.go_on(&mut planning, usize::MAX).unwrap();
-        assert_eq!(plan.ok().map(|course| course.cost), expected, "seed {seed}");
+        assert_eq!(plan.ok().map(|plan| plan.cost), expected, "seed {seed}");
     }
 }
 
@@ -297,8 +297,8 @@ fn what_makes_no_sense_is_refused() {
     assert_eq!(error, PlannerError::TooManyFacts("wide".into()));
     let planner =
         PlannerBuilder::new(facts).operator(new()).goal(Goal::new("g").when(flag.is(true)));
-    let plan = Plan::new().action("other", Deed::default());
-    let error = Sensors::<()>::new(planner.build().unwrap(), &plan).unwrap_err();
+    let actions = ActionSet::new().action("other", Deed::default());
+    let error = Sensors::<()>::new(planner.build().unwrap(), &actions).unwrap_err();
     assert_eq!(error, PlannerError::UnknownAction(named));
 }
 
@@ -373,12 +373,12 @@ impl Stage {
             .goal(Goal::new("rich").when(sold.is(true)).priority(-1))
             .goal(Goal::new("impossible").when(axe.is(false)).priority(5))
             .goal(Goal::new("stocked").when(wood.at_least(2)));
-        let plan = Plan::new()
+        let actions = ActionSet::new()
             .action("fetch", Deed(0))
             .action("chop", Deed(1))
             .action("sell", Deed(2))
             .action("buy", Deed(3));
-        let sensors = Sensors::<&'static Things>::new(planner.build().unwrap(), &plan).unwrap();
+        let sensors = Sensors::<&'static Things>::new(planner.build().unwrap(), &actions).unwrap();
         let names = sensors.planner().operators().iter().map(|it| it.name().to_string()).collect();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let (axes, sales) = (Arc::clone(&asked), Arc::clone(&asked));
@@ -395,7 +395,7 @@ impl Stage {
             .cost("buy", |things| things.way)
             .rest(rest);
         let mut world = World::new();
-        let agent = plan.spawn(&mut world, Things::default()).unwrap();
+        let agent = actions.spawn(&mut world, Things::default()).unwrap();
         GoapAgent::drive(&mut world, agent).unwrap();
         world.insert_resource(Shared(sensors, states));
         let schedule =

@@ -11,7 +11,7 @@ use formic_ai::goap::{
     Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Replan, Sensors,
 };
 use formic_ai::prelude::*;
-use formic_ai::utility::{Curve, Input, Minds, Reasoner, Select, Utility, UtilityAgent};
+use formic_ai::utility::{Curve, Input, Reasoner, Select, Utility, UtilityAgent, UtilityAgents};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
@@ -105,7 +105,7 @@ struct Shared {
     sensors: Sensors<Seen>,
 }
 
-fn by_utility(mut minds: Minds<Seen>, shared: Res<Shared>) {
+fn by_utility(mut minds: UtilityAgents<Seen>, shared: Res<Shared>) {
     minds.decide(&shared.reasoner, |senses| senses.inputs);
 }
 
@@ -121,10 +121,11 @@ fn by_plan(mut planners: Planners<Seen>, shared: Res<Shared>) {
     planners.think(&shared.sensors, 3);
 }
 
-fn plan(key: u64) -> Plan {
-    let both = Plan::new().action("b5", deed(ACTIONS, key)).action("b6", deed(ACTIONS + 1, key));
+fn actions(key: u64) -> ActionSet {
+    let both =
+        ActionSet::new().action("b5", deed(ACTIONS, key)).action("b6", deed(ACTIONS + 1, key));
     (0..ACTIONS)
-        .fold(Plan::new(), |plan, it| plan.action(format!("a{it}"), deed(it, key)))
+        .fold(ActionSet::new(), |actions, it| actions.action(format!("a{it}"), deed(it, key)))
         .composite("both", Composite::join(), both)
 }
 
@@ -134,14 +135,14 @@ fn deed(number: usize, key: u64) -> Deed {
 }
 
 fn shared() -> Shared {
-    let plan = plan(0);
+    let actions = actions(0);
     let plain = |input| Utility::of(Input(input), Curve::linear(1.0, 0.0));
     let reasoner = Reasoner::new()
         .select(Select::Highest)
         .option("a0", plain(0).inertia(0.2))
         .option("a1", plain(1).until(Input(2), 0.3))
         .option("both", plain(3));
-    let library = Library::<Seen>::new(&plan)
+    let library = Library::<Seen>::new(&actions)
         .condition("high", |senses| senses.inputs[0] > 0.6)
         .condition("low", |senses| senses.inputs[1] < 0.2);
     let tree = "selector {
@@ -163,7 +164,7 @@ fn shared() -> Shared {
         .transition(when("outer", "z", 1))
         .transition(Transition::interrupt("z", "y").after(4))
         .transition(Transition::back("y").when_done().priority(1))
-        .build(&plan)
+        .build(&actions)
         .unwrap();
     let mut facts = Facts::new();
     let (ready, count) = (facts.flag("ready"), facts.number("count", 5));
@@ -173,12 +174,12 @@ fn shared() -> Shared {
         .operator(Operator::new("both").then(count.add(1)).cost(2))
         .goal(Goal::new("much").when(count.at_least(4)))
         .goal(Goal::new("ready").when(ready.is(true)).priority(1));
-    let sensors = Sensors::<Seen>::new(planner.build().unwrap(), &plan)
+    let sensors = Sensors::<Seen>::new(planner.build().unwrap(), &actions)
         .unwrap()
         .fact(ready, |senses| u32::from(senses.inputs[2] > 0.5))
         .fact(count, |senses| (senses.inputs[3] * 5.0) as u32)
         .rest(2);
-    Shared { reasoner: reasoner.bind(&plan).unwrap(), tree, machine, sensors }
+    Shared { reasoner: reasoner.bind(&actions).unwrap(), tree, machine, sensors }
 }
 
 /// How many entities an agent is, all of its actions included.
@@ -215,7 +216,7 @@ impl Stage {
         }
         let spawn = |world: &mut World, key| {
             let senses = Senses { key, random: key, inputs: [0.0; 4] };
-            plan(key).spawn(world, (senses, Log::default())).unwrap()
+            actions(key).spawn(world, (senses, Log::default())).unwrap()
         };
         let agents: BTreeMap<_, _> =
             keys.iter().map(|&key| (key, spawn(&mut world, key))).collect();
@@ -490,7 +491,7 @@ fn an_agent_that_is_given_another_mind_has_one_and_does_one_thing() {
         for second in 0..5 {
             let mut world = World::new();
             let shared = shared();
-            let agent = plan(0).spawn(&mut world, ()).unwrap();
+            let agent = actions(0).spawn(&mut world, ()).unwrap();
             formic_ai::action::link_mind::<UtilityAgent>(&mut world);
             drive[first](&mut world, agent, &shared);
             world.get_mut::<Body>(agent).unwrap().begin(3);

@@ -153,7 +153,7 @@ fn an_action_that_is_gone_is_passed_over_where_the_policy_is_to_advance() {
 fn a_second_mind_acts_for_the_agent_and_goes_with_it() {
     let mut stage = Stage::new();
     let agent = stage.spawn(OnFailure::Retry, [endless("walk")]);
-    let talk = Plan::new().action("talk", endless("talk")).action("hum", endless("hum"));
+    let talk = ActionSet::new().action("talk", endless("talk")).action("hum", endless("hum"));
     let mouth = talk.attach_mind(&mut stage.world, agent, ()).unwrap();
     SequenceAgent::drive(&mut stage.world, mouth, OnFailure::Retry).unwrap();
     let mut calls = stage.tick();

@@ -1,7 +1,7 @@
 //! Sequences: one action after the other, each begun, carried on and ended once per activation.
 
 use crate::support::{Failed, Running, Stage, Success, Task, instant, lasting};
-use formic_ai::action::PlanError;
+use formic_ai::action::ActionSetError;
 use formic_ai::prelude::*;
 use formic_ecs::NoSuchEntity;
 
@@ -121,8 +121,8 @@ fn a_new_action_is_asleep() {
 #[test]
 fn a_sequence_may_be_told_to_any_number_of_agents() {
     let mut stage = Stage::new();
-    let plan = Sequence::new().then(lasting::<1>("walk")).then(instant("take"));
-    let agents: Vec<_> = (0..3).map(|_| plan.spawn(&mut stage.world, ()).unwrap()).collect();
+    let actions = Sequence::new().then(lasting::<1>("walk")).then(instant("take"));
+    let agents: Vec<_> = (0..3).map(|_| actions.spawn(&mut stage.world, ()).unwrap()).collect();
     assert_eq!(stage.world.len(), 3 * 3);
     stage.ticks(3);
     for agent in agents {
@@ -133,13 +133,13 @@ fn a_sequence_may_be_told_to_any_number_of_agents() {
 #[test]
 fn a_sequence_without_actions_or_with_too_many_is_refused_and_nothing_is_spawned() {
     let mut world = World::new();
-    assert_eq!(Sequence::new().spawn(&mut world, ()), Err(PlanError::Empty));
+    assert_eq!(Sequence::new().spawn(&mut world, ()), Err(ActionSetError::Empty));
     let long = |count| (0..count).fold(Sequence::new(), |it, _| it.then(instant("a")));
-    let error = PlanError::TooManyActions { count: 65 };
+    let error = ActionSetError::TooManyActions { count: 65 };
     assert_eq!(long(65).spawn(&mut world, ()), Err(error));
     assert!(world.is_empty());
     let entity = world.spawn(());
-    assert_eq!(Sequence::new().attach(&mut world, entity), Err(PlanError::Empty));
+    assert_eq!(Sequence::new().attach(&mut world, entity), Err(ActionSetError::Empty));
     assert!(!world.has::<SequenceAgent>(entity));
     assert_eq!(long(64).attach(&mut world, entity), Ok(()));
     assert_eq!(world.len(), 1 + 64);
@@ -148,14 +148,14 @@ fn a_sequence_without_actions_or_with_too_many_is_refused_and_nothing_is_spawned
 #[test]
 fn an_entity_of_the_world_is_made_an_agent_once() {
     let mut stage = Stage::new();
-    let plan = Sequence::new().then(instant("take"));
+    let actions = Sequence::new().then(instant("take"));
     let agent = stage.world.spawn(());
-    plan.attach(&mut stage.world, agent).unwrap();
-    assert_eq!(plan.attach(&mut stage.world, agent), Err(PlanError::Occupied(agent)));
+    actions.attach(&mut stage.world, agent).unwrap();
+    assert_eq!(actions.attach(&mut stage.world, agent), Err(ActionSetError::Occupied(agent)));
     let gone = stage.world.spawn(());
     stage.world.despawn(gone).unwrap();
-    let error = PlanError::NoSuchEntity(NoSuchEntity(gone));
-    assert_eq!(plan.attach(&mut stage.world, gone), Err(error));
+    let error = ActionSetError::NoSuchEntity(NoSuchEntity(gone));
+    assert_eq!(actions.attach(&mut stage.world, gone), Err(error));
     assert_eq!(stage.world.len(), 2);
     assert_eq!(stage.tick(), ["take starts", "take is done"]);
 }

@@ -11,8 +11,8 @@ use formic_ai::utility::{Curve, Input, Reasoner, ReasonerError, Select, Utility,
 #[derive(Component, Clone)]
 struct Nothing;
 
-fn plan(count: usize) -> Plan {
-    (0..count).fold(Plan::new(), |plan, option| plan.action(option.to_string(), Nothing))
+fn actions(count: usize) -> ActionSet {
+    (0..count).fold(ActionSet::new(), |actions, option| actions.action(option.to_string(), Nothing))
 }
 
 fn reasoner(select: Select, options: impl IntoIterator<Item = Utility>) -> Reasoner {
@@ -22,7 +22,7 @@ fn reasoner(select: Select, options: impl IntoIterator<Item = Utility>) -> Reaso
         reasoner = reasoner.option(count.to_string(), utility);
         count += 1;
     }
-    reasoner.bind(&plan(count)).unwrap()
+    reasoner.bind(&actions(count)).unwrap()
 }
 
 /// What the input says.
@@ -332,7 +332,7 @@ struct Stage {
     world: World,
     schedule: Schedule,
     pool: Pool,
-    plan: Plan,
+    actions: ActionSet,
     agent: Entity,
 }
 
@@ -358,8 +358,8 @@ impl Processor for Work {
     }
 }
 
-fn spawn(world: &mut World, plan: &Plan, reasoner: &Reasoner) -> Entity {
-    let agent = plan.spawn(world, Senses([0.0; INPUTS as usize])).unwrap();
+fn spawn(world: &mut World, actions: &ActionSet, reasoner: &Reasoner) -> Entity {
+    let agent = actions.spawn(world, Senses([0.0; INPUTS as usize])).unwrap();
     UtilityAgent::drive(world, agent, reasoner, 7).unwrap();
     agent
 }
@@ -367,7 +367,7 @@ fn spawn(world: &mut World, plan: &Plan, reasoner: &Reasoner) -> Entity {
 impl Stage {
     fn new(ticks: u32, select: Select, options: Vec<Utility>) -> Self {
         fn think(
-            mut minds: formic_ai::utility::Minds<'_, &'static Senses>,
+            mut minds: formic_ai::utility::UtilityAgents<'_, &'static Senses>,
             shared: Res<'_, Shared>,
         ) {
             minds.decide(&shared.0, |senses| senses.0);
@@ -375,22 +375,23 @@ impl Stage {
         fn work(mut actions: Actions<'_, Doing>) {
             actions.process(&Work);
         }
-        let plan = (0..options.len())
-            .fold(Plan::new(), |plan, it| plan.action(it.to_string(), Doing { ticks, done: 0 }));
+        let actions = (0..options.len()).fold(ActionSet::new(), |actions, it| {
+            actions.action(it.to_string(), Doing { ticks, done: 0 })
+        });
         let reasoner = reasoner(select, options);
         let mut world = World::new();
-        let agent = spawn(&mut world, &plan, &reasoner);
+        let agent = spawn(&mut world, &actions, &reasoner);
         world.insert_resource(Shared(reasoner));
         let schedule =
             formic_ai::action::add(Schedule::builder()).add(think.as_mind()).add(work.as_action());
         let schedule = schedule.build(&mut world).unwrap();
-        Self { world, schedule, pool: Pool::new(Threads::None).unwrap(), plan, agent }
+        Self { world, schedule, pool: Pool::new(Threads::None).unwrap(), actions, agent }
     }
 
     /// One more agent.
     fn spawn(&mut self) -> Entity {
         let reasoner = self.world.resource::<Shared>().unwrap().0.clone();
-        spawn(&mut self.world, &self.plan, &reasoner)
+        spawn(&mut self.world, &self.actions, &reasoner)
     }
 
     fn tick(&mut self, [a, b, c]: [f32; 3]) -> Option<usize> {
@@ -559,9 +560,10 @@ fn the_best_target_does_not_depend_on_their_order() {
 
 #[test]
 fn what_makes_no_sense_is_refused() {
-    let plan = plan(1);
-    let bind = |name: &str, utility| Reasoner::new().option(name, utility).bind(&plan).unwrap_err();
-    assert_eq!(Reasoner::new().bind(&plan).unwrap_err(), ReasonerError::NoOptions);
+    let actions = actions(1);
+    let bind =
+        |name: &str, utility| Reasoner::new().option(name, utility).bind(&actions).unwrap_err();
+    assert_eq!(Reasoner::new().bind(&actions).unwrap_err(), ReasonerError::NoOptions);
     assert_eq!(bind("fly", plain(0)), ReasonerError::UnknownAction("fly".into()));
     assert_eq!(bind("0", Utility::sum()), ReasonerError::NoConsiderations("0".into()));
     let broken = [

@@ -100,9 +100,9 @@ fn plain_count() -> Contender {
 /// Ten actions for each agent, none of which executes.
 fn asleep() -> Vec<Contender> {
     let mut world = World::new();
-    let plan = (0..10).fold(Plan::new(), |plan, it| plan.action(it.to_string(), Count(0)));
+    let plan = (0..10).fold(ActionSet::new(), |plan, it| plan.action(it.to_string(), Count(0)));
     for _ in 0..AGENTS {
-        plan.spawn(&mut world, ()).expect("it has actions");
+        actions.spawn(&mut world, ()).expect("it has actions");
     }
     let chunks = world.archetypes().len().max(1);
     let rows = 1_000_000 / 250;

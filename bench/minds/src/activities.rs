@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use formic_ai::activity::{
-    self, Activities, Activity, Event, EventKinds, Posted, Setting, Status, Tick,
+    self, Activities, Activity, ActivityDomain, Event, EventKinds, Posted, Status, Tick,
 };
 use formic_ai::prelude::*;
 use formic_ecs::HashRule;
@@ -35,7 +35,7 @@ impl Event for Called {
 
 enum Village {}
 
-impl Setting for Village {
+impl ActivityDomain for Village {
     type World<'w> = ();
     type Event = Called;
     type Failure = ();
@@ -49,7 +49,7 @@ struct Wait {
 }
 
 impl Activity for Wait {
-    type Setting = Village;
+    type Domain = Village;
     const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
@@ -71,7 +71,7 @@ impl Activity for Wait {
 struct Renew(Entity);
 
 impl Activity for Renew {
-    type Setting = Village;
+    type Domain = Village;
     const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {
@@ -93,7 +93,7 @@ enum Errand {
 }
 
 impl Activity for Errand {
-    type Setting = Village;
+    type Domain = Village;
     const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 
     fn name(&self) -> Cow<'_, str> {

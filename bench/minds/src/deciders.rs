@@ -7,7 +7,7 @@ use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
 use formic_ai::explain::DecisionLog;
 use formic_ai::fsm::{FsmAgent, Machine, MachineBuilder, Machines, State, Transition};
 use formic_ai::prelude::*;
-use formic_ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
+use formic_ai::utility::{Curve, Input, Reasoner, Utility, UtilityAgent, UtilityAgents};
 
 use crate::harness::{Contender, Row};
 
@@ -54,9 +54,9 @@ fn needs(agent: usize) -> Needs {
     Needs { hunger: random.between(0.0, 100.0), tiredness: random.between(0.0, 100.0) }
 }
 
-fn plan() -> Plan {
+fn actions() -> ActionSet {
     let pastime = |hunger, tiredness| Pastime { hunger, tiredness };
-    Plan::new()
+    ActionSet::new()
         .action("eat", pastime(-5.0, 0.0))
         .action("sleep", pastime(0.0, -3.0))
         .action("play", pastime(2.0, 4.0))
@@ -69,9 +69,9 @@ struct Doors(Machine<&'static Needs>);
 fn crowd(agents: usize) -> (World, Vec<Entity>) {
     let mut world = World::new();
     let all = world.spawn_batch((0..agents).map(needs));
-    let plan = plan();
+    let actions = actions();
     for &agent in &all {
-        plan.attach(&mut world, agent).expect("it has actions");
+        actions.attach(&mut world, agent).expect("it has actions");
     }
     (world, all)
 }
@@ -100,11 +100,11 @@ fn reasoner() -> Reasoner {
         .option("eat", Utility::of(hunger, hungry).until(hunger, 0.0))
         .option("sleep", Utility::of(tiredness, tired).until(tiredness, 0.0))
         .option("play", play)
-        .bind(&plan())
+        .bind(&actions())
         .expect("it makes sense")
 }
 
-fn think(mut minds: Minds<'_, &'static Needs>, cats: Res<'_, Cats>) {
+fn think(mut minds: UtilityAgents<'_, &'static Needs>, cats: Res<'_, Cats>) {
     minds.decide(&cats.0, |needs| [needs.hunger * 0.01, needs.tiredness * 0.01]);
 }
 
@@ -254,7 +254,7 @@ fn watch(mut trees: Trees<'_, &'static Needs>, guards: Res<'_, Guards>) {
 
 fn tree(agents: usize) -> Contender {
     let (mut world, all) = crowd(agents);
-    let library = Library::new(&plan())
+    let library = Library::new(&actions())
         .condition("hungry", |needs: &&Needs| needs.hunger > 70.0)
         .condition("starving", |needs: &&Needs| needs.hunger > 95.0)
         .condition("tired", |needs: &&Needs| needs.tiredness > 60.0);
@@ -289,7 +289,7 @@ fn machine(agents: usize) -> Contender {
         .transition(
             Transition::new("playing", "eating").when(|needs: &&Needs| needs.hunger > 200.0),
         )
-        .build(&plan())
+        .build(&actions())
         .expect("it makes sense");
     for agent in all {
         FsmAgent::drive(&mut world, agent, &machine).expect("it has a body");

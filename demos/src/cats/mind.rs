@@ -1,12 +1,12 @@
 //! The options of cats, and their scores.
 
 use formic_ai::prelude::*;
-use formic_ai::utility::{Curve, Input, Minds, Reasoner, Utility};
+use formic_ai::utility::{Curve, Input, Reasoner, Utility, UtilityAgents};
 
 use super::actions::{Eat, Play, Sleep};
 use super::needs::{Hunger, Tiredness};
 
-/// What there is to choose from, in the order of the plan and of the reasoner.
+/// What there is to choose from, in the order of the actions and of the reasoner.
 pub(super) const OPTIONS: [&str; 3] = ["eat", "sleep", "play"];
 
 const HUNGER: Input = Input(0);
@@ -15,8 +15,8 @@ const TIREDNESS: Input = Input(1);
 const PLAY_WEIGHTS: [f32; 2] = [0.4, 0.6];
 
 /// The actions of a cat, with what they do to its needs per second.
-pub(super) fn plan() -> Plan {
-    Plan::new()
+pub(super) fn actions() -> ActionSet {
+    ActionSet::new()
         .action("eat", Eat { hunger_relief: 5.0 })
         .action("sleep", Sleep { tiredness_relief: 3.0 })
         .action("play", Play { hunger_cost: 2.0, tiredness_cost: 4.0 })
@@ -47,8 +47,8 @@ pub(super) fn reasoner() -> Reasoner {
         .option("play", play)
         .input("hunger", HUNGER)
         .input("tiredness", TIREDNESS)
-        .bind(&plan())
-        .expect("every option is an action of the plan")
+        .bind(&actions())
+        .expect("every option is an action of the set")
 }
 
 /// The inputs of the reasoner for a cat, from 0 to 1.
@@ -61,7 +61,7 @@ pub(super) struct Cats(pub(super) Reasoner);
 
 /// Has every cat choose.
 pub(super) fn think(
-    mut minds: Minds<'_, (&'static Hunger, &'static Tiredness)>,
+    mut minds: UtilityAgents<'_, (&'static Hunger, &'static Tiredness)>,
     cats: Res<'_, Cats>,
 ) {
     minds.decide(&cats.0, |(hunger, tiredness)| inputs(hunger.0, tiredness.0));

@@ -85,8 +85,8 @@ fn simulation(setup: &Setup, arguments: Arguments) -> Result<Box<dyn Simulation>
 impl CatWorld {
     fn new(setup: &Setup, plot: Option<PathBuf>) -> Result<Self, Failure> {
         let mut world = World::new();
-        let (plan, reasoner) = (mind::plan(), mind::reasoner());
-        let first = spawn_cats(&mut world, setup, &plan, &reasoner);
+        let (actions, reasoner) = (mind::actions(), mind::reasoner());
+        let first = spawn_cats(&mut world, setup, &actions, &reasoner);
         world.insert_resource(TimeStep { seconds: TICK_SECONDS });
         world.insert_resource(Diary::new(first, TICK_SECONDS));
         world.insert_resource(Cats(reasoner));
@@ -139,7 +139,12 @@ impl CatWorld {
 }
 
 /// Spawns the cats, none of them very hungry or tired; returns the first.
-fn spawn_cats(world: &mut World, setup: &Setup, plan: &Plan, reasoner: &Reasoner) -> Entity {
+fn spawn_cats(
+    world: &mut World,
+    setup: &Setup,
+    actions: &ActionSet,
+    reasoner: &Reasoner,
+) -> Entity {
     let seed = RandomStream::new(setup.seed);
     let cats = world.spawn_batch((0..setup.agents).map(|cat| {
         let mut random = seed.fork(cat.into());
@@ -152,7 +157,7 @@ fn spawn_cats(world: &mut World, setup: &Setup, plan: &Plan, reasoner: &Reasoner
     }));
     let cats: Vec<Entity> = cats.into_iter().collect();
     for (cat, number) in cats.iter().zip(0..) {
-        plan.attach(world, *cat).expect("the plan has three actions, and the cat had none");
+        actions.attach(world, *cat).expect("the set has three actions, and the cat had none");
         UtilityAgent::drive(world, *cat, reasoner, number).expect("the cat was just given a body");
     }
     cats[0]

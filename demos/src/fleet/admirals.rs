@@ -18,11 +18,13 @@ const THREAT: f32 = 60.0;
 /// So many states an admiral looks at in a tick, at most; its plans take less.
 const STATES_MAX: usize = 200;
 
-pub(super) fn plan() -> Plan {
-    Command::ALL.into_iter().fold(Plan::new(), |plan, (name, command)| plan.action(name, command))
+pub(super) fn actions() -> ActionSet {
+    Command::ALL
+        .into_iter()
+        .fold(ActionSet::new(), |set, (name, command)| set.action(name, command))
 }
 
-pub(super) fn sensors(plan: &Plan) -> Sensors<Senses> {
+pub(super) fn sensors(actions: &ActionSet) -> Sensors<Senses> {
     let mut facts = Facts::new();
     let strong = facts.flag("strong");
     let known = facts.flag("enemy known");
@@ -49,8 +51,8 @@ pub(super) fn sensors(plan: &Plan) -> Sensors<Senses> {
         .goal(Goal::new("be strong").when(strong.is(true)))
         .build()
         .expect("every fact that is named is there");
-    Sensors::new(planner, plan)
-        .expect("every operator is an action of the plan")
+    Sensors::new(planner, actions)
+        .expect("every operator is an action of the set")
         .fact(strong, |(_, strength): &Sensed<'_>| u32::from(is_strong(strength)))
         .fact(known, |(war, _): &Sensed<'_>| war.known_ticks.min(1))
         .fact(mustered, |(war, _): &Sensed<'_>| war.mustered_ticks.min(1))

@@ -30,16 +30,16 @@ const FORMATION: f32 = 26.0;
 pub(super) struct Dockyard(Arc<Drawings>);
 
 struct Drawings {
-    ship: Plan,
+    ship: ActionSet,
     machine: Arc<Machine<ships::Senses>>,
-    turret: Plan,
+    turret: ActionSet,
     tree: Arc<Tree<turrets::Senses>>,
-    admiral: Plan,
+    admiral: ActionSet,
 }
 
 impl Dockyard {
     pub(super) fn new() -> Self {
-        let (ship, turret, admiral) = (ships::plan(), turrets::plan(), admirals::plan());
+        let (ship, turret, admiral) = (ships::actions(), turrets::actions(), admirals::actions());
         let machine = Arc::new(ships::machine(&ship));
         let tree = Arc::new(turrets::tree(&turret));
         Self(Arc::new(Drawings { ship, machine, turret, tree, admiral }))
@@ -73,7 +73,7 @@ impl Dockyard {
             Orders { point: base, base, foe_base },
             Strength { ships: 0, turrets: 0, ships_max: ships, turrets_max: turrets },
         ));
-        self.0.admiral.attach(world, admiral).expect("the plan has five actions");
+        self.0.admiral.attach(world, admiral).expect("the set has five actions");
         GoapAgent::drive(world, admiral).expect("the admiral was just given a body");
         admiral
     }
@@ -115,7 +115,7 @@ impl Dockyard {
             Aim::none(admiral),
             Gun { random: random.state(), reload: 0, heat: 0, heat_per_shot: 2, unused: 0 },
         ));
-        self.0.turret.attach(world, turret).expect("the plan has three actions");
+        self.0.turret.attach(world, turret).expect("the set has three actions");
         TreeAgent::drive(world, turret, &self.0.tree, random.state())
             .expect("the turret was just given a body");
     }
@@ -135,7 +135,7 @@ impl Dockyard {
             Aim::none(admiral),
             Gun { random: random.state(), reload: 0, heat: 0, heat_per_shot: 0, unused: 0 },
         ));
-        self.0.ship.attach(world, ship).expect("the plan has four actions");
+        self.0.ship.attach(world, ship).expect("the set has four actions");
         FsmAgent::drive(world, ship, &self.0.machine).expect("the ship was just given a body");
     }
 }

@@ -24,8 +24,8 @@ type Sensed<'a> = (&'a Aim, &'a Hull);
 /// The machine that all ships share.
 pub(super) struct Ships(pub(super) Arc<Machine<Senses>>);
 
-pub(super) fn plan() -> Plan {
-    Plan::new()
+pub(super) fn actions() -> ActionSet {
+    ActionSet::new()
         .action("cruise", Cruise)
         .action("close", Close)
         .action("fire", Fire)
@@ -33,7 +33,7 @@ pub(super) fn plan() -> Plan {
 }
 
 /// Wherever it is on duty, a ship that is badly hurt retreats: said once, for three states.
-pub(super) fn machine(plan: &Plan) -> Machine<Senses> {
+pub(super) fn machine(actions: &ActionSet) -> Machine<Senses> {
     let go = Transition::<Senses>::new;
     MachineBuilder::new()
         .state(State::new("on duty"))
@@ -48,7 +48,7 @@ pub(super) fn machine(plan: &Plan) -> Machine<Senses> {
         .transition(go("fighting", "cruising").when(|it: &Sensed<'_>| !sees_enemy(it)))
         .transition(go("closing", "firing").when(is_in_range))
         .transition(go("firing", "closing").when(|it: &Sensed<'_>| !is_in_range(it)))
-        .build(plan)
+        .build(actions)
         .expect("every state and action that is named is there")
 }
 

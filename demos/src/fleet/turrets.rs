@@ -15,8 +15,8 @@ type Sensed<'a> = (&'a Aim, &'a Hull, &'a Gun);
 /// The tree that all turrets share.
 pub(super) struct Turrets(pub(super) Arc<Tree<Senses>>);
 
-pub(super) fn plan() -> Plan {
-    Plan::new().action("fire", Fire).action("cool", Cool).action("repair", Repair)
+pub(super) fn actions() -> ActionSet {
+    ActionSet::new().action("fire", Fire).action("cool", Cool).action("repair", Repair)
 }
 
 /// A gun that is too hot is cooled until it is cold, not until it is a little less hot: that is
@@ -30,8 +30,8 @@ const TREE: &str = "
     }
 ";
 
-pub(super) fn tree(plan: &Plan) -> Tree<Senses> {
-    let library = Library::<Senses>::new(plan)
+pub(super) fn tree(actions: &ActionSet) -> Tree<Senses> {
+    let library = Library::<Senses>::new(actions)
         .condition("overheated", |(_, _, gun): &Sensed<'_>| gun.heat >= HEAT_MAX)
         .condition("enemy_in_range", |(aim, _, _): &Sensed<'_>| aim.distance < RANGE)
         .condition("hurt", |(_, hull, _): &Sensed<'_>| hull.points < hull.points_max);

@@ -35,8 +35,8 @@ pub(super) struct Sleep;
 pub(super) struct Hide;
 
 /// What a forager can do, by the places that [`GATHER`] and the others name.
-pub(super) fn plan() -> Plan {
-    Plan::new()
+pub(super) fn set() -> ActionSet {
+    ActionSet::new()
         .action("gather", Gather { seconds_left: 0.0 })
         .action("eat", Eat { seconds_left: 0.0 })
         .action("sleep", Sleep)

@@ -12,10 +12,10 @@ pub(super) const MIND: Mind = Mind {
     name: "machine",
     keys: crowd::keys!("machine"),
     drive: |world, crowd| {
-        let plan = actions::plan();
-        let machine = machine(&plan);
+        let actions = actions::set();
+        let machine = machine(&actions);
         for &forager in crowd {
-            plan.attach(world, forager).expect("the plan has four actions");
+            actions.attach(world, forager).expect("the set has four actions");
             FsmAgent::drive(world, forager, &machine).expect("the forager was just given a body");
         }
         world.insert_resource(Foragers(machine));
@@ -27,7 +27,7 @@ pub(super) const MIND: Mind = Mind {
 
 struct Foragers(Machine<Senses>);
 
-fn machine(plan: &Plan) -> Machine<Senses> {
+fn machine(actions: &ActionSet) -> Machine<Senses> {
     let go = Transition::<Senses>::new;
     MachineBuilder::new()
         .state(State::new("safe").history(History::Shallow))
@@ -46,7 +46,7 @@ fn machine(plan: &Plan) -> Machine<Senses> {
         .transition(go("eating", "gathering").when_done())
         .transition(go("eating", "gathering").when_failed())
         .transition(go("sleeping", "gathering").when_done())
-        .build(plan)
+        .build(actions)
         .expect("every state and action that is named is there")
 }
 

@@ -15,12 +15,12 @@ pub(super) const MIND: Mind = Mind {
     name: "planner",
     keys: crowd::keys!("planner"),
     drive: |world, crowd| {
-        let plan = actions::plan();
+        let actions = actions::set();
         for &forager in crowd {
-            plan.attach(world, forager).expect("the plan has four actions");
+            actions.attach(world, forager).expect("the set has four actions");
             GoapAgent::drive(world, forager).expect("the forager was just given a body");
         }
-        world.insert_resource(Foragers(sensors(&plan)));
+        world.insert_resource(Foragers(sensors(&actions)));
         SaveRules::of(world).rebuild::<Foragers>();
     },
     systems: |schedule| crowd::with_mind(schedule.add(howl.before(think)), think),
@@ -32,7 +32,7 @@ struct Foragers(Sensors<Senses>);
 /// So many states it may look at in a tick, for each forager; its plans take less.
 const STATES_MAX: usize = 200;
 
-fn sensors(plan: &Plan) -> Sensors<Senses> {
+fn sensors(actions: &ActionSet) -> Sensors<Senses> {
     let mut facts = Facts::new();
     let hungry = facts.flag("hungry");
     let tired = facts.flag("tired");
@@ -49,8 +49,8 @@ fn sensors(plan: &Plan) -> Sensors<Senses> {
         .goal(Goal::new("have a stock").when(berries.at_least(Basket::FULL)))
         .build()
         .expect("every fact that is named is there");
-    Sensors::new(planner, plan)
-        .expect("every operator is an action of the plan")
+    Sensors::new(planner, actions)
+        .expect("every operator is an action of the set")
         .fact(hungry, |it| u32::from(is_hungry(it)))
         .fact(tired, |it| u32::from(is_tired(it)))
         .fact(wolf_near, |it| u32::from(is_wolf_near(it)))

@@ -13,9 +13,9 @@ pub(super) const MIND: Mind = Mind {
     name: "sequence",
     keys: crowd::keys!("sequence"),
     drive: |world, crowd| {
-        let plan = actions::plan();
+        let actions = actions::set();
         for &forager in crowd {
-            plan.attach(world, forager).expect("the plan has four actions");
+            actions.attach(world, forager).expect("the set has four actions");
             // Without a berry there is no meal, and it goes on.
             SequenceAgent::drive(world, forager, OnFailure::Advance)
                 .expect("the forager was just given a body");

@@ -12,10 +12,10 @@ pub(super) const MIND: Mind = Mind {
     name: "tree",
     keys: crowd::keys!("tree"),
     drive: |world, crowd| {
-        let plan = actions::plan();
-        let tree = tree(&plan);
+        let actions = actions::set();
+        let tree = tree(&actions);
         for (&forager, seed) in crowd.iter().zip(0..) {
-            plan.attach(world, forager).expect("the plan has four actions");
+            actions.attach(world, forager).expect("the set has four actions");
             TreeAgent::drive(world, forager, &tree, seed)
                 .expect("the forager was just given a body");
         }
@@ -38,8 +38,8 @@ const TREE: &str = "
     }
 ";
 
-fn tree(plan: &Plan) -> Tree<Senses> {
-    let library = Library::<Senses>::new(plan)
+fn tree(actions: &ActionSet) -> Tree<Senses> {
+    let library = Library::<Senses>::new(actions)
         .condition("wolf_near", is_wolf_near)
         .condition("hungry", is_hungry)
         .condition("has_berries", has_berries)

@@ -1,7 +1,7 @@
 //! Utility: what scores most. The wolf outranks everything; the rest is a matter of degree.
 
 use formic_ai::prelude::*;
-use formic_ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
+use formic_ai::utility::{Curve, Input, Reasoner, Utility, UtilityAgent, UtilityAgents};
 use formic_jobs::SaveRules;
 
 use super::actions;
@@ -12,10 +12,10 @@ pub(super) const MIND: Mind = Mind {
     name: "utility",
     keys: crowd::keys!("utility"),
     drive: |world, crowd| {
-        let plan = actions::plan();
-        let reasoner = reasoner(&plan);
+        let actions = actions::set();
+        let reasoner = reasoner(&actions);
         for (&forager, seed) in crowd.iter().zip(0..) {
-            plan.attach(world, forager).expect("the plan has four actions");
+            actions.attach(world, forager).expect("the set has four actions");
             UtilityAgent::drive(world, forager, &reasoner, seed)
                 .expect("the forager was just given a body");
         }
@@ -33,7 +33,7 @@ const TIREDNESS: Input = Input(1);
 const WOLF: Input = Input(2);
 const BERRIES: Input = Input(3);
 
-fn reasoner(plan: &Plan) -> Reasoner {
+fn reasoner(actions: &ActionSet) -> Reasoner {
     let hide = Utility::of(WOLF, Curve::step(0.5)).rank(1);
     let eat = Utility::of(HUNGER, Curve::linear(1.5, 0.0)).and(BERRIES, Curve::step(0.1));
     let sleep = Utility::of(TIREDNESS, Curve::exponential(2.0)).until(TIREDNESS, 0.0);
@@ -44,11 +44,11 @@ fn reasoner(plan: &Plan) -> Reasoner {
         .option("eat", eat.inertia(0.2))
         .option("sleep", sleep)
         .option("hide", hide)
-        .bind(plan)
-        .expect("every option is an action of the plan")
+        .bind(actions)
+        .expect("every option is an action of the set")
 }
 
-fn think(mut minds: Minds<'_, Senses>, foragers: Res<'_, Foragers>) {
+fn think(mut minds: UtilityAgents<'_, Senses>, foragers: Res<'_, Foragers>) {
     minds.decide(&foragers.0, |(needs, basket, wolf)| {
         [
             needs.hunger / 100.0,

@@ -124,7 +124,7 @@ const CODEC: Codec<Chore> = Codec::custom(
 );
 
 impl Activity for Chore {
-    type Setting = Village;
+    type Domain = Village;
     const CODEC: Codec<Self> = CODEC;
     const HASH: HashRule<Self> = HashRule::Fields(Self::hash_state);
 

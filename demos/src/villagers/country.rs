@@ -1,7 +1,7 @@
 //! Events in the village that do not depend on any mind.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
-use formic_ai::activity::{Activities, Blocking, Doing, Posted, Token};
+use formic_ai::activity::{Activities, ActivitySlot, Blocking, Posted, Token};
 use formic_ai::prelude::*;
 use glam::Vec2;
 
@@ -110,7 +110,7 @@ pub(super) fn think(
         &Position,
         &Books,
         Enabled<Pickaxe>,
-        &mut Doing<Chore>,
+        &mut ActivitySlot<Chore>,
         EnabledMut<Blocking>,
     )>,
     country: Res<Country>,
@@ -178,7 +178,8 @@ pub(super) fn dig(
             digging.set(false);
             commands.run(move |world| {
                 // Something else may have come first in this very tick.
-                let chore = world.get::<Doing<Chore>>(digger).ok().and_then(Doing::activity);
+                let chore =
+                    world.get::<ActivitySlot<Chore>>(digger).ok().and_then(ActivitySlot::activity);
                 if !chore.is_some_and(|chore| chore.breaks(block)) {
                     return;
                 }

@@ -23,7 +23,7 @@ mod steps;
 mod view;
 
 use clap::Args;
-use formic_ai::activity::{self, Doing, State};
+use formic_ai::activity::{self, ActivitySlot, State};
 use formic_ai::prelude::*;
 use formic_ecs::{StateHash, StateHasher};
 use formic_jobs::{Save, SaveRules};
@@ -163,9 +163,13 @@ impl Villagers {
         self.engine.world.resource().expect("inserted at the start, and nobody takes it out")
     }
 
-    fn count(&self, is_it: impl Fn(&Doing<Chore>) -> bool) -> u64 {
-        self.engine.world.query_ref::<&Doing<Chore>>().into_iter().filter(|it| is_it(it)).count()
-            as u64
+    fn count(&self, is_it: impl Fn(&ActivitySlot<Chore>) -> bool) -> u64 {
+        self.engine
+            .world
+            .query_ref::<&ActivitySlot<Chore>>()
+            .into_iter()
+            .filter(|it| is_it(it))
+            .count() as u64
     }
 
     /// What can be seen of the village from outside, whichever way villagers wait: a sum, for the
@@ -266,7 +270,7 @@ impl Simulation for Villagers {
         };
         let blocked = self.count(|it| it.state() == State::Blocked);
         let share = |part: u64, whole: u64| part as f64 * 100.0 / (whole.max(1)) as f64;
-        let first = self.engine.world.query_ref::<&Doing<Chore>>().first();
+        let first = self.engine.world.query_ref::<&ActivitySlot<Chore>>().first();
         let asking = if self.country().is_polling {
             format!("{} ticks of activities: everybody asks in every tick", grouped(asked))
         } else {

@@ -1,6 +1,6 @@
 //! The village from above.
 
-use formic_ai::activity::{Doing, State};
+use formic_ai::activity::{ActivitySlot, State};
 use formic_ai::prelude::*;
 use glam::Vec2;
 
@@ -29,7 +29,7 @@ pub(super) fn draw(world: &World) -> Raster {
             raster.fill(Rectangle { x, y, width: 4, height: 4 }, STONE);
         }
     }
-    for (doing, position) in world.query_ref::<(&Doing<Chore>, &Position)>() {
+    for (doing, position) in world.query_ref::<(&ActivitySlot<Chore>, &Position)>() {
         let colour = match (doing.activity().map(|chore| chore.kind), doing.state()) {
             (Some(Kind::Flee), _) => FLEEING,
             (Some(Kind::Eat), _) => EATING,

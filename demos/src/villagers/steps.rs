@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use formic_ai::activity::{Activity, Effects, Ending, Setting, Status, Tick};
+use formic_ai::activity::{Activity, ActivityDomain, Effects, Ending, Status, Tick};
 use formic_ai::prelude::*;
 use formic_ecs::{Codec, CodecError, HashRule};
 use glam::Vec2;
@@ -30,7 +30,7 @@ pub(super) enum Trouble {
 
 pub(super) enum Village {}
 
-impl Setting for Village {
+impl ActivityDomain for Village {
     type World<'w> = Sight<'w>;
     type Event = Happening;
     type Failure = Trouble;
@@ -123,7 +123,7 @@ fn wait(sight: &Sight<'_>) -> Status<Trouble> {
 }
 
 const DONE: Status<Trouble> = Status::Finished(Ending::Success);
-const TAKEN: Status<Trouble> = Status::Finished(Ending::Failure(Trouble::Taken));
+const TAKEN: Status<Trouble> = Status::Finished(Ending::Failed(Trouble::Taken));
 
 fn walk(
     errand: &mut Errand,
@@ -188,7 +188,7 @@ fn dig(
 }
 
 impl Activity for Step {
-    type Setting = Village;
+    type Domain = Village;
     const CODEC: Codec<Self> = Codec::custom(
         |step, bytes| Codec::plain().write(&step.digest(), bytes),
         |bytes| Self::of(Codec::plain().read(bytes)?).ok_or(CodecError),

@@ -1,6 +1,6 @@
 //! The village as it is shown live.
 
-use formic_ai::activity::{Blocking, Doing, State};
+use formic_ai::activity::{ActivitySlot, Blocking, State};
 use formic_ai::prelude::*;
 use formic_jobs::Step;
 use glam::Vec2;
@@ -74,7 +74,7 @@ impl View for Villagers {
                 mark(entity, position, STONES);
             }
         });
-        let villagers = world.query_ref::<(Entity, &Position, &Doing<Chore>)>();
+        let villagers = world.query_ref::<(Entity, &Position, &ActivitySlot<Chore>)>();
         villagers.for_each(|(entity, position, doing)| mark(entity, position, kind(doing)));
         let wolves = world.query_ref_filtered::<(Entity, &Position), With<Wolf>>();
         wolves.for_each(|(entity, position)| mark(entity, position, WOLVES));
@@ -98,7 +98,7 @@ impl View for Villagers {
             .show::<Walk>()
             .show::<Dig>()
             .show::<Pickaxe>()
-            .show::<Doing<Chore>>()
+            .show::<ActivitySlot<Chore>>()
             .show::<Blocking>()
             .show::<Block>()
             .show::<Wolf>()
@@ -115,7 +115,8 @@ impl View for Villagers {
                 None => format!("It takes {} ticks to break it out.", block.ticks),
             }];
         }
-        let (Ok(doing), Ok(books)) = (world.get::<Doing<Chore>>(agent), world.get::<Books>(agent))
+        let (Ok(doing), Ok(books)) =
+            (world.get::<ActivitySlot<Chore>>(agent), world.get::<Books>(agent))
         else {
             return Vec::new();
         };
@@ -131,7 +132,7 @@ impl View for Villagers {
 
     /// The stone that it is about.
     fn companions(&self, agent: Entity) -> Vec<Entity> {
-        let doing = self.world().get::<Doing<Chore>>(agent).ok();
+        let doing = self.world().get::<ActivitySlot<Chore>>(agent).ok();
         let stone = doing.and_then(|it| it.activity()?.stone());
         stone.filter(|&stone| self.world().contains(stone)).into_iter().collect()
     }
@@ -152,7 +153,7 @@ impl View for Villagers {
     }
 }
 
-fn kind(doing: &Doing<Chore>) -> u8 {
+fn kind(doing: &ActivitySlot<Chore>) -> u8 {
     match (doing.activity().map(|chore| chore.kind), doing.state()) {
         (Some(ChoreKind::Flee), _) => FLEES,
         (Some(ChoreKind::Eat), _) => EATS,
@@ -162,7 +163,7 @@ fn kind(doing: &Doing<Chore>) -> u8 {
 }
 
 /// What it waits for, if it does.
-fn waiting(doing: &Doing<Chore>) -> String {
+fn waiting(doing: &ActivitySlot<Chore>) -> String {
     match doing.state() {
         State::Blocked => {
             let until = doing.activity().map_or("something happens", Chore::waits_for);

@@ -6,31 +6,31 @@ use super::*;
 fn a_dead_subject_is_no_event() {
     let mut world_side = World::new();
     let gone = world_side.spawn(());
-    let (mut stage, agent) = Stage::with(move |cue| async move {
+    let (mut stage, agent) = Stage::with(move |context| async move {
         // An entity that this world has never had is as dead as can be.
         let stranger = Entity::from_bits(gone.to_bits() | 5 << 32).unwrap();
-        cue.subscribe(stranger, EventKinds::ALL).await;
-        let told = cue.next().await;
+        context.subscribe(stranger, EventKinds::ALL).await;
+        let told = context.next().await;
         assert_eq!((told.subject, told.event), (stranger, Err(NoEvent::Died)));
         Ok(())
     });
     stage.tick();
     stage.tick();
-    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+    assert_eq!(stage.slot(agent).ended(), Some(Ended::Success));
 }
 
 #[test]
 fn what_came_by_a_subscription_is_forgotten_with_it_and_nothing_else_is() {
-    let (mut stage, agent) = Stage::with(|cue| async move {
-        let me = cue.with(|tick, _| tick.agent()).await;
-        let first = cue.subscribe(me, EventKinds::one(1)).await;
-        let second = cue.subscribe(me, EventKinds::one(2)).await;
-        cue.sleep(2).await;
-        assert!(cue.unsubscribe(first).await && !cue.unsubscribe(first).await);
-        let told = cue.next().await;
+    let (mut stage, agent) = Stage::with(|context| async move {
+        let me = context.with(|tick, _| tick.agent()).await;
+        let first = context.subscribe(me, EventKinds::one(1)).await;
+        let second = context.subscribe(me, EventKinds::one(2)).await;
+        context.sleep(2).await;
+        assert!(context.unsubscribe(first).await && !context.unsubscribe(first).await);
+        let told = context.next().await;
         assert_eq!((told.token, told.event), (second, Ok(Ping(2))));
         // Nothing is left of the first one.
-        let told = cue.next().await;
+        let told = context.next().await;
         assert_eq!((told.token, told.event), (second, Ok(Ping(2))));
         Ok(())
     });
@@ -40,23 +40,23 @@ fn what_came_by_a_subscription_is_forgotten_with_it_and_nothing_else_is() {
     }
     stage.tick();
     stage.tick();
-    assert!(stage.doing(agent).activity().is_some());
+    assert!(stage.slot(agent).activity().is_some());
     stage.post(agent, 2);
     stage.tick();
-    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+    assert_eq!(stage.slot(agent).ended(), Some(Ended::Success));
 }
 
 #[test]
 fn a_story_can_wait_for_one_answer_and_leave_the_other_for_later() {
     let tokens = Arc::new(Mutex::new(Vec::new()));
     let noted = tokens.clone();
-    let (mut stage, agent) = Stage::with(|cue| async move {
-        let me = cue.with(|tick, _| tick.agent()).await;
-        let first = cue.subscribe(me, EventKinds::one(1)).await;
-        let second = cue.subscribe(me, EventKinds::one(1)).await;
+    let (mut stage, agent) = Stage::with(|context| async move {
+        let me = context.with(|tick, _| tick.agent()).await;
+        let first = context.subscribe(me, EventKinds::one(1)).await;
+        let second = context.subscribe(me, EventKinds::one(1)).await;
         noted.lock().unwrap().extend([first, second]);
-        assert_eq!(cue.answer(second).await, Ok(Ping(1)));
-        assert_eq!(cue.answer(first).await, Ok(Ping(1)));
+        assert_eq!(context.answer(second).await, Ok(Ping(1)));
+        assert_eq!(context.answer(first).await, Ok(Ping(1)));
         Ok(())
     });
     stage.tick();
@@ -65,7 +65,7 @@ fn a_story_can_wait_for_one_answer_and_leave_the_other_for_later() {
         let events = stage.world.resource_mut::<Events<Posted<Ping>>>().unwrap();
         events.send(Posted::about(agent, Ping(1)).answering(token));
         stage.tick();
-        stage.doing(agent).ended()
+        stage.slot(agent).ended()
     };
     assert_eq!(answer(first), None);
     assert_eq!(answer(second), Some(Ended::Success));
@@ -73,15 +73,15 @@ fn a_story_can_wait_for_one_answer_and_leave_the_other_for_later() {
 
 #[test]
 fn a_story_that_does_not_ask_keeps_so_many_events_and_hears_that_it_has_missed_the_others() {
-    let (mut stage, agent) = Stage::with(|cue| async move {
-        let me = cue.with(|tick, _| tick.agent()).await;
-        let loud = cue.subscribe(me, EventKinds::one(1)).await;
-        let quiet = cue.subscribe(me, EventKinds::one(2)).await;
-        cue.sleep(40).await;
-        assert_eq!(cue.answer(loud).await, Err(NoEvent::Missed));
-        assert_eq!(cue.answer(quiet).await, Err(NoEvent::Missed));
+    let (mut stage, agent) = Stage::with(|context| async move {
+        let me = context.with(|tick, _| tick.agent()).await;
+        let loud = context.subscribe(me, EventKinds::one(1)).await;
+        let quiet = context.subscribe(me, EventKinds::one(2)).await;
+        context.sleep(40).await;
+        assert_eq!(context.answer(loud).await, Err(NoEvent::Missed));
+        assert_eq!(context.answer(quiet).await, Err(NoEvent::Missed));
         for _ in 0..1_024 {
-            assert_eq!(cue.next().await.event, Ok(Ping(1)));
+            assert_eq!(context.next().await.event, Ok(Ping(1)));
         }
         Err("that was all".into())
     });
@@ -91,25 +91,25 @@ fn a_story_that_does_not_ask_keeps_so_many_events_and_hears_that_it_has_missed_t
         (0..100).for_each(|_| stage.post(agent, 1));
         stage.tick();
     }
-    assert_eq!(stage.doing(agent).ended(), Some(Ended::Failure));
+    assert_eq!(stage.slot(agent).ended(), Some(Ended::Failed));
 }
 
-pub(super) async fn stumble(_: Cue<Tale>) -> Result<(), String> {
+pub(super) async fn stumble(_: AsyncContext<Tale>) -> Result<(), String> {
     panic!("on purpose")
 }
 
 #[test]
 fn a_story_that_does_not_ask_hears_once_that_it_has_missed_something_however_often_that_was() {
-    let (mut stage, agent) = Stage::with(|cue| async move {
-        let me = cue.with(|tick, _| tick.agent()).await;
-        let first = cue.subscribe(me, EventKinds::one(1)).await;
-        let second = cue.subscribe(me, EventKinds::one(2)).await;
-        cue.sleep(50).await;
+    let (mut stage, agent) = Stage::with(|context| async move {
+        let me = context.with(|tick, _| tick.agent()).await;
+        let first = context.subscribe(me, EventKinds::one(1)).await;
+        let second = context.subscribe(me, EventKinds::one(2)).await;
+        context.sleep(50).await;
         for token in [first, second] {
-            let told = cue.next().await;
+            let told = context.next().await;
             assert_eq!((told.token, told.event), (token, Err(NoEvent::Missed)));
         }
-        assert_eq!(cue.next().await.event, Ok(Ping(1)));
+        assert_eq!(context.next().await.event, Ok(Ping(1)));
         Ok(())
     });
     stage.tick();
@@ -123,5 +123,5 @@ fn a_story_that_does_not_ask_hears_once_that_it_has_missed_something_however_oft
     }
     stage.post(agent, 1);
     (0..20).for_each(|_| stage.tick());
-    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+    assert_eq!(stage.slot(agent).ended(), Some(Ended::Success));
 }

@@ -8,8 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 use bytemuck::{Pod, Zeroable};
+use formic_ai::action::Ended;
 use formic_ai::activity::{
-    self, Activities, Async, Cue, Doing, Ended, Event, EventKinds, NoEvent, Posted, Setting, State,
+    self, Activities, ActivityDomain, ActivitySlot, Async, AsyncContext, Event, EventKinds,
+    NoEvent, Posted, State,
 };
 use formic_ai::prelude::*;
 use formic_ecs::SnapshotError;
@@ -29,7 +31,7 @@ impl Event for Ping {
 
 enum Tale {}
 
-impl Setting for Tale {
+impl ActivityDomain for Tale {
     type World<'w> = ComponentLookup<'w, &'static Gold>;
     type Event = Ping;
     type Failure = String;
@@ -56,14 +58,14 @@ struct Stage {
 
 impl Stage {
     /// A stage, and an agent that begins this.
-    fn with<Told>(story: impl FnOnce(Cue<Tale>) -> Told) -> (Self, Entity)
+    fn with<Told>(make: impl FnOnce(AsyncContext<Tale>) -> Told) -> (Self, Entity)
     where
         Told: Future<Output = Result<(), String>> + Send + 'static,
     {
         let mut world = World::new();
         let schedule = Schedule::builder().add(live).build(&mut world).unwrap();
         let agent = world.spawn((Gold(5), activity::idle::<Async<Tale>>()));
-        activity::order(&mut world, agent, 1, Async::new("telling", story)).unwrap();
+        activity::order(&mut world, agent, 1, Async::new("telling", make)).unwrap();
         (Self { world, schedule, pool: Pool::new(Threads::None).unwrap() }, agent)
     }
 
@@ -83,7 +85,7 @@ impl Stage {
         events.send(Posted::about(subject, Ping(kind)));
     }
 
-    fn doing(&self, agent: Entity) -> &Doing<Async<Tale>> {
+    fn slot(&self, agent: Entity) -> &ActivitySlot<Async<Tale>> {
         self.world.get(agent).unwrap()
     }
 }
@@ -92,53 +94,53 @@ impl Stage {
 fn a_story_sleeps_at_its_awaits_and_is_told_what_it_waits_for() {
     let heard = Arc::new(Mutex::new(Vec::new()));
     let noted = heard.clone();
-    let (mut stage, agent) = Stage::with(|cue| async move {
-        let me = cue.with(|tick, _| tick.agent()).await;
-        let gold = cue.with(move |_, gold| gold.get(me).unwrap().0).await;
+    let (mut stage, agent) = Stage::with(|context| async move {
+        let me = context.with(|tick, _| tick.agent()).await;
+        let gold = context.with(move |_, gold| gold.get(me).unwrap().0).await;
         assert_eq!(gold, 5);
-        cue.subscribe(me, EventKinds::one(1) | EventKinds::one(2)).await;
-        cue.step("listening");
+        context.subscribe(me, EventKinds::one(1) | EventKinds::one(2)).await;
+        context.step("listening");
         for _ in 0..2 {
-            let (event, subject) = cue.event().await.unwrap();
+            let (event, subject) = context.event().await.unwrap();
             assert_eq!(subject, me);
             noted.lock().unwrap().push(event);
         }
         Err("it was a test".into())
     });
     stage.tick();
-    assert_eq!(stage.doing(agent).state(), State::Blocked);
-    assert_eq!(stage.doing(agent).to_string(), "telling: listening");
+    assert_eq!(stage.slot(agent).state(), State::Blocked);
+    assert_eq!(stage.slot(agent).to_string(), "telling: listening");
     stage.post(agent, 0);
     stage.post(agent, 2);
     stage.tick();
-    assert_eq!(stage.doing(agent).state(), State::Blocked);
+    assert_eq!(stage.slot(agent).state(), State::Blocked);
     stage.post(agent, 1);
     stage.tick();
     assert_eq!(*heard.lock().unwrap(), [Ping(2), Ping(1)]);
-    assert_eq!(stage.doing(agent).ended(), Some(Ended::Failure));
+    assert_eq!(stage.slot(agent).ended(), Some(Ended::Failed));
 }
 
 #[test]
 fn to_sleep_is_to_be_asleep_for_so_many_ticks_whatever_else_comes() {
-    let (mut stage, agent) = Stage::with(|cue| async move {
-        let me = cue.with(|tick, _| tick.agent()).await;
-        cue.subscribe(me, EventKinds::ALL).await;
-        cue.sleep(4).await;
+    let (mut stage, agent) = Stage::with(|context| async move {
+        let me = context.with(|tick, _| tick.agent()).await;
+        context.subscribe(me, EventKinds::ALL).await;
+        context.sleep(4).await;
         // What came meanwhile is not lost.
-        assert_eq!(cue.event().await.unwrap().0, Ping(7));
-        cue.next_tick().await;
+        assert_eq!(context.event().await.unwrap().0, Ping(7));
+        context.next_tick().await;
         Ok(())
     });
     stage.tick();
     stage.post(agent, 7);
     for _ in 0..3 {
         stage.tick();
-        assert_eq!(stage.doing(agent).state(), State::Blocked);
+        assert_eq!(stage.slot(agent).state(), State::Blocked);
     }
     stage.tick();
-    assert_eq!(stage.doing(agent).state(), State::Active);
+    assert_eq!(stage.slot(agent).state(), State::Active);
     stage.tick();
-    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+    assert_eq!(stage.slot(agent).ended(), Some(Ended::Success));
 }
 
 /// A future that is ready when both of these are.
@@ -155,17 +157,17 @@ async fn both(first: impl Future<Output = ()>, second: impl Future<Output = ()>)
 
 #[test]
 fn parts_of_a_story_go_on_at_the_same_time() {
-    let (mut stage, agent) = Stage::with(|cue| async move {
-        let other = cue.clone();
-        both(async { cue.sleep(3).await }, async { other.sleep(1).await }).await;
+    let (mut stage, agent) = Stage::with(|context| async move {
+        let other = context.clone();
+        both(async { context.sleep(3).await }, async { other.sleep(1).await }).await;
         Ok(())
     });
     for _ in 0..3 {
         stage.tick();
-        assert!(stage.doing(agent).activity().is_some());
+        assert!(stage.slot(agent).activity().is_some());
     }
     stage.tick();
-    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+    assert_eq!(stage.slot(agent).ended(), Some(Ended::Success));
 }
 
 /// One of many futures that are polled only when they were woken, and how often that was.
@@ -208,14 +210,14 @@ impl<'f> Part<'f> {
 fn a_part_that_asks_a_lot_does_not_have_those_looked_at_that_wait() {
     let polled = Arc::new(Mutex::new(Vec::new()));
     let noted = polled.clone();
-    let (mut stage, agent) = Stage::with(|cue| async move {
-        let me = cue.with(|tick, _| tick.agent()).await;
-        cue.subscribe(me, EventKinds::one(1)).await;
+    let (mut stage, agent) = Stage::with(|context| async move {
+        let me = context.with(|tick, _| tick.agent()).await;
+        context.subscribe(me, EventKinds::one(1)).await;
         let mut waiting: Vec<Part<'_>> =
-            (0..50).map(|_| Part::new(async { _ = cue.event().await })).collect();
+            (0..50).map(|_| Part::new(async { _ = context.event().await })).collect();
         let mut asking = Part::new(async {
             for _ in 0..200 {
-                cue.with(|_, _| ()).await;
+                context.with(|_, _| ()).await;
             }
         });
         std::future::poll_fn(|context| {
@@ -233,17 +235,17 @@ fn a_part_that_asks_a_lot_does_not_have_those_looked_at_that_wait() {
         Ok(())
     });
     stage.tick();
-    assert_eq!(stage.doing(agent).state(), State::Blocked);
+    assert_eq!(stage.slot(agent).state(), State::Blocked);
     stage.post(agent, 1);
     stage.tick();
-    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+    assert_eq!(stage.slot(agent).ended(), Some(Ended::Success));
     assert_eq!(*polled.lock().unwrap(), [201, 2 * 50]);
 }
 
 #[test]
 fn a_story_cannot_be_saved_and_the_error_says_so() {
-    let (mut stage, _) = Stage::with(|cue| async move {
-        cue.sleep(100).await;
+    let (mut stage, _) = Stage::with(|context| async move {
+        context.sleep(100).await;
         Ok(())
     });
     stage.tick();
@@ -254,11 +256,11 @@ fn a_story_cannot_be_saved_and_the_error_says_so() {
 
 #[test]
 fn a_sleep_that_is_cut_short_leaves_no_timer() {
-    let (mut stage, agent) = Stage::with(|cue| async move {
-        let me = cue.with(|tick, _| tick.agent()).await;
-        cue.subscribe(me, EventKinds::one(1)).await;
+    let (mut stage, agent) = Stage::with(|context| async move {
+        let me = context.with(|tick, _| tick.agent()).await;
+        context.subscribe(me, EventKinds::one(1)).await;
         loop {
-            let (mut event, mut sleep) = (pin!(cue.event()), pin!(cue.sleep(100)));
+            let (mut event, mut sleep) = (pin!(context.event()), pin!(context.sleep(100)));
             std::future::poll_fn(|context| {
                 let is_over = sleep.as_mut().poll(context).is_ready();
                 if is_over || event.as_mut().poll(context).is_ready() {
@@ -272,28 +274,28 @@ fn a_sleep_that_is_cut_short_leaves_no_timer() {
     });
     for _ in 0..10 {
         stage.tick();
-        assert_eq!(stage.doing(agent).subscriptions().len(), 2, "to events, and one timer");
+        assert_eq!(stage.slot(agent).subscriptions().len(), 2, "to events, and one timer");
         stage.post(agent, 1);
     }
 }
 
 #[test]
 fn a_question_that_the_story_has_let_go_of_is_not_asked() {
-    let (mut stage, agent) = Stage::with(|cue| async move {
+    let (mut stage, agent) = Stage::with(|context| async move {
         let asked = Arc::new(AtomicUsize::new(0));
         let count = asked.clone();
         let mut question =
-            Box::pin(cue.with(move |_, _| _ = count.fetch_add(1, Ordering::Relaxed)));
+            Box::pin(context.with(move |_, _| _ = count.fetch_add(1, Ordering::Relaxed)));
         std::future::poll_fn(|context| {
             assert!(question.as_mut().poll(context).is_pending());
             Poll::Ready(())
         })
         .await;
         drop(question);
-        cue.with(|_, _| ()).await;
+        context.with(|_, _| ()).await;
         assert_eq!(asked.load(Ordering::Relaxed), 0);
         Ok(())
     });
     stage.tick();
-    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+    assert_eq!(stage.slot(agent).ended(), Some(Ended::Success));
 }

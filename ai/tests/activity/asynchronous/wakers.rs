@@ -17,16 +17,16 @@ impl Future for Silent {
 
 #[test]
 fn a_future_from_outside_is_asked_in_every_tick() {
-    let (mut stage, agent) = Stage::with(|cue| async move {
-        assert_eq!(cue.outside(Silent(4)).await, 9);
+    let (mut stage, agent) = Stage::with(|context| async move {
+        assert_eq!(context.outside(Silent(4)).await, 9);
         Ok(())
     });
     for _ in 0..3 {
         stage.tick();
-        assert_eq!(stage.doing(agent).state(), State::Active);
+        assert_eq!(stage.slot(agent).state(), State::Active);
     }
     stage.tick();
-    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+    assert_eq!(stage.slot(agent).ended(), Some(Ended::Success));
 }
 
 /// A place for one value from another thread.
@@ -55,26 +55,26 @@ async fn receive(letter: &Mutex<Letter>) -> u32 {
 fn a_waker_that_is_called_after_the_tick_from_another_thread_wakes_in_the_next() {
     let letter = Arc::new(Mutex::new(Letter::default()));
     let opened = letter.clone();
-    let (mut stage, agent) = Stage::with(|cue| async move {
-        let me = cue.with(|tick, _| tick.agent()).await;
-        cue.subscribe(me, EventKinds::one(1)).await;
+    let (mut stage, agent) = Stage::with(|context| async move {
+        let me = context.with(|tick, _| tick.agent()).await;
+        context.subscribe(me, EventKinds::one(1)).await;
         for round in 0..3 {
             assert_eq!(receive(&opened).await, round);
-            // Also where the story has ended all that it knows of.
-            cue.with(|tick, _| tick.unsubscribe_all()).await;
+            // Also where the async activity has ended all that it knows of.
+            context.with(|tick, _| tick.unsubscribe_all()).await;
         }
         Ok(())
     });
     for round in 0..3 {
         for _ in 0..3 {
             stage.tick();
-            assert_eq!(stage.doing(agent).state(), State::Blocked, "it sleeps until it is called");
+            assert_eq!(stage.slot(agent).state(), State::Blocked, "it sleeps until it is called");
         }
         let letter = letter.clone();
         std::thread::spawn(move || deliver(&letter, round)).join().unwrap();
     }
     stage.tick();
-    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+    assert_eq!(stage.slot(agent).ended(), Some(Ended::Success));
 }
 
 #[test]
@@ -96,10 +96,10 @@ fn calls_from_threads_that_run_beside_the_ticks_are_all_seen() {
             deliver(&letter, round);
         }
     });
-    while stage.doing(agent).ended().is_none() {
+    while stage.slot(agent).ended().is_none() {
         stage.tick();
         std::thread::yield_now();
-        assert!(stage.doing(agent).since() < 1_000_000, "a call was lost");
+        assert!(stage.slot(agent).since() < 1_000_000, "a call was lost");
     }
     caller.join().unwrap();
 }
@@ -108,12 +108,12 @@ fn calls_from_threads_that_run_beside_the_ticks_are_all_seen() {
 fn a_story_hears_of_losses_in_its_own_subscriptions_alone() {
     let letter = Arc::new(Mutex::new(Letter::default()));
     let opened = letter.clone();
-    let (mut stage, agent) = Stage::with(|cue| async move {
+    let (mut stage, agent) = Stage::with(|context| async move {
         // While its waker is outside, there is a subscription that it knows nothing of.
         assert_eq!(receive(&opened).await, 7);
-        let me = cue.with(|tick, _| tick.agent()).await;
-        cue.subscribe(me, EventKinds::one(1)).await;
-        assert_eq!(cue.next().await.event, Ok(Ping(1)));
+        let me = context.with(|tick, _| tick.agent()).await;
+        context.subscribe(me, EventKinds::one(1)).await;
+        assert_eq!(context.next().await.event, Ok(Ping(1)));
         Ok(())
     });
     stage.tick();
@@ -126,26 +126,26 @@ fn a_story_hears_of_losses_in_its_own_subscriptions_alone() {
     stage.tick();
     stage.post(agent, 1);
     (0..3).for_each(|_| stage.tick());
-    assert_eq!(stage.doing(agent).ended(), Some(Ended::Success));
+    assert_eq!(stage.slot(agent).ended(), Some(Ended::Success));
 }
 
 #[test]
 fn a_story_whose_call_has_come_does_not_seem_to_wait_for_another() {
     let letter = Arc::new(Mutex::new(Letter::default()));
     let opened = letter.clone();
-    let (mut stage, agent) = Stage::with(|cue| async move {
+    let (mut stage, agent) = Stage::with(|context| async move {
         assert_eq!(receive(&opened).await, 7);
         opened.lock().unwrap().waker = None;
         // It has no subscription, and nothing has its waker any more.
-        _ = cue.event().await;
+        _ = context.event().await;
         Ok(())
     });
     stage.tick();
     stage.tick();
-    assert_eq!(stage.doing(agent).state(), State::Blocked);
+    assert_eq!(stage.slot(agent).state(), State::Blocked);
     deliver(&letter, 7);
     for _ in 0..3 {
         stage.tick();
-        assert_eq!(stage.doing(agent).state(), State::Active, "it is counted, not forgotten");
+        assert_eq!(stage.slot(agent).state(), State::Active, "it is counted, not forgotten");
     }
 }

@@ -78,12 +78,12 @@ impl SerialProcessor for Doing<'_> {
     }
 }
 
-pub(crate) fn plan() -> Plan {
-    (0..4).fold(Plan::new(), |plan, deed| plan.action(format!("a{deed}"), Deed(deed)))
+pub(crate) fn actions() -> ActionSet {
+    (0..4).fold(ActionSet::new(), |actions, deed| actions.action(format!("a{deed}"), Deed(deed)))
 }
 
 pub(crate) fn library() -> Library<Senses> {
-    let mut library = Library::new(&plan());
+    let mut library = Library::new(&actions());
     for condition in 0..4 {
         library = library.condition(format!("c{condition}"), move |board: &&mut Board| {
             board.conditions >> condition & 1 == 1
@@ -126,7 +126,7 @@ impl Stage {
     }
 
     pub(crate) fn spawn(&mut self, board: Board, seed: u64) -> Entity {
-        let agent = plan().spawn(&mut self.world, board).unwrap();
+        let agent = actions().spawn(&mut self.world, board).unwrap();
         let shared = self.world.remove_resource::<Shared>().unwrap();
         TreeAgent::drive(&mut self.world, agent, &shared.0, seed).unwrap();
         self.world.insert_resource(shared);

@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 
 use formic_ai::activity::{
-    self, Activities, Activity, Doing, Ending, Event, EventKinds, Posted, Setting, Status, Tick,
+    self, Activities, Activity, ActivityDomain, ActivitySlot, Ending, Event, EventKinds, Posted,
+    Status, Tick,
 };
 use formic_ai::explain::DecisionLog;
 use formic_ai::prelude::*;
@@ -24,7 +25,7 @@ impl Event for Arrived {
 
 enum Village {}
 
-impl Setting for Village {
+impl ActivityDomain for Village {
     type World<'w> = ();
     type Event = Arrived;
     type Failure = &'static str;
@@ -38,7 +39,7 @@ struct Await {
 }
 
 impl Activity for Await {
-    type Setting = Village;
+    type Domain = Village;
     const HASH: HashRule<Self> = HashRule::Unhashed;
 
     fn name(&self) -> Cow<'_, str> {
@@ -121,7 +122,7 @@ impl Inn {
 #[test]
 fn an_activity_tells_what_it_waits_for_since_when_and_what_woke_it() {
     let mut inn = inn();
-    inn.order(2, Ending::Failure("no bed is free"));
+    inn.order(2, Ending::Failed("no bed is free"));
     inn.tick();
     inn.tick();
     assert_eq!(
@@ -205,8 +206,8 @@ fn activities_have_the_same_hash_whether_they_are_watched_or_not() {
             if tick == 8 {
                 inn.order(2, Ending::Interrupted);
             }
-            let doing = inn.world.get::<Doing<Await>>(inn.host).unwrap().to_string();
-            hashes.push((inn.world.state_hash(), doing));
+            let slot = inn.world.get::<ActivitySlot<Await>>(inn.host).unwrap().to_string();
+            hashes.push((inn.world.state_hash(), slot));
         }
         hashes
     };

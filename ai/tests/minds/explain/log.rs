@@ -1,8 +1,8 @@
 //! The log without minds.
 
 use formic_ai::explain::{
-    Candidate, DecisionLog, Ending, Engine, Factor, PlanRecord, RuleRecord, RuleVerdict,
-    Subscribed, Verdict, Witness,
+    Candidate, DecisionLog, DecisionRecorder, Ending, Engine, Factor, PlanRecord, RuleRecord,
+    RuleVerdict, Subscribed, Verdict,
 };
 use formic_ai::prelude::*;
 
@@ -106,7 +106,7 @@ fn what_ends_without_a_decision_takes_no_more_room_than_decisions() {
     let last = log.last(agent).unwrap();
     let told: Vec<&str> = last.stopped.iter().map(|stopped| &*stopped.what).collect();
     assert_eq!(told, ["step 997", "step 998", "step 999"], "the last ones are kept");
-    assert!(!log.owes(agent));
+    assert!(!log.is_pending(agent));
 }
 
 #[test]
@@ -143,9 +143,9 @@ fn who_is_watched_is_known_whatever_indices_are_used_again() {
 #[derive(Component)]
 struct LaneOf(Entity);
 
-fn work(mut lanes: Query<(Entity, &LaneOf)>, witness: Witness) {
-    let tick = witness.tick();
-    let Some(log) = witness.log() else { return };
+fn work(mut lanes: Query<(Entity, &LaneOf)>, recorder: DecisionRecorder) {
+    let tick = recorder.tick();
+    let Some(log) = recorder.log() else { return };
     lanes.par_for_each(|(lane, of)| {
         log.note_by(of.0, lane, tick, Engine::Activity, |decision| {
             decision.candidate(Candidate::new(format!("{lane}"), Verdict::Chosen));
@@ -298,9 +298,9 @@ fn rules_plans_and_sleep_are_said_in_words() {
     );
 }
 
-fn speak(mut all: Query<Entity>, witness: Witness) {
-    let tick = witness.tick();
-    let Some(log) = witness.log() else { return };
+fn speak(mut all: Query<Entity>, recorder: DecisionRecorder) {
+    let tick = recorder.tick();
+    let Some(log) = recorder.log() else { return };
     all.par_for_each(|agent| log.note(agent, tick, Engine::Other("speech"), |_| {}));
 }
 

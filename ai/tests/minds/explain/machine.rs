@@ -3,7 +3,7 @@
 use formic_ai::fsm::{FsmAgent, History, Machine, MachineBuilder, Machines, State, Transition};
 use formic_ai::prelude::*;
 
-use super::stage::{Senses, Stage, plan};
+use super::stage::{Senses, Stage, actions};
 
 struct Guards(Machine<&'static Senses>);
 
@@ -12,7 +12,7 @@ fn think(mut machines: Machines<&'static Senses>, guards: Res<Guards>) {
 }
 
 fn stage(machine: MachineBuilder<&'static Senses>) -> Stage {
-    let machine = machine.build(&plan()).unwrap();
+    let machine = machine.build(&actions()).unwrap();
     let drive = |world: &mut World, agent| {
         FsmAgent::drive(world, agent, &machine).unwrap();
         world.insert_resource(Guards(machine));

@@ -6,7 +6,7 @@ use formic_ai::goap::{
 };
 use formic_ai::prelude::*;
 
-use super::stage::{Senses, Stage, plan};
+use super::stage::{Senses, Stage, actions};
 
 struct Shared(Sensors<&'static Senses>, usize);
 
@@ -26,7 +26,7 @@ fn stage(states: usize) -> Stage {
         .goal(Goal::new("be fed").when(fed.is(true)))
         .goal(Goal::new("be glad").when(glad.is(true)).priority(1))
         .pattern_states_max(1);
-    let sensors = Sensors::new(planner.build().unwrap(), &plan())
+    let sensors = Sensors::new(planner.build().unwrap(), &actions())
         .unwrap()
         .fact(rested, |senses: &&Senses| u32::from(senses.inputs[1] > 0.5))
         .fact(fed, |senses: &&Senses| u32::from(senses.inputs[0] > 0.5))

@@ -3,7 +3,7 @@
 use formic_ai::explain::DecisionLog;
 use formic_ai::prelude::*;
 
-use super::stage::{Deed, Stage, plan};
+use super::stage::{Deed, Stage, actions};
 
 fn stage(on_failure: OnFailure) -> Stage {
     let drive = |world: &mut World, agent| SequenceAgent::drive(world, agent, on_failure).unwrap();
@@ -53,11 +53,12 @@ fn a_sequence_that_stopped_says_so() {
 
 #[test]
 fn composites_tell_of_their_parts() {
-    let plan = Plan::new().composite("dine", Composite::sequence(), plan()).action("rest", Deed);
+    let actions =
+        ActionSet::new().composite("dine", Composite::sequence(), actions()).action("rest", Deed);
     let drive = |world: &mut World, agent| {
         SequenceAgent::drive(world, agent, OnFailure::Retry).unwrap();
     };
-    let mut stage = Stage::of(&plan, drive, |minds| minds);
+    let mut stage = Stage::of(&actions, drive, |minds| minds);
     stage.ticks(1);
     stage.end(ActionResult::Success);
     stage.ticks(2);
@@ -79,11 +80,11 @@ fn composites_tell_of_their_parts() {
 
 #[test]
 fn in_a_race_the_losers_are_interrupted() {
-    let plan = Plan::new().composite("stroll", Composite::race(), plan());
+    let actions = ActionSet::new().composite("stroll", Composite::race(), actions());
     let drive = |world: &mut World, agent| {
         SequenceAgent::drive(world, agent, OnFailure::Stop).unwrap();
     };
-    let mut stage = Stage::of(&plan, drive, |minds| minds);
+    let mut stage = Stage::of(&actions, drive, |minds| minds);
     stage.end(ActionResult::Success);
     stage.ticks(2);
     let decisions = stage.decisions();

@@ -35,8 +35,10 @@ fn act(mut actions: Actions<Deed>, senses: ComponentLookup<&'static mut Senses>)
     actions.process_serial(&mut Doing(senses));
 }
 
-pub(crate) fn plan() -> Plan {
-    ["eat", "sleep", "play"].into_iter().fold(Plan::new(), |plan, name| plan.action(name, Deed))
+pub(crate) fn actions() -> ActionSet {
+    ["eat", "sleep", "play"]
+        .into_iter()
+        .fold(ActionSet::new(), |actions, name| actions.action(name, Deed))
 }
 
 pub(crate) struct Stage {
@@ -52,17 +54,17 @@ impl Stage {
         drive: impl FnOnce(&mut World, Entity),
         minds: impl FnOnce(ScheduleBuilder) -> ScheduleBuilder,
     ) -> Self {
-        Self::of(&plan(), drive, minds)
+        Self::of(&actions(), drive, minds)
     }
 
     pub(crate) fn of(
-        plan: &Plan,
+        actions: &ActionSet,
         drive: impl FnOnce(&mut World, Entity),
         minds: impl FnOnce(ScheduleBuilder) -> ScheduleBuilder,
     ) -> Self {
         let mut world = World::new();
         let agent = world.spawn(Senses::default());
-        plan.attach(&mut world, agent).unwrap();
+        actions.attach(&mut world, agent).unwrap();
         drive(&mut world, agent);
         let schedule = minds(formic_ai::action::add(Schedule::builder())).add(act.as_action());
         let schedule = schedule.build(&mut world).unwrap();

@@ -3,7 +3,7 @@
 use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
 use formic_ai::prelude::*;
 
-use super::stage::{Senses, Stage, plan};
+use super::stage::{Senses, Stage, actions};
 
 type Seen = &'static mut Senses;
 
@@ -14,7 +14,7 @@ fn think(mut trees: Trees<Seen>, guards: Res<Guards>) {
 }
 
 fn stage(text: &str) -> Stage {
-    let library = Library::<Seen>::new(&plan())
+    let library = Library::<Seen>::new(&actions())
         .condition("hungry", |senses| senses.inputs[0] > 0.5)
         .condition("tired", |senses| senses.inputs[1] > 0.5)
         .effect("sigh", |senses| senses.inputs[2] += 1.0);

@@ -2,18 +2,18 @@
 
 use formic_ai::explain::Verdict;
 use formic_ai::prelude::*;
-use formic_ai::utility::{Curve, Input, Minds, Reasoner, Select, Utility, UtilityAgent};
+use formic_ai::utility::{Curve, Input, Reasoner, Select, Utility, UtilityAgent, UtilityAgents};
 
-use super::stage::{Senses, Stage, plan};
+use super::stage::{Senses, Stage, actions};
 
 struct Cats(Reasoner);
 
-fn think(mut minds: Minds<&'static Senses>, cats: Res<Cats>) {
+fn think(mut minds: UtilityAgents<&'static Senses>, cats: Res<Cats>) {
     minds.decide(&cats.0, |senses| senses.inputs);
 }
 
 fn stage(reasoner: Reasoner) -> Stage {
-    let reasoner = reasoner.input("hunger", Input(0)).bind(&plan()).unwrap();
+    let reasoner = reasoner.input("hunger", Input(0)).bind(&actions()).unwrap();
     let drive = |world: &mut World, agent| {
         UtilityAgent::drive(world, agent, &reasoner, 1).unwrap();
         world.insert_resource(Cats(reasoner));
@@ -146,12 +146,12 @@ fn a_decision_is_told_by_the_reasoner_that_made_it_whichever_came_after() {
     let many = many.fold(Reasoner::new(), |reasoner, (place, name)| {
         reasoner.option(name, plain(place % 3).cooldown(9))
     });
-    let many = many.bind(&plan()).unwrap();
+    let many = many.bind(&actions()).unwrap();
     UtilityAgent::drive(&mut stage.world, stage.agent, &many, 1).unwrap();
     stage.world.insert_resource(Cats(many));
     stage.sense([0.0, 0.7, 0.6]);
     stage.ticks(1);
-    stage.world.insert_resource(Cats(cats().bind(&plan()).unwrap()));
+    stage.world.insert_resource(Cats(cats().bind(&actions()).unwrap()));
     stage.sense([0.95, 0.5, 0.0]);
     stage.ticks(1);
     let decisions = stage.decisions();

@@ -66,15 +66,17 @@ impl Stage {
         ) {
             actions.process(&Working(things, begun));
         }
-        let plan = deeds.into_iter().fold(Plan::new(), |plan, deed| plan.action(deed.name, deed));
+        let actions = deeds
+            .into_iter()
+            .fold(ActionSet::new(), |actions, deed| actions.action(deed.name, deed));
         let facts: Vec<_> = planner.facts().names().map(String::from).collect();
         let facts: Vec<_> = facts.iter().map(|name| planner.facts().find(name).unwrap()).collect();
-        let sensors = Sensors::new(planner, &plan).unwrap().rest(0);
+        let sensors = Sensors::new(planner, &actions).unwrap().rest(0);
         let sensors = facts.into_iter().fold(sensors, |sensors, fact| {
             sensors.fact(fact, move |things: &&Things| things.0[fact.index()])
         });
         let mut world = World::new();
-        let agent = plan.spawn(&mut world, (Things(things.to_vec()), Begun::default())).unwrap();
+        let agent = actions.spawn(&mut world, (Things(things.to_vec()), Begun::default())).unwrap();
         GoapAgent::drive(&mut world, agent).unwrap();
         world.insert_resource(Shared(sensors, states));
         let schedule =
@@ -196,9 +198,9 @@ fn costs_add_up_beyond_what_a_single_operator_can_cost() {
         .goal(Goal::new("there").when(steps.equals(5)))
         .build()
         .unwrap();
-    let course = planner.plan(0, &[0, 0]).unwrap();
-    assert_eq!((course.operators.len(), course.cost), (3, 3 * u64::from(u32::MAX)));
-    assert_eq!(planner.lower_bound(0, &[0, 0]), Some(course.cost));
+    let plan = planner.plan(0, &[0, 0]).unwrap();
+    assert_eq!((plan.operators.len(), plan.cost), (3, 3 * u64::from(u32::MAX)));
+    assert_eq!(planner.lower_bound(0, &[0, 0]), Some(plan.cost));
 }
 
 #[test]

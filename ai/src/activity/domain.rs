@@ -2,17 +2,17 @@
 
 use std::fmt;
 
-use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{Codec, HashState};
 
 use super::event::Event;
+use crate::action::Ended;
 
 /// What the activities of a game have in common: what they read, what wakes them, and how they fail.
 ///
 /// An activity and its sub-activities share one. It is a type without values.
 ///
 /// ```
-/// use formic_ai::activity::{Event, EventKinds, Setting};
+/// use formic_ai::activity::{Event, EventKinds, ActivityDomain};
 /// use formic_ai::prelude::*;
 /// # #[derive(Component)] struct Position(i32);
 /// enum Happening { Arrived }
@@ -23,13 +23,13 @@ use super::event::Event;
 /// enum Trouble { NoWay }
 ///
 /// enum Village {}
-/// impl Setting for Village {
+/// impl ActivityDomain for Village {
 ///     type World<'w> = ComponentLookup<'w, &'static Position>;
 ///     type Event = Happening;
 ///     type Failure = Trouble;
 /// }
 /// ```
-pub trait Setting: Sized + 'static {
+pub trait ActivityDomain: Sized + 'static {
     /// What activities can read of the world: a struct of [`ComponentLookup`](formic_jobs::ComponentLookup)s and
     /// [`Res`](formic_jobs::Res)ources, say. They get it by a shared reference, many of them at once.
     type World<'w>: Sync;
@@ -65,7 +65,7 @@ pub enum Ending<F> {
     /// It is done.
     Success,
     /// It could not be done.
-    Failure(F),
+    Failed(F),
     /// Something else came first: another activity, an order to stop, or the end of the agent. An
     /// activity that gives up by itself may say so as well.
     Interrupted,
@@ -77,42 +77,9 @@ impl<F> Ending<F> {
     pub const fn how(&self) -> Ended {
         match self {
             Self::Success => Ended::Success,
-            Self::Failure(_) => Ended::Failure,
+            Self::Failed(_) => Ended::Failed,
             Self::Interrupted => Ended::Interrupted,
         }
-    }
-}
-
-/// How the last activity of an agent ended.
-#[derive(
-    Clone,
-    Copy,
-    Debug,
-    PartialEq,
-    Eq,
-    NoUninit,
-    CheckedBitPattern,
-    serde::Serialize,
-    serde::Deserialize,
-    HashState,
-)]
-#[repr(u8)]
-pub enum Ended {
-    /// It was done.
-    Success = 1,
-    /// It could not be done.
-    Failure = 2,
-    /// Something else came first.
-    Interrupted = 3,
-}
-
-impl fmt::Display for Ended {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Success => "done",
-            Self::Failure => "failed",
-            Self::Interrupted => "interrupted",
-        })
     }
 }
 

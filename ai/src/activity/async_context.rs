@@ -8,32 +8,32 @@ use std::task::{Poll, Waker};
 
 use formic_ecs::Entity;
 
-use super::desk::{Closing, Desk, Waiter};
+use super::domain::ActivityDomain;
 use super::event::{EventKinds, Token};
 use super::inbox::{NoEvent, Told};
-use super::setting::Setting;
+use super::mailbox::{Closing, Mailbox, Waiter};
 use super::tick::{Effects, Tick};
 
 /// What an `async` activity has in hand: the way to its world, and to what it waits for. It is for
 /// the future of its own activity alone; without that, no question is answered.
-pub struct Cue<G: Setting>(pub(super) Arc<Desk<G>>);
+pub struct AsyncContext<G: ActivityDomain>(pub(super) Arc<Mailbox<G>>);
 
-impl<G: Setting> Clone for Cue<G> {
+impl<G: ActivityDomain> Clone for AsyncContext<G> {
     fn clone(&self) -> Self {
         Self(self.0.clone())
     }
 }
 
-impl<G: Setting> fmt::Debug for Cue<G> {
+impl<G: ActivityDomain> fmt::Debug for AsyncContext<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Cue").finish_non_exhaustive()
+        f.debug_struct("AsyncContext").finish_non_exhaustive()
     }
 }
 
-impl<G: Setting> Cue<G> {
+impl<G: ActivityDomain> AsyncContext<G> {
     /// Calls the closure with the tick and the world, in this very tick, and gives what it gives. It
-    /// is not called any more where this future has been dropped before. Where it panics, the story
-    /// is dropped and the activity ends as interrupted, as if the story had panicked itself.
+    /// is not called any more if this future has been dropped before. If it panics, the future is
+    /// dropped and the activity ends as interrupted, as if the future had panicked itself.
     pub async fn with<R: Send + 'static>(
         &self,
         ask: impl for<'t, 'w> FnOnce(&mut Tick<'t, G>, &G::World<'w>) -> R + Send + 'static,
@@ -76,7 +76,7 @@ impl<G: Setting> Cue<G> {
     /// What it does not ask for is kept: up to 1,024 events, then the oldest are
     /// [lost](NoEvent::Missed).
     pub async fn next(&self) -> Told<G::Event> {
-        self.0.wait(|papers| papers.inbox.take(|_| true)).await
+        self.0.wait(|state| state.inbox.take(|_| true)).await
     }
 
     /// The next event by this subscription; what comes by others is kept. A request that takes the
@@ -85,7 +85,7 @@ impl<G: Setting> Cue<G> {
     /// # Errors
     /// Returns an error if the subject has died, or events may have been missed.
     pub async fn answer(&self, token: Token) -> Result<G::Event, NoEvent> {
-        let told = self.0.wait(|papers| papers.inbox.take(|other| other == token)).await;
+        let told = self.0.wait(|state| state.inbox.take(|other| other == token)).await;
         told.event
     }
 
@@ -101,13 +101,13 @@ impl<G: Setting> Cue<G> {
 
     /// Sleeps for so many ticks, at least one. Events that come meanwhile are kept.
     pub async fn sleep(&self, ticks: u64) {
-        let desk = self.0.clone();
+        let mailbox = self.0.clone();
         let set = self.with(move |tick, _| {
             let due = tick.now().saturating_add(ticks.max(1));
-            (Timer { desk, token: Some(tick.wake_after(ticks)) }, due)
+            (Timer { mailbox, token: Some(tick.wake_after(ticks)) }, due)
         });
         let (mut timer, due) = set.await;
-        self.0.wait(|papers| (papers.now >= due).then_some(())).await;
+        self.0.wait(|state| (state.now >= due).then_some(())).await;
         timer.token = None;
     }
 
@@ -115,9 +115,9 @@ impl<G: Setting> Cue<G> {
     pub async fn next_tick(&self) {
         let mut since = None;
         self.0
-            .wait(|papers| {
-                let is_next = papers.now > *since.get_or_insert(papers.now);
-                papers.wants_tick |= !is_next;
+            .wait(|state| {
+                let is_next = state.now > *since.get_or_insert(state.now);
+                state.wants_tick |= !is_next;
                 is_next.then_some(())
             })
             .await;
@@ -132,16 +132,16 @@ impl<G: Setting> Cue<G> {
         poll_fn(|context| {
             let polled = future.as_mut().poll(context);
             if polled.is_pending() {
-                let mut papers = self.0.open();
-                papers.wants_tick = true;
-                waiter.stay(papers, context.waker());
+                let mut state = self.0.open();
+                state.wants_tick = true;
+                waiter.stay(state, context.waker());
             }
             polled
         })
         .await
     }
 
-    /// Says what it is doing at the moment, for a person to read.
+    /// Says what it is slot at the moment, for a person to read.
     pub fn step(&self, step: impl Into<Cow<'static, str>>) {
         let step = step.into();
         self.0.open().step = Some(step);
@@ -154,48 +154,48 @@ impl<G: Setting> Cue<G> {
         &self,
         closing: impl for<'t, 'w> FnOnce(&mut Effects<'t, G>, &G::World<'w>) + Send + 'static,
     ) -> Guard<G> {
-        Guard { desk: self.0.clone(), closing: Mutex::new(Some(Box::new(closing))) }
+        Guard { mailbox: self.0.clone(), closing: Mutex::new(Some(Box::new(closing))) }
     }
 }
 
 /// The timer of a sleep, which ends with it, also if the sleep is cut short: one that
 /// waits for an event and no longer than so long would have more and more of them.
-struct Timer<G: Setting> {
-    desk: Arc<Desk<G>>,
+struct Timer<G: ActivityDomain> {
+    mailbox: Arc<Mailbox<G>>,
     /// None once it has run out.
     token: Option<Token>,
 }
 
-impl<G: Setting> Drop for Timer<G> {
+impl<G: ActivityDomain> Drop for Timer<G> {
     fn drop(&mut self) {
         if let Some(token) = self.token {
-            self.desk.ask(Box::new(move |tick, _| _ = tick.unsubscribe(token)));
+            self.mailbox.ask(Box::new(move |tick, _| _ = tick.unsubscribe(token)));
         }
     }
 }
 
-/// Something that is done when it is dropped, see [`Cue::guard`].
-pub struct Guard<G: Setting> {
-    desk: Arc<Desk<G>>,
+/// Something that is done when it is dropped, see [`AsyncContext::guard`].
+pub struct Guard<G: ActivityDomain> {
+    mailbox: Arc<Mailbox<G>>,
     closing: Mutex<Option<Closing<G>>>,
 }
 
-impl<G: Setting> fmt::Debug for Guard<G> {
+impl<G: ActivityDomain> fmt::Debug for Guard<G> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Guard").finish_non_exhaustive()
     }
 }
 
-impl<G: Setting> Guard<G> {
+impl<G: ActivityDomain> Guard<G> {
     /// Lets it go without anything being done.
     pub fn disarm(mut self) {
         *self.closing.get_mut().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 
-impl<G: Setting> Drop for Guard<G> {
+impl<G: ActivityDomain> Drop for Guard<G> {
     fn drop(&mut self) {
         let closing = self.closing.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        self.desk.close_with(closing);
+        self.mailbox.close_with(closing);
     }
 }

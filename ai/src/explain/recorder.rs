@@ -15,17 +15,17 @@ use super::log::DecisionLog;
 /// A loop over agents asks once for [`log`](Self::log), and has nothing to do where that is `None`.
 ///
 /// ```
-/// use formic_ai::explain::{Candidate, DecisionLog, Engine, Verdict, Witness};
+/// use formic_ai::explain::{Candidate, DecisionLog, Engine, Verdict, DecisionRecorder};
 /// use formic_ai::prelude::*;
 /// #[derive(Component)]
 /// struct Mood(i32);
 ///
-/// fn think(mut moods: Query<(Entity, &mut Mood)>, witness: Witness) {
-///     let log = witness.log();
+/// fn think(mut moods: Query<(Entity, &mut Mood)>, recorder: DecisionRecorder) {
+///     let log = recorder.log();
 ///     moods.par_for_each(|(agent, mood)| {
 ///         mood.0 += 1;
 ///         if let Some(log) = log.filter(|log| log.is_watched(agent)) {
-///             log.note(agent, witness.tick(), Engine::Other("mood"), |decision| {
+///             log.note(agent, recorder.tick(), Engine::Other("mood"), |decision| {
 ///                 decision.candidate(Candidate::new("be glad", Verdict::Chosen));
 ///             });
 ///         }
@@ -43,23 +43,23 @@ use super::log::DecisionLog;
 /// assert_eq!(log.sentences(agent), ["Tick 0: Poet#0 chose be glad."]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Witness<'a> {
+pub struct DecisionRecorder<'a> {
     log: Option<Res<'a, DecisionLog>>,
     tick: u64,
 }
 
-impl fmt::Debug for Witness<'_> {
+impl fmt::Debug for DecisionRecorder<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Witness")
+        f.debug_struct("DecisionRecorder")
             .field("is_on", &self.log().is_some())
             .field("tick", &self.tick)
             .finish()
     }
 }
 
-impl SystemParam for Witness<'_> {
+impl SystemParam for DecisionRecorder<'_> {
     type State = ();
-    type Item<'a> = Witness<'a>;
+    type Item<'a> = DecisionRecorder<'a>;
 
     fn init(world: &mut World, access: &mut SystemAccess) {
         // Why something was done is no part of what comes next.
@@ -67,17 +67,17 @@ impl SystemParam for Witness<'_> {
         access.add_resource_read::<DecisionLog>();
     }
 
-    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<Witness<'a>, String> {
+    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<DecisionRecorder<'a>, String> {
         let log = if context.cell.has_resource::<DecisionLog>() {
             Some(context.cell.resource().map_err(|error| error.to_string())?)
         } else {
             None
         };
-        Ok(Witness { log, tick: context.tick })
+        Ok(DecisionRecorder { log, tick: context.tick })
     }
 }
 
-impl Witness<'_> {
+impl DecisionRecorder<'_> {
     /// The log, if there is one and an agent is watched.
     #[must_use]
     pub fn log(&self) -> Option<&DecisionLog> {

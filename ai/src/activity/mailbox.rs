@@ -6,20 +6,20 @@ use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Wake, Waker};
 
+use super::domain::ActivityDomain;
 use super::event::Token;
 use super::inbox::{Inbox, Told};
-use super::setting::Setting;
 use super::tick::{Effects, Tick};
 
 pub(super) type Ask<G> =
-    Box<dyn for<'t, 'w> FnOnce(&mut Tick<'t, G>, &<G as Setting>::World<'w>) + Send>;
+    Box<dyn for<'t, 'w> FnOnce(&mut Tick<'t, G>, &<G as ActivityDomain>::World<'w>) + Send>;
 pub(super) type Closing<G> =
-    Box<dyn for<'t, 'w> FnOnce(&mut Effects<'t, G>, &<G as Setting>::World<'w>) + Send>;
+    Box<dyn for<'t, 'w> FnOnce(&mut Effects<'t, G>, &<G as ActivityDomain>::World<'w>) + Send>;
 
-/// Where both lay down what is for the other.
-pub(super) struct Desk<G: Setting>(Mutex<Papers<G>>);
+/// Questions and guards go to the runtime, events and answers to the async activity.
+pub(super) struct Mailbox<G: ActivityDomain>(Mutex<MailboxState<G>>);
 
-pub(super) struct Papers<G: Setting> {
+pub(super) struct MailboxState<G: ActivityDomain> {
     pub(super) asks: VecDeque<Ask<G>>,
     pub(super) closings: VecDeque<Closing<G>>,
     /// What was told and not taken yet.
@@ -35,7 +35,7 @@ pub(super) struct Papers<G: Setting> {
     pub(super) is_closed: bool,
 }
 
-impl<G: Setting> Default for Papers<G> {
+impl<G: ActivityDomain> Default for MailboxState<G> {
     fn default() -> Self {
         Self {
             asks: VecDeque::new(),
@@ -51,14 +51,14 @@ impl<G: Setting> Default for Papers<G> {
     }
 }
 
-impl<G: Setting> Default for Desk<G> {
+impl<G: ActivityDomain> Default for Mailbox<G> {
     fn default() -> Self {
         Self(Mutex::default())
     }
 }
 
-impl<G: Setting> Desk<G> {
-    pub(super) fn open(&self) -> MutexGuard<'_, Papers<G>> {
+impl<G: ActivityDomain> Mailbox<G> {
+    pub(super) fn open(&self) -> MutexGuard<'_, MailboxState<G>> {
         // Users' code is taken out before it is called, so no panic leaves it half done.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -70,15 +70,18 @@ impl<G: Setting> Desk<G> {
         waiting.into_values().for_each(Waker::wake);
     }
 
-    /// Waits until there is something on the desk; it is looked for once a tick. What is answered
+    /// Waits until there is something in the mailbox; it is looked for once a tick. What is answered
     /// within the tick wakes the asker by itself.
-    pub(super) async fn wait<R>(&self, mut look: impl FnMut(&mut Papers<G>) -> Option<R>) -> R {
+    pub(super) async fn wait<R>(
+        &self,
+        mut look: impl FnMut(&mut MailboxState<G>) -> Option<R>,
+    ) -> R {
         let mut waiter = Waiter::new(self);
         poll_fn(move |context| {
-            let mut papers = self.open();
-            let found = look(&mut papers);
+            let mut state = self.open();
+            let found = look(&mut state);
             if found.is_none() {
-                waiter.stay(papers, context.waker());
+                waiter.stay(state, context.waker());
             }
             found.map_or(Poll::Pending, Poll::Ready)
         })
@@ -87,28 +90,28 @@ impl<G: Setting> Desk<G> {
 
     /// Lays down a question; a question that no runtime can answer stays unanswered.
     pub(super) fn ask(&self, ask: Ask<G>) {
-        let mut papers = self.open();
-        if !papers.is_closed {
-            papers.asks.push_back(ask);
+        let mut state = self.open();
+        if !state.is_closed {
+            state.asks.push_back(ask);
         }
     }
 
     /// Lays down what is to be done.
     pub(super) fn close_with(&self, closing: Option<Closing<G>>) {
-        let mut papers = self.open();
-        if !papers.is_closed {
-            papers.closings.extend(closing);
+        let mut state = self.open();
+        if !state.is_closed {
+            state.closings.extend(closing);
         }
     }
 
-    /// Keeps what the story is told.
+    /// Keeps what the async activity is told.
     pub(super) fn put(&self, told: Told<G::Event>) {
         let lost = self.open().inbox.put(told);
         // What is dropped may look: the books are in order by now.
         drop(lost);
     }
 
-    /// Forgets what came by these subscriptions, which the story has ended.
+    /// Forgets what came by these subscriptions, which the async activity has ended.
     pub(super) fn forget(&self, mut ended: Vec<Token>) {
         if ended.is_empty() {
             return;
@@ -124,49 +127,49 @@ impl<G: Setting> Desk<G> {
         drop(asks);
     }
 
-    /// The activity is no more. What lies here may hold the way to this desk, so it goes, lest they
+    /// The activity is no more. What lies here may hold the way to this mailbox, so it goes, lest they
     /// keep each other for ever.
     pub(super) fn shut(&self) {
-        let nothing = Papers { is_closed: true, ..Papers::default() };
-        let papers = std::mem::replace(&mut *self.open(), nothing);
-        drop(papers);
+        let nothing = MailboxState { is_closed: true, ..MailboxState::default() };
+        let state = std::mem::replace(&mut *self.open(), nothing);
+        drop(state);
     }
 }
 
 /// A part of a future that waits here: once, however often it is polled, and no longer than it is
 /// there.
-pub(super) struct Waiter<'a, G: Setting> {
-    desk: &'a Desk<G>,
+pub(super) struct Waiter<'a, G: ActivityDomain> {
+    mailbox: &'a Mailbox<G>,
     number: Option<u64>,
 }
 
-impl<'a, G: Setting> Waiter<'a, G> {
-    pub(super) const fn new(desk: &'a Desk<G>) -> Self {
-        Self { desk, number: None }
+impl<'a, G: ActivityDomain> Waiter<'a, G> {
+    pub(super) const fn new(mailbox: &'a Mailbox<G>) -> Self {
+        Self { mailbox, number: None }
     }
 
     /// Is to be woken with the next tick.
-    pub(super) fn stay(&mut self, mut papers: MutexGuard<'_, Papers<G>>, waker: &Waker) {
-        if papers.is_closed {
+    pub(super) fn stay(&mut self, mut state: MutexGuard<'_, MailboxState<G>>, waker: &Waker) {
+        if state.is_closed {
             return;
         }
-        let number = *self.number.get_or_insert(papers.next_waiter);
-        papers.next_waiter = papers.next_waiter.max(number + 1);
-        let before = papers.waiting.insert(number, waker.clone());
-        drop(papers);
+        let number = *self.number.get_or_insert(state.next_waiter);
+        state.next_waiter = state.next_waiter.max(number + 1);
+        let before = state.waiting.insert(number, waker.clone());
+        drop(state);
         drop(before);
     }
 }
 
-impl<G: Setting> Drop for Waiter<'_, G> {
+impl<G: ActivityDomain> Drop for Waiter<'_, G> {
     fn drop(&mut self) {
-        let waker = self.number.and_then(|number| self.desk.open().waiting.remove(&number));
+        let waker = self.number.and_then(|number| self.mailbox.open().waiting.remove(&number));
         drop(waker);
     }
 }
 
-/// The waker of a story: while it is polled, a call is noted; at any other time it goes to where
-/// the next run finds it.
+/// The waker of an async activity: while it is polled, a call is noted; at any other time it goes
+/// to where the next run finds it.
 #[derive(Default)]
 pub(super) struct Woken(Mutex<Calling>);
 

@@ -7,7 +7,7 @@ use crate::puppet::{Puppet, Stage, done};
 
 fn wait_for(
     kind: u32,
-) -> impl FnMut(&mut activity::Tick<'_, crate::puppet::Theatre>) -> crate::puppet::Verdict {
+) -> impl FnMut(&mut activity::Tick<'_, crate::puppet::Theatre>) -> crate::puppet::Outcome {
     move |tick| {
         tick.subscribe(tick.agent(), EventKinds::one(kind));
         Status::Blocked
@@ -19,7 +19,7 @@ fn an_agent_hauls_while_it_goes_somewhere() {
     let mut stage = Stage::new();
     let feet = stage.puppet("feet").act(wait_for(0)).act(|_| done());
     let agent = stage.agent(feet);
-    let hands = stage.world.spawn(activity::lane::<Puppet>(agent));
+    let hands = stage.world.spawn(activity::parallel::<Puppet>(agent));
     stage.world.relate::<ChildOf>(hands, agent).unwrap();
     let haul = stage.puppet("hands").act(wait_for(1)).act(|_| done());
     activity::order(&mut stage.world, hands, 1, haul).unwrap();
@@ -39,7 +39,7 @@ fn a_lane_goes_with_its_agent_and_is_finished() {
     let mut stage = Stage::new();
     let feet = stage.puppet("feet").act(wait_for(0));
     let agent = stage.agent(feet);
-    let hands = stage.world.spawn(activity::lane::<Puppet>(agent));
+    let hands = stage.world.spawn(activity::parallel::<Puppet>(agent));
     stage.world.relate::<ChildOf>(hands, agent).unwrap();
     let haul = stage.puppet("hands").act(wait_for(1));
     activity::order(&mut stage.world, hands, 1, haul).unwrap();

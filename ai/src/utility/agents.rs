@@ -9,13 +9,13 @@ use formic_ecs::{
 use formic_jobs::{Pool, Query, RunContext, StateArchive, SystemAccess, SystemParam};
 
 use super::agent::{Cooldown, NONE, UtilityAgent};
+use super::considerations::BATCH;
 use super::curve::unit_or_nan;
 use super::reasoner::{Reasoner, Select};
 use super::record::Choice;
-use super::worth::BATCH;
 use crate::action::{ActionResult, Body, Reported, Switching, link_mind};
 use crate::bits::set_bits;
-use crate::explain::{DecisionLog, Ending, Witness};
+use crate::explain::{DecisionLog, DecisionRecorder, Ending};
 
 type Row<Q> = (
     Entity,
@@ -27,8 +27,9 @@ type Row<Q> = (
 );
 /// Those whose actions have ended. They are few, and found by their bits: to ask every agent would
 /// take as long as half of its decision.
-type Ended<'a> = Query<'a, (Entity, EnabledMut<Reported>), (With<Reported>, With<UtilityAgent>)>;
-type Parts<'a, Q> = (Query<'a, Row<Q>>, Ended<'a>, Witness<'a>);
+type EndedActions<'a> =
+    Query<'a, (Entity, EnabledMut<Reported>), (With<Reported>, With<UtilityAgent>)>;
+type Parts<'a, Q> = (Query<'a, Row<Q>>, EndedActions<'a>, DecisionRecorder<'a>);
 
 type RowItem<'a, Q> = (
     Entity,
@@ -44,21 +45,21 @@ type RowItem<'a, Q> = (
 ///
 /// ```
 /// use formic_ai::prelude::*;
-/// use formic_ai::utility::{Curve, Input, Minds, Reasoner, Utility, UtilityAgent};
+/// use formic_ai::utility::{Curve, Input, UtilityAgents, Reasoner, Utility, UtilityAgent};
 /// #[derive(Component)]
 /// struct Hunger(f32);
 /// # #[derive(Component, Clone)] struct Eat;
 /// struct Cats(Reasoner);
 ///
-/// fn think(mut minds: Minds<&'static Hunger>, cats: Res<Cats>) {
+/// fn think(mut minds: UtilityAgents<&'static Hunger>, cats: Res<Cats>) {
 ///     minds.decide(&cats.0, |hunger| [hunger.0 / 100.0]);
 /// }
 ///
-/// let plan = Plan::new().action("eat", Eat);
+/// let actions = ActionSet::new().action("eat", Eat);
 /// let eat = Utility::of(Input(0), Curve::step(0.5));
-/// let cats = Cats(Reasoner::new().option("eat", eat).bind(&plan)?);
+/// let cats = Cats(Reasoner::new().option("eat", eat).bind(&actions)?);
 /// let mut world = World::new();
-/// let cat = plan.spawn(&mut world, Hunger(80.0))?;
+/// let cat = actions.spawn(&mut world, Hunger(80.0))?;
 /// UtilityAgent::drive(&mut world, cat, &cats.0, 1)?;
 /// world.insert_resource(cats);
 /// let mut schedule = formic_ai::action::add(Schedule::builder())
@@ -68,21 +69,21 @@ type RowItem<'a, Q> = (
 /// assert_eq!(world.get::<UtilityAgent>(cat)?.current(), Some(0));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Minds<'a, Q: QueryData + 'static> {
+pub struct UtilityAgents<'a, Q: QueryData + 'static> {
     parts: Parts<'a, Q>,
     scratch: &'a mut ParallelScratch,
     pool: &'a Pool,
 }
 
-impl<Q: QueryData> fmt::Debug for Minds<'_, Q> {
+impl<Q: QueryData> fmt::Debug for UtilityAgents<'_, Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Minds").field("query", &self.parts.0).finish_non_exhaustive()
+        f.debug_struct("UtilityAgents").field("query", &self.parts.0).finish_non_exhaustive()
     }
 }
 
-impl<Q: QueryData + 'static> SystemParam for Minds<'_, Q> {
+impl<Q: QueryData + 'static> SystemParam for UtilityAgents<'_, Q> {
     type State = (<Parts<'static, Q> as SystemParam>::State, ParallelScratch);
-    type Item<'a> = Minds<'a, Q>;
+    type Item<'a> = UtilityAgents<'a, Q>;
 
     fn init(world: &mut World, access: &mut SystemAccess) -> Self::State {
         link_mind::<UtilityAgent>(world);
@@ -93,9 +94,9 @@ impl<Q: QueryData + 'static> SystemParam for Minds<'_, Q> {
     fn fetch<'a>(
         (state, scratch): &'a mut Self::State,
         context: RunContext<'a>,
-    ) -> Result<Minds<'a, Q>, String> {
+    ) -> Result<UtilityAgents<'a, Q>, String> {
         let parts = <Parts<'static, Q> as SystemParam>::fetch(state, context)?;
-        Ok(Minds { parts, scratch, pool: context.pool })
+        Ok(UtilityAgents { parts, scratch, pool: context.pool })
     }
 
     fn visit_state((state, _): &mut Self::State, archive: &mut StateArchive<'_>) {
@@ -103,7 +104,7 @@ impl<Q: QueryData + 'static> SystemParam for Minds<'_, Q> {
     }
 }
 
-impl<Q: QueryData + 'static> Minds<'_, Q> {
+impl<Q: QueryData + 'static> UtilityAgents<'_, Q> {
     /// Has all of these agents decide, on all threads of the pool. `inputs` gives the inputs of an
     /// agent, in the order of their [`Input`](super::Input)s.
     ///
@@ -122,8 +123,8 @@ impl<Q: QueryData + 'static> Minds<'_, Q> {
             "the reasoner asks for {} inputs, and is given {N}",
             reasoner.input_count()
         );
-        let (all, ended, witness) = &mut self.parts;
-        let (log, tick) = (witness.log(), witness.tick());
+        let (all, ended, recorder) = &mut self.parts;
+        let (log, tick) = (recorder.log(), recorder.tick());
         ended.for_each(|(entity, mut reported)| {
             if let Ok((_, agent, body, cooldowns, ..)) = all.get(entity) {
                 reported.set(false);
@@ -310,7 +311,7 @@ fn note_choice(
     inputs: &[f32],
     cooldowns: &[Cooldown],
 ) {
-    if agent.current() != chosen || log.owes(entity) {
+    if agent.current() != chosen || log.is_pending(entity) {
         let cooldowns: &[u32] = Cooldown::peel_slice(cooldowns);
         let choice = Choice { before: agent.current(), chosen, inputs, cooldowns };
         reasoner.note(log, tick, entity, &choice);

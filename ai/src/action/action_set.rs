@@ -18,7 +18,7 @@ use super::names::{ActionNames, layout_with};
 /// # #[derive(Component, Clone)] struct Eat(u32);
 /// # #[derive(Component, Clone)] struct Sleep;
 /// # #[derive(Component)] struct Hunger(f32);
-/// let cat = Plan::new().action("eat", Eat(2)).action("sleep", Sleep);
+/// let cat = ActionSet::new().action("eat", Eat(2)).action("sleep", Sleep);
 /// assert_eq!(cat.find("sleep"), Some(1));
 /// let mut world = World::new();
 /// let agent = cat.spawn(&mut world, Hunger(0.0))?;
@@ -29,22 +29,22 @@ use super::names::{ActionNames, layout_with};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Default)]
-pub struct Plan {
-    actions: Vec<PlannedAction>,
+pub struct ActionSet {
+    actions: Vec<ActionSpec>,
     /// The number of its names, see [`layout_with`].
     layout: u32,
 }
 
-struct PlannedAction {
+struct ActionSpec {
     name: String,
     spawn: SpawnAction,
     /// What is wrong with the parts of a composite.
-    problem: Option<PlanError>,
+    problem: Option<ActionSetError>,
 }
 
 pub(super) type SpawnAction = Box<dyn Fn(&mut World, Action) -> Entity + Send + Sync>;
 
-impl fmt::Debug for Plan {
+impl fmt::Debug for ActionSet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.actions.iter().map(|action| &action.name)).finish()
     }
@@ -53,7 +53,7 @@ impl fmt::Debug for Plan {
 /// Why a plan could not be spawned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum PlanError {
+pub enum ActionSetError {
     /// There is nothing to carry out.
     Empty,
     /// There are more actions than a [`Body`] can have.
@@ -67,13 +67,13 @@ pub enum PlanError {
     Occupied(Entity),
 }
 
-impl fmt::Display for PlanError {
+impl fmt::Display for ActionSetError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Empty => f.write_str("a plan needs at least one action"),
+            Self::Empty => f.write_str("an action set needs at least one action"),
             Self::TooManyActions { count } => write!(
                 f,
-                "a plan has at most {} actions, this one has {count}: group some into composites",
+                "an action set has at most {} actions, this one has {count}: group some into composites",
                 Body::ACTIONS_MAX
             ),
             Self::NoSuchEntity(error) => error.fmt(f),
@@ -82,15 +82,15 @@ impl fmt::Display for PlanError {
     }
 }
 
-impl std::error::Error for PlanError {}
+impl std::error::Error for ActionSetError {}
 
-impl From<NoSuchEntity> for PlanError {
+impl From<NoSuchEntity> for ActionSetError {
     fn from(error: NoSuchEntity) -> Self {
         Self::NoSuchEntity(error)
     }
 }
 
-impl Plan {
+impl ActionSet {
     /// No actions yet.
     #[must_use]
     pub fn new() -> Self {
@@ -118,10 +118,10 @@ impl Plan {
         mut self,
         name: String,
         spawn: SpawnAction,
-        problem: Option<PlanError>,
+        problem: Option<ActionSetError>,
     ) -> Self {
         self.layout = layout_with(self.layout, &name);
-        self.actions.push(PlannedAction { name, spawn, problem });
+        self.actions.push(ActionSpec { name, spawn, problem });
         self
     }
 
@@ -168,7 +168,7 @@ impl Plan {
     ///
     /// # Errors
     /// Returns an error if the plan has no actions, or too many; nothing is spawned then.
-    pub fn spawn<B: Bundle>(&self, world: &mut World, agent: B) -> Result<Entity, PlanError> {
+    pub fn spawn<B: Bundle>(&self, world: &mut World, agent: B) -> Result<Entity, ActionSetError> {
         self.check()?;
         let agent = world.spawn(agent);
         self.spawn_actions(world, agent, agent);
@@ -184,13 +184,13 @@ impl Plan {
     /// # Errors
     /// Returns an error if the plan has no actions, or too many, or the entity is not in the world
     /// or has a body already; nothing is spawned then.
-    pub fn attach(&self, world: &mut World, agent: Entity) -> Result<(), PlanError> {
+    pub fn attach(&self, world: &mut World, agent: Entity) -> Result<(), ActionSetError> {
         self.check()?;
         if !world.contains(agent) {
             return Err(NoSuchEntity(agent).into());
         }
         if world.has::<Body>(agent) {
-            return Err(PlanError::Occupied(agent));
+            return Err(ActionSetError::Occupied(agent));
         }
         self.spawn_actions(world, agent, agent);
         Ok(())
@@ -207,8 +207,8 @@ impl Plan {
     /// # #[derive(Component, Clone)] struct Walk;
     /// # #[derive(Component, Clone)] struct Talk;
     /// let mut world = World::new();
-    /// let agent = Plan::new().action("walk", Walk).spawn(&mut world, ())?;
-    /// let mouth = Plan::new().action("talk", Talk).attach_mind(&mut world, agent, ())?;
+    /// let agent = ActionSet::new().action("walk", Walk).spawn(&mut world, ())?;
+    /// let mouth = ActionSet::new().action("talk", Talk).attach_mind(&mut world, agent, ())?;
     /// let talk = world.get::<Buffer<OwnedAction>>(mouth)?[0].entity();
     /// assert_eq!(world.get::<Action>(talk)?.agent(), agent);
     /// world.despawn(agent)?;
@@ -224,7 +224,7 @@ impl Plan {
         world: &mut World,
         agent: Entity,
         mind: B,
-    ) -> Result<Entity, PlanError> {
+    ) -> Result<Entity, ActionSetError> {
         self.check()?;
         if !world.contains(agent) {
             return Err(NoSuchEntity(agent).into());
@@ -235,10 +235,10 @@ impl Plan {
         Ok(owner)
     }
 
-    pub(super) fn check(&self) -> Result<(), PlanError> {
+    pub(super) fn check(&self) -> Result<(), ActionSetError> {
         match self.actions.len() {
-            0 => Err(PlanError::Empty),
-            count if count > Body::ACTIONS_MAX => Err(PlanError::TooManyActions { count }),
+            0 => Err(ActionSetError::Empty),
+            count if count > Body::ACTIONS_MAX => Err(ActionSetError::TooManyActions { count }),
             _ => self.actions.iter().find_map(|action| action.problem).map_or(Ok(()), Err),
         }
     }

@@ -1,4 +1,4 @@
-//! The component that says what an agent is doing.
+//! The component that says what an agent is slot.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use std::fmt;
@@ -9,16 +9,16 @@ use formic_ecs::{
 };
 
 use super::behaviour::Activity;
-use super::setting::Ended;
 use super::subscription::{Subscription, take};
+use crate::action::Ended;
 
-/// On each entity with a [`Doing`]: switched on while there is nothing to do about it in a tick, because
+/// On each entity with a [`ActivitySlot`]: switched on while there is nothing to do about it in a tick, because
 /// its activity is blocked or it has none.
 #[derive(Component, Clone, Copy, Debug)]
 #[component(enableable)]
 pub struct Blocking;
 
-/// On an agent, or a [lane](super::lane) of one: the activity that it is at, or none.
+/// On an agent, or a [parallel activity](super::parallel) of one: the activity that it is at, or none.
 ///
 /// Minds [propose](Self::propose) activities. The one that is under way is interrupted by a
 /// proposal of a higher priority, in the next [`Activities::run`](super::Activities::run).
@@ -29,20 +29,20 @@ pub struct Blocking;
 ///
 /// ```
 /// # use std::borrow::Cow;
-/// # use formic_ai::activity::{Activity, Event, EventKinds, Setting, Status, Tick};
-/// use formic_ai::activity::{self, Blocking, Doing};
+/// # use formic_ai::activity::{Activity, Event, EventKinds, ActivityDomain, Status, Tick};
+/// use formic_ai::activity::{self, Blocking, ActivitySlot};
 /// use formic_ai::prelude::*;
 /// # struct Nothing;
 /// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
 /// # enum Village {}
-/// # impl Setting for Village {
+/// # impl ActivityDomain for Village {
 /// #     type World<'w> = ();
 /// #     type Event = Nothing;
 /// #     type Failure = ();
 /// # }
 /// struct Eat;
 /// # impl Activity for Eat {
-/// #     type Setting = Village;
+/// #     type Domain = Village;
 /// #     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(|_, _| {});
 /// #     fn name(&self) -> Cow<'_, str> { "eating".into() }
 /// #     fn on_tick(&mut self, _: &mut Tick<'_, Village>, (): &()) -> Status<()> { Status::Ongoing }
@@ -51,10 +51,10 @@ pub struct Blocking;
 /// struct Hunger(u32);
 /// const EMERGENCY: u32 = 100;
 ///
-/// fn think(mut minds: Query<'_, (&Hunger, &mut Doing<Eat>, EnabledMut<Blocking>)>) {
-///     minds.par_for_each(|(hunger, doing, mut blocking)| {
-///         if hunger.0 > 5 && doing.takes(EMERGENCY) {
-///             _ = doing.propose(EMERGENCY, Eat, &mut blocking);
+/// fn think(mut minds: Query<'_, (&Hunger, &mut ActivitySlot<Eat>, EnabledMut<Blocking>)>) {
+///     minds.par_for_each(|(hunger, slot, mut blocking)| {
+///         if hunger.0 > 5 && slot.takes(EMERGENCY) {
+///             _ = slot.propose(EMERGENCY, Eat, &mut blocking);
 ///         }
 ///     });
 /// }
@@ -67,14 +67,14 @@ pub struct Blocking;
 ///     .build(&mut world)?;
 /// let pool = Pool::new(Threads::None)?;
 /// (0..10).for_each(|_| _ = schedule.run(&mut world, &pool));
-/// assert_eq!(world.get::<Doing<Eat>>(agent)?.to_string(), "eating");
+/// assert_eq!(world.get::<ActivitySlot<Eat>>(agent)?.to_string(), "eating");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct Doing<A> {
+pub struct ActivitySlot<A> {
     pub(super) activity: Option<A>,
     pub(super) next: Option<Box<Next<A>>>,
     pub(super) subscriptions: Buffer<Subscription>,
-    /// Whose lane it is, if it is one.
+    /// Whose parallel activity it is, if it is one.
     agent: Option<Entity>,
     /// The tick in which the activity began, blocked, or woke last, or the last one ended.
     pub(super) since: u64,
@@ -114,7 +114,7 @@ pub(super) struct Next<A> {
     pub(super) priority: u32,
 }
 
-impl<A: Activity> Default for Doing<A> {
+impl<A: Activity> Default for ActivitySlot<A> {
     fn default() -> Self {
         Self {
             activity: None,
@@ -132,7 +132,7 @@ impl<A: Activity> Default for Doing<A> {
 
 /// What an agent is made of that has no activity yet.
 pub fn idle<A: Activity>() -> impl Bundle {
-    (Doing::<A>::default(), Blocking)
+    (ActivitySlot::<A>::default(), Blocking)
 }
 
 /// What an entity is made of that carries out activities for an agent, beside its own: haul with
@@ -142,34 +142,34 @@ pub fn idle<A: Activity>() -> impl Bundle {
 ///
 /// ```
 /// # use std::borrow::Cow;
-/// # use formic_ai::activity::{Activity, Event, EventKinds, Setting, Status, Tick};
-/// use formic_ai::activity::{self, Doing};
+/// # use formic_ai::activity::{Activity, Event, EventKinds, ActivityDomain, Status, Tick};
+/// use formic_ai::activity::{self, ActivitySlot};
 /// use formic_ai::prelude::*;
 /// use formic_ecs::ChildOf;
 /// # struct Nothing;
 /// # impl Event for Nothing { fn kind(&self) -> EventKinds { EventKinds::one(0) } }
 /// # enum Village {}
-/// # impl Setting for Village {
+/// # impl ActivityDomain for Village {
 /// #     type World<'w> = ();
 /// #     type Event = Nothing;
 /// #     type Failure = ();
 /// # }
 /// # struct Eat;
 /// # impl Activity for Eat {
-/// #     type Setting = Village;
+/// #     type Domain = Village;
 /// #     const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Fields(|_, _| {});
 /// #     fn name(&self) -> Cow<'_, str> { "eating".into() }
 /// #     fn on_tick(&mut self, _: &mut Tick<'_, Village>, (): &()) -> Status<()> { Status::Ongoing }
 /// # }
 /// let mut world = World::new();
 /// let agent = world.spawn(activity::idle::<Eat>());
-/// let hands = world.spawn(activity::lane::<Eat>(agent));
+/// let hands = world.spawn(activity::parallel::<Eat>(agent));
 /// world.relate::<ChildOf>(hands, agent)?;
-/// assert_eq!(world.get::<Doing<Eat>>(hands)?.agent(hands), agent);
+/// assert_eq!(world.get::<ActivitySlot<Eat>>(hands)?.agent(hands), agent);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub fn lane<A: Activity>(agent: Entity) -> impl Bundle {
-    (Doing::<A> { agent: Some(agent), ..Doing::default() }, Blocking)
+pub fn parallel<A: Activity>(agent: Entity) -> impl Bundle {
+    (ActivitySlot::<A> { agent: Some(agent), ..ActivitySlot::default() }, Blocking)
 }
 
 /// Has an agent begin this activity in the next run, whatever it is at; that is interrupted.
@@ -182,8 +182,8 @@ pub fn order<A: Activity>(
     priority: u32,
     activity: A,
 ) -> Result<(), ComponentError> {
-    let doing = world.get_mut::<Doing<A>>(agent)?;
-    doing.set_next(Some(activity), priority);
+    let slot = world.get_mut::<ActivitySlot<A>>(agent)?;
+    slot.set_next(Some(activity), priority);
     world.set_enabled::<Blocking>(agent, false)?;
     Ok(())
 }
@@ -193,13 +193,13 @@ pub fn order<A: Activity>(
 /// # Errors
 /// Returns an error if the agent is not in the world, or does not have what [`idle`] gives.
 pub fn stop<A: Activity>(world: &mut World, agent: Entity) -> Result<(), ComponentError> {
-    let doing = world.get_mut::<Doing<A>>(agent)?;
-    doing.set_next(None, 0);
+    let slot = world.get_mut::<ActivitySlot<A>>(agent)?;
+    slot.set_next(None, 0);
     world.set_enabled::<Blocking>(agent, false)?;
     Ok(())
 }
 
-impl<A: Activity> Doing<A> {
+impl<A: Activity> ActivitySlot<A> {
     /// The activity, if there is one.
     #[must_use]
     pub const fn activity(&self) -> Option<&A> {
@@ -207,7 +207,7 @@ impl<A: Activity> Doing<A> {
     }
 
     /// Who acts, of the entity that this is a component of: the entity itself, or the one whose
-    /// [`lane`] it is.
+    /// [`parallel`] it is.
     #[must_use]
     pub fn agent(&self, entity: Entity) -> Entity {
         self.agent.unwrap_or(entity)
@@ -294,9 +294,9 @@ impl<A: Activity> Doing<A> {
     }
 }
 
-impl<A: Activity> fmt::Debug for Doing<A> {
+impl<A: Activity> fmt::Debug for ActivitySlot<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Doing")
+        f.debug_struct("ActivitySlot")
             .field("activity", &self.to_string())
             .field("state", &self.state)
             .field("since", &self.since)
@@ -307,7 +307,7 @@ impl<A: Activity> fmt::Debug for Doing<A> {
 }
 
 /// The activity and its step: `hauling wood: going to (3, 4)`.
-impl<A: Activity> fmt::Display for Doing<A> {
+impl<A: Activity> fmt::Display for ActivitySlot<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(activity) = &self.activity else { return f.write_str("idle") };
         f.write_str(&activity.name())?;
@@ -318,71 +318,71 @@ impl<A: Activity> fmt::Display for Doing<A> {
     }
 }
 
-impl<A: Activity> Component for Doing<A> {
+impl<A: Activity> Component for ActivitySlot<A> {
     const CLEANUP: bool = true;
     const HASH: HashRule<Self> =
         if A::HASH.is_whole() { HashRule::Fields(hash) } else { HashRule::Partly(hash) };
     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> =
-        Some(|doing, map| doing.agent.map_entities(map));
+        Some(|slot, map| slot.agent.map_entities(map));
     const CODEC: Codec<Self> =
         if A::CODEC.is_saved() { Codec::custom(write, read) } else { Codec::UNSAVED };
 }
 
-fn hash<A: Activity>(doing: &Doing<A>, hasher: &mut StateHasher) {
+fn hash<A: Activity>(slot: &ActivitySlot<A>, hasher: &mut StateHasher) {
     let flags = [
-        doing.state as u8,
-        doing.ended.map_or(0, |ended| ended as u8),
-        doing.activity.is_some().into(),
-        doing.next.as_ref().map_or(0, |next| 1 + u8::from(next.activity.is_some())),
+        slot.state as u8,
+        slot.ended.map_or(0, |ended| ended as u8),
+        slot.activity.is_some().into(),
+        slot.next.as_ref().map_or(0, |next| 1 + u8::from(next.activity.is_some())),
     ];
     hasher.write_u64(u32::from_le_bytes(flags).into());
-    hasher.write_u64(doing.agent.map_or(0, Entity::to_bits));
-    hasher.write_u64(doing.since);
-    hasher.write_u64(u64::from(doing.newest) << 32 | u64::from(doing.priority));
-    hasher.write_u64(doing.subscriptions.len() as u64);
-    doing.subscriptions.iter().for_each(|subscription| subscription.hash_state(hasher));
-    doing.activity.iter().for_each(|activity| A::HASH.hash(activity, hasher));
-    if let Some(next) = &doing.next {
+    hasher.write_u64(slot.agent.map_or(0, Entity::to_bits));
+    hasher.write_u64(slot.since);
+    hasher.write_u64(u64::from(slot.newest) << 32 | u64::from(slot.priority));
+    hasher.write_u64(slot.subscriptions.len() as u64);
+    slot.subscriptions.iter().for_each(|subscription| subscription.hash_state(hasher));
+    slot.activity.iter().for_each(|activity| A::HASH.hash(activity, hasher));
+    if let Some(next) = &slot.next {
         hasher.write_u64(next.priority.into());
         next.activity.iter().for_each(|activity| A::HASH.hash(activity, hasher));
     }
 }
 
-fn write<A: Activity>(doing: &Doing<A>, bytes: &mut Vec<u8>) -> Result<(), CodecError> {
-    let next = doing.next.as_ref().map_or(0, |next| 1 + u8::from(next.activity.is_some()));
-    let ended = doing.ended.map_or(0, |ended| ended as u8);
-    bytes.extend([doing.state as u8, ended, doing.activity.is_some().into(), next]);
-    bytes.extend(doing.agent.map_or(0, Entity::to_bits).to_le_bytes());
-    bytes.extend(doing.since.to_le_bytes());
-    bytes.extend(doing.newest.to_le_bytes());
-    bytes.extend(doing.priority.to_le_bytes());
-    let count = u32::try_from(doing.subscriptions.len()).map_err(|_| CodecError)?;
+fn write<A: Activity>(slot: &ActivitySlot<A>, bytes: &mut Vec<u8>) -> Result<(), CodecError> {
+    let next = slot.next.as_ref().map_or(0, |next| 1 + u8::from(next.activity.is_some()));
+    let ended = slot.ended.map_or(0, |ended| ended as u8);
+    bytes.extend([slot.state as u8, ended, slot.activity.is_some().into(), next]);
+    bytes.extend(slot.agent.map_or(0, Entity::to_bits).to_le_bytes());
+    bytes.extend(slot.since.to_le_bytes());
+    bytes.extend(slot.newest.to_le_bytes());
+    bytes.extend(slot.priority.to_le_bytes());
+    let count = u32::try_from(slot.subscriptions.len()).map_err(|_| CodecError)?;
     bytes.extend(count.to_le_bytes());
-    doing.subscriptions.iter().for_each(|subscription| subscription.write(bytes));
-    doing.activity.iter().try_for_each(|activity| A::CODEC.write(activity, bytes))?;
-    let Some(next) = &doing.next else { return Ok(()) };
+    slot.subscriptions.iter().for_each(|subscription| subscription.write(bytes));
+    slot.activity.iter().try_for_each(|activity| A::CODEC.write(activity, bytes))?;
+    let Some(next) = &slot.next else { return Ok(()) };
     bytes.extend(next.priority.to_le_bytes());
     next.activity.iter().try_for_each(|activity| A::CODEC.write(activity, bytes))
 }
 
 /// Whether these can be the state of a task: no task sleeps that waits for nothing, and none waits
 /// who is at nothing.
-fn is_coherent<A: Activity>(doing: &Doing<A>) -> bool {
-    let is_waiting = !doing.subscriptions.is_empty();
-    let fits = match doing.state {
-        State::Idle => doing.activity.is_none() && !is_waiting && doing.priority == 0,
-        State::Active => doing.activity.is_some(),
-        State::Blocked => doing.activity.is_some() && is_waiting,
+fn is_coherent<A: Activity>(slot: &ActivitySlot<A>) -> bool {
+    let is_waiting = !slot.subscriptions.is_empty();
+    let fits = match slot.state {
+        State::Idle => slot.activity.is_none() && !is_waiting && slot.priority == 0,
+        State::Active => slot.activity.is_some(),
+        State::Blocked => slot.activity.is_some() && is_waiting,
     };
     // In the order of subscribing, none twice: how many have come since is less and less.
-    let since = |it: &Subscription| doing.newest.wrapping_sub(it.number());
-    fits && doing.subscriptions.is_sorted_by(|one, next| since(one) > since(next))
+    let since = |it: &Subscription| slot.newest.wrapping_sub(it.number());
+    fits && slot.subscriptions.is_sorted_by(|one, next| since(one) > since(next))
 }
 
-fn read<A: Activity>(bytes: &mut &[u8]) -> Result<Doing<A>, CodecError> {
+fn read<A: Activity>(bytes: &mut &[u8]) -> Result<ActivitySlot<A>, CodecError> {
     let [state, ended, has_activity, next] = take(bytes)?;
     let agent = u64::from_le_bytes(take(bytes)?);
-    let mut doing = Doing {
+    let mut slot = ActivitySlot {
         agent: if agent == 0 { None } else { Some(Entity::from_bits(agent).ok_or(CodecError)?) },
         since: u64::from_le_bytes(take(bytes)?),
         newest: u32::from_le_bytes(take(bytes)?),
@@ -396,22 +396,22 @@ fn read<A: Activity>(bytes: &mut &[u8]) -> Result<Doing<A>, CodecError> {
         ended: match ended {
             0 => None,
             1 => Some(Ended::Success),
-            2 => Some(Ended::Failure),
+            2 => Some(Ended::Failed),
             3 => Some(Ended::Interrupted),
             _ => return Err(CodecError),
         },
-        ..Doing::default()
+        ..ActivitySlot::default()
     };
     // Element by element: the count is not to be trusted with memory.
     for _ in 0..u32::from_le_bytes(take(bytes)?) {
-        doing.subscriptions.push(Subscription::read(bytes)?);
+        slot.subscriptions.push(Subscription::read(bytes)?);
     }
-    doing.activity = match has_activity {
+    slot.activity = match has_activity {
         0 => None,
         1 => Some(A::CODEC.read(bytes)?),
         _ => return Err(CodecError),
     };
-    if !is_coherent(&doing) {
+    if !is_coherent(&slot) {
         return Err(CodecError);
     }
     if next > 0 {
@@ -421,7 +421,7 @@ fn read<A: Activity>(bytes: &mut &[u8]) -> Result<Doing<A>, CodecError> {
             2 => Some(A::CODEC.read(bytes)?),
             _ => return Err(CodecError),
         };
-        doing.next = Some(Box::new(Next { activity, priority }));
+        slot.next = Some(Box::new(Next { activity, priority }));
     }
-    Ok(doing)
+    Ok(slot)
 }
