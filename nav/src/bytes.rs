@@ -18,6 +18,10 @@ pub(crate) fn get_u32(bytes: &mut &[u8]) -> Saved<u32> {
     u32::try_from(get(bytes)?).map_err(|_| CodecError)
 }
 
+pub(crate) fn get_usize(bytes: &mut &[u8]) -> Saved<usize> {
+    usize::try_from(get(bytes)?).map_err(|_| CodecError)
+}
+
 pub(crate) fn put_cell(out: &mut Vec<u8>, cell: Cell) {
     out.extend(cell.x.to_le_bytes());
     out.extend(cell.y.to_le_bytes());

@@ -95,6 +95,14 @@ pub enum PathFault {
 }
 
 impl PathFault {
+    /// Which step it is.
+    pub(crate) const fn step(self) -> usize {
+        match self {
+            Self::Empty => 0,
+            Self::Blocked { step } | Self::Jump { step } | Self::CutCorner { step } => step,
+        }
+    }
+
     /// The same fault in a path that has `by` cells more in front.
     pub(crate) const fn later(self, by: usize) -> Self {
         match self {

@@ -147,6 +147,11 @@ impl FlowField {
         self.goal_regions.dedup();
     }
 
+    /// Whether a cell is a goal, of an open one.
+    fn is_goal(&self, cell: Cell) -> bool {
+        self.goals.binary_search(&cell).is_ok()
+    }
+
     /// The goals, sorted, each once.
     #[must_use]
     pub fn goals(&self) -> &[Cell] {
@@ -171,7 +176,7 @@ impl FlowField {
         self.edited.sort_unstable();
         self.edited.dedup();
         self.version = terrain.version();
-        self.wave.repair(ground(terrain), &self.goals, &self.edited);
+        self.wave.begin_repair(ground(terrain), &self.goals, &self.edited);
         self.find_goal_regions(terrain);
     }
 
@@ -209,6 +214,7 @@ impl FlowField {
             return Known::Unreachable;
         }
         match self.wave.final_cost(cell) {
+            _ if self.is_goal(cell) => Known::Goal,
             None => match self.wave.likely_direction(ground(terrain), cell) {
                 Some(direction) => Known::Step(direction),
                 None => Known::NotYet,
@@ -247,7 +253,8 @@ impl FlowField {
         if !terrain.is_open(cell) {
             return self.way_out(terrain, cell) != Known::NotYet;
         }
-        self.wave.final_cost(cell).is_some() || !self.is_reachable(terrain, cell)
+        let is_known = self.is_goal(cell) || self.wave.final_cost(cell).is_some();
+        is_known || !self.is_reachable(terrain, cell)
     }
 
     /// Works the field out as far as a cell that [`FlowField::known`] does not know, or
@@ -287,7 +294,7 @@ impl FlowField {
     }
 
     /// How many cells the wave has run through since the field was made: a measure
-    /// of the work. A cell counts again when an edit made it be found again.
+    /// of the work. A cell counts again when an edit makes it be forgotten, and found again.
     #[must_use]
     pub const fn expansion_count(&self) -> u64 {
         self.wave.expansion_count

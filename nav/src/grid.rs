@@ -319,6 +319,11 @@ impl Grid {
         self.changes.begin([number]);
     }
 
+    /// Lets the version be that of a grid that this one is a copy of.
+    pub(crate) fn take_history_of(&mut self, other: &Self) {
+        self.changes.clone_from(&other.changes);
+    }
+
     /// The open cells around a cell inside the grid, as a set of directions.
     #[inline]
     pub(crate) fn ring(&self, cell: Cell) -> u8 {

@@ -15,7 +15,7 @@ pub(crate) mod query;
 pub(crate) mod trace;
 
 use crate::cell::Cell;
-use crate::cost::{Cost, Weight};
+use crate::cost::Cost;
 use crate::grid::change::GridVersion;
 use crate::path::a_star::{AStar, Query};
 use crate::path::frontier::Frontier;
@@ -214,8 +214,7 @@ impl PathScratch {
     ///
     /// What comes out, and after how many expansions in all, is the same as without
     /// the interruptions, so a long search can be spread over many ticks. If the
-    /// terrain was edited in between where the search has been, or this is another one, the
-    /// search begins anew.
+    /// terrain was edited in between, or this is another one, the search begins anew.
     ///
     /// ```
     /// use formic_nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathScratch, Terrain};
@@ -245,61 +244,11 @@ impl PathScratch {
     ) -> PathOutcome {
         let interrupted = self.interrupted.expect("there is a search to go on with");
         let query = PathQuery { expansion_count_max, ..interrupted.query };
-        if !self.survives(terrain) {
+        if interrupted.version != terrain.version() {
             return self.solve(terrain, &query, path);
         }
         self.reset(path);
         self.go_on(terrain, &query, interrupted.stage, path)
-    }
-
-    /// Whether the search that was given up goes on, or begins anew because of edits.
-    pub(crate) fn survives(&self, terrain: &Terrain) -> bool {
-        let Some(interrupted) = &self.interrupted else { return false };
-        interrupted.version == terrain.version()
-            || self.may_go_on(terrain, interrupted) && !self.is_touched(terrain, interrupted)
-    }
-
-    /// Whether there are edits that the search that was given up would survive.
-    pub(crate) fn may_survive(&self) -> bool {
-        let stage = self.interrupted.as_ref().map(|interrupted| interrupted.stage);
-        matches!(stage, Some(Stage::Begun(Target { reason: None, .. }, Method::Stepping)))
-    }
-
-    /// Lets the search that was given up be one on a terrain of that version and these weights:
-    /// it was run again on a later one.
-    pub(crate) fn date_back(&mut self, version: GridVersion, weights: Option<(Weight, Weight)>) {
-        if let Some(interrupted) = &mut self.interrupted {
-            interrupted.version = version;
-        }
-        self.a_star.set_weights(weights);
-    }
-
-    /// Whether a search knows where it leads, and can still get there.
-    fn may_go_on(&self, terrain: &Terrain, interrupted: &Interrupted) -> bool {
-        let Interrupted { query, stage, version } = interrupted;
-        let target = match stage {
-            Stage::Looking(..) => return false,
-            Stage::Ready(target) | Stage::Begun(target, _) => target,
-        };
-        // An edit anywhere can bring another cell nearest to a goal.
-        target.reason.is_none()
-            && terrain.grid().changes_since(*version).is_some()
-            && check_ends(terrain, query.start, query.goal).is_ok()
-    }
-
-    /// Whether edits have touched what a search has looked at.
-    fn is_touched(&self, terrain: &Terrain, interrupted: &Interrupted) -> bool {
-        match interrupted.stage {
-            Stage::Begun(_, Method::Stepping) => {
-                let Some(mut changes) = terrain.grid().changes_since(interrupted.version) else {
-                    return true;
-                };
-                !changes.all(|change| self.a_star.is_untouched(terrain.grid(), change.cell))
-            }
-            // What jumps have passed is not written down.
-            Stage::Begun(_, Method::Jumping(_)) => true,
-            Stage::Ready(_) | Stage::Looking(..) => false,
-        }
     }
 
     /// How many cells the last search expanded; where it was

@@ -14,11 +14,13 @@
 //! other. What a batch holds depends on what the batches before have cost and never on threads,
 //! and so does everything else. The budget is exact.
 //!
-//! An edit has an interrupted search begin anew only if it touches what the search has looked
-//! at. After two such edits the search is brought to its end in one go, or a map that is edited
-//! all the time would never see it end; what that takes beyond the budget is taken off the budgets of
-//! the ticks that follow. An agent that asks for another goal meanwhile is given the way to the
-//! one before, walks it, and asks again.
+//! Long searches run over a copy of the terrain that follows the edits between searches and never
+//! during one, so no edit disturbs them, and each ends after as many expansions as without edits.
+//! (Only where there are more edits during one search than the grid remembers, or the terrain is
+//! replaced, it begins anew.)
+//! What is found is held against the terrain as it is then: an agent whose path was broken
+//! meanwhile is given the part before the break, walks it, and asks again. So is one that asks for
+//! another goal meanwhile, with the way to the one before.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 mod batch;
@@ -33,7 +35,6 @@ use crate::agent::{PathStats, Position};
 use crate::bytes::{Saved, get, get_count, put, take};
 use crate::cell::Cell;
 use crate::check::path_cost;
-use crate::cost::Weight;
 use crate::follow::walk::{current_cell, leave};
 use crate::grid::change::GridVersion;
 use crate::path::outcome::PathOutcome;
@@ -47,9 +48,8 @@ const BATCH_LEN_MAX: usize = 64;
 
 /// How much searching a tick may do. A resource.
 ///
-/// Where all cells weigh the same an expansion is a jump point, elsewhere a cell. Ticks
-/// spend no more than this, with one exception that is paid back: see
-/// [`SearchReport::debt`]. Requests that this passes over wait, and those that have
+/// Where all cells weigh the same an expansion is a jump point, elsewhere a cell. No tick
+/// spends more than this. Requests that this passes over wait, and those that have
 /// waited longest are answered first; half of the budget is for short searches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Pod, Zeroable, HashState)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -78,11 +78,6 @@ pub struct SearchReport {
     pub waiting: u64,
     /// The most expansions in one tick.
     pub expansions_max: u64,
-    /// What was spent beyond the budgets so far and will be taken off the next ones.
-    ///
-    /// A search that edits have overtaken three times, where it had been, is brought to its end in
-    /// one go. At any time `expansions` is at most the sum of all budgets plus this.
-    pub debt: u64,
     /// How often a search was interrupted, to go on in a later tick.
     pub interruptions: u64,
 }
@@ -96,6 +91,8 @@ pub struct SearchState {
     searchers: Searchers,
     estimate: Estimate,
     unfinished: Option<Unfinished>,
+    /// The terrain that long searches run over: as it was when the last one began.
+    copy: Option<Terrain>,
     /// Whether what the interrupted search has found is not here, because a game was loaded.
     is_lost: bool,
 }
@@ -114,68 +111,37 @@ struct Ticket {
     is_done: bool,
 }
 
-/// How often a search that edits overtake begins anew before it is brought to its end.
-const RESTART_COUNT_MAX: u64 = 2;
-
 /// The search that was interrupted.
 #[derive(Clone, Debug)]
 struct Unfinished {
     question: Question,
     /// What it has cost so far.
     charge: u64,
-    /// How often it was begun anew because of edits.
-    restart_count: u64,
-    /// What it was allowed each time since it was begun.
+    /// What it was allowed each time.
     allotments: Vec<u64>,
-    version: GridVersion,
-    weights: Option<(Weight, Weight)>,
-    /// Whether there are edits that do not have it begin anew.
-    may_survive: bool,
 }
 
 impl Unfinished {
-    /// A search that is not begun yet.
-    fn new(question: Question) -> Self {
-        Self {
-            question,
-            charge: 0,
-            restart_count: 0,
-            allotments: Vec::new(),
-            version: GridVersion::ZERO,
-            weights: None,
-            may_survive: false,
-        }
-    }
-
     fn write(&self, out: &mut Vec<u8>) {
         self.question.write(out);
-        self.version.write(out);
         put(out, self.charge);
-        put(out, self.restart_count);
-        out.push(self.may_survive.into());
-        let (min, max) = self.weights.map_or((0, 0), |(min, max)| (min.get(), max.get()));
-        out.extend([min, max]);
         put(out, self.allotments.len() as u64);
         self.allotments.iter().for_each(|&allotment| put(out, allotment));
     }
 
     fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        let (question, version) = (Question::read(bytes)?, GridVersion::read(bytes)?);
-        let (charge, restart_count) = (get(bytes)?, get(bytes)?);
-        let [may_survive, min, max] = take(bytes)?;
-        let weights = Weight::new(min).zip(Weight::new(max));
+        let (question, charge) = (Question::read(bytes)?, get(bytes)?);
         let count = get_count(bytes, 8)?;
         let allotments = (0..count).map(|_| get(bytes)).collect::<Result<_, _>>()?;
-        let may_survive = may_survive != 0;
-        Ok(Self { question, charge, restart_count, allotments, version, weights, may_survive })
+        Ok(Self { question, charge, allotments })
     }
 }
 
-/// What is saved with a game: what searches are likely to cost, and which one was interrupted. What
-/// that one has found is found again: it is run again in the same pieces.
+/// What is saved with a game: what searches are likely to cost, and which one was interrupted over
+/// which terrain. What that one has found is found again: it is run again in the same pieces.
 pub(crate) struct SavedSearch {
     estimate: Estimate,
-    unfinished: Option<Unfinished>,
+    unfinished: Option<(Unfinished, Terrain)>,
 }
 
 impl SavedSearch {
@@ -183,14 +149,17 @@ impl SavedSearch {
         |saved, out| {
             saved.estimate.write(out);
             out.push(saved.unfinished.is_some().into());
-            saved.unfinished.iter().for_each(|search| search.write(out));
+            if let Some((search, terrain)) = &saved.unfinished {
+                search.write(out);
+                Terrain::CODEC.write(terrain, out)?;
+            }
             Ok(())
         },
         |bytes| {
             let estimate = Estimate::read(bytes)?;
             let unfinished = match take(bytes)? {
                 [0] => None,
-                _ => Some(Unfinished::read(bytes)?),
+                _ => Some((Unfinished::read(bytes)?, Terrain::CODEC.read(bytes)?)),
             };
             Ok(Self { estimate, unfinished })
         },
@@ -199,13 +168,15 @@ impl SavedSearch {
 
 impl SearchState {
     pub(crate) fn to_save(&self) -> SavedSearch {
-        SavedSearch { estimate: self.estimate.clone(), unfinished: self.unfinished.clone() }
+        let unfinished = self.unfinished.clone().zip(self.copy.clone());
+        SavedSearch { estimate: self.estimate.clone(), unfinished }
     }
 
     pub(crate) fn load(&mut self, saved: SavedSearch, _: &World) {
         let SavedSearch { estimate, unfinished } = saved;
         let is_lost = unfinished.is_some();
-        *self = Self { estimate, unfinished, is_lost, ..Self::default() };
+        let (unfinished, copy) = unfinished.unzip();
+        *self = Self { estimate, unfinished, copy, is_lost, ..Self::default() };
     }
 }
 
@@ -234,18 +205,18 @@ pub fn search(
 ) {
     queue(&mut requests, &terrain, &mut state.tickets);
     let budget = budget.expansions;
-    let left = budget.saturating_sub(report.debt);
-    report.debt = report.debt.saturating_sub(budget);
     let mut tick = Tick {
         requests: &mut requests,
         terrain: &terrain,
         pool,
-        left,
+        left: budget,
         spent: 0,
-        debt: 0,
         answer_count: 0,
     };
-    state.tell_long_ones(budget);
+    state.tell_long_ones(budget, &terrain);
+    if state.unfinished.is_none() && state.copy.is_some() {
+        follow(&mut state.copy, &terrain);
+    }
     let short_share =
         if state.tickets.iter().any(|ticket| ticket.is_long) { budget / 2 } else { budget };
     state.answer_short(&mut tick, short_share);
@@ -253,7 +224,6 @@ pub fn search(
     let left = tick.left;
     state.answer_short(&mut tick, left);
     let (spent, answered) = (tick.spent, tick.answer_count);
-    report.debt += tick.debt;
     for ticket in state.tickets.iter().filter(|ticket| !ticket.is_done) {
         if let Ok((_, _, request, ..)) = requests.get(ticket.question.entity) {
             request.pass_over();
@@ -274,8 +244,6 @@ struct Tick<'a, 'r> {
     /// What is left of the budget.
     left: u64,
     spent: u64,
-    /// What was spent beyond the budget.
-    debt: u64,
     answer_count: u64,
 }
 
@@ -319,8 +287,7 @@ fn queue(requests: &mut Requests, terrain: &Terrain, tickets: &mut Vec<Ticket>) 
 impl Tick<'_, '_> {
     fn spend(&mut self, charge: u64) {
         self.spent += charge;
-        self.debt += charge.saturating_sub(self.left);
-        self.left = self.left.saturating_sub(charge);
+        self.left -= charge;
     }
 }
 
@@ -331,8 +298,12 @@ impl SearchState {
     }
 
     /// Finds out which tickets are for long searches. The interrupted one is; it is forgotten
-    /// if its agent does not ask any longer.
-    fn tell_long_ones(&mut self, budget: u64) {
+    /// if its agent does not ask any longer, or the terrain is not known to be that of its copy.
+    fn tell_long_ones(&mut self, budget: u64, terrain: &Terrain) {
+        let version = self.copy.as_ref().map_or(GridVersion::ZERO, Terrain::version);
+        if terrain.grid().changes_since(version).is_none() {
+            (self.unfinished, self.is_lost) = (None, false);
+        }
         let of_unfinished = self.unfinished.as_ref().map(|search| search.question.entity);
         let mut is_there = false;
         for place in 0..self.tickets.len() {
@@ -399,7 +370,7 @@ impl SearchState {
             } else {
                 ticket.is_done = true;
                 tick.answer_count += 1;
-                deliver(tick.requests, job, true, tick.terrain);
+                deliver(tick.requests, job, tick.terrain);
             }
         }
         charge
@@ -410,50 +381,43 @@ impl SearchState {
         while tick.left > 0 {
             let Some(place) = self.next_long(budget) else { return };
             let ticket = &mut self.tickets[place];
-            let mut search = match self.unfinished.take() {
-                Some(search) => search,
-                None => Unfinished::new(ticket.question),
+            let (mut search, scratch) = match self.unfinished.take() {
+                Some(search) => (search, Scratch::Resumed),
+                None => {
+                    follow(&mut self.copy, tick.terrain);
+                    let (question, allotments) = (ticket.question, Vec::new());
+                    (Unfinished { question, charge: 0, allotments }, Scratch::Long)
+                }
             };
+            let Some(copy) = &self.copy else { return };
             let question = search.question;
-            let mut scratch = Scratch::Long;
-            if !search.allotments.is_empty() {
-                if std::mem::take(&mut self.is_lost) {
-                    find_again(&mut self.searchers, &search, tick.terrain);
-                }
-                scratch = Scratch::Resumed;
-                if !self.searchers.long().survives(tick.terrain) {
-                    search.allotments.clear();
-                    search.restart_count += 1;
-                    scratch = Scratch::Long;
-                }
+            if std::mem::take(&mut self.is_lost) {
+                self.searchers.run_again(&question, &search.allotments, copy);
             }
-            let is_last = search.restart_count > RESTART_COUNT_MAX;
-            let allotment = if is_last { u64::MAX } else { tick.left };
-            self.searchers.set([Job::new(question, allotment, scratch)].into_iter());
-            let Some(job) = self.searchers.solve(tick.pool, tick.terrain).next() else { return };
+            self.searchers.set([Job::new(question, tick.left, scratch)].into_iter());
+            let Some(job) = self.searchers.solve(tick.pool, copy).next() else { return };
+            let allotment = tick.left;
+            search.charge += job.charge;
             tick.spend(job.charge);
-            let charge = search.charge + job.charge;
             if job.outcome == PathOutcome::OutOfBudget {
-                let was_idle = job.charge == 0;
-                search.charge = charge;
                 search.allotments.push(allotment);
-                search.version = tick.terrain.version();
-                search.weights = tick.terrain.grid().weight_range();
-                search.may_survive = self.searchers.long().may_survive();
                 self.unfinished = Some(search);
                 if let Ok((_, _, request, ..)) = tick.requests.get(question.entity) {
                     request.stand();
                 }
-                if was_idle {
+                if job.charge == 0 {
                     return;
                 }
                 continue;
             }
-            self.estimate.learn(question.distance(), charge);
-            let is_current = question.is_same(&ticket.question);
+            self.estimate.learn(question.distance(), search.charge);
             ticket.is_done = true;
-            tick.answer_count += u64::from(is_current);
-            deliver(tick.requests, job, is_current, tick.terrain);
+            if question.is_same(&ticket.question) && is_good_still(job, tick.terrain) {
+                tick.answer_count += 1;
+                deliver(tick.requests, job, tick.terrain);
+            } else {
+                lead_on(tick.requests, job, tick.terrain);
+            }
         }
     }
 
@@ -475,20 +439,35 @@ impl SearchState {
     }
 }
 
-/// Brings the long scratch to where it was when the game was saved. Edits since then that the
-/// search survives are no different for the search that is run again, and others have it begin
-/// anew as well.
-fn find_again(searchers: &mut Searchers, search: &Unfinished, terrain: &Terrain) {
-    if search.version == terrain.version() || search.may_survive {
-        searchers.run_again(&search.question, &search.allotments, terrain);
-        searchers.long().date_back(search.version, search.weights);
+/// Makes a terrain a copy of another one: by the edits since it was one, if they are known.
+fn follow(copy: &mut Option<Terrain>, terrain: &Terrain) {
+    if !copy.as_mut().is_some_and(|copy| copy.follow(terrain)) {
+        *copy = Some(terrain.clone());
     }
 }
 
+/// Whether an answer that was found over an earlier terrain is one over this one. A path that was
+/// broken is cut off before the break.
+fn is_good_still(job: &mut Job, terrain: &Terrain) -> bool {
+    if let PathOutcome::Partial { .. } = job.outcome {
+        let ends = job.question.start.zip(job.question.goal);
+        if ends.is_some_and(|(start, goal)| terrain.reachable(start, goal))
+            && !job.question.is_beyond
+        {
+            return false;
+        }
+    }
+    if !matches!(job.outcome, PathOutcome::Found { .. } | PathOutcome::Partial { .. }) {
+        return true;
+    }
+    let fault = job.path.revalidate(terrain, 0).err();
+    fault.iter().for_each(|fault| job.path.keep(0..fault.step()));
+    fault.is_none()
+}
+
 /// Hands an answer to the agent that asked. The path that it had goes into the
-/// job, whose memory it will be. An answer to a question before the current one is a way to
-/// walk while the agent waits.
-fn deliver(requests: &mut Requests, job: &mut Job, is_current: bool, terrain: &Terrain) {
+/// job, whose memory it will be.
+fn deliver(requests: &mut Requests, job: &mut Job, terrain: &Terrain) {
     // The entity was in the query when the queue was made, and nothing else has
     // touched it since.
     let entity = job.question.entity;
@@ -496,12 +475,6 @@ fn deliver(requests: &mut Requests, job: &mut Job, is_current: bool, terrain: &T
         return;
     };
     begin_behind(job, terrain);
-    if !is_current {
-        if matches!(job.outcome, PathOutcome::Found { .. } | PathOutcome::Partial { .. }) {
-            route.begin(&mut job.path);
-        }
-        return request.walk_on();
-    }
     pending.set(false);
     match job.outcome {
         PathOutcome::Found { .. } => {
@@ -523,10 +496,21 @@ fn deliver(requests: &mut Requests, job: &mut Job, is_current: bool, terrain: &T
     }
 }
 
-/// Puts the cell in front of a path that the agent comes from, where it is cutting a corner.
+/// Gives an agent the path of an answer that is no longer one, to walk while it waits.
+fn lead_on(requests: &mut Requests, job: &mut Job, terrain: &Terrain) {
+    let Ok((_, _, request, route, ..)) = requests.get(job.question.entity) else { return };
+    begin_behind(job, terrain);
+    if matches!(job.outcome, PathOutcome::Found { .. } | PathOutcome::Partial { .. }) {
+        route.begin(&mut job.path);
+    }
+    request.walk_on();
+}
+
+/// Puts the cell in front of a path that the agent comes from, where it is cutting a corner by a
+/// step that is legal still.
 fn begin_behind(job: &mut Job, terrain: &Terrain) {
     if let (Some(behind), Some(&start)) = (job.question.behind, job.path.cells().first()) {
         let step = path_cost(terrain.grid(), terrain.rule(), &[behind, start]);
-        job.path.prepend(behind, step.expect("the step that it is taking is legal"));
+        step.into_iter().for_each(|cost| job.path.prepend(behind, cost));
     }
 }

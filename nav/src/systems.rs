@@ -105,14 +105,12 @@ pub fn insert_resources(world: &mut World, terrain: Terrain) {
 /// [`insert_resources`], for those who insert the resources one by one.
 pub fn save(world: &mut World) {
     let numbers = |report: &SearchReport| {
-        let &SearchReport { answers, expansions, waiting, expansions_max, debt, interruptions } =
-            report;
-        [answers, expansions, waiting, expansions_max, debt, interruptions]
+        let &SearchReport { answers, expansions, waiting, expansions_max, interruptions } = report;
+        [answers, expansions, waiting, expansions_max, interruptions]
     };
-    let report = |report: &mut SearchReport, numbers: [u64; 6], _: &World| {
-        let [answers, expansions, waiting, expansions_max, debt, interruptions] = numbers;
-        *report =
-            SearchReport { answers, expansions, waiting, expansions_max, debt, interruptions };
+    let report = |report: &mut SearchReport, numbers: [u64; 5], _: &World| {
+        let [answers, expansions, waiting, expansions_max, interruptions] = numbers;
+        *report = SearchReport { answers, expansions, waiting, expansions_max, interruptions };
     };
     SaveRules::of(world)
         .save(Terrain::CODEC)

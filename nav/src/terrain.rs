@@ -9,7 +9,7 @@ use crate::cell::Cell;
 use crate::cost::Weight;
 use crate::direction::MoveRule;
 use crate::grid::Grid;
-use crate::grid::change::GridVersion;
+use crate::grid::change::{Change, GridVersion};
 use crate::lanes::LanePair;
 use crate::load::LoadError;
 use crate::region::event::{RegionEvent, RegionId};
@@ -146,6 +146,22 @@ impl Terrain {
             self.lanes.edit_weight(&self.grid, cell);
         }
         changed
+    }
+
+    /// Becomes a copy of a terrain that this was a copy of before edits. False if these are
+    /// not known any longer.
+    pub(crate) fn follow(&mut self, other: &Self) -> bool {
+        if self.version() == other.version() {
+            return true;
+        }
+        let Some(changes) = other.grid.changes_since(self.version()) else { return false };
+        for Change { cell, .. } in changes {
+            let _ = if other.is_open(cell) { self.dig(cell) } else { self.fill(cell) };
+            self.set_weight(cell, other.grid.weight_inside(cell));
+        }
+        self.grid.take_history_of(&other.grid);
+        self.drain_events().for_each(drop);
+        true
     }
 
     /// Whether a cell can be crossed; outside of the grid nothing can.

@@ -6,7 +6,7 @@
 //! what got its cost across an edit is forgotten, and enters the queue again from
 //! what is still known around it.
 //!
-//! Two things hold between calls. The cost of a cell is never less than the true
+//! Two things hold where no repair is under way. The cost of a cell is never less than the true
 //! one: there is a way of that cost or less, along the directions in which costs
 //! came. And where a step from a cell leads to one whose cost could be less, the
 //! former waits in the queue. So a cost is final once nothing in the queue is
@@ -17,7 +17,7 @@ use std::collections::BinaryHeap;
 
 use formic_ecs::CodecError;
 
-use crate::bytes::{Saved, get, get_count, get_u32, put};
+use crate::bytes::{Saved, get, get_cells, get_count, get_u32, get_usize, put, put_cells};
 use crate::cell::Cell;
 use crate::cost::{DIAGONAL, STRAIGHT};
 use crate::direction::{Direction, MoveRule, members};
@@ -70,9 +70,24 @@ pub(crate) struct Wave {
     queue: BinaryHeap<Reverse<(u64, u32)>>,
     /// Entries of the queue that are not out of date.
     queued_count: usize,
-    /// The cells that a repair has forgotten.
-    lost: Vec<Cell>,
+    /// What is left of a repair.
+    repair: Repair,
+    /// Cells that the wave ran through, and that repairs looked at.
     pub(crate) expansion_count: u64,
+}
+
+/// A repair under way: first cells are forgotten, then those enter the queue again that have a
+/// known one beside them. Edits may come in between.
+#[derive(Clone, Debug, Default)]
+struct Repair {
+    /// The cells that were forgotten.
+    lost: Vec<Cell>,
+    /// Those of them before this place have handed on that they are lost.
+    told: usize,
+    /// Those of them before this place had their turn to enter the queue again.
+    reentered: usize,
+    /// The cells of edits, around which others may enter the queue.
+    edited: Vec<Cell>,
 }
 
 impl Wave {
@@ -81,6 +96,10 @@ impl Wave {
         self.store.write(out);
         put(out, self.expansion_count);
         put(out, self.queued_count as u64);
+        put_cells(out, &self.repair.lost);
+        put(out, self.repair.told as u64);
+        put(out, self.repair.reentered as u64);
+        put_cells(out, &self.repair.edited);
         let mut queue: Vec<(u64, u32)> = self.queue.iter().map(|Reverse(entry)| *entry).collect();
         queue.sort_unstable();
         put(out, queue.len() as u64);
@@ -92,11 +111,14 @@ impl Wave {
 
     pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
         let (store, expansion_count) = (SectorStore::read(bytes)?, get(bytes)?);
-        let queued_count = usize::try_from(get(bytes)?).map_err(|_| CodecError)?;
+        let queued_count = get_usize(bytes)?;
+        let lost = get_cells(bytes)?;
+        let (told, reentered) = (get_usize(bytes)?, get_usize(bytes)?);
+        let repair = Repair { lost, told, reentered, edited: get_cells(bytes)? };
         let count = get_count(bytes, 16)?;
         let entry = |_| Ok(Reverse((get(bytes)?, get_u32(bytes)?)));
         let queue = (0..count).map(entry).collect::<Result<_, CodecError>>()?;
-        Ok(Self { store, queue, queued_count, lost: Vec::new(), expansion_count })
+        Ok(Self { store, queue, queued_count, repair, expansion_count })
     }
 
     /// Whether it is one over a grid of this size.
@@ -109,6 +131,7 @@ impl Wave {
         self.store.begin(grid);
         self.queue.clear();
         self.queued_count = 0;
+        self.repair.clear();
         for &goal in goals.iter().filter(|&&goal| grid.is_open(goal)) {
             self.enter(goal, 0, None);
         }
@@ -123,7 +146,7 @@ impl Wave {
     pub(crate) fn bytes(&self) -> usize {
         self.store.bytes()
             + self.queue.capacity() * size_of::<Reverse<(u64, u32)>>()
-            + self.lost.capacity() * size_of::<Cell>()
+            + self.repair.lost.capacity() * size_of::<Cell>()
     }
 
     #[inline]
@@ -134,12 +157,15 @@ impl Wave {
 
     fn forget(&mut self, cell: Cell) {
         self.queued_count -= usize::from(self.store.forget(cell));
-        self.lost.push(cell);
+        self.repair.lost.push(cell);
     }
 
     /// The cost of a cell if it is final, [`UNREACHED`] if no goal can be reached
     /// from there, and `None` if the wave has to run on to know.
     pub(crate) fn final_cost(&self, cell: Cell) -> Option<u64> {
+        if !self.repair.is_done() {
+            return None;
+        }
         let cost = self.store.cost(cell);
         let is_final = self.queue.peek().is_none_or(|&Reverse((least, _))| least >= cost);
         is_final.then_some(cost)
@@ -169,9 +195,15 @@ impl Wave {
         while self.advance(ground) {}
     }
 
-    /// Takes the cheapest entry out of the queue. False if there was none.
+    /// Takes the cheapest entry out of the queue. False if there was none. Before, one step of the
+    /// repair.
     #[inline]
     fn advance(&mut self, ground: Ground<'_>) -> bool {
+        if !self.repair.is_done() {
+            self.expansion_count += 1;
+            self.advance_repair(ground);
+            return true;
+        }
         let Some(Reverse((cost, bits))) = self.queue.pop() else { return false };
         let cell = Cell::from_bits(bits);
         // A cell is entered again when a cheaper way turns up, and the older
@@ -213,24 +245,12 @@ impl Wave {
         (ground.moves(cell) & way.bit() != 0).then_some(way)
     }
 
-    /// Follows edits of some cells on the grid.
-    pub(crate) fn repair(&mut self, ground: Ground<'_>, goals: &[Cell], edited: &[Cell]) {
-        self.lost.clear();
+    /// Begins to follow edits of some cells on the grid. Nothing is final until that is done, by
+    /// going on.
+    pub(crate) fn begin_repair(&mut self, ground: Ground<'_>, goals: &[Cell], edited: &[Cell]) {
         for cell in edited.iter().flat_map(|&cell| ground.around(cell)) {
             if self.store.cost(cell) != UNREACHED && !self.is_supported(ground, cell) {
                 self.forget(cell);
-            }
-        }
-        // What came by way of a lost cell is lost as well.
-        let mut done = 0;
-        while let Some(&cell) = self.lost.get(done) {
-            done += 1;
-            for direction in Direction::ALL {
-                let next = direction.step(cell).filter(|&next| ground.grid.contains(next));
-                let Some(next) = next else { continue };
-                if self.store.way(next) == Some(direction.opposite()) {
-                    self.forget(next);
-                }
             }
         }
         for &cell in edited {
@@ -239,14 +259,32 @@ impl Wave {
                 self.enter(cell, 0, None);
             }
         }
-        for place in 0..self.lost.len() {
-            self.reenter(ground, self.lost[place]);
-        }
-        for cell in edited.iter().flat_map(|&cell| ground.around(cell)) {
+        self.repair.edited.extend(edited);
+    }
+
+    /// Takes one cell further in the repair.
+    fn advance_repair(&mut self, ground: Ground<'_>) {
+        // What came by way of a lost cell is lost as well.
+        if let Some(&cell) = self.repair.lost.get(self.repair.told) {
+            self.repair.told += 1;
+            for direction in Direction::ALL {
+                let next = direction.step(cell).filter(|&next| ground.grid.contains(next));
+                let Some(next) = next else { continue };
+                if self.store.way(next) == Some(direction.opposite()) {
+                    self.forget(next);
+                }
+            }
+        } else if let Some(&cell) = self.repair.lost.get(self.repair.reentered) {
+            self.repair.reentered += 1;
             self.reenter(ground, cell);
+        } else if let Some(cell) = self.repair.edited.pop() {
+            ground.around(cell).for_each(|cell| self.reenter(ground, cell));
         }
-        if self.queue.len() > 2 * self.queued_count + STALE_COUNT_MAX {
-            self.tidy();
+        if self.repair.is_done() {
+            self.repair.clear();
+            if self.queue.len() > 2 * self.queued_count + STALE_COUNT_MAX {
+                self.tidy();
+            }
         }
     }
 
@@ -288,5 +326,17 @@ impl Wave {
         for &Reverse((_, bits)) in queue.iter() {
             store.put_back(Cell::from_bits(bits));
         }
+    }
+}
+
+impl Repair {
+    fn is_done(&self) -> bool {
+        self.edited.is_empty() && self.reentered >= self.lost.len()
+    }
+
+    fn clear(&mut self) {
+        self.lost.clear();
+        self.edited.clear();
+        (self.told, self.reentered) = (0, 0);
     }
 }

@@ -47,8 +47,7 @@ pub struct FlowFields {
     /// Agents whose way is not known yet wait; those whose way an edit has made uncertain walk on
     /// as before while it is worked out. Fields are served in turns, each as far as
     /// its agents need it: a tick begins behind the field with which the one before has
-    /// ended. To forget what an edit has made wrong is not part of this; it takes less than
-    /// finding it took, and so all ticks together no more than their budgets.
+    /// ended. To forget what an edit has made wrong is part of this.
     pub expansions_per_tick: u64,
 }
 

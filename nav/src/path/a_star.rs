@@ -9,7 +9,7 @@
 //! looked at: once the goal is reached at the least cost, ties end the search.
 
 use crate::cell::Cell;
-use crate::cost::{Cost, DIAGONAL, STRAIGHT, Weight, distance_units};
+use crate::cost::{Cost, DIAGONAL, STRAIGHT, distance_units};
 use crate::direction::{Direction, MoveRule, members};
 use crate::grid::Grid;
 use crate::path::nodes::NodeTable;
@@ -24,9 +24,6 @@ pub(crate) struct AStar {
     pub(crate) expansion_count: u64,
     /// What the best way to the goal so far costs, `u64::MAX` as long as there is none.
     best: u64,
-    /// The range of weights when the search began: it scales estimates, and the open list is
-    /// made for it.
-    weights: Option<(Weight, Weight)>,
     /// Whether costs take more than 32 bits.
     is_wide: bool,
     /// Whether some cell was left out because its cost takes more than 32 bits.
@@ -61,19 +58,6 @@ impl AStar {
         self.is_too_long = false;
         self.begin::<false>(query, start);
         self.resume(query, start, expansion_count_max)
-    }
-
-    pub(crate) const fn set_weights(&mut self, weights: Option<(Weight, Weight)>) {
-        self.weights = weights;
-    }
-
-    /// Whether an edit of a cell leaves all that the search knows as it is: the range of
-    /// weights is that of the beginning, and neither the cell nor one around it was reached, from
-    /// where alone steps could have changed.
-    pub(crate) fn is_untouched(&self, grid: &Grid, cell: Cell) -> bool {
-        let around = Direction::ALL.into_iter().filter_map(|direction| direction.step(cell));
-        let mut places = around.chain([cell]).filter_map(|cell| grid.index(cell));
-        self.weights == grid.weight_range() && places.all(|index| !self.nodes.is_reached(index))
     }
 
     /// Goes on with the same query where the budget of the last run was spent.
@@ -142,7 +126,6 @@ impl AStar {
         self.nodes.begin::<WIDE>(query.grid.cell_count());
         self.nodes.start::<WIDE>(query.grid.index_inside(start));
         self.best = if start == query.goal { 0 } else { u64::MAX };
-        self.weights = query.grid.weight_range();
         let estimate = query.rest(start);
         // A step away from the goal adds its cost and a step more to go.
         let rise = u64::from(DIAGONAL) * (query.weight_max + query.weight_min);

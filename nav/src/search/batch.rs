@@ -173,16 +173,10 @@ impl Searchers {
             .map(|job| job.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The scratch of long searches.
-    pub(crate) fn long(&mut self) -> &mut PathScratch {
-        self.long.get_mut().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Brings the long scratch to where an interrupted search had brought it: on the same terrain,
-    /// or after edits that the search would survive.
+    /// Brings the long scratch to where an interrupted search had brought it over this terrain.
     pub(crate) fn run_again(&mut self, question: &Question, allotments: &[u64], terrain: &Terrain) {
         let Some(query) = question.query() else { return };
-        let scratch = self.long();
+        let scratch = self.long.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut path = Path::new();
         let mut outcome = None;
         for &allotment in allotments {
