@@ -11,7 +11,8 @@ Usage: cargo bench -p paths-bench -- [OPTIONS]
   --scenarios N     scenarios of each map, spread evenly over the file [40]
   --rounds N        rounds, of which the best counts for each scenario [5]
   --no-weights      leaves the tables over weights out, which take most of the time
-  --only-ticks      no maps: only what a tick of 10,000 agents takes
+  --only-ticks      no maps: only what a tick of 10,000 agents takes, and the costs
+  --only-costs      only the costs in bad moments
   --json FILE       where the figures go [paths.json]
 ";
 
@@ -27,6 +28,7 @@ pub(crate) struct Options {
     pub(crate) rounds: u32,
     pub(crate) has_weights: bool,
     pub(crate) has_maps: bool,
+    pub(crate) has_ticks: bool,
     pub(crate) json: PathBuf,
 }
 
@@ -38,6 +40,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Reque
         rounds: 5,
         has_weights: true,
         has_maps: true,
+        has_ticks: true,
         json: PathBuf::from("paths.json"),
     };
     while let Some(argument) = arguments.next() {
@@ -52,6 +55,7 @@ pub(crate) fn parse(mut arguments: impl Iterator<Item = String>) -> Result<Reque
             "--rounds" => options.rounds = number(&value()?)?,
             "--no-weights" => options.has_weights = false,
             "--only-ticks" => options.has_maps = false,
+            "--only-costs" => (options.has_maps, options.has_ticks) = (false, false),
             "--json" => options.json = value()?.into(),
             _ => return Err(format!("{argument} is not known; try --help")),
         }

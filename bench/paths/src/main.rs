@@ -5,6 +5,7 @@
 
 mod cli;
 mod columns;
+mod costs;
 mod maps;
 mod measure;
 mod report;
@@ -47,8 +48,12 @@ fn bench(options: &Options) -> Result<(), String> {
             report.add(&problem, run(&problem, options)?);
         }
     }
-    eprintln!("ticks");
-    report.set_ticks(ticks::all(options.rounds)?);
+    if options.has_ticks {
+        eprintln!("ticks");
+        report.set_ticks(ticks::all(options.rounds)?);
+    }
+    eprintln!("costs");
+    report.set_costs(costs::all()?);
     print!("{}", report.markdown());
     std::fs::write(&options.json, report.json())
         .map_err(|error| format!("{}: {error}", options.json.display()))

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
+use crate::costs::Cost;
 use crate::maps::Problem;
 use crate::measure::Figures;
 use crate::ticks::Tick;
@@ -17,11 +18,12 @@ struct Row {
 pub(crate) struct Report {
     rows: Vec<Row>,
     ticks: Vec<Tick>,
+    costs: Vec<Cost>,
 }
 
 impl Report {
     pub(crate) const fn new() -> Self {
-        Self { rows: Vec::new(), ticks: Vec::new() }
+        Self { rows: Vec::new(), ticks: Vec::new(), costs: Vec::new() }
     }
 
     /// Adds a map; the first of the figures are ours.
@@ -32,6 +34,10 @@ impl Report {
 
     pub(crate) fn set_ticks(&mut self, ticks: Vec<Tick>) {
         self.ticks = ticks;
+    }
+
+    pub(crate) fn set_costs(&mut self, costs: Vec<Cost>) {
+        self.costs = costs;
     }
 
     /// Our microseconds, and the ratio of each peer to them: more is slower.
@@ -62,6 +68,16 @@ impl Report {
             });
             let _ = writeln!(text, "| {name} | {agent_count} | {us:.1} | {target} |");
         }
+        text.push_str("\n| cost | unit | at each size | target |\n|---|---|---|---|\n");
+        for Cost { name, unit, figures, target } in &self.costs {
+            let all: Vec<String> =
+                figures.iter().map(|(size, value)| format!("{size}: {value:.1}")).collect();
+            let is_hit = |target| figures.iter().all(|(_, value)| *value <= target);
+            let target = target.map_or(String::new(), |target| {
+                format!("{target:.0}, {}", if is_hit(target) { "hit" } else { "missed" })
+            });
+            let _ = writeln!(text, "| {name} | {unit} | {} | {target} |", all.join(", "));
+        }
         text
     }
 
@@ -72,7 +88,13 @@ impl Report {
             json!({ "name": name, "agents": agent_count, "us": us, "target_us": target_us })
         };
         let ticks: Vec<Value> = self.ticks.iter().map(tick).collect();
-        format!("{:#}\n", json!({ "rows": rows, "ticks": ticks }))
+        let cost = |cost: &Cost| {
+            let figures: Map<String, Value> =
+                cost.figures.iter().map(|(size, value)| (size.clone(), json!(value))).collect();
+            json!({ "name": cost.name, "unit": cost.unit, "figures": figures, "target": cost.target })
+        };
+        let costs: Vec<Value> = self.costs.iter().map(cost).collect();
+        format!("{:#}\n", json!({ "rows": rows, "ticks": ticks, "costs": costs }))
     }
 }
 
