@@ -71,6 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "a function has another address each time that it is asked for")]
     fn a_body_is_known_by_its_type_and_by_what_it_has_cost() {
         let costs = BodyCosts::new();
         let (one, other) = (|| 1, |text: &str| text.len());

@@ -6,7 +6,7 @@ use crate::run_job::{Main, Next, run_chain, run_job, take_any};
 use crate::shared::Shared;
 use crate::sleep::{Tag, Takes};
 use crate::slots::{Claimed, JobId};
-use crate::task_group::TaskGroup;
+use crate::task_group::{Reach, TaskGroup};
 use crate::wait::{Goal, help_once, wait};
 use crate::walk::{Found, Walk};
 
@@ -64,7 +64,8 @@ pub(crate) fn wait_for_job(
         let is_any = help == Help::Any && depth.outer < STRANGERS_DEPTH_MAX;
         let walk = Walk::new(shared, id, main == Main::Run);
         shared.wait_graph.while_waiting((shared.number, &shared.slots), context.job(), id, || {
-            wait(shared, context, &mut JobGoal { shared, context, id, is_any, main, walk });
+            let found = None;
+            wait(shared, context, &mut JobGoal { shared, context, id, is_any, main, walk, found });
         });
         Ok(())
     })
@@ -78,6 +79,8 @@ struct JobGoal<'pool> {
     is_any: bool,
     main: Main,
     walk: Walk<'pool>,
+    /// A job that a look has come upon, and claimed.
+    found: Option<Claimed<'pool>>,
 }
 
 impl<'pool> JobGoal<'pool> {
@@ -110,6 +113,30 @@ impl<'pool> JobGoal<'pool> {
         has_helped
     }
 
+    /// Whether there is anything inside of the job `id` that this thread would help with.
+    fn has_work_inside(&self, id: JobId) -> bool {
+        let is_full = || {
+            self.context.is_external(self.shared) && self.shared.slots.get(id).has_external(id)
+        };
+        self.shared.has_work(Reach::Inside(id)) && !is_full()
+    }
+
+    /// Walks until there is something to help with, and claims that if it is a job.
+    fn finds_any(&mut self) -> bool {
+        self.walk.restart();
+        while let Some(found) = self.walk.next() {
+            match found {
+                Found::Job(job) => {
+                    self.found = Some(job);
+                    return true;
+                }
+                Found::Running(id) if self.has_work_inside(id) => return true,
+                Found::Running(_) => {}
+            }
+        }
+        false
+    }
+
     fn run_any(&mut self) -> bool {
         let Some(job) = take_any(self.shared) else { return false };
         let (shared, id) = (self.shared, self.id);
@@ -125,11 +152,15 @@ impl Goal for JobGoal<'_> {
 
     /// Helps as long as there is anything to do.
     fn help(&mut self) -> bool {
-        if self.main.run_all(self.shared, self.context) {
+        let mut has_helped = self.found.is_some();
+        if let Some(job) = self.found.take() {
+            // The walk is still where it came upon this.
+            self.run_up(job);
+        } else if self.main.run_all(self.shared, self.context) {
             return true;
+        } else {
+            self.walk.restart();
         }
-        self.walk.restart();
-        let mut has_helped = false;
         while let Some(found) = self.walk.next() {
             has_helped |= match found {
                 Found::Job(job) => {
@@ -149,7 +180,10 @@ impl Goal for JobGoal<'_> {
     }
 
     fn has_news(&mut self) -> bool {
-        self.is_reached() || self.help()
+        self.is_reached()
+            || self.main != Main::Leave && !self.shared.main.is_empty()
+            || self.is_any && !self.shared.ready.is_empty()
+            || self.finds_any()
     }
 
     fn tag(&self) -> Tag {
@@ -164,5 +198,57 @@ impl Goal for JobGoal<'_> {
 
     fn note_asleep(&self) {
         self.shared.slots.get(self.id).note_awaited(self.id);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::run_job::add_job;
+    use crate::slots::Kind;
+    use crate::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    /// Has a thread wait for a job of its own, with another one in the queue.
+    fn with_goal(look: impl FnOnce(&mut JobGoal<'_>, &AtomicUsize)) {
+        let (mut shared, places) = Shared::new(1);
+        shared.open_to_host(places);
+        let shared = &shared;
+        let ran = Arc::new(AtomicUsize::new(0));
+        let job = || {
+            let ran = Arc::clone(&ran);
+            move || _ = ran.fetch_add(1, Ordering::Relaxed)
+        };
+        let id = add_job::<JobId>(shared, Kind::Anywhere, &[], job());
+        add_job::<JobId>(shared, Kind::Anywhere, &[], job());
+        WorkerContext::with(shared, |context| {
+            let (is_any, main, found) = (true, Main::Leave, None);
+            let walk = Walk::new(shared, id, false);
+            look(&mut JobGoal { shared, context, id, is_any, main, walk, found }, &ran);
+        });
+    }
+
+    #[test]
+    fn a_wake_up_for_any_job_is_passed_on_by_a_thread_that_runs_its_own() {
+        with_goal(|goal, _| {
+            let other = goal.shared.sleepers.list(Tag { takes: Takes::Jobs, ..Tag::default() });
+            goal.context.set_woken(true);
+            assert!(goal.help());
+            assert!(!other.leave(), "the job in the queue is for the other one");
+        });
+    }
+
+    #[test]
+    fn a_look_before_a_sleep_runs_nothing() {
+        with_goal(|goal, ran| {
+            assert!(goal.has_news());
+            assert_eq!(ran.load(Ordering::Relaxed), 0);
+            goal.is_any = false;
+            assert!(goal.has_news() && !goal.is_reached());
+            assert_eq!(ran.load(Ordering::Relaxed), 0);
+            assert!(goal.help(), "what was found is run");
+            assert!(goal.is_reached());
+            assert_eq!(ran.load(Ordering::Relaxed), 1);
+        });
     }
 }

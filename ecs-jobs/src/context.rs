@@ -46,6 +46,8 @@ pub(crate) struct WorkerContext {
     is_draining: Cell<bool>,
     /// Whether this is a worker that has looked for work and found none since.
     is_hungry: Cell<bool>,
+    /// Whether a wake-up for any work was spent on this thread, and it has not begun any since.
+    is_woken: Cell<bool>,
     /// Whether this thread has ended a job since it last looked for sleepers with conditions behind
     /// a fence.
     has_ended_job: Cell<bool>,
@@ -121,6 +123,7 @@ impl WorkerContext {
             wait_depth: Cell::new(0),
             is_draining: Cell::new(false),
             is_hungry: Cell::new(false),
+            is_woken: Cell::new(false),
             has_ended_job: Cell::new(false),
             below: NEWEST.with(Cell::get),
         }
@@ -237,14 +240,32 @@ impl WorkerContext {
         }
     }
 
-    /// Notes that this thread has found something to do. If it was woken for one of several open
-    /// halves, it wakes another thread for the next one.
+    /// Notes whether a wake-up for any work was spent on this thread.
+    pub(crate) fn set_woken(&self, is_woken: bool) {
+        self.is_woken.set(is_woken);
+    }
+
+    /// Passes a wake-up on that was spent on this thread, which looks for work no more.
+    pub(crate) fn pass_on_wake_up(&self, shared: &Shared) {
+        if self.is_woken.replace(false) && is_kept("pass_on") {
+            shared.announce_more();
+        }
+    }
+
+    /// Notes that this thread has found something to do, and is about to begin.
+    ///
+    /// The wake-up that was spent on it may have been for something else: for one of several open
+    /// halves, or for a job that is still in the queue. Then it wakes another thread for that.
+    #[inline]
     pub(crate) fn note_fed(&self, shared: &Shared) {
-        if self.is_hungry.replace(false) {
+        let (was_hungry, was_woken) = (self.is_hungry.replace(false), self.is_woken.replace(false));
+        if was_hungry {
             shared.count_hungry(false);
-            if is_kept("pass_on_halves") && shared.has_half(Reach::All) {
-                shared.announce_more();
-            }
+        }
+        if was_hungry && is_kept("pass_on_halves") && shared.has_half(Reach::All)
+            || was_woken && is_kept("pass_on_jobs") && !shared.ready.is_empty()
+        {
+            shared.announce_more();
         }
     }
 

@@ -89,6 +89,7 @@ pub(crate) fn run_job<'pool>(
     mut claimed: Claimed<'pool>,
     next: Next,
 ) -> Option<Claimed<'pool>> {
+    context.note_fed(shared);
     let failed = run_closure(shared, context, &mut claimed);
     let (mut kept, mut queued_count, mut is_main_wanted) = (None, 0, false);
     let ready = |job: Claimed<'pool>| {

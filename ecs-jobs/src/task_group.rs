@@ -281,6 +281,8 @@ pub(crate) enum Reach {
     All,
     /// The group with this address and those below it: its waiting owner.
     In(usize),
+    /// Those that were opened in this job: a thread that waits for it.
+    Inside(JobId),
 }
 
 impl Reach {
@@ -288,6 +290,7 @@ impl Reach {
         match self {
             Self::All => true,
             Self::In(address) => group.is_in(address),
+            Self::Inside(job) => group.job() == Some(job),
         }
     }
 }

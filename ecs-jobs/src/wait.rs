@@ -21,7 +21,8 @@ pub(crate) trait Goal {
     }
 
     /// Whether there is news, for a thread that is about to sleep: the goal is reached, or there is
-    /// something to help with; this may be done at once.
+    /// something to help with. This only looks: the thread is listed meanwhile, and a wake-up that
+    /// is spent on it waits until it has looked.
     fn has_news(&mut self) -> bool;
 
     /// What wakes the thread.
@@ -34,13 +35,13 @@ pub(crate) trait Goal {
 
 /// Returns when the goal is reached (docs/job-sleep.md, section 2).
 pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goal) {
-    let mut owed = Owed { shared, is_owed: false };
+    let _woken = Woken { shared, context };
     while !goal.is_reached() {
         // What this thread helps with may take long.
         context.feed_thieves(shared);
         let has_helped = goal.help();
         // The wake-up was for this, or for nothing.
-        owed.is_owed = false;
+        context.set_woken(false);
         // The rest is often a matter of a microsecond, less than a sleep costs.
         if has_helped || spin_until(|| goal.is_worth_a_look()) {
             continue;
@@ -54,22 +55,20 @@ pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goa
         if !goal.has_news() {
             stay.listed.sleep();
         }
-        owed.is_owed = stay.leave() && goal.tag().takes != Takes::Nothing;
+        context.set_woken(stay.leave() && goal.tag().takes != Takes::Nothing);
     }
     context.tell_watching(shared);
 }
 
 /// Passes a wake-up on that was spent on a thread which waits no more.
-struct Owed<'pool> {
+struct Woken<'pool> {
     shared: &'pool Shared,
-    is_owed: bool,
+    context: &'pool WorkerContext,
 }
 
-impl Drop for Owed<'_> {
+impl Drop for Woken<'_> {
     fn drop(&mut self) {
-        if self.is_owed && is_kept("pass_on") {
-            self.shared.announce_more();
-        }
+        self.context.pass_on_wake_up(self.shared);
     }
 }
 

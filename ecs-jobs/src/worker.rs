@@ -60,7 +60,6 @@ pub(crate) fn work_once(
         context.note_hungry(shared);
         return false;
     };
-    context.note_fed(shared);
     run_chain(shared, context, job, stop);
     true
 }
@@ -68,7 +67,31 @@ pub(crate) fn work_once(
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::run_job::add_job;
+    use crate::scope::scope;
+    use crate::slots::{JobId, Kind};
     use std::process::Command;
+
+    #[test]
+    fn a_wake_up_for_a_job_that_is_spent_on_work_of_a_group_is_passed_on() {
+        let (shared, mut places) = Shared::new(2);
+        scope(&shared, |scope| {
+            scope.spawn(|_| assert!(!shared.sleepers.has_any(), "the other one is woken first"));
+            add_job::<JobId>(&shared, Kind::Anywhere, &[], || ());
+            let other = shared.sleepers.list(Tag { takes: Takes::Anything, ..Tag::default() });
+            let place = places.remove(0);
+            std::thread::scope(|threads| {
+                let work = || {
+                    WorkerContext::with_worker(&shared, place, |context| {
+                        context.set_woken(true);
+                        assert!(work_once(&shared, context, &mut || false));
+                    });
+                };
+                threads.spawn(work).join().expect("it ends well");
+            });
+            assert!(!other.leave(), "the job in the queue is for the other one");
+        });
+    }
 
     #[test]
     #[cfg_attr(miri, ignore = "starts a process")]

@@ -2,17 +2,19 @@
 
 #![expect(unsafe_code, reason = "opening a group and its last decrement are modelled here")]
 
-use super::explore;
+use super::{explore, explore_within};
 use super::handles::Deed;
 use crate::context::WorkerContext;
 use crate::flat_loop::BatchCounter;
 use crate::join::join;
 use crate::queue::Queue;
+use crate::run_job::add_job;
 use crate::shared::Shared;
 use crate::sleep::{Tag, Takes};
-use crate::slots::JobId;
+use crate::slots::{JobId, Kind};
 use crate::task_group::{TaskGroup, Work};
 use crate::wait::wait_until_done;
+use crate::worker::run_worker;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
@@ -276,6 +278,68 @@ fn a_half_that_is_opened_below_is_not_missed_by_an_owner_that_parks() {
         deed.see();
         above.free();
         opener.join().unwrap();
+    });
+}
+
+/// A group with one task, which waits for what a job does.
+struct WaitsForJob {
+    shared: Arc<Shared>,
+    group: TaskGroup,
+    queue: AtomicUsize,
+    job: Arc<TaskGroup>,
+    ended: TaskGroup,
+}
+
+impl Work for WaitsForJob {
+    fn group(&self) -> &TaskGroup {
+        &self.group
+    }
+
+    fn has_work(&self) -> bool {
+        self.queue.has_any()
+    }
+
+    fn run_one(&self, _slot: usize) -> bool {
+        let has_taken = self.queue.take();
+        if has_taken {
+            wait_for(&self.shared, &self.job, None);
+            self.group.finish_job();
+            // SAFETY: counts one for the task, which uses it once (J-2).
+            unsafe { TaskGroup::finish_one(NonNull::from(&self.ended), &self.shared.sleepers) };
+        }
+        has_taken
+    }
+}
+
+#[test]
+fn a_wake_up_for_a_job_that_a_worker_spends_on_a_group_is_passed_on() {
+    explore_within(0..=1, "job against two workers, one of them in a group", || {
+        let (shared, places) = Shared::new(2);
+        let shared = Arc::new(shared);
+        let workers = places.into_iter().map(|place| {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || run_worker(&shared, place))
+        });
+        let workers: Vec<_> = workers.collect();
+        let (group, ended, job) = (TaskGroup::new(1), TaskGroup::new(1), TaskGroup::new(1));
+        let inside = (Arc::clone(&shared), Arc::new(job));
+        let (pool, job) = (Arc::clone(&shared), Arc::clone(&inside.1));
+        let work = WaitsForJob { shared: pool, group, queue: AtomicUsize::new(1), job, ended };
+        // Both workers sleep, in some schedules.
+        thread::yield_now();
+        // No thread is woken for the task: its owner does not think it worth that.
+        // SAFETY: closed and outwaited below (J-1, J-2).
+        unsafe { shared.open_groups.open(&work) };
+        let job = move || {
+            // SAFETY: counts one for the job, which uses it once (J-2).
+            unsafe { TaskGroup::finish_one(NonNull::from(&*inside.1), &inside.0.sleepers) };
+        };
+        add_job::<JobId>(&shared, Kind::Anywhere, &[], job);
+        wait_for(&shared, &work.ended, None);
+        shared.open_groups.close(&work);
+        wait_for(&shared, &work.group, None);
+        shared.close();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
     });
 }
 

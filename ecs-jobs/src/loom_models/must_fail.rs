@@ -61,6 +61,12 @@ fn a_wake_up_that_is_kept_by_a_thread_that_leaves_is_caught() {
 }
 
 #[test]
+fn a_wake_up_for_a_job_that_is_kept_by_a_worker_in_a_group_is_caught() {
+    let model = "groups::a_wake_up_for_a_job_that_a_worker_spends_on_a_group_is_passed_on";
+    must_fail_without("pass_on_jobs", model, "deadlock");
+}
+
+#[test]
 fn the_end_of_a_group_has_to_wake_its_owner() {
     let model = "groups::a_visitor_that_leaves_last_wakes_the_owner_who_frees_the_group";
     must_fail_without("wake_owner", model, "deadlock");

@@ -23,7 +23,8 @@ impl Pool {
     /// the batches of a loop as well, whenever this thread is about to
     /// sleep or wakes up, and after any job with a handle has ended. The thread that makes it
     /// true by other means calls [`wake_host_threads`](Self::wake_host_threads) then.
-    /// It is meant as a quick look, and should not wait for anything.
+    /// It is meant as a quick look, and should not wait for anything: a job that gets ready
+    /// meanwhile may wait for as long as the look takes.
     ///
     /// In the middle of a job or of another call of the pool, where this thread cannot
     /// take on just anything, it runs jobs with handles only.

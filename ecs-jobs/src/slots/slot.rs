@@ -323,6 +323,12 @@ impl Slot {
             || !is_kept("one_external")
     }
 
+    /// Whether an external thread is in the job `id`.
+    pub(crate) fn has_external(&self, id: JobId) -> bool {
+        // Relaxed: a hint.
+        self.external.load(Ordering::Relaxed) == id.to_bits()
+    }
+
     /// The same for the thread that is about to start the job, when no thread can be in it.
     pub(crate) fn start_as_external(&self, id: JobId) {
         if is_kept("start_as_external") {
