@@ -115,9 +115,8 @@ impl<'pool> JobGoal<'pool> {
 
     /// Whether there is anything inside of the job `id` that this thread would help with.
     fn has_work_inside(&self, id: JobId) -> bool {
-        let is_full = || {
-            self.context.is_external(self.shared) && self.shared.slots.get(id).has_external(id)
-        };
+        let is_full =
+            || self.context.is_external(self.shared) && self.shared.slots.get(id).has_external(id);
         self.shared.has_work(Reach::Inside(id)) && !is_full()
     }
 

@@ -4,12 +4,15 @@
 //! ends, tells one job from the next. So a job is done as soon as its slot has
 //! another generation than its id, and an id needs no owner and no count.
 //!
-//! Slots come in segments that never move and are given back with the pool, so
-//! an id always leads to a slot, if perhaps to one of a later job. All that
+//! Slots come in segments that never move. Those of the first segments stay until
+//! the pool goes, the others are for bursts of jobs, and go after these. An id
+//! leads to a slot, if perhaps to one of a later job, or to none, and then its job
+//! has ended long ago. All that
 //! strangers look at is atomic; the closure is touched by one thread at a time,
 //! the one that has the job's [`Claimed`].
 #![expect(unsafe_code, reason = "the closure of a job belongs to whoever has claimed it")]
 
+mod burst;
 mod failures;
 mod free;
 mod ledger;
@@ -24,6 +27,7 @@ pub use self::slot::Priority;
 pub(crate) use self::slot::{JobId, Kind, Slot, State};
 pub(crate) use self::walks::{Step, Walks};
 
+use self::burst::BurstSlots;
 use self::failures::Failures;
 use self::free::{FreeSlots, PLACE_COUNT};
 #[cfg(not(all(test, loom)))]
@@ -32,10 +36,14 @@ use crate::panic_slot::{PanicSlot, Payload};
 use crate::stored_job::StoredJob;
 use crate::sync::{Arc, OnceLock};
 use crate::thread_number::thread_place;
+use std::ops::Deref;
 
 /// The first segment; each further one is twice as long as the one before.
-const FIRST_LEN: usize = if cfg!(loom) { 4 } else { 64 };
-const SEGMENT_COUNT: usize = 18;
+const FIRST_COUNT: u32 = if cfg!(loom) { 4 } else { 64 };
+const FIRST_LEN: usize = FIRST_COUNT as usize;
+const SEGMENT_COUNT: usize = if cfg!(loom) { 1 } else { 8 };
+/// How many slots there are that are kept. Those with larger indices are for bursts.
+const KEPT_COUNT: u32 = FIRST_COUNT * ((1 << SEGMENT_COUNT) - 1);
 
 /// All slots of a pool.
 ///
@@ -43,12 +51,36 @@ const SEGMENT_COUNT: usize = 18;
 /// one that has the slot's [`Claimed`]. There is one at most: it is made when a
 /// free slot is taken, given up when the job is published, and made again for
 /// the one thread whose decrement or compare-exchange wins the job.
+#[derive(Debug)]
 pub(crate) struct Slots {
     segments: [OnceLock<Box<[Slot]>>; SEGMENT_COUNT],
+    burst: BurstSlots,
+    /// Stands for all slots that have gone. It has no job.
+    gone: Slot,
     free: FreeSlots,
     ledger: Ledger,
     failures: Failures,
     pub(crate) walks: Walks,
+}
+
+/// A slot that a thread looks at.
+#[derive(Clone, Debug)]
+pub(crate) enum SlotRef<'slots> {
+    Kept(&'slots Slot),
+    /// One of a segment that stays for as long as this does.
+    Burst(burst::Shared, usize),
+}
+
+impl Deref for SlotRef<'_> {
+    type Target = Slot;
+
+    #[inline]
+    fn deref(&self) -> &Slot {
+        match self {
+            Self::Kept(slot) => slot,
+            Self::Burst(segment, place) => &segment[*place],
+        }
+    }
 }
 
 /// The right to a job that is not published, or that no other thread can get.
@@ -59,16 +91,16 @@ pub(crate) struct Slots {
 pub(crate) struct Claimed<'slots> {
     id: JobId,
     /// Where the job lies.
-    slot: &'slots Slot,
+    slot: SlotRef<'slots>,
 }
 
-impl<'slots> Claimed<'slots> {
+impl Claimed<'_> {
     pub(crate) fn id(&self) -> JobId {
         self.id
     }
 
-    pub(crate) fn slot(&self) -> &'slots Slot {
-        self.slot
+    pub(crate) fn slot(&self) -> &Slot {
+        &self.slot
     }
 
     /// Lets `access` put a closure in, run it, or drop it.
@@ -94,11 +126,13 @@ impl<'slots> Claimed<'slots> {
 
 impl Slots {
     /// How many jobs may be unfinished at the same time.
-    pub(crate) const COUNT_MAX: usize = FIRST_LEN * ((1 << SEGMENT_COUNT) - 1);
+    pub(crate) const COUNT_MAX: u32 = KEPT_COUNT + burst::COUNT_MAX;
 
     pub(crate) fn new() -> Self {
         Self {
             segments: [const { OnceLock::new() }; SEGMENT_COUNT],
+            burst: BurstSlots::new(),
+            gone: Slot::of_generation(u32::MAX, 0),
             free: FreeSlots::new(),
             ledger: Ledger::new(PLACE_COUNT),
             failures: Failures::new(),
@@ -107,13 +141,30 @@ impl Slots {
     }
 
     /// The slot that `id` leads to, whichever job it has now.
-    pub(crate) fn get(&self, id: JobId) -> &Slot {
+    #[inline]
+    pub(crate) fn get(&self, id: JobId) -> SlotRef<'_> {
         self.at(id.index())
     }
 
-    fn at(&self, index: u32) -> &Slot {
+    #[inline]
+    fn at(&self, index: u32) -> SlotRef<'_> {
+        match index.checked_sub(KEPT_COUNT) {
+            None => SlotRef::Kept(self.kept_at(index)),
+            Some(index) => self.burst_at(index),
+        }
+    }
+
+    fn kept_at(&self, index: u32) -> &Slot {
         let (segment, place) = place_of(index);
         &self.segments[segment].get().expect("an index leads to a slot that was made")[place]
+    }
+
+    #[cold]
+    fn burst_at(&self, index: u32) -> SlotRef<'_> {
+        match self.burst.get(index) {
+            Some(segment) => SlotRef::Burst(segment, (index % burst::LEN) as usize),
+            None => SlotRef::Kept(&self.gone),
+        }
     }
 
     /// Takes a slot for a job that no other thread knows yet.
@@ -123,15 +174,28 @@ impl Slots {
     /// If there are [`COUNT_MAX`](Self::COUNT_MAX) unfinished jobs. Nothing has
     /// happened then.
     pub(crate) fn take(&self) -> Claimed<'_> {
-        let index = self.free.take(|index| self.at(index));
-        let (segment, place) = place_of(index);
-        let slots = self.segments[segment]
-            .get_or_init(|| (0..FIRST_LEN << segment).map(|_| Slot::new()).collect());
-        let slot = &slots[place];
+        let (index, slot) = match self.free.take(|index| self.kept_at(index)) {
+            Some(index) => {
+                let (segment, place) = place_of(index);
+                let slots = self.segments[segment]
+                    .get_or_init(|| (0..FIRST_LEN << segment).map(|_| Slot::new()).collect());
+                (index, SlotRef::Kept(&slots[place]))
+            }
+            None => self.take_burst(),
+        };
         self.ledger.add_one(thread_place());
         // The slot was free, and is on no stack any more: no other thread has its
         // `Claimed` (J-8, J-9).
         Claimed { id: slot.id(index), slot }
+    }
+
+    #[cold]
+    fn take_burst(&self) -> (u32, SlotRef<'_>) {
+        let taken = self.burst.take();
+        let most = Self::COUNT_MAX;
+        let (index, segment) =
+            taken.unwrap_or_else(|| panic!("{most} jobs are unfinished, and a pool has no more"));
+        (KEPT_COUNT + index, SlotRef::Burst(segment, (index % burst::LEN) as usize))
     }
 
     /// Claims a job that is ready, unless another thread has.
@@ -156,8 +220,12 @@ impl Slots {
     /// old id can never stand for a new job.
     fn give_back(&self, id: JobId, slot: &Slot) {
         self.ledger.end_one(thread_place());
-        if id.generation() < JobId::GENERATION_MAX {
-            self.free.give_back(id.index(), slot, |index| self.at(index));
+        if id.generation() == JobId::GENERATION_MAX {
+            return;
+        }
+        match id.index().checked_sub(KEPT_COUNT) {
+            None => self.free.give_back(id.index(), slot, |index| self.kept_at(index)),
+            Some(index) => drop(self.burst.give_back(index, id.generation())),
         }
     }
 
@@ -173,6 +241,10 @@ impl Slots {
 
     fn forget_failure(&self, id: JobId) {
         self.get(id).forget_failure(id.generation());
+        if id.index() >= KEPT_COUNT {
+            self.gone.forget_failure(id.generation());
+            self.burst.forget_failure(id.generation());
+        }
     }
 
     /// The panic that a job, which has ended, failed for, if it did.
@@ -189,18 +261,9 @@ impl Slots {
     }
 }
 
-// SAFETY: a cell is used by who has the `Claimed` (J-8), and a job is `Send`;
+// SAFETY: the cell is used by who has the `Claimed` (J-8), and a job is `Send`;
 // all else in a slot is atomic.
-unsafe impl Sync for Slots {}
-// SAFETY: a cell goes to who has the `Claimed` (J-8), and a job is `Send`; all
-// else in a slot is atomic.
-unsafe impl Send for Slots {}
-
-impl std::fmt::Debug for Slots {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Slots").finish_non_exhaustive()
-    }
-}
+unsafe impl Sync for Slot {}
 
 /// The segment of an index, and the place in it.
 fn place_of(index: u32) -> (usize, usize) {

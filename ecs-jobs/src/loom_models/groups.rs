@@ -2,8 +2,8 @@
 
 #![expect(unsafe_code, reason = "opening a group and its last decrement are modelled here")]
 
-use super::{explore, explore_within};
 use super::handles::Deed;
+use super::{explore, explore_within};
 use crate::context::WorkerContext;
 use crate::flat_loop::BatchCounter;
 use crate::join::join;

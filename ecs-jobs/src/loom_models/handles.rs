@@ -212,6 +212,38 @@ fn an_old_id_never_gets_the_job_that_has_its_slot_now() {
     });
 }
 
+#[test]
+fn a_slot_of_a_burst_may_go_while_others_look_at_it_by_old_ids() {
+    explore("slots that go against an old id", || {
+        let slots = Arc::new(Slots::new());
+        // Four are kept. Of two empty segments one goes.
+        let kept = [(); 4].map(|()| claimed(&slots));
+        let (stays, deed) = ([(); 2].map(|()| claimed(&slots)), Deed::new());
+        let old = published(&slots);
+        stays.into_iter().for_each(|job| assert!(end(&slots, job).is_none()));
+        let other = thread::spawn({
+            let (slots, deed) = (Arc::clone(&slots), deed.clone());
+            move || {
+                let job = claim(&slots, old);
+                deed.act();
+                end(&slots, job).map(|next| assert!(end(&slots, next).is_none())).is_some()
+            }
+        });
+        let is_ready = match added(&slots, &[old]) {
+            Added::Claimed(job) => {
+                deed.see();
+                assert!(end(&slots, job).is_none());
+                true
+            }
+            Added::Waiting(_) => false,
+        };
+        assert!(is_ready != other.join().unwrap(), "it is somebody's");
+        assert!(slots.is_done(old) && slots.claim(old).is_none());
+        kept.into_iter().for_each(|job| assert!(end(&slots, job).is_none()));
+        assert!(slots.all_ended());
+    });
+}
+
 /// A pool without threads of its own, whose jobs are queued.
 fn hosted() -> Arc<Shared> {
     let (mut shared, places) = Shared::new(0);

@@ -1,6 +1,6 @@
 //! Which slots are free.
 
-use super::{Slot, Slots};
+use super::{KEPT_COUNT, Slot};
 use crate::sync::{AtomicU32, Mutex, Ordering, needed};
 use crate::thread_number::thread_place;
 use crossbeam_utils::CachePadded;
@@ -64,19 +64,19 @@ impl FreeSlots {
         self.places.get(thread_place()?).map(|place| &**place)
     }
 
-    /// Takes the index of a free slot, or one of which no slot was made yet.
-    pub(super) fn take<'slots>(&self, slot_at: impl Fn(u32) -> &'slots Slot) -> u32 {
-        let Some(own) = self.own() else { return self.take_shared(0, slot_at).0 };
+    /// Takes the index of a free slot, or one of which no slot was made yet; `None` if all are taken.
+    pub(super) fn take<'slots>(&self, slot_at: impl Fn(u32) -> &'slots Slot) -> Option<u32> {
+        let Some(own) = self.own() else { return Some(self.take_shared(0, slot_at)?.0) };
         let top = own.top.load(Ordering::Relaxed);
         let len = own.len.load(Ordering::Relaxed);
         let (index, rest, rest_len) = if top == NONE {
-            self.take_shared(SHARE - 1, &slot_at)
+            self.take_shared(SHARE - 1, &slot_at)?
         } else {
             (top, slot_at(top).next_free.load(Ordering::Relaxed), len - 1)
         };
         own.top.store(rest, Ordering::Relaxed);
         own.len.store(rest_len, Ordering::Relaxed);
-        index
+        Some(index)
     }
 
     /// Takes an index as above, and besides up to `more` of slots that have been
@@ -85,7 +85,7 @@ impl FreeSlots {
         &self,
         more: u32,
         slot_at: impl Fn(u32) -> &'slots Slot,
-    ) -> (u32, u32, u32) {
+    ) -> Option<(u32, u32, u32)> {
         let mut taking = self.taking.lock();
         if taking.top == NONE {
             // Acquire: the slots are as those left them who pushed them.
@@ -94,13 +94,11 @@ impl FreeSlots {
         let index = taking.top;
         if index == NONE {
             let made = taking.made;
-            let is_room = (made as usize) < Slots::COUNT_MAX;
-            if is_room {
-                taking.made += 1;
+            if made == KEPT_COUNT {
+                return None;
             }
-            drop(taking);
-            assert!(is_room, "{} jobs are unfinished, and a pool has no more", Slots::COUNT_MAX);
-            return (made, NONE, 0);
+            taking.made += 1;
+            return Some((made, NONE, 0));
         }
         let next = |index: u32| slot_at(index).next_free.load(Ordering::Relaxed);
         let (rest, mut last, mut len) = (next(index), index, 0);
@@ -110,10 +108,10 @@ impl FreeSlots {
         }
         taking.top = next(last);
         if len == 0 {
-            return (index, NONE, 0);
+            return Some((index, NONE, 0));
         }
         slot_at(last).next_free.store(NONE, Ordering::Relaxed);
-        (index, rest, len)
+        Some((index, rest, len))
     }
 
     /// Gives a slot back that no thread has any more.

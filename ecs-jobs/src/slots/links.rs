@@ -78,7 +78,7 @@ impl Slots {
         kind: Kind,
         after: Few,
     ) -> Added<'slots> {
-        let Claimed { id, slot } = claimed;
+        let (id, slot) = (claimed.id, &claimed.slot);
         // Relaxed: the state, the links or the queue publish these.
         slot.kind.store(kind.number(), Ordering::Relaxed);
         slot.failed_by.store(0, Ordering::Relaxed);
@@ -161,14 +161,15 @@ impl Slots {
                     ready(Claimed { id: slot.id(index), slot });
                 }
             }
-            self.give_back(id, slot);
+            self.give_back(id, &slot);
             if is_awaited {
                 awaited(id);
             }
             if joints != NONE {
                 let slot = self.at(joints);
-                let joint = Claimed { id: slot.id(joints), slot };
+                let id = slot.id(joints);
                 joints = slot.next_free.load(Ordering::Relaxed);
+                let joint = Claimed { id, slot };
                 let failed = self.note_if_failed(&joint);
                 next = Some((joint, failed));
             }

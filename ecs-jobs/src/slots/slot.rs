@@ -21,7 +21,7 @@ pub(crate) struct JobId(NonZeroU64);
 impl JobId {
     /// The generation of a slot's first job. Above zero, so that no id is all
     /// zero bits.
-    const GENERATION_FIRST: u32 = 1;
+    pub(super) const GENERATION_FIRST: u32 = 1;
     /// The generation of a slot's last job.
     pub(super) const GENERATION_MAX: u32 = u32::MAX - 1;
 
@@ -189,8 +189,14 @@ impl std::fmt::Debug for Slot {
 
 impl Slot {
     pub(super) fn new() -> Self {
+        Self::of_generation(JobId::GENERATION_FIRST, 0)
+    }
+
+    /// A slot whose first job is of this generation, and for which failures are `forgotten` up to
+    /// one before that.
+    pub(super) fn of_generation(generation: u32, forgotten: u32) -> Self {
         Self {
-            head: AtomicU64::new(whole(JobId::GENERATION_FIRST, Edge::NONE.0)),
+            head: AtomicU64::new(whole(generation, Edge::NONE.0)),
             state: AtomicU64::new(0),
             pending: AtomicU32::new(0),
             dependency_count: AtomicU32::new(0),
@@ -199,7 +205,7 @@ impl Slot {
             failed_by: AtomicU64::new(0),
             walk: AtomicU64::new(0),
             external: AtomicU64::new(0),
-            forgotten: AtomicU32::new(0),
+            forgotten: AtomicU32::new(forgotten),
             kind: AtomicU32::new(0),
             next_free: AtomicU32::new(0),
             job: UnsafeCell::new(StoredJob::empty()),

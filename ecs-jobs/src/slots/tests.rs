@@ -30,8 +30,10 @@ fn places_follow_one_another_and_fill_each_segment() {
     assert_eq!(place_of(64), (1, 0));
     assert_eq!(place_of(191), (1, 127));
     assert_eq!(place_of(192), (2, 0));
-    let last = u32::try_from(Slots::COUNT_MAX - 1).expect("an index is a u32");
-    assert_eq!(place_of(last), (SEGMENT_COUNT - 1, (FIRST_LEN << (SEGMENT_COUNT - 1)) - 1));
+    assert_eq!(
+        place_of(KEPT_COUNT - 1),
+        (SEGMENT_COUNT - 1, (FIRST_LEN << (SEGMENT_COUNT - 1)) - 1)
+    );
 }
 
 #[test]
@@ -116,4 +118,60 @@ fn a_job_may_wait_for_more_than_a_slot_has_room_for_and_twice_for_the_same() {
         .expect("nobody has it");
     let _ready = end(&slots, claim);
     assert!(slots.all_ended());
+}
+
+/// Takes so many slots, and gives them back.
+fn burst(slots: &Slots, count: u32) -> Vec<JobId> {
+    let jobs: Vec<_> = (0..count).map(|_| claimed(slots)).collect();
+    let ids = jobs.iter().map(Claimed::id).collect();
+    jobs.into_iter().for_each(|job| assert!(end(slots, job).is_empty()));
+    ids
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too many jobs")]
+fn slots_of_a_burst_go_and_no_id_of_them_stands_for_a_later_job() {
+    let slots = Slots::new();
+    let old = burst(&slots, KEPT_COUNT + 3 * burst::LEN);
+    assert_eq!(slots.burst.segment_count(), 1, "one stays, for the next time");
+    assert!(slots.all_ended() && old.iter().all(|&id| slots.is_done(id)));
+    assert!(old.iter().all(|&id| slots.claim(id).is_none() && !slots.is_ready(id)));
+    let Added::Claimed(after) = added(&slots, &old[old.len() - 3..]) else {
+        panic!("all that it waits for have ended")
+    };
+    assert!(end(&slots, after).is_empty());
+    let jobs: Vec<_> = (0..old.len()).map(|_| claimed(&slots)).collect();
+    assert_eq!(slots.burst.segment_count(), 3);
+    assert!(old.iter().all(|&id| slots.is_done(id)), "they have other generations now");
+    assert!(jobs.iter().all(|job| !slots.is_done(job.id())));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too many jobs")]
+fn a_failure_that_is_forgotten_is_one_after_its_slot_has_gone_and_come_again() {
+    let slots = Slots::new();
+    let count = KEPT_COUNT + 2 * burst::LEN;
+    let failed = *burst(&slots, count).last().expect("there are some");
+    slots.forget_failure(failed);
+    // The book is not empty.
+    slots.note_panic(JobId::new(0, 1), Box::new(()));
+    assert!(slots.panic_of(failed).is_some(), "its slot has gone");
+    let jobs: Vec<_> = (0..count).map(|_| claimed(&slots)).collect();
+    assert!(slots.panic_of(failed).is_some(), "its slot has come again");
+    let last = jobs.last().expect("there are some").id();
+    assert_eq!(last.index(), failed.index());
+    assert!(slots.panic_of(last).is_none(), "that is another job");
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too many jobs")]
+fn a_job_more_and_less_at_the_border_of_a_segment_makes_none() {
+    let slots = Slots::new();
+    let jobs: Vec<_> = (0..KEPT_COUNT + burst::LEN).map(|_| claimed(&slots)).collect();
+    burst(&slots, 1);
+    let shared = slots.burst.get(burst::LEN).expect("it stays");
+    burst(&slots, 1);
+    let again = slots.burst.get(burst::LEN).expect("it stays");
+    assert!(Arc::ptr_eq(&shared, &again));
+    assert_eq!(jobs.len(), (KEPT_COUNT + burst::LEN) as usize);
 }

@@ -9,14 +9,16 @@ use allocator::Watched;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+static BYTES: AtomicUsize = AtomicUsize::new(0);
 
 #[global_allocator]
 static COUNTING: Watched = Watched {
-    grants: |_| {
+    grants: |bytes| {
+        BYTES.fetch_add(bytes, Ordering::Relaxed);
         ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
         true
     },
-    freed: |_| (),
+    freed: |bytes| _ = BYTES.fetch_sub(bytes, Ordering::Relaxed),
 };
 
 /// How often memory was asked for so far, by all threads.
@@ -24,9 +26,15 @@ fn allocations() -> usize {
     ALLOCATIONS.load(Ordering::Relaxed)
 }
 
+/// How many bytes are in use, by all threads.
+fn bytes() -> usize {
+    BYTES.load(Ordering::Relaxed)
+}
+
 // The only test here, one after the other: others would allocate meanwhile.
 #[test]
 fn warm_pools_and_schedules_do_not_allocate() {
     pool::warm_loops_joins_and_jobs_do_not_allocate();
     schedule::warm_runs_do_not_allocate();
+    pool::a_burst_of_jobs_gives_its_memory_back();
 }

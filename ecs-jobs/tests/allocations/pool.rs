@@ -1,6 +1,6 @@
 //! Once warm, scopes, loops, joins, jobs with handles and graphs of jobs allocate nothing.
 
-use crate::allocations;
+use crate::{allocations, bytes};
 use formic_jobs::{JobGraph, Pool, Sharing, Threads};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -96,4 +96,19 @@ pub(crate) fn warm_loops_joins_and_jobs_do_not_allocate() {
         }
     }
     panic!("no thirty frames in a row were without an allocation: {seen:?}");
+}
+
+pub(crate) fn a_burst_of_jobs_gives_its_memory_back() {
+    const COUNT: usize = 200_000;
+    const MEGABYTE: usize = 1 << 20;
+    let pool = Pool::new(Threads::Host(0)).expect("it has no threads");
+    let before = bytes();
+    for _ in 0..3 {
+        (0..COUNT).for_each(|_| _ = pool.schedule(|| (), &[]));
+        let used = bytes() - before;
+        assert!(used > 30 * MEGABYTE, "{used} bytes for {COUNT} jobs");
+        pool.flush();
+        let kept = bytes() - before;
+        assert!(kept < 8 * MEGABYTE, "{kept} of {used} bytes are kept");
+    }
 }

@@ -150,6 +150,7 @@ fn the_main_thread_runs_its_jobs_in_run_until() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "too many jobs")]
 fn ids_of_jobs_that_waiters_ran_do_not_pile_up() {
     let pool = host(0);
     let count = Arc::new(AtomicUsize::new(0));
