@@ -1,6 +1,7 @@
 //! Components by their ids: for those that no Rust type stands for, and for hosts that know none.
 #![expect(unsafe_code, reason = "writes and drops values that are known by their layout alone")]
 
+use alloc::vec::Vec;
 use core::ptr::NonNull;
 
 use super::World;
@@ -57,7 +58,7 @@ impl World {
         id: ComponentId,
         bytes: &[u8],
     ) -> Result<(), ByIdError> {
-        self.expect_bytes(id, bytes)?;
+        self.expect_bytes(id, bytes, 1)?;
         let from = self.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
         let value = NonNull::from(bytes).cast::<u8>();
         let Some(there) = self.open_row(from, id) else {
@@ -371,40 +372,92 @@ impl World {
         &mut self,
         components: &[(ComponentId, &[u8])],
     ) -> Result<Entity, ByIdError> {
+        Ok(self.spawn_batch_by_id(components, 1)?[0])
+    }
+
+    /// Spawns `count` entities with the same components, which were registered as plain bytes: of
+    /// each component the values of all, one after the other.
+    ///
+    /// ```
+    /// use core::alloc::Layout;
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::ComponentDescriptor;
+    ///
+    /// let mut world = World::new();
+    /// let byte = Layout::new::<u8>();
+    /// let team = world.register_dynamic(ComponentDescriptor::bytes("team", byte))?;
+    /// let imps = world.spawn_batch_by_id(&[(team, &[1, 2, 3])], 3)?;
+    /// assert_eq!(world.get_by_id(imps[2], team)?, [3]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if an id is not of this world or is there twice, a component is not plain
+    /// bytes, or the bytes are not as many as so many values have. Nothing is spawned then.
+    ///
+    /// # Panics
+    /// Panics if the world has no handle left (see [`World`]); the entities before that are there.
+    pub fn spawn_batch_by_id(
+        &mut self,
+        components: &[(ComponentId, &[u8])],
+        count: usize,
+    ) -> Result<Vec<Entity>, ByIdError> {
         for (place, &(id, bytes)) in components.iter().enumerate() {
-            let info = self.expect_bytes(id, bytes)?;
+            let info = self.expect_bytes(id, bytes, count)?;
             if components[..place].iter().any(|&(other, _)| other == id) {
                 return Err(ByIdError::Twice(info.name().clone()));
             }
         }
-        self.entities.expect_one();
-        let ids = components.iter().map(|&(id, _)| id).collect::<alloc::vec::Vec<_>>();
-        let version = self.next_version();
-        let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
-        let index = bundles.index_of_ids(&ids);
-        let placement = bundles.placement_at(index, registry, archetypes);
-        let chunks = &mut archetypes.get_mut(placement.archetype).chunks;
-        let (to, _) = chunks.reserve_rows(blocks, 1);
-        for (&column, &(_, bytes)) in placement.columns.iter().zip(components) {
-            let (target, value) = (chunks.reserved(to, column), NonNull::from(bytes).cast());
-            // SAFETY: the row was reserved, and has room for as many bytes as were checked (I-16).
-            unsafe { target.copy_from_nonoverlapping(value, bytes.len()) };
+        let ids = components.iter().map(|&(id, _)| id).collect::<Vec<_>>();
+        let mut spawned = Vec::new();
+        while spawned.len() < count {
+            let version = self.next_version();
+            let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
+            let index = bundles.index_of_ids(&ids);
+            let placement = bundles.placement_at(index, registry, archetypes);
+            let archetype = archetypes.get_mut(placement.archetype);
+            // An observer may do anything, so entities that have any go one by one.
+            let is_told = archetype.flags.any(ArchetypeFlags::ON_ADD);
+            let left = if is_told { 1 } else { count - spawned.len() };
+            let wanted = left.min(entities.available_min());
+            let (first, rows) = archetype.chunks.reserve_rows(blocks, wanted);
+            for (&column, &(_, bytes)) in placement.columns.iter().zip(components) {
+                let size = bytes.len() / count;
+                let values = &bytes[spawned.len() * size..][..rows * size];
+                let target = archetype.chunks.reserved(first, column);
+                let source = NonNull::from(values).cast();
+                // SAFETY: so many rows were reserved, one behind the other (I-3), each with room for
+                // as many bytes as were checked (I-16); the caller's are outside the world.
+                unsafe { target.copy_from_nonoverlapping(source, values.len()) };
+            }
+            let from = spawned.len();
+            for row in first.row..first.row + rows {
+                let place = archetype.chunks.place(RowAddress { row, ..first });
+                spawned.push(entities.allocate(place));
+            }
+            // SAFETY: reserved above; the archetype has these components and no others, so every
+            // column of it was written (I-2), with bytes that are values (I-16).
+            unsafe { archetype.chunks.commit_rows(first, &spawned[from..], version, version) };
+            if is_told {
+                self.after_spawn(spawned[from], &ids);
+            }
         }
-        let entity = entities.allocate(chunks.place(to));
-        // SAFETY: reserved above; the archetype has these components and no others, so every column
-        // of it was written (I-2), with bytes that are values (I-16).
-        unsafe { chunks.commit_rows(to, &[entity], version, version) };
-        self.after_spawn(entity, &ids);
-        Ok(entity)
+        Ok(spawned)
     }
 
     /// What is known of a component that is to take these bytes.
-    fn expect_bytes(&self, id: ComponentId, bytes: &[u8]) -> Result<&ComponentInfo, ByIdError> {
+    fn expect_bytes(
+        &self,
+        id: ComponentId,
+        bytes: &[u8],
+        count: usize,
+    ) -> Result<&ComponentInfo, ByIdError> {
         let info = self.registry.find(id)?;
         if !info.is_bytes() {
             return Err(ByIdError::NotBytes(info.name().clone()));
         }
-        let (expected, given) = (info.layout.size(), bytes.len());
+        let (size, given) = (info.layout.size(), bytes.len());
+        let expected = size.saturating_mul(count);
         if expected != given {
             let component = info.name().clone();
             return Err(ByIdError::WrongLength { component, expected, given });

@@ -5,12 +5,13 @@ use core::alloc::Layout;
 use core::ptr::NonNull;
 use std::collections::BTreeMap;
 use std::mem::ManuallyDrop;
+use std::sync::{Arc, Mutex};
 
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
 use formic_ecs::{
-    ByIdError, ComponentDescriptor, ComponentId, DynamicQuery, DynamicQueryError, InstantiateError,
-    NoSuchEntity, RegisterError, StateHasher, TermError,
+    ByIdError, ComponentDescriptor, ComponentId, DynamicQuery, DynamicQueryError, EventKind,
+    InstantiateError, NoSuchEntity, RegisterError, StateHasher, TermError,
 };
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -140,6 +141,55 @@ fn bytes_come_back_as_they_were_put_in() {
     assert!(!world.has_id(imps[5], gold) && world.has_id(imps[6], gold));
     assert_eq!(world.get::<Speed>(imps[5]), Ok(&Speed(1)));
     world.check().expect("consistent");
+}
+
+#[test]
+fn a_batch_by_id_is_the_same_as_entities_one_by_one() {
+    let (mut world, mut other) = (World::new(), World::new());
+    let ids = [&mut world, &mut other].map(|world| {
+        (
+            bytes_component(world, "pair", 2),
+            switch(world, "switch"),
+            bytes_component(world, "tag", 0),
+        )
+    });
+    let (pair, switch, tag) = ids[0];
+    assert_eq!(ids[0], ids[1]);
+    let count = 5000_u32;
+    let pairs = (0..count).flat_map(|i| [i.to_le_bytes()[0], 7]).collect::<Vec<_>>();
+    let switches = (0..count).flat_map(u32::to_le_bytes).collect::<Vec<_>>();
+    let batch = [(pair, &pairs[..]), (switch, &switches[..]), (tag, &[][..])];
+    let spawned = world.spawn_batch_by_id(&batch, count as usize).expect("fits");
+    for i in 0..count as usize {
+        let row = [(pair, &pairs[i * 2..][..2]), (switch, &switches[i * 4..][..4]), (tag, &[][..])];
+        assert_eq!(other.spawn_by_id(&row), Ok(spawned[i]));
+    }
+    assert_eq!(world.state_hash(), other.state_hash());
+    assert_eq!(world.spawn_batch_by_id(&[(pair, &[])], 0), Ok(vec![]));
+    let short = world.spawn_batch_by_id(&[(pair, &pairs)], count as usize - 1);
+    assert!(matches!(short, Err(ByIdError::WrongLength { expected: 9998, given: 10000, .. })));
+    let many = world.spawn_batch_by_id(&[(pair, &pairs)], usize::MAX);
+    assert!(matches!(many, Err(ByIdError::WrongLength { .. })));
+    assert_eq!(world.len(), count as usize, "nothing came");
+    world.check().expect("in order");
+}
+
+#[test]
+fn each_entity_of_a_batch_by_id_is_told_of_even_if_the_observer_changes_the_world() {
+    let mut world = World::new();
+    let other = bytes_component(&mut world, "other", 1);
+    let told = bytes_component(&mut world, "told", 1);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let hears = Arc::clone(&heard);
+    let observer = world.observe_by_id(EventKind::Add, told, move |world, event| {
+        world.insert_by_id(event.entity, other, &[1]).expect("it is there");
+        hears.lock().expect("no panic").push(event.entity);
+    });
+    observer.expect("a component of this world");
+    let spawned = world.spawn_batch_by_id(&[(told, &[5; 100])], 100).expect("fits");
+    assert_eq!(*heard.lock().expect("no panic"), spawned);
+    assert!(spawned.iter().all(|&entity| world.has_id(entity, other)));
+    world.check().expect("in order");
 }
 
 #[test]

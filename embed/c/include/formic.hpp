@@ -1,0 +1,166 @@
+// Formic for C++17: worlds, queries and leases that free themselves, and typed columns. Errors are
+// exceptions. All else is formic.h, which this includes.
+#ifndef FORMIC_HPP
+#define FORMIC_HPP
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "formic.h"
+
+namespace formic {
+
+// A call that failed, with its status and its text.
+class Error : public std::runtime_error {
+  public:
+    Error(fm_status status, const char *text) : std::runtime_error(text), status_(status) {}
+    fm_status status() const noexcept { return status_; }
+
+  private:
+    fm_status status_;
+};
+
+inline void check(fm_status status) {
+    if (status != FM_OK) throw Error(status, fm_error_text());
+}
+
+// The number of a component with values of type T.
+template <class T> struct Component {
+    static_assert(std::is_trivially_copyable<T>::value, "values are copied as bytes");
+    fm_component number;
+};
+
+class World;
+
+// The columns of all rows that match, until it goes out of scope.
+class Lease {
+  public:
+    Lease(Lease &&other) noexcept
+        : world_(other.world_), lease_(std::exchange(other.lease_, 0)), runs_(other.runs_), len_(other.len_) {}
+    Lease &operator=(Lease &&) = delete;
+    ~Lease() {
+        if (lease_ != 0) fm_lease_release(world_, lease_);
+    }
+
+    std::size_t rows() const noexcept {
+        std::size_t rows = 0;
+        for (std::size_t r = 0; r < len_; r++) rows += runs_[r].rows;
+        return rows;
+    }
+
+    // Calls f(rows, entities, column...) for each run: a `const T *` for a column that is read, a
+    // `T *` for one that is written, in the order of the terms.
+    template <class... Columns, class F> void each(F f) const {
+        for (std::size_t r = 0; r < len_; r++) call<Columns...>(f, runs_[r], std::index_sequence_for<Columns...>());
+    }
+
+  private:
+    friend class Query;
+    Lease(fm_world world, fm_query query, std::uint64_t since) : world_(world), lease_(0), runs_(nullptr), len_(0) {
+        check(fm_query_lease(world, query, since, &lease_, &runs_, &len_));
+    }
+
+    template <class... Columns, class F, std::size_t... Place>
+    static void call(F &f, const fm_run &run, std::index_sequence<Place...>) {
+        f(run.rows, run.entities, static_cast<Columns *>(run.columns[Place])...);
+    }
+
+    fm_world world_;
+    fm_lease lease_;
+    const fm_run *runs_;
+    std::size_t len_;
+};
+
+class Query {
+  public:
+    Query(Query &&other) noexcept : world_(other.world_), query_(std::exchange(other.query_, 0)) {}
+    Query &operator=(Query &&) = delete;
+    ~Query() {
+        if (query_ != 0) fm_query_free(world_, query_);
+    }
+
+    Lease lease(std::uint64_t since = 0) const { return Lease(world_, query_, since); }
+
+  private:
+    friend class World;
+    Query(fm_world world, const std::vector<fm_term> &terms) : world_(world), query_(0) {
+        check(fm_query_new(world, terms.data(), terms.size(), &query_));
+    }
+
+    fm_world world_;
+    fm_query query_;
+};
+
+// A world. It has to outlive its queries and leases.
+class World {
+  public:
+    World() : world_(0) { check(fm_world_new(&world_)); }
+    World(World &&other) noexcept : world_(std::exchange(other.world_, 0)) {}
+    World &operator=(World &&) = delete;
+    ~World() {
+        if (world_ != 0) fm_world_free(world_);
+    }
+
+    fm_world handle() const noexcept { return world_; }
+
+    template <class T>
+    Component<T> component(const char *name, std::uint32_t flags = 0, const std::vector<fm_field> &fields = {}) {
+        const std::size_t size = std::is_empty<T>::value ? 0 : sizeof(T);
+        const fm_component_desc desc = {name, size, alignof(T), flags, fields.data(), fields.size()};
+        Component<T> component{};
+        check(fm_component_register(world_, &desc, &component.number));
+        return component;
+    }
+
+    // Spawns an entity for each value.
+    template <class T> std::vector<fm_entity> spawn(Component<T> component, const std::vector<T> &values) {
+        std::vector<fm_entity> entities(values.size());
+        const std::uint8_t *column = reinterpret_cast<const std::uint8_t *>(values.data());
+        check(fm_spawn(world_, &component.number, 1, &column, values.size(), entities.data()));
+        return entities;
+    }
+
+    template <class T> T get(fm_entity entity, Component<T> component) const {
+        T value{};
+        check(fm_get(world_, entity, component.number, reinterpret_cast<std::uint8_t *>(&value), sizeof value));
+        return value;
+    }
+
+    template <class T> void set(fm_entity entity, Component<T> component, const T &value) {
+        check(fm_set(world_, entity, component.number, reinterpret_cast<const std::uint8_t *>(&value), sizeof value));
+    }
+
+    void despawn(fm_entity entity) { check(fm_despawn(world_, &entity, 1)); }
+
+    Query query(const std::vector<fm_term> &terms) const { return Query(world_, terms); }
+
+    std::uint64_t version() const {
+        std::uint64_t version = 0;
+        check(fm_world_version(world_, &version));
+        return version;
+    }
+
+    std::uint64_t state_hash() const {
+        std::uint64_t hash = 0;
+        std::size_t uncovered = 0;
+        check(fm_state_hash(world_, &hash, &uncovered));
+        return hash;
+    }
+
+  private:
+    fm_world world_;
+};
+
+template <class T> fm_term read(Component<T> component) { return {component.number, FM_READ}; }
+template <class T> fm_term write(Component<T> component) { return {component.number, FM_WRITE}; }
+template <class T> fm_term with(Component<T> component) { return {component.number, FM_WITH}; }
+template <class T> fm_term without(Component<T> component) { return {component.number, FM_WITHOUT}; }
+template <class T> fm_term changed(Component<T> component) { return {component.number, FM_CHANGED}; }
+
+} // namespace formic
+
+#endif

@@ -1,0 +1,289 @@
+//! Components by their layout, and values as text.
+#![expect(unsafe_code, reason = "exports functions that take pointers")]
+
+use core::alloc::Layout;
+use core::ffi::c_char;
+use core::fmt::Write;
+
+use formic_ecs::{ComponentDescriptor, Entity, error::RegisterError};
+
+use crate::entity::{entity_of, fm_entity};
+use crate::ffi;
+use crate::status::{Failure, call, fm_status};
+use crate::world::{WorldState, fm_world, with};
+
+/// A component of one world: numbers from 0 in the order of registration.
+pub type fm_component = u32;
+
+/// The type of a field of a component.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum fm_field_type {
+    /// A byte that is 0 or 1.
+    FM_BOOL = 0,
+    /// An int8_t.
+    FM_I8 = 1,
+    /// An int16_t.
+    FM_I16 = 2,
+    /// An int32_t.
+    FM_I32 = 3,
+    /// An int64_t.
+    FM_I64 = 4,
+    /// A uint8_t.
+    FM_U8 = 5,
+    /// A uint16_t.
+    FM_U16 = 6,
+    /// A uint32_t.
+    FM_U32 = 7,
+    /// A uint64_t.
+    FM_U64 = 8,
+    /// A float.
+    FM_F32 = 9,
+    /// A double.
+    FM_F64 = 10,
+    /// An fm_entity.
+    FM_ENTITY = 11,
+}
+
+/// One field of a component, for tools that show values.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct fm_field {
+    /// The name.
+    pub name: *const c_char,
+    /// One of fm_field_type.
+    pub type_: u32,
+    /// The distance from the beginning of the value, in bytes.
+    pub offset: usize,
+}
+
+/// A flag of fm_component_desc: the component can be switched off for an entity, at the price of a
+/// bit.
+pub const FM_ENABLEABLE: u32 = 1;
+/// A flag of fm_component_desc: changes are found by row rather than by block.
+pub const FM_TRACKED: u32 = 2;
+
+/// A component: plain bytes of one size. Values are copied as bytes; what they point at is the
+/// caller's business.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct fm_component_desc {
+    /// The name, which snapshots know the component by.
+    pub name: *const c_char,
+    /// The size of a value in bytes, a multiple of `align`; 0 for a tag.
+    pub size: usize,
+    /// The alignment, a power of two up to 4,096.
+    pub align: usize,
+    /// FM_ENABLEABLE, FM_TRACKED, or both, or 0.
+    pub flags: u32,
+    /// The fields, or null. They may leave bytes out.
+    pub fields: *const fm_field,
+    /// How many fields there are.
+    pub fields_len: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct Field {
+    name: String,
+    kind: fm_field_type,
+    offset: usize,
+}
+
+impl fm_field_type {
+    fn from_number(number: u32) -> Option<Self> {
+        const ALL: [fm_field_type; 12] = [
+            fm_field_type::FM_BOOL,
+            fm_field_type::FM_I8,
+            fm_field_type::FM_I16,
+            fm_field_type::FM_I32,
+            fm_field_type::FM_I64,
+            fm_field_type::FM_U8,
+            fm_field_type::FM_U16,
+            fm_field_type::FM_U32,
+            fm_field_type::FM_U64,
+            fm_field_type::FM_F32,
+            fm_field_type::FM_F64,
+            fm_field_type::FM_ENTITY,
+        ];
+        ALL.get(number as usize).copied()
+    }
+
+    fn size(self) -> usize {
+        match self {
+            Self::FM_BOOL | Self::FM_I8 | Self::FM_U8 => 1,
+            Self::FM_I16 | Self::FM_U16 => 2,
+            Self::FM_I32 | Self::FM_U32 | Self::FM_F32 => 4,
+            Self::FM_I64 | Self::FM_U64 | Self::FM_F64 | Self::FM_ENTITY => 8,
+        }
+    }
+
+    /// The text of a value with these bytes.
+    fn show(self, bytes: &[u8]) -> Option<String> {
+        Some(match self {
+            Self::FM_BOOL => (*bytes.first()? != 0).to_string(),
+            Self::FM_I8 => i8::from_ne_bytes(bytes.try_into().ok()?).to_string(),
+            Self::FM_I16 => i16::from_ne_bytes(bytes.try_into().ok()?).to_string(),
+            Self::FM_I32 => i32::from_ne_bytes(bytes.try_into().ok()?).to_string(),
+            Self::FM_I64 => i64::from_ne_bytes(bytes.try_into().ok()?).to_string(),
+            Self::FM_U8 => bytes.first()?.to_string(),
+            Self::FM_U16 => u16::from_ne_bytes(bytes.try_into().ok()?).to_string(),
+            Self::FM_U32 => u32::from_ne_bytes(bytes.try_into().ok()?).to_string(),
+            Self::FM_U64 => u64::from_ne_bytes(bytes.try_into().ok()?).to_string(),
+            Self::FM_F32 => f32::from_ne_bytes(bytes.try_into().ok()?).to_string(),
+            Self::FM_F64 => f64::from_ne_bytes(bytes.try_into().ok()?).to_string(),
+            Self::FM_ENTITY => {
+                let bits = u64::from_ne_bytes(bytes.try_into().ok()?);
+                Entity::from_bits(bits).map_or_else(|| "none".to_owned(), |it| it.to_string())
+            }
+        })
+    }
+}
+
+impl From<RegisterError> for Failure {
+    fn from(error: RegisterError) -> Self {
+        Self::argument(error)
+    }
+}
+
+/// Registers a component. `*out` is its number.
+///
+/// # Safety
+/// `desc` points at a description whose name ends with a zero and whose fields are as many as it
+/// says, each with a name that ends with a zero; `out` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fm_component_register(
+    world: fm_world,
+    desc: *const fm_component_desc,
+    out: *mut fm_component,
+) -> fm_status {
+    call(|| {
+        ffi::expect_place("out", out)?;
+        // SAFETY: the caller vouches for one description.
+        let desc = unsafe { ffi::slice("desc", desc, 1) }?[0];
+        // SAFETY: the caller vouches for the zero at its end.
+        let name = unsafe { ffi::text("the name", desc.name) }?;
+        let layout = Layout::from_size_align(desc.size, desc.align);
+        let layout = layout.map_err(|error| Failure::argument(format!("{name}: {error}")))?;
+        if desc.flags & !(FM_ENABLEABLE | FM_TRACKED) != 0 {
+            return Err(Failure::argument(format!("{name}: unknown flags {:#x}", desc.flags)));
+        }
+        // SAFETY: the caller vouches for as many fields.
+        let given = unsafe { ffi::slice("fields", desc.fields, desc.fields_len) }?;
+        let mut fields = Vec::new();
+        for field in given {
+            // SAFETY: the caller vouches for the zero at its end.
+            let field_name = unsafe { ffi::text("the name of a field", field.name) }?;
+            let kind = fm_field_type::from_number(field.type_);
+            let kind = kind.ok_or_else(|| {
+                Failure::argument(format!("{name}.{field_name}: no type {}", field.type_))
+            })?;
+            if field.offset.checked_add(kind.size()).is_none_or(|end| end > desc.size) {
+                return Err(Failure::argument(format!("{name}.{field_name} is out of the value")));
+            }
+            fields.push(Field { name: field_name.to_owned(), kind, offset: field.offset });
+        }
+        let mut descriptor = ComponentDescriptor::bytes(name.to_owned(), layout);
+        if desc.flags & FM_ENABLEABLE != 0 {
+            descriptor = descriptor.enableable();
+        }
+        if desc.flags & FM_TRACKED != 0 {
+            descriptor = descriptor.tracked();
+        }
+        let id = with(world, |state| {
+            let id = state.world.register_dynamic(descriptor)?;
+            state.fields.insert(id, fields);
+            Ok(id)
+        })?;
+        let number = u32::try_from(id.index()).expect("fewer than 2^32 components");
+        // SAFETY: the caller says that it may be written.
+        unsafe { ffi::give("out", out, number) }
+    })
+}
+
+/// Finds a component by its name. FM_NO_COMPONENT if the world has none of it.
+///
+/// # Safety
+/// `name` ends with a zero; `out` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fm_component_find(
+    world: fm_world,
+    name: *const c_char,
+    out: *mut fm_component,
+) -> fm_status {
+    call(|| {
+        // SAFETY: the caller vouches for the zero at its end.
+        let name = unsafe { ffi::text("the name", name) }?;
+        let id = with(world, |state| {
+            state.world.component_by_name(name).ok_or_else(|| {
+                let text = format!("the world has no component {name}");
+                Failure::new(fm_status::FM_NO_COMPONENT, text)
+            })
+        })?;
+        let number = u32::try_from(id.index()).expect("fewer than 2^32 components");
+        // SAFETY: the caller says that it may be written.
+        unsafe { ffi::give("out", out, number) }
+    })
+}
+
+/// Writes the components of an entity as text, with the fields that were described, such as
+/// `Position { x: 1, y: 2 }; Asleep (off)`. `*len` is how many bytes the text has without the zero at
+/// its end; of more than `capacity` bytes with it, only the beginning is written.
+///
+/// # Safety
+/// `text` points at `capacity` bytes that are initialised and may be written; `len` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fm_entity_describe(
+    world: fm_world,
+    entity: fm_entity,
+    text: *mut c_char,
+    capacity: usize,
+    len: *mut usize,
+) -> fm_status {
+    call(|| {
+        ffi::expect_place("len", len)?;
+        // SAFETY: the caller vouches for as many bytes.
+        let room = unsafe { ffi::slice_mut("text", text.cast::<u8>(), capacity) }?;
+        let said = with(world, |state| describe(state, entity))?;
+        if let Some(last) = room.len().checked_sub(1) {
+            // Not in the middle of a character.
+            let mut end = said.len().min(last);
+            while !said.is_char_boundary(end) {
+                end -= 1;
+            }
+            room[..end].copy_from_slice(&said.as_bytes()[..end]);
+            room[end] = 0;
+        }
+        // SAFETY: the caller says that it may be written.
+        unsafe { ffi::give("len", len, said.len()) }
+    })
+}
+
+fn describe(state: &WorldState, entity: fm_entity) -> Result<String, Failure> {
+    let entity = entity_of(entity)?;
+    state.world.place_of(entity)?;
+    let mut said = String::new();
+    for info in state.world.components() {
+        if !state.world.has_id(entity, info.id()) {
+            continue;
+        }
+        state.expect_readable(info.id())?;
+        let separator = if said.is_empty() { "" } else { "; " };
+        _ = write!(said, "{separator}{}", info.name());
+        if let (Some(fields), true) = (state.fields.get(&info.id()), info.is_bytes()) {
+            let bytes = state.world.get_by_id(entity, info.id())?;
+            for (place, field) in fields.iter().enumerate() {
+                let value = bytes.get(field.offset..field.offset + field.kind.size());
+                let value = value.and_then(|bytes| field.kind.show(bytes)).unwrap_or_default();
+                let before = if place == 0 { " { " } else { ", " };
+                _ = write!(said, "{before}{}: {value}", field.name);
+            }
+            if !fields.is_empty() {
+                said.push_str(" }");
+            }
+        }
+        if info.is_enableable() && !state.world.is_enabled_by_id(entity, info.id())? {
+            said.push_str(" (off)");
+        }
+    }
+    Ok(said)
+}

@@ -1,0 +1,244 @@
+//! Queries, and leases: the columns of all rows that match, in place, until they are released.
+#![expect(unsafe_code, reason = "exports functions that take pointers")]
+
+use core::ffi::c_void;
+use core::ptr;
+
+use formic_ecs::{ComponentId, DynamicQuery};
+
+use crate::component::fm_component;
+use crate::entity::fm_entity;
+use crate::ffi;
+use crate::status::{Failure, call, fm_status};
+use crate::world::{WorldState, fm_world, with};
+
+/// A query of one world.
+pub type fm_query = u64;
+/// Columns that are in use.
+pub type fm_lease = u64;
+
+/// What a query does with a component.
+#[repr(u32)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum fm_term_kind {
+    /// A column to read. Rows without the component, or with it switched off, are passed over.
+    FM_READ = 0,
+    /// A column to write, which counts as changed.
+    FM_WRITE = 1,
+    /// A column to read where there is one, else a null pointer.
+    FM_READ_OPTIONAL = 2,
+    /// A column to write where there is one, else a null pointer.
+    FM_WRITE_OPTIONAL = 3,
+    /// No column: the row has the component, and it is on.
+    FM_WITH = 4,
+    /// No column: the row does not have the component, or it is off.
+    FM_WITHOUT = 5,
+    /// No column: the row has the component, on or off.
+    FM_PRESENT = 6,
+    /// No column: the row has the component, and it is off.
+    FM_DISABLED = 7,
+    /// No column: the value was written since the version of the lease.
+    FM_CHANGED = 8,
+    /// No column: the component came since the version of the lease.
+    FM_ADDED = 9,
+}
+
+/// One component of a query.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct fm_term {
+    /// The component.
+    pub component: fm_component,
+    /// One of fm_term_kind.
+    pub kind: u32,
+}
+
+/// Rows that lie one behind the other.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct fm_run {
+    /// How many there are.
+    pub rows: usize,
+    /// The handle of each.
+    pub entities: *const fm_entity,
+    /// For each term with a column, in the order of the terms, its values: of those to be read
+    /// none may be written. Null where an optional one is not there.
+    pub columns: *const *mut c_void,
+}
+
+/// A query, and its terms that have columns.
+#[derive(Debug)]
+pub(crate) struct QueryState {
+    query: DynamicQuery,
+    columns: Vec<Column>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    id: ComponentId,
+    write: bool,
+}
+
+/// Runs whose addresses the caller has.
+#[derive(Debug)]
+pub(crate) struct Lease {
+    columns: Vec<Column>,
+    // The lists that the caller reads; they stay where they are until the lease goes.
+    runs: Box<[fm_run]>,
+    _addresses: Box<[*mut c_void]>,
+}
+
+// SAFETY: the addresses are kept for the caller and never followed here.
+unsafe impl Send for Lease {}
+
+impl Lease {
+    pub(crate) fn uses(&self, id: ComponentId) -> bool {
+        self.columns.iter().any(|column| column.id == id)
+    }
+
+    pub(crate) fn writes(&self, id: ComponentId) -> bool {
+        self.columns.iter().any(|column| column.id == id && column.write)
+    }
+
+    pub(crate) fn any_written(&self) -> Option<ComponentId> {
+        self.columns.iter().find(|column| column.write).map(|column| column.id)
+    }
+}
+
+/// Makes a query. `*out` is its handle.
+///
+/// # Safety
+/// `terms` has `terms_len` elements; `out` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fm_query_new(
+    world: fm_world,
+    terms: *const fm_term,
+    terms_len: usize,
+    out: *mut fm_query,
+) -> fm_status {
+    call(|| {
+        ffi::expect_place("out", out)?;
+        // SAFETY: the caller vouches for as many terms.
+        let terms = unsafe { ffi::slice("terms", terms, terms_len) }?;
+        let query = with(world, |state| {
+            let query = build(state, terms)?;
+            Ok(state.queries.insert(query))
+        })?;
+        // SAFETY: the caller says that it may be written.
+        unsafe { ffi::give("out", out, query) }
+    })
+}
+
+fn build(state: &WorldState, terms: &[fm_term]) -> Result<QueryState, Failure> {
+    let mut builder = DynamicQuery::builder();
+    let mut columns = Vec::new();
+    for term in terms {
+        let id = state.component(term.component)?;
+        let info = state.world.component_info(id)?;
+        if term.kind <= fm_term_kind::FM_WRITE_OPTIONAL as u32 {
+            if !info.is_bytes() {
+                return Err(Failure::argument(format!("{} is not plain bytes", info.name())));
+            }
+            columns.push(Column { id, write: term.kind % 2 == 1 });
+        }
+        builder = match term.kind {
+            0 => builder.read(id),
+            1 => builder.write(id),
+            2 => builder.optional(id),
+            3 => builder.optional_write(id),
+            4 => builder.with(id),
+            5 => builder.without(id),
+            6 => builder.present(id),
+            7 => builder.disabled(id),
+            8 => builder.changed(id),
+            9 => builder.added(id),
+            kind => return Err(Failure::argument(format!("no kind of term is {kind}"))),
+        };
+    }
+    let query = builder.build(&state.world).map_err(Failure::argument)?;
+    Ok(QueryState { query, columns })
+}
+
+/// Frees a query. Its leases stay.
+#[unsafe(no_mangle)]
+pub extern "C" fn fm_query_free(world: fm_world, query: fm_query) -> fm_status {
+    call(|| with(world, |state| state.queries.remove(query).map(drop)))
+}
+
+/// Leases the columns of all rows that match. Until fm_lease_release(), the runs and what they lead
+/// to stay where they are: changes of structure are FM_LEASED, as are calls that would read what the
+/// lease writes, or write what it uses. Several threads may divide the runs among them.
+///
+/// `since` is for FM_CHANGED and FM_ADDED: a version that fm_world_version() gave, or 0 for all.
+///
+/// # Safety
+/// `lease`, `runs` and `runs_len` may be written. What the runs lead to may be used until the lease is
+/// released: columns to be read for reading alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fm_query_lease(
+    world: fm_world,
+    query: fm_query,
+    since: u64,
+    lease: *mut fm_lease,
+    runs: *mut *const fm_run,
+    runs_len: *mut usize,
+) -> fm_status {
+    call(|| {
+        ffi::expect_place("lease", lease)?;
+        ffi::expect_place("runs", runs)?;
+        ffi::expect_place("runs_len", runs_len)?;
+        let (handle, start, len) = with(world, |state| {
+            let taken = take(state, query, since)?;
+            let (start, len) = (taken.runs.as_ptr(), taken.runs.len());
+            Ok((state.leases.insert(taken), start, len))
+        })?;
+        // SAFETY: the caller says that it may be written.
+        unsafe { ffi::give("lease", lease, handle) }?;
+        // SAFETY: as above.
+        unsafe { ffi::give("runs", runs, start) }?;
+        // SAFETY: as above.
+        unsafe { ffi::give("runs_len", runs_len, len) }
+    })
+}
+
+fn take(state: &mut WorldState, query: fm_query, since: u64) -> Result<Lease, Failure> {
+    let columns = state.queries.get(query)?.columns.clone();
+    for column in &columns {
+        if column.write {
+            state.expect_writable(column.id)?;
+        } else {
+            state.expect_readable(column.id)?;
+        }
+    }
+    let found = state.queries.get_mut(query)?;
+    let rows = state.world.query_by_id(&mut found.query).map_err(Failure::argument)?;
+    // Entities and addresses of all runs; where each run's addresses begin is known at the end.
+    let mut heads = Vec::new();
+    let mut addresses: Vec<*mut c_void> = Vec::new();
+    rows.since(since).for_each_run(|mut run| {
+        heads.push((run.row_count(), run.entities().as_ptr()));
+        for (term, column) in columns.iter().enumerate() {
+            // An optional column that is not there is an error here, and a null pointer outside.
+            let start = if column.write {
+                run.bytes_mut(term).map(<[u8]>::as_mut_ptr)
+            } else {
+                run.bytes(term).map(|bytes| bytes.as_ptr().cast_mut())
+            };
+            addresses.push(start.map_or(ptr::null_mut(), <*mut u8>::cast));
+        }
+    });
+    let addresses = addresses.into_boxed_slice();
+    let run = |(place, &(rows, entities)): (usize, &(usize, *const formic_ecs::Entity))| fm_run {
+        rows,
+        entities: entities.cast(),
+        columns: addresses[place * columns.len()..].as_ptr(),
+    };
+    let runs = heads.iter().enumerate().map(run).collect();
+    Ok(Lease { columns, runs, _addresses: addresses })
+}
+
+/// Ends a lease. What it lent must not be used any more.
+#[unsafe(no_mangle)]
+pub extern "C" fn fm_lease_release(world: fm_world, lease: fm_lease) -> fm_status {
+    call(|| with(world, |state| state.leases.remove(lease).map(drop)))
+}

@@ -1,0 +1,181 @@
+//! Worlds.
+#![expect(unsafe_code, reason = "exports functions that take pointers")]
+
+use std::collections::HashMap;
+
+use formic_ecs::{CommandBuffer, ComponentId, World};
+
+use crate::component::Field;
+use crate::ffi;
+use crate::handles::{Shared, Table};
+use crate::query::{Lease, QueryState};
+use crate::status::{Failure, call, fm_status};
+
+/// A world of entities.
+pub type fm_world = u64;
+
+pub(crate) static WORLDS: Shared<WorldState> = Shared::new("world");
+
+/// A world with what the interface keeps beside it.
+pub(crate) struct WorldState {
+    pub(crate) world: World,
+    pub(crate) fields: HashMap<ComponentId, Vec<Field>>,
+    pub(crate) queries: Table<QueryState>,
+    pub(crate) leases: Table<Lease>,
+    pub(crate) buffers: Table<CommandBuffer>,
+}
+
+impl WorldState {
+    /// For changes of structure: no column may be leased, as rows move.
+    pub(crate) fn expect_no_lease(&self) -> Result<(), Failure> {
+        let count = self.leases.values().count();
+        if count > 0 {
+            return Err(Failure::leased(format!("{count} leases are not released")));
+        }
+        Ok(())
+    }
+
+    /// For reading values: no lease may write them.
+    pub(crate) fn expect_readable(&self, id: ComponentId) -> Result<(), Failure> {
+        if self.leases.values().any(|lease| lease.writes(id)) {
+            return Err(self.leased(id, "writes"));
+        }
+        Ok(())
+    }
+
+    /// For writing values: no lease may use them.
+    pub(crate) fn expect_writable(&self, id: ComponentId) -> Result<(), Failure> {
+        if self.leases.values().any(|lease| lease.uses(id)) {
+            return Err(self.leased(id, "uses"));
+        }
+        Ok(())
+    }
+
+    /// For looking at all values, as hashes and snapshots do.
+    pub(crate) fn expect_all_readable(&self) -> Result<(), Failure> {
+        let written = self.leases.values().find_map(Lease::any_written);
+        written.map_or(Ok(()), |id| Err(self.leased(id, "writes")))
+    }
+
+    fn leased(&self, id: ComponentId, how: &str) -> Failure {
+        let name = self.world.components()[id.index()].name();
+        Failure::leased(format!("a lease {how} {name}"))
+    }
+
+    /// The id with this number.
+    pub(crate) fn component(&self, component: u32) -> Result<ComponentId, Failure> {
+        let found = self.world.components().get(component as usize);
+        found.map(formic_ecs::ComponentInfo::id).ok_or_else(|| {
+            let text = format!("the world has no component {component}");
+            Failure::new(fm_status::FM_NO_COMPONENT, text)
+        })
+    }
+}
+
+pub(crate) fn with<R>(
+    world: fm_world,
+    body: impl FnOnce(&mut WorldState) -> Result<R, Failure>,
+) -> Result<R, Failure> {
+    WORLDS.with(world, body)
+}
+
+/// Makes an empty world. `*out` is its handle.
+///
+/// # Safety
+/// `out` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fm_world_new(out: *mut fm_world) -> fm_status {
+    call(|| {
+        ffi::expect_place("out", out)?;
+        let world = WORLDS.insert(WorldState {
+            world: World::new(),
+            fields: HashMap::new(),
+            queries: Table::new("query"),
+            leases: Table::new("lease"),
+            buffers: Table::new("command buffer"),
+        });
+        // SAFETY: the caller says that it may be written.
+        unsafe { ffi::give("out", out, world) }
+    })
+}
+
+/// Frees a world with all that is in it and of it: queries, command buffers. FM_LEASED while a lease
+/// is not released.
+#[unsafe(no_mangle)]
+pub extern "C" fn fm_world_free(world: fm_world) -> fm_status {
+    call(|| WORLDS.free(world, WorldState::expect_no_lease))
+}
+
+/// Takes all entities out. Components, queries and buffers stay.
+#[unsafe(no_mangle)]
+pub extern "C" fn fm_world_clear(world: fm_world) -> fm_status {
+    call(|| {
+        with(world, |state| {
+            state.expect_no_lease()?;
+            state.world.clear();
+            Ok(())
+        })
+    })
+}
+
+/// Gives the version of the world: what is written from now on has changed since it.
+/// fm_query_lease() takes such a version.
+///
+/// # Safety
+/// `out` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fm_world_version(world: fm_world, out: *mut u64) -> fm_status {
+    call(|| {
+        let version = with(world, |state| Ok(state.world.version()))?;
+        // SAFETY: the caller says that it may be written.
+        unsafe { ffi::give("out", out, version) }
+    })
+}
+
+/// Verifies every invariant of the store. FM_BROKEN with the first that does not hold.
+#[unsafe(no_mangle)]
+pub extern "C" fn fm_world_check(world: fm_world) -> fm_status {
+    call(|| {
+        with(world, |state| {
+            state.expect_all_readable()?;
+            let checked = state.world.check();
+            checked.map_err(|broken| Failure::new(fm_status::FM_BROKEN, broken))
+        })
+    })
+}
+
+/// How much memory a world takes, in bytes but for the first two.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct fm_stats {
+    /// Entities in the world.
+    pub entities: usize,
+    /// Sets of components that entities have or had.
+    pub archetypes: usize,
+    /// Blocks of the columns.
+    pub block_bytes: usize,
+    /// What of the blocks is rows in use.
+    pub used_bytes: usize,
+    /// All of it: blocks, spare blocks, tables, lists.
+    pub total_bytes: usize,
+}
+
+/// Gives the statistics of a world.
+///
+/// # Safety
+/// `out` may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fm_world_stats(world: fm_world, out: *mut fm_stats) -> fm_status {
+    call(|| {
+        let stats = with(world, |state| Ok(state.world.stats()))?;
+        let stats = fm_stats {
+            entities: stats.entity_count,
+            archetypes: stats.archetypes.len(),
+            block_bytes: stats.block_bytes(),
+            used_bytes: stats.used_bytes(),
+            total_bytes: stats.total_bytes(),
+        };
+        // SAFETY: the caller says that it may be written.
+        unsafe { ffi::give("out", out, stats) }
+    })
+}

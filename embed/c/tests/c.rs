@@ -1,0 +1,86 @@
+//! The header is that of the sources, and programs in C and C++ that use it pass under the address
+//! sanitizer.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn folder(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// `UPDATE_HEADER=1 cargo test` writes it.
+#[test]
+fn the_header_is_made_from_the_sources() {
+    let config = cbindgen::Config::from_file(folder("cbindgen.toml")).expect("a configuration");
+    let made = cbindgen::Builder::new().with_crate(folder("")).with_config(config).generate();
+    let mut header = Vec::new();
+    made.expect("the sources can be read").write(&mut header);
+    let header = String::from_utf8(header).expect("text");
+    let path = folder("include/formic.h");
+    if env::var_os("UPDATE_HEADER").is_some() {
+        fs::write(&path, &header).expect("the header can be written");
+    }
+    let committed = fs::read_to_string(&path).unwrap_or_default();
+    assert!(committed == header, "include/formic.h is out of date: UPDATE_HEADER=1 cargo test");
+}
+
+/// Compiles a program and runs it; `None` where there is no such compiler.
+fn run(compiler: &str, options: &[&str], sources: &[&str], name: &str) -> Option<String> {
+    if Command::new(compiler).arg("--version").output().is_err() {
+        println!("SKIPPED: there is no {compiler}");
+        return None;
+    }
+    let libraries =
+        env::current_exe().expect("this program").parent().expect("its folder").to_owned();
+    let program = libraries.join(name);
+    let built = Command::new(compiler)
+        .args(options)
+        .args(["-O1", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsanitize=address"])
+        .arg("-I")
+        .arg(folder("include"))
+        .args(sources.iter().map(|source| folder(source)))
+        .arg("-o")
+        .arg(&program)
+        .arg("-L")
+        .arg(&libraries)
+        .args(["-lformic", "-lm"])
+        .arg(format!("-Wl,-rpath,{}", libraries.display()))
+        .output()
+        .expect("the compiler runs");
+    assert!(built.status.success(), "{name}: {}", String::from_utf8_lossy(&built.stderr));
+    let done = Command::new(&program).output().expect("the program runs");
+    let (said, complained) = (done.stdout, String::from_utf8_lossy(&done.stderr).into_owned());
+    assert!(done.status.success(), "{name}: {:?}\n{complained}", done.status);
+    Some(String::from_utf8_lossy(&said).into_owned())
+}
+
+#[test]
+fn worlds_queries_and_paths_work_from_c() {
+    if let Some(said) = run("gcc", &["-std=c11"], &["tests/worlds.c"], "worlds-c") {
+        assert!(said.ends_with("ok\n"), "{said}");
+    }
+}
+
+#[test]
+fn bad_handles_arguments_and_bytes_are_errors_in_c() {
+    if let Some(said) = run("gcc", &["-std=c11"], &["tests/errors.c"], "errors-c") {
+        assert!(said.ends_with("ok\n"), "{said}");
+    }
+}
+
+#[test]
+fn the_header_of_cpp_frees_what_it_holds() {
+    if let Some(said) = run("g++", &["-std=c++17"], &["tests/columns.cpp"], "columns-cpp") {
+        assert!(said.ends_with("ok\n"), "{said}");
+    }
+}
+
+#[test]
+fn the_crowd_in_c_has_one_hash() {
+    let Some(said) = run("gcc", &["-std=c11"], &["examples/crowd.c"], "crowd-c") else { return };
+    assert!(said.contains("10000 agents, 100 ticks"), "{said}");
+    let again = run("gcc", &["-std=c11"], &["examples/crowd.c"], "crowd-c-again");
+    assert_eq!(again.as_ref(), Some(&said));
+}

@@ -1,0 +1,226 @@
+/* Worlds, queries, leases, buffers, snapshots and paths as a C program uses them. */
+#include "check.h"
+
+typedef struct {
+    float x, y;
+} Position;
+
+enum { COUNT = 10000 };
+
+static fm_component position(fm_world world, uint32_t flags) {
+    static const fm_field fields[] = {{"x", FM_F32, offsetof(Position, x)},
+                                      {"y", FM_F32, offsetof(Position, y)}};
+    fm_component_desc desc = {"Position", sizeof(Position), _Alignof(Position), flags, fields, 2};
+    fm_component component;
+    OK(fm_component_register(world, &desc, &component));
+    return component;
+}
+
+static fm_component tag(fm_world world, const char *name, uint32_t flags) {
+    fm_component_desc desc = {name, 0, 1, flags, NULL, 0};
+    fm_component component;
+    OK(fm_component_register(world, &desc, &component));
+    return component;
+}
+
+static Position values[COUNT];
+static fm_entity entities[COUNT];
+
+static void spawn_all(fm_world world, fm_component component) {
+    for (int i = 0; i < COUNT; i++) values[i] = (Position){(float)i, 1};
+    const uint8_t *columns[] = {(const uint8_t *)values};
+    OK(fm_spawn(world, &component, 1, columns, COUNT, entities));
+}
+
+static size_t moved(fm_world world, fm_query query, uint64_t since, float by) {
+    fm_lease lease;
+    const fm_run *runs;
+    size_t runs_len, rows = 0;
+    OK(fm_query_lease(world, query, since, &lease, &runs, &runs_len));
+    for (size_t r = 0; r < runs_len; r++) {
+        Position *here = runs[r].columns[0];
+        for (size_t i = 0; i < runs[r].rows; i++) here[i].x += by;
+        rows += runs[r].rows;
+    }
+    OK(fm_lease_release(world, lease));
+    return rows;
+}
+
+static void test_columns_are_written_in_place(void) {
+    fm_world world;
+    OK(fm_world_new(&world));
+    fm_component pos = position(world, 0), found;
+    OK(fm_component_find(world, "Position", &found));
+    CHECK(found == pos);
+    spawn_all(world, pos);
+    fm_query query;
+    fm_term terms[] = {{pos, FM_WRITE}};
+    OK(fm_query_new(world, terms, 1, &query));
+    CHECK(moved(world, query, 0, 0.5f) == COUNT);
+    Position one;
+    OK(fm_get(world, entities[7777], pos, (uint8_t *)&one, sizeof one));
+    CHECK(one.x == 7777.5f && one.y == 1);
+
+    /* The handles of a run are those of its rows. */
+    fm_lease lease;
+    const fm_run *runs;
+    size_t runs_len, row = 0;
+    OK(fm_query_lease(world, query, 0, &lease, &runs, &runs_len));
+    for (size_t r = 0; r < runs_len; r++)
+        for (size_t i = 0; i < runs[r].rows; i++) CHECK(runs[r].entities[i] == entities[row++]);
+    OK(fm_lease_release(world, lease));
+
+    char text[64];
+    size_t len;
+    OK(fm_entity_describe(world, entities[3], text, sizeof text, &len));
+    CHECK(strcmp(text, "Position { x: 3.5, y: 1 }") == 0 && len == strlen(text));
+    OK(fm_entity_describe(world, entities[3], text, 9, &len));
+    CHECK(strcmp(text, "Position") == 0 && len == 25);
+    OK(fm_world_check(world));
+    OK(fm_world_free(world));
+}
+
+static void test_switched_off_rows_are_passed_over(void) {
+    fm_world world;
+    OK(fm_world_new(&world));
+    fm_component pos = position(world, 0), awake = tag(world, "Awake", FM_ENABLEABLE);
+    spawn_all(world, pos);
+    OK(fm_insert(world, entities, COUNT, awake, NULL));
+    OK(fm_set_enabled(world, entities, COUNT / 2, awake, false));
+    fm_term terms[] = {{pos, FM_WRITE}, {awake, FM_WITH}}, off[] = {{pos, FM_READ}, {awake, FM_DISABLED}};
+    fm_query query, sleeping;
+    OK(fm_query_new(world, terms, 2, &query));
+    OK(fm_query_new(world, off, 2, &sleeping));
+    CHECK(moved(world, query, 0, 1) == COUNT / 2);
+    int has;
+    OK(fm_has(world, entities[0], awake, &has));
+    CHECK(has == 1);
+    OK(fm_has(world, entities[COUNT - 1], awake, &has));
+    CHECK(has == 2);
+    OK(fm_remove(world, entities, COUNT, awake));
+    OK(fm_has(world, entities[0], awake, &has));
+    CHECK(has == 0);
+    OK(fm_query_free(world, sleeping));
+    OK(fm_world_free(world));
+}
+
+static void test_changes_are_found_since_a_version(void) {
+    fm_world world;
+    OK(fm_world_new(&world));
+    fm_component pos = position(world, FM_TRACKED);
+    spawn_all(world, pos);
+    fm_term terms[] = {{pos, FM_CHANGED}, {pos, FM_WRITE}};
+    fm_query query;
+    OK(fm_query_new(world, terms, 2, &query));
+    uint64_t before;
+    OK(fm_world_version(world, &before));
+    Position there = {-1, -1};
+    OK(fm_set(world, entities[42], pos, (const uint8_t *)&there, sizeof there));
+    CHECK(moved(world, query, before, 0) == 1);
+    OK(fm_world_free(world));
+}
+
+static void test_commands_wait_until_they_are_played(void) {
+    fm_world world;
+    OK(fm_world_new(&world));
+    fm_component pos = position(world, 0);
+    spawn_all(world, pos);
+    fm_commands commands;
+    OK(fm_commands_new(world, &commands));
+    fm_entity later;
+    Position there = {5, 6};
+    OK(fm_commands_spawn(world, commands, &later));
+    OK(fm_commands_insert(world, commands, later, pos, (const uint8_t *)&there, sizeof there));
+    OK(fm_commands_despawn(world, commands, entities[0]));
+    OK(fm_commands_despawn(world, commands, entities[0]));
+    OK(fm_commands_remove(world, commands, entities[1], pos));
+    fm_stats stats;
+    OK(fm_world_stats(world, &stats));
+    CHECK(stats.entities == COUNT);
+    size_t failures;
+    CHECK(fm_commands_play(world, commands, &failures) == FM_NO_ENTITY && failures == 1);
+    OK(fm_world_stats(world, &stats));
+    CHECK(stats.entities == COUNT && stats.used_bytes > 0);
+    int has;
+    OK(fm_has(world, entities[1], pos, &has));
+    CHECK(has == 0);
+    OK(fm_commands_play(world, commands, &failures));
+    CHECK(failures == 0);
+    OK(fm_commands_free(world, commands));
+    OK(fm_world_free(world));
+}
+
+static void test_children_go_with_their_parent(void) {
+    fm_world world;
+    OK(fm_world_new(&world));
+    fm_component pos = position(world, 0);
+    spawn_all(world, pos);
+    for (int i = 1; i < 5; i++) OK(fm_set_parent(world, entities[i], entities[0]));
+    OK(fm_set_parent(world, entities[4], 0));
+    fm_entity children[2] = {0};
+    size_t len;
+    OK(fm_children(world, entities[0], children, 2, &len));
+    CHECK(len == 3 && children[0] == entities[1] && children[1] == entities[2]);
+    OK(fm_despawn(world, entities, 1));
+    CHECK(fm_despawn(world, entities, 5) == FM_NO_ENTITY); /* the fourth was free, and goes now */
+    fm_stats stats;
+    OK(fm_world_stats(world, &stats));
+    CHECK(stats.entities == COUNT - 5);
+    OK(fm_world_free(world));
+}
+
+static void test_a_restored_world_has_the_same_hash(void) {
+    fm_world world, other;
+    OK(fm_world_new(&world));
+    OK(fm_world_new(&other));
+    fm_component pos = position(world, 0);
+    position(other, 0);
+    spawn_all(world, pos);
+    OK(fm_despawn(world, entities + 10, 100));
+    fm_blob blob;
+    const uint8_t *bytes;
+    size_t len, uncovered;
+    uint64_t before, after;
+    OK(fm_state_hash(world, &before, &uncovered));
+    CHECK(uncovered == 0);
+    OK(fm_snapshot(world, &blob));
+    OK(fm_blob_bytes(blob, &bytes, &len));
+    OK(fm_restore(other, bytes, len));
+    OK(fm_state_hash(other, &after, &uncovered));
+    CHECK(before == after);
+    OK(fm_world_clear(world));
+    OK(fm_state_hash(world, &after, &uncovered));
+    CHECK(before != after);
+    OK(fm_blob_free(blob));
+    OK(fm_world_free(world));
+    OK(fm_world_free(other));
+}
+
+static void test_paths_go_round_walls(void) {
+    const char map[] = "type octile\nheight 3\nwidth 5\nmap\n..@..\n..@..\n.....\n";
+    fm_terrain terrain;
+    OK(fm_terrain_parse((const uint8_t *)map, sizeof map - 1, &terrain));
+    fm_cell from = {0, 0}, to = {4, 0}, door = {2, 2}, path[16] = {{0, 0}};
+    size_t len;
+    OK(fm_terrain_path(terrain, from, to, path, 16, &len));
+    CHECK(len >= 7 && path[0].x == 0 && path[len - 1].x == 4);
+    OK(fm_terrain_set(terrain, door, false));
+    CHECK(fm_terrain_reachable(terrain, from, to) == FM_UNREACHABLE);
+    CHECK(fm_terrain_path(terrain, from, to, path, 16, &len) == FM_UNREACHABLE);
+    OK(fm_terrain_set(terrain, door, true));
+    OK(fm_terrain_reachable(terrain, from, to));
+    OK(fm_terrain_free(terrain));
+}
+
+int main(void) {
+    CHECK(fm_version() == FM_VERSION);
+    test_columns_are_written_in_place();
+    test_switched_off_rows_are_passed_over();
+    test_changes_are_found_since_a_version();
+    test_commands_wait_until_they_are_played();
+    test_children_go_with_their_parent();
+    test_a_restored_world_has_the_same_hash();
+    test_paths_go_round_walls();
+    puts("ok");
+    return 0;
+}
