@@ -98,6 +98,7 @@ mod relation;
 mod snapshot;
 mod storage;
 mod sync;
+mod transfer;
 mod tuples;
 mod world;
 

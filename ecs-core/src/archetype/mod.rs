@@ -14,10 +14,10 @@ use crate::component::{
     ArchetypeFlags, ComponentId, ComponentInfo, ComponentSet, DropErasedFn as DropFn, Registry,
 };
 use crate::entity::Entity;
-use crate::storage::{Chunks, ColumnAction, ColumnStep, Moment, RowAddress};
+use crate::storage::{Chunks, Moment, RowAddress, RowPlan};
 
 pub(crate) use index::Archetypes;
-pub(crate) use rows::{ForgottenRows, RowCopies};
+pub(crate) use rows::ForgottenRows;
 
 /// The place of an archetype in its world's list. Ids are given in order of first use.
 ///
@@ -80,14 +80,12 @@ pub struct Archetype {
     pub(crate) components: ComponentSet,
     /// In the order of `components`.
     pub(crate) columns: Box<[Column]>,
-    /// What happens to each column of a row whose entity ends.
-    pub(crate) ending: Box<[ColumnStep]>,
-    /// The columns that have something to drop, and how it is dropped.
-    pub(crate) drops: Box<[(usize, DropFn)]>,
     /// What there is to do beside moving rows.
     pub(crate) flags: ArchetypeFlags,
     /// The components that keep it out of queries that do not name them.
     pub(crate) hidden_by: Box<[ComponentId]>,
+    /// What happens to a row whose entity ends.
+    pub(crate) ending: RowPlan,
 }
 
 /// One component of an archetype.
@@ -101,11 +99,9 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// What happens to its value where the row leaves without it.
-    pub(crate) fn left_behind(&self) -> ColumnStep {
-        let action =
-            if self.info.erased.drop.is_some() { ColumnAction::Drop } else { ColumnAction::Forget };
-        ColumnStep { target: None, action, size: self.info.layout.size() }
+    /// The size of its values, and how they are dropped.
+    pub(crate) fn size_and_drop(&self) -> (usize, Option<DropFn>) {
+        (self.info.layout.size(), self.info.erased.drop)
     }
 }
 
@@ -129,9 +125,9 @@ impl Archetype {
             })
             .collect();
         let layouts: Vec<Layout> = columns.iter().map(|column| column.info.layout).collect();
-        let ending = columns.iter().map(Column::left_behind).collect();
-        let drops = columns.iter().enumerate();
-        let drops = drops.filter_map(|(at, column)| Some((at, column.info.erased.drop?))).collect();
+        let has_marks = enableable_count + tracked_count > 0;
+        let mut ending = RowPlan { has_marks, ..RowPlan::default() };
+        columns.iter().for_each(|column| ending.push_column(column.size_and_drop(), None, false));
         let flags =
             columns.iter().fold(ArchetypeFlags::NONE, |flags, column| flags.and(column.info.flags));
         let hiding = columns.iter().filter(|column| column.info.hides);
@@ -142,7 +138,6 @@ impl Archetype {
             columns,
             chunks: Chunks::new(id.0, &layouts, enableable_count, tracked_count),
             ending,
-            drops,
             flags: flags.complete(),
             hidden_by,
         }

@@ -13,7 +13,8 @@ use crate::bundle::{Bundle, Leftovers, Slot};
 use crate::component::{Component, ComponentId, Registry};
 use crate::entity::Entity;
 use crate::error::{CommandFailureReason, ComponentError};
-use crate::world::{Bundles, Placement, Transition, World};
+use crate::transfer::Transition;
+use crate::world::{Bundles, Placement, World};
 
 /// A bundle in the arena of the buffer whose record has this. It cannot be copied, and the record
 /// forgets it when it is taken, so that the bundle is taken out once (C-1).

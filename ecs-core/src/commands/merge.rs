@@ -15,12 +15,13 @@ use super::stream::Stream;
 use super::{Action, Record};
 use crate::archetype::{Archetype, ArchetypeId};
 use crate::bundle::{Leftovers, Slot};
-use crate::component::{ArchetypeFlags, ComponentId};
+use crate::component::{ArchetypeFlags, ComponentId, Registry};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{CommandFailure, CommandFailureReason};
-use crate::storage::{ColumnAction, ColumnStep, RowAddress};
-use crate::world::World;
+use crate::storage::{RowAddress, RowPlan};
+use crate::transfer::{Carried, MoveContext, RowMove};
+use crate::world::{Bundles, World};
 
 /// What a group of commands comes to, and memory for it.
 #[derive(Debug, Default)]
@@ -35,12 +36,8 @@ pub(super) struct Plan {
     bits: Vec<(ComponentId, bool)>,
     /// By column of the last archetype: whether a bundle gives it its value.
     given: Vec<bool>,
-    /// By column of the first archetype: whether its value goes along.
-    kept: Vec<bool>,
-    /// The columns whose values go along.
-    moves: Vec<(usize, usize)>,
-    /// By column of the first archetype: what becomes of its value.
-    steps: Vec<ColumnStep>,
+    /// What goes along from the first archetype to the last.
+    row: RowPlan,
     /// The values that have no place in the world.
     leftovers: Leftovers,
 }
@@ -191,7 +188,9 @@ impl Group<'_, '_> {
     fn stay(&mut self, at: Location) {
         if !self.plan.bundles.is_empty() {
             _ = self.world.next_version();
-            self.place(at.archetype, at.address, true);
+            let World { archetypes, bundles, registry, .. } = &mut *self.world;
+            let archetype = archetypes.get(at.archetype);
+            self.plan.place(self.stream, (bundles, registry), archetype, at.address, true);
             self.stamp(at);
         }
         let archetype = self.world.archetypes.get(at.archetype);
@@ -219,11 +218,10 @@ impl Group<'_, '_> {
 
     fn spawn(&mut self, target: ArchetypeId) {
         let version = self.world.next_version();
-        let World { archetypes, blocks, .. } = &mut *self.world;
-        let (to, _) = archetypes.get_mut(target).chunks.reserve_rows(blocks, 1);
-        self.place(target, to, false);
-        let World { archetypes, entities, .. } = &mut *self.world;
+        let World { archetypes, blocks, bundles, registry, entities, .. } = &mut *self.world;
         let archetype = archetypes.get_mut(target);
+        let to = archetype.chunks.reserve_row(blocks);
+        self.plan.place(self.stream, (bundles, registry), archetype, to, false);
         entities.activate(self.entity, archetype.chunks.place(to));
         // SAFETY: reserved above, and nothing but the entity table was touched since. Every
         // component of the archetype came by a bundle, and `place` has written it: all columns are
@@ -232,61 +230,43 @@ impl Group<'_, '_> {
         set_bits(archetype, to, &self.plan.bits);
     }
 
-    fn relocate(&mut self, from: Location, target_id: ArchetypeId) {
+    fn relocate(&mut self, from: Location, target: ArchetypeId) {
         let version = self.world.next_version();
-        let World { archetypes, blocks, .. } = &mut *self.world;
-        let (to, _) = archetypes.get_mut(target_id).chunks.reserve_rows(blocks, 1);
-        self.place(target_id, to, false);
-        let World { archetypes, blocks, entities, .. } = &mut *self.world;
-        let (source, target) = archetypes.get_two(from.archetype, target_id);
-        let Plan { added, given, kept, moves, steps, bits, .. } = &mut *self.plan;
-        kept.clear();
-        kept.resize(source.columns.len(), false);
-        moves.clear();
-        for (mine, &id) in source.components().ids().iter().enumerate() {
-            if let Some(theirs) = target.column_of(id).filter(|&theirs| !given[theirs]) {
-                kept[mine] = true;
-                moves.push((mine, theirs));
-            }
-        }
-        // SAFETY: a live entity's row (I-1) and a reserved one, of two archetypes; the pairs of
-        // columns are of equal component ids. The values left behind are forgotten below.
-        unsafe { source.chunks.copy_row(from.address, &target.chunks, to, moves) };
-        // SAFETY: reserved above, and nothing was committed there or taken since. A component of
-        // the target was either given by a bundle, and `place` has written it, or was in the source
-        // and never taken away, and was just copied: all columns are initialised (I-2).
-        unsafe { target.chunks.commit_rows(to, &[self.entity], version, 0) };
-        copy_bits(source, from.address, target, to);
-        set_bits(target, to, bits);
-        carry_versions(source, from.address, target, to, version, |column, id| {
-            (!added.contains(&id)).then_some(given[column])
+        let World { archetypes, blocks, bundles, registry, entities, scratch, .. } =
+            &mut *self.world;
+        let context = MoveContext { entities, blocks, scratch, version };
+        let moving = RowMove::new(context, archetypes, (self.entity, from), target);
+        let to = moving.to;
+        self.plan.place(self.stream, (bundles, registry), moving.target, to, false);
+        let Plan { added, given, row, bits, .. } = &mut *self.plan;
+        row.connect(moving.source, moving.target, |id, column| match (given[column], &*added) {
+            (_, added) if added.contains(&id) => Carried::Nothing,
+            (true, _) => Carried::Marks,
+            (false, _) => Carried::Value,
         });
-        steps.clear();
-        steps.extend(source.columns.iter().zip(&*kept).map(|(column, &kept)| {
-            let left = column.left_behind();
-            ColumnStep { action: if kept { ColumnAction::Move } else { left.action }, ..left }
-        }));
-        let taken = source.chunks.take_row(blocks, from.address, steps, version);
-        entities.set_place(self.entity, target.chunks.place(to));
-        if let Some(moved) = taken.moved {
-            entities.set_place(moved, from.place);
-        }
-        if !source.drops.is_empty() {
-            // SAFETY: these values, initialised (I-2) and of their columns' types (I-9), did not go
-            // along: `take_row` kept them behind the last row, where they are unowned; all books
-            // are in order.
-            unsafe { source.drop_row(taken.vacated, |column| !kept[column]) };
-        }
+        // SAFETY: the plan was made for these archetypes (I-6), and the entity was located (I-1). A
+        // component of the target that does not go along was given by a bundle, and `place` has
+        // written it (I-2).
+        let (left, target) = unsafe { moving.finish(row) };
+        set_bits(target, to, bits);
+        // User code, last.
+        drop(left);
     }
+}
 
+impl Plan {
     /// Puts the values that were given last into a row: a reserved one, or one whose values are
     /// replaced. What was given before them is left over.
-    fn place(&mut self, target: ArchetypeId, to: RowAddress, replaces: bool) {
-        let Self { stream, world, plan, .. } = self;
-        let World { archetypes, bundles, registry, .. } = &mut **world;
-        let Plan { bundles: given_bundles, given, leftovers, .. } = &mut **plan;
+    fn place(
+        &mut self,
+        stream: &mut Stream<'_>,
+        (bundles, registry): (&mut Bundles, &mut Registry),
+        archetype: &Archetype,
+        to: RowAddress,
+        replaces: bool,
+    ) {
+        let Self { bundles: given_bundles, given, leftovers, .. } = self;
         let mut slots = Slots::new();
-        let archetype = archetypes.get(target);
         given.clear();
         given.resize(archetype.columns.len(), false);
         // From the last: the first to come to a column stays.
@@ -310,46 +290,6 @@ impl Group<'_, '_> {
             // SAFETY: the columns are those of the bundle's components (I-9). The row is reserved,
             // or a live entity's (I-1) and so initialised; no column comes up twice.
             unsafe { bundle.place(&slots, to.row, leftovers) };
-        }
-    }
-}
-
-/// Copies the enabled bits of the components that both archetypes have.
-fn copy_bits(source: &Archetype, from: RowAddress, target: &Archetype, to: RowAddress) {
-    for column in &source.columns {
-        let Some(mine) = column.enable_slot else { continue };
-        let theirs = target.column_of(column.info.id);
-        if let Some(theirs) = theirs.and_then(|theirs| target.columns[theirs].enable_slot) {
-            let enabled = source.chunks.bits(mine).get(from.chunk, from.row);
-            target.chunks.bits(theirs).set(to.chunk, to.row, enabled);
-        }
-    }
-}
-
-/// Writes down the versions of a row that has come to the target. `replaced` says of a component
-/// whether its value is new, and `None` where the component is.
-fn carry_versions(
-    source: &Archetype,
-    from: RowAddress,
-    target: &mut Archetype,
-    to: RowAddress,
-    version: u64,
-    replaced: impl Fn(usize, ComponentId) -> Option<bool>,
-) {
-    for index in 0..target.columns.len() {
-        let column = &target.columns[index];
-        let (id, slot) = (column.info.id, column.track_slot);
-        let stamps = target.chunks.stamps(to.chunk, index);
-        let Some((mine, is_new)) = source.column_of(id).zip(replaced(index, id)) else {
-            stamps.raise_added(version);
-            continue;
-        };
-        stamps.raise_added(source.chunks.stamps(from.chunk, mine).added());
-        if let Some((mine, theirs)) = source.columns[mine].track_slot.zip(slot) {
-            let versions = source.chunks.row_versions(mine, from.chunk);
-            let changed = if is_new { version } else { versions.changed.get(from.row) };
-            let added = versions.added.get(from.row);
-            target.chunks.set_row_versions(theirs, to, changed, added);
         }
     }
 }

@@ -7,7 +7,8 @@ use super::stream::Stream;
 use crate::archetype::ArchetypeId;
 use crate::component::ArchetypeFlags;
 use crate::entity::Entity;
-use crate::world::{MoveContext, RowMoves, World};
+use crate::transfer::{MoveContext, NewRows, RowMoves};
+use crate::world::World;
 
 /// What the commands of a run have in common.
 #[derive(Clone, Copy)]
@@ -108,7 +109,7 @@ fn insert(
         return;
     }
     let context = MoveContext { entities, blocks, scratch, version };
-    let mut moves = RowMoves::insertion(context, archetypes, insertion);
+    let mut moves = RowMoves::new(context, archetypes, insertion, &insertion.columns);
     if moves.drops_values() {
         return;
     }
@@ -124,7 +125,7 @@ fn insert(
         unsafe { bundle.write(columns, row) };
         // SAFETY: prepared and written just now; the entity lives in that row (I-1): this is where
         // the table has it, which was written for those of this run that have moved.
-        unsafe { moves.relocate(entity, here.address) };
+        unsafe { moves.relocate(here.address, 1) };
         true
     });
 }
@@ -149,7 +150,7 @@ fn remove(
         return;
     }
     let context = MoveContext { entities, blocks, scratch, version };
-    let mut moves = RowMoves::removal(context, archetypes, removal);
+    let mut moves = RowMoves::new(context, archetypes, removal, &[]);
     if moves.drops_values() {
         return;
     }
@@ -161,7 +162,7 @@ fn remove(
         drop(stream.take());
         // SAFETY: prepared just now, with nothing to write; the entity lives in that row (I-1), as
         // in `insert`.
-        unsafe { moves.relocate(entity, here.address) };
+        unsafe { moves.relocate(here.address, 1) };
         true
     });
 }
@@ -185,7 +186,7 @@ fn despawn(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut W
         moves.prepare(stream.remaining());
         drop(stream.take());
         // SAFETY: prepared just now; the entity lives in that row (I-1), and is gone afterwards.
-        unsafe { moves.despawn_row(entity, here.address) };
+        unsafe { moves.despawn_rows(here.address, 1) };
         true
     });
 }
@@ -198,20 +199,21 @@ fn spawn(stream: &mut Stream<'_>, kind: Kind, functions: &BundleFns, world: &mut
     if target.flags.any(ArchetypeFlags::ON_ADD) {
         return;
     }
-    let context = MoveContext { entities, blocks, scratch, version };
-    let mut moves = RowMoves::spawn(context, target, placement);
+    scratch.arrived.clear();
+    let mut rows = NewRows::new(target, &placement.columns, version, &mut scratch.arrived);
     each(stream, kind, |stream, entity| {
-        if !moves.is_reserved(entity) {
+        if !entities.is_reserved(entity) {
             return false;
         }
-        moves.prepare(stream.remaining());
+        rows.prepare(blocks, stream.remaining());
         let Action::Spawn(bundle) = stream.take() else { return false };
-        let (columns, row) = moves.next_row();
+        let (columns, row) = rows.next_row();
         // SAFETY: the columns are those of this bundle type in its archetype (I-9), which has no
         // others, and the row was reserved by `prepare`.
         unsafe { bundle.write(columns, row) };
-        // SAFETY: prepared and written just now: the row is complete (C-3); the entity is reserved.
-        unsafe { moves.begin(entity) };
+        entities.activate(entity, rows.place());
+        // SAFETY: prepared and written just now: the row is complete (C-3).
+        unsafe { rows.push(entity) };
         true
     });
 }

@@ -195,11 +195,6 @@ impl EnableBits {
         }
     }
 
-    /// Takes out the last row of a chunk; returns what it was.
-    pub(crate) fn pop_row(&mut self, chunk: usize, row: usize) -> bool {
-        RowBit::of_row(self.words(chunk), row).set_alone(false)
-    }
-
     /// Takes out every row.
     pub(crate) fn clear(&mut self) {
         self.words.iter().for_each(|word| word.store(0, Ordering::Relaxed));

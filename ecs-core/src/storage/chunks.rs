@@ -4,8 +4,7 @@
 mod arrivals;
 mod check;
 mod handover;
-mod row;
-mod runs;
+mod mover;
 mod upkeep;
 
 use alloc::boxed::Box;
@@ -22,11 +21,12 @@ use super::column_records::{ColumnRecord, ColumnRecords};
 use super::column_versions::ColumnStamps;
 use super::directory::{Directory, Place, RowAddress};
 use super::layout::ChunkLayouts;
+use super::plan::{DropFn, RowPlan};
 use super::row_versions::{ChunkVersions, RowVersions};
 use crate::entity::Entity;
 use crate::mask::Rows;
 
-pub(crate) use row::{ColumnAction, ColumnStep, RowPlan};
+pub(crate) use mover::TakenRows;
 
 /// Rows in chunks, packed: every chunk before the last used one is full (I-4).
 ///
@@ -54,8 +54,6 @@ pub struct Chunks {
     sizes: Box<[usize]>,
     /// How many rows the last used chunk can have; 0 where none is used.
     last_capacity: usize,
-    /// Whether there are enabled bits, or versions of rows.
-    has_marks: bool,
     tracked: Box<[RowVersions]>,
     layouts: ChunkLayouts,
     /// The index of the archetype that these are the chunks of.
@@ -82,7 +80,6 @@ impl Chunks {
             used: 0,
             row_count: 0,
             last_capacity: 0,
-            has_marks: enableable_count + tracked_count > 0,
         }
     }
 
@@ -192,13 +189,6 @@ impl Chunks {
         self.value(address, column)
     }
 
-    /// The row `address` of a column, behind the last row: the value that was left there.
-    #[inline]
-    pub(crate) fn vacated(&self, address: RowAddress, column: usize) -> NonNull<u8> {
-        debug_assert!(address.row >= self.len(address.chunk));
-        self.value(address, column)
-    }
-
     /// When the column of this chunk was written, and when components came to it.
     #[inline]
     pub(crate) fn stamps(&self, chunk: usize, column: usize) -> &ColumnStamps {
@@ -284,41 +274,47 @@ impl Chunks {
         self.heads.iter_mut().map(give_up).collect()
     }
 
-    /// Drops values that were given up: those of one column, in the first `len` rows of a chunk.
-    /// Where a drop panics, the others are dropped all the same and the panic goes on.
+    /// Drops the values of rows of one chunk that were given up, `count` of them from `first` on,
+    /// in the columns that are listed. Should a drop panic, the others are dropped all the same and
+    /// the panic goes on.
     ///
     /// # Safety
-    /// The values are initialised and unowned (I-2), of the type that `drop` is for (I-9), and not
-    /// used afterwards.
-    pub(crate) unsafe fn drop_column(
+    /// The values are initialised and unowned (I-2), of the types that the functions are for (I-9),
+    /// and not used afterwards.
+    #[inline]
+    pub(crate) unsafe fn drop_rows(
         &self,
-        chunk: usize,
-        column: usize,
-        rows: core::ops::Range<usize>,
-        drop: unsafe fn(NonNull<u8>),
+        first: RowAddress,
+        count: usize,
+        drops: &[(usize, DropFn)],
     ) {
-        let mut remaining = DropRows { chunks: self, chunk, column, rows, drop };
-        remaining.run();
+        DropRows { chunks: self, first, count, drops, next: 0 }.run();
     }
 }
 
-/// Drops rows one after the other, and the rest of them should one panic.
+/// Drops rows column by column, one after the other, and the rest of them should one panic.
 struct DropRows<'a> {
     chunks: &'a Chunks,
-    chunk: usize,
-    column: usize,
-    rows: core::ops::Range<usize>,
-    drop: unsafe fn(NonNull<u8>),
+    first: RowAddress,
+    count: usize,
+    drops: &'a [(usize, DropFn)],
+    /// The next row in the first of the columns.
+    next: usize,
 }
 
 impl DropRows<'_> {
     fn run(&mut self) {
-        // The range steps over the row before its drop runs, so that no row is dropped twice.
-        for row in self.rows.by_ref() {
-            let value = self.chunks.value(RowAddress { chunk: self.chunk, row }, self.column);
-            // SAFETY: the caller of `drop_column` vouches for a value that is initialised, unowned
-            // (I-2), and of the type that the function is for (I-9); each row comes up once.
-            unsafe { (self.drop)(value) };
+        while let &[(column, drop), ref rest @ ..] = self.drops {
+            while self.next < self.count {
+                let address = RowAddress { row: self.first.row + self.next, ..self.first };
+                let value = self.chunks.value(address, column);
+                // Before its drop runs, so that no row is dropped twice.
+                self.next += 1;
+                // SAFETY: the caller of `drop_rows` vouches for a value that is initialised, unowned
+                // (I-2), and of the type that the function is for (I-9); each comes up once.
+                unsafe { drop(value) };
+            }
+            (self.drops, self.next) = (rest, 0);
         }
     }
 }

@@ -38,13 +38,11 @@ impl ColumnRecord {
     }
 
     /// Writes down that a row left, and that another one of `filler` took its place: rows of both
-    /// went. Returns when the youngest of the components had come to its entity, before.
+    /// went.
     #[inline]
-    pub(super) fn leave(&self, filler: &Self, version: u64) -> u64 {
-        let added = self.stamps.added();
+    pub(super) fn leave(&self, filler: &Self, version: u64) {
         self.stamps.arrive(version, filler.stamps.added());
         filler.stamps.arrive(version, 0);
-        added
     }
 }
 
@@ -126,19 +124,6 @@ impl ColumnRecords {
     #[inline]
     pub(crate) fn arrive(&mut self, chunk: usize, version: u64, added: u64) {
         self.of_chunk(chunk).iter().for_each(|record| record.arrive(version, added));
-    }
-
-    /// Writes down that rows of a chunk left, and that others of `filler` took their place.
-    pub(crate) fn leave(&mut self, chunk: usize, filler: usize, version: u64) {
-        for (record, filler) in self.of_chunk(chunk).iter().zip(self.of_chunk(filler)) {
-            record.leave(filler, version);
-        }
-    }
-
-    /// Writes down that the last row of a chunk left.
-    #[inline]
-    pub(crate) fn touch(&mut self, chunk: usize, version: u64) {
-        self.arrive(chunk, version, 0);
     }
 
     /// Whether no stamp of a chunk is later than the world.

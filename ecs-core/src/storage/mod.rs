@@ -10,15 +10,17 @@ mod column_records;
 mod column_versions;
 mod directory;
 mod layout;
+mod plan;
 mod row_versions;
 
 pub(crate) use bits::RowBit;
 pub(crate) use block::BlockPool;
 pub use chunks::Chunks;
-pub(crate) use chunks::{ColumnAction, ColumnStep, RowPlan};
+pub(crate) use chunks::TakenRows;
 pub use column_records::ColumnRecord;
 pub use column_versions::{ColumnStamps, Moment};
 pub(crate) use column_versions::{Slice, Writers};
 pub(crate) use directory::{Directory, Place, RowAddress};
 pub(crate) use layout::BLOCK_BYTES;
+pub(crate) use plan::{ColumnAction, ColumnStep, DropFn, RowPlan};
 pub use row_versions::ChunkVersions;

@@ -314,12 +314,6 @@ impl RowVersions {
         versions.added.set(row, added);
     }
 
-    /// Takes out the last row of a chunk; returns its versions, changed and added.
-    pub(crate) fn pop_row(&mut self, chunk: usize, row: usize) -> (u64, u64) {
-        let versions = &self.chunks[chunk];
-        (versions.changed.take(row), versions.added.take(row))
-    }
-
     /// Gives rows the versions that as many other rows have, which come later and do not overlap.
     pub(crate) fn move_rows(
         &mut self,
@@ -337,8 +331,10 @@ impl RowVersions {
 
     /// Takes out the last rows of a chunk.
     pub(crate) fn pop_rows(&mut self, chunk: usize, rows: core::ops::Range<usize>) {
+        let versions = &self.chunks[chunk];
         for row in rows {
-            _ = self.pop_row(chunk, row);
+            _ = versions.changed.take(row);
+            _ = versions.added.take(row);
         }
     }
 

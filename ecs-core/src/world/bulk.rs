@@ -9,9 +9,7 @@ use core::ptr::NonNull;
 use smallvec::SmallVec;
 
 use super::World;
-use super::bundles::Transition;
 use super::change::replace;
-use super::moves::{MoveContext, RowMoves};
 use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::bundle::Bundle;
 use crate::component::{ArchetypeFlags, Component};
@@ -19,6 +17,7 @@ use crate::entity::Entity;
 use crate::mask::Rows;
 use crate::query::{MatchOf, QueryFilter, matches_once, rows};
 use crate::storage::{BlockPool, Moment, RowAddress};
+use crate::transfer::{MoveContext, RowMoves, Transition};
 
 /// All entities that pass a filter when a change is made to them, made by [`World::bulk`].
 ///
@@ -278,7 +277,7 @@ impl Drop for Writing<'_, '_> {
         // SAFETY: made only by `insert_all`, for rows for which `prepare` has said that there is
         // room, and which come up once, so that none is a hole (C-2); so many bundles were written
         // (C-3).
-        unsafe { self.moves.relocate_run(self.from, self.written) };
+        unsafe { self.moves.relocate(self.from, self.written) };
     }
 }
 
@@ -325,7 +324,7 @@ impl World {
         }
         let context = MoveContext { entities, blocks, scratch, version };
         let pair = archetypes.get_two(from, insertion.target);
-        let mut moves = RowMoves::insertion(context, pair, insertion);
+        let mut moves = RowMoves::new(context, pair, insertion, &insertion.columns);
         each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
             each_piece(moves, from, count, |moves, from, count| {
                 let (columns, row) = moves.next_row();
@@ -382,18 +381,17 @@ impl World {
         if removal.target == from {
             return each_run::<F, _>(archetypes, found, |all| all.get(from), |_, _, _| {});
         }
-        let is_forgotten = !core::mem::needs_drop::<B>();
-        if is_forgotten && Self::goes_whole::<F>(archetypes, found, removal) {
+        if Self::goes_whole::<F>(archetypes, found, removal) {
             return Self::hand_over::<F>(archetypes, blocks, found, removal, version);
         }
         let context = MoveContext { entities, blocks, scratch, version };
         let pair = archetypes.get_two(from, removal.target);
-        let mut moves = RowMoves::removal(context, pair, removal);
+        let mut moves = RowMoves::new(context, pair, removal, &[]);
         each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
             each_piece(moves, from, count, |moves, from, count| {
                 // SAFETY: `each_piece` asked for room, and nothing is to be written; each row of
                 // the source comes up once, so that none is a hole (C-2).
-                unsafe { moves.relocate_run(from, count) };
+                unsafe { moves.relocate(from, count) };
             });
         })
     }
@@ -407,7 +405,7 @@ impl World {
             each_piece(moves, from, count, |moves, from, count| {
                 // SAFETY: there is no target; each row of the source comes up once, so that none is
                 // a hole (C-2).
-                unsafe { moves.despawn_run(from, count) };
+                unsafe { moves.despawn_rows(from, count) };
             });
         })
     }

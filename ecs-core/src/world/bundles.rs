@@ -7,11 +7,11 @@ use alloc::vec::Vec;
 use core::any::TypeId;
 
 use super::edges::{BundleIndex, EdgeCache, Edges};
-use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column};
+use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::bundle::Bundle;
 use crate::component::{ComponentId, ComponentSet, Prefab, Registry};
 use crate::hash::{BuildFibonacci, TypeMap};
-use crate::storage::{ColumnAction, ColumnStep, RowPlan};
+use crate::transfer::{Carried, Transition};
 
 /// The bundle types that a world has met, and the transitions between archetypes.
 #[derive(Debug, Default)]
@@ -35,8 +35,6 @@ struct BundleInfo {
     name: &'static str,
     /// In declared order.
     ids: Box<[ComponentId]>,
-    /// Whether values that are removed go to the caller, rather than being dropped.
-    is_typed: bool,
     spawn: Option<Placement>,
 }
 
@@ -45,21 +43,6 @@ struct BundleInfo {
 pub(crate) struct Placement {
     pub(crate) archetype: ArchetypeId,
     pub(crate) columns: Box<[usize]>,
-}
-
-/// What happens to a row that goes from one archetype to another (I-6).
-#[derive(Clone, Debug)]
-pub(crate) struct Transition {
-    pub(crate) target: ArchetypeId,
-    /// Where the components of the bundle lie, in declared order: in the target for an insertion,
-    /// in the source for a removal.
-    pub(crate) columns: Box<[usize]>,
-    /// The columns whose values go along: from the source, to the target.
-    pub(crate) moves: Box<[(usize, usize)]>,
-    /// The same and all else that goes along, for one row.
-    pub(crate) plan: RowPlan,
-    /// The columns of the source whose values are replaced by the bundle's.
-    pub(crate) replaced: Box<[usize]>,
 }
 
 impl Bundles {
@@ -92,7 +75,7 @@ impl Bundles {
             let twice = ids[..place].contains(id);
             assert!(!twice, "the bundle {name} has {} twice", registry.info(*id).name());
         }
-        let index = self.push(name, &ids, true);
+        let index = self.push(name, &ids);
         self.indexes.insert(TypeId::of::<B>(), index);
         index
     }
@@ -102,14 +85,14 @@ impl Bundles {
         if let Some(&index) = self.by_ids.get(ids) {
             return index;
         }
-        let index = self.push("components by their ids", ids, false);
+        let index = self.push("components by their ids", ids);
         self.by_ids.insert(ids.into(), index);
         index
     }
 
-    fn push(&mut self, name: &'static str, ids: &[ComponentId], is_typed: bool) -> BundleIndex {
+    fn push(&mut self, name: &'static str, ids: &[ComponentId]) -> BundleIndex {
         let index = u32::try_from(self.infos.len()).expect("fewer than 2^32 bundle types");
-        self.infos.push(BundleInfo { name, ids: ids.into(), is_typed, spawn: None });
+        self.infos.push(BundleInfo { name, ids: ids.into(), spawn: None });
         BundleIndex(index)
     }
 
@@ -186,17 +169,10 @@ impl Bundles {
         let ids = &self.infos[index.0 as usize].ids;
         self.inserts.place(from, index, || {
             let set = archetypes.get(from).components().with(ids);
-            let target_id = archetypes.obtain(set, registry);
-            let (source, target) = (archetypes.get(from), archetypes.get(target_id));
-            let replaced = ids.iter().filter_map(|&id| source.column_of(id)).collect();
-            let kept = |id: &ComponentId| !ids.contains(id);
-            Transition {
-                target: target_id,
-                columns: columns_of(target, ids),
-                moves: moves(source, target, kept),
-                plan: plan(source, target, kept),
-                replaced,
-            }
+            let carried = |id| if ids.contains(&id) { Carried::Marks } else { Carried::Value };
+            let transition = Transition::new(from, set, (registry, archetypes), carried);
+            let columns = columns_of(archetypes.get(transition.target), ids);
+            Transition { columns, ..transition }
         })
     }
 
@@ -240,31 +216,20 @@ impl Bundles {
         registry: &Registry,
         archetypes: &mut Archetypes,
     ) -> u32 {
-        let BundleInfo { ids, is_typed, .. } = &self.infos[index.0 as usize];
+        let ids = &self.infos[index.0 as usize].ids;
         self.removes.place(from, index, || {
             let has_all = ids.iter().all(|&id| archetypes.get(from).components().contains(id));
             if !has_all {
                 return None;
             }
             let set = archetypes.get(from).components().without(ids);
-            let target_id = archetypes.obtain(set, registry);
-            let (source, target) = (archetypes.get(from), archetypes.get(target_id));
-            let mut plan = plan(source, target, |_| true);
-            if *is_typed {
-                plan.forget_rest();
-            }
-            Some(Transition {
-                target: target_id,
-                columns: columns_of(source, ids),
-                moves: moves(source, target, |_| true),
-                plan,
-                replaced: Box::default(),
-            })
+            let columns = columns_of(archetypes.get(from), ids);
+            let transition = Transition::new(from, set, (registry, archetypes), |_| Carried::Value);
+            Some(Transition { columns, ..transition })
         })
     }
 
-    /// The transition of a row that is left its cleanup components, and is given a tag; what does not go
-    /// along is listed as replaced.
+    /// The transition of a row that is left its cleanup components, and is given a tag.
     pub(crate) fn stripping(
         &mut self,
         from: ArchetypeId,
@@ -276,17 +241,8 @@ impl Bundles {
             let columns = archetypes.get(from).columns.iter();
             let kept = columns.filter(|column| column.info.is_cleanup());
             let ids = kept.map(|column| column.info.id).chain([tag]).collect();
-            let target_id = archetypes.obtain(ComponentSet::new(ids), registry);
-            let (source, target) = (archetypes.get(from), archetypes.get(target_id));
-            let ids = source.components().ids().iter().enumerate();
-            let left = ids.filter(|&(_, &id)| target.column_of(id).is_none());
-            Transition {
-                target: target_id,
-                columns: Box::default(),
-                moves: moves(source, target, |_| true),
-                plan: plan(source, target, |_| true),
-                replaced: left.map(|(column, _)| column).collect(),
-            }
+            let set = ComponentSet::new(ids);
+            Transition::new(from, set, (registry, archetypes), |_| Carried::Value)
         })
     }
 
@@ -302,15 +258,8 @@ impl Bundles {
             let columns = archetypes.get(from).columns.iter().map(|column| &column.info);
             let copied = columns.filter(|info| !info.is_cleanup() && Some(info.id) != prefab);
             let ids = copied.map(|info| info.id).collect();
-            let target_id = archetypes.obtain(ComponentSet::new(ids), registry);
-            let (source, target) = (archetypes.get(from), archetypes.get(target_id));
-            Transition {
-                target: target_id,
-                columns: Box::default(),
-                moves: moves(source, target, |_| true),
-                plan: plan(source, target, |_| true),
-                replaced: Box::default(),
-            }
+            let set = ComponentSet::new(ids);
+            Transition::new(from, set, (registry, archetypes), |_| Carried::Value)
         })
     }
 
@@ -357,107 +306,10 @@ impl Bundles {
     }
 }
 
-impl Transition {
-    fn check(
-        &self,
-        source: &Archetype,
-        archetypes: &[Archetype],
-        set: &ComponentSet,
-        goes_along: impl Fn(ComponentId) -> bool,
-    ) -> Result<(), String> {
-        let target = &archetypes[self.target.index()];
-        let wrong = |what| format!("{what}, from {:?} to {:?}", source.id(), target.id());
-        if target.components() != set {
-            return Err(wrong("another set of components"));
-        }
-        let id_of =
-            |(from, to): (usize, usize)| (source.columns[from].info.id, target.columns[to].info.id);
-        if self.moves.iter().any(|&pair| id_of(pair).0 != id_of(pair).1) {
-            return Err(wrong("a value goes into another component's column"));
-        }
-        let ids = source.components().ids().iter();
-        let moved = ids.filter(|&&id| goes_along(id) && set.contains(id));
-        if !moved.copied().eq(self.moves.iter().map(|&pair| id_of(pair).0)) {
-            return Err(wrong("other values than those that go along"));
-        }
-        let steps = source.columns.iter().zip(&*self.plan.steps);
-        let is_right = |(column, step): (&Column, &ColumnStep)| {
-            let moves = goes_along(column.info.id) && set.contains(column.info.id);
-            step.size == column.info.layout.size()
-                && step.target.map(|at| at as usize) == target.column_of(column.info.id)
-                && (step.action == ColumnAction::Move) == moves
-        };
-        if self.plan.steps.len() != source.columns.len() || !steps.into_iter().all(is_right) {
-            return Err(wrong("a step of the row plan is another column's"));
-        }
-        Ok(())
-    }
-}
-
 fn columns_of(archetype: &Archetype, ids: &[ComponentId]) -> Box<[usize]> {
     ids.iter()
         .map(|&id| archetype.column_of(id).expect("the archetype was made for these components"))
         .collect()
-}
-
-fn moves(
-    source: &Archetype,
-    target: &Archetype,
-    kept: impl Fn(&ComponentId) -> bool,
-) -> Box<[(usize, usize)]> {
-    let ids = source.components().ids().iter().enumerate();
-    ids.filter(|(_, id)| kept(id))
-        .filter_map(|(from, &id)| Some((from, target.column_of(id)?)))
-        .collect()
-}
-
-fn bit_moves(source: &Archetype, target: &Archetype) -> Box<[(usize, usize)]> {
-    let columns = source.columns.iter();
-    columns
-        .filter_map(|column| {
-            let from = column.enable_slot?;
-            let to = target.columns[target.column_of(column.info.id)?].enable_slot?;
-            Some((from, to))
-        })
-        .collect()
-}
-
-/// What happens to a row of the source; `kept` says which values may go along.
-fn plan(source: &Archetype, target: &Archetype, kept: impl Fn(&ComponentId) -> bool) -> RowPlan {
-    let steps: Box<[ColumnStep]> = source
-        .columns
-        .iter()
-        .map(|column| {
-            let target = target.column_of(column.info.id);
-            let goes_along = target.is_some() && kept(&column.info.id);
-            let left = column.left_behind();
-            let target = target.map(|at| u32::try_from(at).expect("fewer than 2^32 components"));
-            ColumnStep {
-                target,
-                action: if goes_along { ColumnAction::Move } else { left.action },
-                ..left
-            }
-        })
-        .collect();
-    let ids = target.components().ids().iter().enumerate();
-    let fresh = ids.filter(|(_, id)| !source.components().contains(**id));
-    let version_moves = source.columns.iter().filter_map(|column| {
-        let from = column.track_slot?;
-        let to = target.columns[target.column_of(column.info.id)?].track_slot?;
-        Some((from, to, !kept(&column.info.id)))
-    });
-    let has_marks = |archetype: &Archetype| {
-        let mut columns = archetype.columns.iter();
-        columns.any(|column| column.enable_slot.is_some() || column.track_slot.is_some())
-    };
-    RowPlan {
-        drops: steps.iter().any(|step| step.action == ColumnAction::Drop),
-        fresh: fresh.map(|(column, _)| column).collect(),
-        bit_moves: bit_moves(source, target),
-        version_moves: version_moves.collect(),
-        has_marks: has_marks(source) || has_marks(target),
-        steps,
-    }
 }
 
 #[cfg(test)]
@@ -493,13 +345,15 @@ mod tests {
     #[test]
     fn a_transition_that_mixes_up_columns_is_found() {
         let detail = complaint(|transition| {
-            let (from, to) = (transition.moves[0].0, transition.moves[1].0);
-            (transition.moves[0].0, transition.moves[1].0) = (to, from);
+            let steps = &mut transition.plan.steps;
+            (steps[0].target, steps[1].target) = (steps[1].target, steps[0].target);
         });
-        assert!(detail.starts_with("a value goes into"), "{detail}");
-        let detail = complaint(|transition| transition.moves = transition.moves[1..].into());
-        assert!(detail.starts_with("other values"), "{detail}");
+        assert!(detail.starts_with("a step of"), "{detail}");
         let detail = complaint(|transition| transition.plan.steps[1].size += 4);
         assert!(detail.starts_with("a step of"), "{detail}");
+        let detail = complaint(|transition| transition.plan.fresh.clear());
+        assert!(detail.starts_with("other columns are fresh"), "{detail}");
+        let detail = complaint(|transition| transition.plan.drops.push((0, |_| ())));
+        assert!(detail.starts_with("other values are dropped"), "{detail}");
     }
 }

@@ -5,12 +5,12 @@ use alloc::vec::Vec;
 use core::ptr::NonNull;
 
 use super::World;
-use super::change::MoveRow;
 use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo};
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{ByIdError, NoSuchEntity};
-use crate::storage::{Chunks, RowAddress};
+use crate::storage::RowAddress;
+use crate::transfer::{MoveContext, RowMove};
 
 impl World {
     /// Whether the entity has the component, enabled or not. `false` for an entity that is gone and
@@ -159,16 +159,17 @@ impl World {
         }
         let from = self.locate_for_removal(entity, id).ok_or(NoSuchEntity(entity))?;
         let version = self.next_version();
-        let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
+        let Self { bundles, registry, archetypes, blocks, entities, scratch, .. } = self;
         let index = bundles.index_of_ids(&[id]);
         let Some(removal) = bundles.removal_at(index, from.archetype, registry, archetypes) else {
             let component = registry.info(id).name().clone();
             return Err(ByIdError::Missing { entity, component });
         };
-        let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
-        // SAFETY: the transition begins at the row's archetype, takes the one component, which is
-        // to be dropped, and adds none (I-6).
-        unsafe { moving.run(removal, |_, _, _| ()) };
+        let context = MoveContext { entities, blocks, scratch, version };
+        let moving = RowMove::new(context, archetypes, (entity, from), removal.target);
+        // SAFETY: the transition begins at the archetype where the entity is (I-1), takes the one
+        // component, which is to be dropped, and adds none (I-6).
+        drop(unsafe { moving.finish(&removal.plan) }.0);
         if self.flags_at(self.locate(entity)).any(ArchetypeFlags::CLEANUP_PENDING) {
             self.finish_cleanup(entity);
         }
@@ -496,19 +497,18 @@ impl World {
         value: NonNull<u8>,
     ) {
         let version = self.next_version();
-        let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
+        let Self { bundles, registry, archetypes, blocks, entities, scratch, .. } = self;
         let size = registry.info(id).layout.size();
         let index = bundles.index_of_ids(&[id]);
         let insertion = bundles.insertion_at(index, from.archetype, registry, archetypes);
-        let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
-        let write = |_: &Chunks, target: &Chunks, to: RowAddress| {
-            let room = target.reserved(to, insertion.columns[0]);
-            // SAFETY: the row is reserved, and its column holds values of this component (I-16),
-            // one of which the caller ensures is there to be copied.
-            unsafe { room.copy_from_nonoverlapping(value, size) };
-        };
-        // SAFETY: the transition begins at the row's archetype and leads to another, since the
-        // component is new (I-6); `write` fills the one column that is added.
-        unsafe { moving.run(insertion, write) };
+        let context = MoveContext { entities, blocks, scratch, version };
+        let moving = RowMove::new(context, archetypes, (entity, from), insertion.target);
+        let room = moving.target.chunks.reserved(moving.to, insertion.columns[0]);
+        // SAFETY: the row is reserved, and its column holds values of this component (I-16), one of
+        // which the caller ensures is there to be copied.
+        unsafe { room.copy_from_nonoverlapping(value, size) };
+        // SAFETY: the transition begins at the archetype where the entity is (I-1) and leads to
+        // another, since the component is new (I-6); the one column that is added was written.
+        drop(unsafe { moving.finish(&insertion.plan) }.0);
     }
 }

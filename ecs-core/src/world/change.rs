@@ -5,15 +5,15 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::World;
-use super::bundles::Transition;
-use crate::archetype::{Archetype, Archetypes};
-use crate::bundle::{Bundle, ColumnStarts, with_starts};
+use crate::archetype::Archetype;
+use crate::bundle::{Bundle, with_starts};
 use crate::component::{ArchetypeFlags, Component, ComponentId};
-use crate::entities::{Entities, Location};
+use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
 use crate::name::Name;
-use crate::storage::{BlockPool, Chunks, ColumnAction, Moment, RowAddress};
+use crate::storage::{Moment, RowAddress};
+use crate::transfer::{MoveContext, RowMove, Transition, column_starts};
 
 /// The entity is not in the world; the components that it was to be given are handed back.
 ///
@@ -104,7 +104,7 @@ impl World {
         bundle: B,
     ) -> ArchetypeFlags {
         let version = self.next_version();
-        let Self { bundles, registry, archetypes, blocks, entities, settled, .. } = self;
+        let Self { bundles, registry, archetypes, blocks, entities, scratch, settled, .. } = self;
         let insertion = bundles.insertion::<B>(from.archetype, registry, archetypes);
         if insertion.target == from.archetype {
             let moment = Moment { version, settled: *settled.get_mut(), ..Moment::default() };
@@ -112,18 +112,19 @@ impl World {
             replace(archetype, insertion, from.address, bundle, moment);
             return archetype.flags;
         }
-        let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
-        let write = |_: &Chunks, target: &Chunks, to: RowAddress| {
-            let start = |k: usize| target.column(to.chunk, insertion.columns[k]);
-            with_starts::<B, _>(start, |starts| {
-                // SAFETY: the columns are those of the bundle's components in the target (I-6, I-9),
-                // and the row is reserved.
-                unsafe { bundle.write(starts, to.row) };
-            });
-        };
-        // SAFETY: the transition begins at the row's archetype (I-6), and `write` fills the columns
-        // of the bundle.
-        unsafe { moving.run(insertion, write) }.1
+        let context = MoveContext { entities, blocks, scratch, version };
+        let moving = RowMove::new(context, archetypes, (entity, from), insertion.target);
+        let start = |k: usize| moving.target.chunks.column(moving.to.chunk, insertion.columns[k]);
+        with_starts::<B, _>(start, |starts| {
+            // SAFETY: the columns are those of the bundle's components in the target (I-6, I-9),
+            // and the row is reserved.
+            unsafe { bundle.write(starts, moving.to.row) };
+        });
+        // SAFETY: the transition begins at the archetype where the entity is (I-1, I-6), and the
+        // columns of the bundle have just been written.
+        let (left, target) = unsafe { moving.finish(&insertion.plan) };
+        drop(left);
+        target.flags
     }
 
     /// Takes components from an entity and hands them over.
@@ -188,32 +189,34 @@ impl World {
             // components, so nothing is read.
             return Ok((unsafe { B::read(&[], 0) }, ArchetypeFlags::NONE));
         }
-        let Self { archetypes, blocks, entities, .. } = self;
-        let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
-        let read = |source: &Chunks, _: &Chunks, _: RowAddress| {
-            let start = |k: usize| source.column(from.address.chunk, removal.columns[k]);
-            with_starts::<B, _>(start, |starts| {
-                // SAFETY: the columns are those of the bundle's components in the source (I-6, I-9);
-                // the row is a live entity's (I-1), and these columns of it are forgotten by the
-                // move.
-                unsafe { B::read(starts, from.address.row) }
-            })
-        };
-        // SAFETY: the transition begins at the row's archetype, and takes the columns that `read`
-        // reads and adds none (I-6).
-        Ok(unsafe { moving.run(removal, read) })
+        let Self { archetypes, blocks, entities, scratch, .. } = self;
+        let context = MoveContext { entities, blocks, scratch, version };
+        let moving = RowMove::new(context, archetypes, (entity, from), removal.target);
+        let chunks = &moving.source.chunks;
+        let start = |k: usize| chunks.column(from.address.chunk, removal.columns[k]);
+        let removed = with_starts::<B, _>(start, |starts| {
+            // SAFETY: the columns are those of the bundle's components in the source (I-6, I-9); the
+            // row is a live entity's (I-1), and what it leaves behind is forgotten below.
+            unsafe { B::read(starts, from.address.row) }
+        });
+        // SAFETY: the transition begins at the archetype where the entity is (I-1, I-6), and adds no
+        // component.
+        let (left, target) = unsafe { moving.finish(&removal.plan) };
+        left.forget();
+        Ok((removed, target.flags))
     }
 
     /// Leaves an entity that is at `from` nothing but its cleanup components and this tag.
     pub(super) fn strip(&mut self, entity: Entity, from: Location, tag: ComponentId) {
         debug_assert_eq!(self.locate(entity), Some(from));
         let version = self.next_version();
-        let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
+        let Self { bundles, registry, archetypes, blocks, entities, scratch, .. } = self;
         let transition = bundles.stripping(from.archetype, tag, registry, archetypes);
-        let moving = MoveRow { archetypes, blocks, entities, entity, from, version };
-        // SAFETY: the transition begins at the row's archetype and leads to another, which has the tag;
-        // what does not go along is dropped (I-6). The tag alone is new: it has no bytes to write.
-        _ = unsafe { moving.run(transition, |_, _, _| ()) };
+        let context = MoveContext { entities, blocks, scratch, version };
+        let moving = RowMove::new(context, archetypes, (entity, from), transition.target);
+        // SAFETY: the transition begins at the archetype where the entity is (I-1), and leads to
+        // another, which has the tag (I-6). The tag alone is new: it has no bytes to write.
+        drop(unsafe { moving.finish(&transition.plan) }.0);
     }
 
     /// Switches a component of an entity on or off; returns what it was. The entity stays where it
@@ -314,65 +317,6 @@ impl World {
     }
 }
 
-/// An entity whose row is to move to another archetype, and what it takes to move it. Every
-/// structural change of one entity goes through here.
-pub(super) struct MoveRow<'w> {
-    pub(super) archetypes: &'w mut Archetypes,
-    pub(super) blocks: &'w mut BlockPool,
-    pub(super) entities: &'w mut Entities,
-    pub(super) entity: Entity,
-    pub(super) from: Location,
-    pub(super) version: u64,
-}
-
-impl MoveRow<'_> {
-    /// Moves the row. `transfer` sees the chunks that the row leaves, those that it goes to, and
-    /// its place there: it writes what is new and takes what does not go along.
-    ///
-    /// The values that the transition leaves to be dropped are dropped at the end, when all books are in
-    /// order. Returns what there is to do where the row is now, too.
-    ///
-    /// # Safety
-    /// `transition` leads from the archetype that the entity is in, and to another one (I-6). `transfer`
-    /// does not panic, and initialises the columns of the target that `transition` does not move to (I-2).
-    /// It takes only values that `transition` forgets.
-    #[inline]
-    pub(super) unsafe fn run<R>(
-        self,
-        transition: &Transition,
-        transfer: impl FnOnce(&Chunks, &Chunks, RowAddress) -> R,
-    ) -> (R, ArchetypeFlags) {
-        let Self { archetypes, blocks, entities, entity, from, version } = self;
-        let (source, target) = archetypes.get_two(from.archetype, transition.target);
-        let to = target.chunks.reserve_row(blocks);
-        let transferred = transfer(&source.chunks, &target.chunks, to);
-        let arrival = (&mut target.chunks, to);
-        // SAFETY: a live entity's row (I-1) and one that was just reserved, of two archetypes, which
-        // the transition leads between (I-6); `transfer` has written what the transition does not move.
-        let (taken, place) = unsafe {
-            source.chunks.move_row(
-                blocks,
-                (entity, from.address),
-                arrival,
-                &transition.plan,
-                version,
-            )
-        };
-        entities.set_place(entity, place);
-        if let Some(moved) = taken.moved {
-            entities.set_place(moved, from.place);
-        }
-        if transition.plan.drops {
-            let is_left =
-                |column: usize| transition.plan.steps[column].action == ColumnAction::Drop;
-            // SAFETY: these values, initialised (I-2) and of their columns' types (I-9), were kept
-            // behind the last row for us to drop, where they are unowned; all books are in order.
-            unsafe { source.drop_row(taken.vacated, is_left) };
-        }
-        (transferred, target.flags)
-    }
-}
-
 /// Puts a bundle in place of the components that an entity has, all of them.
 pub(super) fn replace<B: Bundle>(
     archetype: &Archetype,
@@ -394,8 +338,4 @@ pub(super) fn replace<B: Bundle>(
     // the row, which the caller has to itself (I-10).
     unsafe { bundle.write(starts.as_slice(), row) };
     drop(old);
-}
-
-pub(super) fn column_starts(chunks: &Chunks, columns: &[usize], chunk: usize) -> ColumnStarts {
-    ColumnStarts::new(columns.iter().map(|&column| chunks.column(chunk, column)))
 }

@@ -3,12 +3,10 @@
 use alloc::vec::Vec;
 
 use super::World;
-use super::bundles::Transition;
-use crate::archetype::{Archetypes, RowCopies};
 use crate::component::ArchetypeFlags;
 use crate::entities::Location;
 use crate::entity::Entity;
-use crate::storage::BlockPool;
+use crate::transfer::RowCopies;
 
 /// How an entity in a new row refers to others: what the originals become.
 pub(super) type Map<'a> = dyn FnMut(Entity) -> Entity + 'a;
@@ -34,7 +32,8 @@ impl World {
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
         let transition = bundles.copying(from.archetype, registry, archetypes);
-        let mut run = copies_of(archetypes, transition, from, (blocks, wanted), version, copies);
+        let mut run =
+            RowCopies::new(archetypes, from, transition, (blocks, wanted), version, copies);
         for _ in 0..run.granted() {
             let copy = entities.next();
             let mut map = |entity| if entity == original { copy } else { entity };
@@ -54,7 +53,7 @@ impl World {
         let version = self.next_version();
         let Self { bundles, registry, archetypes, blocks, entities, .. } = self;
         let transition = bundles.copying(from.archetype, registry, archetypes);
-        let mut one = copies_of(archetypes, transition, from, (blocks, 1), version, made);
+        let mut one = RowCopies::new(archetypes, from, transition, (blocks, 1), version, made);
         one.push(map, |place| {
             entities.activate(copy, place);
             copy
@@ -62,23 +61,4 @@ impl World {
         drop(one);
         archetypes.get(transition.target).flags
     }
-}
-
-/// Room for copies of the entity at `from`.
-fn copies_of<'a>(
-    archetypes: &'a mut Archetypes,
-    transition: &'a Transition,
-    from: Location,
-    room: (&mut BlockPool, usize),
-    version: u64,
-    copies: &'a mut Vec<Entity>,
-) -> RowCopies<'a> {
-    let (source, target) = if transition.target == from.archetype {
-        (None, archetypes.get_mut(transition.target))
-    } else {
-        let (source, target) = archetypes.get_two(from.archetype, transition.target);
-        (Some(&*source), target)
-    };
-    let along = (&transition.moves[..], &transition.plan.bit_moves[..]);
-    RowCopies::new((source, from.address), target, along, room, version, copies)
 }

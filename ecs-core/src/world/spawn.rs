@@ -8,14 +8,15 @@ use alloc::vec::Vec;
 
 use super::World;
 use super::bundles::Placement;
-use crate::archetype::{Archetype, ArchetypeId, Archetypes, ForgottenRows};
-use crate::bundle::{Bundle, ColumnStarts, with_starts};
+use crate::archetype::{Archetype, Archetypes, ForgottenRows};
+use crate::bundle::{Bundle, with_starts};
 use crate::capacity::expected_of;
 use crate::component::ArchetypeFlags;
-use crate::entities::Location;
+use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
-use crate::storage::{BlockPool, RowAddress};
+use crate::storage::BlockPool;
+use crate::transfer::{MoveContext, NewRows, despawn_row};
 
 impl World {
     /// A new entity with these components.
@@ -100,13 +101,26 @@ impl World {
                 spawned.push(self.spawn(first));
                 continue;
             }
-            let mut run = self.begin_run::<B>(expected.saturating_sub(spawned.len()), &mut spawned);
-            run.push(first);
-            while run.written < run.granted {
-                // The iterator is user code: nothing is half done while it runs, and `run` commits
-                // what was written should it panic.
-                let Some(bundle) = bundles.next() else { break };
-                run.push(bundle);
+            // Every row that is granted can get an entity: nothing must fail half-way.
+            let left = expected.saturating_sub(spawned.len());
+            let wanted = left.clamp(1, self.entities.available_min());
+            let version = self.next_version();
+            let Self { bundles: known, registry, archetypes, entities, blocks, .. } = self;
+            let Placement { archetype, columns } = known.placement::<B>(registry, archetypes);
+            let archetype = archetypes.get_mut(*archetype);
+            let mut rows = NewRows::new(archetype, columns, version, &mut spawned);
+            let granted = rows.prepare(blocks, wanted);
+            let (starts, row) = (rows.starts(), rows.next_row().1);
+            let mut run = SpawnRun { rows, entities, written: 0 };
+            let mut next = Some(first);
+            while let Some(bundle) = next {
+                // SAFETY: the columns are those of the bundle's components in this archetype (I-9),
+                // and fewer rows were written than are granted.
+                unsafe { bundle.write(starts.as_slice(), row + run.written) };
+                run.written += 1;
+                // The iterator is user code: nothing is half done while it runs, and what was
+                // written is committed should it panic.
+                next = if run.written < granted { bundles.next() } else { None };
             }
         }
         spawned
@@ -116,29 +130,6 @@ impl World {
     fn is_told_of<B: Bundle>(&mut self) -> bool {
         let placement = self.bundles.placement::<B>(&mut self.registry, &mut self.archetypes);
         self.archetypes.get(placement.archetype).flags.any(ArchetypeFlags::ON_ADD)
-    }
-
-    fn begin_run<'a, B: Bundle>(
-        &'a mut self,
-        expected: usize,
-        spawned: &'a mut Vec<Entity>,
-    ) -> SpawnRun<'a> {
-        let placement =
-            self.bundles.placement::<B>(&mut self.registry, &mut self.archetypes).clone();
-        // Every row that is granted can get an entity: `SpawnRun` must not fail half-way.
-        let wanted = expected.clamp(1, self.entities.available_min());
-        let archetype = self.archetypes.get_mut(placement.archetype);
-        let (first, granted) = archetype.chunks.reserve_rows(&mut self.blocks, wanted);
-        let starts = column_starts(archetype, &placement, first.chunk);
-        SpawnRun {
-            world: self,
-            archetype: placement.archetype,
-            starts,
-            first,
-            granted,
-            written: 0,
-            spawned,
-        }
     }
 
     /// Takes an entity out of the world and drops its components.
@@ -178,17 +169,11 @@ impl World {
     pub(super) fn remove_row(&mut self, entity: Entity, location: Location) {
         debug_assert_eq!(self.locate(entity), Some(location));
         let version = self.next_version();
-        let archetype = self.archetypes.get_mut(location.archetype);
-        let (chunks, ending) = (&mut archetype.chunks, &archetype.ending);
-        let taken = chunks.take_row(&mut self.blocks, location.address, ending, version);
-        self.entities.free(entity);
-        if let Some(moved) = taken.moved {
-            self.entities.set_place(moved, location.place);
-        }
-        // SAFETY: `take_row` kept these values, initialised (I-2) and of their columns' types
-        // (I-9), beyond the last row, where they are unowned; all books are in order, and nothing
-        // touches the row before this returns.
-        unsafe { archetype.drop_whole_row(taken.vacated) };
+        let Self { archetypes, entities, blocks, scratch, .. } = self;
+        let context = MoveContext { entities, blocks, scratch, version };
+        let archetype = archetypes.get_mut(location.archetype);
+        // SAFETY: the entity is there: the callers have located it (I-1).
+        drop(unsafe { despawn_row(context, archetype, entity, location.address) });
     }
 
     /// Takes all entities out of the world and drops their components. Resources stay.
@@ -239,46 +224,20 @@ unsafe fn write_at<B: Bundle>(
     Location { archetype: *archetype, address, place: chunks.place(address) }
 }
 
-fn column_starts(archetype: &Archetype, placement: &Placement, chunk: usize) -> ColumnStarts {
-    ColumnStarts::new(
-        placement.columns.iter().map(|&column| archetype.chunks.column(chunk, column)),
-    )
-}
-
-/// Rows of one chunk that are being filled; what was written is committed when it is dropped.
-struct SpawnRun<'a> {
-    world: &'a mut World,
-    archetype: ArchetypeId,
-    starts: ColumnStarts,
-    first: RowAddress,
-    granted: usize,
+/// New rows that are being written; the entities of those that were come when it is dropped.
+struct SpawnRun<'w> {
+    rows: NewRows<'w>,
+    entities: &'w mut Entities,
     written: usize,
-    spawned: &'a mut Vec<Entity>,
-}
-
-impl SpawnRun<'_> {
-    #[inline]
-    fn push<B: Bundle>(&mut self, bundle: B) {
-        assert!(self.written < self.granted, "the row was granted");
-        // SAFETY: the columns are those of the bundle's components in this archetype (I-9), and
-        // fewer rows were written than are reserved.
-        unsafe { bundle.write(self.starts.as_slice(), self.first.row + self.written) };
-        self.written += 1;
-    }
 }
 
 impl Drop for SpawnRun<'_> {
     fn drop(&mut self) {
-        let version = self.world.next_version();
-        let from = self.spawned.len();
-        let chunks = &mut self.world.archetypes.get_mut(self.archetype).chunks;
-        for offset in 0..self.written {
-            let address = RowAddress { row: self.first.row + offset, ..self.first };
-            self.spawned.push(self.world.entities.allocate(chunks.place(address)));
+        for _ in 0..self.written {
+            let entity = self.entities.allocate(self.rows.place());
+            // SAFETY: `spawn_batch` has written so many of the granted rows, every column (I-2).
+            unsafe { self.rows.push(entity) };
         }
-        // SAFETY: the rows were reserved when the run began, the world has been borrowed by the run
-        // since, and `push`, which is called at most `granted` times, wrote every column (I-2).
-        unsafe { chunks.commit_rows(self.first, &self.spawned[from..], version, version) };
     }
 }
 

@@ -81,22 +81,7 @@ impl Chunks {
         // SAFETY: the caller vouches for so many free rows, which are inside the entity column
         // (I-3) and unowned (I-2); `entities` is borrowed from outside the block.
         unsafe { target.copy_from_nonoverlapping(NonNull::from(entities).cast(), entities.len()) };
-        // SAFETY: the caller vouches for all columns (I-2), and the entities were just written.
-        unsafe { self.commit_written(first, entities.len(), version, added) };
-    }
-
-    /// [`commit_rows`](Self::commit_rows) of rows whose entities were written as well.
-    ///
-    /// # Safety
-    /// As for [`commit_rows`](Self::commit_rows), and the entity of each row was written by
-    /// [`set_reserved`](Self::set_reserved) or [`copy_entities`](Self::copy_entities).
-    pub(crate) unsafe fn commit_written(
-        &mut self,
-        first: RowAddress,
-        count: usize,
-        version: u64,
-        added: u64,
-    ) {
+        let count = entities.len();
         let RowAddress { chunk, row } = first;
         debug_assert!(self.len(chunk) == row && row + count <= self.capacity(chunk));
         if row == 0 {
@@ -106,18 +91,6 @@ impl Chunks {
         self.row_count += count;
         self.push_marks(first, count, version);
         self.records.arrive(chunk, version, added);
-    }
-
-    /// Writes whose a reserved row is going to be.
-    ///
-    /// # Safety
-    /// The row is reserved: it is inside the column (I-3), and unowned (I-2).
-    #[inline]
-    pub(crate) unsafe fn set_reserved(&mut self, address: RowAddress, entity: Entity) {
-        debug_assert!(address.row >= self.len(address.chunk));
-        let room = self.entity_row(address);
-        // SAFETY: the caller ensures a row of the entity column that is unowned (I-2, I-3).
-        unsafe { room.write(entity) };
     }
 
     /// Enters the bits and the versions of rows that have come, all components enabled.

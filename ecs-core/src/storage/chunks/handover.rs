@@ -2,8 +2,8 @@
 
 use alloc::vec::Vec;
 
-use super::row::{ColumnAction, RowPlan};
-use super::{BlockPool, Chunks, ColumnStart, dangling};
+use super::{BlockPool, Chunks, ColumnStart, RowPlan, dangling};
+use crate::storage::plan::ColumnAction;
 
 impl Chunks {
     /// Hands all chunks over to another archetype, which [is alike](Self::is_alike).

@@ -1,0 +1,261 @@
+//! Rows that leave: for another archetype, out of the world, or both ends at different times.
+//!
+//! [`transfer`](Chunks::transfer) is the one place that lists what belongs to a row: its values and
+//! its entity, its enabled bits and its versions, and what the records of its columns say of it.
+#![expect(unsafe_code, reason = "copies and swaps the values of rows")]
+
+use super::{BlockPool, Chunks, RowAddress, RowPlan, bytes};
+use crate::storage::plan::{ColumnAction, ColumnStep};
+
+/// What became of the rows that were taken out.
+#[derive(Debug)]
+pub(crate) struct TakenRows {
+    /// How many rows others moved into, the first of those that were taken out.
+    pub(crate) filled: usize,
+    /// Where the values that are to be dropped lie now: beyond the last row, as many rows as were
+    /// taken out.
+    pub(crate) vacated: RowAddress,
+}
+
+/// The last rows, which fill the place of rows that leave.
+#[derive(Clone, Copy)]
+struct Filler {
+    /// The end of the last used chunk, with the rows that leave.
+    end: RowAddress,
+    /// How many rows move: fewer than those that leave where these are among the last.
+    count: usize,
+}
+
+impl Chunks {
+    /// Moves a row to the next row of another archetype and commits it there. The last row here
+    /// fills the hole.
+    ///
+    /// All books but the entity table are in order when this returns. What is to be dropped lies
+    /// behind the last row, where the caller has to see to it; all other values that stay behind
+    /// are forgotten.
+    ///
+    /// # Safety
+    /// `plan` is that of a transition from this archetype to the other one (I-6). `from` is a row
+    /// here (I-2). `to` came from [`reserve_row`](Self::reserve_row) of the other, with nothing
+    /// committed or taken since, and its columns that `plan` does not move to are initialised (I-2).
+    #[inline(always)]
+    pub(crate) unsafe fn move_row(
+        &mut self,
+        pool: &mut BlockPool,
+        from: RowAddress,
+        (other, to): (&mut Self, RowAddress),
+        plan: &RowPlan,
+        version: u64,
+    ) -> TakenRows {
+        let filler = self.filler(from, 1);
+        // SAFETY: the caller vouches for the plan (I-6) and for one row at either end (I-2).
+        unsafe { self.transfer((from, 1), Some((other, to)), Some(filler), plan, version) };
+        self.taken(pool, 1, filler)
+    }
+
+    /// Copies rows into the next rows of another archetype and commits them there. Here they are
+    /// counted still: they are holes, to be [taken out](Self::take_rows) later.
+    ///
+    /// # Safety
+    /// As for [`move_row`](Self::move_row), for each of `count` rows that lie side by side in one
+    /// chunk. Afterwards the values that went along are forgotten here.
+    pub(crate) unsafe fn copy_rows(
+        &mut self,
+        (from, count): (RowAddress, usize),
+        arrival: (&mut Self, RowAddress),
+        plan: &RowPlan,
+        version: u64,
+    ) {
+        // SAFETY: the caller vouches for the plan (I-6) and for these rows at either end (I-2).
+        unsafe { self.transfer((from, count), Some(arrival), None, plan, version) };
+    }
+
+    /// How many rows [`take_rows`](Self::take_rows) can take out at once.
+    #[inline]
+    pub(crate) fn tail_len(&self) -> usize {
+        self.used.checked_sub(1).map_or(0, |last| self.len(last))
+    }
+
+    /// Takes out rows that lie side by side in one chunk, at least one and at most
+    /// [`tail_len`](Self::tail_len): the last rows move into their place.
+    ///
+    /// All books but the entity table are in order when this returns. What is to be dropped lies
+    /// behind the last row, where the caller has to see to it; all other values are forgotten.
+    ///
+    /// # Safety
+    /// The rows are there (I-2), and `plan` has the steps of this archetype's columns (I-6).
+    #[inline(always)]
+    pub(crate) unsafe fn take_rows(
+        &mut self,
+        pool: &mut BlockPool,
+        (from, count): (RowAddress, usize),
+        plan: &RowPlan,
+        version: u64,
+    ) -> TakenRows {
+        let filler = self.filler(from, count);
+        // SAFETY: the caller vouches for the rows (I-2) and the steps of the plan (I-6).
+        unsafe { self.transfer((from, count), None, Some(filler), plan, version) };
+        self.taken(pool, count, filler)
+    }
+
+    /// The rows that are to fill the place of these.
+    #[inline(always)]
+    fn filler(&self, from: RowAddress, count: usize) -> Filler {
+        let chunk = self.used - 1;
+        let end = RowAddress { chunk, row: self.len(chunk) };
+        debug_assert!(count > 0 && count <= end.row, "the rows exist");
+        debug_assert!(from.row + count <= self.len(from.chunk), "the rows exist");
+        let behind = end.row - (from.row + count).min(end.row);
+        let count = if from.chunk == chunk { count.min(behind) } else { count };
+        Filler { end, count }
+    }
+
+    /// What has become of rows that have left.
+    #[inline]
+    fn taken(&mut self, pool: &mut BlockPool, count: usize, filler: Filler) -> TakenRows {
+        let Filler { end, count: filled } = filler;
+        if end.row == count {
+            self.leave_chunk(pool);
+        }
+        TakenRows { filled, vacated: RowAddress { row: end.row - count, ..end } }
+    }
+
+    /// One pass over the columns of `count` rows that lie side by side: to the rows of another
+    /// archetype from `to` on, if they go along, where they are committed; and out of this one, if
+    /// there is a filler.
+    ///
+    /// # Safety
+    /// As for [`move_row`](Self::move_row), [`copy_rows`](Self::copy_rows) and
+    /// [`take_rows`](Self::take_rows), of which this is the common part; the filler is that of
+    /// these rows.
+    #[inline(always)]
+    unsafe fn transfer(
+        &mut self,
+        (from, count): (RowAddress, usize),
+        mut arrival: Option<(&mut Self, RowAddress)>,
+        filler: Option<Filler>,
+        plan: &RowPlan,
+        version: u64,
+    ) {
+        debug_assert!(plan.steps.iter().map(|step| step.size).eq(self.sizes.iter().copied()));
+        if let Some((other, to)) = &mut arrival {
+            if to.row == 0 {
+                other.enter_chunk(to.chunk);
+            }
+            debug_assert_eq!((to.chunk + 1, to.row), (other.used, other.len(to.chunk)));
+            debug_assert!(to.row + count <= other.capacity(to.chunk));
+        }
+        let mine = self.records.of_chunk(from.chunk);
+        let tails = filler.map_or(mine, |filler| self.records.of_chunk(filler.end.chunk));
+        let theirs = arrival.as_ref().map(|(other, to)| (other.records.of_chunk(to.chunk), to.row));
+        for ((&ColumnStep { target, action, size }, mine), tail) in
+            plan.steps.iter().zip(mine).zip(tails)
+        {
+            // SAFETY: the row is there: it is inside the column (I-3), whose values have this size
+            // (I-6).
+            let hole = unsafe { mine.start().add(from.row * size) };
+            if let Some(((theirs, row), target)) = theirs.zip(target) {
+                let record = &theirs[target as usize];
+                record.arrive(version, mine.stamps().added());
+                if action == ColumnAction::Move {
+                    // SAFETY: there is room for the row: it is inside the column (I-3), whose values
+                    // are of the same type (I-6).
+                    let room = unsafe { record.start().add(row * size) };
+                    // SAFETY: so many rows inside columns (I-3) of values of this size (I-6), in
+                    // blocks of two archetypes.
+                    unsafe { bytes::copy(hole, room, size * count) };
+                }
+            }
+            if let Some(Filler { end, count: filled }) = filler {
+                mine.leave(tail, version);
+                if filled > 0 {
+                    let size_of_all = if count == 1 { size } else { size * filled };
+                    // SAFETY: the last rows are there (I-2), in the same column, whose values have
+                    // this size (I-6).
+                    let last = unsafe { tail.start().add((end.row - filled) * size) };
+                    if action == ColumnAction::Drop {
+                        // SAFETY: two runs of rows of one column (I-3, I-6), both there (I-2), that
+                        // do not overlap: the last rows are behind those that leave.
+                        unsafe { bytes::swap(hole, last, size_of_all) };
+                    } else {
+                        // SAFETY: as above; what lay in the hole is forgotten.
+                        unsafe { bytes::copy(last, hole, size_of_all) };
+                    }
+                }
+            }
+        }
+        if let Some((theirs, _)) = theirs {
+            plan.fresh.iter().for_each(|&column| theirs[column].arrive(version, version));
+        }
+        if plan.has_marks {
+            let arrival = arrival.as_mut().map(|(other, to)| (&mut **other, *to));
+            self.transfer_marks((from, count), arrival, filler, plan, version);
+        }
+        let hole = self.entity_row(from);
+        if let Some((other, to)) = arrival {
+            let room = other.entity_row(to);
+            // SAFETY: so many rows of two archetypes, the ones there (I-2), the others free: all are
+            // inside the entity columns (I-3).
+            unsafe { room.copy_from_nonoverlapping(hole, count) };
+            // All of their columns are initialised now (I-2): those that the plan moves to (I-6) by
+            // the copies above, the others by the caller.
+            other.heads[to.chunk].set_len(to.row + count);
+            other.row_count += count;
+        }
+        if let Some(Filler { end, count: filled }) = filler {
+            if filled > 0 {
+                let last = self.entity_row(RowAddress { row: end.row - filled, ..end });
+                // SAFETY: two runs of rows of the entity column that do not overlap, both there
+                // (I-2, I-3); `&mut self` makes this the only access.
+                unsafe { hole.copy_from_nonoverlapping(last, filled) };
+            }
+            self.heads[end.chunk].set_len(end.row - count);
+            self.row_count -= count;
+        }
+    }
+
+    /// Enabled bits and the versions of rows, for [`transfer`](Self::transfer).
+    #[inline(never)]
+    fn transfer_marks(
+        &mut self,
+        (from, count): (RowAddress, usize),
+        arrival: Option<(&mut Self, RowAddress)>,
+        filler: Option<Filler>,
+        plan: &RowPlan,
+        version: u64,
+    ) {
+        let rows = from.row..from.row + count;
+        if let Some((other, to)) = arrival {
+            other.push_marks(to, count, version);
+            for &(mine, theirs) in &plan.bit_moves {
+                let (mine, theirs) = (&self.bits[mine], &mut other.bits[theirs]);
+                // Rows arrive enabled.
+                if !mine.are_on(from.chunk, rows.clone()) {
+                    for (to_row, row) in (to.row..).zip(rows.clone()) {
+                        theirs.put(to.chunk, to_row, mine.get(from.chunk, row));
+                    }
+                }
+            }
+            for &(mine, theirs, is_replaced) in &plan.version_moves {
+                let versions = self.row_versions(mine, from.chunk);
+                for (to_row, row) in (to.row..).zip(rows.clone()) {
+                    let changed = if is_replaced { version } else { versions.changed.get(row) };
+                    let to = RowAddress { row: to_row, ..to };
+                    other.set_row_versions(theirs, to, changed, versions.added.get(row));
+                }
+            }
+        }
+        if let Some(Filler { end, count: filled }) = filler {
+            let (last, hole) = (end.row - filled, from.row..from.row + filled);
+            let left = end.row - count..end.row;
+            for bits in &mut self.bits {
+                bits.move_rows(from.chunk, hole.clone(), end.chunk, last);
+                bits.pop_rows(end.chunk, left.clone());
+            }
+            for versions in &mut self.tracked {
+                versions.move_rows(from.chunk, hole.clone(), end.chunk, last);
+                versions.pop_rows(end.chunk, left.clone());
+            }
+        }
+    }
+}

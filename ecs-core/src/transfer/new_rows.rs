@@ -1,0 +1,348 @@
+//! Rows that are new in the world: spawned, cloned or loaded.
+#![expect(unsafe_code, reason = "clones and loads values into reserved rows and commits them")]
+
+use alloc::vec::Vec;
+use core::ptr::NonNull;
+
+use smallvec::SmallVec;
+
+use super::{Transition, column_starts};
+use crate::archetype::{Archetype, Archetypes};
+use crate::bundle::ColumnStarts;
+use crate::component::{CloneErasedFn as CloneFn, MapErasedFn as MapFn};
+use crate::entities::Location;
+use crate::entity::Entity;
+use crate::storage::{BlockPool, Chunks, ColumnAction, Place, RowAddress};
+
+/// Reserved rows of one chunk, to be written one after the other.
+#[derive(Debug)]
+pub(super) struct ReservedRows {
+    first: RowAddress,
+    granted: usize,
+    /// How many have been written.
+    written: usize,
+    /// Where the columns start that are written by pointer.
+    starts: ColumnStarts,
+}
+
+impl Default for ReservedRows {
+    fn default() -> Self {
+        let first = RowAddress { chunk: 0, row: 0 };
+        Self { first, granted: 0, written: 0, starts: ColumnStarts::new([].into_iter()) }
+    }
+}
+
+impl ReservedRows {
+    /// As many rows as there are in the next chunk, at most `wanted`.
+    pub(super) fn new(
+        chunks: &mut Chunks,
+        blocks: &mut BlockPool,
+        wanted: usize,
+        columns: &[usize],
+    ) -> Self {
+        let (first, granted) = chunks.reserve_rows(blocks, wanted);
+        Self { first, granted, written: 0, starts: column_starts(chunks, columns, first.chunk) }
+    }
+
+    pub(super) fn first(&self) -> RowAddress {
+        self.first
+    }
+
+    /// How many rows can be written yet.
+    #[inline]
+    pub(super) fn left(&self) -> usize {
+        self.granted - self.written
+    }
+
+    #[inline]
+    fn next(&self) -> RowAddress {
+        RowAddress { row: self.first.row + self.written, ..self.first }
+    }
+
+    /// Where to write the next row: the starts of the columns, and the row.
+    #[inline]
+    pub(super) fn next_row(&self) -> (&[NonNull<u8>], usize) {
+        (self.starts.as_slice(), self.next().row)
+    }
+
+    /// The next rows have been written; returns the first of them.
+    ///
+    /// # Panics
+    /// Panics if fewer are [left](Self::left).
+    #[inline]
+    pub(super) fn take(&mut self, count: usize) -> RowAddress {
+        assert!(count <= self.left(), "the rows were granted");
+        let next = self.next();
+        self.written += count;
+        next
+    }
+}
+
+/// New rows of an archetype: reserved a chunk at a time, written by the caller, and committed
+/// together, all enabled. Those that were written are committed when this is dropped.
+#[derive(Debug)]
+pub(crate) struct NewRows<'w> {
+    archetype: &'w mut Archetype,
+    /// The columns that the caller writes by pointer.
+    columns: &'w [usize],
+    rows: ReservedRows,
+    version: u64,
+    /// The entities of the rows: of those that are not committed, from `committed` on.
+    entities: &'w mut Vec<Entity>,
+    committed: usize,
+}
+
+impl<'w> NewRows<'w> {
+    /// Their entities are pushed to `entities`.
+    pub(crate) fn new(
+        archetype: &'w mut Archetype,
+        columns: &'w [usize],
+        version: u64,
+        entities: &'w mut Vec<Entity>,
+    ) -> Self {
+        let committed = entities.len();
+        Self { archetype, columns, rows: ReservedRows::default(), version, entities, committed }
+    }
+
+    /// Makes sure that the next row has a place; of `wanted` rows that may come, as many as fit get
+    /// one. Returns how many rows are left of the reservation.
+    #[inline]
+    pub(crate) fn prepare(&mut self, blocks: &mut BlockPool, wanted: usize) -> usize {
+        if self.rows.left() == 0 {
+            self.reserve(blocks, wanted);
+        }
+        self.rows.left()
+    }
+
+    #[inline(never)]
+    fn reserve(&mut self, blocks: &mut BlockPool, wanted: usize) {
+        self.commit();
+        self.rows = ReservedRows::new(&mut self.archetype.chunks, blocks, wanted, self.columns);
+        // Nothing may come between a row and its entity.
+        self.entities.reserve(self.rows.left());
+    }
+
+    /// Where the caller has to write the next row: the starts of the columns, and the row.
+    #[inline]
+    pub(crate) fn next_row(&self) -> (&[NonNull<u8>], usize) {
+        self.rows.next_row()
+    }
+
+    /// Where the columns start that the caller writes by pointer, in the chunk of the next row.
+    pub(crate) fn starts(&self) -> ColumnStarts {
+        column_starts(&self.archetype.chunks, self.columns, self.rows.first.chunk)
+    }
+
+    /// The place of the next row.
+    #[inline]
+    pub(crate) fn place(&self) -> Place {
+        self.archetype.chunks.place(self.rows.next())
+    }
+
+    /// The next row is this entity's.
+    ///
+    /// # Safety
+    /// [`prepare`](Self::prepare) has reserved the row, and all of its columns have been initialised
+    /// (I-2, C-3).
+    #[inline]
+    pub(crate) unsafe fn push(&mut self, entity: Entity) {
+        _ = self.rows.take(1);
+        self.entities.push(entity);
+    }
+
+    /// Lets the rows that have been written belong to the archetype; returns which these are.
+    fn commit(&mut self) -> (RowAddress, usize) {
+        let first = core::mem::take(&mut self.rows).first;
+        let entities = &self.entities[self.committed..];
+        self.committed = self.entities.len();
+        // A chunk without rows must not count as used (I-4).
+        if !entities.is_empty() {
+            let (chunks, version) = (&mut self.archetype.chunks, self.version);
+            // SAFETY: the rows were reserved by `reserve`, and the archetype is borrowed since; each
+            // entity was pushed after its row had been written (`push`, I-2).
+            unsafe { chunks.commit_rows(first, entities, version, version) };
+        }
+        (first, entities.len())
+    }
+}
+
+impl Drop for NewRows<'_> {
+    fn drop(&mut self) {
+        _ = self.commit();
+    }
+}
+
+/// Clones one value of a row into the rows of one column.
+#[derive(Clone, Copy, Debug)]
+struct ColumnCloner {
+    clone: CloneFn,
+    map_entities: Option<MapFn>,
+    source: NonNull<u8>,
+    /// Where the column starts.
+    target: NonNull<u8>,
+    size: usize,
+}
+
+/// Copies of one row, in reserved rows of one chunk: each is complete or not there. Those that were
+/// made are committed when this is dropped, with what is on and off carried over.
+#[derive(Debug)]
+pub(crate) struct RowCopies<'a> {
+    /// Where the original is, unless it is in the target as well. It stays as it is meanwhile.
+    source: Option<&'a Archetype>,
+    from: RowAddress,
+    transition: &'a Transition,
+    /// One for each column of the target.
+    cloners: SmallVec<[ColumnCloner; 8]>,
+    rows: NewRows<'a>,
+}
+
+impl<'a> RowCopies<'a> {
+    /// Reserves as many rows as there are in the next chunk, at most `wanted`, for copies of the row
+    /// at `from`. The entities of the copies are pushed to `copies`.
+    ///
+    /// # Panics
+    /// Panics if there is no such row, or the transition does not fill each column of the target
+    /// with clones.
+    pub(crate) fn new(
+        archetypes: &'a mut Archetypes,
+        from: Location,
+        transition: &'a Transition,
+        (pool, wanted): (&mut BlockPool, usize),
+        version: u64,
+        copies: &'a mut Vec<Entity>,
+    ) -> Self {
+        let (source, target) = if transition.target == from.archetype {
+            (None, archetypes.get_mut(transition.target))
+        } else {
+            let (source, target) = archetypes.get_two(from.archetype, transition.target);
+            (Some(&*source), target)
+        };
+        let mut rows = NewRows::new(target, &[], version, copies);
+        _ = rows.prepare(pool, wanted);
+        let target = &*rows.archetype;
+        let (original, steps) = (source.unwrap_or(target), transition.plan.steps.iter());
+        let pairs = steps.enumerate().filter(|(_, step)| step.action == ColumnAction::Move);
+        let pairs = pairs.filter_map(|(mine, step)| Some((mine, step.target? as usize)));
+        assert!(pairs.clone().map(|pair| pair.1).eq(0..target.columns.len()), "every column once");
+        let cloner = |(mine, theirs): (usize, usize)| {
+            let info = &original.columns[mine].info;
+            assert_eq!(info.id, target.columns[theirs].info.id, "the same component");
+            ColumnCloner {
+                clone: info.erased.clone.expect("every component can be cloned"),
+                map_entities: info.erased.map_entities,
+                source: original.chunks.row(from.address, mine),
+                target: target.chunks.column(rows.rows.first.chunk, theirs),
+                size: info.layout.size(),
+            }
+        };
+        let cloners = pairs.map(cloner).collect();
+        Self { source, from: from.address, transition, cloners, rows }
+    }
+
+    /// How many there can be.
+    pub(crate) fn granted(&self) -> usize {
+        self.rows.rows.granted
+    }
+
+    /// Makes the next copy, with the entities in it mapped. `settle` is told its place and says who
+    /// lives there. A panic drops what was cloned of this copy and goes on.
+    pub(crate) fn push(
+        &mut self,
+        map: &mut dyn FnMut(Entity) -> Entity,
+        settle: impl FnOnce(Place) -> Entity,
+    ) {
+        assert!(self.rows.rows.left() > 0, "a row was reserved for it");
+        let first = self.rows.rows.next();
+        let archetype = &*self.rows.archetype;
+        let mut cloned = UncommittedRows { archetype, first, count: 1, columns: 0 };
+        for column in &self.cloners {
+            // SAFETY: the row was reserved, so it is inside the column (I-3).
+            let room = unsafe { column.target.add(first.row * column.size) };
+            // SAFETY: the function is that of the column's type (I-9). What is cloned is a row
+            // (`new`, I-2) of an archetype that is borrowed since. This row is unowned: it was
+            // reserved, and comes up once.
+            unsafe { (column.clone)(column.source, room, column.size) };
+            cloned.columns += 1;
+            if let Some(map_entities) = column.map_entities {
+                // SAFETY: the function is that of the column's type (I-9); the value was just
+                // written, and the row has no other user (I-2), as it is not committed.
+                unsafe { map_entities(room, map) };
+            }
+        }
+        let copy = settle(archetype.chunks.place(first));
+        cloned.into_committed();
+        // SAFETY: reserved by `new`, and every column was cloned just now (I-2).
+        unsafe { self.rows.push(copy) };
+    }
+}
+
+impl Drop for RowCopies<'_> {
+    fn drop(&mut self) {
+        let (first, count) = self.rows.commit();
+        let target = &*self.rows.archetype;
+        for &(mine, theirs) in &self.transition.plan.bit_moves {
+            let source = self.source.unwrap_or(target);
+            if !source.chunks.bits(mine).get(self.from.chunk, self.from.row) {
+                let bits = target.chunks.bits(theirs);
+                let rows = first.row..first.row + count;
+                rows.for_each(|row| _ = bits.set(first.chunk, row, false));
+            }
+        }
+    }
+}
+
+impl Archetype {
+    /// Loads rows behind the last one, as many of these entities as fit into the chunk that is next,
+    /// and says where they are and how many. Their versions are left to the caller. Their values are
+    /// taken off the sources, one for each column. An error is the column whose values could not be
+    /// read; no row has come then.
+    pub(crate) fn load_rows(
+        &mut self,
+        pool: &mut BlockPool,
+        entities: &[Entity],
+        sources: &mut [&[u8]],
+    ) -> Result<(RowAddress, usize), usize> {
+        let (first, count) = self.chunks.reserve_rows(pool, entities.len());
+        let mut rows = UncommittedRows { archetype: self, first, count, columns: 0 };
+        for (index, column) in self.columns.iter().enumerate() {
+            let (load, size) = (column.info.erased.codec.load, column.info.layout.size());
+            let target = self.chunks.reserved(first, index);
+            // SAFETY: the function is that of the column's type (I-9), and so many rows were
+            // reserved.
+            let loaded = unsafe { load(&mut sources[index], target, count, size) };
+            loaded.map_err(|_| index)?;
+            rows.columns = index + 1;
+        }
+        rows.into_committed();
+        // SAFETY: reserved above, with nothing taken or committed since, and every column of these
+        // rows was loaded: all are initialised (I-2).
+        unsafe { self.chunks.commit_rows(first, &entities[..count], 0, 0) };
+        Ok((first, count))
+    }
+}
+
+/// Rows whose first columns, so many of them, are initialised and belong to this value.
+#[derive(Debug)]
+struct UncommittedRows<'a> {
+    archetype: &'a Archetype,
+    first: RowAddress,
+    count: usize,
+    columns: usize,
+}
+
+impl UncommittedRows<'_> {
+    /// The values are to belong to the archetype.
+    fn into_committed(self) {
+        core::mem::forget(self);
+    }
+}
+
+impl Drop for UncommittedRows<'_> {
+    fn drop(&mut self) {
+        let Archetype { chunks, ending, .. } = self.archetype;
+        let written = ending.drops.partition_point(|&(column, _)| column < self.columns);
+        // SAFETY: these columns were written by `RowCopies` or `load_rows`, and belong to this
+        // value: their rows are not committed, so the chunk does not own them (I-2).
+        unsafe { chunks.drop_rows(self.first, self.count, &ending.drops[..written]) };
+    }
+}

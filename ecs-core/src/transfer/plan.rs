@@ -1,0 +1,117 @@
+//! Transitions: where the rows of an archetype go, and what goes along.
+
+use alloc::boxed::Box;
+use alloc::format;
+use alloc::string::String;
+
+use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column};
+use crate::component::{ComponentId, ComponentSet, Registry};
+use crate::storage::{ColumnAction, ColumnStep, RowPlan};
+
+/// What goes along with a row of a component that both archetypes have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Carried {
+    /// Everything: the value, and what is known of it.
+    Value,
+    /// What is known of it; the value is replaced.
+    Marks,
+    /// Nothing: it was removed, and comes anew.
+    Nothing,
+}
+
+/// Where a row of an archetype goes that is given a bundle, or that one is taken from.
+#[derive(Clone, Debug)]
+pub(crate) struct Transition {
+    pub(crate) target: ArchetypeId,
+    /// The columns of the bundle's components, in their declared order: of the target where they
+    /// are given, of the source where they are taken.
+    pub(crate) columns: Box<[usize]>,
+    pub(crate) plan: RowPlan,
+}
+
+impl Transition {
+    /// From an archetype to the one with this set of components, without a bundle's columns.
+    pub(crate) fn new(
+        from: ArchetypeId,
+        set: ComponentSet,
+        (registry, archetypes): (&Registry, &mut Archetypes),
+        carried: impl Fn(ComponentId) -> Carried,
+    ) -> Self {
+        let target = archetypes.obtain(set, registry);
+        let mut plan = RowPlan::default();
+        let (source, there) = (archetypes.get(from), archetypes.get(target));
+        plan.connect(source, there, |id, _| carried(id));
+        Self { target, columns: Box::default(), plan }
+    }
+
+    /// Whether it leads from `source` to the archetype with this set, and takes what it has to take
+    /// along (I-6).
+    pub(crate) fn check(
+        &self,
+        source: &Archetype,
+        archetypes: &[Archetype],
+        set: &ComponentSet,
+        goes_along: impl Fn(ComponentId) -> bool,
+    ) -> Result<(), String> {
+        let target = &archetypes[self.target.index()];
+        let wrong = |what| format!("{what}, from {:?} to {:?}", source.id(), target.id());
+        if target.components() != set {
+            return Err(wrong("another set of components"));
+        }
+        let RowPlan { steps, drops, fresh, .. } = &self.plan;
+        let pairs = source.columns.iter().zip(steps);
+        let is_right = |(column, step): (&Column, &ColumnStep)| {
+            let id = column.info.id;
+            let moves = goes_along(id) && set.contains(id);
+            let drops = !moves && column.info.erased.drop.is_some();
+            step.size == column.info.layout.size()
+                && step.target.map(|at| at as usize) == target.column_of(id)
+                && (step.action == ColumnAction::Move) == moves
+                && (step.action == ColumnAction::Drop) == drops
+        };
+        if steps.len() != source.columns.len() || !pairs.into_iter().all(is_right) {
+            return Err(wrong("a step of the row plan is another column's"));
+        }
+        let dropped = (0..).zip(steps).filter(|(_, step)| step.action == ColumnAction::Drop);
+        if !dropped.map(|(column, _)| column).eq(drops.iter().map(|&(column, _)| column)) {
+            return Err(wrong("other values are dropped than those that are left to be"));
+        }
+        let is_fresh = |&column: &usize| source.column_of(target.columns[column].info.id).is_none();
+        if !(0..target.columns.len()).filter(is_fresh).eq(fresh.iter().copied()) {
+            return Err(wrong("other columns are fresh than those that the source lacks"));
+        }
+        Ok(())
+    }
+}
+
+impl RowPlan {
+    /// Works the plan out anew for rows that go from `source` to `target`. Of each component of
+    /// both, `carried` says what goes along; it is given the column in the target.
+    pub(crate) fn connect(
+        &mut self,
+        source: &Archetype,
+        target: &Archetype,
+        carried: impl Fn(ComponentId, usize) -> Carried,
+    ) {
+        self.clear();
+        for column in &source.columns {
+            let id = column.info.id;
+            let found = target.column_of(id).map(|theirs| (theirs, carried(id, theirs)));
+            let found = found.filter(|&(_, carried)| carried != Carried::Nothing);
+            let moves = found.is_some_and(|(_, carried)| carried == Carried::Value);
+            self.push_column(column.size_and_drop(), found.map(|(theirs, _)| theirs), moves);
+            if let Some((theirs, _)) = found {
+                let Column { enable_slot, track_slot, .. } = target.columns[theirs];
+                self.bit_moves.extend(column.enable_slot.zip(enable_slot));
+                let versions = column.track_slot.zip(track_slot);
+                self.version_moves.extend(versions.map(|(mine, theirs)| (mine, theirs, !moves)));
+            }
+        }
+        for (theirs, &id) in target.components().ids().iter().enumerate() {
+            if source.column_of(id).is_none_or(|mine| self.steps[mine].target.is_none()) {
+                self.fresh.push(theirs);
+            }
+        }
+        self.has_marks = source.ending.has_marks || target.ending.has_marks;
+    }
+}
