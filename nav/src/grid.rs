@@ -128,7 +128,7 @@ impl Grid {
 
     /// The sides; whether each cell is open, eight in a byte; the weights, as runs of equal ones; and
     /// the changes.
-    fn write(&self, out: &mut Vec<u8>) {
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.extend(self.width.to_le_bytes());
         out.extend(self.height.to_le_bytes());
         let mut open = vec![0_u8; self.cell_count().div_ceil(8)];
@@ -143,7 +143,7 @@ impl Grid {
         self.changes.write(out);
     }
 
-    fn read(bytes: &mut &[u8]) -> Saved<Self> {
+    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
         let sides = [u16::from_le_bytes(take(bytes)?), u16::from_le_bytes(take(bytes)?)];
         let [width, height] = sides.map(u32::from);
         let cell_count = width as usize * height as usize;

@@ -4,8 +4,9 @@ use std::path::Path;
 
 use formic_ecs::{Codec, CodecError};
 
-use crate::bytes::take;
+use crate::bytes::{Saved, take};
 use crate::cell::Cell;
+use crate::clearance::{Clearance, SIZE_MAX, square, weight_of_square};
 use crate::cost::Weight;
 use crate::direction::MoveRule;
 use crate::grid::Grid;
@@ -44,6 +45,10 @@ pub struct Terrain {
     rule: MoveRule,
     regions: Regions,
     lanes: LanePair,
+    /// Kept where there are larger agents than those of one cell.
+    clearance: Option<Clearance>,
+    /// The terrains of agents of two cells along a side, of three, and so on: open where one fits.
+    larger: Vec<Terrain>,
 }
 
 impl Terrain {
@@ -56,27 +61,143 @@ impl Terrain {
         grid.become_of(rule as u64);
         let regions = Regions::new(&grid, rule.connectivity());
         let lanes = LanePair::new(&grid, rule);
-        Self { grid, rule, regions, lanes }
+        Self { grid, rule, regions, lanes, clearance: None, larger: Vec::new() }
+    }
+
+    /// Keeps what agents of up to `size_max` cells along a side need as well: see
+    /// [`Terrain::for_size`].
+    ///
+    /// Each size takes as much memory as the terrain itself. An edit changes the terrain of a size
+    /// at so many cells as such an agent covers, at most.
+    ///
+    /// # Panics
+    /// Panics if `size_max` is zero or more than [`SIZE_MAX`].
+    #[must_use]
+    pub fn with_sizes(mut self, size_max: u8) -> Self {
+        assert!((1..=SIZE_MAX).contains(&size_max), "agents cannot be of size {size_max}");
+        let grid = &self.grid;
+        let clearance = Clearance::new(grid, size_max);
+        let is_weighted = grid.weights().iter().any(|&weight| weight != Weight::ONE);
+        let terrain_of = |size| {
+            let fits = |cell| clearance.at(grid, cell) >= size;
+            let (width, height) = (grid.width().into(), grid.height().into());
+            let mut larger =
+                Grid::from_fn(width, height, fits).expect("it is as large as this one");
+            for cell in grid.cells().filter(|_| is_weighted) {
+                larger.set_weight(cell, weight_of_square(grid, cell, size));
+            }
+            Self::new(larger, self.rule)
+        };
+        self.larger = (2..=size_max).map(terrain_of).collect();
+        self.clearance = Some(clearance);
+        self
+    }
+
+    /// The terrain of agents of a size, in cells along a side, or `None` if it is not
+    /// [kept](Terrain::with_sizes): regions, paths and fields over it are those of such agents.
+    ///
+    /// The cell of an agent is the north-western one of the square that it covers. It is open if all
+    /// of the square is, and as heavy as the heaviest cell of it. Edits go to the terrain of size
+    /// one, which this one follows.
+    ///
+    /// ```
+    /// use formic_nav::{Cell, Grid, MoveRule, Terrain};
+    /// // Two halls, and a door of one cell between them.
+    /// let grid = Grid::from_fn(9, 5, |cell| cell.x != 4 || cell.y == 2)?;
+    /// let mut terrain = Terrain::new(grid, MoveRule::BothFree).with_sizes(2);
+    /// let (imp, troll) = (terrain.for_size(1).unwrap(), terrain.for_size(2).unwrap());
+    /// let (west, east) = (Cell::new(0, 0), Cell::new(7, 0));
+    /// assert!(imp.reachable(west, east) && !troll.reachable(west, east));
+    ///
+    /// terrain.dig(Cell::new(4, 3));
+    /// assert!(terrain.for_size(2).unwrap().reachable(west, east));
+    /// # Ok::<(), formic_nav::GridSizeError>(())
+    /// ```
+    #[must_use]
+    pub fn for_size(&self, size: u8) -> Option<&Self> {
+        if size == 1 { Some(self) } else { self.larger.get(usize::from(size.checked_sub(2)?)) }
+    }
+
+    /// How large an agent may be whose north-western cell is this one, up to the greatest size that
+    /// is [kept](Terrain::with_sizes). Zero if the cell is solid or outside.
+    #[must_use]
+    pub fn clearance(&self, cell: Cell) -> u8 {
+        match &self.clearance {
+            Some(clearance) if self.grid.contains(cell) => clearance.at(&self.grid, cell),
+            _ => u8::from(self.is_open(cell)),
+        }
+    }
+
+    /// Lets the terrains of larger agents follow an edit of a cell.
+    fn edit_larger(&mut self, cell: Cell) {
+        let Some(clearance) = &mut self.clearance else { return };
+        let larger = &mut self.larger;
+        clearance.edit(&self.grid, cell, |cell, before, after| {
+            for size in before.min(after).max(1) + 1..=before.max(after) {
+                let terrain = &mut larger[usize::from(size) - 2];
+                let _ = if after > before { terrain.dig(cell) } else { terrain.fill(cell) };
+            }
+        });
     }
 
     /// How a terrain is saved with a game: with everything that its regions depend on beside the grid,
     /// so that the next edit has the same result, and the same random cell is drawn.
     pub const CODEC: Codec<Self> = Codec::custom(
         |terrain, out| {
-            Grid::CODEC.write(&terrain.grid, out)?;
-            out.push(terrain.rule as u8);
-            terrain.regions.write(out);
+            out.push(terrain.clearance.as_ref().map_or(0, |clearance| clearance.max));
+            terrain.write(out);
+            terrain.larger.iter().for_each(|larger| larger.write(out));
             Ok(())
         },
         |bytes| {
-            let grid = Grid::CODEC.read(bytes)?;
-            let [rule] = take(bytes)?;
-            let rule = *MoveRule::ALL.get(usize::from(rule)).ok_or(CodecError)?;
-            let regions = Regions::read(bytes, &grid, rule.connectivity())?;
-            let lanes = LanePair::new(&grid, rule);
-            Ok(Self { grid, rule, regions, lanes })
+            let [size_max] = take(bytes)?;
+            let mut terrain = Self::read(bytes)?;
+            if size_max > 0 {
+                let larger = (2..=size_max).map(|_| Self::read(bytes));
+                terrain.larger = larger.collect::<Result<_, _>>()?;
+                terrain.clearance = Some(Clearance::new(&terrain.grid, size_max));
+                terrain.check_larger().map_err(|_| CodecError)?;
+            }
+            Ok(terrain)
         },
     );
+
+    /// The grid, the rule, and the regions.
+    fn write(&self, out: &mut Vec<u8>) {
+        self.grid.write(out);
+        out.push(self.rule as u8);
+        self.regions.write(out);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        let grid = Grid::read(bytes)?;
+        let [rule] = take(bytes)?;
+        let rule = *MoveRule::ALL.get(usize::from(rule)).ok_or(CodecError)?;
+        let regions = Regions::read(bytes, &grid, rule.connectivity())?;
+        let lanes = LanePair::new(&grid, rule);
+        Ok(Self { grid, rule, regions, lanes, clearance: None, larger: Vec::new() })
+    }
+
+    /// Whether the terrains of larger agents are what follows from this one.
+    fn check_larger(&self) -> Result<(), RegionFault> {
+        let Some(clearance) = &self.clearance else { return Ok(()) };
+        let fresh = Clearance::new(&self.grid, clearance.max);
+        for (size, larger) in (2..).zip(&self.larger) {
+            let is_alike = larger.rule == self.rule
+                && (larger.grid.width(), larger.grid.height())
+                    == (self.grid.width(), self.grid.height());
+            let is_right = |&cell: &Cell| {
+                is_alike
+                    && larger.is_open(cell) == (fresh.at(&self.grid, cell) >= size)
+                    && larger.grid.weight(cell) == Some(weight_of_square(&self.grid, cell, size))
+            };
+            if let Some(cell) = self.grid.cells().find(|cell| !is_right(cell)) {
+                return Err(RegionFault { cell });
+            }
+            larger.regions.check(&larger.grid)?;
+        }
+        if fresh == *clearance { Ok(()) } else { Err(RegionFault { cell: Cell::new(0, 0) }) }
+    }
 
     /// Reads a map file; the rule is the default, that of the benchmarks.
     ///
@@ -123,6 +244,7 @@ impl Terrain {
         if changed {
             self.regions.dug(&self.grid, cell);
             self.lanes.edit(&self.grid, cell);
+            self.edit_larger(cell);
         }
         changed
     }
@@ -134,6 +256,7 @@ impl Terrain {
         if changed {
             self.regions.filled(&self.grid, cell);
             self.lanes.edit(&self.grid, cell);
+            self.edit_larger(cell);
         }
         changed
     }
@@ -144,6 +267,13 @@ impl Terrain {
         let changed = self.grid.set_weight(cell, weight);
         if changed {
             self.lanes.edit_weight(&self.grid, cell);
+            for (size, larger) in (2..).zip(&mut self.larger) {
+                for y in square(cell.y, size) {
+                    for corner in square(cell.x, size).map(|x| Cell::new(x, y)) {
+                        larger.set_weight(corner, weight_of_square(&self.grid, corner, size));
+                    }
+                }
+            }
         }
         changed
     }
@@ -161,6 +291,10 @@ impl Terrain {
         }
         self.grid.take_history_of(&other.grid);
         self.drain_events().for_each(drop);
+        for (one, other) in self.larger.iter_mut().zip(&other.larger) {
+            one.grid.take_history_of(&other.grid);
+            one.drain_events().for_each(drop);
+        }
         true
     }
 
@@ -194,13 +328,14 @@ impl Terrain {
         self.regions.drain_events()
     }
 
-    /// Compares the regions with those of a fresh flood.
+    /// Compares the regions with those of a fresh flood, for agents of all sizes.
     ///
     /// A pass over the whole map, for tests and tools.
     ///
     /// # Errors
     /// The first cell that is wrong, which would be a bug of this crate.
     pub fn check(&self) -> Result<(), RegionFault> {
-        self.regions.check(&self.grid)
+        self.regions.check(&self.grid)?;
+        self.check_larger()
     }
 }

@@ -29,6 +29,7 @@ const LAYERS: &[&str] = &[
     "region::flood",
     "region",
     "lanes",
+    "clearance",
     "terrain",
     "path::open_list",
     "path::nodes",

@@ -35,6 +35,7 @@ mod scenes;
 mod sight;
 #[path = "../support/sim.rs"]
 mod sim;
+mod sizes;
 mod systems;
 mod walls;
 mod wander;
