@@ -11,6 +11,7 @@
 //! * [`explain`]: why an agent does what it does, whichever of these has decided.
 //! * [`fsm`]: state machines, flat and hierarchical.
 //! * [`goap`]: plans, the cheapest that lead to a goal.
+//! * [`htn`]: plans again, by the ways that the designer has named.
 //! * [`turn`]: turns with actions and rules, for games in which little happens by itself.
 //! * [`utility`]: every option gets a score, and the agent does what scores most.
 
@@ -24,8 +25,12 @@ pub mod explain;
 pub mod fsm;
 pub mod goap;
 mod heads;
+pub mod htn;
 pub mod turn;
 pub mod utility;
+mod why;
+
+pub use self::why::why;
 
 /// The names that most users need, those of [`formic_jobs::prelude`] included.
 pub mod prelude {

@@ -57,6 +57,11 @@ const LAYERS: &[&str] = &[
     "goap::record",
     "goap::agent",
     "goap",
+    "htn::domain",
+    "htn::search",
+    "htn::record",
+    "htn::agent",
+    "htn",
     "fsm::state",
     "fsm::transition",
     "fsm::machine",
@@ -104,6 +109,7 @@ const LAYERS: &[&str] = &[
     "activity::deliver",
     "activity::param",
     "activity",
+    "why",
 ];
 
 /// Every name in `text`, the source of `module`, that stands no lower.

@@ -92,8 +92,19 @@ pub fn watch(
         .into_iter()
         .map(|agents| agents.into_iter().map(|agent| (agent, noun(agent))).collect())
         .collect();
-    for (world, agents) in simulation.worlds_mut().into_iter().zip(found) {
+    // What others are called that these decide about.
+    let called: Vec<Vec<(Entity, &'static str)>> = simulation
+        .worlds()
+        .into_iter()
+        .map(|(_, world)| {
+            let view = simulation.view().filter(|view| std::ptr::eq(view.world(), world));
+            let noun = |entity| view.and_then(|view| Some((entity, view.noun(entity)?)));
+            world.entities().filter_map(noun).collect()
+        })
+        .collect();
+    for ((world, agents), called) in simulation.worlds_mut().into_iter().zip(found).zip(called) {
         let mut log = world.remove_resource::<DecisionLog>().unwrap_or_default();
+        called.into_iter().for_each(|(entity, noun)| log.call(entity, capital(noun)));
         agents.into_iter().for_each(|(agent, noun)| log.watch(agent, noun, DECISIONS_MAX));
         world.insert_resource(log);
     }
@@ -102,14 +113,14 @@ pub fn watch(
 
 /// What the watched agents have to say, by their numbers, world by world.
 #[must_use]
-pub fn explained(simulation: &dyn Simulation, demo: &Demo) -> Vec<Explained> {
+pub fn explained(simulation: &dyn Simulation) -> Vec<Explained> {
     let worlds = simulation.worlds();
     let of_world = |(name, world): &(&str, &World)| {
         let Ok(log) = world.resource::<DecisionLog>() else { return Vec::new() };
         let before = if name.is_empty() { String::new() } else { format!("{name}, ") };
         let explain = |agent| Explained {
             agent: format!("{before}{}", log.name(agent)),
-            decisions: sentences(simulation, demo, world, log, agent),
+            decisions: sentences(simulation, world, log, agent),
             earlier: log.lost(agent),
         };
         log.agents().map(explain).collect()
@@ -120,25 +131,14 @@ pub fn explained(simulation: &dyn Simulation, demo: &Demo) -> Vec<Explained> {
 /// What its mind wrote down; else what can be seen of it; else why there is neither.
 fn sentences(
     simulation: &dyn Simulation,
-    demo: &Demo,
     world: &World,
     log: &DecisionLog,
     agent: Entity,
 ) -> Vec<String> {
-    let decided = log.sentences(agent);
-    if !decided.is_empty() {
-        return decided;
-    }
-    let name = log.name(agent);
-    if !world.contains(agent) {
-        return vec![format!("{name} is no more, and decided nothing before.")];
-    }
     let view = simulation.view().filter(|view| std::ptr::eq(view.world(), world));
-    let seen = view.map_or_else(Vec::new, |view| view.why(agent));
-    if !seen.is_empty() {
-        return seen;
-    }
-    vec![format!("{name} has decided nothing. --explain alone lists {} to ask.", demo.agents_noun)]
+    let asked = log.sentences(agent).is_empty() && world.contains(agent);
+    let seen = view.filter(|_| asked).map_or_else(Vec::new, |view| view.why(agent));
+    if seen.is_empty() { formic_ai::why(world, agent) } else { seen }
 }
 
 /// How many agents are named as an example.

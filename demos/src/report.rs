@@ -49,7 +49,7 @@ impl<'a> Report<'a> {
         Self {
             plan,
             lived,
-            explained: explained(simulation, plan.demo),
+            explained: explained(simulation),
             state_hash: simulation.state_hash(),
             check,
             counters: simulation.counters(),

@@ -75,8 +75,8 @@ pub trait Processor: Sync {
 /// }
 ///
 /// let mut world = World::new();
-/// let plan = Sequence::new().then_with(Wait, Patience(3));
-/// let agent = actions.spawn(&mut world, ())?;
+/// let waiting = Sequence::new().then_with(Wait, Patience(3));
+/// let agent = waiting.spawn(&mut world, ())?;
 /// let mut schedule = formic_ai::action::add(Schedule::builder())
 ///     .add(wait.as_action())
 ///     .build(&mut world)?;

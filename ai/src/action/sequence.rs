@@ -181,7 +181,7 @@ pub fn advance(mut agents: Query<Advanced, With<Reported>>, recorder: NamingReco
                 let name = recorder.name(body, agent.current());
                 let verdict = match agent.rest_left {
                     0 if body.is_running(agent.current()) => Verdict::Chosen,
-                    0 => Verdict::Waits { on: Label::plain("somebody to start it again") },
+                    0 => Verdict::Waits { on: Label::plain("being started again") },
                     ticks => Verdict::Waits { on: format!("the end of {ticks} ticks").into() },
                 };
                 decision.candidate(Candidate::new(name, verdict));

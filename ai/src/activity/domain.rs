@@ -1,5 +1,6 @@
 //! The state that all activities of a game share, and how they end.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use formic_ecs::{Codec, HashState};
@@ -41,6 +42,13 @@ pub trait ActivityDomain: Sized + 'static {
     /// How a reason is saved with a game, for what has [`Finished`](super::Finished) is told for a
     /// while. Without this a game with such activities cannot be saved.
     const FAILURE: Codec<Self::Failure> = Codec::UNSAVED;
+
+    /// A reason in words, for [records](crate::explain): `the door is locked`.
+    #[must_use]
+    fn reason(failure: &Self::Failure) -> Option<Cow<'_, str>> {
+        _ = failure;
+        None
+    }
 }
 
 /// What an activity says at the end of a tick of its own.

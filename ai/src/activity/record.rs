@@ -3,7 +3,7 @@
 use formic_ecs::Entity;
 
 use super::behaviour::{Activity, EventOf, Failure};
-use super::domain::Ending;
+use super::domain::{ActivityDomain, Ending};
 use super::event::{Event, EventKinds, Notice};
 use super::slot::ActivitySlot;
 use crate::explain::{
@@ -79,22 +79,25 @@ impl TaskWatch<'_> {
     /// It was told of something, or called, and is awake again.
     pub(super) fn woken<A: Activity>(
         &self,
-        name: String,
+        activity: String,
         notice: Option<&Notice<'_, EventOf<A>>>,
         subject: Entity,
     ) {
+        let name = self.watch.log.name(subject);
         self.note(|decision| {
-            decision.candidate(Candidate::new(name, Verdict::Chosen));
+            decision.candidate(Candidate::new(activity, Verdict::Chosen));
             decision.cause = Some(match notice {
                 Some(Notice::Event(event, _)) => {
                     let kind = kinds_name::<EventOf<A>>(event.kind());
-                    format!("{} of {subject} came", kind.as_deref().unwrap_or("an event")).into()
+                    let kind = kind.as_deref().unwrap_or("an event");
+                    match subject == self.agent || subject == self.task {
+                        true => format!("{} came", explain::own(kind)).into(),
+                        false => format!("{kind} of {name} came").into(),
+                    }
                 }
-                Some(Notice::Died(_)) => format!("{subject} is gone").into(),
+                Some(Notice::Died(_)) => format!("{name} is gone").into(),
                 Some(Notice::Time(_)) => Label::plain("its timer ran out"),
-                Some(Notice::Missed(_)) => {
-                    format!("events of {subject} may have been missed").into()
-                }
+                Some(Notice::Missed(_)) => format!("events of {name} may have been missed").into(),
                 None => Label::plain("it was called from outside"),
             });
         });
@@ -110,7 +113,8 @@ pub(super) fn stopped_by<A: Activity>(
     let why = match ending {
         Ending::Success => explain::Ending::Success,
         Ending::Failed(error) => {
-            explain::Ending::Failed { error: Some(format!("{error:?}").into()) }
+            let reason = <A::Domain as ActivityDomain>::reason(error);
+            explain::Ending::Failed { error: reason.map(|reason| reason.into_owned().into()) }
         }
         Ending::Interrupted => {
             explain::Ending::Interrupted { by: by.map(|by| by.name().into_owned().into()) }
@@ -128,6 +132,8 @@ fn kinds_name<E: Event>(kinds: EventKinds) -> Option<Label> {
         return Some(Label::plain("the death"));
     }
     let numbers = (0..64).filter(|&number| kinds.contains(EventKinds::one(number)));
-    let name = |number| E::kind_name(number).map_or(format!("event {number}"), str::to_owned);
-    Some(numbers.map(name).collect::<Vec<_>>().join(" or ").into())
+    let mut names: Vec<&str> =
+        numbers.map(|number| E::kind_name(number).unwrap_or("an event")).collect();
+    names.dedup();
+    Some(names.join(" or ").into())
 }

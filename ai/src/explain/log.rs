@@ -1,5 +1,6 @@
 //! The records of all agents that are watched.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use formic_ecs::Entity;
@@ -53,6 +54,8 @@ pub struct DecisionLog {
     marks: Vec<u64>,
     /// How many have been unwatched since the bits were set anew.
     stale: usize,
+    /// What entities are called that are not watched.
+    kinds: BTreeMap<Entity, Label>,
 }
 
 /// As many words of bits there are in any case, and one more for every two agents that are watched.
@@ -225,18 +228,37 @@ impl DecisionLog {
         self.get(agent).map_or(0, |watched| watched.ring().lost())
     }
 
-    /// What an agent is called in sentences: `Cat#12`.
+    /// Says what an entity is called in sentences about others, whether it is watched or not: a
+    /// `Door`.
+    pub fn call(&mut self, entity: Entity, kind: impl Into<Label>) {
+        let kind = kind.into();
+        match self.place(entity) {
+            Some(place) => self.watched[place].kind = kind,
+            None => drop(self.kinds.insert(entity, kind)),
+        }
+    }
+
+    /// The kind of an entity, if it is known.
     #[must_use]
-    pub fn name(&self, agent: Entity) -> String {
-        let kind = self.get(agent).map_or("Entity", |watched| &watched.kind);
-        format!("{kind}#{}", agent.index())
+    pub fn kind(&self, entity: Entity) -> Option<&Label> {
+        self.get(entity).map(|watched| &watched.kind).or_else(|| self.kinds.get(&entity))
+    }
+
+    /// What an entity is called in sentences: `Cat#12`, or `entity 12` if its kind is not known.
+    #[must_use]
+    pub fn name(&self, entity: Entity) -> String {
+        match self.kind(entity) {
+            Some(kind) => format!("{kind}#{}", entity.index()),
+            None => format!("entity {}", entity.index()),
+        }
     }
 
     /// What an agent has decided of late as [sentences](Decision::sentence), the oldest first.
     #[must_use]
     pub fn sentences(&self, agent: Entity) -> Vec<String> {
         let name = self.name(agent);
-        self.decisions(agent).iter().map(|decision| decision.sentence(&name)).collect()
+        let decisions = self.decisions(agent);
+        decisions.iter().map(|it| it.sentence_with(&name, |other| self.name(other))).collect()
     }
 
     /// Writes a decision down if the agent is watched; `fill` is not called otherwise.

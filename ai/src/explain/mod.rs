@@ -83,3 +83,4 @@ pub use self::label::Label;
 pub use self::log::DecisionLog;
 pub use self::recorder::DecisionRecorder;
 pub(crate) use self::ring::Recall;
+pub(crate) use self::sentence::own;

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Write};
 
+use formic_ecs::Entity;
+
 use super::decision::{Candidate, Decision, Ending, Engine, RuleVerdict, Stopped, Verdict};
 
 impl Decision {
@@ -26,15 +28,21 @@ impl Decision {
     /// ```
     #[must_use]
     pub fn sentence(&self, who: &str) -> String {
+        self.sentence_with(who, |entity| format!("entity {}", entity.index()))
+    }
+
+    /// The same with what other entities are called.
+    #[must_use]
+    pub fn sentence_with(&self, who: &str, name: impl Fn(Entity) -> String) -> String {
         let mut text = String::new();
         // Writing into a String cannot fail.
-        if self.write(&mut text, who).is_err() {
+        if self.write(&mut text, who, &name).is_err() {
             unreachable!("there is memory for it, or there would be no program");
         }
         text
     }
 
-    fn write(&self, out: &mut String, who: &str) -> fmt::Result {
+    fn write(&self, out: &mut String, who: &str, name: &dyn Fn(Entity) -> String) -> fmt::Result {
         write!(out, "Tick {}: {who} ", self.tick)?;
         self.write_choice(out)?;
         if let Some(place) = self.candidates.iter().position(|it| it.verdict == Verdict::Chosen) {
@@ -77,7 +85,7 @@ impl Decision {
         for Stopped { what, why } in &self.stopped {
             write!(out, "; {what} {}", EndingText(why))?;
         }
-        self.write_sleep(out)?;
+        self.write_sleep(out, name)?;
         out.push('.');
         Ok(())
     }
@@ -140,20 +148,29 @@ impl Decision {
         Ok(())
     }
 
-    fn write_sleep(&self, out: &mut String) -> fmt::Result {
+    fn write_sleep(&self, out: &mut String, name: &dyn Fn(Entity) -> String) -> fmt::Result {
         let Some(since) = self.blocked_since else { return Ok(()) };
         write!(out, "; asleep since tick {since}")?;
         for (count, wish) in self.subscriptions.iter().enumerate() {
             out.push_str(if count == 0 { ", waits for " } else { " or " });
-            match &wish.event {
-                Some(event) => write!(out, "{event}")?,
-                None => out.push_str("anything"),
-            }
-            if let Some(subject) = wish.subject {
-                write!(out, " of {subject}")?;
+            let event = wish.event.as_deref().unwrap_or("anything");
+            match wish.subject {
+                None => write!(out, "{event}")?,
+                Some(subject) if subject == self.agent || subject == self.by => {
+                    write!(out, "{}", own(event))?;
+                }
+                Some(subject) => write!(out, "{event} of {}", name(subject))?,
             }
         }
         Ok(())
+    }
+}
+
+/// What an event is called that is about the agent itself: `the arrival` is `its own arrival`.
+pub(crate) fn own(event: &str) -> String {
+    match event.strip_prefix("the ") {
+        Some(noun) => format!("its own {noun}"),
+        None => format!("{event} of its own"),
     }
 }
 

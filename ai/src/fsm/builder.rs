@@ -1,6 +1,6 @@
 //! Machines in the making, and what can be wrong with them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use formic_ecs::QueryData;
@@ -79,6 +79,7 @@ impl std::error::Error for MachineError {}
 pub struct MachineBuilder<Q: QueryData> {
     states: Vec<State<Q>>,
     transitions: Vec<Transition<Q>>,
+    event_names: BTreeMap<u32, Label>,
 }
 
 impl<Q: QueryData> Default for MachineBuilder<Q> {
@@ -117,13 +118,20 @@ impl<Q: QueryData> MachineBuilder<Q> {
     /// Neither states nor transitions yet.
     #[must_use]
     pub const fn new() -> Self {
-        Self { states: Vec::new(), transitions: Vec::new() }
+        Self { states: Vec::new(), transitions: Vec::new(), event_names: BTreeMap::new() }
     }
 
     /// Adds a state. The first of those that lie in no other is the initial one.
     #[must_use]
     pub fn state(mut self, state: State<Q>) -> Self {
         self.states.push(state);
+        self
+    }
+
+    /// Says what an event is called in [records](crate::explain).
+    #[must_use]
+    pub fn event(mut self, event: u32, name: impl Into<Label>) -> Self {
+        self.event_names.insert(event, name.into());
         self
     }
 
@@ -224,7 +232,8 @@ impl<Q: QueryData> MachineBuilder<Q> {
         let initial = (0..).zip(&parents).find(|&(_, &parent)| parent == NONE).map_or(0, |it| it.0);
         let has_history = states.iter().any(|state| state.history != History::None);
         let (transitions, names) = flat.into_iter().map(|it| (it.2, it.3)).unzip();
-        Ok(Machine { states, transitions, guards, names, initial, has_history })
+        let event_names = std::mem::take(&mut self.event_names);
+        Ok(Machine { states, transitions, guards, names, event_names, initial, has_history })
     }
 
     /// For each state the one that it lies in.

@@ -1,5 +1,6 @@
 //! Machines: states, and what leads from one to the other, ready to be followed.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use formic_ecs::QueryData;
@@ -39,6 +40,8 @@ pub struct Machine<Q: QueryData> {
     pub(super) guards: Vec<Ask<Q>>,
     /// For each of the transitions what it asks for, in words.
     pub(super) names: Vec<Option<Label>>,
+    /// What events are called.
+    pub(super) event_names: BTreeMap<u32, Label>,
     /// The initial state of the whole.
     pub(super) initial: u16,
     pub(super) has_history: bool,
@@ -96,6 +99,12 @@ impl<Q: QueryData> Machine<Q> {
     #[must_use]
     pub fn name(&self, state: usize) -> &str {
         &self.states[state].name
+    }
+
+    /// The event of this name, see [`MachineBuilder::event`](super::MachineBuilder::event).
+    #[must_use]
+    pub fn event(&self, name: &str) -> Option<u32> {
+        self.event_names.iter().find(|(_, known)| ***known == *name).map(|(&event, _)| event)
     }
 
     /// How many states there are.

@@ -36,8 +36,8 @@
 //! const LOST: u32 = 1;
 //! #[derive(Component)]
 //! struct Health(f32);
-//! let plan = ["walk", "look", "aim", "flee", "greet"];
-//! let plan = plan.iter().fold(ActionSet::new(), |plan, name| plan.action(*name, Deed));
+//! let actions = ["walk", "look", "aim", "flee", "greet"];
+//! let actions = actions.iter().fold(ActionSet::new(), |set, name| set.action(*name, Deed));
 //! let machine = MachineBuilder::<&'static Health>::new()
 //!     .state(State::new("calm").history(History::Shallow))
 //!     .state(State::new("walking").inside("calm").action("walk"))

@@ -68,7 +68,10 @@ impl Sight {
                 let name = machine.names[place].clone();
                 Verdict::Refused { by: name.unwrap_or(Label::plain("its condition")) }
             };
-            Candidate::new(situation.target(place), verdict)
+            let target = situation.target(place);
+            let is_again = target == machine.states[usize::from(situation.agent.state)].name;
+            let name = if is_again { format!("{target} again").into() } else { target };
+            Candidate::new(name, verdict)
         });
         let why = match machine.transitions[chosen].trigger {
             Trigger::Done => Ending::Success,
@@ -107,16 +110,21 @@ impl<Q: QueryData> Machine<Q> {
         names.join(" in ").into()
     }
 
+    fn event_name(&self, event: u32) -> Label {
+        let known = self.event_names.get(&event).cloned();
+        known.unwrap_or_else(|| format!("event {event}").into())
+    }
+
     /// What a transition waits for.
     fn awaited(&self, place: usize) -> Label {
         let transition = &self.transitions[place];
         let from = &self.states[usize::from(transition.from)].name;
         match transition.trigger {
             Trigger::Always => Label::plain("nothing"),
-            Trigger::Event(event) => format!("event {event}").into(),
+            Trigger::Event(event) => self.event_name(event),
             Trigger::After(updates) => format!("the end of {updates} updates").into(),
-            Trigger::Done => format!("the success of {from}").into(),
-            Trigger::Failed => format!("the failure of {from}").into(),
+            Trigger::Done => format!("{from} to be done").into(),
+            Trigger::Failed => format!("{from} to fail").into(),
         }
     }
 
@@ -131,7 +139,7 @@ impl<Q: QueryData> Machine<Q> {
         let from = &self.states[usize::from(transition.from)].name;
         let trigger = match transition.trigger {
             Trigger::Always => return condition.unwrap_or(Label::plain("nothing holds it back")),
-            Trigger::Event(event) => format!("event {event} came"),
+            Trigger::Event(event) => format!("{} came", self.event_name(event)),
             Trigger::After(updates) => format!("{updates} updates have passed"),
             Trigger::Done => format!("{from} is done"),
             Trigger::Failed => format!("{from} has failed"),

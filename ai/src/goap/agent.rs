@@ -10,6 +10,7 @@ use formic_ecs::{
 use formic_jobs::Query;
 
 use super::facts::Fact;
+use super::operator::OperatorSet;
 use super::planner::{Plan, Planner, PlannerError, Planning};
 use super::record::Watch;
 use crate::action::{
@@ -19,13 +20,13 @@ use crate::explain::{DecisionRecorder, Verdict};
 
 type Sense<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> u32 + Send + Sync>;
 
-/// A planner, where its facts come from, and which actions carry out its operators: shared by all
-/// agents of a kind.
+/// A planner (or a [`Domain`](crate::htn::Domain)), where its facts come from, and which actions carry
+/// out its operators: shared by all agents of a kind.
 ///
 /// A sensor looks at the components that `Q` asks for. It runs only when its fact is asked for: when
 /// a goal that it matters for is planned for, or an operator that depends on it is to begin.
-pub struct Sensors<Q: QueryData> {
-    planner: Planner,
+pub struct Sensors<Q: QueryData, P = Planner> {
+    planner: P,
     /// For each operator the action that carries it out.
     actions: Vec<usize>,
     /// For each fact.
@@ -35,18 +36,18 @@ pub struct Sensors<Q: QueryData> {
     rest: u32,
 }
 
-impl<Q: QueryData> fmt::Debug for Sensors<Q> {
+impl<Q: QueryData, P: fmt::Debug> fmt::Debug for Sensors<Q, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Sensors").field("planner", &self.planner).finish_non_exhaustive()
     }
 }
 
-impl<Q: QueryData> Sensors<Q> {
+impl<Q: QueryData, P: OperatorSet> Sensors<Q, P> {
     /// A planner for agents with these actions. Facts without a sensor are 0.
     ///
     /// # Errors
     /// Returns an error if no action has the name of an operator.
-    pub fn new(planner: Planner, actions: &ActionSet) -> Result<Self, PlannerError> {
+    pub fn new(planner: P, actions: &ActionSet) -> Result<Self, PlannerError> {
         let find = |name: &str| {
             actions.find(name).ok_or_else(|| PlannerError::UnknownAction(name.to_string()))
         };
@@ -83,7 +84,8 @@ impl<Q: QueryData> Sensors<Q> {
         operator: &str,
         sense: impl for<'a> Fn(&Q::Item<'a>) -> u32 + Send + Sync + 'static,
     ) -> Self {
-        let Some(place) = self.planner.find(operator) else {
+        let mut operators = self.planner.operators().iter();
+        let Some(place) = operators.position(|it| it.name() == operator) else {
             panic!("there is no operator {operator:?}")
         };
         self.costs[place] = Some(Box::new(sense));
@@ -101,7 +103,7 @@ impl<Q: QueryData> Sensors<Q> {
 
     /// The planner.
     #[must_use]
-    pub const fn planner(&self) -> &Planner {
+    pub const fn planner(&self) -> &P {
         &self.planner
     }
 
@@ -113,11 +115,22 @@ impl<Q: QueryData> Sensors<Q> {
         self.facts[fact].as_ref().map_or(0, |sense| sense(item))
     }
 
-    fn cost_of(&self, operator: usize, item: &Q::Item<'_>) -> u32 {
+    /// What an operator costs for an agent.
+    pub(crate) fn cost_of(&self, operator: usize, item: &Q::Item<'_>) -> u32 {
         match &self.costs[operator] {
             Some(sense) => sense(item),
-            None => self.planner.operators[operator].cost,
+            None => self.planner.operators()[operator].least_cost(),
         }
+    }
+
+    /// The action that carries out an operator.
+    pub(crate) fn action(&self, operator: usize) -> usize {
+        self.actions[operator]
+    }
+
+    /// See [`rest`](Self::rest).
+    pub(crate) const fn ticks_of_rest(&self) -> u32 {
+        self.rest
     }
 }
 
@@ -144,6 +157,10 @@ const NONE: u32 = u32::MAX;
 pub struct PlannedStep(u32);
 
 impl PlannedStep {
+    pub(crate) fn new(operator: usize) -> Self {
+        Self(u32::try_from(operator).unwrap_or(NONE))
+    }
+
     /// The operator, by its place in the planner.
     #[must_use]
     pub const fn operator(self) -> usize {
@@ -216,7 +233,8 @@ type Row<Q> = (
     EnabledMut<Replan>,
     Q,
 );
-type Called = Or<(With<Reported>, With<Replan>)>;
+/// Agents that are to think, or one of whose actions has ended.
+pub(crate) type Called = Or<(With<Reported>, With<Replan>)>;
 type Parts<'a, Q> = (Query<'a, Row<Q>, Called>, DecisionRecorder<'a>);
 
 /// The agents that plan and have what `Q` asks for: the argument of the system that has them plan.
@@ -460,9 +478,8 @@ impl<Q: QueryData> Mind<'_, '_, Q> {
         let before = self.running();
         let running = before.map(|operator| self.sensors.actions[operator]);
         self.drop_plan();
-        let number = |place: usize| u32::try_from(place).unwrap_or(NONE);
-        self.steps.extend(operators.iter().map(|&operator| PlannedStep(number(operator))));
-        self.agent.goal = number(goal);
+        self.steps.extend(operators.iter().map(|&operator| PlannedStep::new(operator)));
+        self.agent.goal = u32::try_from(goal).unwrap_or(NONE);
         self.agent.plans = self.agent.plans.wrapping_add(1);
         let first = self.action();
         if first == running {

@@ -53,6 +53,16 @@ impl Facts {
         self.all.iter().map(|(name, _)| name.as_str())
     }
 
+    /// The name of a fact.
+    pub(crate) fn name(&self, fact: usize) -> &str {
+        &self.all[fact].0
+    }
+
+    /// The highest value of a fact.
+    pub(crate) fn value_max(&self, fact: usize) -> u32 {
+        self.all[fact].1
+    }
+
     /// The fact of this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<Fact> {
@@ -169,6 +179,11 @@ impl Fact {
 }
 
 impl Condition {
+    /// The fact that it is about.
+    pub(crate) const fn fact(self) -> usize {
+        self.fact
+    }
+
     /// Whether a value is one of those that the fact is to have.
     #[must_use]
     pub const fn holds_for(self, value: u32) -> bool {
@@ -191,4 +206,9 @@ impl Change {
         };
         changed.filter(|&changed| changed <= value_max)
     }
+}
+
+/// Whether all of these hold. Their facts are asked for, no others.
+pub(crate) fn hold(conditions: &[Condition], mut value: impl FnMut(usize) -> u32) -> bool {
+    conditions.iter().all(|condition| condition.holds_for(value(condition.fact)))
 }

@@ -65,7 +65,9 @@ mod problem;
 mod record;
 mod search;
 
+pub(crate) use self::agent::Called;
 pub use self::agent::{GoapAgent, PlannedStep, PlannerState, Planners, Replan, Sensors};
+pub(crate) use self::facts::hold;
 pub use self::facts::{Condition, Effect, Fact, Facts};
-pub use self::operator::{Goal, Operator};
+pub use self::operator::{Goal, Operator, OperatorSet};
 pub use self::planner::{NoPlan, Plan, Planner, PlannerBuilder, PlannerError, Planning};

@@ -1,6 +1,6 @@
 //! Operators and goals of the planner.
 
-use super::facts::{Condition, Effect};
+use super::facts::{Condition, Effect, Facts, hold};
 
 /// Something that the agent can do, for the planner: when, what comes of it, and what it costs. It
 /// is carried out by the action of the same name.
@@ -53,6 +53,43 @@ impl Operator {
     pub fn name(&self) -> &str {
         &self.name
     }
+
+    /// What it costs at least.
+    pub(crate) const fn least_cost(&self) -> u32 {
+        self.cost
+    }
+
+    /// Whether its conditions hold, and what it adds to or subtracts from stays in its range. The
+    /// facts of both are asked for, no others.
+    pub(crate) fn is_applicable(&self, facts: &Facts, mut value: impl FnMut(usize) -> u32) -> bool {
+        hold(&self.conditions, &mut value)
+            && self.effects.iter().filter(|effect| effect.change.is_relative()).all(|effect| {
+                let value_max = facts.value_max(effect.fact);
+                effect.change.of(value(effect.fact), value_max).is_some()
+            })
+    }
+
+    /// The facts that it changes and what they become, where it can be applied.
+    pub(crate) fn changes(
+        &self,
+        facts: &Facts,
+        mut value: impl FnMut(usize) -> u32,
+    ) -> impl Iterator<Item = (usize, u32)> {
+        self.effects.iter().filter_map(move |effect| {
+            let value_max = facts.value_max(effect.fact);
+            Some((effect.fact, effect.change.of(value(effect.fact), value_max)?))
+        })
+    }
+}
+
+/// What agents can do, for the [sensors](super::Sensors) of a planner: the facts that matter and the
+/// operators that actions carry out.
+pub trait OperatorSet {
+    /// The facts.
+    fn facts(&self) -> &Facts;
+
+    /// The operators.
+    fn operators(&self) -> &[Operator];
 }
 
 /// What an agent wants to hold.

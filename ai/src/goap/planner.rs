@@ -4,8 +4,8 @@ use std::fmt;
 
 use formic_ecs::HashState;
 
-use super::facts::{Change, Condition, Facts, up_to};
-use super::operator::{Goal, Operator};
+use super::facts::{Change, Condition, Facts, hold, up_to};
+use super::operator::{Goal, Operator, OperatorSet};
 use super::problem::{Problem, UNREACHABLE};
 use super::search::{Progress, Search};
 
@@ -85,8 +85,17 @@ pub enum PlannerError {
     UnknownFact(String),
     /// The facts that matter for a goal need more than 64 bits.
     TooManyFacts(String),
-    /// No action of the agents' plan carries out an operator.
+    /// No action of the agents carries out an operator.
     UnknownAction(String),
+    /// A method of [`htn`](crate::htn) consists of a task that has neither an operator nor methods.
+    UnknownTask {
+        /// The task.
+        task: String,
+        /// The method.
+        by: String,
+    },
+    /// A task can begin with itself again before anything is done.
+    Endless(String),
 }
 
 impl fmt::Display for PlannerError {
@@ -104,7 +113,13 @@ impl fmt::Display for PlannerError {
             Self::TooManyFacts(name) => {
                 write!(f, "the facts that matter for {name:?} need more than 64 bits")
             }
-            Self::UnknownAction(name) => write!(f, "no action of the plan is called {name:?}"),
+            Self::UnknownAction(name) => write!(f, "no action is called {name:?}"),
+            Self::UnknownTask { task, by } => {
+                write!(f, "{by:?} names {task:?}, which has neither an operator nor methods")
+            }
+            Self::Endless(name) => {
+                write!(f, "{name:?} can begin with itself again before anything is done")
+            }
         }
     }
 }
@@ -162,19 +177,12 @@ impl PlannerBuilder {
         if self.goals.is_empty() {
             return Err(PlannerError::NoGoals);
         }
-        self.operators.sort_by(|a, b| a.name.cmp(&b.name));
-        if let Some(pair) = self.operators.windows(2).find(|pair| pair[0].name == pair[1].name) {
-            return Err(PlannerError::DefinedTwice(pair[0].name.clone()));
-        }
+        self.facts.check_operators(&mut self.operators)?;
         for (place, goal) in self.goals.iter().enumerate() {
             if self.goals[..place].iter().any(|other| other.name == goal.name) {
                 return Err(PlannerError::DefinedTwice(goal.name.clone()));
             }
-            self.check_conditions(&goal.name, &goal.conditions)?;
-        }
-        for operator in &self.operators {
-            self.check_conditions(&operator.name, &operator.conditions)?;
-            self.check_effects(operator)?;
+            self.facts.check_conditions(&goal.name, &goal.conditions)?;
         }
         let problem = |goal: &Goal| {
             let (facts, operators) = (&self.facts, &self.operators);
@@ -187,10 +195,17 @@ impl PlannerBuilder {
         let Self { facts, operators, goals, states_max, .. } = self;
         Ok(Planner { facts, operators, goals, problems, states_max, order })
     }
+}
 
-    fn check_conditions(&self, name: &str, conditions: &[Condition]) -> Result<(), PlannerError> {
+impl Facts {
+    /// Whether a value that is asked for can be.
+    pub(crate) fn check_conditions(
+        &self,
+        name: &str,
+        conditions: &[Condition],
+    ) -> Result<(), PlannerError> {
         for (place, condition) in conditions.iter().enumerate() {
-            let Some(&(_, value_max)) = self.facts.all.get(condition.fact) else {
+            let Some(&(_, value_max)) = self.all.get(condition.fact) else {
                 return Err(PlannerError::UnknownFact(name.into()));
             };
             let on_the_same =
@@ -203,9 +218,22 @@ impl PlannerBuilder {
         Ok(())
     }
 
+    /// Puts operators in the order of their names, and checks them.
+    pub(crate) fn check_operators(&self, operators: &mut [Operator]) -> Result<(), PlannerError> {
+        operators.sort_by(|a, b| a.name.cmp(&b.name));
+        if let Some(pair) = operators.windows(2).find(|pair| pair[0].name == pair[1].name) {
+            return Err(PlannerError::DefinedTwice(pair[0].name.clone()));
+        }
+        for operator in operators {
+            self.check_conditions(&operator.name, &operator.conditions)?;
+            self.check_effects(operator)?;
+        }
+        Ok(())
+    }
+
     fn check_effects(&self, operator: &Operator) -> Result<(), PlannerError> {
         for (place, effect) in operator.effects.iter().enumerate() {
-            let Some(&(_, value_max)) = self.facts.all.get(effect.fact) else {
+            let Some(&(_, value_max)) = self.all.get(effect.fact) else {
                 return Err(PlannerError::UnknownFact(operator.name.clone()));
             };
             let is_second = operator.effects[..place].iter().any(|other| other.fact == effect.fact);
@@ -255,6 +283,16 @@ impl Planning {
     #[must_use]
     pub fn looked_at(&self) -> usize {
         self.search.looked_at()
+    }
+}
+
+impl OperatorSet for Planner {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn operators(&self) -> &[Operator] {
+        &self.operators
     }
 }
 
@@ -368,13 +406,8 @@ impl Planner {
     ///
     /// # Panics
     /// Panics if there is no such operator.
-    pub fn is_applicable(&self, operator: usize, mut value: impl FnMut(usize) -> u32) -> bool {
-        let Operator { conditions, effects, .. } = &self.operators[operator];
-        hold(conditions, &mut value)
-            && effects.iter().filter(|effect| effect.change.is_relative()).all(|effect| {
-                let value_max = self.facts.all[effect.fact].1;
-                effect.change.of(value(effect.fact), value_max).is_some()
-            })
+    pub fn is_applicable(&self, operator: usize, value: impl FnMut(usize) -> u32) -> bool {
+        self.operators[operator].is_applicable(&self.facts, value)
     }
 
     /// What becomes of values by an operator; `None` where it cannot be applied.
@@ -383,14 +416,12 @@ impl Planner {
     /// Panics if there is no such operator, or there are fewer values than facts.
     #[must_use]
     pub fn apply(&self, operator: usize, values: &[u32]) -> Option<Vec<u32>> {
-        if !hold(&self.operators[operator].conditions, |fact| values[fact]) {
+        if !self.is_applicable(operator, |fact| values[fact]) {
             return None;
         }
         let mut changed = values.to_vec();
-        for effect in &self.operators[operator].effects {
-            let value_max = self.facts.all[effect.fact].1;
-            changed[effect.fact] = effect.change.of(values[effect.fact], value_max)?;
-        }
+        let changes = self.operators[operator].changes(&self.facts, |fact| values[fact]);
+        changes.for_each(|(fact, value)| changed[fact] = value);
         Some(changed)
     }
 
@@ -405,8 +436,4 @@ impl Planner {
         let bound = problem.bound(problem.pack(|fact| values[fact]));
         (bound != UNREACHABLE).then_some(bound)
     }
-}
-
-fn hold(conditions: &[Condition], mut value: impl FnMut(usize) -> u32) -> bool {
-    conditions.iter().all(|condition| condition.holds_for(value(condition.fact)))
 }

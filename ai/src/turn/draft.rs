@@ -56,10 +56,30 @@ pub trait TurnActionKind: Clone + fmt::Debug + Send + Sync + 'static {
     /// Returns an error if it makes no sense here. Nothing has happened then.
     fn bind(&self, draft: &mut Draft<'_, Self::Cell>) -> Result<(), Refusal>;
 
+    /// What it is called in [records](crate::explain), where `name` is what an entity is called:
+    /// `shoot Rat#12`. Where nothing is said it is the name of the variant in words.
+    fn describe(&self, name: &dyn Fn(Entity) -> String) -> String {
+        _ = name;
+        in_words(&format!("{self:?}"))
+    }
+
     /// How long until its actor's next turn, in units that the game chooses.
     fn duration(&self) -> u64 {
         1
     }
+}
+
+/// Of the text of a value the name of the variant: `CloseDoor { .. }` is `close door`.
+fn in_words(text: &str) -> String {
+    let end = text.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(text.len());
+    let mut words = String::new();
+    for letter in text[..end].chars() {
+        if letter.is_uppercase() && !words.is_empty() {
+            words.push(' ');
+        }
+        words.extend(letter.to_lowercase());
+    }
+    words
 }
 
 /// A component that an entity loses when it is despawned by a turn.

@@ -1,13 +1,12 @@
 //! Turns in the log of decisions, beside those of all other minds.
 
-use std::fmt::Debug;
-
 use crate::explain::{Candidate, DecisionLog, Engine, Label, RuleRecord, RuleVerdict, Verdict};
 
+use super::draft::TurnActionKind;
 use super::rule::Checking;
 use super::trace::{Cause, Fate, Said, Trace, TracedRuling};
 
-impl<K: Debug> Trace<K> {
+impl<K: TurnActionKind> Trace<K> {
     /// Notes what the actors of this turn wanted to do, and what each rule said of it. Nothing is
     /// written for actors that are not watched.
     ///
@@ -43,7 +42,7 @@ impl<K: Debug> Trace<K> {
         for (number, action) in self.actions().iter().enumerate() {
             let Cause::Decision(Some(actor)) = action.cause else { continue };
             log.note(actor, turn, Engine::Rules, |decision| {
-                let kind = format!("{:?}", action.kind);
+                let kind = action.kind.describe(&|entity| log.name(entity));
                 decision.candidate(Candidate::new(kind, Verdict::Chosen));
                 // What was said of the decision, then of what it was rewritten to, and so on.
                 let mut at = Some(number);
@@ -52,7 +51,7 @@ impl<K: Debug> Trace<K> {
                         decision.cause = Some(why.to_string().into());
                     }
                     let rulings = self.rulings(number).iter();
-                    decision.rules.extend(rulings.map(|ruling| self.rule_record(number, ruling)));
+                    decision.rules.extend(rulings.map(|it| self.rule_record(log, number, it)));
                     at = self.rewritten(number);
                 }
             });
@@ -65,8 +64,9 @@ impl<K: Debug> Trace<K> {
         self.children(action).find(is_rewrite)
     }
 
-    fn rule_record(&self, action: usize, ruling: &TracedRuling) -> RuleRecord {
-        let label = |number: usize| Label::from(format!("{:?}", self.actions()[number].kind));
+    fn rule_record(&self, log: &DecisionLog, action: usize, ruling: &TracedRuling) -> RuleRecord {
+        let name = |entity| log.name(entity);
+        let label = |number: usize| Label::from(self.actions()[number].kind.describe(&name));
         let verdict = match ruling.said {
             Said::Accept => RuleVerdict::Accepted,
             Said::Reject => RuleVerdict::Rejected,

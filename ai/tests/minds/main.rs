@@ -10,6 +10,7 @@ mod emitting;
 mod explain;
 mod fsm;
 mod goap;
+mod htn;
 mod interop;
 mod lifetime;
 mod model;

@@ -66,6 +66,24 @@ impl fmt::Debug for Deed {
 impl TurnActionKind for Deed {
     type Cell = Cell;
 
+    fn describe(&self, name: &dyn Fn(Entity) -> String) -> String {
+        match *self {
+            Self::Open(it) => format!("open {}", name(it)),
+            Self::Fly(it) => format!("let {} fly on", name(it)),
+            Self::Wound { who, blow } => format!("take {blow} health from {}", name(who)),
+            Self::Burst(it) => format!("burst {}", name(it)),
+            Self::End(it) => format!("put an end to {}", name(it)),
+            Self::Wake(it) => format!("wake {}", name(it)),
+            Self::Drink { potion, .. } => format!("drink {}", name(potion)),
+            // None of these names an entity.
+            Self::Step { .. }
+            | Self::Rest
+            | Self::Close { .. }
+            | Self::Shoot { .. }
+            | Self::Escape(_) => format!("{self:?}"),
+        }
+    }
+
     fn bind(&self, draft: &mut Draft<'_, Cell>) -> Result<(), Refusal> {
         match *self {
             Self::Step { who, way } => step(draft, who, way)?,

@@ -125,4 +125,8 @@ impl Event for Happening {
             Self::Broken => BROKEN,
         }
     }
+
+    fn kind_name(number: u32) -> Option<&'static str> {
+        ["the arrival", "the breaking"].get(number as usize).copied()
+    }
 }

@@ -35,6 +35,11 @@ impl ActivityDomain for Village {
     type Event = Happening;
     type Failure = Trouble;
     const FAILURE: Codec<Trouble> = Codec::tag(|_| Ok(Trouble::Taken));
+
+    fn reason(failure: &Trouble) -> Option<Cow<'_, str>> {
+        let Trouble::Taken = failure;
+        Some("another villager has the block".into())
+    }
 }
 
 /// A sub-activity.

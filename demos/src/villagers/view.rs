@@ -58,6 +58,17 @@ impl View for Villagers {
         1
     }
 
+    fn noun(&self, agent: Entity) -> Option<&'static str> {
+        let world = self.world();
+        let is_villager = world.has::<ActivitySlot<Chore>>(agent);
+        let nouns = [
+            (world.has::<Block>(agent), "stone"),
+            (world.has::<Wolf>(agent), "wolf"),
+            (is_villager, "villager"),
+        ];
+        nouns.into_iter().find(|(is_one, _)| *is_one).map(|(_, noun)| noun)
+    }
+
     fn ground(&self) -> Ground {
         let home = Landmark { at: HOME, radius: 3.0, colour: HOUSE, label: "home".to_owned() };
         Ground { palette: vec![MEADOW], landmarks: vec![home], ..Ground::default() }

@@ -29,6 +29,10 @@ impl ActivityDomain for Village {
     type World<'w> = ();
     type Event = Arrived;
     type Failure = &'static str;
+
+    fn reason(failure: &&'static str) -> Option<Cow<'static, str>> {
+        Some(Cow::Borrowed(failure))
+    }
 }
 
 /// Waits for an arrival, so many times, and then ends as it was told to.
@@ -130,20 +134,20 @@ fn an_activity_tells_what_it_waits_for_since_when_and_what_woke_it() {
         [
             "Tick 0: Host#0 does waiting, because it was proposed.",
             "Tick 0: Host#0 sleeps; waiting: 1 to go goes on; asleep since tick 0, waits for the \
-             arrival of 1v1.",
+             arrival of entity 1.",
         ]
     );
     inn.arrive();
     let sentences = inn.sentences();
     assert_eq!(
         sentences[0],
-        "Tick 2: Host#0 does waiting: 1 to go, because the arrival of 1v1 came."
+        "Tick 2: Host#0 does waiting: 1 to go, because the arrival of entity 1 came."
     );
     assert_eq!(sentences.len(), 2, "and it sleeps again");
     inn.arrive();
     assert_eq!(
         inn.sentences()[1..],
-        ["Tick 3: Host#0 does nothing; waiting has failed: \"no bed is free\"."]
+        ["Tick 3: Host#0 does nothing; waiting has failed: no bed is free."]
     );
 }
 
@@ -160,12 +164,14 @@ fn an_interruption_tells_by_what_and_a_death_of_whom() {
         "Tick 1: Host#0 does waiting, because it was proposed; waiting stopped: interrupted by \
          waiting."
     );
+    let guest = inn.guest;
+    inn.world.resource_mut::<DecisionLog>().unwrap().call(guest, "Guest");
     inn.world.despawn(inn.guest).unwrap();
     inn.tick();
     assert_eq!(
         inn.sentences(),
         [
-            "Tick 2: Host#0 does waiting: 0 to go, because 1v1 is gone.",
+            "Tick 2: Host#0 does waiting: 0 to go, because Guest#1 is gone.",
             "Tick 2: Host#0 does nothing; waiting is done.",
         ]
     );

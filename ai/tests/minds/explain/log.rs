@@ -256,6 +256,7 @@ fn rules_plans_and_sleep_are_said_in_words() {
     let [agent, door] = entities();
     let mut log = DecisionLog::new();
     log.watch(agent, "Guard", 8);
+    log.call(door, "Door");
     log.note(agent, 1, Engine::Rules, |decision| {
         decision.candidate(Candidate::new("walk east", Verdict::Refused { by: "doors".into() }));
         let rule = |rule: &'static str, verdict, stops| RuleRecord {
@@ -293,7 +294,7 @@ fn rules_plans_and_sleep_are_said_in_words() {
             "Tick 2: Guard#0 pursues be safe; the plan is draw, shoot at a cost of 5, found after \
              17 states; be rich cannot be reached; walk stopped: a new plan, because the door is \
              shut.",
-            "Tick 3: Guard#0 sleeps; asleep since tick 2, waits for opened of 1v1 or anything.",
+            "Tick 3: Guard#0 sleeps; asleep since tick 2, waits for opened of Door#1 or anything.",
         ]
     );
 }

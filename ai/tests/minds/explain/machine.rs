@@ -32,6 +32,7 @@ fn a_transition_is_told_with_those_that_were_refused_before_it() {
             .state(State::new("playing").inside("calm").action("play"))
             .state(State::new("eating").action("eat"))
             .state(State::new("sleeping").action("sleep"))
+            .event(3, "the night")
             .transition(Transition::new("calm", "sleeping").on(3))
             .transition(Transition::new("calm", "eating").when(hungry).called("it is hungry"))
             .transition(
@@ -48,8 +49,10 @@ fn a_transition_is_told_with_those_that_were_refused_before_it() {
     stage.ticks(1);
     assert_eq!(
         stage.sentences(),
-        ["Tick 3: Cat went to sleeping, because its condition holds; sleeping waits for event 3; \
-          eating: it is hungry said no; playing stopped: interrupted by sleeping."]
+        [
+            "Tick 3: Cat went to sleeping, because its condition holds; sleeping waits for the night; \
+          eating: it is hungry said no; playing stopped: interrupted by sleeping."
+        ]
     );
     stage.sense([1.0, 0.0, 0.0]);
     let agent = stage.agent;
@@ -59,8 +62,8 @@ fn a_transition_is_told_with_those_that_were_refused_before_it() {
         stage.sentences(),
         [
             "Tick 4: Cat went to eating, because event 1 came and its condition holds; calm waits for \
-          the failure of sleeping; calm waits for the success of sleeping; sleeping stopped: \
-          interrupted by eating."
+          sleeping to fail; calm waits for sleeping to be done; sleeping stopped: interrupted by \
+          eating."
         ]
     );
     stage.sense([0.0; 3]);
@@ -77,8 +80,8 @@ fn a_transition_is_told_with_those_that_were_refused_before_it() {
     assert_eq!(
         stage.sentences(),
         [
-            "Tick 8: Cat went to playing in calm, because sleeping is done; calm waits for the failure \
-          of sleeping; sleeping is done."
+            "Tick 8: Cat went to playing in calm, because sleeping is done; calm waits for sleeping to \
+          fail; sleeping is done."
         ]
     );
 }

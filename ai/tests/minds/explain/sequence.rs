@@ -47,7 +47,7 @@ fn a_sequence_that_stopped_says_so() {
     stage.ticks(3);
     assert_eq!(
         stage.sentences(),
-        ["Tick 1: Cat does nothing; eat waits for somebody to start it again; eat has failed."]
+        ["Tick 1: Cat does nothing; eat waits for being started again; eat has failed."]
     );
 }
 

@@ -1,0 +1,404 @@
+//! Methods, and the domains that they make together with operators.
+
+use std::collections::HashMap;
+
+use crate::goap::{Condition, Facts, Operator, OperatorSet, PlannerError, hold};
+
+/// One way to do a compound task: when it can be taken, and the tasks that it consists of, first to
+/// last.
+///
+/// ```
+/// use formic_ai::goap::Facts;
+/// use formic_ai::htn::Method;
+/// let mut facts = Facts::new();
+/// let cash = facts.number("cash", 10);
+/// let taxi = Method::new("travel", "by taxi").when(cash.at_least(2)).task("call").task("ride");
+/// assert_eq!((taxi.compound(), taxi.name()), ("travel", "by taxi"));
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Method {
+    compound: String,
+    name: String,
+    conditions: Vec<Condition>,
+    /// `None` is a pause.
+    tasks: Vec<Option<String>>,
+}
+
+impl Method {
+    /// A way to do the task `compound`, without conditions and without anything to do.
+    pub fn new(compound: impl Into<String>, name: impl Into<String>) -> Self {
+        let (conditions, tasks) = (Vec::new(), Vec::new());
+        Self { compound: compound.into(), name: name.into(), conditions, tasks }
+    }
+
+    /// Adds a condition. All of them have to hold when the method is chosen.
+    #[must_use]
+    pub fn when(mut self, condition: Condition) -> Self {
+        self.conditions.push(condition);
+        self
+    }
+
+    /// Adds the next task: an operator, or a compound task that has methods of its own.
+    #[must_use]
+    pub fn task(mut self, name: impl Into<String>) -> Self {
+        self.tasks.push(Some(name.into()));
+        self
+    }
+
+    /// Ends the plan here for now, if there is a step before: what follows is planned when the agent
+    /// has come this far, by how things are then.
+    #[must_use]
+    pub fn pause(mut self) -> Self {
+        self.tasks.push(None);
+        self
+    }
+
+    /// The task that it is a way to do.
+    #[must_use]
+    pub fn compound(&self) -> &str {
+        &self.compound
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+}
+
+/// Which of several plans is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Preference {
+    /// The first, by the order in which the methods of each task were added: the designer has said
+    /// what is better. A method is taken back where what follows it cannot be done.
+    #[default]
+    Order,
+    /// The cheapest, by the costs of the operators. Of equals it is always the same one.
+    Cheapest,
+}
+
+/// All that agents of a kind can do, and how tasks are made of it: shared by all of them.
+///
+/// ```
+/// use formic_ai::goap::{Facts, Operator};
+/// use formic_ai::htn::{DomainBuilder, Method};
+/// let mut facts = Facts::new();
+/// let (cash, there) = (facts.number("cash", 10), facts.flag("there"));
+/// let domain = DomainBuilder::new(facts)
+///     .operator(Operator::new("walk").then(there.becomes(true)))
+///     .operator(Operator::new("ride").then(cash.subtract(2)).then(there.becomes(true)))
+///     .method(Method::new("travel", "not at all").when(there.is(true)))
+///     .method(Method::new("travel", "by taxi").when(cash.at_least(2)).task("ride"))
+///     .method(Method::new("travel", "on foot").task("walk"))
+///     .build("travel")?;
+/// let names = |values: &[u32]| -> Vec<String> {
+///     let plan = domain.plan(values).expect("there is a way");
+///     plan.names(&domain).map(String::from).collect()
+/// };
+/// assert_eq!(names(&[5, 0]), ["ride"]);
+/// assert_eq!(names(&[1, 0]), ["walk"]);
+/// assert!(names(&[5, 1]).is_empty());
+/// # Ok::<(), formic_ai::goap::PlannerError>(())
+/// ```
+#[derive(Clone, Debug)]
+pub struct Domain {
+    pub(super) facts: Facts,
+    pub(super) operators: Vec<Operator>,
+    /// The compound tasks, behind the operators in the numbers of tasks.
+    pub(super) compounds: Vec<Compound>,
+    pub(super) methods: Vec<FlatMethod>,
+    /// The number of the task that agents pursue.
+    pub(super) root: u32,
+    pub(super) preference: Preference,
+    pub(super) states_max: usize,
+    /// For each task what it costs at least; [`IMPOSSIBLE`] where it cannot be done at all.
+    pub(super) least: Vec<u64>,
+    /// For each task whether a plan may end inside it.
+    pub(super) may_pause: Vec<bool>,
+}
+
+/// A task that has methods.
+#[derive(Clone, Debug)]
+pub(super) struct Compound {
+    pub(super) name: String,
+    /// By their place in [`Domain::methods`], in the order of adding.
+    pub(super) methods: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct FlatMethod {
+    pub(super) name: String,
+    pub(super) compound: u32,
+    pub(super) conditions: Vec<Condition>,
+    pub(super) tasks: Vec<u32>,
+}
+
+/// In the place of a task: the plan ends here for now.
+pub(super) const PAUSE: u32 = u32::MAX;
+
+/// The cost of what cannot be done.
+pub(super) const IMPOSSIBLE: u64 = u64::MAX;
+
+/// A [`Domain`] in the making.
+#[derive(Clone, Debug)]
+pub struct DomainBuilder {
+    facts: Facts,
+    operators: Vec<Operator>,
+    methods: Vec<Method>,
+    preference: Preference,
+    states_max: usize,
+}
+
+impl DomainBuilder {
+    /// Neither operators nor methods yet.
+    #[must_use]
+    pub const fn new(facts: Facts) -> Self {
+        Self {
+            facts,
+            operators: Vec::new(),
+            methods: Vec::new(),
+            preference: Preference::Order,
+            states_max: 1 << 16,
+        }
+    }
+
+    /// Adds an operator: a primitive task, which the action of the same name carries out.
+    #[must_use]
+    pub fn operator(mut self, operator: Operator) -> Self {
+        self.operators.push(operator);
+        self
+    }
+
+    /// Adds a method. Those of one task are tried in the order of adding.
+    #[must_use]
+    pub fn method(mut self, method: Method) -> Self {
+        self.methods.push(method);
+        self
+    }
+
+    /// Which plan is made; the first by the order of the methods where nothing is said.
+    #[must_use]
+    pub const fn prefer(mut self, preference: Preference) -> Self {
+        self.preference = preference;
+        self
+    }
+
+    /// How many states are looked at in all before a plan is given up; 65,536 where nothing is said.
+    #[must_use]
+    pub const fn states_max(mut self, states: usize) -> Self {
+        self.states_max = states;
+        self
+    }
+
+    /// Checks everything. Agents pursue the task `root`.
+    ///
+    /// # Errors
+    /// Returns an error if a task has neither an operator nor methods or has both, if a name is
+    /// given twice, if an operator or a method asks for what cannot be, or if a task can begin with
+    /// itself again before anything is done, which would never end.
+    pub fn build(self, root: &str) -> Result<Domain, PlannerError> {
+        let Self { facts, mut operators, methods, preference, states_max } = self;
+        facts.check_operators(&mut operators)?;
+        let mut numbers: HashMap<String, u32> = HashMap::new();
+        for operator in &operators {
+            numbers.insert(operator.name().into(), number(numbers.len()));
+        }
+        let first = operators.len();
+        let mut compounds: Vec<Compound> = Vec::new();
+        for method in &methods {
+            let next = number(numbers.len());
+            let task = *numbers.entry(method.compound.clone()).or_insert(next);
+            let Some(place) = (task as usize).checked_sub(first) else {
+                return Err(PlannerError::DefinedTwice(method.compound.clone()));
+            };
+            if place == compounds.len() {
+                compounds.push(Compound { name: method.compound.clone(), methods: Vec::new() });
+            }
+        }
+        let mut flat = Vec::with_capacity(methods.len());
+        for method in methods {
+            let name = format!("{} {}", method.compound, method.name);
+            facts.check_conditions(&name, &method.conditions)?;
+            let compound = numbers[&method.compound];
+            let own = &mut compounds[compound as usize - first].methods;
+            if own.iter().any(|&it| {
+                let other: &FlatMethod = &flat[it as usize];
+                other.name == method.name
+            }) {
+                return Err(PlannerError::DefinedTwice(name));
+            }
+            own.push(number(flat.len()));
+            let find = |task: &Option<String>| match task {
+                None => Ok(PAUSE),
+                Some(task) => numbers.get(task).copied().ok_or_else(|| PlannerError::UnknownTask {
+                    task: task.clone(),
+                    by: name.clone(),
+                }),
+            };
+            let tasks = method.tasks.iter().map(find).collect::<Result<_, _>>()?;
+            let conditions = method.conditions;
+            flat.push(FlatMethod { name: method.name, compound, conditions, tasks });
+        }
+        let unknown = || PlannerError::UnknownTask { task: root.into(), by: "the domain".into() };
+        let root = numbers.get(root).copied().ok_or_else(unknown)?;
+        let mut domain = Domain {
+            facts,
+            operators,
+            compounds,
+            methods: flat,
+            root,
+            preference,
+            states_max,
+            least: Vec::new(),
+            may_pause: Vec::new(),
+        };
+        domain.check_beginnings()?;
+        domain.set_bounds();
+        Ok(domain)
+    }
+}
+
+fn number(place: usize) -> u32 {
+    u32::try_from(place).expect("there are fewer tasks than 2^32")
+}
+
+impl OperatorSet for Domain {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn operators(&self) -> &[Operator] {
+        &self.operators
+    }
+}
+
+impl Domain {
+    /// The facts.
+    #[must_use]
+    pub const fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The operators, in the order of their names.
+    #[must_use]
+    pub fn operators(&self) -> &[Operator] {
+        &self.operators
+    }
+
+    /// The name of a task by its number: that of an operator, or of a compound task.
+    pub(super) fn task_name(&self, task: u32) -> &str {
+        match (task as usize).checked_sub(self.operators.len()) {
+            None => self.operators[task as usize].name(),
+            Some(place) => &self.compounds[place].name,
+        }
+    }
+
+    /// The methods of a task; none where it is an operator.
+    pub(super) fn methods_of(&self, task: u32) -> &[u32] {
+        let place = (task as usize).checked_sub(self.operators.len());
+        place.map_or(&[], |place| &self.compounds[place].methods)
+    }
+
+    /// Whether the conditions of a method hold.
+    pub(super) fn is_open(&self, method: u32, value: impl FnMut(usize) -> u32) -> bool {
+        hold(&self.methods[method as usize].conditions, value)
+    }
+
+    /// A method as designers call it: `travel by taxi`.
+    pub(super) fn method_name(&self, method: u32) -> String {
+        let method = &self.methods[method as usize];
+        format!("{} {}", self.task_name(method.compound), method.name)
+    }
+
+    /// Refuses tasks that can begin with themselves before any operator.
+    fn check_beginnings(&self) -> Result<(), PlannerError> {
+        let first = self.operators.len();
+        // Which compound tasks can be done by doing nothing.
+        let mut is_empty = vec![false; self.compounds.len()];
+        let passes = |is_empty: &[bool], task: u32| {
+            task != PAUSE && (task as usize).checked_sub(first).is_some_and(|it| is_empty[it])
+        };
+        loop {
+            let mut is_settled = true;
+            for method in &self.methods {
+                let place = method.compound as usize - first;
+                if !is_empty[place] && method.tasks.iter().all(|&task| passes(&is_empty, task)) {
+                    (is_empty[place], is_settled) = (true, false);
+                }
+            }
+            if is_settled {
+                break;
+            }
+        }
+        // From a compound task to those that it can begin with: a circle is an error. What has no
+        // way out that was not looked at is done with, until nothing is left.
+        let begins = |method: &FlatMethod| {
+            let end = method.tasks.iter().position(|&task| !passes(&is_empty, task));
+            let tasks = method.tasks.iter().take(end.map_or(usize::MAX, |end| end + 1)).copied();
+            let compound = |task: u32| (task as usize).checked_sub(first);
+            tasks.filter(|&task| task != PAUSE).filter_map(compound).collect::<Vec<_>>()
+        };
+        let mut next = vec![Vec::new(); self.compounds.len()];
+        for method in &self.methods {
+            next[method.compound as usize - first].extend(begins(method));
+        }
+        let mut is_done = vec![false; self.compounds.len()];
+        loop {
+            let is_free = |it: usize| !is_done[it] && next[it].iter().all(|&to| is_done[to]);
+            match (0..next.len()).find(|&it| is_free(it)) {
+                Some(free) => is_done[free] = true,
+                None => break,
+            }
+        }
+        match is_done.iter().position(|&is_done| !is_done) {
+            Some(circle) => Err(PlannerError::Endless(self.compounds[circle].name.clone())),
+            None => Ok(()),
+        }
+    }
+
+    /// Works out what each task costs at least.
+    fn set_bounds(&mut self) {
+        let (first, count) = (self.operators.len(), self.operators.len() + self.compounds.len());
+        self.may_pause = vec![false; count];
+        loop {
+            let may = |task: &u32| *task == PAUSE || self.may_pause[*task as usize];
+            let found = self.methods.iter().find(|method| {
+                !self.may_pause[method.compound as usize] && method.tasks.iter().any(may)
+            });
+            let Some(method) = found else { break };
+            self.may_pause[method.compound as usize] = true;
+        }
+        self.least = self.operators.iter().map(|operator| operator.least_cost().into()).collect();
+        self.least.resize(count, IMPOSSIBLE);
+        loop {
+            let mut is_settled = true;
+            for method in 0..self.methods.len() {
+                let cost = self.least_of(&self.methods[method].tasks);
+                let compound = self.methods[method].compound as usize;
+                if cost < self.least[compound] {
+                    (self.least[compound], is_settled) = (cost, false);
+                }
+            }
+            if is_settled {
+                break;
+            }
+        }
+        debug_assert!(self.least.len() >= first);
+    }
+
+    /// What these cost at least, up to where the plan may end.
+    fn least_of(&self, tasks: &[u32]) -> u64 {
+        let mut cost = 0_u64;
+        for &task in tasks {
+            if task == PAUSE {
+                break;
+            }
+            cost = cost.saturating_add(self.least[task as usize]);
+            if self.may_pause[task as usize] {
+                break;
+            }
+        }
+        cost
+    }
+}

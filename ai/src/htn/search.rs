@@ -1,0 +1,332 @@
+//! The search for a plan, which can be stopped and gone on with at any time.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use formic_ecs::{HashState, StateHasher};
+
+use super::domain::{Domain, IMPOSSIBLE, PAUSE, Preference};
+use crate::goap::NoPlan;
+
+/// A plan: what to do, first to last, and how it came about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// The operators, by their place in the domain.
+    pub operators: Vec<usize>,
+    /// What they cost together.
+    pub cost: u64,
+    /// The methods that were chosen, in the order of choosing.
+    pub(super) methods: Vec<u32>,
+    /// The tasks behind the [pause](super::Method::pause) that the plan ends at.
+    pub(super) rest: Vec<u32>,
+}
+
+impl Plan {
+    /// The names of the operators.
+    pub fn names<'a>(&'a self, domain: &'a Domain) -> impl Iterator<Item = &'a str> {
+        self.operators.iter().map(|&operator| domain.operators[operator].name())
+    }
+
+    /// The methods that were chosen, each with its task: `travel by taxi`.
+    pub fn methods<'a>(&'a self, domain: &'a Domain) -> impl Iterator<Item = String> + 'a {
+        self.methods.iter().map(|&method| domain.method_name(method))
+    }
+
+    /// Whether it ends at a [pause](super::Method::pause), with something left to plan.
+    #[must_use]
+    pub fn is_partial(&self) -> bool {
+        !self.rest.is_empty()
+    }
+}
+
+/// A plan in the making, which can be gone on with at any time; see [`Domain::begin`].
+///
+/// Forward decomposition with total order, as in SHOP (Nau, Cao, Lotem and Muñoz-Avila 1999): what
+/// there is to look at is a state of the facts and the tasks that are still to be done. Depth first
+/// by the order of the methods, or best first by cost with what the tasks cost at least as the bound,
+/// which is consistent: the first plan that is found is the cheapest.
+#[derive(Clone, Debug)]
+pub struct Planning {
+    costs: Vec<u32>,
+    nodes: Vec<Node>,
+    open: BinaryHeap<Reverse<Ahead>>,
+    /// Lists of tasks that share their ends, so that equal lists have equal numbers.
+    lists: Vec<List>,
+    list_numbers: HashMap<(u32, u32), u32>,
+    states: Vec<Vec<u8>>,
+    state_numbers: HashMap<Vec<u8>, u32>,
+    /// The least cost by state, list, and whether there is a step before.
+    known: HashMap<(u32, u32, bool), u64>,
+    looked_at: usize,
+}
+
+/// What is left of the lists and tables follows from the nodes.
+impl HashState for Planning {
+    fn hash_state(&self, hasher: &mut StateHasher) {
+        (&self.costs, &self.nodes, &self.states, self.looked_at).hash_state(hasher);
+    }
+}
+
+#[derive(Clone, Copy, Debug, HashState)]
+struct Node {
+    state: u32,
+    list: u32,
+    cost: u64,
+    from: u32,
+    /// The operator or the method that leads here.
+    operator: u32,
+    method: u32,
+    steps: u32,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct List {
+    task: u32,
+    next: u32,
+    /// What it costs at least.
+    least: u64,
+    may_pause: bool,
+}
+
+/// In the order in which nodes are looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Ahead {
+    total: u64,
+    order: u64,
+    node: u32,
+}
+
+/// No node, no list, no operator, no method.
+const NONE: u32 = u32::MAX;
+
+impl Domain {
+    /// The plan for the root task from these values of the facts. It is empty where there is nothing
+    /// to do.
+    ///
+    /// # Errors
+    /// Returns an error if there is none, or it is too far.
+    ///
+    /// # Panics
+    /// Panics if there are fewer values than facts.
+    pub fn plan(&self, values: &[u32]) -> Result<Plan, NoPlan> {
+        let cost = |operator: usize| self.operators[operator].least_cost();
+        let mut planning = self.begin(|fact| values[fact], cost);
+        self.go_on(&mut planning, usize::MAX).unwrap_or(Err(NoPlan::GaveUp))
+    }
+
+    /// Begins to make a plan for the root task. `value` is asked for the facts, `cost` for what the
+    /// operators cost here, which is at least what they were said to.
+    #[must_use]
+    pub fn begin(
+        &self,
+        value: impl FnMut(usize) -> u32,
+        cost: impl FnMut(usize) -> u32,
+    ) -> Planning {
+        self.begin_with(&[self.root], value, cost)
+    }
+
+    /// The same for these tasks.
+    pub(super) fn begin_with(
+        &self,
+        tasks: &[u32],
+        mut value: impl FnMut(usize) -> u32,
+        mut cost: impl FnMut(usize) -> u32,
+    ) -> Planning {
+        let state = (0..self.facts.names().len()).map(|fact| {
+            let value = value(fact).min(self.facts.value_max(fact));
+            u8::try_from(value).unwrap_or(u8::MAX)
+        });
+        let costs = self.operators.iter().enumerate();
+        let costs = costs.map(|(place, operator)| cost(place).max(operator.least_cost()));
+        let mut planning = Planning {
+            costs: costs.collect(),
+            nodes: Vec::new(),
+            open: BinaryHeap::new(),
+            lists: Vec::new(),
+            list_numbers: HashMap::new(),
+            states: Vec::new(),
+            state_numbers: HashMap::new(),
+            known: HashMap::new(),
+            looked_at: 0,
+        };
+        let state = planning.state(state.collect());
+        let list = planning.list(self, tasks, NONE);
+        let (from, operator, method) = (NONE, NONE, NONE);
+        planning.add(self, Node { state, list, cost: 0, from, operator, method, steps: 0 });
+        planning
+    }
+
+    /// Goes on for so many states at most; `None` where there is more to do. The plan does not
+    /// depend on how it was cut.
+    ///
+    /// # Errors
+    /// Returns an error if there is no plan, or it is too far; inside the `Some`.
+    pub fn go_on(&self, planning: &mut Planning, states: usize) -> Option<Result<Plan, NoPlan>> {
+        let left = self.states_max.saturating_sub(planning.looked_at);
+        for _ in 0..states.min(left) {
+            let node = loop {
+                let Some(Reverse(ahead)) = planning.open.pop() else {
+                    return Some(Err(NoPlan::Unreachable));
+                };
+                if planning.settles(self, ahead.node) {
+                    break ahead.node;
+                }
+            };
+            planning.looked_at += 1;
+            if let Some(plan) = planning.expand(self, node) {
+                return Some(Ok(plan));
+            }
+        }
+        (planning.looked_at >= self.states_max).then_some(Err(NoPlan::GaveUp))
+    }
+}
+
+impl Planning {
+    /// How many states were looked at.
+    #[must_use]
+    pub const fn looked_at(&self) -> usize {
+        self.looked_at
+    }
+
+    fn state(&mut self, values: Vec<u8>) -> u32 {
+        if let Some(&known) = self.state_numbers.get(&values) {
+            return known;
+        }
+        let number = number(self.states.len());
+        self.states.push(values.clone());
+        self.state_numbers.insert(values, number);
+        number
+    }
+
+    /// These tasks, and then those of the list.
+    fn list(&mut self, domain: &Domain, tasks: &[u32], mut next: u32) -> u32 {
+        for &task in tasks.iter().rev() {
+            let place = number(self.lists.len());
+            let known = *self.list_numbers.entry((task, next)).or_insert(place);
+            if known == place {
+                let (rest, rest_may) = match self.lists.get(next as usize) {
+                    Some(list) => (list.least, list.may_pause),
+                    None => (0, false),
+                };
+                let (least, may_pause) = match task {
+                    PAUSE => (0, true),
+                    task if domain.may_pause[task as usize] => (domain.least[task as usize], true),
+                    task => (domain.least[task as usize].saturating_add(rest), rest_may),
+                };
+                self.lists.push(List { task, next, least, may_pause });
+            }
+            next = known;
+        }
+        next
+    }
+
+    fn add(&mut self, domain: &Domain, node: Node) {
+        let least = self.lists.get(node.list as usize).map_or(0, |list| list.least);
+        if least == IMPOSSIBLE {
+            return;
+        }
+        let order = self.nodes.len() as u64;
+        let ahead = number(self.nodes.len());
+        let (total, order) = match domain.preference {
+            // What was added last comes first.
+            Preference::Order => (0, u64::MAX - order),
+            Preference::Cheapest => {
+                let key = (node.state, node.list, node.steps > 0);
+                let known = self.known.entry(key).or_insert(u64::MAX);
+                if node.cost >= *known {
+                    return;
+                }
+                *known = node.cost;
+                (node.cost + least, order)
+            }
+        };
+        self.nodes.push(node);
+        self.open.push(Reverse(Ahead { total, order, node: ahead }));
+    }
+
+    /// Whether a node is to be looked at: nothing as good was.
+    fn settles(&mut self, domain: &Domain, node: u32) -> bool {
+        let Node { state, list, cost, steps, .. } = self.nodes[node as usize];
+        let key = (state, list, steps > 0);
+        match domain.preference {
+            Preference::Order => self.known.insert(key, cost).is_none(),
+            Preference::Cheapest => self.known.get(&key) == Some(&cost),
+        }
+    }
+
+    /// Adds what can come next, or gives the plan if there is nothing left to do.
+    fn expand(&mut self, domain: &Domain, from: u32) -> Option<Plan> {
+        let node = self.nodes[from as usize];
+        let Some(&List { task, next, .. }) = self.lists.get(node.list as usize) else {
+            return Some(self.plan(from, NONE));
+        };
+        let (operator, method) = (NONE, NONE);
+        if task == PAUSE {
+            if node.steps > 0 && next != NONE {
+                return Some(self.plan(from, next));
+            }
+            self.add(domain, Node { list: next, from, operator, method, ..node });
+        } else if let Some(done) = domain.operators.get(task as usize) {
+            let values = &self.states[node.state as usize];
+            if let Some(changed) = apply(domain, done, values) {
+                let state = self.state(changed);
+                let cost = node.cost + u64::from(self.costs[task as usize]);
+                let steps = node.steps + 1;
+                let added = Node { state, list: next, cost, from, operator: task, method, steps };
+                self.add(domain, added);
+            }
+        } else {
+            let mut added = Vec::new();
+            for &method in domain.methods_of(task) {
+                let values = &self.states[node.state as usize];
+                if domain.is_open(method, |fact| values[fact].into()) {
+                    let list = self.list(domain, &domain.methods[method as usize].tasks, next);
+                    added.push(Node { list, from, operator, method, ..node });
+                }
+            }
+            match domain.preference {
+                Preference::Order => added.into_iter().rev().for_each(|it| self.add(domain, it)),
+                Preference::Cheapest => added.into_iter().for_each(|it| self.add(domain, it)),
+            }
+        }
+        None
+    }
+
+    fn plan(&self, last: u32, mut rest: u32) -> Plan {
+        let cost = self.nodes[last as usize].cost;
+        let mut plan = Plan { operators: Vec::new(), cost, methods: Vec::new(), rest: Vec::new() };
+        let mut at = last;
+        while let Some(node) = self.nodes.get(at as usize) {
+            if node.operator != NONE {
+                plan.operators.push(node.operator as usize);
+            }
+            if node.method != NONE {
+                plan.methods.push(node.method);
+            }
+            at = node.from;
+        }
+        plan.operators.reverse();
+        plan.methods.reverse();
+        while let Some(list) = self.lists.get(rest as usize) {
+            plan.rest.push(list.task);
+            rest = list.next;
+        }
+        plan
+    }
+}
+
+/// What becomes of values by an operator, if it can be applied.
+fn apply(domain: &Domain, operator: &crate::goap::Operator, values: &[u8]) -> Option<Vec<u8>> {
+    if !operator.is_applicable(&domain.facts, |fact| values[fact].into()) {
+        return None;
+    }
+    let mut changed = values.to_vec();
+    for (fact, value) in operator.changes(&domain.facts, |fact| values[fact].into()) {
+        changed[fact] = u8::try_from(value).ok()?;
+    }
+    Some(changed)
+}
+
+fn number(place: usize) -> u32 {
+    u32::try_from(place).expect("a search has less than 2^32 states")
+}

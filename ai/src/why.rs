@@ -1,0 +1,69 @@
+//! The explanation of any entity, whatever it is.
+
+use formic_ecs::{Entity, World};
+
+use crate::action::{Action, ActionNames, Body};
+use crate::activity::Blocking;
+use crate::explain::DecisionLog;
+
+/// Why an entity does what it does, as sentences: its last decisions if the [`DecisionLog`] has any,
+/// the oldest first. Every entity answers: an action says whose it is, an agent that has not decided
+/// says so, and a stone says that it is a stone and decides nothing. There is always a sentence.
+///
+/// ```
+/// use formic_ai::explain::DecisionLog;
+/// use formic_ai::prelude::*;
+/// # #[derive(Component, Clone)] struct Walk;
+/// let mut world = World::new();
+/// let guard = ActionSet::new().action("walk", Walk).spawn(&mut world, ())?;
+/// let stone = world.spawn(());
+/// let mut log = DecisionLog::new();
+/// log.watch(guard, "Guard", 16);
+/// log.call(stone, "Stone");
+/// world.insert_resource(log);
+/// assert_eq!(formic_ai::why(&world, guard), ["Guard#0 has decided nothing yet."]);
+/// assert_eq!(formic_ai::why(&world, stone), ["Stone#2 is a stone and decides nothing."]);
+/// let walk = world.get::<Buffer<OwnedAction>>(guard)?[0].entity();
+/// let said = formic_ai::why(&world, walk);
+/// assert_eq!(said, ["entity 1 is the action walk of Guard#0, which decides about it."]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn why(world: &World, entity: Entity) -> Vec<String> {
+    let nothing = DecisionLog::new();
+    let log = world.resource::<DecisionLog>().unwrap_or(&nothing);
+    let decided = log.sentences(entity);
+    if !decided.is_empty() {
+        return decided;
+    }
+    let name = log.name(entity);
+    vec![if !world.contains(entity) {
+        format!("{name} is no more, and decided nothing before.")
+    } else if let Ok(action) = world.get::<Action>(entity) {
+        format!("{name} is {}, which decides about it.", described(world, log, action))
+    } else if world.has::<Body>(entity) || world.has::<Blocking>(entity) {
+        match log.is_watched(entity) {
+            true => format!("{name} has decided nothing yet."),
+            false => format!("{name} is not watched, so that its decisions are not written down."),
+        }
+    } else {
+        match log.kind(entity) {
+            Some(kind) => {
+                let kind = kind.to_lowercase();
+                let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) { "an" } else { "a" };
+                format!("{name} is {article} {kind} and decides nothing.")
+            }
+            None => format!("{name} has neither actions nor activities and decides nothing."),
+        }
+    }]
+}
+
+/// `the action walk of Guard#0`.
+fn described(world: &World, log: &DecisionLog, action: &Action) -> String {
+    let agent = log.name(action.agent());
+    let known = world.resource::<ActionNames>().ok().zip(world.get::<Body>(action.owner()).ok());
+    match known.and_then(|(names, body)| names.name(body, action.index())) {
+        Some(own) => format!("the action {own} of {agent}"),
+        None => format!("an action of {agent}"),
+    }
+}

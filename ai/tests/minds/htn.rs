@@ -1,0 +1,568 @@
+//! Planning by methods: against a decomposition that is tried out in full, and on the stage.
+
+use formic_ai::explain::DecisionLog;
+use formic_ai::goap::{
+    Condition, Effect, Fact, Facts, NoPlan, Operator, PlannerError, Replan, Sensors,
+};
+use formic_ai::htn::{Domain, DomainBuilder, HtnAgent, HtnPlanners, Method, Plan, Preference};
+use formic_ai::prelude::*;
+use formic_ecs::RandomStream;
+
+/// A number below the bound.
+fn below(random: &mut RandomStream, bound: u32) -> u32 {
+    u32::try_from(random.below(bound.into())).unwrap()
+}
+
+/// A domain as the reference knows it: without any of the planner's own code.
+#[derive(Clone, Debug)]
+struct Spec {
+    facts: Vec<u32>,
+    operators: Vec<SpecOperator>,
+    /// For each compound task its methods.
+    compounds: Vec<Vec<SpecMethod>>,
+}
+
+#[derive(Clone, Debug)]
+struct SpecOperator {
+    needs: Vec<(usize, u32)>,
+    effects: Vec<(usize, char, u32)>,
+    cost: u32,
+}
+
+#[derive(Clone, Debug)]
+struct SpecMethod {
+    needs: Vec<(usize, u32)>,
+    tasks: Vec<Task>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Task {
+    Operator(usize),
+    Compound(usize),
+}
+
+/// Tasks name later ones alone, or themselves behind an operator that uses something up.
+fn random_spec(random: &mut RandomStream) -> Spec {
+    let facts: Vec<u32> = (0..3).map(|_| 1 + below(random, 3)).collect();
+    let fact = |random: &mut RandomStream| below(random, 3) as usize;
+    let needs = |random: &mut RandomStream| -> Vec<(usize, u32)> {
+        (0..below(random, 2))
+            .map(|_| {
+                let fact = fact(random);
+                (fact, below(random, facts[fact] + 1))
+            })
+            .collect()
+    };
+    let operators = (0..5)
+        .map(|_| {
+            let effect = fact(random);
+            let change = ['=', '+', '-'][below(random, 3) as usize];
+            let amount = below(random, facts[effect] + 1);
+            let effects = vec![(effect, change, amount)];
+            SpecOperator { needs: needs(random), effects, cost: below(random, 6) }
+        })
+        .collect();
+    let compounds = (0..4)
+        .map(|compound| {
+            (0..1 + below(random, 3))
+                .map(|_| {
+                    let mut tasks: Vec<Task> = (0..below(random, 4))
+                        .map(|_| match below(random, 2) {
+                            0 if compound < 3 => {
+                                let later = u32::try_from(3 - compound).unwrap();
+                                Task::Compound(compound + 1 + below(random, later) as usize)
+                            }
+                            _ => Task::Operator(below(random, 5) as usize),
+                        })
+                        .collect();
+                    if below(random, 4) == 0 {
+                        tasks.insert(0, Task::Operator(below(random, 5) as usize));
+                        tasks.push(Task::Compound(compound));
+                    }
+                    SpecMethod { needs: needs(random), tasks }
+                })
+                .collect()
+        })
+        .collect();
+    Spec { facts, operators, compounds }
+}
+
+fn domain(spec: &Spec, preference: Preference) -> Domain {
+    let mut facts = Facts::new();
+    let numbers: Vec<Fact> = spec
+        .facts
+        .iter()
+        .enumerate()
+        .map(|(it, &max)| facts.number(format!("f{it}"), max))
+        .collect();
+    let condition = |&(fact, value): &(usize, u32)| -> Condition { numbers[fact].at_least(value) };
+    let effect = |&(fact, change, amount): &(usize, char, u32)| -> Effect {
+        match change {
+            '=' => numbers[fact].set(amount),
+            '+' => numbers[fact].add(amount),
+            _ => numbers[fact].subtract(amount),
+        }
+    };
+    let name = |task: &Task| match task {
+        Task::Operator(it) => format!("o{it}"),
+        Task::Compound(it) => format!("c{it}"),
+    };
+    let mut builder = DomainBuilder::new(facts).prefer(preference);
+    for (it, spec) in spec.operators.iter().enumerate() {
+        let operator = Operator::new(format!("o{it}")).cost(spec.cost);
+        let operator = spec.needs.iter().map(condition).fold(operator, Operator::when);
+        builder = builder.operator(spec.effects.iter().map(effect).fold(operator, Operator::then));
+    }
+    for (compound, methods) in spec.compounds.iter().enumerate() {
+        for (it, spec) in methods.iter().enumerate() {
+            let method = Method::new(format!("c{compound}"), format!("m{it}"));
+            let method = spec.needs.iter().map(condition).fold(method, Method::when);
+            builder = builder.method(spec.tasks.iter().map(name).fold(method, Method::task));
+        }
+    }
+    builder.build("c0").unwrap()
+}
+
+const COST_MAX: u64 = 30;
+const STEPS_MAX: usize = 8;
+
+/// All plans for these tasks, in the order of the methods: as far as so many steps.
+fn all_plans(
+    spec: &Spec,
+    state: &[u32],
+    tasks: &[Task],
+    steps: &mut Vec<usize>,
+    is_cut: &mut bool,
+    found: &mut Vec<Vec<usize>>,
+) {
+    if found.len() > 5_000 {
+        *is_cut = true;
+        return;
+    }
+    let Some((first, rest)) = tasks.split_first() else {
+        found.push(steps.clone());
+        return;
+    };
+    let hold =
+        |needs: &[(usize, u32)], state: &[u32]| needs.iter().all(|&(fact, it)| state[fact] >= it);
+    match *first {
+        Task::Operator(it) => {
+            if steps.len() == STEPS_MAX {
+                *is_cut = true;
+                return;
+            }
+            let operator = &spec.operators[it];
+            if !hold(&operator.needs, state) {
+                return;
+            }
+            let mut changed = state.to_vec();
+            for &(fact, change, amount) in &operator.effects {
+                let value = i64::from(state[fact]);
+                let value = match change {
+                    '=' => i64::from(amount),
+                    '+' => value + i64::from(amount),
+                    _ => value - i64::from(amount),
+                };
+                if !(0..=i64::from(spec.facts[fact])).contains(&value) {
+                    return;
+                }
+                changed[fact] = u32::try_from(value).unwrap();
+            }
+            steps.push(it);
+            all_plans(spec, &changed, rest, steps, is_cut, found);
+            steps.pop();
+        }
+        Task::Compound(it) => {
+            for method in spec.compounds[it].iter().filter(|it| hold(&it.needs, state)) {
+                let tasks: Vec<Task> = method.tasks.iter().chain(rest).copied().collect();
+                all_plans(spec, state, &tasks, steps, is_cut, found);
+            }
+        }
+    }
+}
+
+fn steps(plan: &Plan, domain: &Domain) -> Vec<usize> {
+    plan.names(domain).map(|name| name[1..].parse().unwrap()).collect()
+}
+
+#[test]
+fn the_cheapest_plan_costs_what_trying_out_everything_finds() {
+    let mut judged = [0, 0];
+    for seed in 0..3_000 {
+        let random = &mut RandomStream::new(seed);
+        let spec = random_spec(random);
+        let start: Vec<u32> = spec.facts.iter().map(|&max| below(random, max + 1)).collect();
+        let (mut is_cut, mut all) = (false, Vec::new());
+        all_plans(&spec, &start, &[Task::Compound(0)], &mut Vec::new(), &mut is_cut, &mut all);
+        if is_cut {
+            continue;
+        }
+        let cost = |plan: &Vec<usize>| -> u64 {
+            plan.iter().map(|&it| u64::from(spec.operators[it].cost)).sum()
+        };
+        let cheapest = domain(&spec, Preference::Cheapest);
+        let plan = cheapest.plan(&start);
+        match all.iter().map(cost).min() {
+            None => {
+                judged[0] += 1;
+                assert_eq!(plan, Err(NoPlan::Unreachable), "seed {seed}: {spec:?}");
+            }
+            Some(least) => {
+                judged[1] += 1;
+                assert!(least <= COST_MAX * 2, "seed {seed}");
+                let plan = plan.unwrap();
+                assert_eq!(plan.cost, least, "seed {seed}: {spec:?}");
+                let steps = steps(&plan, &cheapest);
+                assert!(all.contains(&steps), "seed {seed}: {steps:?} is no decomposition");
+                assert_eq!(cost(&steps), least, "seed {seed}");
+            }
+        }
+    }
+    assert!(judged.iter().all(|&count| count > 300), "{judged:?}");
+}
+
+#[test]
+fn the_first_plan_is_the_one_that_the_order_of_the_methods_names() {
+    let mut judged = 0;
+    for seed in 0..3_000 {
+        let random = &mut RandomStream::new(seed);
+        let spec = random_spec(random);
+        let start: Vec<u32> = spec.facts.iter().map(|&max| below(random, max + 1)).collect();
+        let (mut is_cut, mut all) = (false, Vec::new());
+        all_plans(&spec, &start, &[Task::Compound(0)], &mut Vec::new(), &mut is_cut, &mut all);
+        if is_cut {
+            continue;
+        }
+        let ordered = domain(&spec, Preference::Order);
+        let plan = ordered.plan(&start).ok().map(|plan| steps(&plan, &ordered));
+        assert_eq!(plan, all.first().cloned(), "seed {seed}: {spec:?}");
+        judged += usize::from(plan.is_some());
+    }
+    assert!(judged > 300, "{judged}");
+}
+
+#[test]
+fn where_a_search_is_cut_does_not_matter() {
+    for seed in 0..500 {
+        let random = &mut RandomStream::new(seed);
+        let spec = random_spec(random);
+        let start: Vec<u32> = spec.facts.iter().map(|&max| below(random, max + 1)).collect();
+        for preference in [Preference::Order, Preference::Cheapest] {
+            let domain = domain(&spec, preference);
+            let costs = |it: usize| spec.operators[it].cost;
+            let mut planning = domain.begin(|fact| start[fact], costs);
+            let plan = loop {
+                let slice = 1 + below(random, 3) as usize;
+                if let Some(plan) = domain.go_on(&mut planning, slice) {
+                    break plan;
+                }
+            };
+            assert_eq!(plan, domain.plan(&start), "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_refused_with_its_name() {
+    let mut facts = Facts::new();
+    let cash = facts.number("cash", 3);
+    let builder = || DomainBuilder::new(facts.clone()).operator(Operator::new("walk"));
+    let error = |builder: DomainBuilder| builder.build("go").unwrap_err().to_string();
+    let go = || Method::new("go", "on foot");
+    assert_eq!(
+        error(builder().method(go().task("fly"))),
+        "\"go on foot\" names \"fly\", which has neither an operator nor methods"
+    );
+    assert_eq!(
+        error(builder()),
+        "\"the domain\" names \"go\", which has neither an operator nor methods"
+    );
+    assert_eq!(
+        error(builder().method(go()).method(go().task("walk"))),
+        "\"go on foot\" is defined twice"
+    );
+    assert_eq!(
+        builder().method(Method::new("walk", "fast")).build("walk").unwrap_err(),
+        PlannerError::DefinedTwice("walk".into())
+    );
+    assert_eq!(
+        error(builder().method(go().when(cash.at_least(4)))),
+        "\"go on foot\" asks for what cannot be"
+    );
+    // Also behind something that can be done by doing nothing.
+    let circle = builder()
+        .method(Method::new("look around", "not at all"))
+        .method(go().task("look around").task("go").task("walk"));
+    assert_eq!(error(circle), "\"go\" can begin with itself again before anything is done");
+    assert!(
+        builder()
+            .method(go())
+            .method(Method::new("go", "on").task("walk").task("go"))
+            .build("go")
+            .is_ok()
+    );
+}
+
+#[test]
+fn a_search_without_end_is_given_up() {
+    let mut facts = Facts::new();
+    let done = facts.flag("done");
+    let domain = DomainBuilder::new(facts)
+        .operator(Operator::new("walk"))
+        .operator(Operator::new("stop").when(done.is(true)))
+        .method(Method::new("go", "on").task("walk").task("go").task("stop"))
+        .method(Method::new("go", "no further").when(done.is(true)))
+        .states_max(500);
+    let first = domain.clone().build("go").unwrap();
+    assert_eq!(first.plan(&[0]), Err(NoPlan::GaveUp));
+    let cheapest = domain.prefer(Preference::Cheapest).build("go").unwrap();
+    assert_eq!(cheapest.plan(&[0]), Err(NoPlan::GaveUp));
+    assert!(cheapest.plan(&[1]).unwrap().operators.is_empty());
+}
+
+/// On an agent: its facts, and how many ticks an action takes.
+#[derive(Component, Clone, Debug, Default)]
+struct Purse {
+    cash: u32,
+    is_home: bool,
+    /// The next action to end fails.
+    fails: bool,
+    /// For how many ticks it rings; a call takes three.
+    rings: u32,
+}
+
+#[derive(Component, Clone)]
+struct Deed(&'static str);
+
+struct Going<'a>(AgentAccess<'a, &'static mut Purse>);
+
+impl Processor for Going<'_> {
+    type Action = Deed;
+
+    fn start(&self, _: Agent, _: &mut Deed) -> ActionResult {
+        ActionResult::Running
+    }
+
+    fn update(&self, agent: Agent, deed: &mut Deed) -> ActionResult {
+        let Ok(mut purse) = self.0.claim(agent) else { return ActionResult::Failed };
+        let purse = purse.get_mut();
+        if std::mem::take(&mut purse.fails) {
+            return ActionResult::Failed;
+        }
+        match deed.0 {
+            "ride" => (purse.cash, purse.is_home) = (purse.cash - 2, true),
+            "walk" => purse.is_home = true,
+            "work" => purse.cash += 1,
+            "call" if purse.rings < 2 => {
+                purse.rings += 1;
+                return ActionResult::Running;
+            }
+            _ => {}
+        }
+        ActionResult::Success
+    }
+}
+
+fn go(mut actions: Actions<Deed>, purses: AgentAccess<&'static mut Purse>) {
+    actions.process(&Going(purses));
+}
+
+struct Guests(Sensors<&'static Purse, Domain>, usize);
+
+fn think(mut planners: HtnPlanners<&'static Purse>, shared: Res<Guests>) {
+    planners.think(&shared.0, shared.1);
+}
+
+struct Town {
+    world: World,
+    schedule: Schedule,
+    pool: Pool,
+    guest: Entity,
+}
+
+impl Town {
+    fn new(methods: impl Fn(DomainBuilder, Fact, Fact) -> DomainBuilder, purse: Purse) -> Self {
+        let mut facts = Facts::new();
+        let (cash, home) = (facts.number("cash", 10), facts.flag("home"));
+        let builder = DomainBuilder::new(facts)
+            .operator(Operator::new("call"))
+            .operator(Operator::new("ride").then(cash.subtract(2)).then(home.becomes(true)))
+            .operator(Operator::new("walk").then(home.becomes(true)))
+            .operator(Operator::new("work").then(cash.add(1)));
+        let domain = methods(builder, cash, home).build("go home").unwrap();
+        let actions = ["call", "ride", "walk", "work"];
+        let actions =
+            actions.iter().fold(ActionSet::new(), |set, name| set.action(*name, Deed(name)));
+        let sensors = Sensors::new(domain, &actions).unwrap().rest(2);
+        let sensors = sensors.fact(cash, |purse: &&Purse| purse.cash);
+        let sensors = sensors.fact(home, |purse: &&Purse| u32::from(purse.is_home));
+        let mut world = World::new();
+        let guest = actions.spawn(&mut world, purse).unwrap();
+        HtnAgent::drive(&mut world, guest).unwrap();
+        world.insert_resource(Guests(sensors, 100));
+        let mut log = DecisionLog::new();
+        log.watch(guest, "Guest", 32);
+        world.insert_resource(log);
+        let schedule = formic_ai::action::add(Schedule::builder()).add(think.as_mind());
+        let schedule = schedule.add(go.as_action()).build(&mut world).unwrap();
+        Self { world, schedule, pool: Pool::new(Threads::None).unwrap(), guest }
+    }
+
+    fn ticks(&mut self, count: usize) {
+        (0..count).for_each(|_| drop(self.schedule.run(&mut self.world, &self.pool)));
+    }
+
+    fn sentences(&self) -> Vec<String> {
+        self.world.resource::<DecisionLog>().unwrap().sentences(self.guest)
+    }
+
+    fn purse(&self) -> &Purse {
+        self.world.get::<Purse>(self.guest).unwrap()
+    }
+}
+
+fn by_taxi_or_on_foot(builder: DomainBuilder, cash: Fact, home: Fact) -> DomainBuilder {
+    let taxi = Method::new("go home", "by taxi").when(home.is(false)).when(cash.at_least(2));
+    builder
+        .method(taxi.task("call").task("ride"))
+        .method(Method::new("go home", "on foot").when(home.is(false)).task("walk"))
+        .method(Method::new("go home", "not at all").when(home.is(true)))
+}
+
+#[test]
+fn an_agent_carries_out_its_plan_and_says_which_way_it_took_and_why() {
+    let mut town = Town::new(by_taxi_or_on_foot, Purse { cash: 2, ..Purse::default() });
+    town.ticks(12);
+    assert!(town.purse().is_home);
+    assert_eq!(town.purse().cash, 0);
+    let sentences = town.sentences();
+    assert!(
+        sentences[0].contains(
+            "Guest#0 pursues go home by taxi, because it was told to think; the plan is call, ride"
+        ),
+        "{sentences:?}"
+    );
+    assert!(
+        sentences[1].contains("Guest#0 pursues go home with ride, step 2; call is done"),
+        "{sentences:?}"
+    );
+    assert!(sentences[2].contains("go home holds already; ride is done"), "{sentences:?}");
+    assert_eq!(sentences.len(), 3, "{sentences:?}");
+}
+
+#[test]
+fn a_method_that_is_closed_is_told_with_the_fact_that_closes_it() {
+    let mut town = Town::new(by_taxi_or_on_foot, Purse { cash: 1, ..Purse::default() });
+    town.ticks(4);
+    let sentences = town.sentences();
+    assert!(
+        sentences[0].contains("pursues go home on foot")
+            && sentences[0].contains("go home by taxi: its condition on cash said no"),
+        "{sentences:?}"
+    );
+}
+
+#[test]
+fn a_failure_and_a_step_that_cannot_be_taken_make_it_plan_anew() {
+    let mut town = Town::new(by_taxi_or_on_foot, Purse { cash: 2, ..Purse::default() });
+    town.ticks(1);
+    // The purse is stolen while it calls: the ride cannot begin.
+    town.world.get_mut::<Purse>(town.guest).unwrap().cash = 0;
+    town.ticks(6);
+    assert!(town.purse().is_home, "on foot");
+    assert!(
+        town.sentences().iter().any(|it| it.contains("because ride cannot be begun as things are"))
+    );
+    let mut town =
+        Town::new(by_taxi_or_on_foot, Purse { cash: 2, fails: true, ..Purse::default() });
+    town.ticks(10);
+    assert_eq!(town.world.get::<HtnAgent>(town.guest).unwrap().failures(), 1);
+    assert!(town.purse().is_home);
+    assert!(town.sentences().iter().any(|it| it.contains("because call has failed")));
+}
+
+#[test]
+fn behind_a_pause_it_plans_by_how_things_are_then() {
+    let methods = |builder: DomainBuilder, cash: Fact, home: Fact| {
+        let earn = Method::new("go home", "after work").when(home.is(false));
+        let earn = earn.when(cash.equals(0)).task("work").pause().task("leave");
+        builder
+            .method(earn)
+            .method(Method::new("go home", "at once").when(home.is(false)).task("leave"))
+            .method(Method::new("go home", "not at all").when(home.is(true)))
+            .method(Method::new("leave", "by taxi").when(cash.at_least(2)).task("ride"))
+            .method(Method::new("leave", "on foot").task("walk"))
+    };
+    for (tip, name) in [(0, "walk"), (5, "ride")] {
+        let mut town = Town::new(methods, Purse::default());
+        let domain = town.world.resource::<Guests>().unwrap().0.planner();
+        let plan = domain.plan(&[0, 0]).unwrap();
+        assert!(plan.is_partial());
+        assert_eq!(plan.names(domain).collect::<Vec<_>>(), ["work"]);
+        town.ticks(1);
+        town.world.get_mut::<Purse>(town.guest).unwrap().cash += tip;
+        town.ticks(6);
+        assert!(town.purse().is_home);
+        let sentences = town.sentences();
+        assert!(
+            sentences.iter().any(|it| it.contains(&format!("the plan is {name}"))),
+            "{sentences:?}"
+        );
+        // The root begins with work where there is no cash; what was left did not.
+        assert_eq!(sentences.iter().filter(|it| it.contains("the plan is work")).count(), 1);
+    }
+}
+
+#[test]
+fn told_to_think_it_begins_with_the_root_and_what_is_first_again_goes_on() {
+    let mut town = Town::new(by_taxi_or_on_foot, Purse { cash: 2, ..Purse::default() });
+    town.ticks(1);
+    town.world.set_enabled::<Replan>(town.guest, true).unwrap();
+    town.ticks(1);
+    let plans = |town: &Town| town.world.get::<HtnAgent>(town.guest).unwrap().plans();
+    assert_eq!(plans(&town), 2);
+    assert_eq!(town.purse().rings, 2, "it goes on to call");
+    town.world.set_enabled::<Replan>(town.guest, true).unwrap();
+    town.world.get_mut::<Purse>(town.guest).unwrap().cash = 1;
+    town.ticks(1);
+    let said = town.sentences();
+    assert!(
+        said.last().unwrap().ends_with("call stopped: a new plan, because it was told to think."),
+        "{said:?}"
+    );
+    town.ticks(3);
+    assert!(town.purse().is_home);
+    assert_eq!(town.purse().cash, 1, "on foot");
+}
+
+#[test]
+fn a_plan_that_takes_several_ticks_is_the_same_and_is_not_begun_if_it_has_become_impossible() {
+    let mut town = Town::new(by_taxi_or_on_foot, Purse { cash: 2, ..Purse::default() });
+    town.world.resource_mut::<Guests>().unwrap().1 = 1;
+    town.ticks(2);
+    assert_eq!(town.world.get::<HtnAgent>(town.guest).unwrap().plans(), 0, "it is at it");
+    town.ticks(20);
+    assert!(town.sentences().iter().any(|it| it.contains("the plan is call, ride at a cost of 2")));
+    assert!(town.purse().is_home);
+
+    let methods = |builder: DomainBuilder, cash: Fact, home: Fact| {
+        let ride = Method::new("go home", "by taxi").when(home.is(false)).when(cash.at_least(2));
+        builder
+            .method(ride.task("ride").task("work").task("work"))
+            .method(Method::new("go home", "on foot").when(home.is(false)).task("walk"))
+            .method(Method::new("go home", "not at all").when(home.is(true)))
+    };
+    let mut town = Town::new(methods, Purse { cash: 2, ..Purse::default() });
+    town.world.resource_mut::<Guests>().unwrap().1 = 1;
+    town.ticks(3);
+    assert_eq!(town.world.get::<HtnAgent>(town.guest).unwrap().plans(), 0);
+    town.world.get_mut::<Purse>(town.guest).unwrap().cash = 0;
+    town.ticks(20);
+    // The ride would take more than there is, which is a panic.
+    assert!(town.purse().is_home);
+    let said = town.sentences();
+    assert!(
+        said.iter().any(|it| it.contains("because things changed while it planned")),
+        "{said:?}"
+    );
+}
