@@ -152,7 +152,10 @@ impl<'env> JobGraph<'env> {
             let before = if measured { pool.now_ns() } else { 0 };
             let mut body = self.bodies[job].lock();
             // Under the lock, so that this is free again before the panic goes on.
-            catch(|| body(pool))?;
+            catch(|| {
+                let _span = pool.span(&self.names[job]);
+                body(pool);
+            })?;
             drop(body);
             if measured {
                 let took = pool.now_ns().saturating_sub(before);
@@ -166,7 +169,9 @@ impl<'env> JobGraph<'env> {
         let look_ns = if measured { pool.look_ns() } else { 0 };
         let mut before = if measured { pool.now_ns() } else { 0 };
         for &job in &self.row {
+            let span = pool.span(&self.names[job]);
             self.bodies[job].get_mut()(pool);
+            drop(span);
             if measured {
                 let now = pool.now_ns();
                 let took = now.saturating_sub(before).saturating_sub(look_ns);

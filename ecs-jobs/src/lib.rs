@@ -65,6 +65,7 @@ mod scope;
 mod shared;
 mod sleep;
 mod slots;
+mod spans;
 mod static_graph;
 mod stored_job;
 mod sync;

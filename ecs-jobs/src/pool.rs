@@ -16,6 +16,7 @@ use crate::panic_slot::Payload;
 use crate::run_job::Main;
 use crate::scope::{self, Scope};
 use crate::shared::Shared;
+use crate::spans::OpenSpan;
 use crate::static_graph::StaticGraph;
 use crate::sync::{Arc, thread};
 use std::fmt;
@@ -233,6 +234,11 @@ impl Pool {
     /// ```
     pub fn for_each_range_with_slot(&self, len: usize, body: impl Fn(usize, Range<usize>) + Sync) {
         flat_loop::for_each_range_with_slot(&self.shared, len, &body);
+    }
+
+    /// Begins the span of a job or system with this name, which ends when the result is dropped.
+    pub(crate) fn span<'a>(&'a self, name: &'a str) -> Option<OpenSpan<'a>> {
+        self.shared.spans.as_ref().map(|spans| spans.open(name))
     }
 
     pub(crate) fn now_ns(&self) -> u64 {

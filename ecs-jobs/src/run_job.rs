@@ -3,7 +3,7 @@
 use crate::context::WorkerContext;
 use crate::panic_slot::{catch, discard};
 use crate::shared::Shared;
-use crate::slots::{Added, Claimed, Few, JobId, Kind, Priority, Slots};
+use crate::slots::{Added, Claimed, Few, JobId, Kind, Priority};
 use crate::sync::is_kept;
 
 /// Which of the jobs that get ready the thread may run at once, without queuing
@@ -183,7 +183,7 @@ impl Main {
             // A wait of this very thread may have claimed it before.
             let Some(claimed) = shared.slots.claim(id) else { continue };
             if self == Self::Cancel {
-                Slots::cancel(&claimed);
+                claimed.slot().cancel(claimed.id());
             }
             // What comes after it is not for the main thread.
             let next = run_job(shared, context, claimed, Next::Only(None));
@@ -200,6 +200,18 @@ impl Main {
             has_run = true;
         }
         has_run
+    }
+}
+
+/// Has a job dropped instead of run, unless it has begun: at once if it is ready, else when it would
+/// begin.
+pub(crate) fn cancel_job(shared: &Shared, id: JobId) {
+    shared.slots.get(id).cancel(id);
+    if let Some(claimed) = shared.slots.claim(id) {
+        WorkerContext::with(shared, |context| {
+            let next = run_job(shared, context, claimed, Next::Only(None));
+            debug_assert!(next.is_none(), "nothing was to be run at once");
+        });
     }
 }
 

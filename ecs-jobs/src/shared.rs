@@ -7,8 +7,9 @@ use crate::join_deque::{JoinDeque, Place};
 use crate::queue::Queue;
 use crate::sleep::{Sleepers, Takes};
 use crate::slots::{JobId, Priority, Slots};
+use crate::spans::Spans;
 use crate::stored_job::StoredJob;
-use crate::sync::{AtomicBool, AtomicUsize, Mutex, Ordering, is_kept, needed, unique_number};
+use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering, is_kept, needed, unique_number};
 use crate::task_group::{JobRef, OpenGroups, Reach, TaskGroup, Visit};
 use crate::thread_number::thread_id;
 use crate::wait_graph::WaitGraph;
@@ -165,6 +166,8 @@ pub(crate) struct Shared {
     /// Whether only the thread that queues jobs runs them.
     pub(crate) is_inline: bool,
     pub(crate) clock: Clock,
+    /// What the host does around each job and system.
+    pub(crate) spans: Option<Arc<Spans>>,
     /// What the bodies of loops have cost.
     pub(crate) body_costs: BodyCosts,
     closing: AtomicBool,
@@ -199,6 +202,7 @@ impl Shared {
             spare_lists: Mutex::new(Vec::with_capacity(SPARE_LISTS_MAX)),
             is_inline: worker_count == 0,
             clock,
+            spans: None,
             body_costs: BodyCosts::new(),
             closing: AtomicBool::new(false),
         };

@@ -8,7 +8,7 @@ use super::{explore, explore_within};
 use crate::complete::{Help, wait_for_job};
 use crate::context::WorkerContext;
 use crate::host::{run_until, wait_for_all};
-use crate::run_job::{Main, Next, add_job, run_job};
+use crate::run_job::{Main, Next, add_job, cancel_job, run_job};
 use crate::shared::Shared;
 use crate::slots::{Added, Claimed, JobId, Kind, Ledger, Slots};
 use crate::stored_job::StoredJob;
@@ -209,6 +209,30 @@ fn an_old_id_never_gets_the_job_that_has_its_slot_now() {
         assert!(slots.is_done(old));
         assert!(!slots.is_done(new));
         assert!(slots.claim(new).is_some(), "nobody else has claimed it");
+    });
+}
+
+#[test]
+fn a_job_that_is_cancelled_while_the_one_before_it_ends_is_run_or_dropped_once() {
+    explore("cancel against countdown", || {
+        let shared = hosted();
+        let first = on_main(&shared);
+        let ran = Arc::new(AtomicUsize::new(0));
+        let inside = Arc::clone(&ran);
+        let job = move || _ = inside.fetch_add(1, Ordering::Relaxed);
+        let after = add_job(&shared, Kind::Anywhere, &[first], job);
+        let last = added(&shared.slots, &[after]).id();
+        let runner = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || run_by_hand(&shared, first)
+        });
+        cancel_job(&shared, after);
+        wait_for_job(&shared, last, Help::Own, Main::Leave).unwrap();
+        runner.join().unwrap();
+        let has_failed = shared.slots.panic_of(after).is_some();
+        assert_eq!(ran.load(Ordering::Relaxed), usize::from(!has_failed));
+        assert_eq!(shared.slots.panic_of(last).is_some(), has_failed);
+        assert!(shared.slots.all_ended());
     });
 }
 

@@ -4,6 +4,7 @@ use crate::clock::{Clock, HostClock};
 use crate::panic_slot::never_unwinding;
 use crate::pool::Pool;
 use crate::shared::Shared;
+use crate::spans::Spans;
 use crate::sync::{Arc, core_count, thread};
 use crate::worker::run_worker;
 use std::fmt;
@@ -116,6 +117,7 @@ pub struct PoolBuilder {
     stack_bytes: Option<usize>,
     hooks: Hooks,
     clock: Option<Box<HostClock>>,
+    spans: Option<Spans>,
 }
 
 /// What the host does on each worker thread.
@@ -153,6 +155,7 @@ impl PoolBuilder {
             stack_bytes: None,
             hooks: Hooks::default(),
             clock: None,
+            spans: None,
         }
     }
 
@@ -210,6 +213,42 @@ impl PoolBuilder {
         self
     }
 
+    /// Calls `begin` before and `end` after each job with a handle, each job of a
+    /// [graph](crate::JobGraph) and each turn of a system, on the thread that runs it: for a profiler, such
+    /// as `tracing`, Tracy or puffin.
+    ///
+    /// Both get the name of the system or of the graph's job, or the name of the type of the closure,
+    /// which tells where it was written. Spans of one thread lie one inside the other, and end also if
+    /// the job panics. A hook that panics ends the process.
+    ///
+    /// ```
+    /// # use formic_jobs::{Pool, Threads};
+    /// # use std::sync::{Arc, Mutex};
+    /// let log = Arc::new(Mutex::new(Vec::new()));
+    /// let (begun, ended) = (Arc::clone(&log), Arc::clone(&log));
+    /// let pool = Pool::builder()
+    ///     .threads(Threads::None)
+    ///     .on_span(
+    ///         move |name| begun.lock().unwrap().push(format!("begin {name}")),
+    ///         move |name| ended.lock().unwrap().push(format!("end {name}")),
+    ///     )
+    ///     .build()?;
+    /// fn bake() {}
+    /// pool.complete(pool.schedule(bake, &[]));
+    /// let log = log.lock().unwrap();
+    /// assert!(log[0].starts_with("begin ") && log[0].ends_with("::bake"));
+    /// assert!(log[1].starts_with("end ") && log.len() == 2);
+    /// # Ok::<(), formic_jobs::PoolError>(())
+    /// ```
+    pub fn on_span(
+        mut self,
+        begin: impl Fn(&str) + Send + Sync + 'static,
+        end: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Self {
+        self.spans = Some(Spans::new(begin, end));
+        self
+    }
+
     /// Has the pool read the time from `clock`, which tells how much of it has
     /// gone by since some moment that is always the same; the system's monotonic
     /// clock unless told.
@@ -240,6 +279,7 @@ impl PoolBuilder {
         }
         let clock = Clock::new(self.clock.take());
         let (mut shared, mut places) = Shared::with_clock(wanted, clock);
+        shared.spans = self.spans.take().map(Arc::new);
         if matches!(self.threads, Threads::Host(_)) {
             shared.open_to_host(std::mem::take(&mut places));
         }

@@ -6,9 +6,10 @@ use crate::flat_loop;
 use crate::handle::{JobError, JobHandle, JobPanic};
 use crate::host::wait_for_all;
 use crate::pool::Pool;
-use crate::run_job::{Main, add_job};
+use crate::run_job::{Main, add_job, cancel_job};
 use crate::slots::Kind;
-use crate::sync::downgrade;
+use crate::sync::{Arc, downgrade};
+use std::any::type_name;
 use std::ops::Range;
 use std::panic::resume_unwind;
 
@@ -220,6 +221,31 @@ impl Pool {
         self.schedule(run, after)
     }
 
+    /// Drops a job instead of running it, and all that come after it, unless it has begun.
+    ///
+    /// A job that is ready is dropped by this call, which then is done. One that waits for others is
+    /// dropped when these are done. A job that has begun is not disturbed. Those that were dropped
+    /// have failed, without a panic.
+    ///
+    /// # Panics
+    ///
+    /// Panics if `job` is of another pool.
+    ///
+    /// ```
+    /// # use formic_jobs::{JobError, Pool, Threads};
+    /// # let pool = Pool::new(Threads::Own(1)).unwrap();
+    /// let load = pool.schedule_on_main(|| (), &[]);
+    /// let show = pool.schedule(|| unreachable!("the player has left"), &[load]);
+    /// pool.cancel(show);
+    /// pool.complete(load);
+    /// let Err(JobError::Failed(panic)) = pool.try_complete(show) else { panic!() };
+    /// assert!(panic.take_payload().is_none());
+    /// ```
+    pub fn cancel(&self, job: JobHandle) {
+        self.check(&[job]);
+        cancel_job(&self.shared, job.id());
+    }
+
     /// A handle that is done when all of `handles` are, and has failed if one of
     /// them has. Of none it is done at once.
     ///
@@ -348,7 +374,19 @@ impl Pool {
         after: &[JobHandle],
     ) -> JobHandle {
         self.check(after);
-        JobHandle::new(self.shared.number, add_job(&self.shared, kind, after, job))
+        let shared = &*self.shared;
+        let id = match &shared.spans {
+            None => add_job(shared, kind, after, job),
+            Some(spans) => {
+                let (spans, name) = (Arc::clone(spans), name_of(&job));
+                let job = move || {
+                    let _span = spans.open(name);
+                    job();
+                };
+                add_job(shared, kind, after, job)
+            }
+        };
+        JobHandle::new(shared.number, id)
     }
 
     /// Panics if this thread cannot wait for the job.
@@ -367,6 +405,10 @@ impl Pool {
     fn resume_if_failed(&self, job: JobHandle) {
         let Some(panic) = self.shared.slots.panic_of(job.id()) else { return };
         panic.resume_if_any();
-        panic!("the job failed for a panic that was resumed elsewhere");
+        panic!("the job was cancelled, or failed for a panic that was resumed elsewhere");
     }
+}
+
+fn name_of<T>(_: &T) -> &'static str {
+    type_name::<T>()
 }

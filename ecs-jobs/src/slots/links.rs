@@ -176,18 +176,14 @@ impl Slots {
         }
     }
 
-    /// Sees to it that the job is dropped instead of run, and so are those after it.
-    pub(crate) fn cancel(claimed: &Claimed<'_>) {
-        // Its own id leads to no panic, which is what there is to tell.
-        claimed.slot.failed_by.store(claimed.id.to_bits(), Ordering::Relaxed);
-    }
-
     /// Whether a job that has not run is not to run because of what it depends
     /// on; if so, that is noted of the job itself.
     pub(crate) fn note_if_failed(&self, claimed: &Claimed<'_>) -> bool {
         // Relaxed: came with the last decrement, or is the caller's own.
-        let cause = claimed.slot.failed_by.load(Ordering::Relaxed);
-        let cause = JobId::from_bits(cause);
+        let failed_by = JobId::from_bits(claimed.slot.failed_by.load(Ordering::Relaxed));
+        // A job that was cancelled by a call fails for itself: there is no panic to tell of.
+        let cancelled = claimed.slot.is_cancelled(claimed.id).then_some(claimed.id);
+        let cause = failed_by.or(cancelled);
         if let Some(cause) = cause {
             self.failures.note_cancelled(claimed.id(), cause, |old| self.forget_failure(old));
         }

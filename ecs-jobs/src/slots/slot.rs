@@ -175,6 +175,8 @@ pub(crate) struct Slot {
     external: AtomicU64,
     /// The generation of the last failed job whose failure is not remembered by name any more.
     forgotten: AtomicU32,
+    /// The generation of the last job that was cancelled by a call.
+    cancelled: AtomicU32,
     /// A [`Kind`], as a number.
     pub(super) kind: AtomicU32,
     pub(super) next_free: AtomicU32,
@@ -206,6 +208,7 @@ impl Slot {
             walk: AtomicU64::new(0),
             external: AtomicU64::new(0),
             forgotten: AtomicU32::new(forgotten),
+            cancelled: AtomicU32::new(0),
             kind: AtomicU32::new(0),
             next_free: AtomicU32::new(0),
             job: UnsafeCell::new(StoredJob::empty()),
@@ -346,6 +349,19 @@ impl Slot {
     pub(crate) fn let_external_out(&self, id: JobId) {
         let order = needed("external_out", Ordering::Release);
         _ = self.external.compare_exchange(id.to_bits(), 0, order, Ordering::Relaxed);
+    }
+
+    /// Sees to it that the job `id` is dropped instead of run, unless it is about to start, and so
+    /// are those after it.
+    pub(crate) fn cancel(&self, id: JobId) {
+        // Relaxed: it comes with what orders the call before the start of the job, if anything does.
+        // A later job in this slot has a larger generation.
+        self.cancelled.fetch_max(id.generation(), Ordering::Relaxed);
+    }
+
+    /// Whether the job `id` was cancelled by a call.
+    pub(super) fn is_cancelled(&self, id: JobId) -> bool {
+        self.cancelled.load(Ordering::Relaxed) == id.generation()
     }
 
     /// Notes that a failure in this generation is not remembered by name any more.

@@ -1,7 +1,7 @@
 //! Jobs with handles: order, waiting, failing.
 
 use crate::support::{pool, pools, wait_until, within};
-use formic_jobs::{JobError, JobHandle, Pool};
+use formic_jobs::{JobError, JobHandle, Pool, Threads};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -521,4 +521,50 @@ fn jobs_with_large_closures_run_as_well() {
     let (inside, numbers) = (Arc::clone(&sum), [1_usize; 500]);
     pool.complete(pool.schedule(move || inside.store(numbers.iter().sum(), Ordering::SeqCst), &[]));
     assert_eq!(sum.load(Ordering::SeqCst), 500);
+}
+
+/// A pool in which jobs are run by who waits for them.
+fn host() -> Pool {
+    Pool::new(Threads::Host(0)).expect("it has no threads")
+}
+
+#[test]
+fn a_cancelled_job_is_dropped_with_those_after_it_unless_it_has_begun() {
+    for pool in [host(), pool(0), pool(2)] {
+        let done = pool.schedule(|| (), &[]);
+        pool.complete(done);
+        let owned = Arc::new(());
+        let job = || {
+            let owned = Arc::clone(&owned);
+            move || assert_eq!(Arc::strong_count(&owned), 0, "it is not to run")
+        };
+        let gate = pool.schedule_on_main(|| (), &[]);
+        let waiting = pool.schedule(job(), &[gate]);
+        let after = pool.schedule(job(), &[waiting]);
+        let ready = pool.schedule_on_main(job(), &[]);
+        [waiting, ready, done].into_iter().for_each(|job| pool.cancel(job));
+        assert!(pool.is_done(ready) && !pool.is_done(waiting));
+        pool.complete(gate);
+        for job in [waiting, after, ready] {
+            let Err(JobError::Failed(panic)) = pool.try_complete(job) else {
+                panic!("it was cancelled")
+            };
+            assert!(panic.take_payload().is_none());
+        }
+        assert_eq!(Arc::strong_count(&owned), 1, "all closures are dropped");
+        assert!(pool.try_complete(done).is_ok(), "that one had run");
+        pool.flush();
+    }
+}
+
+#[test]
+fn a_cancel_by_an_old_handle_does_not_reach_the_job_that_has_its_slot_now() {
+    let pool = host();
+    for _ in 0..100 {
+        let old = pool.schedule(|| (), &[]);
+        pool.complete(old);
+        let new = pool.schedule(|| (), &[]);
+        pool.cancel(old);
+        pool.complete(new);
+    }
 }

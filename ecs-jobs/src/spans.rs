@@ -1,0 +1,46 @@
+//! Calls of the host at the beginning and the end of each job and system.
+
+use crate::panic_slot::never_unwinding;
+use std::fmt;
+
+type Hook = dyn Fn(&str) + Send + Sync;
+
+/// The hooks of [`PoolBuilder::on_span`](crate::PoolBuilder::on_span).
+pub(crate) struct Spans {
+    begin: Box<Hook>,
+    end: Box<Hook>,
+}
+
+impl fmt::Debug for Spans {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Spans")
+    }
+}
+
+impl Spans {
+    pub(crate) fn new(
+        begin: impl Fn(&str) + Send + Sync + 'static,
+        end: impl Fn(&str) + Send + Sync + 'static,
+    ) -> Self {
+        Self { begin: Box::new(begin), end: Box::new(end) }
+    }
+
+    /// Begins a span, which ends when the result is dropped.
+    pub(crate) fn open<'a>(&'a self, name: &'a str) -> OpenSpan<'a> {
+        never_unwinding(|| (self.begin)(name));
+        OpenSpan { spans: self, name }
+    }
+}
+
+/// A span that has not ended.
+#[derive(Debug)]
+pub(crate) struct OpenSpan<'a> {
+    spans: &'a Spans,
+    name: &'a str,
+}
+
+impl Drop for OpenSpan<'_> {
+    fn drop(&mut self) {
+        never_unwinding(|| (self.spans.end)(self.name));
+    }
+}
