@@ -23,7 +23,17 @@ pub struct ScheduleBuilder {
     /// Names of components and resources.
     allowed: Vec<fn(&mut World) -> String>,
     deny_ambiguities: bool,
+    shuffle: Option<u64>,
+    skips_panics: bool,
     sharing: Sharing,
+}
+
+impl Schedule {
+    /// A schedule in the making.
+    #[must_use]
+    pub fn builder() -> ScheduleBuilder {
+        ScheduleBuilder::default()
+    }
 }
 
 impl ScheduleBuilder {
@@ -100,6 +110,61 @@ impl ScheduleBuilder {
         self
     }
 
+    /// Runs ambiguous systems in an order that depends on `seed`, and no longer on that of adding.
+    ///
+    /// For tests: a game whose result depends on the seed relies on an order that nothing declares.
+    /// What is declared holds all the same, and the commands of a sync point are still played in the
+    /// order of adding.
+    ///
+    /// ```
+    /// use formic_jobs::prelude::*;
+    /// fn plus(mut number: ResMut<'_, u32>) { *number += 1; }
+    /// fn times(mut number: ResMut<'_, u32>) { *number *= 2; }
+    /// let pool = Pool::new(Threads::None)?;
+    /// let mut results = Vec::new();
+    /// for seed in 0..20 {
+    ///     let mut world = World::new();
+    ///     world.insert_resource(1_u32);
+    ///     let builder = Schedule::builder().add((plus, times)).shuffle_ambiguous(seed);
+    ///     builder.build(&mut world)?.run(&mut world, &pool);
+    ///     results.push(*world.resource::<u32>()?);
+    /// }
+    /// assert!(results.contains(&3) && results.contains(&4), "the result depends on the seed");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub const fn shuffle_ambiguous(mut self, seed: u64) -> Self {
+        self.shuffle = Some(seed);
+        self
+    }
+
+    /// Ends the turn of a system that panics, and not the run: what it has recorded is dropped, all
+    /// other systems run, and [`RunReport::panics`](super::RunReport::panics) names it.
+    ///
+    /// What it changed before stays, and it runs again in the next tick. So does a system one of whose
+    /// conditions panics; if that is the condition of several systems, they are off for the run.
+    /// For tools and long-lived servers, which rather go on without a system than end. A panic in
+    /// playback goes on all the same.
+    ///
+    /// ```
+    /// use formic_jobs::prelude::*;
+    /// fn fails() { panic!("out of coffee") }
+    /// fn works(mut count: ResMut<'_, u32>) { *count += 1; }
+    /// let mut world = World::new();
+    /// world.insert_resource(0_u32);
+    /// let mut schedule =
+    ///     Schedule::builder().add((fails, works).chain()).skip_panics().build(&mut world)?;
+    /// let report = schedule.run(&mut world, &Pool::new(Threads::None)?);
+    /// assert_eq!(*world.resource::<u32>()?, 1);
+    /// assert!(report.panics[0].to_string().ends_with("fails panicked: out of coffee"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub const fn skip_panics(mut self) -> Self {
+        self.skips_panics = true;
+        self
+    }
+
     /// Sets whether systems are given to several threads; see [`Sharing`]. Nothing but speed depends
     /// on it.
     #[must_use]
@@ -128,6 +193,7 @@ impl ScheduleBuilder {
         };
         let graph = graph::compile(&Input {
             node_count,
+            ranking: &ranking(node_count, self.shuffle),
             names: &names,
             declared: &declared,
             conflicts: &conflicts,
@@ -141,8 +207,25 @@ impl ScheduleBuilder {
         }
         let traits: Vec<_> = built.accesses.iter().map(traits_of).collect();
         let parts = stages::cut(&graph, &traits, post_count);
-        Ok(Schedule::new(world.id(), built, Plan::new(graph, parts, self.sharing)))
+        let plan = Plan::new(graph, parts, self.sharing);
+        Ok(Schedule::new(world.id(), built, plan, self.skips_panics))
     }
+}
+
+/// All nodes, in the order of adding or in one that depends on a seed.
+fn ranking(count: usize, seed: Option<u64>) -> Vec<usize> {
+    let mut ranking: Vec<usize> = (0..count).collect();
+    if let Some(seed) = seed {
+        // SplitMix64 of the seed and the number.
+        let key = |number: u64| {
+            let mut mixed = (seed ^ number.rotate_left(32)).wrapping_add(0x9e37_79b9_7f4a_7c15);
+            mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+            mixed ^ mixed >> 31
+        };
+        ranking.sort_by_cached_key(|&node| key(node as u64));
+    }
+    ranking
 }
 
 fn traits_of(access: &SystemAccess) -> Traits {

@@ -100,6 +100,11 @@ impl Condition {
 }
 
 /// What can be a [`Condition`]: one, or a function that returns `bool` and only reads.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a condition",
+    label = "not a condition",
+    note = "a condition is a function that returns `bool` and whose arguments only read, such as `Res`, or what `any`, `not`, `resource_exists`, `resource_changed` and `on_event` make"
+)]
 pub trait IntoCondition<Marker>: Sized {
     /// The condition.
     fn into_condition(self) -> Condition;

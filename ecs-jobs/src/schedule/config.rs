@@ -7,8 +7,7 @@ use std::ops::Range;
 use super::condition::{Condition, IntoCondition};
 use super::exclusive::{ExclusiveFunction, ExclusiveSystem};
 use super::function::{FunctionSystem, SystemFunction};
-use super::group::Group;
-use super::order::{Step, Target};
+use super::group::{Group, Step, Target};
 use super::rate::Rate;
 use super::system::System;
 
@@ -31,6 +30,12 @@ use super::system::System;
 ///     .build(&mut world)?;
 /// # Ok::<(), formic_jobs::ScheduleError>(())
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a system",
+    label = "not a system, a `SystemConfig`, or a tuple of up to twelve of these",
+    note = "a system is a function that returns nothing and has up to eight arguments, each a `SystemParam` such as `Query`, `Res` or `Commands`: look for an argument that is none, such as a plain value",
+    note = "a function that takes `&mut World` takes it first, and after it only `Local` and `&Pool`"
+)]
 pub trait IntoSystem<Marker>: Sized {
     /// The systems with their place in the order.
     fn into_config(self) -> SystemConfig;

@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use super::condition::Condition;
 use super::config::{Member, SystemConfig};
 use super::error::ScheduleError;
-use super::group::{Group, GroupConfig};
+use super::group::{Group, GroupConfig, Step, Target};
 use super::name;
-use super::order::{Step, Target};
 
 /// What a node of the graph is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -44,6 +44,10 @@ pub trait ExclusiveFunction<Marker>: Send + 'static {
 }
 
 /// A type that can be an argument of an exclusive system, beside the world: [`Local`], and `&Pool`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument beside `&mut World`",
+    note = "a function that gets the whole world has besides only `Local` and `&Pool`; resources are asked of the world"
+)]
 pub trait ExclusiveParam {
     /// What is kept from run to run.
     type State: Send + 'static;

@@ -4,7 +4,8 @@ use std::fmt;
 
 use formic_ecs::Access;
 
-use super::node::{Outcome, Role};
+use super::group::Target;
+use super::node::{Node, Outcome, Role};
 use super::run::Schedule;
 use super::stages::Part;
 
@@ -114,6 +115,44 @@ impl fmt::Display for Explanations {
 }
 
 impl Schedule {
+    /// What became of a system, or of all systems in a [`Group`](super::Group), in the last run: it
+    /// ran, or why it did not.
+    ///
+    /// ```
+    /// use formic_jobs::prelude::*;
+    /// # struct Weather;
+    /// fn think() {}
+    /// fn rain() {}
+    /// let mut world = World::new();
+    /// let mut schedule = Schedule::builder()
+    ///     .add(think.every(10).phase(3))
+    ///     .add(rain.run_if(resource_exists::<Weather>()))
+    ///     .build(&mut world)?;
+    /// schedule.run(&mut world, &Pool::new(Threads::None)?);
+    /// let text = schedule.explain(think).to_string();
+    /// assert!(text.ends_with("think did not run in tick 0: it runs every 10 ticks, next in 3"));
+    /// let text = schedule.explain(rain).to_string();
+    /// assert!(text.ends_with("did not run in tick 0: resource_exists::<Weather> was false"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn explain<T: 'static>(&self, system: T) -> Explanations {
+        let is_meant = |node: &Node| match (Target::of(&system), node.role) {
+            (Target::Type(wanted, _), Role::System(key) | Role::Exclusive(key)) => wanted == key,
+            (Target::Group(wanted), _) => node.groups.contains(&wanted),
+            (Target::Type(..), Role::Switch(_)) => false,
+        };
+        let numbers = self.nodes.iter().enumerate().filter(|(_, node)| is_meant(node));
+        Explanations(numbers.map(|(number, _)| self.explanation(number)).collect())
+    }
+
+    /// The same for all systems, in the order of adding.
+    #[must_use]
+    pub fn explain_all(&self) -> Explanations {
+        let is_system = |&number: &usize| !matches!(self.nodes[number].role, Role::Switch(_));
+        let numbers = (0..self.nodes.len()).filter(is_system);
+        Explanations(numbers.map(|number| self.explanation(number)).collect())
+    }
+
     /// What came of a node's turn in the last run, if it came.
     fn last_outcome(&self, node: usize) -> Option<Outcome> {
         let (tick, outcome) = self.nodes[node].slot.lock().last?;

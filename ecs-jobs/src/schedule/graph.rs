@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::error::{Ambiguity, ScheduleError};
-use super::order::Step;
+use super::group::Step;
 use crate::static_graph::in_a_row;
 
 /// What is compiled: *nodes* (systems, and conditions of groups) in the order of adding, and after
@@ -20,6 +20,8 @@ pub(super) struct Input<'a> {
     pub(super) is_silenced: &'a dyn Fn(usize, usize) -> bool,
     /// What it does not matter to be ambiguous about.
     pub(super) allowed: &'a [String],
+    /// All nodes: of two whose order nothing settles, the one that comes first here runs first.
+    pub(super) ranking: &'a [usize],
 }
 
 /// Which node waits for which.
@@ -95,8 +97,8 @@ pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
     let declared_reach = reach.clone();
     let mut steps = input.declared.to_vec();
     let mut ambiguities = Vec::new();
-    for second in 0..input.node_count {
-        for first in 0..second {
+    for (rank, &second) in input.ranking.iter().enumerate() {
+        for &first in &input.ranking[..rank] {
             if declared_reach.has(first, second) || declared_reach.has(second, first) {
                 continue;
             }

@@ -61,7 +61,6 @@ mod group;
 mod name;
 mod node;
 mod oneshot;
-mod order;
 mod param;
 mod query;
 mod rate;
@@ -115,7 +114,7 @@ pub use self::param::{ComponentLookup, EnabledLookup, Local, RunContext, SystemP
 pub use self::query::Query;
 #[doc(hidden)]
 pub use self::query::QueryState;
-pub use self::run::{RunReport, Schedule};
+pub use self::run::{RunReport, Schedule, SystemPanic};
 pub use self::save::{
     LoadError, LoadReport, MalformedSave, Save, SaveError, SaveRules, StateArchive, Unsaved,
 };

@@ -47,6 +47,10 @@ pub(super) struct Slot {
     /// None for a switch.
     pub(super) system: Option<Box<dyn System>>,
     pub(super) conditions: Vec<Condition>,
+    /// Whether the system says that it records commands.
+    pub(super) records_commands: bool,
+    /// What it said when it panicked, in a run that went on.
+    pub(super) panic: Option<String>,
     /// When its turn came the last time, and what came of it.
     pub(super) last: Option<(u64, Outcome)>,
 }
@@ -76,6 +80,10 @@ pub(super) struct Switch {
 }
 
 impl Slot {
+    fn new(system: Option<Box<dyn System>>, conditions: Vec<Condition>) -> Mutex<Self> {
+        Mutex::new(Self { system, conditions, records_commands: false, panic: None, last: None })
+    }
+
     /// Saves or loads what the system and its conditions keep from run to run.
     pub(super) fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
         if let Some(system) = &mut self.system {
@@ -168,8 +176,6 @@ impl Built {
                     } else {
                         Role::System(member.key)
                     };
-                    let slot =
-                        Slot { system: Some(system), conditions: member.conditions, last: None };
                     let node = Node {
                         name: name.clone(),
                         role,
@@ -177,7 +183,7 @@ impl Built {
                         rate: member.rate,
                         rights: DeclaredAccess::default(),
                         groups: member_groups[number].clone(),
-                        slot: Mutex::new(slot),
+                        slot: Slot::new(Some(system), member.conditions),
                     };
                     built.push(node, access, world)?;
                 }
@@ -192,7 +198,7 @@ impl Built {
                         rate: Rate::default(),
                         rights: DeclaredAccess::default(),
                         groups: Vec::new(),
-                        slot: Mutex::new(Slot { system: None, conditions, last: None }),
+                        slot: Slot::new(None, conditions),
                     };
                     built.push(node, SystemAccess::default(), world)?;
                 }
@@ -210,6 +216,7 @@ impl Built {
         world: &mut World,
     ) -> Result<(), ScheduleError> {
         let slot = node.slot.get_mut();
+        slot.records_commands = access.records_commands();
         for condition in &mut slot.conditions {
             let reads = condition.initialize(world);
             check_clashes(condition.name(), &reads)?;

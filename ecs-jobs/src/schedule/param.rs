@@ -38,6 +38,11 @@ impl<'a> RunContext<'a> {
 }
 
 /// A type that can be an argument of a system.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be an argument of a system",
+    label = "no system can have this as an argument",
+    note = "arguments are `Query`, `Res`, `ResMut`, `Commands`, `Local`, `EventReader`, `EventWriter`, `&Pool`, the lookups, and types that implement `SystemParam`"
+)]
 pub trait SystemParam {
     /// What is kept from run to run.
     type State: Send + 'static;

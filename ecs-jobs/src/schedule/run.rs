@@ -6,12 +6,10 @@ use formic_ecs::{CommandBuffer, CommandFailure, World};
 
 use super::access::EventAging;
 use super::error::Ambiguity;
-use super::explain::Explanations;
 use super::node::{Built, Node, Outcome, Plan, Role, Slot, Switch};
-use super::order::Target;
 use super::param::RunContext;
 use super::stages::Part;
-use super::step::Begun;
+use super::system::System;
 use super::timeline::Timeline;
 use crate::panic_slot::{catch, discard};
 use crate::pool::Pool;
@@ -36,6 +34,8 @@ pub struct Schedule {
     shared: Vec<bool>,
     measure_next: bool,
     pub(super) timeline: Timeline,
+    /// Whether a system that panics ends its turn only.
+    skips_panics: bool,
     /// The run that is being stepped through.
     pub(super) begun: Option<Begun>,
 }
@@ -52,6 +52,33 @@ pub struct RunReport {
     /// Commands that did not apply at a sync point, by sync point and then by the order of the
     /// systems.
     pub failures: Vec<CommandFailure>,
+    /// Systems that panicked, in the order of adding; only if the schedule
+    /// [skips panics](super::ScheduleBuilder::skip_panics).
+    pub panics: Vec<SystemPanic>,
+}
+
+/// A system that panicked, in a run that went on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SystemPanic {
+    /// The system, or the condition of several.
+    pub system: String,
+    /// What it said, if that is text.
+    pub message: String,
+}
+
+impl fmt::Display for SystemPanic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} panicked: {}", self.system, self.message)
+    }
+}
+
+/// A run that is being stepped through: what comes next, and what it has to tell so far.
+#[derive(Debug)]
+pub(super) struct Begun {
+    pub(super) run: Run,
+    pub(super) part: usize,
+    pub(super) turn: usize,
+    pub(super) report: RunReport,
 }
 
 /// What the nodes of one run have in common.
@@ -62,22 +89,18 @@ pub(super) struct Run {
     pub(super) measure: bool,
     /// What of that is the look at the clock, in nanoseconds.
     pub(super) look_ns: u64,
+    skips_panics: bool,
 }
 
 impl Schedule {
-    /// A schedule in the making.
-    #[must_use]
-    pub fn builder() -> super::ScheduleBuilder {
-        super::ScheduleBuilder::default()
-    }
-
-    pub(super) fn new(world: u64, built: Built, plan: Plan) -> Self {
+    pub(super) fn new(world: u64, built: Built, plan: Plan, skips_panics: bool) -> Self {
         let Built { nodes, switches, aging, .. } = built;
         Self {
             world,
             names: nodes.iter().map(|node| node.name.clone()).collect(),
             shared: vec![plan.within_stages.is_worth_a_try(); plan.parts.len()],
             timeline: Timeline::new(),
+            skips_panics,
             nodes,
             switches,
             plan,
@@ -129,44 +152,6 @@ impl Schedule {
         successors.flat_map(|(from, to)| to.iter().map(move |&to| (from, to)))
     }
 
-    /// What became of a system, or of all systems in a [`Group`](super::Group), in the last run: it
-    /// ran, or why it did not.
-    ///
-    /// ```
-    /// use formic_jobs::prelude::*;
-    /// # struct Weather;
-    /// fn think() {}
-    /// fn rain() {}
-    /// let mut world = World::new();
-    /// let mut schedule = Schedule::builder()
-    ///     .add(think.every(10).phase(3))
-    ///     .add(rain.run_if(resource_exists::<Weather>()))
-    ///     .build(&mut world)?;
-    /// schedule.run(&mut world, &Pool::new(Threads::None)?);
-    /// let text = schedule.explain(think).to_string();
-    /// assert!(text.ends_with("think did not run in tick 0: it runs every 10 ticks, next in 3"));
-    /// let text = schedule.explain(rain).to_string();
-    /// assert!(text.ends_with("did not run in tick 0: resource_exists::<Weather> was false"));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn explain<T: 'static>(&self, system: T) -> Explanations {
-        let is_meant = |node: &Node| match (Target::of(&system), node.role) {
-            (Target::Type(wanted, _), Role::System(key) | Role::Exclusive(key)) => wanted == key,
-            (Target::Group(wanted), _) => node.groups.contains(&wanted),
-            (Target::Type(..), Role::Switch(_)) => false,
-        };
-        let numbers = self.nodes.iter().enumerate().filter(|(_, node)| is_meant(node));
-        Explanations(numbers.map(|(number, _)| self.explanation(number)).collect())
-    }
-
-    /// The same for all systems, in the order of adding.
-    #[must_use]
-    pub fn explain_all(&self) -> Explanations {
-        let is_system = |&number: &usize| !matches!(self.nodes[number].role, Role::Switch(_));
-        let numbers = (0..self.nodes.len()).filter(is_system);
-        Explanations(numbers.map(|number| self.explanation(number)).collect())
-    }
-
     /// Runs every system whose conditions hold, those that do not wait for each other at the same
     /// time, and plays back at the sync points what they recorded.
     ///
@@ -178,7 +163,8 @@ impl Schedule {
     /// # Panics
     /// Panics if the schedule was built for another world. Where a system or a condition panics:
     /// the first panic goes on here when all systems that had started have ended; those that had
-    /// not are not started, and all commands that were not played yet are dropped. Where a
+    /// not are not started, and all commands that were not played yet are dropped; unless the schedule
+    /// [skips panics](super::ScheduleBuilder::skip_panics). Where a
     /// component panics as a command drops it: what was played before stays, the commands after it
     /// are dropped.
     pub fn run(&mut self, world: &mut World, pool: &Pool) -> RunReport {
@@ -202,7 +188,7 @@ impl Schedule {
     pub(super) fn begin_run(&mut self, pool: &Pool) -> Run {
         let measure = self.measure_next || measures(self.tick);
         let look_ns = if measure { pool.look_ns() } else { 0 };
-        let run = Run { tick: self.tick, measure, look_ns };
+        let run = Run { tick: self.tick, measure, look_ns, skips_panics: self.skips_panics };
         self.tick += 1;
         self.measure_next = false;
         self.timeline.begin_run(pool);
@@ -225,7 +211,21 @@ impl Schedule {
                 Part::Sync(_) => self.sync(part, run, world, pool, &mut report),
             }
         }
+        self.report_panics(&mut report);
         report
+    }
+
+    /// Names the systems whose panics were skipped.
+    pub(super) fn report_panics(&mut self, report: &mut RunReport) {
+        if !self.skips_panics {
+            return;
+        }
+        for node in &mut self.nodes {
+            let system = &node.name;
+            let panic = node.slot.get_mut().panic.take();
+            let named = panic.map(|message| SystemPanic { system: system.clone(), message });
+            report.panics.extend(named);
+        }
     }
 
     fn run_stage(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
@@ -261,14 +261,10 @@ impl Schedule {
                 tick: run.tick,
             };
             let slot = node.slot.get_mut();
-            let outcome = take_turn(
-                slot,
-                node.role,
-                (&node.switches, node.rate),
-                switches,
-                context,
-                run.tick,
-            );
+            let wanted = (&*node.switches, node.rate);
+            let span = pool.span(&node.name);
+            let outcome = take_turn(slot, node.role, wanted, switches, context, run);
+            drop(span);
             if run.measure || Timeline::IS_KEPT {
                 let now = pool.now_ns();
                 timeline.note_node(lane, number, outcome, before, now);
@@ -289,22 +285,28 @@ impl Schedule {
         pool: &Pool,
     ) {
         let Self { nodes, switches, timeline, .. } = self;
-        let Node { slot, rights, role, switches: wanted, rate, .. } = &mut nodes[number];
+        let Node { name, slot, rights, role, switches: wanted, rate, .. } = &mut nodes[number];
         let slot = slot.get_mut();
         let before = pool.now_ns();
+        let span = pool.span(name);
         slot.last = Some((run.tick, Outcome::Panicked));
-        let context = RunContext {
-            cell: world.cell().restrict_to(rights),
-            pool,
-            slice: rate.slice(run.tick),
-            tick: run.tick,
-        };
-        let hindrance = slot.hindrance((wanted, *rate), switches, &context, run.tick);
-        let outcome = hindrance.unwrap_or(Outcome::Ran);
-        if let (Outcome::Ran, Role::Exclusive(_), Some(system)) = (outcome, *role, &mut slot.system)
-        {
-            system.run_exclusive(world, pool);
-        }
+        let outcome = guarded(slot, run, |slot| {
+            let context = RunContext {
+                cell: world.cell().restrict_to(rights),
+                pool,
+                slice: rate.slice(run.tick),
+                tick: run.tick,
+            };
+            let hindrance = slot.hindrance((wanted, *rate), switches, &context, run.tick);
+            let outcome = hindrance.unwrap_or(Outcome::Ran);
+            if let (Outcome::Ran, Role::Exclusive(_), Some(system)) =
+                (outcome, *role, &mut slot.system)
+            {
+                system.run_exclusive(world, pool);
+            }
+            outcome
+        });
+        drop(span);
         slot.last = Some((run.tick, outcome));
         let now = pool.now_ns();
         timeline.note_node(pool.worker_count(), number, outcome, before, now);
@@ -348,18 +350,50 @@ pub(super) fn take_turn(
     node: (&[usize], super::rate::Rate),
     switches: &[Switch],
     context: RunContext<'_>,
-    tick: u64,
+    run: Run,
 ) -> Outcome {
     // Until it is known better.
-    slot.last = Some((tick, Outcome::Panicked));
-    let outcome = slot.hindrance(node, switches, &context, tick).unwrap_or(Outcome::Ran);
+    slot.last = Some((run.tick, Outcome::Panicked));
+    let outcome = guarded(slot, run, |slot| {
+        let outcome = slot.hindrance(node, switches, &context, run.tick).unwrap_or(Outcome::Ran);
+        if let (Outcome::Ran, Role::System(_), Some(system)) = (outcome, role, &mut slot.system) {
+            system.run(context);
+            if cfg!(debug_assertions) && !slot.records_commands {
+                check_nothing_recorded(&mut **system);
+            }
+        }
+        outcome
+    });
     if let Role::Switch(switch) = role {
         switches[switch].is_on.store(outcome == Outcome::Ran, Ordering::Relaxed);
-    } else if let (Outcome::Ran, Some(system)) = (outcome, &mut slot.system) {
-        system.run(context);
     }
-    slot.last = Some((tick, outcome));
+    slot.last = Some((run.tick, outcome));
     outcome
+}
+
+/// Takes a turn; if the run goes on after panics, one ends the turn and is noted in the slot.
+fn guarded(slot: &mut Slot, run: Run, turn: impl FnOnce(&mut Slot) -> Outcome) -> Outcome {
+    if !run.skips_panics {
+        return turn(slot);
+    }
+    catch(|| turn(&mut *slot)).unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied());
+        slot.panic = Some(text.unwrap_or("what it said is no text").to_owned());
+        discard(payload);
+        if let Some(system) = &mut slot.system {
+            system.visit_commands(&mut clear_quietly);
+        }
+        Outcome::Panicked
+    })
+}
+
+/// Commands of a system that does not say that it records any would never be played.
+fn check_nothing_recorded(system: &mut dyn System) {
+    let mut is_empty = true;
+    system.visit_commands(&mut |buffers| is_empty &= buffers.iter().all(CommandBuffer::is_empty));
+    let name = system.name();
+    assert!(is_empty, "the system {name} records commands, which its access does not declare");
 }
 
 /// Drops the commands of a run that a panic ended, in a system or in playback.

@@ -1,7 +1,7 @@
 //! From a graph to stages: what can run at the same time, and what needs the world to itself.
 
 use super::graph::Graph;
-use super::order::Step;
+use super::group::Step;
 use crate::static_graph::in_a_row;
 
 /// What is known of a node.

@@ -2,9 +2,9 @@
 
 use formic_ecs::World;
 
-use super::node::{Node, Outcome};
+use super::node::Node;
 use super::param::RunContext;
-use super::run::{Abandoned, Run, RunReport, Schedule, take_turn};
+use super::run::{Abandoned, Begun, Run, RunReport, Schedule, take_turn};
 use super::stages::Part;
 use crate::pool::Pool;
 
@@ -50,15 +50,6 @@ pub struct StepReport {
     pub step: Step,
     /// The report of the whole run, where this was the last step of it.
     pub ended: Option<RunReport>,
-}
-
-/// A run that is being stepped through: what comes next, and what it has to tell so far.
-#[derive(Debug)]
-pub(super) struct Begun {
-    run: Run,
-    part: usize,
-    turn: usize,
-    report: RunReport,
 }
 
 impl Schedule {
@@ -112,7 +103,9 @@ impl Schedule {
             None
         } else {
             self.age_events(world);
-            Some(begun.report)
+            let mut report = begun.report;
+            self.report_panics(&mut report);
+            Some(report)
         };
         StepReport { step, ended }
     }
@@ -184,13 +177,14 @@ impl Schedule {
     /// The turn of a node of a stage, with the world to itself.
     fn take_one_turn(&mut self, number: usize, run: Run, world: &mut World, pool: &Pool) {
         let Self { nodes, switches, timeline, .. } = self;
-        let Node { slot, rights, role, switches: wanted, rate, .. } = &mut nodes[number];
+        let Node { name, slot, rights, role, switches: wanted, rate, .. } = &mut nodes[number];
         let before = pool.now_ns();
         let (slice, tick) = (rate.slice(run.tick), run.tick);
         let context = RunContext { cell: world.cell().restrict_to(rights), pool, slice, tick };
         let slot = slot.get_mut();
-        let outcome = take_turn(slot, *role, (wanted, *rate), switches, context, run.tick);
-        debug_assert_ne!(outcome, Outcome::Panicked, "a panic does not come back here");
+        let span = pool.span(name);
+        let outcome = take_turn(slot, *role, (wanted, *rate), switches, context, run);
+        drop(span);
         let now = pool.now_ns();
         timeline.note_node(pool.worker_count(), number, outcome, before, now);
     }

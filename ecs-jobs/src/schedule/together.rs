@@ -31,8 +31,9 @@ impl Schedule {
         let context = RunContext { cell, slice: node.rate.slice(run.tick), ..context };
         let mut slot = node.slot.lock();
         let wanted = (&*node.switches, node.rate);
-        let outcome = take_turn(&mut slot, node.role, wanted, &self.switches, context, run.tick);
-        drop(slot);
+        let span = context.pool.span(&node.name);
+        let outcome = take_turn(&mut slot, node.role, wanted, &self.switches, context, run);
+        drop((span, slot));
         if clock {
             let now = context.pool.now_ns();
             self.timeline.note_node(lane, number, outcome, before, now);

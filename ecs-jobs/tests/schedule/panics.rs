@@ -3,6 +3,7 @@
 
 use crate::support::{pool, pools, wait_until, within};
 use formic_ecs::prelude::*;
+use formic_jobs::RunReport;
 use formic_jobs::prelude::*;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -357,4 +358,47 @@ fn what_was_recorded_may_panic_as_it_is_thrown_away() {
     }
     assert_eq!(world.len(), 100);
     world.check().unwrap();
+}
+
+#[test]
+fn a_schedule_that_skips_panics_runs_all_other_systems_and_names_those_that_panicked() {
+    fn spawn_and_blow(fuse: Res<Fuse>, dropped: Res<Dropped>, mut commands: Commands) {
+        commands.spawn(Payload(Arc::clone(&dropped.0)));
+        assert!(!fuse.0.load(Ordering::SeqCst), "the {} is lit", "fuse");
+    }
+    fn blow_alone(_world: &mut World) {
+        panic!("alone")
+    }
+    fn is_dark() -> bool {
+        panic!("dark")
+    }
+    const NIGHT: Group = Group::named("night");
+    for pool in pools() {
+        let mut world = world();
+        let builder = Schedule::builder()
+            .add((spawn_and_blow, count, blow_alone).chain())
+            .add(count.in_group(NIGHT))
+            .configure(NIGHT.run_if(is_dark).after(blow_alone))
+            .skip_panics();
+        let mut schedule = builder.build(&mut world).unwrap();
+        let entities = world.len();
+        let messages = |report: RunReport| {
+            let panics = report.panics.into_iter();
+            panics.map(|panic| panic.message).collect::<Vec<_>>()
+        };
+        assert_eq!(messages(schedule.run(&mut world, &pool)), ["the fuse is lit", "alone", "dark"]);
+        assert_eq!(runs(&world), 1, "the group is off");
+        assert_eq!(world.len(), entities, "what was recorded is not played");
+        assert_eq!(world.resource::<Dropped>().unwrap().0.load(Ordering::SeqCst), 1);
+        let text = schedule.explain(spawn_and_blow).to_string();
+        assert!(text.ends_with("panicked in tick 0"), "{text}");
+        mend(&world);
+        let report = loop {
+            if let Some(report) = schedule.step(&mut world, &pool).ended {
+                break report;
+            }
+        };
+        assert_eq!(messages(report), ["alone", "dark"], "step by step as well");
+        assert_eq!(world.len(), entities + 1);
+    }
 }

@@ -429,6 +429,40 @@ impl System for Liar {
     }
 }
 
+/// A system that records commands, and does not say so.
+struct Quiet(Option<CommandBuffer>);
+
+impl System for Quiet {
+    fn name(&self) -> &'static str {
+        "quiet"
+    }
+
+    fn initialize(&mut self, world: &mut World) -> SystemAccess {
+        self.0 = Some(CommandBuffer::new(world));
+        SystemAccess::default()
+    }
+
+    fn run(&mut self, _context: RunContext<'_>) {
+        self.0.as_mut().unwrap().spawn(());
+    }
+
+    fn visit_commands(&mut self, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
+        visit(self.0.as_mut_slice());
+    }
+}
+
+#[test]
+#[cfg(debug_assertions)]
+fn a_system_that_records_commands_and_does_not_say_so_is_named() {
+    let mut world = World::new();
+    let system = SystemConfig::of(Quiet(None));
+    let mut schedule = Schedule::builder().add(system).build(&mut world).unwrap();
+    let run = AssertUnwindSafe(|| schedule.run(&mut world, &pool(0)));
+    let payload = catch_unwind(run).expect_err("it panics");
+    let text = payload.downcast_ref::<String>().expect("it is text");
+    assert_eq!(text, "the system quiet records commands, which its access does not declare");
+}
+
 #[test]
 fn a_system_that_touches_what_it_did_not_declare_panics_with_both_named() {
     type Act = fn(&mut formic_ecs::QueryPlan<&'static mut Left, ()>, RunContext<'_>);
@@ -528,4 +562,37 @@ fn who_asks_for_changes_is_ordered_with_who_makes_them() {
     assert_eq!(schedule.steps().collect::<Vec<_>>(), [(0, 1)]);
     let schedule = Schedule::builder().add(ask).add(read_left).build(&mut world).unwrap();
     assert_eq!(schedule.steps().count(), 0);
+}
+
+#[test]
+fn each_system_and_each_job_is_a_span_for_the_host_also_if_it_panics() {
+    fn first() {}
+    fn blows() {
+        std::panic::resume_unwind(Box::new("on purpose"));
+    }
+    fn alone(_world: &mut World) {}
+    fn job() {}
+    for threads in [Threads::None, Threads::Own(2)] {
+        let log = std::sync::Arc::new(Mutex::new(Vec::new()));
+        let note = |what: &'static str| {
+            let log = std::sync::Arc::clone(&log);
+            move |name: &str| {
+                let name = name.rsplit("::").next().expect("there is one part at least");
+                log.lock().unwrap().push(format!("{what} {name}"));
+            }
+        };
+        let builder = Pool::builder().threads(threads).on_span(note("begin"), note("end"));
+        let pool = builder.build().unwrap();
+        let mut world = World::new();
+        let builder = Schedule::builder().add((first, alone, blows).chain()).skip_panics();
+        builder.build(&mut world).unwrap().run(&mut world, &pool);
+        pool.complete(pool.schedule(job, &[]));
+        assert!(pool.try_complete(pool.schedule(blows, &[])).is_err());
+        let mut graph = JobGraph::builder();
+        graph.add("baked", &[], |_| ());
+        graph.build().unwrap().run(&pool);
+        let expected = ["first", "alone", "blows", "job", "blows", "baked"];
+        let expected = expected.map(|name| [format!("begin {name}"), format!("end {name}")]);
+        assert_eq!(*log.lock().unwrap(), expected.concat());
+    }
 }
