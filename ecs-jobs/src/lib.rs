@@ -97,7 +97,7 @@ pub mod prelude {
     pub use crate::schedule::{
         Commands, ComponentLookup, EnabledLookup, EventReader, EventWriter, Events,
         ExclusiveLookup, FixedStep, Gather, Group, IntoCondition, IntoSystem, Local, Query, Res,
-        ResMut, RunSystem, Scatter, Schedule, any, not, on_event, resource_changed,
+        ResMut, RunSystem, Scatter, Schedule, any_entity, on_event, resource_changed,
         resource_exists,
     };
 }

@@ -14,8 +14,8 @@ use super::save::StateArchive;
 /// What decides whether a system, or a [`Group`](super::Group), runs in this tick.
 ///
 /// A function with the arguments of a system that returns `bool` is a condition, if it only reads;
-/// so are [`any`], [`resource_exists`], [`resource_changed`], [`on_event`](super::on_event), and what
-/// [`not`], [`and`](IntoCondition::and) and [`or`](IntoCondition::or) make of others.
+/// so are [`any_entity`], [`resource_exists`], [`resource_changed`], [`on_event`](super::on_event), and what
+/// [`not`](IntoCondition::not), [`and`](IntoCondition::and) and [`or`](IntoCondition::or) make of others.
 ///
 /// A condition is evaluated right before the system, where its turn has come: after everything that
 /// the system waits for. Of several conditions the first that is false decides, and the others are
@@ -35,7 +35,7 @@ use super::save::StateArchive;
 /// let mut world = World::new();
 /// let pool = Pool::new(Threads::None)?;
 /// let mut schedule = Schedule::builder()
-///     .add(spread.run_if(any::<With<Fire>>().and(not(it_rains))))
+///     .add(spread.run_if(any_entity::<With<Fire>>().and(it_rains.not())))
 ///     .build(&mut world)?;
 /// // Without a fire no system asks for the rain, which is not there yet.
 /// schedule.run(&mut world, &pool);
@@ -103,7 +103,7 @@ impl Condition {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a condition",
     label = "not a condition",
-    note = "a condition is a function that returns `bool` and whose arguments only read, such as `Res`, or what `any`, `not`, `resource_exists`, `resource_changed` and `on_event` make"
+    note = "a condition is a function that returns `bool` and whose arguments only read, such as `Res`, or what `any_entity`, `resource_exists`, `resource_changed` and `on_event` make"
 )]
 pub trait IntoCondition<Marker>: Sized {
     /// The condition.
@@ -119,6 +119,18 @@ pub trait IntoCondition<Marker>: Sized {
     fn or<Other>(self, other: impl IntoCondition<Other>) -> Condition {
         let (first, second) = (self.into_condition(), other.into_condition());
         Condition::with(format!("({first} or {second})"), Both { first, second, wanted: false })
+    }
+
+    /// Holds where this one does not.
+    ///
+    /// ```
+    /// use formic_jobs::prelude::*;
+    /// let condition = resource_exists::<u32>().not();
+    /// assert_eq!(condition.name(), "not resource_exists::<u32>");
+    /// ```
+    fn not(self) -> Condition {
+        let inner = self.into_condition();
+        Condition::with(format!("not {inner}"), Opposite(inner))
     }
 }
 
@@ -190,18 +202,6 @@ impl Test for Both {
     }
 }
 
-/// The opposite of a condition.
-///
-/// ```
-/// use formic_jobs::prelude::*;
-/// assert_eq!(not(resource_exists::<u32>()).name(), "not resource_exists::<u32>");
-/// ```
-#[must_use]
-pub fn not<Marker>(condition: impl IntoCondition<Marker>) -> Condition {
-    let inner = condition.into_condition();
-    Condition::with(format!("not {inner}"), Opposite(inner))
-}
-
 struct Opposite(Condition);
 
 impl Test for Opposite {
@@ -225,11 +225,14 @@ impl Test for Opposite {
 /// # #[derive(Component)] struct Fire;
 /// # #[derive(Component)] struct Wet;
 /// fn spread() {}
-/// let schedule = Schedule::builder().add(spread.run_if(any::<(With<Fire>, Without<Wet>)>()));
+/// let schedule = Schedule::builder().add(spread.run_if(any_entity::<(With<Fire>, Without<Wet>)>()));
 /// ```
 #[must_use]
-pub fn any<F: QueryFilter + 'static>() -> Condition {
-    Condition::with(format!("any::<{}>", name::of_type(type_name::<F>())), Any::<F> { plan: None })
+pub fn any_entity<F: QueryFilter + 'static>() -> Condition {
+    Condition::with(
+        format!("any_entity::<{}>", name::of_type(type_name::<F>())),
+        Any::<F> { plan: None },
+    )
 }
 
 struct Any<F: QueryFilter> {
@@ -251,7 +254,7 @@ where
         let plan = self.plan.as_mut().expect("a condition is initialized before it is asked");
         match context.cell.query(plan) {
             Ok(mut query) => !query.query().is_empty(),
-            Err(conflict) => panic!("the condition any cannot be evaluated: {conflict}"),
+            Err(conflict) => panic!("the condition any_entity cannot be evaluated: {conflict}"),
         }
     }
 

@@ -90,7 +90,9 @@ pub use self::commands::Commands;
 pub use self::commands::CommandsState;
 #[doc(hidden)]
 pub use self::condition::IsCondition;
-pub use self::condition::{Condition, IntoCondition, any, not, resource_changed, resource_exists};
+pub use self::condition::{
+    Condition, IntoCondition, any_entity, resource_changed, resource_exists,
+};
 pub use self::config::{IntoSystem, SystemConfig};
 #[doc(hidden)]
 pub use self::config::{IsConfig, IsExclusive, IsFunction};

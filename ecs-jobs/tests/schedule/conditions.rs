@@ -52,8 +52,8 @@ fn combined_conditions_ask_no_more_than_they_have_to() {
         assert_eq!(ran(one.and(two)), (flags[0] && flags[1], both));
         let either = if flags[0] { vec![0] } else { vec![0, 1] };
         assert_eq!(ran(one.or(two)), (flags[0] || flags[1], either));
-        assert_eq!(ran(not(one)), (!flags[0], vec![0]));
-        assert_eq!(ran(not(one.or(two)).or(two)).0, !flags[0] || flags[1]);
+        assert_eq!(ran(one.not()), (!flags[0], vec![0]));
+        assert_eq!(ran(one.or(two).not().or(two)).0, !flags[0] || flags[1]);
     }
 }
 

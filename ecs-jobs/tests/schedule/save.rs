@@ -129,7 +129,7 @@ fn build() -> (World, Schedule) {
         .add(react.every(3))
         .add(react_in_turns.every(4).staggered())
         .add(weather_changed.run_if(resource_changed::<Weather>()))
-        .add(coins_were_minted.run_if(on_event::<Coin>().and(not(resource_changed::<Weather>()))))
+        .add(coins_were_minted.run_if(on_event::<Coin>().and(resource_changed::<Weather>().not())))
         .add(square)
         .add(breed.every(7).phase(2).after(square))
         .add(of_the_whole_world)
