@@ -9,7 +9,7 @@ use formic_ecs::{EnabledMut, World};
 use formic_jobs::{Local, Query, Res};
 use glam::Vec2;
 
-use crate::agent::{Facing, PathStats, Position, Speed, TimeStep};
+use crate::agent::{Facing, PathStats, Position, Size, Speed, TimeStep};
 use crate::avoid::body::Avoid;
 use crate::cell::Cell;
 use crate::direction::MoveRule;
@@ -55,6 +55,7 @@ pub fn push_out(
         Option<&mut PathRequest>,
         Option<&mut Route>,
         Option<&mut PathStats>,
+        Option<&Size>,
     )>,
     terrain: Res<Terrain>,
     mut seen: Local<SeenTerrain>,
@@ -74,14 +75,16 @@ pub fn push_out(
     let is_beside_open =
         |cell| terrain.grid().neighbours(cell, MoveRule::Orthogonal).next().is_some();
     let is_old = |cell| is_known && filled.binary_search(&cell).is_err();
-    agents.par_for_each(|(position, request, route, stats)| {
+    agents.par_for_each(|(position, request, route, stats, size)| {
+        let terrain = Size::terrain(size, &terrain);
         let cell = position.cell();
         if cell.is_some_and(|cell| terrain.is_open(cell)) {
             return;
         }
         let may_stay = cuts_corners
             && match &route {
-                Some(route) => leg(position.0, route, &terrain).is_some(),
+                Some(route) => leg(position.0, route, terrain).is_some(),
+                None if size.is_some() => false,
                 None => cell.is_some_and(|cell| is_old(cell) && is_beside_open(cell)),
             };
         if may_stay {
@@ -107,18 +110,19 @@ pub fn push_out(
 ///
 /// Ticks without edits cost nothing.
 pub fn retry(
-    mut agents: Query<(&Position, Option<&Route>, &mut PathRequest)>,
+    mut agents: Query<(&Position, Option<&Route>, &mut PathRequest, Option<&Size>)>,
     terrain: Res<Terrain>,
     mut seen: Local<SeenTerrain>,
 ) {
     if seen.version.replace(terrain.version()) == Some(terrain.version()) {
         return;
     }
-    agents.par_for_each(|(position, route, request)| {
+    agents.par_for_each(|(position, route, request, size)| {
         if !request.is_waiting_for_edits() {
             return;
         }
-        let start = current_cell(position.0, route, &terrain);
+        let terrain = Size::terrain(size, &terrain);
+        let start = current_cell(position.0, route, terrain);
         let ends = start.zip(Cell::containing(request.last_goal()));
         if ends.is_some_and(|(start, goal)| terrain.reachable(start.cell, goal)) {
             request.reopen();
@@ -138,6 +142,7 @@ type Walkers<'a> = Query<
         &'static mut PathStats,
         EnabledMut<PathPending>,
         Option<&'static mut Avoid>,
+        Option<&'static Size>,
     ),
 >;
 
@@ -155,9 +160,10 @@ type Walkers<'a> = Query<
 pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
     let seconds = step.elapsed();
     agents.par_for_each(
-        |(position, facing, speed, request, route, stats, mut pending, mut body)| {
+        |(position, facing, speed, request, route, stats, mut pending, mut body, size)| {
+            let terrain = Size::terrain(size, &terrain);
             let Some(goal) = request.goal() else {
-                leave(position.0, route, &terrain);
+                leave(position.0, route, terrain);
                 if let Some(body) = body {
                     stand(request, body);
                 }
@@ -169,8 +175,8 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
             if walks {
                 let end = end_of_route(request, route, goal);
                 let done = match &mut body {
-                    Some(body) => direct(*position, end, *speed, route, body, &terrain, seconds),
-                    None if is_usable(route, &terrain, *position) => {
+                    Some(body) => direct(*position, end, *speed, route, body, terrain, seconds),
+                    None if is_usable(route, terrain, *position) => {
                         let walked = match speed.reach(seconds) {
                             0.0 => walk(position.0, end, route, 0.0),
                             reach => walk(position.0, end, route, reach + request.carry()),
@@ -197,7 +203,7 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
                 request.reopen();
             }
             if is_left {
-                leave(position.0, route, &terrain);
+                leave(position.0, route, terrain);
                 if let Some(body) = body.filter(|_| !has_strayed) {
                     body.pause();
                 }

@@ -105,7 +105,7 @@ pub mod systems;
 mod terrain;
 mod wander;
 
-pub use agent::{Facing, PathStats, PathStatsSum, Position, Speed, TimeStep};
+pub use agent::{Facing, PathStats, PathStatsSum, Position, Size, Speed, TimeStep};
 pub use avoid::body::Avoid;
 pub use cell::Cell;
 pub use check::{PathFault, path_cost};
@@ -132,7 +132,7 @@ pub use wander::Wander;
 
 /// The names that most code needs.
 pub mod prelude {
-    pub use crate::agent::{Facing, Position, Speed, TimeStep};
+    pub use crate::agent::{Facing, Position, Size, Speed, TimeStep};
     pub use crate::avoid::body::Avoid;
     pub use crate::cell::Cell;
     pub use crate::cost::{Cost, Weight};

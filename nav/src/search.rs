@@ -31,7 +31,7 @@ use bytemuck::{Pod, Zeroable};
 use formic_ecs::{Codec, EnabledMut, Entity, HashState, With, World};
 use formic_jobs::{Local, Pool, Query, Res, ResMut};
 
-use crate::agent::{PathStats, Position};
+use crate::agent::{PathStats, Position, Size};
 use crate::bytes::{Saved, get, get_count, put, take};
 use crate::cell::Cell;
 use crate::check::path_cost;
@@ -190,6 +190,7 @@ type Requests<'a> = Query<
         &'static mut Route,
         &'static mut PathStats,
         EnabledMut<PathPending>,
+        Option<&'static Size>,
     ),
     With<PathPending>,
 >;
@@ -250,7 +251,7 @@ struct Tick<'a, 'r> {
 /// Lists the requests that wait, in the order in which they will be answered.
 fn queue(requests: &mut Requests, terrain: &Terrain, tickets: &mut Vec<Ticket>) {
     tickets.clear();
-    requests.for_each(|(entity, position, request, route, stats, mut pending)| {
+    requests.for_each(|(entity, position, request, route, stats, mut pending, size)| {
         if request.status() != RequestStatus::Pending {
             // Fresh agents, and requests that were taken back.
             pending.set(false);
@@ -258,10 +259,12 @@ fn queue(requests: &mut Requests, terrain: &Terrain, tickets: &mut Vec<Ticket>) 
         }
         let (goal, or_nearest) = (request.last_goal(), request.is_content_with_nearest());
         let inside = Cell::containing(goal);
+        let terrain = Size::terrain(size, terrain);
         let current_cell = current_cell(position.0, Some(route), terrain);
         let question = Question {
             entity,
             number: request.number(),
+            size: size.map_or(1, |size| size.0),
             start: current_cell.map(|current_cell| current_cell.cell),
             behind: current_cell.and_then(|current_cell| current_cell.behind),
             goal: inside.or(if or_nearest { Cell::nearest_to(goal) } else { None }),
@@ -449,6 +452,7 @@ fn follow(copy: &mut Option<Terrain>, terrain: &Terrain) {
 /// Whether an answer that was found over an earlier terrain is one over this one. A path that was
 /// broken is cut off before the break.
 fn is_good_still(job: &mut Job, terrain: &Terrain) -> bool {
+    let terrain = job.question.terrain(terrain);
     if let PathOutcome::Partial { .. } = job.outcome {
         let ends = job.question.start.zip(job.question.goal);
         if ends.is_some_and(|(start, goal)| terrain.reachable(start, goal))
@@ -471,9 +475,10 @@ fn deliver(requests: &mut Requests, job: &mut Job, terrain: &Terrain) {
     // The entity was in the query when the queue was made, and nothing else has
     // touched it since.
     let entity = job.question.entity;
-    let Ok((_, position, request, route, stats, mut pending)) = requests.get(entity) else {
+    let Ok((_, position, request, route, stats, mut pending, _)) = requests.get(entity) else {
         return;
     };
+    let terrain = job.question.terrain(terrain);
     begin_behind(job, terrain);
     pending.set(false);
     match job.outcome {
@@ -499,7 +504,7 @@ fn deliver(requests: &mut Requests, job: &mut Job, terrain: &Terrain) {
 /// Gives an agent the path of an answer that is no longer one, to walk while it waits.
 fn lead_on(requests: &mut Requests, job: &mut Job, terrain: &Terrain) {
     let Ok((_, _, request, route, ..)) = requests.get(job.question.entity) else { return };
-    begin_behind(job, terrain);
+    begin_behind(job, job.question.terrain(terrain));
     if matches!(job.outcome, PathOutcome::Found { .. } | PathOutcome::Partial { .. }) {
         route.begin(&mut job.path);
     }

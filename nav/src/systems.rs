@@ -26,6 +26,7 @@
 //! | `avoid` | `Terrain`, `TimeStep`, `Speed` | `Position`, `Facing`, `Avoid` |
 //! | `search` | `Terrain`, `SearchBudget`, `Position` | `SearchReport`, `PathRequest`, `Route`, `PathStats`, `PathPending` |
 //!
+//! Those that deal with requests and routes heed the [`Size`](crate::Size) of agents that have one.
 //! Each cares only for agents with the components that it names, so an agent that
 //! follows a field has no request, and one without [`Avoid`](crate::Avoid) walks through
 //! others. Systems without agents cost next to nothing.

@@ -6,7 +6,7 @@ use formic_ecs::{Component, RandomStream};
 use formic_jobs::{Query, Res};
 use glam::Vec2;
 
-use crate::agent::{Position, TimeStep};
+use crate::agent::{Position, Size, TimeStep};
 use crate::follow::walk::current_cell;
 use crate::request::{PathRequest, Route};
 use crate::terrain::Terrain;
@@ -83,11 +83,11 @@ impl Wander {
 /// A goal that turns out to be unreachable is as good as reached: the agent rests
 /// and chooses another.
 pub fn wander(
-    mut agents: Query<(&Position, Option<&Route>, &mut Wander, &mut PathRequest)>,
+    mut agents: Query<(&Position, Option<&Route>, &mut Wander, &mut PathRequest, Option<&Size>)>,
     terrain: Res<Terrain>,
     step: Res<TimeStep>,
 ) {
-    agents.par_for_each(|(position, route, wander, request)| {
+    agents.par_for_each(|(position, route, wander, request, size)| {
         if !request.status().is_at_rest() {
             return;
         }
@@ -96,7 +96,7 @@ pub fn wander(
             return;
         }
         wander.rest_seconds = wander.pause_seconds;
-        if let Some(goal) = wander.choose(&terrain, *position, route) {
+        if let Some(goal) = wander.choose(Size::terrain(size, &terrain), *position, route) {
             request.ask(goal);
         }
     });

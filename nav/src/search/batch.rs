@@ -21,6 +21,8 @@ pub(crate) struct Question {
     pub(crate) entity: Entity,
     /// The number of the request, which tells it from later ones of the same agent.
     pub(crate) number: u32,
+    /// How many cells the agent covers along a side.
+    pub(crate) size: u8,
     /// A place where no cell can be is none.
     pub(crate) start: Option<Cell>,
     /// The cell that the agent comes from, where it is cutting a corner on its way to the
@@ -34,10 +36,11 @@ pub(crate) struct Question {
 }
 
 impl Question {
-    /// The entity, the request, flags, and three cells, those that are none as the first one.
+    /// The entity, the request, the size, flags, and three cells, those that are none as the first one.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         put(out, self.entity.to_bits());
         put(out, self.number.into());
+        out.push(self.size);
         let cells = [self.start, self.behind, self.goal];
         let flags =
             cells.map(|cell| cell.is_some()).into_iter().chain([self.is_beyond, self.or_nearest]);
@@ -48,11 +51,25 @@ impl Question {
     pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
         let entity = Entity::from_bits(get(bytes)?).ok_or(CodecError)?;
         let number = get_u32(bytes)?;
-        let [flags] = take(bytes)?;
+        let [size, flags] = take(bytes)?;
         let flag = |place: u8| flags & (1 << place) != 0;
         let mut cell = |place: u8| get_cell(bytes).map(|cell| flag(place).then_some(cell));
         let (start, behind, goal) = (cell(0)?, cell(1)?, cell(2)?);
-        Ok(Self { entity, number, start, behind, goal, is_beyond: flag(3), or_nearest: flag(4) })
+        Ok(Self {
+            entity,
+            number,
+            size,
+            start,
+            behind,
+            goal,
+            is_beyond: flag(3),
+            or_nearest: flag(4),
+        })
+    }
+
+    /// The terrain of the agent.
+    pub(crate) fn terrain<'a>(&self, terrain: &'a Terrain) -> &'a Terrain {
+        terrain.for_size(self.size).unwrap_or(terrain)
     }
 
     /// What is asked of a scratch, if the cells are there.
@@ -106,6 +123,7 @@ impl Job {
 
     fn solve(&mut self, terrain: &Terrain, scratch: &mut PathScratch) {
         let Question { start, is_beyond, .. } = self.question;
+        let terrain = self.question.terrain(terrain);
         let Some(query) = self.question.query() else {
             let is_start = start.is_none();
             self.outcome = PathOutcome::Unreachable(match is_start {
@@ -176,6 +194,7 @@ impl Searchers {
     /// Brings the long scratch to where an interrupted search had brought it over this terrain.
     pub(crate) fn run_again(&mut self, question: &Question, allotments: &[u64], terrain: &Terrain) {
         let Some(query) = question.query() else { return };
+        let terrain = question.terrain(terrain);
         let scratch = self.long.get_mut().unwrap_or_else(PoisonError::into_inner);
         let mut path = Path::new();
         let mut outcome = None;

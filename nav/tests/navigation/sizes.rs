@@ -3,8 +3,14 @@
 
 use crate::flood::assert_exact;
 use crate::rng::Rng;
+use crate::sim::Sim;
 use crate::{cells, dijkstra, noise};
-use formic_nav::{Cell, Grid, MoveRule, Path, PathScratch, SIZE_MAX, Terrain, Weight};
+use formic_ecs::{Entity, RandomStream};
+use formic_jobs::Threads;
+use formic_nav::{
+    Cell, Grid, MoveRule, Path, PathRequest, PathScratch, PathStats, RequestStatus, SIZE_MAX, Size,
+    Terrain, Unreachable, Wander, Weight,
+};
 
 /// The cells of a square, or `None` where it is not all on the grid.
 fn square(grid: &Grid, corner: Cell, size: u8) -> Option<Vec<Cell>> {
@@ -158,4 +164,89 @@ fn a_size_that_is_not_kept_has_no_terrain_and_none_is_beyond_the_greatest() {
     let terrain = terrain.with_sizes(SIZE_MAX);
     assert_eq!(terrain.clearance(Cell::new(0, 0)), 8);
     assert_eq!(terrain.clearance(Cell::new(17, 3)), 3);
+}
+
+/// Whether all that an agent covers is open.
+fn stands_on_open_cells(sim: &Sim, agent: Entity, size: u8) -> bool {
+    let corner = Cell::containing(sim.position(agent)).unwrap();
+    let all = square(sim.terrain().grid(), corner, size);
+    all.is_some_and(|all| all.into_iter().all(|cell| sim.terrain().is_open(cell)))
+}
+
+#[test]
+fn a_troll_takes_the_wide_door_and_waits_where_there_is_none() {
+    // A door of one cell, and one of two far from it.
+    let open = |cell: Cell| cell.x != 10 || cell.y == 3 || cell.y == 26 || cell.y == 27;
+    let mut sim = Sim::new(Grid::from_fn(20, 30, open).unwrap());
+    let terrain = sim.terrain().clone().with_sizes(2);
+    sim.world.insert_resource(terrain);
+    let [imp, troll] = [3.5, 2.5].map(|y| sim.spawn(2.5, y, 4.0));
+    sim.world.insert(troll, Size(2)).unwrap();
+    for agent in [imp, troll] {
+        sim.ask(agent, 17.5, 3.5);
+        sim.world.get_mut::<PathRequest>(agent).unwrap().keep_trying();
+    }
+    let mut rows = [0_u16; 2];
+    for _ in 0..600 {
+        sim.tick();
+        for (row, agent) in rows.iter_mut().zip([imp, troll]) {
+            *row = (*row).max(Cell::containing(sim.position(agent)).unwrap().y);
+        }
+        assert!(stands_on_open_cells(&sim, troll, 2));
+    }
+    assert_eq!([imp, troll].map(|agent| sim.status(agent)), [RequestStatus::Arrived; 2]);
+    assert_eq!(rows, [3, 26]);
+
+    // The wide door becomes narrow, and wide again.
+    sim.terrain_mut().fill(Cell::new(10, 27));
+    sim.ask(troll, 2.5, 3.5);
+    sim.world.get_mut::<PathRequest>(troll).unwrap().keep_trying();
+    sim.ticks(50);
+    let apart = RequestStatus::Unreachable(Unreachable::Disconnected);
+    assert_eq!(sim.status(troll), apart);
+    sim.terrain_mut().dig(Cell::new(10, 4));
+    sim.ticks(100);
+    assert_eq!(sim.status(troll), RequestStatus::Arrived);
+}
+
+#[test]
+fn trolls_stand_on_open_cells_after_every_edit_on_any_number_of_threads() {
+    let mut hashes = Vec::new();
+    for threads in [Threads::None, Threads::Own(2)] {
+        let mut rng = Rng::new(64);
+        let mut sim = Sim::on(noise::noise(&mut rng, 40, 40, 96), MoveRule::BothFree, threads);
+        let terrain = sim.terrain().clone().with_sizes(3);
+        let places: Vec<Cell> =
+            terrain.grid().cells().filter(|&cell| terrain.clearance(cell) >= 3).collect();
+        sim.world.insert_resource(terrain);
+        // Some searches take more than a tick.
+        sim.set_budget(40);
+        let trolls: Vec<(Entity, u8)> = (0..30)
+            .map(|number| {
+                let place = places[rng.below(places.len())].centre();
+                let size = 2 + u8::try_from(number % 2).unwrap();
+                let troll = sim.spawn(place.x, place.y, 3.0);
+                let wander = Wander::with_pause(RandomStream::new(number), 0.5);
+                sim.world.insert(troll, (Size(size), wander)).unwrap();
+                (troll, size)
+            })
+            .collect();
+        for _ in 0..400 {
+            if rng.below(3) == 0 {
+                edit(&mut rng, sim.terrain_mut());
+            }
+            sim.tick();
+            for &(troll, size) in &trolls {
+                assert!(stands_on_open_cells(&sim, troll, size));
+            }
+        }
+        sim.terrain().check().unwrap();
+        let arrivals: u32 = trolls
+            .iter()
+            .map(|&(troll, _)| sim.world.get::<PathStats>(troll).unwrap().arrivals)
+            .sum();
+        assert!(arrivals > 60, "{arrivals}");
+        hashes.push((sim.world.state_hash(), sim.report()));
+    }
+    assert_eq!(hashes[0], hashes[1]);
 }
