@@ -60,11 +60,7 @@ pub(super) fn play(stream: &mut Stream<'_>, entity: Entity, world: &mut World) -
         Kind::Spawn(functions) => spawn(stream, kind, functions, world),
         Kind::Insert(_) | Kind::Remove(_) | Kind::Despawn => {
             let Some(from) = world.locate(entity) else { return 0 };
-            match kind {
-                Kind::Insert(functions) => insert(stream, kind, functions, from.archetype, world),
-                Kind::Remove(functions) => remove(stream, kind, functions, from.archetype, world),
-                _ => despawn(stream, kind, from.archetype, world),
-            }
+            leave(stream, kind, from.archetype, world);
         }
     }
     stream.next - first
@@ -89,27 +85,40 @@ fn each(
     }
 }
 
-fn insert(
-    stream: &mut Stream<'_>,
-    kind: Kind,
-    functions: &BundleFns,
-    from: ArchetypeId,
-    world: &mut World,
-) {
+/// Commands on entities whose rows leave an archetype.
+fn leave(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut World) {
     let version = world.next_version();
     let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = world;
-    let insertion = (functions.insertion)(bundles, from, registry, archetypes);
-    if insertion.target == from {
-        return;
-    }
-    let archetypes = archetypes.get_two(from, insertion.target);
-    if archetypes.0.flags.any(ArchetypeFlags::REPLACE)
-        || archetypes.1.flags.any(ArchetypeFlags::ON_ADD)
-    {
-        return;
-    }
     let context = MoveContext { entities, blocks, scratch, version };
-    let mut moves = RowMoves::new(context, archetypes, insertion, &insertion.columns);
+    // With what flags of the source and of the target a hook has to be told.
+    let (transition, columns, told) = match kind {
+        Kind::Insert(functions) => {
+            let insertion = (functions.insertion)(bundles, from, registry, archetypes);
+            let told = (ArchetypeFlags::REPLACE, ArchetypeFlags::ON_ADD);
+            (Some(insertion), &*insertion.columns, told)
+        }
+        Kind::Remove(functions) => {
+            let removal = (functions.removal)(bundles, from, registry, archetypes);
+            let Some(removal) = removal else { return };
+            let told = (ArchetypeFlags::ON_REMOVE, ArchetypeFlags::CLEANUP_PENDING);
+            (Some(removal), &[][..], told)
+        }
+        _ => (None, &[][..], (ArchetypeFlags::MORE_THAN_A_ROW, ArchetypeFlags::NONE)),
+    };
+    if archetypes.get(from).flags.any(told.0) {
+        return;
+    }
+    let mut moves = match transition {
+        None => RowMoves::despawn(context, archetypes.get_mut(from)),
+        Some(transition) if transition.target == from => return,
+        Some(transition) => {
+            let archetypes = archetypes.get_two(from, transition.target);
+            if archetypes.1.flags.any(told.1) {
+                return;
+            }
+            RowMoves::new(context, archetypes, transition, columns)
+        }
+    };
     if moves.drops_values() {
         return;
     }
@@ -118,75 +127,19 @@ fn insert(
             return false;
         };
         moves.prepare(stream.remaining());
-        let Action::Insert(bundle) = stream.take() else { return false };
-        let (columns, row) = moves.next_row();
-        // SAFETY: the columns are those of the insertion of this bundle type (I-6, I-9), and the
-        // row was reserved by `prepare`.
-        unsafe { bundle.write(columns, row) };
-        // SAFETY: prepared and written just now; the entity lives in that row (I-1): this is where
-        // the table has it, which was written for those of this run that have moved.
-        unsafe { moves.relocate(here.address, 1) };
-        true
-    });
-}
-
-fn remove(
-    stream: &mut Stream<'_>,
-    kind: Kind,
-    functions: &BundleFns,
-    from: ArchetypeId,
-    world: &mut World,
-) {
-    let version = world.next_version();
-    let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = world;
-    let Some(removal) = (functions.removal)(bundles, from, registry, archetypes) else { return };
-    if removal.target == from {
-        return;
-    }
-    let archetypes = archetypes.get_two(from, removal.target);
-    if archetypes.0.flags.any(ArchetypeFlags::ON_REMOVE)
-        || archetypes.1.flags.any(ArchetypeFlags::CLEANUP_PENDING)
-    {
-        return;
-    }
-    let context = MoveContext { entities, blocks, scratch, version };
-    let mut moves = RowMoves::new(context, archetypes, removal, &[]);
-    if moves.drops_values() {
-        return;
-    }
-    each(stream, kind, |stream, entity| {
-        let Some(here) = moves.locate(entity).filter(|here| here.archetype == from) else {
-            return false;
-        };
-        moves.prepare(stream.remaining());
-        drop(stream.take());
-        // SAFETY: prepared just now, with nothing to write; the entity lives in that row (I-1), as
-        // in `insert`.
-        unsafe { moves.relocate(here.address, 1) };
-        true
-    });
-}
-
-fn despawn(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut World) {
-    let version = world.next_version();
-    let World { archetypes, entities, blocks, scratch, .. } = world;
-    let source = archetypes.get_mut(from);
-    if source.flags.any(ArchetypeFlags::MORE_THAN_A_ROW) {
-        return;
-    }
-    let context = MoveContext { entities, blocks, scratch, version };
-    let mut moves = RowMoves::despawn(context, source);
-    if moves.drops_values() {
-        return;
-    }
-    each(stream, kind, |stream, entity| {
-        let Some(here) = moves.locate(entity).filter(|here| here.archetype == from) else {
-            return false;
-        };
-        moves.prepare(stream.remaining());
-        drop(stream.take());
-        // SAFETY: prepared just now; the entity lives in that row (I-1), and is gone afterwards.
-        unsafe { moves.despawn_rows(here.address, 1) };
+        match stream.take() {
+            Action::Insert(bundle) => {
+                let (columns, row) = moves.next_row();
+                // SAFETY: the columns are those of the insertion of this bundle type (I-6, I-9), and
+                // the row was reserved by `prepare`.
+                unsafe { bundle.write(columns, row) };
+            }
+            nothing_to_write => drop(nothing_to_write),
+        }
+        // SAFETY: prepared just now, and what is to be written has been; the entity lives in that
+        // row (I-1): this is where the table has it, which was written for those of this run that
+        // have moved.
+        unsafe { moves.leave(here.address, 1) };
         true
     });
 }

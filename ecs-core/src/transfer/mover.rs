@@ -10,7 +10,7 @@ use super::new_rows::ReservedRows;
 use crate::archetype::{Archetype, ArchetypeId, Archetypes};
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
-use crate::storage::{BlockPool, Chunks, DropFn, RowAddress, RowPlan, TakenRows};
+use crate::storage::{BlockPool, Chunks, DropFn, Place, RowAddress, RowPlan, TakenRows};
 
 /// Rows of one chunk whose entities have gone.
 #[derive(Debug)]
@@ -49,18 +49,22 @@ impl<'w> LeftBehind<'w> {
     /// Writes the places of those that have moved into the entity table first.
     ///
     /// # Safety
-    /// `taken` is what became of `count` rows from `from` on by a plan with these drops, and the
-    /// archetype was not touched since.
+    /// `taken` is what became of `count` rows from `from` on, which is at `place`, by a plan with these
+    /// drops, and the archetype was not touched since.
     #[inline(always)]
     unsafe fn new(
         chunks: &'w Chunks,
         drops: &'w [(usize, DropFn)],
         entities: &mut Entities,
-        (from, count): (RowAddress, usize),
+        (from, place, count): (RowAddress, Place, usize),
         taken: &TakenRows,
     ) -> Self {
-        let moved = from.row..from.row + taken.filled;
-        entities.set_places(&chunks.entities(from.chunk)[moved], chunks.place(from));
+        if count > 1 {
+            let moved = from.row..from.row + taken.filled;
+            entities.set_places(&chunks.entities(from.chunk)[moved], place);
+        } else if let Some(moved) = taken.moved {
+            entities.set_place(moved, place);
+        }
         Self { chunks, first: taken.vacated, count, drops }
     }
 
@@ -87,7 +91,7 @@ impl Drop for LeftBehind<'_> {
 pub(crate) struct RowMove<'w> {
     context: MoveContext<'w>,
     entity: Entity,
-    from: RowAddress,
+    from: Location,
     pub(crate) source: &'w mut Archetype,
     pub(crate) target: &'w mut Archetype,
     /// The reserved row.
@@ -108,7 +112,7 @@ impl<'w> RowMove<'w> {
     ) -> Self {
         let (source, target) = archetypes.get_two(from.archetype, target);
         let to = target.chunks.reserve_row(context.blocks);
-        Self { context, entity, from: from.address, source, target, to }
+        Self { context, entity, from, source, target, to }
     }
 
     /// Moves the row, and returns what it leaves behind, and the target.
@@ -119,7 +123,8 @@ impl<'w> RowMove<'w> {
     /// been initialised (I-2).
     #[inline(always)]
     pub(crate) unsafe fn finish(self, plan: &'w RowPlan) -> (LeftBehind<'w>, &'w Archetype) {
-        let Self { context, entity, from, source, target, to } = self;
+        let Self { context, entity, from: Location { address: from, place, .. }, .. } = self;
+        let (source, target, to) = (self.source, self.target, self.to);
         let MoveContext { entities, blocks, version, .. } = context;
         debug_assert_eq!(source.chunks.entities(from.chunk)[from.row], entity);
         let arrival = (&mut target.chunks, to);
@@ -128,8 +133,9 @@ impl<'w> RowMove<'w> {
         let taken = unsafe { source.chunks.move_row(blocks, from, arrival, plan, version) };
         entities.set_place(entity, target.chunks.place(to));
         // SAFETY: this row was taken just now, by this plan.
-        let left =
-            unsafe { LeftBehind::new(&source.chunks, &plan.drops, entities, (from, 1), &taken) };
+        let left = unsafe {
+            LeftBehind::new(&source.chunks, &plan.drops, entities, (from, place, 1), &taken)
+        };
         (left, target)
     }
 }
@@ -143,7 +149,7 @@ pub(crate) unsafe fn despawn_row<'w>(
     context: MoveContext<'_>,
     archetype: &'w mut Archetype,
     entity: Entity,
-    from: RowAddress,
+    Location { address: from, place, .. }: Location,
 ) -> LeftBehind<'w> {
     let MoveContext { entities, blocks, version, .. } = context;
     let Archetype { chunks, ending, .. } = archetype;
@@ -151,7 +157,7 @@ pub(crate) unsafe fn despawn_row<'w>(
     let taken = unsafe { chunks.take_rows(blocks, (from, 1), ending, version) };
     entities.free(entity);
     // SAFETY: this row was taken just now, by this plan.
-    unsafe { LeftBehind::new(chunks, &ending.drops, entities, (from, 1), &taken) }
+    unsafe { LeftBehind::new(chunks, &ending.drops, entities, (from, place, 1), &taken) }
 }
 
 /// Many rows that leave an archetype, for another one or for good.
@@ -254,43 +260,29 @@ impl<'w> RowMoves<'w> {
         self.target.as_ref().map_or((&[], 0), |target| target.rows.next_row())
     }
 
-    /// The entities in `count` rows of the source, from one on, go to the next rows of the target.
+    /// The entities in `count` rows of the source, from one on, go to the next rows of the target, or
+    /// end where there is none.
     ///
     /// # Safety
     /// [`prepare`](Self::prepare) said that there is room, the rows are there and are no holes (I-2,
     /// C-2), and the caller has written the bundles from [`next_row`](Self::next_row) on (C-3).
-    #[inline]
-    pub(crate) unsafe fn relocate(&mut self, from: RowAddress, count: usize) {
-        let Some(target) = &mut self.target else { return };
-        let place = target.archetype.chunks.place(target.rows.take(count));
+    #[inline(always)]
+    pub(crate) unsafe fn leave(&mut self, from: RowAddress, count: usize) {
+        let entities = &mut *self.context.entities;
         let rows = from.row..from.row + count;
-        let leaving = &self.source.chunks.entities(from.chunk)[rows];
-        self.context.entities.set_places(leaving, place);
-        self.leave(from, count);
-    }
-
-    /// The entities in `count` rows of the source, from one on, end.
-    ///
-    /// # Safety
-    /// [`prepare`](Self::prepare) was called since the last time, the rows are there and are no holes
-    /// (I-2, C-2), and there is no target.
-    #[inline]
-    pub(crate) unsafe fn despawn_rows(&mut self, from: RowAddress, count: usize) {
-        debug_assert!(self.target.is_none());
-        let rows = from.row..from.row + count;
-        for &entity in &self.source.chunks.entities(from.chunk)[rows] {
-            self.context.entities.free(entity);
+        let leaving = &self.source.chunks.entities(from.chunk)[rows.clone()];
+        match &mut self.target {
+            Some(Target { archetype, rows, .. }) => {
+                entities.set_places(leaving, archetype.chunks.place(rows.take(count)));
+            }
+            None => leaving.iter().for_each(|&entity| entities.free(entity)),
         }
-        self.leave(from, count);
-    }
-
-    #[inline]
-    fn leave(&mut self, from: RowAddress, count: usize) {
-        let RowAddress { chunk, row } = from;
         let holes = &mut self.context.scratch.holes;
         match holes[self.fresh..].last_mut() {
-            Some(last) if last.chunk == chunk && last.rows.end == row => last.rows.end += count,
-            _ if count > 0 => holes.push(Hole { chunk, rows: row..row + count }),
+            Some(last) if last.chunk == from.chunk && last.rows.end == from.row => {
+                last.rows.end += count;
+            }
+            _ if count > 0 => holes.push(Hole { chunk: from.chunk, rows }),
             _ => {}
         }
     }
@@ -306,7 +298,7 @@ impl<'w> RowMoves<'w> {
             let from = (RowAddress { chunk: *chunk, row: rows.start }, rows.len());
             let arrival = (&mut archetype.chunks, to);
             // SAFETY: the holes since the last commit are rows of the source whose entities have
-            // arrived in these reserved rows one after the other (`relocate`); the plan is a
+            // arrived in these reserved rows one after the other (`leave`); the plan is a
             // transition's between the two (I-6), and the caller has written what it does not move
             // to (C-3).
             unsafe { self.source.chunks.copy_rows(from, arrival, plan, *version) };
@@ -334,8 +326,9 @@ impl<'w> RowMoves<'w> {
             // SAFETY: a hole is rows that the source counts (C-2), each of which comes up once; the
             // plan has the steps of its columns (I-6).
             let taken = unsafe { chunks.take_rows(blocks, (from, count), plan, *version) };
+            let rows = (from, chunks.place(from), count);
             // SAFETY: these rows were taken just now, by this plan.
-            drop(unsafe { LeftBehind::new(chunks, &plan.drops, entities, (from, count), &taken) });
+            drop(unsafe { LeftBehind::new(chunks, &plan.drops, entities, rows, &taken) });
         }
     }
 }

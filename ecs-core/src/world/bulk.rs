@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 
 use super::World;
 use super::change::replace;
-use crate::archetype::{Archetype, ArchetypeId, Archetypes};
+use crate::archetype::{Archetype, ArchetypeId};
 use crate::bundle::Bundle;
 use crate::component::{ArchetypeFlags, Component};
 use crate::entity::Entity;
@@ -94,8 +94,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
             .iter()
             .map(|found| bundles.insertion::<B>(found.archetype, registry, archetypes).target)
             .collect();
-        let tells = |&id: &ArchetypeId| self.world.archetypes.get(id).flags != ArchetypeFlags::NONE;
-        if targets.iter().any(tells) || matches.iter().any(|found| tells(&found.archetype)) {
+        if self.tells(&matches) || targets.iter().any(|&target| self.tells_of(target)) {
             let insert = |world: &mut World, entity| world.insert(entity, bundle.clone()).is_ok();
             return self.one_by_one(&matches, insert);
         }
@@ -130,10 +129,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn remove<B: Bundle>(self) -> usize {
         let matches = self.matches();
-        let tells = |found: &Found<F>| {
-            self.world.archetypes.get(found.archetype).flags != ArchetypeFlags::NONE
-        };
-        if matches.iter().any(tells) {
+        if self.tells(&matches) {
             return self.one_by_one(&matches, |world, entity| world.remove::<B>(entity).is_ok());
         }
         matches.iter().map(|found| self.world.remove_all::<B, F>(found)).sum()
@@ -156,10 +152,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn despawn(self) -> usize {
         let matches = self.matches();
-        let tells = |found: &Found<F>| {
-            self.world.archetypes.get(found.archetype).flags != ArchetypeFlags::NONE
-        };
-        if matches.iter().any(tells) {
+        if self.tells(&matches) {
             return self.one_by_one(&matches, |world, entity| world.despawn(entity).is_ok());
         }
         matches.iter().map(|found| self.world.despawn_all::<F>(found)).sum()
@@ -201,6 +194,15 @@ impl<F: QueryFilter> Bulk<'_, F> {
     /// The archetypes that have rows to be looked at.
     fn matches(&self) -> Vec<Found<F>> {
         matches_once::<(), F>(&self.world.registry, self.world.archetypes.list())
+    }
+
+    /// Whether a hook has to be told of what happens to entities of an archetype.
+    fn tells_of(&self, archetype: ArchetypeId) -> bool {
+        self.world.archetypes.get(archetype).flags != ArchetypeFlags::NONE
+    }
+
+    fn tells(&self, matches: &[Found<F>]) -> bool {
+        matches.iter().any(|found| self.tells_of(found.archetype))
     }
 
     /// All of them first, and then one after the other: observers may change anything.
@@ -277,7 +279,7 @@ impl Drop for Writing<'_, '_> {
         // SAFETY: made only by `insert_all`, for rows for which `prepare` has said that there is
         // room, and which come up once, so that none is a hole (C-2); so many bundles were written
         // (C-3).
-        unsafe { self.moves.relocate(self.from, self.written) };
+        unsafe { self.moves.leave(self.from, self.written) };
     }
 }
 
@@ -316,11 +318,12 @@ impl World {
         let World { bundles, registry, archetypes, entities, blocks, scratch, .. } = self;
         let insertion = bundles.insertion::<B>(from, registry, archetypes);
         let is_tags = size_of::<B>() == 0 && !core::mem::needs_drop::<B>();
-        if is_tags && Self::goes_whole::<F>(archetypes, found, insertion) {
-            // User code: nothing has changed yet. The clones have no bytes to be written, nor
-            // anything to be dropped.
-            (0..archetypes.get(from).len()).for_each(|_| drop(bundle.clone()));
-            return Self::hand_over::<F>(archetypes, blocks, found, insertion, version);
+        // User code, before anything has changed. The clones have no bytes to be written, nor
+        // anything to be dropped.
+        let clone = |count| (0..count).for_each(|_| drop(bundle.clone()));
+        let pair = archetypes.get_two(from, insertion.target);
+        if is_tags && hand_over::<F>(pair, blocks, found, insertion, version, clone) {
+            return archetypes.get(insertion.target).len();
         }
         let context = MoveContext { entities, blocks, scratch, version };
         let pair = archetypes.get_two(from, insertion.target);
@@ -342,37 +345,6 @@ impl World {
         })
     }
 
-    /// Whether all rows of an archetype may go over by whole chunks: all of them pass, and nothing
-    /// but components without a size comes or goes.
-    fn goes_whole<F: QueryFilter>(
-        archetypes: &mut Archetypes,
-        found: &Found<F>,
-        transition: &Transition,
-    ) -> bool {
-        let archetype = archetypes.get(found.archetype);
-        let passes = |chunk| {
-            let rows = rows::<(), F>(archetype, found, chunk, Moment::default());
-            matches!(rows, Rows::All)
-        };
-        let all_pass = (0..archetype.chunks.used_count()).all(passes);
-        let (source, target) = archetypes.get_two(found.archetype, transition.target);
-        all_pass && source.chunks.is_alike(&target.chunks, &transition.plan)
-    }
-
-    /// Moves all rows of an archetype, which may go as a whole; returns how many these were.
-    fn hand_over<F: QueryFilter>(
-        archetypes: &mut Archetypes,
-        blocks: &mut BlockPool,
-        found: &Found<F>,
-        transition: &Transition,
-        version: u64,
-    ) -> usize {
-        let (source, target) = archetypes.get_two(found.archetype, transition.target);
-        let count = source.len();
-        source.chunks.hand_over(blocks, &mut target.chunks, &transition.plan, version);
-        count
-    }
-
     fn remove_all<B: Bundle, F: QueryFilter>(&mut self, found: &Found<F>) -> usize {
         let from = found.archetype;
         let version = self.next_version();
@@ -381,32 +353,53 @@ impl World {
         if removal.target == from {
             return each_run::<F, _>(archetypes, found, |all| all.get(from), |_, _, _| {});
         }
-        if Self::goes_whole::<F>(archetypes, found, removal) {
-            return Self::hand_over::<F>(archetypes, blocks, found, removal, version);
+        let pair = archetypes.get_two(from, removal.target);
+        if hand_over::<F>(pair, blocks, found, removal, version, |_| ()) {
+            return archetypes.get(removal.target).len();
         }
         let context = MoveContext { entities, blocks, scratch, version };
         let pair = archetypes.get_two(from, removal.target);
-        let mut moves = RowMoves::new(context, pair, removal, &[]);
-        each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
-            each_piece(moves, from, count, |moves, from, count| {
-                // SAFETY: `each_piece` asked for room, and nothing is to be written; each row of
-                // the source comes up once, so that none is a hole (C-2).
-                unsafe { moves.relocate(from, count) };
-            });
-        })
+        leave_all::<F>(RowMoves::new(context, pair, removal, &[]), found)
     }
 
     fn despawn_all<F: QueryFilter>(&mut self, found: &Found<F>) -> usize {
         let version = self.next_version();
         let World { archetypes, entities, blocks, scratch, .. } = self;
         let context = MoveContext { entities, blocks, scratch, version };
-        let mut moves = RowMoves::despawn(context, archetypes.get_mut(found.archetype));
-        each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
-            each_piece(moves, from, count, |moves, from, count| {
-                // SAFETY: there is no target; each row of the source comes up once, so that none is
-                // a hole (C-2).
-                unsafe { moves.despawn_rows(from, count) };
-            });
-        })
+        leave_all::<F>(RowMoves::despawn(context, archetypes.get_mut(found.archetype)), found)
     }
+}
+
+/// Lets all rows that match leave, where nothing is to be written; returns how many these were.
+fn leave_all<F: QueryFilter>(mut moves: RowMoves<'_>, found: &Found<F>) -> usize {
+    each_run::<F, _>(&mut moves, found, RowMoves::source, |moves, from, count| {
+        each_piece(moves, from, count, |moves, from, count| {
+            // SAFETY: `each_piece` asked for room; each row of the source comes up once, so that
+            // none is a hole (C-2).
+            unsafe { moves.leave(from, count) };
+        });
+    })
+}
+
+/// Moves all rows of an archetype by whole chunks, if they may go so: all of them pass, and nothing
+/// but components without a size comes or goes. `prepare` is called before, with their number.
+fn hand_over<F: QueryFilter>(
+    (source, target): (&mut Archetype, &mut Archetype),
+    blocks: &mut BlockPool,
+    found: &Found<F>,
+    transition: &Transition,
+    version: u64,
+    prepare: impl FnOnce(usize),
+) -> bool {
+    let passes = |chunk| {
+        let rows = rows::<(), F>(source, found, chunk, Moment::default());
+        matches!(rows, Rows::All)
+    };
+    let all_pass = (0..source.chunks.used_count()).all(passes);
+    let may_go = all_pass && source.chunks.is_alike(&target.chunks, &transition.plan);
+    if may_go {
+        prepare(source.len());
+        source.chunks.hand_over(blocks, &mut target.chunks, &transition.plan, version);
+    }
+    may_go
 }

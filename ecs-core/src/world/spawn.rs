@@ -173,7 +173,7 @@ impl World {
         let context = MoveContext { entities, blocks, scratch, version };
         let archetype = archetypes.get_mut(location.archetype);
         // SAFETY: the entity is there: the callers have located it (I-1).
-        drop(unsafe { despawn_row(context, archetype, entity, location.address) });
+        drop(unsafe { despawn_row(context, archetype, entity, location) });
     }
 
     /// Takes all entities out of the world and drops their components. Resources stay.

@@ -5,6 +5,7 @@
 #![expect(unsafe_code, reason = "copies and swaps the values of rows")]
 
 use super::{BlockPool, Chunks, RowAddress, RowPlan, bytes};
+use crate::entity::Entity;
 use crate::storage::plan::{ColumnAction, ColumnStep};
 
 /// What became of the rows that were taken out.
@@ -12,6 +13,8 @@ use crate::storage::plan::{ColumnAction, ColumnStep};
 pub(crate) struct TakenRows {
     /// How many rows others moved into, the first of those that were taken out.
     pub(crate) filled: usize,
+    /// The entity of the first of these.
+    pub(crate) moved: Option<Entity>,
     /// Where the values that are to be dropped lie now: beyond the last row, as many rows as were
     /// taken out.
     pub(crate) vacated: RowAddress,
@@ -49,8 +52,9 @@ impl Chunks {
     ) -> TakenRows {
         let filler = self.filler(from, 1);
         // SAFETY: the caller vouches for the plan (I-6) and for one row at either end (I-2).
-        unsafe { self.transfer((from, 1), Some((other, to)), Some(filler), plan, version) };
-        self.taken(pool, 1, filler)
+        let moved =
+            unsafe { self.transfer((from, 1), Some((other, to)), Some(filler), plan, version) };
+        self.taken(pool, 1, filler, moved)
     }
 
     /// Copies rows into the next rows of another archetype and commits them there. Here they are
@@ -67,7 +71,7 @@ impl Chunks {
         version: u64,
     ) {
         // SAFETY: the caller vouches for the plan (I-6) and for these rows at either end (I-2).
-        unsafe { self.transfer((from, count), Some(arrival), None, plan, version) };
+        _ = unsafe { self.transfer((from, count), Some(arrival), None, plan, version) };
     }
 
     /// How many rows [`take_rows`](Self::take_rows) can take out at once.
@@ -94,8 +98,8 @@ impl Chunks {
     ) -> TakenRows {
         let filler = self.filler(from, count);
         // SAFETY: the caller vouches for the rows (I-2) and the steps of the plan (I-6).
-        unsafe { self.transfer((from, count), None, Some(filler), plan, version) };
-        self.taken(pool, count, filler)
+        let moved = unsafe { self.transfer((from, count), None, Some(filler), plan, version) };
+        self.taken(pool, count, filler, moved)
     }
 
     /// The rows that are to fill the place of these.
@@ -105,24 +109,36 @@ impl Chunks {
         let end = RowAddress { chunk, row: self.len(chunk) };
         debug_assert!(count > 0 && count <= end.row, "the rows exist");
         debug_assert!(from.row + count <= self.len(from.chunk), "the rows exist");
-        let behind = end.row - (from.row + count).min(end.row);
-        let count = if from.chunk == chunk { count.min(behind) } else { count };
+        // Rows of the last chunk that leave may be followed by fewer. One is by one or by none.
+        let count = if from.chunk == chunk && count == 1 {
+            usize::from(from.row + 1 != end.row)
+        } else if from.chunk == chunk {
+            count.min(end.row - (from.row + count))
+        } else {
+            count
+        };
         Filler { end, count }
     }
 
     /// What has become of rows that have left.
     #[inline]
-    fn taken(&mut self, pool: &mut BlockPool, count: usize, filler: Filler) -> TakenRows {
+    fn taken(
+        &mut self,
+        pool: &mut BlockPool,
+        count: usize,
+        filler: Filler,
+        moved: Option<Entity>,
+    ) -> TakenRows {
         let Filler { end, count: filled } = filler;
         if end.row == count {
             self.leave_chunk(pool);
         }
-        TakenRows { filled, vacated: RowAddress { row: end.row - count, ..end } }
+        TakenRows { filled, moved, vacated: RowAddress { row: end.row - count, ..end } }
     }
 
     /// One pass over the columns of `count` rows that lie side by side: to the rows of another
     /// archetype from `to` on, if they go along, where they are committed; and out of this one, if
-    /// there is a filler.
+    /// there is a filler. Returns the entity of the first row that fills a place.
     ///
     /// # Safety
     /// As for [`move_row`](Self::move_row), [`copy_rows`](Self::copy_rows) and
@@ -136,7 +152,7 @@ impl Chunks {
         filler: Option<Filler>,
         plan: &RowPlan,
         version: u64,
-    ) {
+    ) -> Option<Entity> {
         debug_assert!(plan.steps.iter().map(|step| step.size).eq(self.sizes.iter().copied()));
         if let Some((other, to)) = &mut arrival {
             if to.row == 0 {
@@ -202,16 +218,25 @@ impl Chunks {
             other.heads[to.chunk].set_len(to.row + count);
             other.row_count += count;
         }
-        if let Some(Filler { end, count: filled }) = filler {
-            if filled > 0 {
-                let last = self.entity_row(RowAddress { row: end.row - filled, ..end });
-                // SAFETY: two runs of rows of the entity column that do not overlap, both there
-                // (I-2, I-3); `&mut self` makes this the only access.
-                unsafe { hole.copy_from_nonoverlapping(last, filled) };
-            }
-            self.heads[end.chunk].set_len(end.row - count);
-            self.row_count -= count;
+        let Filler { end, count: filled } = filler?;
+        self.heads[end.chunk].set_len(end.row - count);
+        self.row_count -= count;
+        if filled == 0 {
+            return None;
         }
+        let last = self.entity_row(RowAddress { row: end.row - filled, ..end });
+        // SAFETY: the last rows were there until now (I-2).
+        let moved = unsafe { last.read() };
+        if count == 1 {
+            // SAFETY: the row is there: it is inside the entity column (I-3); `&mut self` makes this
+            // the only access.
+            unsafe { hole.write(moved) };
+        } else {
+            // SAFETY: two runs of rows of the entity column that do not overlap, both inside it
+            // (I-3) and initialised (I-2); `&mut self` makes this the only access.
+            unsafe { hole.copy_from_nonoverlapping(last, filled) };
+        }
+        Some(moved)
     }
 
     /// Enabled bits and the versions of rows, for [`transfer`](Self::transfer).
