@@ -1,7 +1,7 @@
 //! A chunked archetype entity-component store.
 //!
 //! *Entities* are handles, *components* are plain Rust types, and all entities with the same set of
-//! components (an *archetype*) lie together in 16 KiB *chunks*, one column per component. A *query*
+//! components (an *archetype*) lie together in *chunks*, one column per component. A *query*
 //! walks the chunks of the archetypes that match; what it hands out are references and slices into
 //! them. Components that are *enableable* can be switched off and on per entity without moving it.
 //!
@@ -90,8 +90,6 @@ mod flat;
 mod hash;
 mod mask;
 mod name;
-#[cfg_attr(not(all(target_arch = "x86_64", not(miri))), path = "no_prefetch.rs")]
-mod prefetch;
 mod query;
 mod random;
 mod relation;

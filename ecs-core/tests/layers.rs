@@ -8,7 +8,6 @@ use std::path::{Path, PathBuf};
 const LAYERS: &[&[&str]] = &[
     // These know nothing but what stands before them here.
     &["sync"],
-    &["prefetch", "no_prefetch"],
     &["entity"],
     &["mask"],
     &["name"],

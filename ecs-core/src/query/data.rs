@@ -9,7 +9,6 @@ mod tracked;
 mod tuple;
 
 use core::marker::PhantomData;
-use core::ops::Range;
 
 use super::access::Access;
 use super::column::{
@@ -89,10 +88,6 @@ pub trait QueryData: Sealed {
     #[doc(hidden)]
     const NARROWS: bool;
 
-    /// What one row of the columns takes, in bytes.
-    #[doc(hidden)]
-    const ROW_BYTES: usize = 0;
-
     /// Narrows the rows of a chunk to those that match.
     #[doc(hidden)]
     fn rows(slots: &Self::Slots, chunks: &Chunks, chunk: usize, rows: &mut Rows);
@@ -161,18 +156,6 @@ pub trait QueryData: Sealed {
         f: &mut impl FnMut(Self::Item<'a>),
     ) {
         right.into_rows().for_each(|right| f(Self::item(fetch, right)));
-    }
-
-    /// Has `ask` ask for these rows of a chunk, column by column: the start, and how many bytes.
-    #[doc(hidden)]
-    #[inline]
-    fn prefetch(
-        _slots: &Self::Slots,
-        _chunks: &Chunks,
-        _chunk: usize,
-        _rows: Range<usize>,
-        _ask: impl Fn(*const u8, usize) + Copy,
-    ) {
     }
 
     #[doc(hidden)]

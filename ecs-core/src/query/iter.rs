@@ -210,8 +210,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// Calls `f` with the slices of every run of rows: whole chunks where nothing in them is
-    /// disabled, else each run of enabled rows. The chunks of a large archetype come in pieces, so
-    /// that the next piece can be on its way from memory meanwhile.
+    /// disabled, else each run of enabled rows.
     ///
     /// Slices of `Pod` components are flat numbers to [`flat`](crate::flat) and
     /// [`flat_mut`](crate::flat_mut), which lets the compiler use the whole width of a vector.

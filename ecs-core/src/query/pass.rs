@@ -10,33 +10,7 @@ use super::filter::QueryFilter;
 use super::plan::MatchOf;
 use crate::archetype::Archetype;
 use crate::mask::{RowMask, Rows};
-use crate::prefetch::{prefetch, prefetch_pages};
-use crate::storage::{BLOCK_BYTES, Moment};
-
-/// Where the columns of a query take so many bytes, 4 MiB, they come from further away than the second
-/// cache: each chunk begins with misses, since the processor foresees only what follows in memory.
-const PACED_BYTES: usize = 256 * BLOCK_BYTES;
-/// How many bytes are asked for at a time. All rows of a chunk at once are too many misses to be on
-/// their way together.
-const PACE_BYTES: usize = 1024;
-/// So many chunks before its turn, one line of each page of a chunk is asked for: where a page is has
-/// to be looked up in memory as well, which holds up reads of its other lines.
-const PAGES_AHEAD: usize = 2;
-
-/// As many rows as are asked for at a time, all lanes of a vector full.
-const fn pace<Q: QueryData>() -> usize {
-    match PACE_BYTES.checked_div(Q::ROW_BYTES) {
-        Some(rows) if rows < 16 => 16,
-        Some(rows) => rows / 16 * 16,
-        None => usize::MAX,
-    }
-}
-
-/// From so many archetypes on, what is known about them comes from further away than the first
-/// cache.
-const MANY: usize = 128;
-/// So many archetypes before its turn, what is known about the columns of one is asked for.
-const AHEAD: usize = 4;
+use crate::storage::Moment;
 
 /// Calls `f` with every row that matches.
 ///
@@ -101,8 +75,7 @@ pub(crate) unsafe fn visit_runs<'w, Q: ColumnData, F: QueryFilter>(
     );
 }
 
-/// Calls `run` or `masked` with each chunk and the rows of it that match, each once; where an
-/// archetype is large, with no more than [`pace`] rows at a time.
+/// Calls `run` or `masked` with each chunk and the rows of it that match, each once.
 ///
 /// The visitor goes to these two alone, and not to what steps from chunk to chunk, which is not
 /// inlined: what it adds up can stay in a register.
@@ -115,16 +88,12 @@ fn visit<'w, Q: QueryData, F: QueryFilter, V>(
     masked: impl Fn(&Q::Fetch<'w>, &RowMask, &mut V),
 ) {
     let is_dense = is_dense::<Q, F>(source.moment);
-    let mut ahead = if matches.len() >= MANY { &matches[AHEAD..] } else { &[] }.iter();
     let mut matches = matches.iter();
     loop {
         // Where archetypes are many they are small, and what counts is how little is done for each:
         // a loop of its own for those of one chunk.
         let (found, archetype) = loop {
             let Some(found) = matches.next() else { return };
-            if let Some(ahead) = ahead.next() {
-                source.archetypes[ahead.archetype.index()].chunks.prefetch_records();
-            }
             let archetype = &source.archetypes[found.archetype.index()];
             let chunks = &archetype.chunks;
             if is_dense && chunks.used_count() == 1 {
@@ -139,10 +108,8 @@ fn visit<'w, Q: QueryData, F: QueryFilter, V>(
             let fetch = Q::fetch(&found.query, &archetype.chunks, chunk, source.moment);
             if let Rows::Some(mask) = &walk.rows {
                 masked(&fetch, mask, visitor);
-                continue;
-            }
-            while let Some(rows) = walk.next_lot() {
-                run(&fetch, rows, visitor);
+            } else {
+                run(&fetch, 0..archetype.chunks.len(chunk), visitor);
             }
         }
     }
@@ -159,23 +126,16 @@ struct Walk<'w, 'm, Q: QueryData, F: QueryFilter> {
     archetype: &'w Archetype,
     found: &'m MatchOf<Q, F>,
     moment: Moment,
-    /// How many rows are visited at a time.
-    pace: usize,
     /// The chunk after this one.
     next: usize,
     /// The rows to visit of this chunk.
     rows: Rows,
-    /// How many of them there are, and how many have been visited, where all are.
-    len: usize,
-    visited: usize,
 }
 
 impl<'w, 'm, Q: QueryData, F: QueryFilter> Walk<'w, 'm, Q, F> {
     #[inline]
     fn new(archetype: &'w Archetype, found: &'m MatchOf<Q, F>, moment: Moment) -> Self {
-        let bytes = archetype.chunks.row_count().saturating_mul(Q::ROW_BYTES);
-        let pace = if bytes >= PACED_BYTES { pace::<Q>() } else { usize::MAX };
-        Self { archetype, found, moment, pace, next: 0, rows: Rows::None, len: 0, visited: 0 }
+        Self { archetype, found, moment, next: 0, rows: Rows::None }
     }
 
     /// The next chunk with rows to visit.
@@ -188,40 +148,9 @@ impl<'w, 'm, Q: QueryData, F: QueryFilter> Walk<'w, 'm, Q, F> {
             self.next += 1;
             find_rows::<Q, F>(self.archetype, self.found, chunk, self.moment, &mut self.rows);
             if !matches!(self.rows, Rows::None) {
-                (self.len, self.visited) = (chunks.len(chunk), 0);
                 return Some(chunk);
             }
         }
         None
-    }
-
-    /// The next rows of this chunk, where all of its rows are visited.
-    #[inline]
-    fn next_lot(&mut self) -> Option<Range<usize>> {
-        if self.visited == self.len {
-            return None;
-        }
-        let lot = self.visited..self.len.min(self.visited.saturating_add(self.pace));
-        if self.pace < usize::MAX {
-            self.ask_ahead(lot.clone());
-        }
-        self.visited = lot.end;
-        Some(lot)
-    }
-
-    /// While some rows of a chunk of a large archetype are visited, the same rows of the next one
-    /// are on their way.
-    #[inline]
-    fn ask_ahead(&self, lot: Range<usize>) {
-        let (chunks, slots) = (&self.archetype.chunks, &self.found.query);
-        let used = chunks.used_count();
-        // `next` is the next one already.
-        let later = self.next - 1 + PAGES_AHEAD;
-        if lot.start == 0 && later < used {
-            Q::prefetch(slots, chunks, later, 0..chunks.len(later), prefetch_pages);
-        }
-        if self.next < used {
-            Q::prefetch(slots, chunks, self.next, lot, prefetch);
-        }
     }
 }

@@ -44,8 +44,8 @@ fn places<'a>(
     sizes: &'a [usize],
 ) -> impl Iterator<Item = NonNull<u64>> + 'a {
     let columns = layout.offsets.iter().zip(sizes).filter(|&(_, &size)| size > 0);
-    let columns = columns.map(|(&offset, &size)| offset + size * layout.capacity);
-    let ends = core::iter::once(size_of::<Entity>() * layout.capacity).chain(columns);
+    let columns = columns.map(|(&offset, &size)| offset + size * layout.rows());
+    let ends = core::iter::once(size_of::<Entity>() * layout.rows()).chain(columns);
     ends.take(if cfg!(debug_assertions) { usize::MAX } else { 0 }).map(|end| {
         debug_assert!(end + size_of::<u64>() <= layout.block.size());
         // SAFETY: in debug builds the layout leaves room for a canary behind each column, inside

@@ -2,16 +2,16 @@
 
 use core::ptr::NonNull;
 
-use super::block::Block;
+use super::block::ColumnStart;
 use super::directory::{ChunkId, Place};
 use crate::entity::Entity;
 
-/// The block of a chunk, how many rows are in use, and its number.
+/// Where the entities of a chunk are, how many rows are in use, and its number.
 ///
 /// A row that comes or goes needs all of them, so they lie together.
 #[derive(Debug)]
 pub(super) struct ChunkHead {
-    block: Block,
+    entities: ColumnStart,
     /// Of the rows, so that it has no more than `ROWS_MAX`.
     len: u32,
     /// The number under which the world knows the chunk.
@@ -20,18 +20,8 @@ pub(super) struct ChunkHead {
 
 impl ChunkHead {
     /// The head of a chunk without rows.
-    pub(super) fn new(block: Block, id: ChunkId) -> Self {
-        Self { block, len: 0, id }
-    }
-
-    #[inline]
-    pub(super) fn block(&self) -> &Block {
-        &self.block
-    }
-
-    /// The parts that are to be given back with the chunk.
-    pub(super) fn into_parts(self) -> (Block, ChunkId) {
-        (self.block, self.id)
+    pub(super) fn new(entities: ColumnStart, id: ChunkId) -> Self {
+        Self { entities, len: 0, id }
     }
 
     /// How many rows there are.
@@ -58,9 +48,9 @@ impl ChunkHead {
         Place::new(self.id, row)
     }
 
-    /// Where the entity column starts, which is where the block does (I-3).
+    /// Where the entity column starts (I-3).
     #[inline]
     pub(super) fn entities(&self) -> NonNull<Entity> {
-        self.block.start().cast()
+        self.entities.0.cast()
     }
 }

@@ -30,6 +30,9 @@ pub(crate) use mover::TakenRows;
 
 /// Rows in chunks, packed: every chunk before the last used one is full (I-4).
 ///
+/// A chunk is at most 2,048 rows, and the unit of everything that is known about rows. Memory comes in
+/// blocks, which have the rows of one chunk, or of several in a row.
+///
 /// ```text
 ///            chunk 0   chunk 1   chunk 2  ...      structure of arrays: a query that skips a
 /// heads      [● 60]    [● 240]   [● 17]            chunk reads heads, records and bits, and
@@ -50,6 +53,8 @@ pub struct Chunks {
     row_count: usize,
     records: ColumnRecords,
     heads: Vec<ChunkHead>,
+    /// One for the first chunk of each block (I-3).
+    blocks: Vec<Block>,
     bits: Box<[EnableBits]>,
     sizes: Box<[usize]>,
     /// How many rows the last used chunk can have; 0 where none is used.
@@ -75,6 +80,7 @@ impl Chunks {
             sizes: columns.iter().map(Layout::size).collect(),
             records: ColumnRecords::new(columns.len()),
             heads: Vec::new(),
+            blocks: Vec::new(),
             bits,
             tracked: (0..tracked_count).map(|_| RowVersions::default()).collect(),
             used: 0,
@@ -132,8 +138,8 @@ impl Chunks {
     #[inline]
     pub(crate) fn entities(&self, chunk: usize) -> &[Entity] {
         let head = &self.heads[chunk];
-        // SAFETY: the entity column starts the block (I-3) and its first `len` rows are
-        // initialised (I-2); it is written only through `&mut self`.
+        // SAFETY: the first `len` rows of the entity column (I-3) are initialised (I-2); it is
+        // written only through `&mut self`.
         unsafe { core::slice::from_raw_parts(head.entities().as_ptr(), head.len()) }
     }
 
@@ -141,12 +147,6 @@ impl Chunks {
     #[inline]
     pub(crate) fn record(&self, chunk: usize, column: usize) -> &ColumnRecord {
         self.records.get(chunk, column)
-    }
-
-    /// Asks for the records of the first columns to be brought into the cache.
-    #[inline]
-    pub(crate) fn prefetch_records(&self) {
-        self.records.prefetch();
     }
 
     /// The start of a column. Rows of zero-sized components all lie there.
@@ -170,7 +170,7 @@ impl Chunks {
     fn entity_row(&self, address: RowAddress) -> NonNull<Entity> {
         debug_assert!(address.row < self.capacity(address.chunk));
         let start = self.heads[address.chunk].entities();
-        // SAFETY: the row is below the capacity, and the entity column starts the block (I-3).
+        // SAFETY: the row is below the capacity, and that many fit the entity column (I-3).
         unsafe { start.add(address.row) }
     }
 
@@ -242,20 +242,24 @@ impl Chunks {
 
     fn pop_chunk(&mut self, pool: &mut BlockPool) {
         let Some(head) = self.heads.pop() else { return };
-        let (block, id) = head.into_parts();
-        pool.directory.leave(id);
+        pool.directory.leave(head.id());
         self.records.pop_chunk();
         self.bits.iter_mut().for_each(EnableBits::pop_chunk);
         self.tracked.iter_mut().for_each(RowVersions::pop_chunk);
-        self.give_back(pool, block);
+        self.give_back(pool);
     }
 
-    /// Gives back the block of the chunk that was the last one.
-    fn give_back(&self, pool: &mut BlockPool, block: Block) {
-        let layout = self.layouts.of_chunk(self.heads.len()).block;
-        // SAFETY: the block was taken with the layout of its place in the list (`push_chunk`, or
-        // `hand_over` of one that is alike: I-24), which is the one behind those that are left.
-        unsafe { pool.give_back(block, layout) };
+    /// Gives back the block of the chunk that was the last one, if it was the first of its block.
+    fn give_back(&mut self, pool: &mut BlockPool) {
+        let (layout, place) = self.layouts.find(self.heads.len());
+        if place > 0 {
+            return;
+        }
+        let Some(block) = self.blocks.pop() else { return };
+        // SAFETY: the block was taken with the layout of the place in the list of its first chunk
+        // (`push_chunk`, or `hand_over` of one that is alike: I-24), which is the one behind those that
+        // are left.
+        unsafe { pool.give_back(block, layout.block) };
     }
 
     /// Gives up all rows without dropping a value, and returns how many each chunk had: the
@@ -335,8 +339,8 @@ impl Drop for Chunks {
     /// Frees every block. What lies in them is forgotten.
     fn drop(&mut self) {
         let mut nowhere = BlockPool::default();
-        while let Some(head) = self.heads.pop() {
-            self.give_back(&mut nowhere, head.into_parts().0);
+        while self.heads.pop().is_some() {
+            self.give_back(&mut nowhere);
         }
     }
 }

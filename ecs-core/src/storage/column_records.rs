@@ -5,7 +5,6 @@ use core::ptr::NonNull;
 
 use super::block::ColumnStart;
 use super::column_versions::ColumnStamps;
-use crate::prefetch::prefetch_line;
 
 /// A column of a chunk: where it starts, and when it was written.
 ///
@@ -94,12 +93,6 @@ impl ColumnRecords {
             stamps.arrive(version, added);
             ColumnRecord { start, stamps }
         }));
-    }
-
-    /// Asks for the records of the first columns to be brought into the cache.
-    #[inline]
-    pub(crate) fn prefetch(&self) {
-        prefetch_line(self.records.as_ptr().cast());
     }
 
     #[inline]

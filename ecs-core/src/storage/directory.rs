@@ -32,7 +32,7 @@ const ROW_BITS: u32 = ROWS_MAX.ilog2();
 const CHUNKS_MAX: usize = (1 << (u32::BITS - ROW_BITS)) - 1;
 
 /// After this many there are no more. Few in tests, which are to see what happens then.
-const CHUNKS_LIMIT: usize = if cfg!(test) { 64 } else { CHUNKS_MAX };
+const CHUNKS_LIMIT: usize = if cfg!(test) { 16 } else { CHUNKS_MAX };
 
 const _: () = assert!(ROWS_MAX == 1 << ROW_BITS);
 
@@ -229,7 +229,7 @@ mod tests {
 
     /// Large, so that there are many chunks soon.
     #[derive(crate::Component, Clone)]
-    struct Huge([u64; 3000]);
+    struct Huge([u64; 15_000]);
 
     #[derive(crate::Component, Clone)]
     struct Counted(std::sync::Arc<()>);
@@ -242,8 +242,8 @@ mod tests {
         let counted = std::sync::Arc::new(());
         let mut world = World::new();
         let mut all = std::vec![world.spawn(Counted(counted.clone()))];
-        while catch_unwind(AssertUnwindSafe(|| all.push(world.spawn(Huge([1; 3000]))))).is_ok() {
-            assert!(all.len() < 10 * CHUNKS_LIMIT, "there is no limit");
+        while catch_unwind(AssertUnwindSafe(|| all.push(world.spawn(Huge([1; 15_000]))))).is_ok() {
+            assert!(all.len() < 100 * CHUNKS_LIMIT, "there is no limit");
         }
         assert_eq!((all.len(), world.blocks.directory.len()), (world.len(), CHUNKS_LIMIT));
         let before = world.state_hash().value();
@@ -252,15 +252,15 @@ mod tests {
             world.check().expect("in order");
             assert_eq!((world.len(), world.state_hash().value()), (all.len(), before));
         };
-        fails(&mut |world| _ = world.spawn((Counted(counted.clone()), Huge([2; 3000]))));
+        fails(&mut |world| _ = world.spawn((Counted(counted.clone()), Huge([2; 15_000]))));
         fails(&mut |world| {
-            drop(world.spawn_batch([(Counted(counted.clone()), Huge([2; 3000]))]));
+            drop(world.spawn_batch([(Counted(counted.clone()), Huge([2; 15_000]))]));
         });
-        fails(&mut |world| _ = world.insert(all[0], Huge([2; 3000])));
+        fails(&mut |world| _ = world.insert(all[0], Huge([2; 15_000])));
         fails(&mut |world| drop(world.instantiate(all[1], 1)));
         assert_eq!(std::sync::Arc::strong_count(&counted), 2, "what was refused is dropped");
         world.despawn(all[1]).expect("alive");
-        _ = world.spawn(Huge([3; 3000]));
+        _ = world.spawn(Huge([3; 15_000]));
         world.check().expect("in order");
     }
 }

@@ -11,6 +11,17 @@
 //! Columns lie in their order, but those aligned beyond 64 come first. The padding would depend on
 //! the order otherwise, and with it how many rows fit: a world that met its components in another
 //! order would have other chunks.
+//!
+//! A large block has room for several chunks, up to eight of 2,048 rows. The chunks share its columns, so
+//! that the rows of all of them lie side by side:
+//!
+//! ```text
+//! block, up to 2 MiB
+//! ┌───────────────────────────────────┬─────┬───────────────────────────────────┬───────┐
+//! │ Entity × rows                     │ gap │ column 0 × rows                   │ ...   │
+//! │ chunk 8 │ chunk 9 │ ... │ chunk 15│     │ chunk 8 │ chunk 9 │ ... │ chunk 15│       │
+//! └───────────────────────────────────┴─────┴───────────────────────────────────┴───────┘
+//! ```
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -27,37 +38,40 @@ pub(crate) const BLOCK_BYTES: usize =
     if cfg!(any(miri, loom, fuzzing, formic_small_blocks)) { 512 } else { 16 * 1024 };
 /// Every column starts at a multiple of this: a cache line, and more than any SIMD load asks.
 pub(crate) const COLUMN_ALIGN: usize = 64;
-/// The first chunks of an archetype are smaller, so that ten thousand archetypes of one entity
+/// The first blocks of an archetype are smaller, so that ten thousand archetypes of one entity
 /// each do not cost ten thousand whole blocks.
 const CLASS_BYTES: [usize; 3] = [BLOCK_BYTES / 16, BLOCK_BYTES / 4, BLOCK_BYTES];
-/// The chunks of a large archetype are larger: fewer borders to cross for what is walked in order.
-/// From which chunk on, and how large.
-///
-/// They are 31/32 of a power of two, and so is the most rows that they have. Blocks that follow each
-/// other by a power of two have each column at the same few places of the caches, where it crowds
-/// itself out while the rest stays empty.
-const GROWN: [(usize, usize); 2] = [(8, odd(4 * BLOCK_BYTES)), (64, odd(BLOCK_BYTES_MAX))];
-const ROWS_GROWN: usize = odd(ROWS_MAX);
-
-const fn odd(power_of_two: usize) -> usize {
-    power_of_two / 32 * 31
-}
-
-/// No chunk is larger than this but for the sake of a single row.
-pub(crate) const BLOCK_BYTES_MAX: usize = 16 * BLOCK_BYTES;
+/// So many blocks of an archetype have one chunk each.
+const ORDINARY_BLOCKS: usize = 4;
+/// The blocks after those are large. The first `LARGE_BLOCKS` of them have this size...
+const LARGE_BYTES: usize = 8 * BLOCK_BYTES;
+const LARGE_BLOCKS: usize = 8;
+/// ...and the others this one. No block is larger but for the sake of a single row.
+pub(crate) const BLOCK_BYTES_MAX: usize = 128 * BLOCK_BYTES;
+/// No block has more chunks than this.
+const CHUNKS_MAX: usize = 8;
+/// As many rows as each chunk has of a block with several. A multiple of 64, so that the columns of
+/// each chunk begin at a cache line.
+const CHUNK_ROWS: usize = BLOCK_BYTES / size_of::<Entity>();
+/// What lies between two columns of a large block, at least. Without it columns of 16,384 rows begin
+/// at the same few places of the caches, which are as far apart as pages of 4 KiB are, and crowd each other
+/// out there while the rest stays empty.
+const GAP_BYTES: usize = 5 * COLUMN_ALIGN;
 
 /// Room behind each column for a canary, see `canaries.rs`. None in release builds.
 const CANARY_BYTES: usize = if cfg!(debug_assertions) { size_of::<u64>() } else { 0 };
 
-const _: () = assert!(BLOCK_BYTES / size_of::<Entity>() <= ROWS_MAX);
+const _: () = assert!(CHUNK_ROWS <= ROWS_MAX && CHUNK_ROWS % 64 == 0);
 
-/// How the rows of one size of chunk lie in its block (I-3).
+/// How the rows of one size of block lie in it (I-3).
 #[derive(Debug)]
 pub(crate) struct ChunkLayout {
     /// Size and alignment of the block.
     pub(crate) block: Layout,
-    /// How many rows fit.
+    /// How many rows each chunk of the block has room for.
     pub(crate) capacity: usize,
+    /// How many chunks share the block.
+    pub(crate) chunk_count: usize,
     /// Where each column starts, in bytes from the start of the block. The entities start at 0.
     pub(crate) offsets: Box<[usize]>,
 }
@@ -76,19 +90,29 @@ impl ChunkLayout {
             size_of::<Entity>() + columns.iter().map(Layout::size).sum::<usize>();
         let align = columns.iter().map(Layout::align).fold(COLUMN_ALIGN, usize::max);
         // Padding can only lower this first guess; a row of one entity always fits ROWS_MAX.
-        let mut capacity = (block_bytes / row_bytes).clamp(rows_min, rows_max);
+        let is_large = block_bytes > BLOCK_BYTES;
+        let gap = if is_large { GAP_BYTES } else { 0 };
+        let mut rows = (block_bytes / row_bytes).clamp(rows_min, rows_max);
         loop {
-            let (offsets, end) = place(columns, order, capacity);
-            if end <= block_bytes || capacity == rows_min {
+            // Several chunks are full ones.
+            rows = if rows > CHUNK_ROWS { rows / CHUNK_ROWS * CHUNK_ROWS } else { rows };
+            let (offsets, end) = place(columns, order, rows, gap);
+            if end <= block_bytes || rows == rows_min {
                 // Ordinary blocks are all alike. A large one takes no more than its rows need.
-                let bytes = if block_bytes > BLOCK_BYTES { end } else { end.max(block_bytes) };
+                let bytes = if is_large { end } else { end.max(block_bytes) };
                 let bytes = bytes.next_multiple_of(align);
                 let block = Layout::from_size_align(bytes, align)
                     .expect("a row is smaller than the address space");
-                return (capacity > 0).then_some(Self { block, capacity, offsets });
+                let (capacity, chunk_count) = (rows.min(CHUNK_ROWS), rows.div_ceil(CHUNK_ROWS));
+                return (rows > 0).then_some(Self { block, capacity, chunk_count, offsets });
             }
-            capacity -= 1;
+            rows -= 1;
         }
+    }
+
+    /// How many rows all chunks of the block have room for.
+    pub(crate) fn rows(&self) -> usize {
+        self.capacity * self.chunk_count
     }
 }
 
@@ -104,28 +128,28 @@ fn order_of(columns: &[Layout]) -> SmallVec<[usize; 16]> {
     order
 }
 
-/// Puts `capacity` rows of entities and of each column one after the other.
-fn place(columns: &[Layout], order: &[usize], capacity: usize) -> (Box<[usize]>, usize) {
-    let mut end = size_of::<Entity>() * capacity + CANARY_BYTES;
+/// Puts `rows` rows of entities and of each column one after the other.
+fn place(columns: &[Layout], order: &[usize], rows: usize, gap: usize) -> (Box<[usize]>, usize) {
+    let mut end = size_of::<Entity>() * rows + CANARY_BYTES;
     let mut offsets = alloc::vec![0; columns.len()].into_boxed_slice();
     for &index in order {
         let column = &columns[index];
-        let start = end.next_multiple_of(column.align().max(COLUMN_ALIGN));
+        let start = (end + gap).next_multiple_of(column.align().max(COLUMN_ALIGN));
         if column.size() > 0 {
-            end = start + column.size() * capacity + CANARY_BYTES;
+            end = start + column.size() * rows + CANARY_BYTES;
         }
         offsets[index] = start;
     }
     (offsets, end)
 }
 
-/// The layouts of an archetype's chunks: small ones first, then ordinary ones, then large ones.
+/// The layouts of an archetype's blocks: small ones first, then ordinary ones, then large ones.
 #[derive(Debug)]
 pub(crate) struct ChunkLayouts {
-    /// Of the first chunks; those after them are as the last.
+    /// Of the first blocks, of one chunk each; those after them are as the last.
     classes: Box<[ChunkLayout]>,
-    /// Of the chunks after so many.
-    grown: [ChunkLayout; GROWN.len()],
+    /// Of the first large blocks, and of those after them.
+    large: [ChunkLayout; 2],
 }
 
 impl ChunkLayouts {
@@ -134,35 +158,47 @@ impl ChunkLayouts {
         let order = order_of(columns);
         let mut classes: Vec<_> = CLASS_BYTES
             .iter()
-            .filter_map(|&bytes| ChunkLayout::new(columns, &order, bytes, 0, ROWS_MAX))
+            .filter_map(|&bytes| ChunkLayout::new(columns, &order, bytes, 0, CHUNK_ROWS))
             .collect();
         if classes.is_empty() {
-            classes.extend(ChunkLayout::new(columns, &order, BLOCK_BYTES, 1, ROWS_MAX));
+            classes.extend(ChunkLayout::new(columns, &order, BLOCK_BYTES, 1, CHUNK_ROWS));
         }
-        let grown = GROWN.map(|(_, bytes)| {
-            ChunkLayout::new(columns, &order, bytes, 1, ROWS_GROWN).expect("at least one row fits")
+        let large = [LARGE_BYTES, BLOCK_BYTES_MAX].map(|bytes| {
+            ChunkLayout::new(columns, &order, bytes, 1, CHUNKS_MAX * CHUNK_ROWS)
+                .expect("at least one row fits")
         });
-        Self { classes: classes.into_boxed_slice(), grown }
+        Self { classes: classes.into_boxed_slice(), large }
     }
 
-    /// The layout of the chunk at this place in the archetype's list.
+    /// The layout of the block of the chunk at this place in the archetype's list, and which chunk of
+    /// the block it is.
+    #[inline]
+    pub(crate) fn find(&self, chunk: usize) -> (&ChunkLayout, usize) {
+        let Some(chunk) = chunk.checked_sub(ORDINARY_BLOCKS) else {
+            return (&self.classes[chunk.min(self.classes.len() - 1)], 0);
+        };
+        let [large, largest] = &self.large;
+        match chunk.checked_sub(LARGE_BLOCKS * large.chunk_count) {
+            None => (large, chunk % large.chunk_count),
+            Some(chunk) => (largest, chunk % largest.chunk_count),
+        }
+    }
+
+    /// The layout of the block of the chunk at this place in the archetype's list.
     #[inline]
     pub(crate) fn of_chunk(&self, chunk: usize) -> &ChunkLayout {
-        if chunk >= GROWN[0].0 {
-            return &self.grown[usize::from(chunk >= GROWN[1].0)];
-        }
-        &self.classes[chunk.min(self.classes.len() - 1)]
+        self.find(chunk).0
     }
 
     /// What this takes beside itself.
     pub(crate) fn heap_bytes(&self) -> usize {
-        let layouts = self.classes.iter().chain(&self.grown);
+        let layouts = self.classes.iter().chain(&self.large);
         layouts.map(|layout| size_of::<ChunkLayout>() + size_of_val(&*layout.offsets)).sum()
     }
 
     /// The most rows that any chunk has.
     pub(crate) fn capacity_max(&self) -> usize {
-        let layouts = self.classes.iter().chain(&self.grown);
+        let layouts = self.classes.iter().chain(&self.large);
         layouts.map(|layout| layout.capacity).max().expect("there are layouts")
     }
 }
@@ -179,16 +215,19 @@ mod tests {
     /// Every property that the rest of the store relies on (I-3).
     fn check(columns: &[Layout]) {
         let layouts = ChunkLayouts::new(columns);
-        for class in layouts.classes.iter().chain(&layouts.grown) {
+        for class in layouts.classes.iter().chain(&layouts.large) {
             assert!(class.capacity >= 1 && class.capacity <= ROWS_MAX);
-            let mut end = class.capacity * size_of::<Entity>();
+            assert!((1..=CHUNKS_MAX).contains(&class.chunk_count));
+            // The columns of each chunk begin at a cache line, as those of the block do.
+            assert!(class.chunk_count == 1 || class.capacity % COLUMN_ALIGN == 0);
+            let mut end = class.rows() * size_of::<Entity>();
             let mut placed: Vec<_> = columns.iter().zip(&class.offsets).collect();
             placed.sort_by_key(|&(column, &offset)| (offset, column.size()));
             for (column, &offset) in placed {
                 assert_eq!(offset % column.align().max(COLUMN_ALIGN), 0);
                 assert!(column.size() == 0 || offset >= end, "columns overlap");
                 if column.size() > 0 {
-                    end = offset + column.size() * class.capacity;
+                    end = offset + column.size() * class.rows();
                 }
             }
             assert!(end <= class.block.size());
@@ -211,7 +250,7 @@ mod tests {
         let columns = sizes.map(|(size, align)| layout(size, align));
         let capacities = |columns: &[Layout]| {
             let layouts = ChunkLayouts::new(columns);
-            [0, 1, 2, 8, 64].map(|chunk| layouts.of_chunk(chunk).capacity)
+            [0, 1, 2, 4, 100].map(|chunk| layouts.of_chunk(chunk).rows())
         };
         for few in if cfg!(miri) { 2..4 } else { 1..columns.len() } {
             let mut turned = columns[..=few].to_vec();
@@ -230,8 +269,40 @@ mod tests {
         let columns = [layout(3 * BLOCK_BYTES, 8)];
         check(&columns);
         let layouts = ChunkLayouts::new(&columns);
-        assert_eq!(layouts.of_chunk(0).capacity, 1);
-        assert_eq!(layouts.of_chunk(7).capacity, 1);
+        assert_eq!(layouts.of_chunk(0).rows(), 1);
+        assert_eq!(layouts.of_chunk(ORDINARY_BLOCKS - 1).rows(), 1);
+    }
+
+    #[test]
+    fn each_chunk_of_a_block_comes_up_in_its_turn() {
+        for sizes in [&[4, 4][..], &[12; 3], &[], &[600], &[3 * BLOCK_BYTES]] {
+            let columns: Vec<_> = sizes.iter().map(|&size| layout(size, 1)).collect();
+            let layouts = ChunkLayouts::new(&columns);
+            let (mut chunk, mut blocks) = (0, Vec::new());
+            while blocks.len() < ORDINARY_BLOCKS + LARGE_BLOCKS + 3 {
+                let count = layouts.of_chunk(chunk).chunk_count;
+                blocks.push(layouts.of_chunk(chunk).block.size());
+                for place in 0..count {
+                    let (found, at) = layouts.find(chunk);
+                    assert_eq!((found.chunk_count, at), (count, place), "chunk {chunk}");
+                    chunk += 1;
+                }
+            }
+            assert!(blocks.is_sorted(), "{blocks:?}");
+            assert!(sizes.len() > 1 || blocks.iter().all(|&bytes| bytes <= BLOCK_BYTES_MAX));
+        }
+    }
+
+    #[test]
+    #[cfg_attr(any(miri, formic_small_blocks), ignore = "blocks are too small for many rows")]
+    fn columns_of_the_largest_blocks_begin_at_different_places_of_the_cache() {
+        let layouts = ChunkLayouts::new(&[layout(4, 4); 8]);
+        let largest = &layouts.large[1];
+        assert_eq!(largest.rows(), 16_384);
+        let mut places: Vec<_> = largest.offsets.iter().map(|offset| offset % 4096).collect();
+        places.push(0);
+        places.sort_unstable();
+        assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= COLUMN_ALIGN), "{places:?}");
     }
 
     #[test]

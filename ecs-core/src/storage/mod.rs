@@ -21,6 +21,5 @@ pub use column_records::ColumnRecord;
 pub use column_versions::{ColumnStamps, Moment};
 pub(crate) use column_versions::{Slice, Writers};
 pub(crate) use directory::{Directory, Place, RowAddress};
-pub(crate) use layout::BLOCK_BYTES;
 pub(crate) use plan::{ColumnAction, ColumnStep, DropFn, RowPlan};
 pub use row_versions::ChunkVersions;

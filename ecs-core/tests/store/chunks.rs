@@ -240,6 +240,40 @@ fn chunks_meet_without_a_seam() {
 }
 
 #[test]
+fn chunks_of_one_block_and_of_two_meet_without_a_seam() {
+    let capacities = capacities((Number(0), On(0)), if cfg!(miri) { 5 } else { 8 });
+    let after = |chunks| capacities[..chunks].iter().sum::<usize>();
+    // The fifth chunk is the first of a block with several.
+    let borders: &[usize] = if cfg!(miri) { &[5] } else { &[4, 5, 7] };
+    for full in borders.iter().map(|&chunks| after(chunks)) {
+        [full - 1, full, full + 1].into_iter().for_each(at_fill);
+    }
+}
+
+#[test]
+fn the_rows_of_a_large_block_lie_side_by_side() {
+    let mut world = World::new();
+    let count = if cfg!(any(miri, formic_small_blocks)) { 600_u64 } else { 30_000 };
+    drop(world.spawn_batch((0..count).map(|i| (Number(i), On(0)))));
+    let (mut ends, mut neighbours, mut expected) = (Vec::new(), 0, 0);
+    world.query::<(&Number, &On)>().for_each_chunk(|(numbers, on)| {
+        assert!(
+            numbers.iter().map(|number| number.0).eq(expected..expected + numbers.len() as u64)
+        );
+        expected += numbers.len() as u64;
+        let starts = (numbers.as_ptr_range(), on.as_ptr_range());
+        if let Some((number, on)) = ends.last() {
+            neighbours += usize::from((*number, *on) == (starts.0.start, starts.1.start));
+        }
+        ends.push((starts.0.end, starts.1.end));
+    });
+    assert_eq!(expected, count);
+    let borders = ends.len() - 1;
+    assert!(neighbours * 3 > borders, "{neighbours} of {borders} borders are inside of a block");
+    world.check().expect("consistent");
+}
+
+#[test]
 fn the_first_chunks_of_an_archetype_are_smaller() {
     let found = capacities((Number(0), On(0)), 4);
     assert!(found.is_sorted() && found[2] == found[3], "{found:?}");

@@ -376,7 +376,7 @@ fn rows_of_a_large_archetype_are_visited_once_each_and_can_be_kept() {
     struct Left(u64);
     #[derive(Component)]
     struct Right(u64);
-    // More than the paced loop asks for, whatever the size of a block.
+    // Several of the largest blocks, whatever their size.
     let count = if cfg!(any(miri, formic_small_blocks)) { 9_000 } else { 300_000 };
     let mut world = World::new();
     world.spawn_batch((0..count).map(|i| (Left(i), Right(0))));

@@ -1,6 +1,5 @@
 //! `&T` and `&mut T`.
 
-use super::Range;
 use super::{
     Access, Archetype, CacheToken, CachedColumn, ChunkAddress, ChunkVersions, Chunks, ColumnData,
     IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot,
@@ -21,7 +20,6 @@ impl<T: Component> QueryData for &T {
     type Cached = ChunkAddress<T>;
 
     const NARROWS: bool = T::ENABLEABLE;
-    const ROW_BYTES: usize = size_of::<T>();
 
     fn cache(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Cached {
         ChunkAddress::of_column(chunks.record(chunk, slots.column()))
@@ -88,18 +86,6 @@ impl<T: Component> QueryData for &T {
     }
 
     #[inline]
-    fn prefetch(
-        slots: &TermSlot,
-        chunks: &Chunks,
-        chunk: usize,
-        rows: Range<usize>,
-        ask: impl Fn(*const u8, usize) + Copy,
-    ) {
-        let start = chunks.column(chunk, slots.column()).cast::<T>().as_ptr();
-        ask(start.wrapping_add(rows.start).cast(), rows.len() * size_of::<T>());
-    }
-
-    #[inline]
     fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a> {
         fetch.read(right)
     }
@@ -142,7 +128,6 @@ impl<T: Component> QueryData for &mut T {
     type Cached = CachedColumn<T>;
 
     const NARROWS: bool = T::ENABLEABLE;
-    const ROW_BYTES: usize = size_of::<T>();
 
     fn cache(slots: &TermSlot, chunks: &Chunks, chunk: usize) -> Self::Cached {
         let rows = if T::TRACKED { slots.row_versions(chunks, chunk) } else { None };
@@ -213,18 +198,6 @@ impl<T: Component> QueryData for &mut T {
         right: &RunRight<'a>,
     ) -> Self::Fetch<'a> {
         WriteFetch { values: Values::of_run_mut(run, right), stamps: fetch.stamps }
-    }
-
-    #[inline]
-    fn prefetch(
-        slots: &TermSlot,
-        chunks: &Chunks,
-        chunk: usize,
-        rows: Range<usize>,
-        ask: impl Fn(*const u8, usize) + Copy,
-    ) {
-        let start = chunks.column(chunk, slots.column()).cast::<T>().as_ptr();
-        ask(start.wrapping_add(rows.start).cast(), rows.len() * size_of::<T>());
     }
 
     #[inline]

@@ -3,8 +3,8 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, CacheToken, Chunks, ColumnData, IdSource, Moment, QueryData, Range,
-    ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, WrapState,
+    Access, Archetype, CacheToken, Chunks, ColumnData, IdSource, Moment, QueryData, ReadOnly,
+    RowRight, Rows, RunRight, Sealed, SealedReads, WrapState,
 };
 
 /// As data, `Present<&T>` or `Present<&mut T>`: the value, whatever the bit says. As a filter,
@@ -36,7 +36,6 @@ impl<Q: QueryData> QueryData for Present<Q> {
     type Cached = Q::Cached;
 
     const NARROWS: bool = false;
-    const ROW_BYTES: usize = Q::ROW_BYTES;
 
     fn cache(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Cached {
         Q::cache(slots, chunks, chunk)
@@ -95,17 +94,6 @@ impl<Q: QueryData> QueryData for Present<Q> {
         right: &RunRight<'a>,
     ) -> Self::Fetch<'a> {
         Q::with_run(fetch, run, right)
-    }
-
-    #[inline]
-    fn prefetch(
-        slots: &Self::Slots,
-        chunks: &Chunks,
-        chunk: usize,
-        rows: Range<usize>,
-        ask: impl Fn(*const u8, usize) + Copy,
-    ) {
-        Q::prefetch(slots, chunks, chunk, rows, ask);
     }
 
     #[inline]

@@ -2,8 +2,8 @@
 //! checked when the plan is made (I-11).
 
 use super::{
-    Access, Archetype, CacheToken, Chunks, ColumnData, IdSource, Moment, QueryData, Range,
-    ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads,
+    Access, Archetype, CacheToken, Chunks, ColumnData, IdSource, Moment, QueryData, ReadOnly,
+    RowRight, Rows, RunRight, Sealed, SealedReads,
 };
 
 macro_rules! tuple_data {
@@ -20,7 +20,6 @@ macro_rules! tuple_data {
             type Cached = ($($name::Cached,)*);
 
             const NARROWS: bool = false $(|| $name::NARROWS)*;
-            const ROW_BYTES: usize = 0 $(+ $name::ROW_BYTES)*;
 
             fn cache(slots: &Self::Slots, chunks: &Chunks, chunk: usize) -> Self::Cached {
                 let ($($var,)*) = slots;
@@ -124,18 +123,6 @@ macro_rules! tuple_data {
                 }
                 let ($($var,)*) = Self::run(fetch, right.clone());
                 apart::<$($name,)* _>(fetch, $($var,)* right, f);
-            }
-
-            #[inline]
-            fn prefetch(
-                slots: &Self::Slots,
-                chunks: &Chunks,
-                chunk: usize,
-                rows: Range<usize>,
-                ask: impl Fn(*const u8, usize) + Copy,
-            ) {
-                let ($($var,)*) = slots;
-                $($name::prefetch($var, chunks, chunk, rows.clone(), ask);)*
             }
 
             #[inline]

@@ -45,19 +45,26 @@ impl Chunks {
         // All memory first: where there is none, nothing has changed but addresses.
         pool.directory.count_change();
         self.heads.reserve(1);
+        self.blocks.reserve(1);
         self.records.reserve_chunk();
         self.bits.iter_mut().for_each(EnableBits::reserve_chunk);
-        let layout = self.layouts.of_chunk(self.heads.len());
+        let (layout, place) = self.layouts.find(self.heads.len());
         let capacity = layout.capacity;
         self.tracked.iter_mut().for_each(|versions| versions.reserve_chunk(capacity));
         pool.directory.prepare();
-        let block = pool.take(layout.block);
-        canaries::plant(&block, layout, &self.sizes);
+        if place == 0 {
+            let block = pool.take(layout.block);
+            canaries::plant(&block, layout, &self.sizes);
+            self.blocks.push(block);
+        }
+        let block = self.blocks.last().expect("the block of the chunk's first neighbour");
         let id = pool.directory.enter(self.owner, self.heads.len());
         let columns = layout.offsets.iter().zip(&self.sizes);
-        let start = |(&offset, &size)| ColumnStart(column_start(&block, offset, size));
+        let first = place * capacity;
+        let start = |(&offset, &size)| ColumnStart(column_start(block, offset, size, first));
         self.records.push_chunk(columns.map(start));
-        self.heads.push(ChunkHead::new(block, id));
+        let entities = ColumnStart(column_start(block, 0, size_of::<Entity>(), first));
+        self.heads.push(ChunkHead::new(entities, id));
         self.bits.iter_mut().for_each(EnableBits::push_chunk);
         self.tracked.iter_mut().for_each(RowVersions::push_chunk);
     }
@@ -106,12 +113,12 @@ impl Chunks {
     }
 }
 
-/// Where a column starts in a block.
-fn column_start(block: &Block, offset: usize, size: usize) -> NonNull<u8> {
+/// Where a column of a chunk starts: in the column of its block, behind the `first` rows of others.
+fn column_start(block: &Block, offset: usize, size: usize, first: usize) -> NonNull<u8> {
     if size == 0 {
         // The arithmetic may place an empty column at the very end of the block or past it.
         return dangling(offset);
     }
-    // SAFETY: a column that has a size starts inside its block (I-3).
-    unsafe { block.start().add(offset) }
+    // SAFETY: a column that has a size ends inside its block, with the rows of all of its chunks (I-3).
+    unsafe { block.start().add(offset + first * size) }
 }

@@ -1,6 +1,7 @@
 //! Whether the books of an archetype's chunks are in order.
 
 use super::{ChunkHead, Chunks, canaries};
+use crate::entity::Entity;
 
 impl Chunks {
     /// Looks for broken invariants: I-2 to I-5, I-7 and I-14 as far as they can be seen from here.
@@ -15,9 +16,13 @@ impl Chunks {
         let last_capacity = self.used.checked_sub(1).map_or(0, |last| self.capacity(last));
         let is_known = self.last_capacity == last_capacity;
         expect(is_known, "I-4", "the capacity of the last chunk is another")?;
+        let mut block_count = 0;
         for chunk in 0..self.heads.len() {
-            let layout = self.layouts.of_chunk(chunk);
+            let (layout, place) = self.layouts.find(chunk);
             let capacity = layout.capacity;
+            block_count += usize::from(place == 0);
+            let block = self.blocks.get(block_count - 1);
+            let block = block.ok_or(("I-3", "a chunk has no block"))?;
             let len = self.len(chunk);
             let full_enough = match chunk + 1 {
                 next if next < self.used => len == capacity,
@@ -30,10 +35,13 @@ impl Chunks {
                 "a chunk before the last is not full, or one after it not empty",
             )?;
             for (&offset, &size) in layout.offsets.iter().zip(&self.sizes) {
-                let fits = size == 0 || offset + size * capacity <= layout.block.size();
+                let fits = size == 0 || offset + size * layout.rows() <= layout.block.size();
                 expect(fits, "I-3", "a column ends outside its block")?;
             }
-            let are_alive = canaries::are_alive(self.heads[chunk].block(), layout, &self.sizes);
+            let first = block.start().addr().get() + place * capacity * size_of::<Entity>();
+            let is_there = self.heads[chunk].entities().addr().get() == first;
+            expect(is_there, "I-3", "a chunk begins elsewhere than in its place in the block")?;
+            let are_alive = canaries::are_alive(block, layout, &self.sizes);
             expect(are_alive, "I-3", "something was written past the end of a column")?;
             for bits in &self.bits {
                 let ones = (0..self.capacity(chunk)).filter(|&row| bits.get(chunk, row)).count();
@@ -47,6 +55,6 @@ impl Chunks {
                 expect(is_true, "I-14", "what is known of the versions of rows is not true")?;
             }
         }
-        Ok(())
+        expect(block_count == self.blocks.len(), "I-3", "a block has no chunk")
     }
 }

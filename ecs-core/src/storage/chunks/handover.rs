@@ -42,6 +42,7 @@ impl Chunks {
         other.records.refill(records.collect(), version);
         self.records.refill(Vec::new(), version);
         core::mem::swap(&mut self.heads, &mut other.heads);
+        core::mem::swap(&mut self.blocks, &mut other.blocks);
         other.used = core::mem::take(&mut self.used);
         other.row_count = core::mem::take(&mut self.row_count);
         other.last_capacity = core::mem::take(&mut self.last_capacity);
@@ -68,7 +69,7 @@ impl Chunks {
         let (mine, theirs) = (self.layouts.of_chunk(chunk), other.layouts.of_chunk(chunk));
         let mut steps = plan.steps.iter().enumerate();
         mine.block == theirs.block
-            && mine.capacity == theirs.capacity
+            && mine.rows() == theirs.rows()
             && steps.all(|(column, step)| {
                 let target = step.target.map(|target| theirs.offsets[target as usize]);
                 step.size == 0 || target == Some(mine.offsets[column])

@@ -5,7 +5,8 @@ use super::{BlockPool, ChunkHead, Chunks, ColumnRecord, Directory, EnableBits, R
 impl Chunks {
     /// The memory that all blocks take.
     pub(crate) fn block_bytes(&self) -> usize {
-        (0..self.heads.len()).map(|chunk| self.layouts.of_chunk(chunk).block.size()).sum()
+        let found = (0..self.heads.len()).map(|chunk| self.layouts.find(chunk));
+        found.filter(|&(_, place)| place == 0).map(|(layout, _)| layout.block.size()).sum()
     }
 
     /// Gives back all but one of the empty chunks at the end.
@@ -27,6 +28,7 @@ impl Chunks {
     pub(crate) fn shrink(&mut self, directory: &mut Directory) {
         directory.count_change();
         self.heads.shrink_to_fit();
+        self.blocks.shrink_to_fit();
         self.records.shrink();
         self.bits.iter_mut().for_each(EnableBits::shrink);
         self.tracked.iter_mut().for_each(RowVersions::shrink);
