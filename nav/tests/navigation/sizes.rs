@@ -204,6 +204,11 @@ fn a_troll_takes_the_wide_door_and_waits_where_there_is_none() {
     sim.ticks(50);
     let apart = RequestStatus::Unreachable(Unreachable::Disconnected);
     assert_eq!(sim.status(troll), apart);
+    // An edit that lets only smaller agents through does not have it ask again.
+    let answers = sim.report().answers;
+    sim.terrain_mut().dig(Cell::new(10, 12));
+    sim.ticks(5);
+    assert_eq!((sim.status(troll), sim.report().answers), (apart, answers));
     sim.terrain_mut().dig(Cell::new(10, 4));
     sim.ticks(100);
     assert_eq!(sim.status(troll), RequestStatus::Arrived);
