@@ -274,6 +274,11 @@ impl TurnAction {
         column.as_any().downcast_ref()
     }
 
+    /// Gives `T` its place among the components that the action goes through.
+    pub(super) fn declare<T: Component + Clone>(&mut self) {
+        self.column_mut::<T>();
+    }
+
     /// The changes of a component, to be added to.
     fn column_mut<T: Component + Clone>(&mut self) -> &mut Column<T> {
         self.kept.take();

@@ -9,6 +9,7 @@ use formic_ecs::{Component, ComponentError, Entity, World};
 use super::action::{Gone, TurnAction, Vacant};
 use super::cells::CellName;
 use super::error::Refusal;
+use super::journal::Journal;
 use super::situation::Situation;
 
 /// What can be done in a game: a small enum with the arguments of each kind.
@@ -82,11 +83,27 @@ fn in_words(text: &str) -> String {
     words
 }
 
+/// Makes a component known to the world, the journal and the actions.
+pub(super) type Declare = fn(&mut World, &mut Journal, &mut TurnAction);
+
+/// Before the game begins, so that neither what can be loaded nor the order in which an action is
+/// done depends on which turns were taken.
+pub(super) fn declare<T: Component + Clone>(
+    world: &mut World,
+    journal: &mut Journal,
+    action: &mut TurnAction,
+) {
+    world.register::<T>();
+    journal.declare::<T>();
+    action.declare::<T>();
+}
+
 /// A component that an entity loses when it is despawned by a turn.
 #[derive(Clone, Copy)]
 pub(super) struct Known {
     pub(super) component: TypeId,
     pub(super) remove: fn(&World, Entity, &mut TurnAction),
+    pub(super) declare: Declare,
 }
 
 impl Known {
@@ -98,6 +115,7 @@ impl Known {
                     action.remove::<T>(entity);
                 }
             },
+            declare: declare::<T>,
         }
     }
 }

@@ -144,6 +144,47 @@ impl fmt::Display for ReplayError {
 
 impl std::error::Error for ReplayError {}
 
+/// Why turns were not saved, or not loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TurnsSaveError {
+    /// A turn that can be undone has changed a component that the turns were not
+    /// [told of](super::TurnsBuilder::component): nothing could read its values.
+    Undeclared {
+        /// Its name.
+        component: String,
+    },
+    /// The [codec](formic_ecs::Codec) of a component that was changed does not write, or not read,
+    /// what there was before.
+    Component {
+        /// Its name.
+        component: String,
+    },
+    /// The codec of what can be done does not write, or not read, a decision in the log.
+    Decision,
+    /// The bytes are not those of saved turns.
+    Malformed,
+}
+
+impl fmt::Display for TurnsSaveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Undeclared { component } => write!(
+                f,
+                "turns that can be undone have changed {component}: declare it with \
+                 `TurnsBuilder::component`"
+            ),
+            Self::Component { component } => {
+                write!(f, "the codec of {component} fails on a value that undoing would bring back")
+            }
+            Self::Decision => f.write_str("the codec of the actions fails on one of the log"),
+            Self::Malformed => f.write_str("the bytes are not those of saved turns"),
+        }
+    }
+}
+
+impl std::error::Error for TurnsSaveError {}
+
 /// A line of a script that is no turn action.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptError {

@@ -110,6 +110,7 @@
 //! well decide which kind comes next.
 
 mod action;
+mod bytes;
 mod cell_changes;
 mod cells;
 mod draft;
@@ -124,6 +125,7 @@ mod resolve;
 mod rollback;
 mod rule;
 mod rule_book;
+mod save;
 mod schedule;
 mod situation;
 mod trace;
@@ -132,7 +134,7 @@ mod turns;
 pub use self::action::{Gone, TurnAction, Vacant};
 pub use self::cells::{CellName, CellPosition, Cells};
 pub use self::draft::{Draft, TurnActionKind};
-pub use self::error::{Refusal, ReplayError, RuleError, ScriptError, UndoError};
+pub use self::error::{Refusal, ReplayError, RuleError, ScriptError, TurnsSaveError, UndoError};
 pub use self::judge::Decision;
 pub use self::log::{LoggedTurn, TurnLog, read_script};
 pub use self::real_time::{Motion, Point, RealTime};

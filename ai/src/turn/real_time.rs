@@ -8,7 +8,7 @@ use formic_ecs::{Component, Entity, HashState, Present, World};
 
 use super::action::TurnAction;
 use super::cells::Cells;
-use super::draft::TurnActionKind;
+use super::draft::{Declare, TurnActionKind, declare};
 use super::journal::Journal;
 use super::situation::Situation;
 
@@ -149,6 +149,11 @@ impl<K: TurnActionKind> RealTime<K> {
         &self.name
     }
 
+    /// What declares each component that the hook writes.
+    pub(super) fn declarations(&self) -> impl Iterator<Item = Declare> {
+        self.watches.iter().map(|watch| watch.declaration())
+    }
+
     pub(super) fn shared_name(&self) -> Arc<str> {
         Arc::clone(&self.name)
     }
@@ -219,6 +224,7 @@ struct Watch<T> {
 }
 
 trait AnyWatch: Send + Sync {
+    fn declaration(&self) -> Declare;
     fn copy(&mut self, world: &World);
     fn compare(
         &mut self,
@@ -239,6 +245,10 @@ fn copy<T: Component + Clone>(world: &World, to: &mut Vec<(Entity, T, bool)>) {
 }
 
 impl<T: Component + Clone + PartialEq> AnyWatch for Watch<T> {
+    fn declaration(&self) -> Declare {
+        declare::<T>
+    }
+
     fn copy(&mut self, world: &World) {
         copy(world, &mut self.before);
     }

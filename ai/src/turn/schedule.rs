@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 
 use formic_ecs::{Entity, HashState, StateHasher};
 
+use super::bytes::{Reader, put};
+
 /// A place in a [`TurnSchedule`], good for one turn: no other ticket of the schedule is ever equal to
 /// it, whatever is undone. Where its own turn comes back by undoing, it is good again.
 #[derive(
@@ -37,6 +39,15 @@ impl Ticket {
     #[must_use]
     pub const fn time(self) -> u64 {
         self.time
+    }
+
+    pub(super) fn write(self, out: &mut Vec<u8>) {
+        [self.time, self.sequence, self.stamp].into_iter().for_each(|number| put(out, number));
+    }
+
+    pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let mut number = || reader.number();
+        Some(Self { time: number()?, sequence: number()?, stamp: number()? })
     }
 }
 
@@ -114,6 +125,22 @@ impl TurnSchedule {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.turns.is_empty()
+    }
+
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        put(out, self.sequence);
+        put(out, self.stamp);
+        put(out, self.turns.len() as u64);
+        for (ticket, entity) in &self.turns {
+            ticket.write(out);
+            put(out, entity.to_bits());
+        }
+    }
+
+    pub(super) fn read(reader: &mut Reader<'_>) -> Option<Self> {
+        let (sequence, stamp) = (reader.number()?, reader.number()?);
+        let turns = reader.list(|reader| Some((Ticket::read(reader)?, reader.entity()?)))?;
+        Some(Self { turns: turns.into_iter().collect(), sequence, stamp })
     }
 
     pub(super) fn hash(&self, hasher: &mut StateHasher) {

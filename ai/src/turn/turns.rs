@@ -10,7 +10,7 @@ use formic_ecs::{Component, Entity, StateHash, With, Without, World};
 
 use super::action::{Gone, TurnAction, Vacant};
 use super::cells::{CellPosition, Cells};
-use super::draft::{Known, TurnActionKind, bind};
+use super::draft::{Declare, Known, TurnActionKind, bind, declare};
 use super::error::{Refusal, RuleError};
 use super::journal::{Journal, Step};
 use super::log::TurnLog;
@@ -93,7 +93,7 @@ pub struct Turns<K: TurnActionKind> {
     /// By their numbers.
     pub(super) vacant: VecDeque<Entity>,
     /// The number of the next one.
-    vacant_next: u64,
+    pub(super) vacant_next: u64,
     /// Those that are gone, and since when in steps of the journal: they stay as long as a turn before
     /// that can be undone.
     pub(super) graves: VecDeque<(u64, Entity)>,
@@ -245,10 +245,7 @@ impl<K: TurnActionKind> Turns<K> {
         self.abandon();
         self.records.clear();
         self.journal.forget_before(self.journal.end());
-        let vacant = world.query_ref::<(&Vacant, Entity)>();
-        let mut vacant: Vec<(Vacant, Entity)> =
-            vacant.into_iter().map(|(&number, entity)| (number, entity)).collect();
-        vacant.sort_unstable();
+        let vacant = vacant_in(world);
         self.vacant_next = vacant.last().map_or(0, |&(Vacant(last), _)| last + 1);
         self.vacant = vacant.into_iter().map(|(_, entity)| entity).collect();
         let mut gone: Vec<Entity> =
@@ -280,6 +277,15 @@ impl<K: TurnActionKind> Turns<K> {
         self.pending_sequence += 1;
         self.pending.push(Pending { time, sequence, kind, cause });
     }
+}
+
+/// The entities that wait, by their numbers.
+pub(super) fn vacant_in(world: &World) -> Vec<(Vacant, Entity)> {
+    let vacant = world.query_ref::<(&Vacant, Entity)>();
+    let mut vacant: Vec<(Vacant, Entity)> =
+        vacant.into_iter().map(|(&number, entity)| (number, entity)).collect();
+    vacant.sort_unstable();
+    vacant
 }
 
 /// What [`Turns`] are to be told before the game begins.
@@ -458,8 +464,13 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
     /// precede each other in a circle. The world is as it was.
     pub fn build(self, world: &mut World) -> Result<Turns<K>, RuleError> {
         let rules = RuleBook::new(self.rules)?;
-        world.register::<Vacant>();
-        world.register::<Gone>();
+        let (mut journal, mut action) = (Journal::default(), TurnAction::new());
+        let own = [declare::<Vacant> as Declare, declare::<Gone>];
+        let known = self.known.iter().map(|known| known.declare);
+        let hooks = self.hooks.iter().flat_map(RealTime::declarations);
+        for declare in own.into_iter().chain(known).chain(hooks) {
+            declare(world, &mut journal, &mut action);
+        }
         let hook_names: Vec<Arc<str>> = self.hooks.iter().map(RealTime::shared_name).collect();
         let mut turns = Turns {
             trace: Trace::new(rules.names(), hook_names, self.trace_limit),
@@ -476,14 +487,14 @@ impl<K: TurnActionKind> TurnsBuilder<K> {
             vacant: VecDeque::new(),
             vacant_next: 0,
             graves: VecDeque::new(),
-            action: TurnAction::new(),
+            action,
             reactions: Reactions::default(),
             pending: BinaryHeap::new(),
             pending_sequence: 0,
             requests: Vec::new(),
             touched: Vec::new(),
             hook_changes: HookChanges::default(),
-            journal: Journal::default(),
+            journal,
             records: VecDeque::new(),
             log: TurnLog::default(),
         };

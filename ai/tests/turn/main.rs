@@ -6,3 +6,4 @@ mod history;
 mod properties;
 mod real_time;
 mod rules;
+mod save;
