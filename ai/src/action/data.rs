@@ -1,6 +1,6 @@
 //! Plans as data: files that lay out the actions of a kind of agent.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 use std::{fmt, fs, io};
 
@@ -43,6 +43,7 @@ use super::sequence::{OnFailure, Sequence};
 #[derive(Default)]
 pub struct Kinds {
     by_name: BTreeMap<String, Read>,
+    exclusive: BTreeSet<String>,
 }
 
 type Read = Box<dyn Fn(&str) -> Result<SpawnAction, SpannedError> + Send + Sync>;
@@ -74,6 +75,34 @@ impl Kinds {
         let is_composite = COMPOSITES.iter().any(|(composite, _)| *composite == name);
         let is_there = is_composite || self.by_name.insert(name.into(), read).is_some();
         assert!(!is_there, "there is a kind of action {name:?} already");
+        self
+    }
+
+    /// Adds a kind of action of which an agent does one at a time: the systems of such a kind
+    /// [claim](super::AgentAccess::claim) the agent. A file in which two of them could run at once, in
+    /// different parts of a `Join` or a `Race`, is refused; without this the second one is
+    /// [`ClaimError::Contested`](formic_ecs::ClaimError::Contested) at run time.
+    ///
+    /// ```
+    /// # use formic_ai::prelude::*;
+    /// #[derive(Component, Clone, serde::Deserialize)]
+    /// struct Walk;
+    /// let kinds = Kinds::new().exclusive_kind::<Walk>("Walk");
+    /// let file = r#"(actions: [(name: "both", kind: "Join", parts: [
+    ///     (name: "left", kind: "Walk"),
+    ///     (name: "right", kind: "Walk"),
+    /// ])])"#;
+    /// let error = ActionSet::parse(file, &kinds).unwrap_err().to_string();
+    /// assert!(error.starts_with("line 3, column 27: "), "{error}");
+    /// assert!(error.contains(r#""right""#) && error.contains(r#""left""#), "{error}");
+    /// ```
+    ///
+    /// # Panics
+    /// Panics if there is a kind of this name already.
+    #[must_use]
+    pub fn exclusive_kind<T: Component + Clone + DeserializeOwned>(mut self, name: &str) -> Self {
+        self = self.kind::<T>(name);
+        self.exclusive.insert(name.into());
         self
     }
 }
@@ -209,7 +238,7 @@ impl ActionSet {
     /// Returns an error if the text is no plan; see [`Kinds`] for what an error looks like.
     pub fn parse(text: &str, kinds: &Kinds) -> Result<Self, LoadError> {
         let file: ActionSetFile<'_> = ron::from_str(text).map_err(|error| spanned(&error))?;
-        read_plan(text, kinds, &file.actions)
+        read_whole_plan(text, kinds, &file.actions)
     }
 }
 
@@ -236,12 +265,57 @@ impl Sequence {
             OnFailureEntry::Advance => OnFailure::Advance,
             OnFailureEntry::Stop => OnFailure::Stop,
         };
-        Ok(Self::from(read_plan(text, kinds, &file.actions)?).on_failure(on_failure))
+        Ok(Self::from(read_whole_plan(text, kinds, &file.actions)?).on_failure(on_failure))
     }
 }
 
 fn spanned(error: &SpannedError) -> LoadError {
     error_at(error.span.start, error.code.to_string())
+}
+
+fn read_whole_plan(
+    text: &str,
+    kinds: &Kinds,
+    entries: &[ActionEntry<'_>],
+) -> Result<ActionSet, LoadError> {
+    let plan = read_plan(text, kinds, entries)?;
+    for entry in entries {
+        exclusive_in(text, kinds, entry)?;
+    }
+    Ok(plan)
+}
+
+/// The actions of exclusive kinds in an entry, each with its kind.
+///
+/// # Errors
+/// Returns an error at the second of two of one kind that could run at once.
+fn exclusive_in<'a>(
+    text: &str,
+    kinds: &Kinds,
+    entry: &'a ActionEntry<'_>,
+) -> Result<Vec<(String, &'a ActionEntry<'a>)>, LoadError> {
+    // It was read before.
+    let kind: String = ron::from_str(entry.kind.get_ron()).unwrap_or_default();
+    if kinds.exclusive.contains(&kind) {
+        return Ok(vec![(kind, entry)]);
+    }
+    let is_at_once = COMPOSITES.iter().any(|(name, _)| *name == kind) && kind != "Sequence";
+    let mut all: Vec<(String, &ActionEntry<'_>)> = Vec::new();
+    for part in &entry.parts {
+        let of_part = exclusive_in(text, kinds, part)?;
+        for (kind, second) in of_part.iter().filter(|_| is_at_once) {
+            if let Some((_, first)) = all.iter().find(|(other, _)| other == kind) {
+                let problem = format!(
+                    "an agent does one {kind} at a time, and {:?} could run beside {:?} (in the \
+                     action {:?})",
+                    second.name, first.name, entry.name
+                );
+                return Err(error_at(start_of(text, second.kind.get_ron()), problem));
+            }
+        }
+        all.extend(of_part);
+    }
+    Ok(all)
 }
 
 fn read_plan(
