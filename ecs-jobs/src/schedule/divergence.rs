@@ -1,5 +1,6 @@
 //! A search for the tick, the system and the value in which two runs of a game part.
 
+use std::convert::Infallible;
 use std::fmt;
 
 use formic_ecs::{Difference, World};
@@ -17,6 +18,39 @@ pub struct Rerun {
     pub schedule: Schedule,
     /// The threads that it runs on.
     pub pool: Pool,
+}
+
+/// A game that can be run tick by tick, and system by system: what [`Divergence::search`] compares.
+pub trait SteppedGame {
+    /// Its entities.
+    fn world(&self) -> &World;
+
+    /// Its systems.
+    fn schedule(&self) -> &Schedule;
+
+    /// Lives a tick.
+    fn tick(&mut self);
+
+    /// Takes one step of a tick, as [`Schedule::step`] does.
+    fn step(&mut self) -> Step;
+}
+
+impl SteppedGame for Rerun {
+    fn world(&self) -> &World {
+        &self.world
+    }
+
+    fn schedule(&self) -> &Schedule {
+        &self.schedule
+    }
+
+    fn tick(&mut self) {
+        drop(self.schedule.run(&mut self.world, &self.pool));
+    }
+
+    fn step(&mut self) -> Step {
+        self.schedule.step(&mut self.world, &self.pool).step
+    }
 }
 
 /// Where two runs that should have been equal part: the tick, the system, and what of which entity
@@ -87,14 +121,30 @@ impl Divergence {
     ///
     /// # Panics
     /// Panics if a system does, and if a schedule has no systems.
-    pub fn search(
+    pub fn search<G: SteppedGame>(
         ticks: u64,
-        mut here: impl FnMut() -> Rerun,
-        mut there: impl FnMut() -> Rerun,
+        mut here: impl FnMut() -> G,
+        mut there: impl FnMut() -> G,
     ) -> Option<Self> {
-        let mut from = Pair(here(), there()).last_equal(ticks)?;
+        let found = Self::try_search(ticks, || Ok(here()), || Ok(there()));
+        found.unwrap_or_else(|error: Infallible| match error {})
+    }
+
+    /// As [`search`](Self::search), for games that may fail to begin: those that are read from files.
+    ///
+    /// # Errors
+    /// Returns an error if one of the functions does.
+    ///
+    /// # Panics
+    /// Panics if a system does, and if a schedule has no systems.
+    pub fn try_search<G: SteppedGame, E>(
+        ticks: u64,
+        mut here: impl FnMut() -> Result<G, E>,
+        mut there: impl FnMut() -> Result<G, E>,
+    ) -> Result<Option<Self>, E> {
+        let Some(mut from) = Pair(here()?, there()?).last_equal(ticks) else { return Ok(None) };
         for _ in 0..ATTEMPTS {
-            let mut pair = Pair(here(), there());
+            let mut pair = Pair(here()?, there()?);
             (0..from).for_each(|_| pair.tick());
             if pair.difference().is_some() {
                 // A run that differs from itself: it is gone through whole.
@@ -103,33 +153,32 @@ impl Divergence {
             }
             let found = (from..ticks).find_map(|tick| pair.step_through(tick));
             if found.is_some() {
-                return found;
+                return Ok(found);
             }
         }
-        let mut pair = Pair(here(), there());
-        (0..ticks).find_map(|tick| {
+        let mut pair = Pair(here()?, there()?);
+        Ok((0..ticks).find_map(|tick| {
             pair.tick();
             pair.difference().map(|difference| Self { tick, after: None, difference })
-        })
+        }))
     }
 }
 
 /// Both runs.
-struct Pair(Rerun, Rerun);
+struct Pair<G>(G, G);
 
-impl Pair {
+impl<G: SteppedGame> Pair<G> {
     fn tick(&mut self) {
-        for run in [&mut self.0, &mut self.1] {
-            drop(run.schedule.run(&mut run.world, &run.pool));
-        }
+        self.0.tick();
+        self.1.tick();
     }
 
     fn difference(&self) -> Option<Difference> {
-        self.0.world.difference(&self.1.world)
+        self.0.world().difference(self.1.world())
     }
 
     fn is_equal(&self) -> bool {
-        self.0.world.hash_tree() == self.1.world.hash_tree()
+        self.0.world().hash_tree() == self.1.world().hash_tree()
     }
 
     /// The last of the compared ticks before which they are equal, if they come to differ.
@@ -150,19 +199,18 @@ impl Pair {
     /// Lives a tick system by system, up to the first that leaves a difference.
     fn step_through(&mut self, tick: u64) -> Option<Divergence> {
         loop {
-            let Self(here, there) = self;
-            let report = here.schedule.step(&mut here.world, &here.pool);
-            there.schedule.step(&mut there.world, &there.pool);
+            let step = self.0.step();
+            self.1.step();
             if !self.is_equal() {
-                let names = self.0.schedule.system_names();
-                let after = match report.step {
+                let names = self.0.schedule().system_names();
+                let after = match step {
                     Step::System(number) => format!("system {}", names[number]),
                     Step::SyncPoint(number) => format!("sync point {number}"),
                 };
                 let difference = self.difference()?;
                 return Some(Divergence { tick, after: Some(after), difference });
             }
-            if report.ended.is_some() {
+            if !self.0.schedule().is_stepping() {
                 return None;
             }
         }

@@ -96,7 +96,7 @@ pub use self::condition::{
 pub use self::config::{IntoSystem, SystemConfig};
 #[doc(hidden)]
 pub use self::config::{IsConfig, IsExclusive, IsFunction};
-pub use self::divergence::{Divergence, Rerun};
+pub use self::divergence::{Divergence, Rerun, SteppedGame};
 pub use self::error::{Ambiguity, ScheduleError};
 #[doc(hidden)]
 pub use self::events::EventWriterState;
