@@ -15,6 +15,15 @@ use crate::serve::ServeArguments;
 use crate::setup::Setup;
 use crate::text::grouped;
 
+/// What `demos diff` compares.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Compared {
+    /// Two recordings, or two saved games.
+    Files(PathBuf, PathBuf),
+    /// The run of a command line, without the name of the program.
+    Command(Vec<String>),
+}
+
 /// What a command line asks for.
 #[derive(Debug)]
 pub enum Request {
@@ -28,6 +37,13 @@ pub enum Request {
     Demo(Box<DemoCommand>),
     /// One proof.
     Proof(Proof),
+    /// Two runs are to be compared.
+    Diff {
+        /// Which.
+        compared: Compared,
+        /// On how many threads each of them.
+        threads: Option<[usize; 2]>,
+    },
     /// The page where demos run live.
     Serve(ServeArguments),
     /// A recording is to be held against a run.
@@ -66,6 +82,7 @@ fn root() -> Command {
         .disable_help_subcommand(true)
         .subcommand(Command::new("list").about("List the demos, each in a line"))
         .subcommand(verify_command())
+        .subcommand(diff_command())
         .subcommands(DEMOS.iter().map(|demo| demo_command(demo)))
         .subcommand(
             ServeArguments::augment_args(Command::new("serve"))
@@ -78,6 +95,12 @@ fn root() -> Command {
 fn verify_command() -> Command {
     VerifyArguments::augment_args(Command::new("verify"))
         .about("Run a recording again and compare its hashes")
+}
+
+fn diff_command() -> Command {
+    DiffArguments::augment_args(Command::new("diff"))
+        .about("Say where two runs part: tick, system, entity, component and both values")
+        .after_help("Exit codes: 0 equal, 1 different, 2 they could not be compared.")
 }
 
 fn demo_command(demo: &Demo) -> Command {
@@ -117,6 +140,18 @@ pub struct RunArguments {
     /// Run what was recorded, and compare its state hashes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["agents", "ticks", "seed", "record", "hash_every"])]
     pub replay: Option<PathBuf>,
+    /// Save the game, for --load
+    #[arg(long, value_name = "FILE", conflicts_with = "replay")]
+    pub save: Option<PathBuf>,
+    /// After how many ticks to save; at the end if not given
+    #[arg(long, value_name = "N", value_parser = ticks, requires = "save", allow_negative_numbers = true)]
+    pub at: Option<u64>,
+    /// Go on with a saved game, up to the tick that --ticks says, or the one it was to end with
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["agents", "seed", "record", "replay"])]
+    pub load: Option<PathBuf>,
+    /// Write the state hash after every tick, one in a line behind the number of the tick
+    #[arg(long, value_name = "FILE")]
+    pub hashes: Option<PathBuf>,
     /// Where a replay ends
     #[arg(long, value_name = "TICK", value_parser = ticks, requires = "replay", allow_negative_numbers = true)]
     pub until: Option<u64>,
@@ -137,6 +172,41 @@ struct VerifyArguments {
     /// How many threads work; one for each core if not given
     #[arg(long, value_name = "T", value_parser = threads, allow_negative_numbers = true)]
     threads: Option<usize>,
+}
+
+/// The arguments of `diff`.
+#[derive(Debug, Clone, Args)]
+struct DiffArguments {
+    /// How many threads each of the two runs has
+    #[arg(long, value_name = "T,T", value_parser = threads, value_delimiter = ',', num_args = 1)]
+    threads: Vec<usize>,
+    /// Two recordings, two saved games, or a demo with its arguments
+    #[arg(
+        value_name = "A B | DEMO",
+        required = true,
+        trailing_var_arg = true,
+        allow_hyphen_values = true
+    )]
+    compared: Vec<String>,
+}
+
+impl DiffArguments {
+    fn request(self) -> Result<Request, clap::Error> {
+        let wrong =
+            |what: &str| clap::Error::raw(clap::error::ErrorKind::WrongNumberOfValues, what);
+        let threads = match self.threads[..] {
+            [] => None,
+            [here, there] => Some([here, there]),
+            _ => return Err(wrong("--threads of diff takes two numbers, such as 1,8")),
+        };
+        let is_demo = |name: &str| DEMOS.iter().any(|demo| demo.name == name);
+        let compared = match &self.compared[..] {
+            [name, ..] if is_demo(name) => Compared::Command(self.compared),
+            [here, there] => Compared::Files(here.into(), there.into()),
+            _ => return Err(wrong("diff takes two files, or a demo with its arguments")),
+        };
+        Ok(Request::Diff { compared, threads })
+    }
 }
 
 /// Reads a command line; the first argument is the name of the program.
@@ -176,6 +246,9 @@ fn request(matches: &ArgMatches, words: &[OsString]) -> Result<Request, clap::Er
     if name == "verify" {
         let VerifyArguments { file, threads } = VerifyArguments::from_arg_matches(own)?;
         return Ok(Request::Verify { file, threads });
+    }
+    if name == "diff" {
+        return DiffArguments::from_arg_matches(own)?.request();
     }
     match DEMOS.iter().find(|demo| demo.name == name) {
         Some(demo) => DemoCommand::new(demo, own.clone(), words).map(Box::new).map(Request::Demo),

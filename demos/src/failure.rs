@@ -14,6 +14,8 @@ pub enum Failure {
     Check(String),
     /// The results could not be written.
     Stdout(io::Error),
+    /// Two runs were compared, and are not equal. Where is among the results.
+    Differ,
     /// The user pressed Ctrl-C. The results so far are there.
     Interrupted {
         /// How many ticks were lived.
@@ -25,6 +27,12 @@ impl Failure {
     /// A file that could not be opened, read or written; `verb` says which.
     pub fn on_file(verb: &str, path: &Path, what: impl fmt::Display) -> Self {
         Self::Usage(format!("cannot {verb} {}: {what}", path.display()))
+    }
+
+    /// Whether there is nothing to say beside the results.
+    #[must_use]
+    pub fn is_silent(&self) -> bool {
+        self.is_closed_pipe() || matches!(self, Self::Differ)
     }
 
     /// True if the reader of stdout went away, as in `demos list | head -1`.
@@ -39,7 +47,7 @@ impl Failure {
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Check(_) => 1,
+            Self::Check(_) | Self::Differ => 1,
             Self::Stdout(_) if self.is_closed_pipe() => 0,
             Self::Usage(_) | Self::Stdout(_) => 2,
             // What a shell says of a program that Ctrl-C has ended.
@@ -53,6 +61,7 @@ impl fmt::Display for Failure {
         let text = match self {
             Self::Usage(what) => what.clone(),
             Self::Check(what) => format!("check failed: {what}"),
+            Self::Differ => "the runs are not equal".to_owned(),
             Self::Stdout(error) => format!("cannot write the results: {error}"),
             Self::Interrupted { ticks } => {
                 format!("interrupted after {ticks} ticks; what was recorded is kept")

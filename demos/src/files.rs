@@ -12,23 +12,44 @@ pub const BYTES_MAX: u64 = 64 << 20;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 
+/// Whether a file begins with these bytes.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn begins_with(path: &Path, front: &[u8]) -> Result<bool, Failure> {
+    let mut bytes = Vec::new();
+    File::open(path)
+        .and_then(|file| file.take(front.len() as u64).read_to_end(&mut bytes))
+        .map_err(|error| Failure::on_file("read", path, error))?;
+    Ok(bytes == front)
+}
+
 /// The whole content of a file, without a byte-order mark.
 ///
 /// # Errors
 /// The file cannot be read, or is larger than [`BYTES_MAX`].
 pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    let file = File::open(path).map_err(|error| Failure::on_file("read", path, error))?;
-    let mut bytes = Vec::new();
-    file.take(BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
-        .map_err(|error| Failure::on_file("read", path, error))?;
-    if bytes.len() as u64 > BYTES_MAX {
-        let what = format!("it is larger than {} MiB", BYTES_MAX >> 20);
-        return Err(Failure::on_file("read", path, what));
-    }
+    let mut bytes = read_at_most(path, BYTES_MAX)?;
     // Some editors put one in front of a text, of which it is no part.
     if bytes.starts_with(BYTE_ORDER_MARK) {
         bytes.drain(..BYTE_ORDER_MARK.len());
+    }
+    Ok(bytes)
+}
+
+/// The whole content of a file, byte by byte.
+///
+/// # Errors
+/// The file cannot be read, or has more than so many bytes.
+pub fn read_at_most(path: &Path, bytes_max: u64) -> Result<Vec<u8>, Failure> {
+    let file = File::open(path).map_err(|error| Failure::on_file("read", path, error))?;
+    let mut bytes = Vec::new();
+    file.take(bytes_max + 1)
+        .read_to_end(&mut bytes)
+        .map_err(|error| Failure::on_file("read", path, error))?;
+    if bytes.len() as u64 > bytes_max {
+        let what = format!("it is larger than {} MiB", bytes_max >> 20);
+        return Err(Failure::on_file("read", path, what));
     }
     Ok(bytes)
 }

@@ -19,4 +19,6 @@ chapters! {
     minds = "08_minds.md",
     ways = "09_ways.md",
     swarm = "10_swarm.md",
+    saving = "11_saving.md",
+    differ = "differ.md",
 }

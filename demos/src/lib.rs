@@ -27,6 +27,8 @@ pub mod catalogue;
 pub mod cats;
 #[cfg(not(target_family = "wasm"))]
 pub mod cli;
+#[cfg(not(target_family = "wasm"))]
+pub mod diff;
 pub mod dungeon;
 pub mod engine;
 pub mod explain;
@@ -50,10 +52,14 @@ pub mod recording;
 pub mod replay;
 #[cfg(not(target_family = "wasm"))]
 pub mod report;
+#[cfg(not(target_family = "wasm"))]
+pub mod resume;
 pub mod rogue;
 #[cfg(not(target_family = "wasm"))]
 pub mod runner;
 pub mod saved;
+#[cfg(not(target_family = "wasm"))]
+pub mod saved_game;
 #[cfg(not(target_family = "wasm"))]
 pub mod serve;
 pub mod session;
@@ -88,7 +94,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match run(arguments, &mut stdout) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            if !failure.is_closed_pipe() {
+            if !failure.is_silent() {
                 // With stderr closed as well there is no one left to tell;
                 // `eprintln!` would panic.
                 drop(writeln!(io::stderr(), "demos: {failure}"));
@@ -115,6 +121,7 @@ pub fn run(
         Request::Demo(command) => run_demo(&command, out),
         Request::Proof(proof) => proofs::run(&proof, out),
         Request::Verify { file, threads } => replay::verify(&file, threads, out),
+        Request::Diff { compared, threads } => diff::run(&compared, threads, out),
         Request::Serve(arguments) => serve::run(&arguments, catalogue::DEMOS, out),
     };
     // The failure of the run says more than that of the flush.
@@ -139,9 +146,10 @@ fn run_first(out: &mut dyn Write) -> Result<(), Failure> {
 
 #[cfg(not(target_family = "wasm"))]
 fn run_demo(command: &DemoCommand, out: &mut dyn Write) -> Result<(), Failure> {
-    let (plan, mut simulation) = match &command.run.replay {
-        Some(file) => replay::of_command(command, file)?,
-        None => {
+    let (plan, mut simulation) = match (&command.run.replay, &command.run.load) {
+        (Some(file), _) => replay::of_command(command, file)?,
+        (None, Some(file)) => resume::of_command(command, file)?,
+        (None, None) => {
             let plan = Plan::of_command(command)?;
             let simulation = (plan.demo.build)(&plan.setup, &command.matches)?;
             (plan, simulation)

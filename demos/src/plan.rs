@@ -6,7 +6,8 @@ use crate::card::Demo;
 use crate::cli::{DemoCommand, RunArguments};
 use crate::explain::Wanted;
 use crate::failure::Failure;
-use crate::recording::{FORMAT, Header};
+use crate::recording::{self, FORMAT};
+use crate::saved_game;
 use crate::setup::Setup;
 use crate::tape::Tape;
 
@@ -29,6 +30,23 @@ pub struct Plan {
     pub explain: Option<Vec<Wanted>>,
     /// What the run is kept on, or held against.
     pub tape: Tape,
+    /// How many of the ticks were lived before, by the run that saved the game.
+    pub from: u64,
+    /// Where the game is saved, if it is.
+    pub save: Option<SaveAs>,
+    /// Where the state hash of every tick goes, if it is wanted.
+    pub hashes: Option<PathBuf>,
+}
+
+/// Where a game is saved, and when.
+#[derive(Debug, Clone)]
+pub struct SaveAs {
+    /// The file.
+    pub path: PathBuf,
+    /// After how many ticks; at the end where nothing is said.
+    pub at: Option<u64>,
+    /// What the world was built by.
+    pub header: saved_game::Header,
 }
 
 impl Plan {
@@ -50,7 +68,29 @@ impl Plan {
             trace: arguments.trace.clone(),
             explain: arguments.explain.clone(),
             tape: Tape::None,
+            from: 0,
+            save: None,
+            hashes: arguments.hashes.clone(),
         }
+    }
+
+    /// Has the game saved as these arguments say, if they do.
+    ///
+    /// # Errors
+    /// Returns an error if there is no such tick in the run.
+    pub fn save_as(
+        &mut self,
+        arguments: &RunArguments,
+        header: saved_game::Header,
+    ) -> Result<(), Failure> {
+        let Some(path) = &arguments.save else { return Ok(()) };
+        let (from, to) = (self.from, self.setup.ticks);
+        if let Some(at) = arguments.at.filter(|at| !(from..=to).contains(at)) {
+            let what = format!("--at {at} is no tick of the run, which is from {from} to {to}");
+            return Err(Failure::on_file("save", path, what));
+        }
+        self.save = Some(SaveAs { path: path.clone(), at: arguments.at, header });
+        Ok(())
     }
 
     /// The plan of a whole command line: where a recording is asked for it says so.
@@ -60,10 +100,8 @@ impl Plan {
     pub fn of_command(command: &DemoCommand) -> Result<Self, Failure> {
         let mut plan = Self::new(command.demo, &command.run);
         if let Some(path) = &command.run.record {
-            let arguments = command.words.clone().ok_or_else(|| {
-                Failure::Usage("cannot record a command line that is not Unicode".to_owned())
-            })?;
-            let header = Header {
+            let arguments = words(command, "record")?;
+            let header = recording::Header {
                 formic_recording: FORMAT,
                 program: env!("CARGO_PKG_VERSION").to_owned(),
                 demo: plan.demo.name.to_owned(),
@@ -74,6 +112,24 @@ impl Plan {
             };
             plan.tape = Tape::Record(path.clone(), header);
         }
+        if command.run.save.is_some() {
+            let header = saved_game::Header {
+                format: saved_game::FORMAT,
+                program: env!("CARGO_PKG_VERSION").to_owned(),
+                demo: plan.demo.name.to_owned(),
+                arguments: words(command, "save")?,
+                agents: plan.setup.agents,
+                seed: plan.setup.seed,
+                ticks: plan.setup.ticks,
+                tick: 0,
+            };
+            plan.save_as(&command.run, header)?;
+        }
         Ok(plan)
     }
+}
+
+fn words(command: &DemoCommand, verb: &str) -> Result<Vec<String>, Failure> {
+    let refused = || format!("cannot {verb} a command line that is not Unicode");
+    command.words.clone().ok_or_else(|| Failure::Usage(refused()))
 }

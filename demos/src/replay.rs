@@ -1,14 +1,13 @@
 //! From a recording back to a run: `--replay`, and `demos verify`.
 
-use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 
-use crate::catalogue::DEMOS;
-use crate::cli::{self, DemoCommand, Request};
+use crate::cli::DemoCommand;
 use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::recording::Recording;
+use crate::resume::command_of;
 use crate::runner;
 use crate::setup::Setup;
 use crate::simulation::Simulation;
@@ -26,15 +25,7 @@ pub fn run_of(
 ) -> Result<(Plan, Box<dyn Simulation>), Failure> {
     let header = &recording.header;
     let refused = |what: String| Failure::on_file("replay", path, what);
-    if !DEMOS.iter().any(|demo| demo.name == header.demo) {
-        return Err(refused(format!("there is no demo {:?}", header.demo)));
-    }
-    let words = std::iter::once("demos").chain(header.arguments.iter().map(String::as_str));
-    let command = match cli::parse(words.map(OsString::from)) {
-        Ok(Request::Demo(command)) if command.demo.name == header.demo => command,
-        Ok(_) => return Err(refused(format!("its command line runs no {}", header.demo))),
-        Err(error) => return Err(refused(error.to_string())),
-    };
+    let command = command_of(&header.demo, &header.arguments).map_err(refused)?;
     let DemoCommand { demo, run, matches, .. } = *command;
     let setup = Setup {
         agents: header.agents,
@@ -46,7 +37,7 @@ pub fn run_of(
     let mut plan = Plan::new(demo, &run);
     // The results of the run that was recorded are not written anew.
     (plan.json, plan.png, plan.trace) = (false, None, None);
-    plan.explain = None;
+    (plan.explain, plan.hashes) = (None, None);
     (plan.setup, plan.tape) = (setup, Tape::Replay(recording, u64::MAX));
     Ok((plan, simulation))
 }
@@ -82,6 +73,7 @@ pub fn of_command(
     (plan.json, plan.quiet) = (run.json, run.quiet);
     (plan.png, plan.trace) = (run.png.clone(), run.trace.clone());
     plan.explain.clone_from(&run.explain);
+    plan.hashes.clone_from(&run.hashes);
     Ok((plan, simulation))
 }
 

@@ -15,8 +15,10 @@ use crate::text::{duration, grouped};
 /// How far a run has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lived {
-    /// How many ticks were lived.
+    /// How many ticks the world has lived.
     pub ticks: u64,
+    /// How many of them were lived before, by the run that saved the game.
+    pub from: u64,
     /// How long they took, without what a recording takes.
     pub elapsed: Duration,
     /// Whether a person has played: the time is theirs, and says nothing of the program.
@@ -131,7 +133,8 @@ impl<'a> Report<'a> {
         if self.lived.is_played {
             return 0.0;
         }
-        let agent_ticks = f64::from(self.plan.setup.agents) * self.lived.ticks as f64;
+        let agent_ticks =
+            f64::from(self.plan.setup.agents) * (self.lived.ticks - self.lived.from) as f64;
         if agent_ticks > 0.0 { self.lived.elapsed.as_secs_f64() * 1e9 / agent_ticks } else { 0.0 }
     }
 }

@@ -1,15 +1,18 @@
 //! Runs any simulation by a plan: ticks, clock, check, picture, report.
 
-use std::io::Write;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use crate::explain;
 use crate::failure::Failure;
 use crate::files;
 use crate::interrupt;
-use crate::plan::Plan;
+use crate::plan::{Plan, SaveAs};
 use crate::progress::Progress;
 use crate::report::{Lived, Report};
+use crate::saved_game::{Header, SavedGame};
 use crate::simulation::Simulation;
 use crate::tape::Tape;
 
@@ -33,6 +36,15 @@ pub fn run(
     }
     for path in plan.png.iter().chain(&plan.trace) {
         files::prove_writable(path)?;
+    }
+    if let Some(SaveAs { path, .. }) = &plan.save {
+        // What cannot be saved, or not there, is known before the run.
+        let failed = |what: String| Failure::on_file("save", path, what);
+        SavedGame::prove_writable(path)?;
+        simulation.save().map_err(failed)?;
+        if simulation.is_for_terminal() {
+            return Err(failed("a game in the terminal is recorded, not saved".to_owned()));
+        }
     }
     if plan.trace.is_some() && simulation.trace().is_none() {
         return Err(Failure::Usage(format!("{} has no timeline", plan.demo.name)));
@@ -76,7 +88,8 @@ fn play(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failure> 
         Ok(())
     })?;
     tape.end(ticks, simulation)?;
-    Ok(Lived { ticks, elapsed: start.elapsed(), is_played: true, is_interrupted: false })
+    let elapsed = start.elapsed();
+    Ok(Lived { ticks, from: 0, elapsed, is_played: true, is_interrupted: false })
 }
 
 /// Lives all ticks of a plan, or as many as there is time for until Ctrl-C.
@@ -90,22 +103,81 @@ pub fn live(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failu
         false => Progress::new(plan.demo.name, wanted),
     };
     let mut tape = plan.tape.begin()?;
-    let (mut elapsed, mut ticks) = (Duration::ZERO, 0);
-    tape.after(0, simulation)?;
+    let mut notes = Notes::begin(plan)?;
+    let (mut elapsed, mut ticks) = (Duration::ZERO, plan.from);
+    tape.after(ticks, simulation)?;
+    notes.after(ticks, simulation)?;
     let mut start = Instant::now();
     while ticks < wanted && !simulation.is_over() && !interrupt::asked() {
         simulation.tick();
         ticks += 1;
         progress.at(ticks);
-        if tape.is_due(ticks) {
+        if tape.is_due(ticks) || notes.is_due(ticks) {
             elapsed += start.elapsed();
             tape.after(ticks, simulation)?;
+            notes.after(ticks, simulation)?;
             start = Instant::now();
         }
     }
     elapsed += start.elapsed();
     progress.finish();
     tape.end(ticks, simulation)?;
+    notes.end(ticks, simulation)?;
     let is_interrupted = ticks < wanted && !simulation.is_over();
-    Ok(Lived { ticks, elapsed, is_played: false, is_interrupted })
+    Ok(Lived { ticks, from: plan.from, elapsed, is_played: false, is_interrupted })
+}
+
+/// What is written while the run goes on beside the recording: the hash of every tick, and the game.
+struct Notes<'a> {
+    plan: &'a Plan,
+    hashes: Option<(BufWriter<File>, &'a Path)>,
+}
+
+impl<'a> Notes<'a> {
+    fn begin(plan: &'a Plan) -> Result<Self, Failure> {
+        let open = |path: &'a PathBuf| match File::create(path) {
+            Ok(file) => Ok((BufWriter::new(file), path.as_path())),
+            Err(error) => Err(Failure::on_file("write", path, error)),
+        };
+        Ok(Self { plan, hashes: plan.hashes.as_ref().map(open).transpose()? })
+    }
+
+    fn is_due(&self, tick: u64) -> bool {
+        self.hashes.is_some() || self.plan.save.as_ref().is_some_and(|save| save.at == Some(tick))
+    }
+
+    fn after(&mut self, tick: u64, simulation: &dyn Simulation) -> Result<(), Failure> {
+        if let Some((file, path)) = &mut self.hashes {
+            let hash = simulation.state_hash().value();
+            let written = writeln!(file, "{tick} {hash:016x}");
+            written.map_err(|error| Failure::on_file("write", path, error))?;
+        }
+        match &self.plan.save {
+            Some(it) if it.at == Some(tick) => save(self.plan, tick, simulation),
+            _ => Ok(()),
+        }
+    }
+
+    fn end(self, tick: u64, simulation: &dyn Simulation) -> Result<(), Failure> {
+        if let Some((mut file, path)) = self.hashes {
+            file.flush().map_err(|error: io::Error| Failure::on_file("write", path, error))?;
+        }
+        match &self.plan.save {
+            Some(SaveAs { at: None, .. }) => save(self.plan, tick, simulation),
+            Some(SaveAs { at: Some(at), path, .. }) if *at > tick => {
+                let what = format!("the run is over after tick {tick}, before --at {at}");
+                Err(Failure::on_file("save", path, what))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Saves the game after so many ticks, where the plan says.
+fn save(plan: &Plan, tick: u64, simulation: &dyn Simulation) -> Result<(), Failure> {
+    let Some(SaveAs { path, header, .. }) = &plan.save else { return Ok(()) };
+    let failed = |error: String| Failure::on_file("save", path, error);
+    let save = simulation.save().map_err(failed)?;
+    let header = Header { tick, ticks: plan.setup.ticks, ..header.clone() };
+    SavedGame { header, save }.write(path)
 }

@@ -173,15 +173,15 @@ fn cheats_dig_fill_spawn_and_send_before_their_ticks() {
     let alone = run(&[]);
     assert_eq!((count(&alone, "imps"), count(&alone, "cheats")), (4, 0));
 
-    let crowd = run(&["--at", "10: spawn 100 2 2", "--at", "10: spawn 1 6 2"]);
+    let crowd = run(&["--cheat", "10: spawn 100 2 2", "--cheat", "10: spawn 1 6 2"]);
     assert_eq!((count(&crowd, "imps"), count(&crowd, "cheats")), (105, 2));
 
     // Into the wall between the rooms, and out of it again; the second time there is nothing to do.
-    let dug = run(&["--at", "0: dig 4 2", "--at", "1: dig 4 2", "--at", "2: send 6 2"]);
+    let dug = run(&["--cheat", "0: dig 4 2", "--cheat", "1: dig 4 2", "--cheat", "2: send 6 2"]);
     assert_eq!((count(&dug, "cheats"), count(&dug, "cheats_refused")), (3, 1));
     assert_ne!(dug["state_hash"], alone["state_hash"]);
 
-    let solid = run(&["--at", "5: spawn 1 0 0"]);
+    let solid = run(&["--cheat", "5: spawn 1 0 0"]);
     assert_eq!((count(&solid, "imps"), count(&solid, "cheats_refused")), (4, 1));
 }
 
@@ -192,7 +192,7 @@ fn a_script_of_cheats_replays_to_the_bit_on_any_number_of_threads() {
         b"# All at once.\n20: spawn 100 10 10 # in the middle\n\n21: send 30 30\n5: fill 12 12\n60: send 5 5\n",
     );
     let lines = ["5: fill 12 12", "20: spawn 100 10 10", "21: send 30 30", "60: send 5 5"];
-    let at: Vec<&str> = lines.iter().flat_map(|line| ["--at", line]).collect();
+    let at: Vec<&str> = lines.iter().flat_map(|line| ["--cheat", line]).collect();
     let by_file = small(&[]).into_iter().chain(["--cheats", &script]).collect::<Vec<_>>();
     hash_for_any_threads(&by_file);
     assert_eq!(state_hash(&by_file), state_hash(&[&SMALL[..], &at].concat()));
@@ -213,8 +213,8 @@ fn bad_cheats_are_refused_with_their_place() {
         let script = map("bad-cheats.txt", content.as_bytes());
         refused(&["dungeon", "--map", &rooms, "--cheats", &script], &[place, what]);
     }
-    let outside = ["dungeon", "--map", &rooms, "--at", "3: dig 100 1"];
-    refused(&outside, &["--at", "not on the map"]);
-    refused(&["dungeon", "--at", "soon: dig 1 1"], &["number of a tick"]);
+    let outside = ["dungeon", "--map", &rooms, "--cheat", "3: dig 100 1"];
+    refused(&outside, &["--cheat", "not on the map"]);
+    refused(&["dungeon", "--cheat", "soon: dig 1 1"], &["number of a tick"]);
     refused(&["dungeon", "--cheats", "no/such/file"], &["no/such/file"]);
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 /// From the bottom to the top, as ARCHITECTURE.md lists them. The demos lie between `BELOW` and
 /// `ABOVE` and do not name each other. `lib` is above all and not listed.
-const BELOW: [&str; 18] = [
+const BELOW: [&str; 19] = [
     "failure",
     "text",
     "files",
@@ -22,10 +22,12 @@ const BELOW: [&str; 18] = [
     "session",
     "serve",
     "recording",
+    "saved_game",
     "tape",
     "explain",
 ];
-const ABOVE: [&str; 7] = ["proofs", "catalogue", "cli", "plan", "report", "runner", "replay"];
+const ABOVE: [&str; 9] =
+    ["proofs", "catalogue", "cli", "plan", "report", "runner", "resume", "replay", "diff"];
 
 #[test]
 fn every_module_names_only_lower_ones() {

@@ -4,6 +4,7 @@
 mod browser;
 mod cats;
 mod command_line;
+mod diff;
 mod dungeon;
 mod fleet;
 mod layers;

@@ -92,6 +92,20 @@ fn a_plan_with_parts_that_race_keeps_the_books_and_the_hash() {
     hash_for_any_threads(&arguments);
 }
 
+/// The plan with two actions of a kind beside each other, one of them in a sequence.
+fn at_once(kind: &str, with: &str) -> String {
+    let load = "(name: \"load\", kind: \"AddItem\", with: (item: Gold, count: 5))";
+    let action = |name: &str| format!("(name: \"{name}\", kind: \"{kind}\", with: ({with})),");
+    let both = format!(
+        "(name: \"load\", kind: \"Race\", parts: [\n{}\n(name: \"then\", kind: \"Sequence\", parts: \
+         [\n{}\n]),\n])",
+        action("first"),
+        action("second"),
+    );
+    assert!(PLAN.contains(load));
+    PLAN.replace(load, &both)
+}
+
 #[test]
 fn broken_plans_are_refused_with_file_line_and_field() {
     let cases = [
@@ -103,6 +117,8 @@ fn broken_plans_are_refused_with_file_line_and_field() {
         ("policy", PLAN.replacen("BackOff(ticks: 5,", "BackOff(", 1), 10, "ticks"),
         ("empty", "(actions: [])".into(), 1, "at least one action"),
         ("nothing", String::new(), 1, ""),
+        ("clips", at_once("PlayAnimation", "clip: Rest"), 17, "second"),
+        ("ways", at_once("MoveTo", "place: Castle"), 17, "one MoveTo at a time"),
     ];
     for (name, content, line, word) in cases {
         let path = plan(&format!("miner-{name}.ron"), content);

@@ -22,7 +22,7 @@ fn record(demo: &str, name: &str) -> (PathBuf, Value) {
 }
 
 /// The recording with every line as `alter` has it, and checksums that are right again.
-fn altered(recording: &str, alter: impl FnOnce(String) -> String) -> String {
+pub(crate) fn altered(recording: &str, alter: impl FnOnce(String) -> String) -> String {
     let (mut open, mut close) = (Seal::new(), Seal::new());
     let lines =
         recording.lines().map(|line| open.open(line.as_bytes()).expect("as it was written"));

@@ -67,6 +67,9 @@ fn plan(json: bool, png: Option<PathBuf>) -> Plan {
         trace: None,
         explain: None,
         tape: Tape::None,
+        from: 0,
+        save: None,
+        hashes: None,
     }
 }
 

@@ -61,7 +61,7 @@ struct Arguments {
     map: Option<PathBuf>,
     /// Do something before a tick: "TICK: dig X Y", fill, spawn N X Y, or send X Y for all imps
     #[arg(long, value_name = "TICK:CHEAT")]
-    at: Vec<Timed>,
+    cheat: Vec<Timed>,
     /// The same from a file, a line each; # begins a comment
     #[arg(long, value_name = "FILE")]
     cheats: Option<PathBuf>,
@@ -82,7 +82,7 @@ fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation
         let path = path.display();
         return Err(Failure::Usage(format!("{path}: the map has no passable tile")));
     }
-    let script = Script::read(arguments.cheats.as_deref(), &arguments.at, &grid)?;
+    let script = Script::read(arguments.cheats.as_deref(), &arguments.cheat, &grid)?;
     let mut dungeon = Dungeon::new(setup, grid)?;
     dungeon.set_script(script);
     Ok(Box::new(dungeon))

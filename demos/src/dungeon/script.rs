@@ -55,7 +55,7 @@ impl Script {
             }
         }
         for &timed in at {
-            check(timed, grid).map_err(|error| usage("--at", &error))?;
+            check(timed, grid).map_err(|error| usage("--cheat", &error))?;
             cheats.push(timed);
         }
         // Stable: those of one tick keep their order.

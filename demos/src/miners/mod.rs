@@ -88,8 +88,8 @@ fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation
 /// Reads the plan; what is wrong with one is said with file, line, column and field.
 fn work_plan(path: Option<&Path>) -> Result<Sequence, Failure> {
     let kinds = Kinds::new()
-        .kind::<MoveTo>("MoveTo")
-        .kind::<PlayAnimation>("PlayAnimation")
+        .exclusive_kind::<MoveTo>("MoveTo")
+        .exclusive_kind::<PlayAnimation>("PlayAnimation")
         .kind::<AddItem>("AddItem")
         .kind::<RemoveItem>("RemoveItem");
     let (name, text) = match path {

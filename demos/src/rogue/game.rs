@@ -12,8 +12,10 @@ use std::ops::ControlFlow;
 
 use formic_ai::explain::DecisionLog;
 use formic_ai::turn::{Decision, Next, Situation, Stopped, TurnEnd, Turns};
-use formic_ecs::StateHash;
+use formic_ecs::{Codec, CodecError, StateHash};
 use formic_jobs::prelude::*;
+use formic_jobs::{LoadReport, Save, SaveRules};
+use serde::{Deserialize, Serialize};
 
 use super::command::Command;
 use super::deed::Deed;
@@ -103,6 +105,8 @@ impl Game {
         let hero = level::fill(&mut world, setup.agents, setup.seed);
         let play = Play::new(&mut world, hero, player);
         world.insert_resource(play);
+        // The level and its hero are those that the seed makes; the play is attached to a save.
+        SaveRules::of(&mut world).rebuild::<Play>().rebuild::<Level>().rebuild::<TheHero>();
         let systems = (choose, hero_acts.run_if(is_commanded), foes_act.run_if(is_foes_turn));
         let systems = Schedule::builder().add(systems.chain());
         Ok(Self { engine: Engine::new(setup, world, systems)?, hero })
@@ -164,6 +168,37 @@ impl Game {
         with_play(&mut self.engine.world, |play, _| play.message.push_str(text));
     }
 
+    /// The world and the play, between two ticks.
+    pub(super) fn save(&self) -> Result<Save, String> {
+        let mut save = self.engine.save().map_err(|error| error.to_string())?;
+        let play = self.play();
+        let turns = play.turns.save(Deed::CODEC).map_err(|error| error.to_string())?;
+        save.attach(TURNS, turns);
+        let mut bytes = Vec::new();
+        SavedPlay::CODEC
+            .write(&SavedPlay::of(play), &mut bytes)
+            .map_err(|error| format!("{PLAY}: {error}"))?;
+        save.attach(PLAY, bytes);
+        Ok(save)
+    }
+
+    /// Goes on with a game of the same level.
+    pub(super) fn load(&mut self, save: &Save) -> Result<LoadReport, String> {
+        let part = |name| save.attached(name).ok_or_else(|| format!("it has no {name}"));
+        let (turns, mut bytes) = (part(TURNS)?, part(PLAY)?);
+        let saved =
+            SavedPlay::CODEC.read(&mut bytes).map_err(|error| format!("{PLAY}: {error}"))?;
+        let report = self.engine.load(save).map_err(|error| error.to_string())?;
+        let version = self.engine.world.resource_version::<Play>().unwrap_or(0);
+        let mut play: Play = self.engine.world.remove_resource().ok_or("nothing is played")?;
+        let loaded = play.turns.load(&self.engine.world, Deed::CODEC, turns);
+        saved.put_into(&mut play);
+        // Without a trace: the versions of the world are part of the game.
+        self.engine.world.restore_resource(play, version);
+        loaded.map_err(|error| error.to_string())?;
+        Ok(report)
+    }
+
     /// The name of an actor.
     pub(super) fn name(&self, who: Entity) -> String {
         name(&self.engine.world, who)
@@ -185,6 +220,61 @@ impl Game {
             }
         }
         Ok(())
+    }
+}
+
+/// What of the save is attached by these names.
+const TURNS: &str = "turns";
+const PLAY: &str = "play";
+
+/// What there is beside the world and the turns.
+#[derive(Serialize, Deserialize)]
+struct SavedPlay {
+    command: Option<String>,
+    is_foes_turn: bool,
+    explored: Vec<bool>,
+    why: Vec<String>,
+    message: String,
+    counts: [u64; 3],
+    /// What a script or a person has still to say.
+    commands: Option<Vec<String>>,
+}
+
+impl SavedPlay {
+    const CODEC: Codec<Self> = Codec::custom(
+        |play, bytes| serde_json::to_writer(bytes, play).map_err(|_| CodecError),
+        |bytes| serde_json::from_slice(std::mem::take(bytes)).map_err(|_| CodecError),
+    );
+
+    fn of(play: &Play) -> Self {
+        let commands = match &play.player {
+            Player::Nobody => None,
+            Player::Script(commands) | Player::Terminal(commands) => {
+                Some(commands.iter().map(ToString::to_string).collect())
+            }
+        };
+        Self {
+            command: play.command.map(|command| command.to_string()),
+            is_foes_turn: play.is_foes_turn,
+            explored: play.explored.clone(),
+            why: play.why.clone(),
+            message: play.message.clone(),
+            counts: [play.hero_turn_count, play.undo_count, play.change_count],
+            commands,
+        }
+    }
+
+    fn put_into(self, play: &mut Play) {
+        let Self { command, is_foes_turn, explored, why, message, counts, commands } = self;
+        play.command = command.and_then(|command| command.parse().ok());
+        play.is_foes_turn = is_foes_turn;
+        play.explored.iter_mut().zip(explored).for_each(|(seen, saved)| *seen = saved);
+        (play.why, play.message) = (why, message);
+        [play.hero_turn_count, play.undo_count, play.change_count] = counts;
+        if let Player::Script(left) | Player::Terminal(left) = &mut play.player {
+            let commands = commands.into_iter().flatten();
+            *left = commands.filter_map(|command| command.parse().ok()).collect();
+        }
     }
 }
 

@@ -48,6 +48,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use formic_ai::turn::read_script;
 use formic_ecs::{StateHash, With};
+use formic_jobs::Save;
 
 use self::command::Command;
 use self::game::{Game, Play, Player, Status};
@@ -148,6 +149,14 @@ impl Simulation for Rogue {
 
     fn view_mut(&mut self) -> Option<&mut dyn View> {
         Some(self)
+    }
+
+    fn save(&self) -> Result<Save, String> {
+        self.game.save()
+    }
+
+    fn load(&mut self, save: &Save) -> Result<String, String> {
+        self.game.load(save).map(|it| it.to_string())
     }
 
     fn state_hash(&self) -> StateHash {

@@ -160,36 +160,34 @@ pub(super) fn walk(
     });
 }
 
-/// Those who dig are a blow further. Of those who break a block out in the same tick, the first has
-/// it.
+/// Those who dig are a blow further. A block is shared by all who dig at it: who breaks it out is
+/// collected, and of several in the same tick the first has it.
 pub(super) fn dig(
-    mut diggers: Query<(Entity, &mut Dig, EnabledMut<Dig>)>,
-    mut commands: Commands,
+    mut diggers: Query<(Entity, &mut Dig, &ActivitySlot<Chore>, EnabledMut<Dig>)>,
+    mut takers: Scatter<Entity>,
+    mut blocks: ComponentLookup<&'static mut Block>,
     mut posts: EventWriter<Posted<Happening>>,
 ) {
     diggers.par_for_each_with_both(
-        &mut commands,
+        &mut takers,
         &mut posts,
-        |(digger, dig, mut digging), commands, posts| {
+        |(digger, dig, doing, mut digging), takers, posts| {
             dig.ticks_left = dig.ticks_left.saturating_sub(1);
             let Some(block) = Entity::from_bits(dig.block).filter(|_| dig.ticks_left == 0) else {
                 return;
             };
             digging.set(false);
-            commands.run(move |world| {
-                // Something else may have come first in this very tick.
-                let chore =
-                    world.get::<ActivitySlot<Chore>>(digger).ok().and_then(ActivitySlot::activity);
-                if !chore.is_some_and(|chore| chore.breaks(block)) {
-                    return;
-                }
-                if let Ok(it) = world.get_mut::<Block>(block) {
-                    if it.carrier().is_none() {
-                        *it = Block::carried(digger);
-                    }
-                }
-            });
+            // Something else may have come first in this very tick.
+            if doing.activity().is_some_and(|chore| chore.breaks(block)) {
+                takers.push(block, digger);
+            }
             posts.send(Posted::about(block, Happening::Broken));
         },
     );
+    // A block that is passed over was hauled home by another villager.
+    takers.apply(&mut blocks, |block, &digger| {
+        if block.carrier().is_none() {
+            *block = Block::carried(digger);
+        }
+    });
 }

@@ -1,0 +1,291 @@
+//! `demos diff`: where two runs that should be equal part.
+//!
+//! Both sides are run again beside each other, whatever they are given as: a command line on two
+//! numbers of threads, two recordings, or two saved games. A side that cannot be run again to the
+//! same state is compared as it is on the file.
+
+use std::io::Write;
+use std::path::Path;
+
+use formic_ecs::World;
+use formic_jobs::{Divergence, Schedule, Step, SteppedGame};
+
+use crate::cli::{self, Compared, DemoCommand, Request};
+use crate::failure::Failure;
+use crate::files;
+use crate::recording::Recording;
+use crate::replay;
+use crate::resume;
+use crate::saved_game::SavedGame;
+use crate::setup::Setup;
+use crate::simulation::Simulation;
+
+/// How a side begins.
+type Start<'a> = dyn Fn() -> Result<Box<dyn Simulation>, Failure> + 'a;
+
+/// One of two runs: how it begins, and what is put into it after how many ticks.
+pub struct Side<'a> {
+    /// What it is called.
+    pub name: String,
+    /// Its world at the beginning.
+    pub start: Box<Start<'a>>,
+    /// What is put in, in order.
+    pub inputs: &'a [(u64, String)],
+}
+
+impl std::fmt::Debug for Side<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Side").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// A run that goes on.
+struct Running<'a> {
+    simulation: Box<dyn Simulation>,
+    inputs: &'a [(u64, String)],
+    lived: u64,
+    /// Which of its worlds is compared.
+    world: usize,
+}
+
+impl<'a> Side<'a> {
+    fn begin(&self, from: u64, world: usize) -> Result<Running<'a>, Failure> {
+        let mut simulation = (self.start)()?;
+        if let (Some(view), Ok(focus)) = (simulation.view_mut(), u8::try_from(world)) {
+            if focus > 0 {
+                view.set_focus(focus);
+            }
+        }
+        Ok(Running { simulation, inputs: self.inputs, lived: from, world })
+    }
+}
+
+impl Running<'_> {
+    /// Puts in what was put in before the tick that comes.
+    fn put_in(&mut self) {
+        while let Some(((due, input), rest)) = self.inputs.split_first() {
+            if *due > self.lived {
+                break;
+            }
+            // What is refused in one run is refused in the other, or they differ by it.
+            drop(self.simulation.input(input));
+            self.inputs = rest;
+        }
+    }
+
+    fn hash(&self) -> u64 {
+        self.simulation.state_hash().value()
+    }
+}
+
+impl SteppedGame for Running<'_> {
+    fn world(&self) -> &World {
+        let mut worlds = self.simulation.worlds();
+        worlds.swap_remove(self.world).1
+    }
+
+    fn schedule(&self) -> &Schedule {
+        self.simulation.view().expect("every demo has a view").schedule()
+    }
+
+    fn tick(&mut self) {
+        self.put_in();
+        self.simulation.tick();
+        self.lived += 1;
+    }
+
+    fn step(&mut self) -> Step {
+        if !self.schedule().is_stepping() {
+            self.put_in();
+        }
+        let step = self.simulation.view_mut().expect("every demo has a view").step();
+        if !self.schedule().is_stepping() {
+            self.lived += 1;
+        }
+        step
+    }
+}
+
+/// How many ticks lie between comparisons as long as nothing is known.
+const STRIDE: u64 = 16;
+
+/// Runs both sides from one tick to another, and says in a line where they part first; none where
+/// they come to the same state.
+///
+/// # Errors
+/// Returns an error if one of them cannot be started.
+pub fn search<'a>(
+    here: &Side<'a>,
+    there: &Side<'a>,
+    from: u64,
+    to: u64,
+) -> Result<Option<String>, Failure> {
+    let (mut one, mut other) = (here.begin(from, 0)?, there.begin(from, 0)?);
+    let mut equal = from;
+    let differ = (from..=to).find(|&tick| {
+        if tick > from {
+            one.tick();
+            other.tick();
+        }
+        let is_compared = (tick - from) % STRIDE == 0 || tick == to;
+        let differs = is_compared && one.hash() != other.hash();
+        equal = if is_compared && !differs { tick } else { equal };
+        differs
+    });
+    let Some(until) = differ else { return Ok(None) };
+    let names: Vec<String> =
+        one.simulation.worlds().iter().map(|(name, _)| (*name).to_owned()).collect();
+    drop((one, other));
+    for (number, name) in names.iter().enumerate() {
+        let prefix = if name.is_empty() { String::new() } else { format!("{name}: ") };
+        let (left, right) = (here.begin(from, number)?, there.begin(from, number)?);
+        if let Some(difference) = left.world().difference(right.world()) {
+            return Ok(Some(format!("{prefix}after tick {from}: {difference}")));
+        }
+        let (here, there) = (|| here.begin(from, number), || there.begin(from, number));
+        let found = Divergence::try_search(until - from, here, there)?;
+        if let Some(found) = found {
+            return Ok(Some(format!(
+                "{prefix}{}",
+                Divergence { tick: from + found.tick, ..found }
+            )));
+        }
+    }
+    Ok(Some(format!(
+        "after tick {until}, and equal after tick {equal}: no entity is different, but what the demo \
+         keeps beside them"
+    )))
+}
+
+/// `demos diff`: says where two runs part.
+///
+/// # Errors
+/// [`Failure::Differ`] if they do; other failures if they cannot be compared.
+pub fn run(
+    compared: &Compared,
+    threads: Option<[usize; 2]>,
+    out: &mut dyn Write,
+) -> Result<(), Failure> {
+    let found = match compared {
+        Compared::Command(words) => of_command(words, threads)?,
+        Compared::Files(here, there) => {
+            let threads = threads.unwrap_or([Setup::threads_default(); 2]);
+            match [here, there].map(|path| is_save(path)) {
+                [Ok(true), Ok(true)] => of_saves([here, there], threads)?,
+                [Ok(false), Ok(false)] => of_recordings([here, there], threads)?,
+                [Ok(_), Ok(_)] => {
+                    let what = "a recording cannot be compared with a saved game";
+                    return Err(Failure::Usage(what.to_owned()));
+                }
+                [Err(error), _] | [_, Err(error)] => return Err(error),
+            }
+        }
+    };
+    let Some(found) = found else { return Ok(()) };
+    writeln!(out, "{found}").map_err(Failure::Stdout)?;
+    Err(Failure::Differ)
+}
+
+fn is_save(path: &Path) -> Result<bool, Failure> {
+    files::begins_with(path, b"FormicSG")
+}
+
+fn other_demo(here: &str, there: &str) -> Result<(), Failure> {
+    match here == there {
+        true => Ok(()),
+        false => {
+            let what = format!("a run of {here} cannot be compared with one of {there}");
+            Err(Failure::Usage(what))
+        }
+    }
+}
+
+/// A command line on two numbers of threads.
+fn of_command(words: &[String], threads: Option<[usize; 2]>) -> Result<Option<String>, Failure> {
+    let threads = threads.ok_or_else(|| {
+        Failure::Usage("say on which two numbers of threads: diff --threads 1,8 DEMO".to_owned())
+    })?;
+    let words = std::iter::once("demos").chain(words.iter().map(String::as_str));
+    let Request::Demo(command) = cli::parse(words.map(Into::into))? else {
+        return Err(Failure::Usage("only the run of a demo can be compared".to_owned()));
+    };
+    let DemoCommand { demo, run, matches, .. } = *command;
+    if run.load.is_some() || run.replay.is_some() {
+        let what = "give recordings and saved games as they are: diff A B";
+        return Err(Failure::Usage(what.to_owned()));
+    }
+    let ticks = run.ticks.unwrap_or(demo.ticks_default);
+    let agents = run.agents.unwrap_or(demo.agents_default);
+    let side = |threads| {
+        let setup = Setup { agents, ticks, seed: run.seed, threads };
+        let matches = &matches;
+        let start = Box::new(move || (demo.build)(&setup, matches));
+        Side { name: format!("{threads} threads"), start, inputs: &[] }
+    };
+    let [here, there] = threads.map(side);
+    let found = search(&here, &there, 0, ticks)?;
+    Ok(found.map(|found| told(&here.name, &there.name, &found)))
+}
+
+/// Two recordings: by their hashes, and where these differ, by living both again.
+fn of_recordings(paths: [&Path; 2], threads: [usize; 2]) -> Result<Option<String>, Failure> {
+    let [one, other] = [Recording::read(paths[0])?, Recording::read(paths[1])?];
+    other_demo(&one.header.demo, &other.header.demo)?;
+    let mut pairs = one.hashes.iter().filter_map(|&(tick, here)| {
+        let place = other.hashes.binary_search_by_key(&tick, |&(other, _)| other).ok()?;
+        Some((tick, here, other.hashes[place].1))
+    });
+    let Some((until, here, there)) = pairs.find(|&(_, here, there)| here != there) else {
+        return Ok(None);
+    };
+    let start = |number: usize| {
+        let (path, recording) = (paths[number], [&one, &other][number]);
+        let threads = Some(threads[number]);
+        let start = Box::new(move || Ok(replay::run_of(recording.clone(), path, threads)?.1));
+        Side { name: path.display().to_string(), start, inputs: &recording.inputs }
+    };
+    let (first, second) = (start(0), start(1));
+    let found = search(&first, &second, 0, until)?.unwrap_or_else(|| {
+        format!(
+            "after tick {until} the state is {here:016x} on one and {there:016x} on the other, and \
+             equal where both are lived again: another version of the program has recorded one of them"
+        )
+    });
+    Ok(Some(told(&first.name, &second.name, &found)))
+}
+
+/// Two saved games: from the tick of the later one to their end, and where they differ at once, also
+/// as both are lived again from the start.
+fn of_saves(paths: [&Path; 2], threads: [usize; 2]) -> Result<Option<String>, Failure> {
+    let games = [SavedGame::read(paths[0])?, SavedGame::read(paths[1])?];
+    let [one, other] = [&games[0].header, &games[1].header];
+    other_demo(&one.demo, &other.demo)?;
+    let from = one.tick.max(other.tick);
+    let loaded = |number: usize| {
+        let (path, game, threads) = (paths[number], &games[number], threads[number]);
+        let start = Box::new(move || {
+            let (mut simulation, _) = resume::load(game, path, threads)?;
+            // The earlier one lives on to where the later one begins.
+            (game.header.tick..from).for_each(|_| simulation.tick());
+            Ok(simulation)
+        });
+        Side { name: path.display().to_string(), start, inputs: &[] }
+    };
+    let (here, there) = (loaded(0), loaded(1));
+    let to = one.ticks.min(other.ticks).max(from);
+    let Some(mut found) = search(&here, &there, from, to)? else { return Ok(None) };
+    // Where they have parted before they were saved, the run from the start knows the system.
+    let built = |number: usize| {
+        let (path, header, threads) = (paths[number], &games[number].header, threads[number]);
+        let start = Box::new(move || resume::build(header, path, threads));
+        Side { name: path.display().to_string(), start, inputs: &[] }
+    };
+    if let Some(earlier) = search(&built(0), &built(1), 0, from)? {
+        found = format!("{earlier}\n{found}");
+    }
+    Ok(Some(told(&here.name, &there.name, &found)))
+}
+
+fn told(here: &str, there: &str, found: &str) -> String {
+    format!("here:  {here}\nthere: {there}\n{found}")
+}

@@ -1,0 +1,240 @@
+//! Saved games of demos as files: the save, and the command line that its world was built by.
+//!
+//! The file is that of a [`Save`], with its format number and its checksum over all bytes. Attached
+//! to it by the name `demo` is a JSON object, the [`Header`].
+
+use std::fmt;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use formic_jobs::{MalformedSave, Save};
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+use crate::files;
+use crate::setup::Setup;
+
+/// The form of the header that is written, and the only one that is read.
+pub const FORMAT: u32 = 1;
+
+const HEADER: &str = "demo";
+
+/// The largest file that is read: far beyond the most agents of any demo.
+const BYTES_MAX: u64 = 4 << 30;
+
+/// What the world of a saved game was built by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The version of the program that wrote it.
+    pub program: String,
+    /// The demo.
+    pub demo: String,
+    /// The command line, without the name of the program.
+    pub arguments: Vec<String>,
+    /// How many agents there were at the start, also where the command line did not say.
+    pub agents: u32,
+    /// Where every random choice came from.
+    pub seed: u64,
+    /// How many ticks were to be lived in all.
+    pub ticks: u64,
+    /// How many of them were lived.
+    pub tick: u64,
+}
+
+/// A saved game with its header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedGame {
+    /// What the world was built by.
+    pub header: Header,
+    /// What is to be loaded into such a world.
+    pub save: Save,
+}
+
+/// Why a file is no saved game of a demo.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SavedGameError {
+    /// It is no save, or was cut off or changed since.
+    Malformed(MalformedSave),
+    /// It was saved by another program.
+    NoHeader,
+    /// Its header is in a form that this program does not read.
+    Format(u64),
+    /// Something in the header is not what it should be.
+    BadHeader(String),
+}
+
+impl fmt::Display for SavedGameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Malformed(error) => error.fmt(f),
+            Self::NoHeader => f.write_str("it is the save of another program"),
+            Self::Format(format) => {
+                write!(f, "it is in format {format}, and this program reads format {FORMAT}")
+            }
+            Self::BadHeader(what) => write!(f, "its header is wrong: {what}"),
+        }
+    }
+}
+
+impl std::error::Error for SavedGameError {}
+
+impl SavedGame {
+    /// The bytes of a file.
+    ///
+    /// # Errors
+    /// Returns [`SavedGameError`] if the header cannot be written.
+    pub fn to_bytes(&self) -> Result<Vec<u8>, SavedGameError> {
+        let header = serde_json::to_vec(&self.header);
+        let header = header.map_err(|error| SavedGameError::BadHeader(error.to_string()))?;
+        let mut save = self.save.clone();
+        save.attach(HEADER, header);
+        Ok(save.to_bytes())
+    }
+
+    /// A saved game from the bytes of one.
+    ///
+    /// # Errors
+    /// Returns [`SavedGameError`] if they are none.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, SavedGameError> {
+        let save = Save::from_bytes(bytes).map_err(SavedGameError::Malformed)?;
+        let header = save.attached(HEADER).ok_or(SavedGameError::NoHeader)?;
+        // A later form may have other fields: its number is looked at first.
+        let value: serde_json::Value =
+            serde_json::from_slice(header).map_err(|_| SavedGameError::NoHeader)?;
+        match value.get("format").and_then(serde_json::Value::as_u64) {
+            None => return Err(SavedGameError::NoHeader),
+            Some(format) if format != u64::from(FORMAT) => {
+                return Err(SavedGameError::Format(format));
+            }
+            Some(_) => {}
+        }
+        let bad = |what: &dyn fmt::Display| SavedGameError::BadHeader(what.to_string());
+        let header: Header = serde_json::from_value(value).map_err(|error| bad(&error))?;
+        if !(1..=Setup::AGENTS_MAX).contains(&header.agents) {
+            return Err(bad(&"the number of agents is out of range"));
+        }
+        if header.ticks.max(header.tick) > Setup::TICKS_MAX {
+            return Err(bad(&"the number of ticks is out of range"));
+        }
+        Ok(Self { header, save })
+    }
+
+    /// Reads a saved game from a file.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or is no saved game.
+    pub fn read(path: &Path) -> Result<Self, Failure> {
+        let bytes = files::read_at_most(path, BYTES_MAX)?;
+        Self::from_bytes(&bytes).map_err(|error| Failure::on_file("load", path, error))
+    }
+
+    /// Makes sure that a saved game can be written there; what is there stays as it is.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot.
+    pub fn prove_writable(path: &Path) -> Result<(), Failure> {
+        let beside = beside(path);
+        let written = match path.is_dir() {
+            true => Err(io::ErrorKind::IsADirectory.into()),
+            false => fs::write(&beside, []).and_then(|()| fs::remove_file(&beside)),
+        };
+        written.map_err(|error: io::Error| Failure::on_file("save", path, error))
+    }
+
+    /// Writes the saved game to a file, whole or not at all: what was there before stays where it
+    /// cannot be written.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), Failure> {
+        let bytes = self.to_bytes().map_err(|error| Failure::on_file("save", path, error))?;
+        let beside = beside(path);
+        let written = fs::write(&beside, bytes).and_then(|()| fs::rename(&beside, path));
+        written.map_err(|error: io::Error| {
+            drop(fs::remove_file(&beside));
+            Failure::on_file("save", path, error)
+        })
+    }
+}
+
+/// Where a file is written before it takes its name.
+fn beside(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".part");
+    name.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::DEMOS;
+
+    fn saved() -> SavedGame {
+        let setup = Setup { agents: 3, ticks: 5, seed: 1, threads: 1 };
+        let game = DEMOS[0].open(&setup).expect("it needs no arguments");
+        let header = Header {
+            format: FORMAT,
+            program: "0.1.0".into(),
+            demo: DEMOS[0].name.into(),
+            arguments: vec![DEMOS[0].name.into()],
+            agents: 3,
+            seed: 1,
+            ticks: 5,
+            tick: 0,
+        };
+        SavedGame { header, save: game.save().expect("it can be saved") }
+    }
+
+    /// The save with another header.
+    fn with_header(alter: impl FnOnce(&mut serde_json::Value)) -> Vec<u8> {
+        let SavedGame { header, mut save } = saved();
+        let mut value = serde_json::to_value(header).expect("plain values");
+        alter(&mut value);
+        save.attach(HEADER, value.to_string());
+        save.to_bytes()
+    }
+
+    #[test]
+    fn what_was_written_is_read() {
+        let bytes = saved().to_bytes().expect("plain values");
+        let read = SavedGame::from_bytes(&bytes).expect("it was just written");
+        assert_eq!(read.header, saved().header);
+        assert_eq!(read.to_bytes(), Ok(bytes));
+    }
+
+    #[test]
+    fn no_file_that_was_cut_off_or_changed_is_loaded() {
+        let bytes = saved().to_bytes().expect("plain values");
+        for length in (0..bytes.len()).step_by(7) {
+            assert!(SavedGame::from_bytes(&bytes[..length]).is_err(), "{length} bytes");
+        }
+        for place in (0..bytes.len()).step_by(5) {
+            let mut altered = bytes.clone();
+            altered[place] ^= 0x10;
+            assert!(SavedGame::from_bytes(&altered).is_err(), "byte {place}");
+        }
+    }
+
+    #[test]
+    fn a_header_that_makes_no_sense_is_refused() {
+        let error = |alter: fn(&mut serde_json::Value)| SavedGame::from_bytes(&with_header(alter));
+        assert_eq!(error(|it| it["format"] = 99.into()), Err(SavedGameError::Format(99)));
+        assert_eq!(error(|it| *it = "cat".into()), Err(SavedGameError::NoHeader));
+        for alter in [
+            (|it| it["agents"] = 0.into()) as fn(&mut serde_json::Value),
+            |it| it["ticks"] = u64::MAX.into(),
+            |it| it["tick"] = u64::MAX.into(),
+            |it| it["demo"] = 7.into(),
+            |it| it["else"] = 7.into(),
+        ] {
+            assert!(matches!(error(alter), Err(SavedGameError::BadHeader(_))));
+        }
+        let other = saved().save.to_bytes();
+        assert_eq!(SavedGame::from_bytes(&other), Err(SavedGameError::NoHeader));
+    }
+}
