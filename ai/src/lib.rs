@@ -12,6 +12,7 @@
 //! * [`fsm`]: state machines, flat and hierarchical.
 //! * [`goap`]: plans, the cheapest that lead to a goal.
 //! * [`htn`]: plans again, by the ways that the designer has named.
+//! * [`reload`]: minds that are read from files, again while the game runs.
 //! * [`turn`]: turns with actions and rules, for games in which little happens by itself.
 //! * [`utility`]: every option gets a score, and the agent does what scores most.
 
@@ -26,6 +27,8 @@ pub mod fsm;
 pub mod goap;
 mod heads;
 pub mod htn;
+mod library;
+pub mod reload;
 pub mod turn;
 pub mod utility;
 mod why;

@@ -8,7 +8,7 @@ use formic_ecs::Component;
 use ron::error::{Position, SpannedError};
 use ron::value::RawValue;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::action_set::{ActionSet, SpawnAction, spawn_action};
 use super::composite::Composite;
@@ -156,7 +156,7 @@ enum OnFailureEntry {
     Stop,
 }
 
-/// Why a plan could not be read.
+/// Why a file, or a text, could not be read.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LoadError {
@@ -167,7 +167,7 @@ pub enum LoadError {
         /// Why not.
         error: io::Error,
     },
-    /// The text is no plan.
+    /// There is something wrong with the text.
     Text {
         /// The file, if it was one.
         path: Option<PathBuf>,
@@ -207,17 +207,64 @@ fn error_at(at: Position, problem: impl Into<String>) -> LoadError {
     LoadError::Text { path: None, line: at.line, column: at.col, problem: problem.into() }
 }
 
-fn read_file(path: &Path) -> Result<String, LoadError> {
-    fs::read_to_string(path).map_err(|error| LoadError::Io { path: path.into(), error })
+impl LoadError {
+    /// The same about the text of this file.
+    pub(crate) fn in_file(self, file: &Path) -> Self {
+        match self {
+            Self::Text { line, column, problem, .. } => {
+                Self::Text { path: Some(file.into()), line, column, problem }
+            }
+            other => other,
+        }
+    }
 }
 
-fn in_file(error: LoadError, file: &Path) -> LoadError {
-    match error {
-        LoadError::Text { line, column, problem, .. } => {
-            LoadError::Text { path: Some(file.into()), line, column, problem }
-        }
-        other => other,
-    }
+/// Reads a mind: RON, in which what is optional is written as it is.
+pub(crate) fn read_ron<T: DeserializeOwned>(text: &str) -> Result<T, LoadError> {
+    format().from_str(text).map_err(|error| spanned(&error))
+}
+
+/// Writes what [`read_ron`] reads.
+pub(crate) fn write_ron<T: Serialize>(mind: &T) -> String {
+    let pretty = ron::ser::PrettyConfig::new().depth_limit(3);
+    // Without floats that are not numbers, and maps, nothing of it can fail.
+    format().to_string_pretty(mind, pretty).unwrap_or_else(|error| error.to_string())
+}
+
+fn format() -> ron::Options {
+    ron::Options::default().with_default_extension(ron::extensions::Extensions::IMPLICIT_SOME)
+}
+
+/// Reads a mind from a file.
+pub(crate) fn load_file<T>(
+    path: &Path,
+    parse: impl FnOnce(&str) -> Result<T, LoadError>,
+) -> Result<T, LoadError> {
+    parse(&read_file(path)?).map_err(|error| error.in_file(path))
+}
+
+/// A problem with a name: where the text has it for the `nth` time, from 0 on, behind a field if that
+/// is said.
+pub(crate) fn error_about(
+    text: &str,
+    field: Option<&str>,
+    name: &str,
+    nth: usize,
+    problem: impl Into<String>,
+) -> LoadError {
+    let quoted = format!("\"{name}\"");
+    let follows = |place: &usize| {
+        let before = text[..*place].trim_end();
+        let before = before.strip_suffix(':').map(str::trim_end);
+        field.is_none_or(|field| before.is_some_and(|before| before.ends_with(field)))
+    };
+    let mut places = text.match_indices(&quoted).map(|(place, _)| place).filter(follows);
+    let place = places.nth(nth).or_else(|| text.find(&quoted)).unwrap_or(0);
+    error_at(start_of(text, &text[place..]), problem)
+}
+
+pub(crate) fn read_file(path: &Path) -> Result<String, LoadError> {
+    fs::read_to_string(path).map_err(|error| LoadError::Io { path: path.into(), error })
 }
 
 impl ActionSet {
@@ -226,8 +273,7 @@ impl ActionSet {
     /// # Errors
     /// Returns an error if the file cannot be read, or is no plan.
     pub fn load(path: impl AsRef<Path>, kinds: &Kinds) -> Result<Self, LoadError> {
-        let path = path.as_ref();
-        Self::parse(&read_file(path)?, kinds).map_err(|error| in_file(error, path))
+        load_file(path.as_ref(), |text| Self::parse(text, kinds))
     }
 
     /// Reads a plan from text in RON: `(actions: [..])`, each action with a `name`, a `kind` and,
@@ -248,8 +294,7 @@ impl Sequence {
     /// # Errors
     /// Returns an error if the file cannot be read, or is no sequence.
     pub fn load(path: impl AsRef<Path>, kinds: &Kinds) -> Result<Self, LoadError> {
-        let path = path.as_ref();
-        Self::parse(&read_file(path)?, kinds).map_err(|error| in_file(error, path))
+        load_file(path.as_ref(), |text| Self::parse(text, kinds))
     }
 
     /// Reads a plan from text, as [`ActionSet::parse`] does, and beside its `actions` an `on_failure`:

@@ -105,7 +105,6 @@
 //! [`Running`]: crate::action::ActionResult::Running
 
 mod agent;
-mod library;
 mod node;
 mod parse;
 mod record;
@@ -113,7 +112,7 @@ mod tick;
 mod tree;
 
 pub use self::agent::{NodeMemory, TreeAgent, Trees};
-pub use self::library::Library;
 pub use self::node::Node;
 pub use self::parse::{ParseError, ParseProblem};
 pub use self::tree::{Tree, TreeError};
+pub use crate::library::Library;

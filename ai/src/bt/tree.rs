@@ -4,10 +4,10 @@ use std::fmt;
 
 use formic_ecs::QueryData;
 
-use super::library::{Library, find};
 use super::node::{Node, NodeKind};
 use super::parse::ParseError;
 use crate::action::Body;
+use crate::library::{Library, find};
 
 /// What a flat node does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -147,7 +147,15 @@ impl<Q: QueryData> MachineBuilder<Q> {
     /// # Errors
     /// See [`MachineError`].
     #[expect(clippy::missing_panics_doc, reason = "so many transitions do not fit into memory")]
-    pub fn build(mut self, actions: &ActionSet) -> Result<Machine<Q>, MachineError> {
+    pub fn build(self, actions: &ActionSet) -> Result<Machine<Q>, MachineError> {
+        self.build_with(|name| actions.find(name))
+    }
+
+    /// The same where actions are found in another way.
+    pub(super) fn build_with(
+        mut self,
+        find: impl Fn(&str) -> Option<usize>,
+    ) -> Result<Machine<Q>, MachineError> {
         let count = self.states.len();
         if !(1..=4096).contains(&count) {
             return Err(MachineError::StateCount(count));
@@ -207,7 +215,7 @@ impl<Q: QueryData> MachineBuilder<Q> {
             let action = match &state.action {
                 None => None,
                 Some(name) => {
-                    let found = actions.find(name).and_then(|action| u8::try_from(action).ok());
+                    let found = find(name).and_then(|action| u8::try_from(action).ok());
                     Some(found.ok_or_else(|| MachineError::UnknownAction(name.clone()))?)
                 }
             };

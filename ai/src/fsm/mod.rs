@@ -66,6 +66,7 @@
 
 mod agent;
 mod builder;
+mod data;
 mod machine;
 mod machines;
 mod record;
@@ -76,7 +77,9 @@ mod update;
 
 pub use self::agent::{FsmAgent, StateChanged, StateMemory};
 pub use self::builder::{MachineBuilder, MachineError};
+pub use self::data::MachineFile;
 pub use self::machine::Machine;
 pub use self::machines::Machines;
 pub use self::state::{History, State};
 pub use self::transition::Transition;
+pub use crate::library::Library;

@@ -7,7 +7,7 @@ use formic_ecs::QueryData;
 pub(super) type Do<Q> = Box<dyn for<'a> Fn(&mut <Q as QueryData>::Item<'a>) + Send + Sync>;
 
 /// What a state with states inside goes back to when it is entered again.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum History {
     /// Its initial state.

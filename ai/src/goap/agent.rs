@@ -139,10 +139,10 @@ impl<Q: QueryData, P: OperatorSet> Sensors<Q, P> {
 #[component(unique)]
 #[repr(C)]
 pub struct GoapAgent {
-    goal: u32,
-    step: u32,
+    pub(super) goal: u32,
+    pub(super) step: u32,
     /// The next goal to think about, by its place in the order of priorities.
-    candidate: u32,
+    pub(super) candidate: u32,
     rest: u32,
     plans: u32,
     failures: u32,
@@ -171,7 +171,7 @@ impl PlannedStep {
 /// On an agent that plans: the plan that it is making, if it takes more than one tick. An agent that
 /// is restored from a snapshot begins to think anew.
 #[derive(Debug, Default)]
-pub struct PlannerState(Option<Box<Planning>>);
+pub struct PlannerState(pub(super) Option<Box<Planning>>);
 
 impl Component for PlannerState {
     const HASH: HashRule<Self> = HashRule::Fields(|thoughts, hasher| thoughts.0.hash_state(hasher));

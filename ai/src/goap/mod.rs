@@ -58,6 +58,7 @@
 //! where it is one that no designer had in mind.
 
 mod agent;
+mod data;
 mod facts;
 mod operator;
 mod planner;
@@ -67,6 +68,8 @@ mod search;
 
 pub(crate) use self::agent::Called;
 pub use self::agent::{GoapAgent, PlannedStep, PlannerState, Planners, Replan, Sensors};
+pub use self::data::PlannerFile;
+pub(crate) use self::data::{ConditionEntry, FileFacts, OperatorEntry};
 pub(crate) use self::facts::hold;
 pub use self::facts::{Condition, Effect, Fact, Facts};
 pub use self::operator::{Goal, Operator, OperatorSet};

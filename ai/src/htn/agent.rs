@@ -21,7 +21,7 @@ use crate::goap::{Called, NoPlan, PlannedStep, Replan, Sensors};
 #[component(unique)]
 #[repr(C)]
 pub struct HtnAgent {
-    step: u32,
+    pub(super) step: u32,
     rest: u32,
     plans: u32,
     failures: u32,
@@ -33,12 +33,12 @@ pub struct HtnAgent {
 )]
 #[component(buffer = 2)]
 #[repr(transparent)]
-pub struct PlannedTask(u32);
+pub struct PlannedTask(pub(super) u32);
 
 /// On an agent that plans by methods: the plan that it is making, if it takes more than one tick. An
 /// agent that is restored from a snapshot begins to think anew.
 #[derive(Debug, Default)]
-pub struct HtnState(Option<Box<Planning>>);
+pub struct HtnState(pub(super) Option<Box<Planning>>);
 
 impl Component for HtnState {
     const HASH: HashRule<Self> = HashRule::Fields(|state, hasher| state.0.hash_state(hasher));

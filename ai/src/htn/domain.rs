@@ -67,7 +67,7 @@ impl Method {
 }
 
 /// Which of several plans is made.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Preference {
     /// The first, by the order in which the methods of each task were added: the designer has said
@@ -292,6 +292,13 @@ impl Domain {
             None => self.operators[task as usize].name(),
             Some(place) => &self.compounds[place].name,
         }
+    }
+
+    /// The number of a task.
+    pub(super) fn find_task(&self, name: &str) -> Option<u32> {
+        let operators = self.operators.iter().map(Operator::name);
+        let mut names = operators.chain(self.compounds.iter().map(|it| it.name.as_str()));
+        names.position(|other| other == name).map(number)
     }
 
     /// The methods of a task; none where it is an operator.

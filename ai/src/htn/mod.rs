@@ -55,10 +55,12 @@
 //! ([`goap`](crate::goap) finds them), or where there is one way only (a sequence).
 
 mod agent;
+mod data;
 mod domain;
 mod record;
 mod search;
 
 pub use self::agent::{HtnAgent, HtnPlanners, HtnState, PlannedTask};
+pub use self::data::DomainFile;
 pub use self::domain::{Domain, DomainBuilder, Method, Preference};
 pub use self::search::{Plan, Planning};

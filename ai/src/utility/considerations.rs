@@ -13,11 +13,12 @@ pub(super) const BATCH: usize = 64;
 pub struct Input(pub usize);
 
 /// How the considerations of an option make one score.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Combine {
     /// Their product: all of them must be there. More considerations make it smaller, which
     /// [`Utility::compensated`] makes good for.
+    #[default]
     Product,
     /// Their mean by weight: one may stand in for another.
     WeightedSum,
@@ -90,6 +91,11 @@ impl Utility {
             committed: Commitment::NONE,
             factor: 0.0,
         }
+    }
+
+    /// Without considerations yet.
+    pub(super) fn combining(combine: Combine) -> Self {
+        Self::new(combine)
     }
 
     /// One consideration; [`and`](Self::and) multiplies others to it.

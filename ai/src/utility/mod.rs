@@ -59,6 +59,7 @@ mod agent;
 mod agents;
 mod considerations;
 mod curve;
+mod data;
 mod reasoner;
 mod record;
 
@@ -66,4 +67,5 @@ pub use self::agent::{Cooldown, UtilityAgent};
 pub use self::agents::UtilityAgents;
 pub use self::considerations::{Combine, Input, Utility};
 pub use self::curve::Curve;
+pub use self::data::ReasonerFile;
 pub use self::reasoner::{Reasoner, ReasonerError, Select};

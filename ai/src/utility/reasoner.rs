@@ -11,10 +11,11 @@ use crate::explain::Label;
 
 /// How one of the options is chosen by their scores. Only options of the highest rank that has a
 /// score above 0 are in it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[non_exhaustive]
 pub enum Select {
     /// The highest score; of equals the one that runs, then the first.
+    #[default]
     Highest,
     /// The first whose score is above this, in the order of the options.
     FirstAbove(f32),

@@ -13,6 +13,7 @@ mod goap;
 mod htn;
 mod interop;
 mod lifetime;
+mod mind_files;
 mod model;
 mod sequence;
 mod support;

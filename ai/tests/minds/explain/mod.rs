@@ -5,6 +5,6 @@ mod log;
 mod machine;
 mod planner;
 mod sequence;
-mod stage;
+pub(crate) mod stage;
 mod tree;
 mod utility;

@@ -1,4 +1,4 @@
-//! The conditions and actions that the leaves of trees can name.
+//! The conditions, effects and actions that trees and machines can name.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ type Ask<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> bool + Send + S
 type Do<Q> = Box<dyn for<'a> Fn(&mut <Q as QueryData>::Item<'a>) + Send + Sync>;
 type Rate<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> f32 + Send + Sync>;
 
-/// The names that trees may use: the actions of an action set, and conditions, effects and scores over the
-/// components that `Q` asks for.
+/// The names that trees and machines may use: the actions of an action set, and conditions, effects
+/// and scores over the components that `Q` asks for.
 ///
 /// One of these components may be a *blackboard*: a component of your own that effects write to and
 /// conditions read. Its fields have types, and a field that is not there does not compile.
@@ -37,14 +37,14 @@ type Rate<Q> = Box<dyn for<'a> Fn(&<Q as QueryData>::Item<'a>) -> f32 + Send + S
 /// # Ok::<(), formic_ai::bt::TreeError>(())
 /// ```
 pub struct Library<Q: QueryData> {
-    pub(super) actions: Arc<[String]>,
-    pub(super) entries: Arc<Entries<Q>>,
+    pub(crate) actions: Arc<[String]>,
+    pub(crate) entries: Arc<Entries<Q>>,
 }
 
-pub(super) struct Entries<Q: QueryData> {
-    pub(super) conditions: Vec<(String, Ask<Q>)>,
-    pub(super) effects: Vec<(String, Do<Q>)>,
-    pub(super) scores: Vec<(String, Rate<Q>)>,
+pub(crate) struct Entries<Q: QueryData> {
+    pub(crate) conditions: Vec<(String, Ask<Q>)>,
+    pub(crate) effects: Vec<(String, Do<Q>)>,
+    pub(crate) scores: Vec<(String, Rate<Q>)>,
 }
 
 impl<Q: QueryData> Clone for Library<Q> {
@@ -108,7 +108,7 @@ impl<Q: QueryData> Library<Q> {
         self
     }
 
-    /// Adds a score, for [`Node::priority`](super::Node::priority). What is not a number counts as
+    /// Adds a score, for [`Node::priority`](crate::bt::Node::priority). What is not a number counts as
     /// the lowest.
     ///
     /// # Panics
@@ -124,7 +124,24 @@ impl<Q: QueryData> Library<Q> {
     }
 }
 
+impl<Q: QueryData> Library<Q> {
+    /// The place of an action.
+    pub(crate) fn find_action(&self, name: &str) -> Option<usize> {
+        self.actions.iter().position(|other| other == name)
+    }
+
+    /// The place of a condition.
+    pub(crate) fn find_condition(&self, name: &str) -> Option<usize> {
+        find(&self.entries.conditions, name)
+    }
+
+    /// The place of an effect.
+    pub(crate) fn find_effect(&self, name: &str) -> Option<usize> {
+        find(&self.entries.effects, name)
+    }
+}
+
 /// The place of a name in a list.
-pub(super) fn find<T>(list: &[(String, T)], name: &str) -> Option<usize> {
+pub(crate) fn find<T>(list: &[(String, T)], name: &str) -> Option<usize> {
     list.iter().position(|(other, _)| other == name)
 }

@@ -1,0 +1,316 @@
+//! Machines as data: files of states and transitions.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use formic_ecs::{Buffer, Entity, QueryData, World};
+use serde::{Deserialize, Serialize};
+
+use super::agent::{FsmAgent, StateChanged, StateMemory};
+use super::builder::{MachineBuilder, MachineError};
+use super::machine::{Machine, NONE};
+use super::state::{History, State};
+use super::transition::Transition;
+use crate::action::{LoadError, error_about, load_file, read_ron, write_ron};
+use crate::library::Library;
+use crate::reload::{Reload, exchange};
+
+/// A machine as it is written in a file, in RON. What it names is looked up when a
+/// [`Machine`] is made of it: actions, conditions and effects in a [`Library`].
+///
+/// ```
+/// use formic_ai::fsm::MachineFile;
+/// let text = r#"(
+///     events: ["alarm"],
+///     states: [(name: "calm", action: "patrol"), (name: "alarmed", action: "chase")],
+///     transitions: [
+///         (from: "calm", to: "alarmed", on: "alarm", priority: 1),
+///         (from: "alarmed", to: "calm", after: 100, when: "nothing is near"),
+///     ],
+/// )"#;
+/// let file = MachineFile::parse(text)?;
+/// assert_eq!(MachineFile::parse(&file.to_text())?, file);
+/// # Ok::<(), formic_ai::action::LoadError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename = "Machine", deny_unknown_fields)]
+pub struct MachineFile {
+    /// The names of events, by their numbers from 0 on.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    events: Vec<String>,
+    states: Vec<StateEntry>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    transitions: Vec<TransitionEntry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename = "State", deny_unknown_fields)]
+struct StateEntry {
+    name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    inside: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    initial: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    action: Option<String>,
+    #[serde(default)]
+    history: History,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    on_enter: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    on_exit: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename = "Transition", deny_unknown_fields)]
+struct TransitionEntry {
+    /// Any state where it is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from: Option<String>,
+    /// Back to what was interrupted where it is not there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    to: Option<String>,
+    /// Whether what is left comes back.
+    #[serde(default)]
+    interrupts: bool,
+    #[serde(default)]
+    trigger: TriggerEntry,
+    /// The name of an event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    on: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    after: Option<u32>,
+    /// The name of a condition.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    when: Option<String>,
+    #[serde(default)]
+    priority: i32,
+}
+
+/// What a transition waits for beside its condition, if it is neither an event nor a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+enum TriggerEntry {
+    #[default]
+    Always,
+    Done,
+    Failed,
+}
+
+impl MachineFile {
+    /// Reads a machine from text: `(events: [..], states: [..], transitions: [..])`.
+    ///
+    /// A state has a `name`, and perhaps the state that it lies `inside`, the `initial` one inside
+    /// it, an `action`, a `history` (`Shallow`, `Deep`), and effects `on_enter` and `on_exit`. A
+    /// transition leads `from` a state, or from any, `to` another, or back; it may be one that
+    /// `interrupts`, wait `on` an event, `after` so many updates, for a `trigger` (`Done`,
+    /// `Failed`: of the action), and for the condition `when`; and it has a `priority`.
+    ///
+    /// # Errors
+    /// Returns an error if the text is no machine, with line and column.
+    pub fn parse(text: &str) -> Result<Self, LoadError> {
+        read_ron(text)
+    }
+
+    /// The text, which reads as the same machine again.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        write_ron(self)
+    }
+
+    fn build<Q: QueryData + 'static>(
+        &self,
+        text: &str,
+        library: &Library<Q>,
+    ) -> Result<Machine<Q>, LoadError> {
+        let unknown = |what: &str, key: &str, name: &str| {
+            error_about(text, Some(key), name, 0, format!("there is no {what} {name:?}"))
+        };
+        let condition = |key: &str, name: &str| {
+            library.find_condition(name).ok_or_else(|| unknown("condition", key, name))
+        };
+        let effect = |key: &str, name: &str| {
+            library.find_effect(name).ok_or_else(|| unknown("effect", key, name))
+        };
+        let mut builder = MachineBuilder::new();
+        for (number, event) in (0..).zip(&self.events) {
+            if number == 64 {
+                let problem = format!("{event:?} is the 65th event, and there are 64");
+                return Err(error_about(text, None, event, 0, problem));
+            }
+            builder = builder.event(number, event.clone());
+        }
+        for entry in &self.states {
+            let mut state = State::new(entry.name.clone()).history(entry.history);
+            if let Some(parent) = &entry.inside {
+                state = state.inside(parent.clone());
+            }
+            if let Some(child) = &entry.initial {
+                state = state.initial(child.clone());
+            }
+            if let Some(action) = &entry.action {
+                if library.find_action(action).is_none() {
+                    return Err(unknown("action", "action", action));
+                }
+                state = state.action(action.clone());
+            }
+            if let Some(name) = &entry.on_enter {
+                let (entries, place) = (library.entries.clone(), effect("on_enter", name)?);
+                state = state.on_enter(move |item| (entries.effects[place].1)(item));
+            }
+            if let Some(name) = &entry.on_exit {
+                let (entries, place) = (library.entries.clone(), effect("on_exit", name)?);
+                state = state.on_exit(move |item| (entries.effects[place].1)(item));
+            }
+            builder = builder.state(state);
+        }
+        for entry in &self.transitions {
+            let mut transition = match (&entry.from, &entry.to, entry.interrupts) {
+                (Some(from), Some(to), false) => Transition::new(from.clone(), to.clone()),
+                (Some(from), Some(to), true) => Transition::interrupt(from.clone(), to.clone()),
+                (None, Some(to), false) => Transition::from_any(to.clone()),
+                (None, Some(to), true) => Transition::interrupt_any(to.clone()),
+                (Some(from), None, false) => Transition::back(from.clone()),
+                (from, None, _) => {
+                    let name = from.as_deref().unwrap_or("");
+                    let problem = "a transition without `to` leads back: it has `from`, and does \
+                                   not interrupt";
+                    return Err(error_about(text, Some("from"), name, 0, problem));
+                }
+            };
+            transition = transition.priority(entry.priority);
+            match entry.trigger {
+                TriggerEntry::Always => {}
+                TriggerEntry::Done => transition = transition.when_done(),
+                TriggerEntry::Failed => transition = transition.when_failed(),
+            }
+            if let Some(updates) = entry.after {
+                transition = transition.after(updates);
+            }
+            if let Some(event) = &entry.on {
+                let place = self.events.iter().position(|known| known == event);
+                let number = place.and_then(|place| u32::try_from(place).ok());
+                transition = transition.on(number.ok_or_else(|| unknown("event", "on", event))?);
+            }
+            if [entry.on.is_some(), entry.after.is_some(), entry.trigger != TriggerEntry::Always]
+                .iter()
+                .filter(|it| **it)
+                .count()
+                > 1
+            {
+                let name = entry.from.as_deref().or(entry.to.as_deref()).unwrap_or("");
+                let problem = "a transition waits for one of `on`, `after` and `trigger`";
+                return Err(error_about(text, None, name, 0, problem));
+            }
+            if let Some(name) = &entry.when {
+                let (entries, place) = (library.entries.clone(), condition("when", name)?);
+                transition = transition.when(move |item| (entries.conditions[place].1)(item));
+                transition = transition.called(name.clone());
+            }
+            builder = builder.transition(transition);
+        }
+        builder.build_with(|name| library.find_action(name)).map_err(|error| {
+            let (key, name, nth) = match &error {
+                MachineError::DefinedTwice(name) => (Some("name"), name.as_str(), 1),
+                MachineError::UnknownState(name) => (None, name.as_str(), 0),
+                MachineError::UnknownAction(name) => (Some("action"), name.as_str(), 0),
+                MachineError::NotInside { child, .. } => (Some("initial"), child.as_str(), 0),
+                MachineError::InsideItself(name) | MachineError::SharedAction(name) => {
+                    (Some("name"), name.as_str(), 0)
+                }
+                MachineError::NoAction(name) => (Some("from"), name.as_str(), 0),
+                _ => (None, "", 0),
+            };
+            error_about(text, key, name, nth, error.to_string())
+        })
+    }
+}
+
+impl<Q: QueryData + 'static> Machine<Q> {
+    /// Makes a machine of text, see [`MachineFile::parse`].
+    ///
+    /// ```
+    /// use formic_ai::fsm::{Library, Machine};
+    /// use formic_ai::prelude::*;
+    /// # #[derive(Component, Clone)] struct Patrol;
+    /// # #[derive(Component, Clone)] struct Chase;
+    /// #[derive(Component)]
+    /// struct Enemy { distance: f32 }
+    /// let actions = ActionSet::new().action("patrol", Patrol).action("chase", Chase);
+    /// let library = Library::<&'static Enemy>::new(&actions)
+    ///     .condition("near", |enemy| enemy.distance < 5.0);
+    /// let text = r#"(
+    ///     states: [(name: "calm", action: "patrol"), (name: "alarmed", action: "chase")],
+    ///     transitions: [(from: "calm", to: "alarmed", when: "neer")],
+    /// )"#;
+    /// let error = Machine::parse(text, &library).unwrap_err();
+    /// assert_eq!(error.to_string(), "line 3, column 55: there is no condition \"neer\"");
+    /// let machine = Machine::parse(&text.replace("neer", "near"), &library)?;
+    /// assert_eq!(machine.state_count(), 2);
+    /// # Ok::<(), formic_ai::action::LoadError>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Returns an error if the text is no machine, or names what the library does not have; with
+    /// line, column and name.
+    pub fn parse(text: &str, library: &Library<Q>) -> Result<Self, LoadError> {
+        MachineFile::parse(text)?.build(text, library)
+    }
+
+    /// Makes a machine of a file, see [`MachineFile::parse`].
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or is no machine.
+    pub fn load(path: impl AsRef<Path>, library: &Library<Q>) -> Result<Self, LoadError> {
+        load_file(path.as_ref(), |text| Self::parse(text, library))
+    }
+}
+
+/// An agent stays in the state of the same name, with what it remembers of others; where that is no
+/// more, it begins with the initial state.
+impl<Q: QueryData + 'static> Reload for Machine<Q> {
+    fn take_over(&self, old: &Self, world: &mut World, agent: Entity) {
+        let Ok(&mind) = world.get::<FsmAgent>(agent) else { return };
+        let renamed = |state: u16| {
+            let name = (state != NONE).then(|| old.name(usize::from(state)))?;
+            u16::try_from(self.find(name)?).ok()
+        };
+        let is_innermost = |state: &u16| self.states[usize::from(*state)].initial == NONE;
+        let state = renamed(mind.state).filter(is_innermost);
+        let actions = |machine: &Self, state: Option<u16>| -> BTreeSet<usize> {
+            let Some(state) = state else { return BTreeSet::new() };
+            let actions = machine.way(state).map(|it| machine.states[usize::from(it)].action);
+            actions.flatten().map(usize::from).collect()
+        };
+        let before = actions(old, mind.state().map(|_| mind.state));
+        exchange(world, agent, &before, &actions(self, state));
+        if let Ok(memory) = world.get_mut::<Buffer<StateMemory>>(agent) {
+            let histories = |it: &Self| if it.has_history { it.state_count() } else { 0 };
+            let old_memory: Vec<StateMemory> = memory.iter().copied().collect();
+            let (lasts, stack) = old_memory.split_at(histories(old).min(old_memory.len()));
+            let mut new = vec![StateMemory(NONE); histories(self)];
+            for (outer, last) in (0..).zip(lasts) {
+                if let (Some(outer), Some(last)) = (renamed(outer), renamed(last.0)) {
+                    let is_inside = self.states[usize::from(last)].parent == outer;
+                    if let Some(place) = new.get_mut(usize::from(outer)).filter(|_| is_inside) {
+                        place.0 = last;
+                    }
+                }
+            }
+            let stack = stack.iter().filter_map(|it| renamed(it.0)).filter(is_innermost);
+            new.extend(stack.map(StateMemory));
+            memory.clear();
+            memory.extend(new);
+        }
+        if let Ok(mind) = world.get_mut::<FsmAgent>(agent) {
+            mind.state = state.unwrap_or(NONE);
+            // Events are known by their names as well.
+            let sent = (0..64).filter(|&event| mind.events >> event & 1 == 1);
+            let renamed = sent.filter_map(|event| match old.event_names.get(&event) {
+                Some(name) => self.event(name),
+                None => Some(event),
+            });
+            mind.events = renamed.fold(0, |events, event| events | 1 << event);
+        }
+        _ = world.set_enabled::<StateChanged>(agent, false);
+    }
+}

@@ -1,0 +1,271 @@
+//! Planners as data: files of facts, operators and goals.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use formic_ecs::{Buffer, Entity, QueryData, World};
+use serde::{Deserialize, Serialize};
+
+use super::agent::{GoapAgent, PlannedStep, PlannerState, Replan, Sensors};
+use super::facts::{Condition, Effect, Fact, Facts};
+use super::operator::{Goal, Operator};
+use super::planner::{Planner, PlannerBuilder, PlannerError};
+use crate::action::{LoadError, error_about, load_file, read_ron, write_ron};
+use crate::reload::{Reload, exchange};
+
+/// A planner as it is written in a file, in RON. Where the facts come from is said by
+/// [`Sensors`](super::Sensors), in code.
+///
+/// ```
+/// use formic_ai::goap::{Planner, PlannerFile};
+/// let text = r#"(
+///     facts: [("axe", 1), ("wood", 10)],
+///     operators: [
+///         (name: "fetch_axe", then: [("axe", Set(1))], cost: 4),
+///         (name: "chop", when: [("axe", Is(true))], then: [("wood", Add(1))]),
+///     ],
+///     goals: [(name: "stocked", when: [("wood", AtLeast(3))])],
+/// )"#;
+/// let file = PlannerFile::parse(text)?;
+/// assert_eq!(PlannerFile::parse(&file.to_text())?, file);
+/// assert_eq!(Planner::parse(text)?.plan(0, &[0, 0]).unwrap().cost, 7);
+/// let error = Planner::parse(&text.replace("(\"axe\", Is", "(\"ax\", Is")).unwrap_err();
+/// assert_eq!(error.to_string(), "line 5, column 32: there is no fact \"ax\"");
+/// # Ok::<(), formic_ai::action::LoadError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename = "Planner", deny_unknown_fields)]
+pub struct PlannerFile {
+    facts: Vec<(String, u32)>,
+    operators: Vec<OperatorEntry>,
+    goals: Vec<GoalEntry>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    states_max: Option<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename = "Operator", deny_unknown_fields)]
+pub(crate) struct OperatorEntry {
+    name: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    when: Vec<ConditionEntry>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    then: Vec<(String, ChangeEntry)>,
+    #[serde(default = "one")]
+    cost: u32,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename = "Goal", deny_unknown_fields)]
+struct GoalEntry {
+    name: String,
+    #[serde(default)]
+    when: Vec<ConditionEntry>,
+    #[serde(default)]
+    priority: i32,
+}
+
+/// A fact, and what it has to be.
+pub(crate) type ConditionEntry = (String, TestEntry);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum TestEntry {
+    Is(bool),
+    Equals(u32),
+    Differs(u32),
+    AtLeast(u32),
+    AtMost(u32),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+enum ChangeEntry {
+    Becomes(bool),
+    Set(u32),
+    Add(u32),
+    Subtract(u32),
+}
+
+const fn one() -> u32 {
+    1
+}
+
+/// The facts of a file, and where it says what is wrong.
+pub(crate) struct FileFacts<'a> {
+    text: &'a str,
+    pub(crate) facts: Facts,
+}
+
+impl<'a> FileFacts<'a> {
+    pub(crate) fn new(text: &'a str, entries: &[(String, u32)]) -> Result<Self, LoadError> {
+        let mut facts = Facts::new();
+        for (name, value_max) in entries {
+            let problem = if *value_max > Facts::VALUE_MAX {
+                format!("the fact {name:?} goes up to {value_max}, and not to 63 at most")
+            } else if facts.find(name).is_some() {
+                let problem = format!("the fact {name:?} is defined twice");
+                return Err(error_about(text, None, name, 1, problem));
+            } else {
+                facts.number(name.clone(), *value_max);
+                continue;
+            };
+            return Err(error_about(text, None, name, 0, problem));
+        }
+        Ok(Self { text, facts })
+    }
+
+    fn find(&self, name: &str) -> Result<Fact, LoadError> {
+        let problem = || format!("there is no fact {name:?}");
+        self.facts.find(name).ok_or_else(|| error_about(self.text, None, name, 0, problem()))
+    }
+
+    pub(crate) fn condition(&self, (name, test): &ConditionEntry) -> Result<Condition, LoadError> {
+        let fact = self.find(name)?;
+        Ok(match *test {
+            TestEntry::Is(holds) => fact.is(holds),
+            TestEntry::Equals(value) => fact.equals(value),
+            TestEntry::Differs(value) => fact.differs_from(value),
+            TestEntry::AtLeast(value) => fact.at_least(value),
+            TestEntry::AtMost(value) => fact.at_most(value),
+        })
+    }
+
+    fn effect(&self, (name, change): &(String, ChangeEntry)) -> Result<Effect, LoadError> {
+        let fact = self.find(name)?;
+        Ok(match *change {
+            ChangeEntry::Becomes(holds) => fact.becomes(holds),
+            ChangeEntry::Set(value) => fact.set(value),
+            ChangeEntry::Add(amount) => fact.add(amount),
+            ChangeEntry::Subtract(amount) => fact.subtract(amount),
+        })
+    }
+
+    pub(crate) fn operator(&self, entry: &OperatorEntry) -> Result<Operator, LoadError> {
+        let mut operator = Operator::new(entry.name.clone()).cost(entry.cost);
+        for condition in &entry.when {
+            operator = operator.when(self.condition(condition)?);
+        }
+        for effect in &entry.then {
+            operator = operator.then(self.effect(effect)?);
+        }
+        Ok(operator)
+    }
+
+    /// What is wrong with the whole, at the name that it is about.
+    pub(crate) fn error(&self, error: &PlannerError) -> LoadError {
+        let (name, nth) = match error {
+            PlannerError::DefinedTwice(name) => (name.as_str(), 1),
+            PlannerError::Impossible(name)
+            | PlannerError::BadEffect(name)
+            | PlannerError::UnknownFact(name)
+            | PlannerError::TooManyFacts(name)
+            | PlannerError::UnknownAction(name)
+            | PlannerError::Endless(name)
+            | PlannerError::UnknownTask { task: name, .. } => (name.as_str(), 0),
+            PlannerError::NoGoals => ("", 0),
+        };
+        error_about(self.text, None, name, nth, error.to_string())
+    }
+}
+
+impl PlannerFile {
+    /// Reads a planner from text: `(facts: [..], operators: [..], goals: [..])`.
+    ///
+    /// A fact is its name and its highest value, 1 for what holds or does not. An operator has a
+    /// `name`, conditions (`when`), effects (`then`) and a `cost`; a goal a `name`, conditions and a
+    /// `priority`. A condition is the name of a fact with `Is(true)`, `Equals(2)`, `Differs(2)`,
+    /// `AtLeast(2)` or `AtMost(2)`; an effect one with `Becomes(true)`, `Set(2)`, `Add(2)` or
+    /// `Subtract(2)`.
+    ///
+    /// # Errors
+    /// Returns an error if the text is no planner, with line and column.
+    pub fn parse(text: &str) -> Result<Self, LoadError> {
+        read_ron(text)
+    }
+
+    /// The text, which reads as the same planner again.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        write_ron(self)
+    }
+
+    fn build(&self, text: &str) -> Result<Planner, LoadError> {
+        let known = FileFacts::new(text, &self.facts)?;
+        let mut builder = PlannerBuilder::new(known.facts.clone());
+        if let Some(states) = self.states_max {
+            builder = builder.states_max(states);
+        }
+        for entry in &self.operators {
+            builder = builder.operator(known.operator(entry)?);
+        }
+        for entry in &self.goals {
+            let mut goal = Goal::new(entry.name.clone()).priority(entry.priority);
+            for condition in &entry.when {
+                goal = goal.when(known.condition(condition)?);
+            }
+            builder = builder.goal(goal);
+        }
+        builder.build().map_err(|error| known.error(&error))
+    }
+}
+
+impl Planner {
+    /// Makes a planner of text, see [`PlannerFile::parse`].
+    ///
+    /// # Errors
+    /// Returns an error if the text is no planner, or one that makes no sense; with line, column and
+    /// name.
+    pub fn parse(text: &str) -> Result<Self, LoadError> {
+        PlannerFile::parse(text)?.build(text)
+    }
+
+    /// Makes a planner of a file, see [`PlannerFile::parse`].
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or is no planner.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, LoadError> {
+        load_file(path.as_ref(), Self::parse)
+    }
+}
+
+/// A plan is gone on with where its goal and all of its operators are still there; where one is not,
+/// it is dropped. What an agent was thinking about it thinks about anew.
+impl<Q: QueryData + 'static> Reload for Sensors<Q> {
+    fn take_over(&self, old: &Self, world: &mut World, agent: Entity) {
+        let Ok(&mind) = world.get::<GoapAgent>(agent) else { return };
+        let Ok(steps) = world.get::<Buffer<PlannedStep>>(agent) else { return };
+        let operators: Vec<usize> = steps.iter().map(|step| step.operator()).collect();
+        let (planner, before) = (self.planner(), old.planner());
+        let renamed = |&operator: &usize| planner.find(before.operators[operator].name());
+        let renamed: Option<Vec<usize>> = operators.iter().map(renamed).collect();
+        let goal = mind.goal().and_then(|goal| {
+            let name = before.goals[goal].name();
+            planner.goals.iter().position(|other| other.name() == name)
+        });
+        let (goal, kept) = match (goal, renamed) {
+            (Some(goal), Some(kept)) => (u32::try_from(goal).ok(), kept),
+            _ => (None, Vec::new()),
+        };
+        let action = |sensors: &Self, steps: &[usize]| -> BTreeSet<usize> {
+            let step = steps.get(mind.step()).copied();
+            step.map(|operator| sensors.action(operator)).into_iter().collect()
+        };
+        exchange(world, agent, &action(old, &operators), &action(self, &kept));
+        if let Ok(mind) = world.get_mut::<GoapAgent>(agent) {
+            mind.candidate = 0;
+            if goal.is_none() {
+                mind.step = 0;
+            }
+            mind.goal = goal.unwrap_or(u32::MAX);
+        }
+        if let Ok(steps) = world.get_mut::<Buffer<PlannedStep>>(agent) {
+            steps.clear();
+            steps.extend(kept.into_iter().map(PlannedStep::new));
+        }
+        if let Ok(state) = world.get_mut::<PlannerState>(agent) {
+            state.0 = None;
+        }
+        if goal.is_none() {
+            _ = world.set_enabled::<Replan>(agent, true);
+        }
+    }
+}

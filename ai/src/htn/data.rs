@@ -1,0 +1,174 @@
+//! Domains as data: files of facts, operators and methods.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use formic_ecs::{Buffer, Entity, QueryData, World};
+use serde::{Deserialize, Serialize};
+
+use super::agent::{HtnAgent, HtnState, PlannedTask};
+use super::domain::{Domain, DomainBuilder, Method, PAUSE as PAUSE_TASK, Preference};
+use crate::action::{LoadError, load_file, read_ron, write_ron};
+use crate::goap::{ConditionEntry, FileFacts, OperatorEntry, PlannedStep, Replan, Sensors};
+use crate::reload::{Reload, exchange};
+
+/// A domain as it is written in a file, in RON.
+///
+/// ```
+/// use formic_ai::htn::{Domain, DomainFile};
+/// let text = r#"(
+///     facts: [("cash", 10)],
+///     operators: [(name: "walk"), (name: "ride", then: [("cash", Subtract(2))])],
+///     methods: [
+///         (of: "go home", name: "by taxi", when: [("cash", AtLeast(2))], tasks: ["ride"]),
+///         (of: "go home", name: "on foot", tasks: ["walk"]),
+///     ],
+///     root: "go home",
+/// )"#;
+/// let file = DomainFile::parse(text)?;
+/// assert_eq!(DomainFile::parse(&file.to_text())?, file);
+/// let domain = Domain::parse(text)?;
+/// assert_eq!(domain.plan(&[1]).unwrap().names(&domain).collect::<Vec<_>>(), ["walk"]);
+/// let error = Domain::parse(&text.replace("[\"walk\"]", "[\"wlak\"]")).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "line 6, column 50: \"go home on foot\" names \"wlak\", which has neither an operator nor methods"
+/// );
+/// # Ok::<(), formic_ai::action::LoadError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename = "Domain", deny_unknown_fields)]
+pub struct DomainFile {
+    facts: Vec<(String, u32)>,
+    operators: Vec<OperatorEntry>,
+    methods: Vec<MethodEntry>,
+    root: String,
+    #[serde(default)]
+    prefer: Preference,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    states_max: Option<usize>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename = "Method", deny_unknown_fields)]
+struct MethodEntry {
+    of: String,
+    name: String,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    when: Vec<ConditionEntry>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    tasks: Vec<String>,
+}
+
+/// What stands for a pause among tasks.
+const PAUSE: &str = "...";
+
+impl DomainFile {
+    /// Reads a domain from text: `(facts: [..], operators: [..], methods: [..], root: ..)`.
+    ///
+    /// Facts, operators and conditions are those of [`PlannerFile`](crate::goap::PlannerFile). A
+    /// method says which task it is a way `of`, has a `name`, conditions (`when`) and `tasks`, among
+    /// which `"..."` is a [pause](Method::pause). `prefer` is `Order` or `Cheapest`.
+    ///
+    /// # Errors
+    /// Returns an error if the text is no domain, with line and column.
+    pub fn parse(text: &str) -> Result<Self, LoadError> {
+        read_ron(text)
+    }
+
+    /// The text, which reads as the same domain again.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        write_ron(self)
+    }
+
+    fn build(&self, text: &str) -> Result<Domain, LoadError> {
+        let known = FileFacts::new(text, &self.facts)?;
+        let mut builder = DomainBuilder::new(known.facts.clone()).prefer(self.prefer);
+        if let Some(states) = self.states_max {
+            builder = builder.states_max(states);
+        }
+        for entry in &self.operators {
+            builder = builder.operator(known.operator(entry)?);
+        }
+        for entry in &self.methods {
+            let mut method = Method::new(entry.of.clone(), entry.name.clone());
+            for condition in &entry.when {
+                method = method.when(known.condition(condition)?);
+            }
+            for task in &entry.tasks {
+                method = if task == PAUSE { method.pause() } else { method.task(task.clone()) };
+            }
+            builder = builder.method(method);
+        }
+        builder.build(&self.root).map_err(|error| known.error(&error))
+    }
+}
+
+impl Domain {
+    /// Makes a domain of text, see [`DomainFile::parse`].
+    ///
+    /// # Errors
+    /// Returns an error if the text is no domain, or one that makes no sense; with line, column and
+    /// name.
+    pub fn parse(text: &str) -> Result<Self, LoadError> {
+        DomainFile::parse(text)?.build(text)
+    }
+
+    /// Makes a domain of a file, see [`DomainFile::parse`].
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or is no domain.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, LoadError> {
+        load_file(path.as_ref(), Self::parse)
+    }
+}
+
+/// A plan is gone on with where all of its operators, and the tasks behind its pause, are still there;
+/// where one is not, it is dropped.
+impl<Q: QueryData + 'static> Reload for Sensors<Q, Domain> {
+    fn take_over(&self, old: &Self, world: &mut World, agent: Entity) {
+        let Ok(&mind) = world.get::<HtnAgent>(agent) else { return };
+        let Ok(steps) = world.get::<Buffer<PlannedStep>>(agent) else { return };
+        let operators: Vec<usize> = steps.iter().map(|step| step.operator()).collect();
+        let Ok(tasks) = world.get::<Buffer<PlannedTask>>(agent) else { return };
+        let (domain, before) = (self.planner(), old.planner());
+        let task = |task: u32| match task {
+            PAUSE_TASK => Some(PAUSE_TASK),
+            task => domain.find_task(before.task_name(task)),
+        };
+        let rest: Option<Vec<u32>> = tasks.iter().map(|it| task(it.0)).collect();
+        let operator = |&operator: &usize| {
+            let name = before.operators[operator].name();
+            domain.operators.iter().position(|other| other.name() == name)
+        };
+        let kept: Option<Vec<usize>> = operators.iter().map(operator).collect();
+        let is_kept = kept.is_some() && rest.is_some();
+        let (kept, rest) = match (kept, rest) {
+            (Some(kept), Some(rest)) => (kept, rest),
+            _ => (Vec::new(), Vec::new()),
+        };
+        let action = |sensors: &Self, steps: &[usize]| -> BTreeSet<usize> {
+            let step = steps.get(mind.step()).copied();
+            step.map(|operator| sensors.action(operator)).into_iter().collect()
+        };
+        exchange(world, agent, &action(old, &operators), &action(self, &kept));
+        if let (Ok(mind), false) = (world.get_mut::<HtnAgent>(agent), is_kept) {
+            mind.step = 0;
+        }
+        if let Ok(steps) = world.get_mut::<Buffer<PlannedStep>>(agent) {
+            steps.clear();
+            steps.extend(kept.iter().map(|&operator| PlannedStep::new(operator)));
+        }
+        if let Ok(tasks) = world.get_mut::<Buffer<PlannedTask>>(agent) {
+            tasks.clear();
+            tasks.extend(rest.into_iter().map(PlannedTask));
+        }
+        if let Ok(state) = world.get_mut::<HtnState>(agent) {
+            state.0 = None;
+        }
+        if kept.is_empty() {
+            _ = world.set_enabled::<Replan>(agent, true);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Minds that are read again from their files while the game runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use formic_ecs::{Entity, World};
+
+use crate::action::{Body, LoadError, Switching, read_file};
+
+/// A mind that can take the place of an older one while agents follow that.
+pub trait Reload: Sized + Send + Sync + 'static {
+    /// Has an agent that followed `old` follow this: what is in both under the same name stays as
+    /// it is, and what is no more ends as interrupted.
+    fn take_over(&self, old: &Self, world: &mut World, agent: Entity);
+}
+
+type Read<M> = Box<dyn Fn(&str) -> Result<M, LoadError> + Send + Sync>;
+
+/// A mind that is read from a file, and again when the file has changed: a resource.
+///
+/// A file that is broken leaves the mind as it was, and the [problem](Self::problem) says what is
+/// wrong with it.
+///
+/// ```no_run
+/// use formic_ai::fsm::{Library, Machine};
+/// use formic_ai::prelude::*;
+/// use formic_ai::reload::MindFile;
+/// # struct Guard;
+/// # fn f(mut world: World, guards: Vec<Entity>, library: Library<()>) -> Result<(), Box<dyn std::error::Error>> {
+/// let file = MindFile::load("minds/guard.ron", move |text| Machine::parse(text, &library))?;
+/// world.insert_resource(file);
+/// // Between two runs of the schedule, now and then:
+/// if MindFile::<Machine<()>>::reload(&mut world, &guards) {
+///     println!("the guards have changed their minds");
+/// }
+/// # Ok(())
+/// # }
+/// ```
+pub struct MindFile<M> {
+    path: PathBuf,
+    read: Read<M>,
+    mind: M,
+    text: String,
+    problem: Option<LoadError>,
+}
+
+impl<M: fmt::Debug> fmt::Debug for MindFile<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MindFile")
+            .field("path", &self.path)
+            .field("mind", &self.mind)
+            .field("problem", &self.problem)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<M: Reload> MindFile<M> {
+    /// Reads a file. `read` makes the mind of its text, now and when it changes.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or `read` gives one.
+    pub fn load(
+        path: impl Into<PathBuf>,
+        read: impl Fn(&str) -> Result<M, LoadError> + Send + Sync + 'static,
+    ) -> Result<Self, LoadError> {
+        let path = path.into();
+        let text = read_file(&path)?;
+        let mind = read(&text).map_err(|error| error.in_file(&path))?;
+        Ok(Self { path, read: Box::new(read), mind, text, problem: None })
+    }
+
+    /// The mind.
+    pub const fn mind(&self) -> &M {
+        &self.mind
+    }
+
+    /// What is wrong with the file as it is now, if anything is: the mind is an older one then.
+    pub const fn problem(&self) -> Option<&LoadError> {
+        self.problem.as_ref()
+    }
+
+    /// The mind as the file has it now, if that has changed and is in order.
+    fn changed(&mut self) -> Option<M> {
+        let text = match read_file(&self.path) {
+            Ok(text) => text,
+            Err(error) => {
+                self.problem = Some(error);
+                return None;
+            }
+        };
+        if text == self.text {
+            // As it was the last time, in order or not; but it was not there perhaps.
+            if matches!(self.problem, Some(LoadError::Io { .. })) {
+                self.problem = None;
+            }
+            return None;
+        }
+        self.text = text;
+        match (self.read)(&self.text) {
+            Ok(mind) => {
+                self.problem = None;
+                Some(mind)
+            }
+            Err(error) => {
+                self.problem = Some(error.in_file(&self.path));
+                None
+            }
+        }
+    }
+
+    /// Looks whether the file has changed and, if it is in order, has these agents follow it from now
+    /// on, all at once: to be called between two runs of a schedule. Whether they do.
+    ///
+    /// # Panics
+    /// Panics if the world has no such resource.
+    pub fn reload(world: &mut World, agents: &[Entity]) -> bool {
+        let Some(mut file) = world.remove_resource::<Self>() else {
+            panic!("the world has no MindFile of this type")
+        };
+        let changed = file.changed();
+        let is_changed = changed.is_some();
+        if let Some(mind) = changed {
+            let old = std::mem::replace(&mut file.mind, mind);
+            agents.iter().for_each(|&agent| file.mind.take_over(&old, world, agent));
+        }
+        world.insert_resource(file);
+        is_changed
+    }
+}
+
+/// All files of a folder with this extension, by their names without it: a library of minds.
+///
+/// # Errors
+/// Returns an error if the folder or one of the files cannot be read, or `read` gives one, which gets
+/// the name and the text.
+pub fn load_folder<M>(
+    folder: impl AsRef<Path>,
+    extension: &str,
+    mut read: impl FnMut(&str, &str) -> Result<M, LoadError>,
+) -> Result<BTreeMap<String, M>, LoadError> {
+    let folder = folder.as_ref();
+    let problem = |error| LoadError::Io { path: folder.into(), error };
+    let mut minds = BTreeMap::new();
+    for entry in std::fs::read_dir(folder).map_err(problem)? {
+        let path = entry.map_err(problem)?.path();
+        if path.extension().is_none_or(|found| found != extension) {
+            continue;
+        }
+        let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { continue };
+        let mind = read(name, &read_file(&path)?).map_err(|error| error.in_file(&path))?;
+        minds.insert(name.to_owned(), mind);
+    }
+    Ok(minds)
+}
+
+/// Halts what an agent is at `before` and not `after`, and begins what is new.
+pub(crate) fn exchange(
+    world: &mut World,
+    agent: Entity,
+    before: &BTreeSet<usize>,
+    after: &BTreeSet<usize>,
+) {
+    let Ok(body) = world.get_mut::<Body>(agent) else { return };
+    before.difference(after).for_each(|&action| body.halt(action));
+    after.difference(before).for_each(|&action| body.begin(action));
+    if body.is_switching() {
+        _ = world.set_enabled::<Switching>(agent, true);
+    }
+}

@@ -1,0 +1,244 @@
+//! Reasoners as data: files of options and their considerations.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use formic_ecs::{Buffer, Entity, World};
+use serde::{Deserialize, Serialize};
+
+use super::agent::{Cooldown, NONE, UtilityAgent};
+use super::considerations::{Combine, Input, Utility};
+use super::curve::Curve;
+use super::reasoner::{Reasoner, ReasonerError, Select};
+use crate::action::{ActionSet, LoadError, error_about, load_file, read_ron, write_ron};
+use crate::reload::{Reload, exchange};
+
+/// A reasoner as it is written in a file, in RON.
+///
+/// ```
+/// use formic_ai::prelude::*;
+/// use formic_ai::utility::{Reasoner, ReasonerFile};
+/// # #[derive(Component, Clone)] struct Eat;
+/// # #[derive(Component, Clone)] struct Sleep;
+/// let text = r#"(
+///     options: [
+///         (name: "eat", considerations: [(input: "hunger", curve: Exponential(2.0))]),
+///         (name: "sleep", considerations: [(input: "tired", curve: Linear(1.0, 0.0))], inertia: 0.1),
+///     ],
+/// )"#;
+/// let file = ReasonerFile::parse(text)?;
+/// assert_eq!(ReasonerFile::parse(&file.to_text())?, file);
+/// let actions = ActionSet::new().action("eat", Eat).action("sleep", Sleep);
+/// // The inputs in the order in which the system of the mind fills them.
+/// let reasoner = Reasoner::parse(text, &["hunger", "tired"], &actions)?;
+/// assert_eq!(reasoner.scores(&[0.5, 0.4]), [0.25, 0.4]);
+/// let error = Reasoner::parse(text, &["hunger"], &actions).unwrap_err();
+/// assert_eq!(error.to_string(), "line 4, column 50: there is no input \"tired\"; there are hunger");
+/// # Ok::<(), formic_ai::action::LoadError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename = "Reasoner", deny_unknown_fields)]
+pub struct ReasonerFile {
+    #[serde(default)]
+    select: Select,
+    options: Vec<OptionEntry>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename = "Option", deny_unknown_fields)]
+struct OptionEntry {
+    name: String,
+    #[serde(default)]
+    combine: Combine,
+    considerations: Vec<ConsiderationEntry>,
+    #[serde(default)]
+    compensated: bool,
+    #[serde(default = "one")]
+    weight: f32,
+    #[serde(default)]
+    rank: i32,
+    #[serde(default)]
+    inertia: f32,
+    #[serde(default = "one")]
+    momentum: f32,
+    #[serde(default)]
+    cooldown: u32,
+    /// An input, and what it is to fall to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until: Option<(String, f32)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename = "Consideration", deny_unknown_fields)]
+struct ConsiderationEntry {
+    input: String,
+    curve: CurveEntry,
+    #[serde(default)]
+    inverted: bool,
+    #[serde(default = "one")]
+    weight: f32,
+}
+
+/// The constructors of [`Curve`].
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+enum CurveEntry {
+    Linear(f32, f32),
+    Exponential(f32),
+    FastThenSlow(f32),
+    Polynomial(f32, i32, f32, f32),
+    Growth(f32),
+    Logistic(f32, f32),
+    Logit(f32, f32),
+    Normal(f32, f32),
+    Sine(f32, f32),
+    Step(f32),
+    Piecewise(Vec<(f32, f32)>),
+}
+
+const fn one() -> f32 {
+    1.0
+}
+
+impl CurveEntry {
+    fn curve(&self) -> Curve {
+        match *self {
+            Self::Linear(slope, shift) => Curve::linear(slope, shift),
+            Self::Exponential(power) => Curve::exponential(power),
+            Self::FastThenSlow(power) => Curve::fast_then_slow(power),
+            Self::Polynomial(slope, exponent, x, y) => Curve::polynomial(slope, exponent, x, y),
+            Self::Growth(rate) => Curve::growth(rate),
+            Self::Logistic(steepness, midpoint) => Curve::logistic(steepness, midpoint),
+            Self::Logit(scale, shift) => Curve::logit(scale, shift),
+            Self::Normal(mean, deviation) => Curve::normal(mean, deviation),
+            Self::Sine(cycles, phase) => Curve::sine(cycles, phase),
+            Self::Step(threshold) => Curve::step(threshold),
+            Self::Piecewise(ref points) => Curve::piecewise(points.iter().copied()),
+        }
+    }
+}
+
+impl ReasonerFile {
+    /// Reads a reasoner from text: `(select: .., options: [..])`.
+    ///
+    /// `select` is `Highest`, `FirstAbove(0.3)` or `WeightedRandom`. An option has the `name` of an
+    /// action and `considerations`, which are combined by `Product`, `WeightedSum`, `Minimum` or
+    /// `Maximum`, and what [`Utility`] has besides: `compensated`, `weight`, `rank`, `inertia`,
+    /// `momentum`, `cooldown`, `until`. A consideration has an `input`, a `curve` by the name of its
+    /// constructor in [`Curve`], perhaps `inverted`, and a `weight`.
+    ///
+    /// # Errors
+    /// Returns an error if the text is no reasoner, with line and column.
+    pub fn parse(text: &str) -> Result<Self, LoadError> {
+        read_ron(text)
+    }
+
+    /// The text, which reads as the same reasoner again.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        write_ron(self)
+    }
+
+    fn build(
+        &self,
+        text: &str,
+        inputs: &[&str],
+        actions: &ActionSet,
+    ) -> Result<Reasoner, LoadError> {
+        let input = |name: &str| {
+            let place = inputs.iter().position(|&known| known == name);
+            place.map(Input).ok_or_else(|| {
+                let known = inputs.join(", ");
+                let problem = format!("there is no input {name:?}; there are {known}");
+                error_about(text, None, name, 0, problem)
+            })
+        };
+        let mut reasoner = Reasoner::new().select(self.select);
+        for (place, name) in inputs.iter().enumerate() {
+            reasoner = reasoner.input((*name).to_owned(), Input(place));
+        }
+        for (place, entry) in self.options.iter().enumerate() {
+            if self.options[..place].iter().any(|other| other.name == entry.name) {
+                let problem = format!("the option {:?} is defined twice", entry.name);
+                return Err(error_about(text, Some("name"), &entry.name, 1, problem));
+            }
+            let mut utility = Utility::combining(entry.combine);
+            for it in &entry.considerations {
+                let curve = it.curve.curve();
+                let curve = if it.inverted { curve.inverted() } else { curve };
+                utility = utility.weighted(it.weight, input(&it.input)?, curve);
+            }
+            utility = utility.weight(entry.weight).rank(entry.rank).inertia(entry.inertia);
+            utility = utility.momentum(entry.momentum).cooldown(entry.cooldown);
+            if entry.compensated {
+                utility = utility.compensated();
+            }
+            if let Some((name, at_most)) = &entry.until {
+                utility = utility.until(input(name)?, *at_most);
+            }
+            reasoner = reasoner.option(entry.name.clone(), utility);
+        }
+        reasoner.bind(actions).map_err(|error| {
+            let name = match &error {
+                ReasonerError::UnknownAction(name)
+                | ReasonerError::NoConsiderations(name)
+                | ReasonerError::NotANumber(name) => name.as_str(),
+                _ => "",
+            };
+            error_about(text, Some("name"), name, 0, error.to_string())
+        })
+    }
+}
+
+impl Reasoner {
+    /// Makes a reasoner of text, see [`ReasonerFile::parse`]. `inputs` are the names of the inputs
+    /// in the order in which the system of the mind fills them.
+    ///
+    /// # Errors
+    /// Returns an error if the text is no reasoner, or names an input or an action that is not
+    /// there; with line, column and name.
+    pub fn parse(text: &str, inputs: &[&str], actions: &ActionSet) -> Result<Self, LoadError> {
+        ReasonerFile::parse(text)?.build(text, inputs, actions)
+    }
+
+    /// Makes a reasoner of a file, see [`ReasonerFile::parse`].
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, or is no reasoner.
+    pub fn load(
+        path: impl AsRef<Path>,
+        inputs: &[&str],
+        actions: &ActionSet,
+    ) -> Result<Self, LoadError> {
+        load_file(path.as_ref(), |text| Self::parse(text, inputs, actions))
+    }
+}
+
+/// The option of the same name goes on, and its cooldowns; where it is no more, it is halted.
+impl Reload for Reasoner {
+    fn take_over(&self, old: &Self, world: &mut World, agent: Entity) {
+        let Ok(&mind) = world.get::<UtilityAgent>(agent) else { return };
+        let current = mind.current().and_then(|option| {
+            let name = old.names().nth(option)?;
+            self.names().position(|other| other == name)
+        });
+        let action = |reasoner: &Self, option: Option<usize>| -> BTreeSet<usize> {
+            option.map(|option| reasoner.options[option].action).into_iter().collect()
+        };
+        exchange(world, agent, &action(old, mind.current()), &action(self, current));
+        if let Ok(mind) = world.get_mut::<UtilityAgent>(agent) {
+            mind.current = current.and_then(|it| u32::try_from(it).ok()).unwrap_or(NONE);
+        }
+        if self.has_cooldowns() {
+            let left: Vec<Cooldown> = match world.get::<Buffer<Cooldown>>(agent) {
+                Ok(cooldowns) => cooldowns.iter().copied().collect(),
+                Err(_) => Vec::new(),
+            };
+            let cooldown = |name: &str| {
+                let place = old.names().position(|other| other == name);
+                place.and_then(|place| left.get(place)).copied().unwrap_or_default()
+            };
+            let cooldowns: Buffer<Cooldown> = self.names().map(cooldown).collect();
+            drop(world.insert(agent, cooldowns));
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Minds as files: what is wrong is said with its place, and files that change are taken over.
+
+use std::path::PathBuf;
+
+use formic_ai::fsm::{FsmAgent, Library, Machine, MachineFile, Machines};
+use formic_ai::goap::{GoapAgent, Planner, Planners, Sensors};
+use formic_ai::htn::Domain;
+use formic_ai::reload::{MindFile, load_folder};
+use formic_ai::utility::{Reasoner, UtilityAgent, UtilityAgents};
+
+use crate::explain::stage::{Senses, Stage, actions};
+use formic_ai::prelude::*;
+
+/// A file of its own for a test.
+fn file(name: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("mind_files");
+    std::fs::create_dir_all(&folder).unwrap();
+    folder.join(name)
+}
+
+fn library() -> Library<&'static Senses> {
+    Library::new(&actions())
+        .condition("hungry", |senses: &&Senses| senses.inputs[0] > 0.5)
+        .condition("tired", |senses: &&Senses| senses.inputs[1] > 0.5)
+}
+
+const CAT: &str = r#"(
+    events: ["bell"],
+    states: [
+        (name: "awake", history: Shallow),
+        (name: "playing", inside: "awake", action: "play"),
+        (name: "eating", inside: "awake", action: "eat"),
+        (name: "sleeping", action: "sleep"),
+    ],
+    transitions: [
+        (from: "playing", to: "eating", when: "hungry"),
+        (from: "awake", to: "sleeping", when: "tired", priority: 1),
+        (from: "sleeping", to: "awake", on: "bell"),
+    ],
+)"#;
+
+#[test]
+fn what_is_wrong_with_a_machine_is_said_with_its_line_its_column_and_its_name() {
+    let error = |from: &str, to: &str| {
+        assert!(CAT.contains(from), "{from}");
+        Machine::parse(&CAT.replacen(from, to, 1), &library()).unwrap_err().to_string()
+    };
+    for (from, to, expected) in [
+        (
+            "when: \"hungry\"",
+            "when: \"hungri\"",
+            "line 10, column 47: there is no condition \"hungri\"",
+        ),
+        ("on: \"bell\"", "on: \"bel\"", "line 12, column 45: there is no event \"bel\""),
+        ("action: \"eat\"", "action: \"ate\"", "line 6, column 51: there is no action \"ate\""),
+        ("to: \"sleeping\"", "to: \"asleep\"", "line 11, column 29: there is no state \"asleep\""),
+        (
+            "name: \"sleeping\"",
+            "name: \"playing\"",
+            "line 7, column 16: the state \"playing\" is defined twice",
+        ),
+        (
+            "on: \"bell\"",
+            "on: \"bell\", after: 3",
+            "line 7, column 16: a transition waits for one of `on`, `after` and `trigger`",
+        ),
+        ("priority: 1", "priority: high", "line 11, "),
+        ("history: Shallow", "histori: Shallow", "line 4, "),
+    ] {
+        let error = error(from, to);
+        assert!(error.starts_with(expected), "{to}: {error}");
+    }
+}
+
+#[test]
+fn files_are_written_as_they_are_read() {
+    let machine = MachineFile::parse(CAT).unwrap();
+    let text = machine.to_text();
+    assert_eq!(MachineFile::parse(&text).unwrap(), machine, "{text}");
+    assert_eq!(Machine::parse(&text, &library()).unwrap().state_count(), 4);
+}
+
+fn follow(mut machines: Machines<&'static Senses>, file: Res<MindFile<Machine<&'static Senses>>>) {
+    machines.update(file.mind());
+}
+
+/// A cat that follows the file.
+fn cat(name: &str) -> (Stage, PathBuf) {
+    let path = file(name);
+    std::fs::write(&path, CAT).unwrap();
+    let library = library();
+    let mind = MindFile::load(&path, move |text| Machine::parse(text, &library)).unwrap();
+    let drive = |world: &mut World, agent| {
+        FsmAgent::drive(world, agent, mind.mind()).unwrap();
+        world.insert_resource(mind);
+    };
+    (Stage::new(drive, |minds| minds.add(follow.as_mind())), path)
+}
+
+fn reload(stage: &mut Stage) -> bool {
+    MindFile::<Machine<&'static Senses>>::reload(&mut stage.world, &[stage.agent])
+}
+
+fn state(stage: &Stage) -> String {
+    let file = stage.world.resource::<MindFile<Machine<&'static Senses>>>().unwrap();
+    let state = stage.world.get::<FsmAgent>(stage.agent).unwrap().state();
+    state.map_or(String::from("none"), |state| file.mind().name(state).to_owned())
+}
+
+fn running(stage: &Stage) -> Vec<usize> {
+    let body = stage.world.get::<Body>(stage.agent).unwrap();
+    (0..3).filter(|&action| body.is_running(action)).collect()
+}
+
+#[test]
+fn an_agent_stays_in_the_state_of_the_same_name_and_goes_on_with_its_action() {
+    let (mut stage, path) = cat("stays.ron");
+    stage.sense([1.0, 0.0, 0.0]);
+    stage.ticks(3);
+    assert_eq!((state(&stage), running(&stage)), ("eating".into(), vec![0]));
+    assert!(!reload(&mut stage), "nothing has changed");
+    // Another order of states, and one that is new.
+    let new = "(name: \"washing\"), (name: \"sleeping\", action: \"sleep\"), (name: \"awake\", history: Shallow)";
+    let text = CAT.replacen("(name: \"awake\", history: Shallow)", new, 1);
+    let text = text.replacen("        (name: \"sleeping\", action: \"sleep\"),\n    ]", "    ]", 1);
+    std::fs::write(&path, &text).unwrap();
+    assert!(reload(&mut stage));
+    assert_eq!((state(&stage), running(&stage)), ("eating".into(), vec![0]));
+    stage.ticks(2);
+    assert_eq!(state(&stage), "eating", "and it is not entered again");
+    // By the new machine it goes to sleep, and the bell takes it back to where it was.
+    stage.sense([0.0, 1.0, 0.0]);
+    stage.ticks(1);
+    assert_eq!((state(&stage), running(&stage)), ("sleeping".into(), vec![1]));
+    std::fs::write(&path, CAT).unwrap();
+    assert!(reload(&mut stage));
+    stage.sense([0.0; 3]);
+    let agent = stage.agent;
+    stage.world.get_mut::<FsmAgent>(agent).unwrap().send(0);
+    stage.ticks(1);
+    assert_eq!((state(&stage), running(&stage)), ("eating".into(), vec![0]), "its history is kept");
+}
+
+#[test]
+fn an_agent_whose_state_is_no_more_begins_anew_and_a_state_with_another_action_takes_it() {
+    let (mut stage, path) = cat("gone.ron");
+    stage.sense([1.0, 0.0, 0.0]);
+    stage.ticks(3);
+    let text = CAT.replacen(
+        "inside: \"awake\", action: \"eat\"",
+        "inside: \"awake\", action: \"sleep\"",
+        1,
+    );
+    std::fs::write(&path, &text).unwrap();
+    assert!(reload(&mut stage));
+    assert_eq!((state(&stage), running(&stage)), ("eating".into(), vec![1]));
+    let text = "(states: [(name: \"playing\", action: \"play\")])";
+    std::fs::write(&path, text).unwrap();
+    assert!(reload(&mut stage));
+    assert_eq!((state(&stage), running(&stage)), ("none".into(), vec![]));
+    stage.ticks(1);
+    assert_eq!((state(&stage), running(&stage)), ("playing".into(), vec![2]));
+}
+
+#[test]
+fn a_broken_file_is_reported_and_the_old_mind_stays() {
+    let (mut stage, path) = cat("broken.ron");
+    stage.ticks(2);
+    std::fs::write(&path, CAT.replacen("hungry", "hungri", 1)).unwrap();
+    assert!(!reload(&mut stage));
+    let problem = |stage: &Stage| {
+        let file = stage.world.resource::<MindFile<Machine<&'static Senses>>>().unwrap();
+        file.problem().map(ToString::to_string)
+    };
+    let said = problem(&stage).unwrap();
+    assert!(
+        said.ends_with("broken.ron: line 10, column 47: there is no condition \"hungri\""),
+        "{said}"
+    );
+    assert!(!reload(&mut stage));
+    assert_eq!(problem(&stage), Some(said), "as long as it is broken");
+    stage.sense([1.0, 0.0, 0.0]);
+    stage.ticks(1);
+    assert_eq!(state(&stage), "eating", "by the old one");
+    std::fs::remove_file(&path).unwrap();
+    assert!(!reload(&mut stage));
+    assert!(problem(&stage).is_some());
+    std::fs::write(&path, CAT).unwrap();
+    assert!(reload(&mut stage));
+    assert_eq!(problem(&stage), None);
+}
+
+fn think(mut minds: UtilityAgents<&'static Senses>, file: Res<MindFile<Reasoner>>) {
+    minds.decide(file.mind(), |senses| senses.inputs);
+}
+
+#[test]
+fn an_option_goes_on_where_it_is_still_there_and_is_halted_where_it_is_not() {
+    let option = |name: &str, input: &str| {
+        format!(
+            "(name: \"{name}\", considerations: [(input: \"{input}\", curve: Linear(1.0, 0.0))], inertia: 0.1)"
+        )
+    };
+    let text = |options: &[String]| format!("(options: [{}])", options.join(",\n"));
+    let path = file("reasoner.ron");
+    let (eat, sleep) = (option("eat", "hunger"), option("sleep", "tired"));
+    std::fs::write(&path, text(&[eat.clone(), sleep.clone()])).unwrap();
+    let inputs = ["hunger", "tired", "bored"];
+    let mind = MindFile::load(&path, move |text| Reasoner::parse(text, &inputs, &actions()));
+    let mind = mind.unwrap();
+    let drive = |world: &mut World, agent| {
+        UtilityAgent::drive(world, agent, mind.mind(), 0).unwrap();
+        world.insert_resource(mind);
+    };
+    let mut stage = Stage::new(drive, |minds| minds.add(think.as_mind()));
+    stage.sense([0.2, 0.8, 0.0]);
+    stage.ticks(2);
+    assert_eq!(running(&stage), [1]);
+    let reload = |stage: &mut Stage| MindFile::<Reasoner>::reload(&mut stage.world, &[stage.agent]);
+    let play = option("play", "bored");
+    std::fs::write(&path, text(&[play.clone(), sleep, eat.clone()])).unwrap();
+    assert!(reload(&mut stage));
+    let current = |stage: &Stage| stage.world.get::<UtilityAgent>(stage.agent).unwrap().current();
+    assert_eq!((current(&stage), running(&stage)), (Some(1), vec![1]));
+    stage.ticks(2);
+    assert_eq!(stage.world.get::<UtilityAgent>(stage.agent).unwrap().switches(), 1, "it goes on");
+    std::fs::write(&path, text(&[play, eat])).unwrap();
+    assert!(reload(&mut stage));
+    assert_eq!((current(&stage), running(&stage)), (None, vec![]));
+    stage.ticks(1);
+    assert_eq!(running(&stage), [0]);
+}
+
+fn plan(mut planners: Planners<&'static Senses>, file: Res<MindFile<Sensors<&'static Senses>>>) {
+    planners.think(file.mind(), 100);
+}
+
+#[test]
+fn a_plan_is_gone_on_with_where_its_steps_are_still_there() {
+    let text = |first: &str| {
+        format!(
+            r#"(
+    facts: [("rested", 1), ("fed", 1)],
+    operators: [
+        (name: "{first}", then: [("rested", Set(1))]),
+        (name: "eat", when: [("rested", Is(true))], then: [("fed", Set(1))]),
+    ],
+    goals: [(name: "be fed", when: [("fed", Is(true))])],
+)"#
+        )
+    };
+    let path = file("planner.ron");
+    std::fs::write(&path, text("sleep")).unwrap();
+    let mind = MindFile::load(&path, |text| {
+        Ok(Sensors::<&'static Senses>::new(Planner::parse(text)?, &actions())
+            .expect("all operators are actions"))
+    });
+    let mind = mind.unwrap();
+    let drive = |world: &mut World, agent| {
+        GoapAgent::drive(world, agent).unwrap();
+        world.insert_resource(mind);
+    };
+    let mut stage = Stage::new(drive, |minds| minds.add(plan.as_mind()));
+    stage.ticks(2);
+    assert_eq!(running(&stage), [1]);
+    let reload = |stage: &mut Stage| {
+        MindFile::<Sensors<&'static Senses>>::reload(&mut stage.world, &[stage.agent])
+    };
+    std::fs::write(
+        &path,
+        text("sleep").replacen("[(name: \"be", "[(name: \"never\", priority: -1), (name: \"be", 1),
+    )
+    .unwrap();
+    assert!(reload(&mut stage));
+    let agent = |stage: &Stage| *stage.world.get::<GoapAgent>(stage.agent).unwrap();
+    assert_eq!(
+        (agent(&stage).goal(), agent(&stage).plans(), running(&stage)),
+        (Some(1), 1, vec![1])
+    );
+    std::fs::write(&path, text("play")).unwrap();
+    assert!(reload(&mut stage));
+    assert_eq!((agent(&stage).goal(), running(&stage)), (None, vec![]));
+    stage.ticks(2);
+    assert_eq!((agent(&stage).plans(), running(&stage)), (2, vec![2]));
+}
+
+#[test]
+fn planners_and_domains_say_where_they_make_no_sense() {
+    let planner = "(facts: [(\"wood\", 64)], operators: [], goals: [])";
+    let error = Planner::parse(planner).unwrap_err().to_string();
+    assert_eq!(error, "line 1, column 11: the fact \"wood\" goes up to 64, and not to 63 at most");
+    let planner = "(facts: [(\"wood\", 3)], operators: [],\n goals: [(name: \"rich\", when: [(\"wood\", AtLeast(4))])])";
+    let error = Planner::parse(planner).unwrap_err().to_string();
+    assert_eq!(error, "line 2, column 17: \"rich\" asks for what cannot be");
+    let domain = "(facts: [], operators: [], methods: [\n(of: \"go\", name: \"on\", tasks: [\"go\"])], root: \"go\")";
+    let error = Domain::parse(domain).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "line 2, column 6: \"go\" can begin with itself again before anything is done"
+    );
+}
+
+#[test]
+fn a_folder_of_minds_is_a_library() {
+    let folder = file("folder");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join("cat.ron"), CAT).unwrap();
+    std::fs::write(folder.join("dog.ron"), CAT.replacen("playing\"", "barking\"", 3)).unwrap();
+    std::fs::write(folder.join("notes.txt"), "no machine").unwrap();
+    let library = library();
+    let read = |_: &str, text: &str| Machine::parse(text, &library);
+    let minds = load_folder(&folder, "ron", read).unwrap();
+    assert!(minds.keys().eq(["cat", "dog"]));
+    assert!(minds["dog"].find("barking").is_some());
+    std::fs::write(folder.join("dog.ron"), "(states: [])").unwrap();
+    let error = load_folder(&folder, "ron", read).unwrap_err().to_string();
+    assert!(
+        error.contains("dog.ron: line 1, column 1: a machine has from 1 to 4096 states"),
+        "{error}"
+    );
+}
