@@ -50,6 +50,7 @@ const LAYERS: &[&str] = &[
     "bt::record",
     "bt::tick",
     "bt::agent",
+    "bt::data",
     "bt",
     "goap::facts",
     "goap::operator",

@@ -243,6 +243,11 @@ pub(crate) fn load_file<T>(
     parse(&read_file(path)?).map_err(|error| error.in_file(path))
 }
 
+/// A problem at a place in a text.
+pub(crate) fn error_at_line(line: usize, column: usize, problem: String) -> LoadError {
+    error_at(Position { line, col: column }, problem)
+}
+
 /// A problem with a name: where the text has it for the `nth` time, from 0 on, behind a field if that
 /// is said.
 pub(crate) fn error_about(

@@ -112,7 +112,9 @@ pub use self::body::{Body, OwnedAction, Reported, Switching};
 pub use self::components::{Action, ActionResult, Executing, Finished};
 pub use self::composite::{Composite, Concluded, carry_composites, conclude};
 pub use self::data::{Kinds, LoadError};
-pub(crate) use self::data::{error_about, load_file, read_file, read_ron, write_ron};
+pub(crate) use self::data::{
+    error_about, error_at_line, load_file, read_file, read_ron, write_ron,
+};
 pub(crate) use self::mind::give_mind;
 pub use self::mind::link_mind;
 pub use self::names::{ActionNames, NamingRecorder};

@@ -56,13 +56,13 @@ impl TreeAgent {
         tree: &Tree<Q>,
         seed: u64,
     ) -> Result<(), ComponentError> {
-        let mut memories = vec![NodeMemory(0); tree.slot_count()];
-        for node in tree.nodes.iter().filter(|node| matches!(node.op, Op::Random | Op::Weighted)) {
-            let slot = usize::from(node.slot);
-            memories[slot + 1].0 = RandomStream::new(seed).fork(slot as u64).state();
-        }
         let mind = Self { active: 0, ticks: 0, entry: 0, result: 0 };
-        give_mind::<Self>(world, agent, (mind, Buffer::from_iter(memories)))
+        give_mind::<Self>(world, agent, (mind, Buffer::from_iter(tree.memories(seed))))
+    }
+
+    /// Begins with the root, as if no node remembered anything.
+    pub(super) const fn forget(&mut self) {
+        (self.active, self.entry) = (0, 0);
     }
 
     /// One tick.
@@ -113,6 +113,18 @@ impl TreeAgent {
     #[must_use]
     pub const fn entry(&self) -> Option<usize> {
         if self.entry == 0 { None } else { Some(self.entry as usize) }
+    }
+}
+
+impl<Q: QueryData> Tree<Q> {
+    /// What its nodes remember of an agent that has just come.
+    pub(super) fn memories(&self, seed: u64) -> Vec<NodeMemory> {
+        let mut memories = vec![NodeMemory(0); self.slot_count()];
+        for node in self.nodes.iter().filter(|node| matches!(node.op, Op::Random | Op::Weighted)) {
+            let slot = usize::from(node.slot);
+            memories[slot + 1].0 = RandomStream::new(seed).fork(slot as u64).state();
+        }
+        memories
     }
 }
 

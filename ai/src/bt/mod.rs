@@ -105,6 +105,7 @@
 //! [`Running`]: crate::action::ActionResult::Running
 
 mod agent;
+mod data;
 mod node;
 mod parse;
 mod record;

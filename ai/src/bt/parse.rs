@@ -43,21 +43,26 @@ pub enum ParseProblem {
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}: ", self.line, self.column)?;
-        match &self.problem {
-            ParseProblem::Expected { expected, found } => {
+        write!(f, "line {}, column {}: {}", self.line, self.column, self.problem)
+    }
+}
+
+impl fmt::Display for ParseProblem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Expected { expected, found } => {
                 write!(f, "expected {expected}, found {found}")
             }
-            ParseProblem::BadNumber(text) => write!(f, "{text:?} is no number that fits here"),
-            ParseProblem::DefinedTwice(name) => write!(f, "the subtree {name:?} is defined twice"),
-            ParseProblem::UnknownSubtree(name) => write!(f, "there is no subtree {name:?}"),
-            ParseProblem::CyclicSubtree(way) => {
+            Self::BadNumber(text) => write!(f, "{text:?} is no number that fits here"),
+            Self::DefinedTwice(name) => write!(f, "the subtree {name:?} is defined twice"),
+            Self::UnknownSubtree(name) => write!(f, "there is no subtree {name:?}"),
+            Self::CyclicSubtree(way) => {
                 write!(f, "the subtree contains itself: {}", way.join(" > "))
             }
-            ParseProblem::TooDeep => {
+            Self::TooDeep => {
                 write!(f, "the nodes lie more than {} deep", Node::DEPTH_MAX)
             }
-            ParseProblem::TooLarge => {
+            Self::TooLarge => {
                 write!(f, "the tree has more than {} nodes", Node::COUNT_MAX)
             }
         }

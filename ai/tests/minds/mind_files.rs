@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use formic_ai::bt::{Tree, TreeAgent, Trees};
 use formic_ai::fsm::{FsmAgent, Library, Machine, MachineFile, Machines};
 use formic_ai::goap::{GoapAgent, Planner, Planners, Sensors};
 use formic_ai::htn::Domain;
@@ -282,6 +283,50 @@ fn a_plan_is_gone_on_with_where_its_steps_are_still_there() {
     assert_eq!((agent(&stage).goal(), running(&stage)), (None, vec![]));
     stage.ticks(2);
     assert_eq!((agent(&stage).plans(), running(&stage)), (2, vec![2]));
+}
+
+fn climb(mut trees: Trees<&'static Senses>, file: Res<MindFile<Tree<&'static Senses>>>) {
+    trees.tick(file.mind());
+}
+
+#[test]
+fn an_action_that_both_trees_have_goes_on_and_another_is_halted() {
+    let path = file("cat.tree");
+    let text = "selector { sequence { hungry? eat } play }";
+    std::fs::write(&path, text).unwrap();
+    let library = library();
+    let mind = MindFile::load(&path, move |text| Tree::read(text, &library)).unwrap();
+    let drive = |world: &mut World, agent| {
+        TreeAgent::drive(world, agent, mind.mind(), 0).unwrap();
+        world.insert_resource(mind);
+    };
+    let mut stage = Stage::new(drive, |minds| minds.add(climb.as_mind()));
+    stage.sense([1.0, 0.0, 0.0]);
+    stage.ticks(2);
+    assert_eq!(running(&stage), [0]);
+    let reload = |stage: &mut Stage| {
+        MindFile::<Tree<&'static Senses>>::reload(&mut stage.world, &[stage.agent])
+    };
+    std::fs::write(
+        &path,
+        "retry(3) selector { sequence { tired? sleep } sequence { hungry? eat } }",
+    )
+    .unwrap();
+    assert!(reload(&mut stage));
+    stage.ticks(2);
+    assert_eq!(running(&stage), [0]);
+    let eat = stage.world.get::<Buffer<OwnedAction>>(stage.agent).unwrap()[0].entity();
+    assert_eq!(stage.world.get::<Action>(eat).unwrap().activations(), 1, "it goes on");
+    std::fs::write(&path, "selector {\n  hungry? ett\n}").unwrap();
+    assert!(!reload(&mut stage));
+    let file = stage.world.resource::<MindFile<Tree<&'static Senses>>>().unwrap();
+    let said = file.problem().unwrap().to_string();
+    assert!(said.ends_with("cat.tree: line 2, column 11: there is no action \"ett\""), "{said}");
+    std::fs::write(&path, "play").unwrap();
+    assert!(reload(&mut stage));
+    assert_eq!(running(&stage), [0; 0]);
+    stage.ticks(1);
+    assert_eq!(running(&stage), [2]);
 }
 
 #[test]

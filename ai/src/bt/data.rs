@@ -1,0 +1,63 @@
+//! Trees as files, read again while the game runs.
+
+use std::path::Path;
+
+use formic_ecs::{Buffer, Entity, QueryData, World};
+
+use super::agent::{NodeMemory, TreeAgent};
+use super::tree::{Tree, TreeError};
+use crate::action::{Body, LoadError, Switching, error_at_line, load_file};
+use crate::library::Library;
+use crate::reload::Reload;
+
+impl<Q: QueryData> Tree<Q> {
+    /// Makes a tree of a file, see [`Node::parse`](super::Node::parse).
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be read, is no tree, or makes no sense with this library.
+    pub fn load(path: impl AsRef<Path>, library: &Library<Q>) -> Result<Self, LoadError> {
+        load_file(path.as_ref(), |text| Self::read(text, library))
+    }
+
+    /// [`parse`](Self::parse) with the error of a file: for a
+    /// [`MindFile`](crate::reload::MindFile).
+    ///
+    /// # Errors
+    /// Returns an error if the text is no tree, or the tree makes no sense with this library.
+    pub fn read(text: &str, library: &Library<Q>) -> Result<Self, LoadError> {
+        Self::parse(text, library).map_err(|error| match &error {
+            TreeError::Parse(at) => {
+                error_at_line(at.line as usize, at.column as usize, at.problem.to_string())
+            }
+            TreeError::Unknown { name, .. } | TreeError::SharedAction(name) => {
+                let before = text.split(name.as_str()).next().unwrap_or_default();
+                let line = before.matches('\n').count() + 1;
+                let last = before.rsplit('\n').next().unwrap_or_default();
+                error_at_line(line, last.chars().count() + 1, error.to_string())
+            }
+            _ => error_at_line(1, 1, error.to_string()),
+        })
+    }
+}
+
+/// Actions that are in both trees go on, if the new one comes by them in its next tick. What nodes
+/// remember is forgotten: which node is which cannot be told.
+impl<Q: QueryData + 'static> Reload for Tree<Q> {
+    fn take_over(&self, old: &Self, world: &mut World, agent: Entity) {
+        if !world.has::<TreeAgent>(agent) {
+            return;
+        }
+        if let Ok(memories) = world.get_mut::<Buffer<NodeMemory>>(agent) {
+            memories.clear();
+            memories.extend(self.memories(agent.to_bits()));
+        }
+        if let Ok(mind) = world.get_mut::<TreeAgent>(agent) {
+            mind.forget();
+        }
+        let Ok(body) = world.get_mut::<Body>(agent) else { return };
+        body.halt_mask(old.whole.actions & !self.whole.actions);
+        if body.is_switching() {
+            _ = world.set_enabled::<Switching>(agent, true);
+        }
+    }
+}
