@@ -146,7 +146,6 @@ impl<Q: QueryData> MachineBuilder<Q> {
     ///
     /// # Errors
     /// See [`MachineError`].
-    #[expect(clippy::missing_panics_doc, reason = "so many transitions do not fit into memory")]
     pub fn build(self, actions: &ActionSet) -> Result<Machine<Q>, MachineError> {
         self.build_with(|name| actions.find(name))
     }
