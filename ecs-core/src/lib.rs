@@ -146,9 +146,9 @@ pub mod __private {
     pub use crate::mask::{RowMask, Rows};
     pub use crate::query::{
         BitsFetch, BitsSlot, CacheToken, CachedColumn, CachedPlace, ChunkAddress, MutFetch,
-        RefFetch, RowRight, RunRight, TermSlot, TermState, Values, WrapState, WriteFetch,
+        RangeToken, RefFetch, RowToken, TermSlot, TermState, Values, WrapState, WriteFetch,
     };
-    pub use crate::storage::{ChunkVersions, Chunks, ColumnRecord, ColumnStamps, Moment};
+    pub use crate::storage::{ChangeWindow, ChunkVersions, Chunks, ColumnRecord, ColumnStamps};
 }
 
 /// The names that most users need.

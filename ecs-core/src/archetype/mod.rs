@@ -14,7 +14,7 @@ use crate::component::{
     ArchetypeFlags, ComponentId, ComponentInfo, ComponentSet, DropErasedFn as DropFn, Registry,
 };
 use crate::entity::Entity;
-use crate::storage::{Chunks, Moment, RowAddress, RowPlan};
+use crate::storage::{ChangeWindow, Chunks, RowAddress, RowPlan};
 
 pub(crate) use index::Archetypes;
 pub(crate) use rows::ForgottenRows;
@@ -262,7 +262,7 @@ impl Archetype {
 
     /// Stamps a value that is handed out to be written, or was replaced.
     #[inline]
-    pub(crate) fn mark_changed(&self, address: RowAddress, column: usize, moment: Moment) {
+    pub(crate) fn mark_changed(&self, address: RowAddress, column: usize, moment: ChangeWindow) {
         self.chunks.stamps(address.chunk, column).mark(moment.version);
         if let Some(slot) = self.columns[column].track_slot {
             self.chunks.row_versions(slot, address.chunk).changed.mark(address.row, moment);

@@ -3,7 +3,7 @@
 
 use core::fmt;
 
-use super::column::{RowRight, RunRight};
+use super::column::{RangeToken, RowToken};
 use super::data::{ColumnData, QueryData};
 use super::filter::QueryFilter;
 use super::plan::MatchOf;
@@ -11,7 +11,7 @@ use crate::archetype::Archetype;
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::mask::Rows;
-use crate::storage::{Chunks, Directory, Moment, Slice};
+use crate::storage::{ChangeWindow, Chunks, Directory, Slice};
 
 /// What every query of a world needs to know.
 #[derive(Clone, Copy, Debug)]
@@ -19,7 +19,7 @@ pub(crate) struct Source<'w> {
     pub(crate) archetypes: &'w [Archetype],
     pub(crate) entities: &'w Entities,
     pub(crate) directory: &'w Directory,
-    pub(crate) moment: Moment,
+    pub(crate) moment: ChangeWindow,
 }
 
 impl Source<'_> {
@@ -129,13 +129,13 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
             Rows::All => {
                 // SAFETY: the rows are the chunk's (I-2), and the chunk, which holds the right
                 // (`new`, I-10), is consumed here; each row comes up once (I-11).
-                let right = unsafe { RunRight::new(0..self.len) };
+                let right = unsafe { RangeToken::new(0..self.len) };
                 Q::visit(&self.fetch, right, &mut f);
             }
             Rows::Some(mask) => mask.for_each(|row| {
                 // SAFETY: the rows of the mask are the chunk's (I-2), and the chunk, which holds
                 // the right (`new`, I-10), is consumed here; a mask has no row twice (I-11).
-                let right = unsafe { RowRight::new(row) };
+                let right = unsafe { RowToken::new(row) };
                 f(Q::item(&self.fetch, right));
             }),
         }
@@ -164,7 +164,7 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
             from = run.end;
             // SAFETY: the run is of the chunk's rows (I-2), and the chunk, which holds the right
             // (`new`, I-10), is consumed here; the runs do not overlap (I-11).
-            let right = unsafe { RunRight::new(run) };
+            let right = unsafe { RangeToken::new(run) };
             f(Q::columns(&self.fetch, right));
         }
     }
@@ -185,7 +185,7 @@ pub(crate) fn rows<Q: QueryData, F: QueryFilter>(
     archetype: &Archetype,
     found: &MatchOf<Q, F>,
     chunk: usize,
-    moment: Moment,
+    moment: ChangeWindow,
 ) -> Rows {
     let mut rows = Rows::All;
     find_rows::<Q, F>(archetype, found, chunk, moment, &mut rows);
@@ -198,7 +198,7 @@ pub(crate) fn find_rows<Q: QueryData, F: QueryFilter>(
     archetype: &Archetype,
     found: &MatchOf<Q, F>,
     chunk: usize,
-    moment: Moment,
+    moment: ChangeWindow,
     rows: &mut Rows,
 ) {
     *rows = Rows::All;
@@ -229,7 +229,7 @@ pub(crate) unsafe fn open<'w, Q: QueryData, F: QueryFilter>(
     found: &MatchOf<Q, F>,
     chunk: usize,
     ordinal: usize,
-    moment: Moment,
+    moment: ChangeWindow,
 ) -> Option<Chunk<'w, Q>> {
     let rows = rows::<Q, F>(archetype, found, chunk, moment);
     if matches!(rows, Rows::None) {
@@ -311,7 +311,7 @@ impl<'w, Q: QueryData> Iterator for ChunkIter<'w, Q> {
         self.row += 1;
         // SAFETY: `row` is inside a run of the chunk, which this iterator owns together with the
         // right to it (I-10); it only ever goes up, so each row comes up once (I-11).
-        let right = unsafe { RowRight::new(row) };
+        let right = unsafe { RowToken::new(row) };
         Some(Q::item(&self.chunk.fetch, right))
     }
 

@@ -6,13 +6,13 @@ use core::fmt;
 
 use super::access::BorrowGuard;
 use super::chunk::Source;
-use super::column::RowRight;
+use super::column::RowToken;
 use super::data::QueryData;
 use super::view::opened;
 use super::view_plan::{Lookups, ViewPlan};
 use crate::entity::Entity;
 use crate::error::{ClaimError, NoSuchEntity, QueryEntityError};
-use crate::storage::{Moment, Writers};
+use crate::storage::{ChangeWindow, Writers};
 use crate::sync::{Ordering, ProtocolU32};
 
 /// A word per entity slot: which row has taken the entity that is there, in which pass, and whether
@@ -223,7 +223,7 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
         guard: BorrowGuard<'w>,
     ) -> Self {
         // Others stamp rows of the same chunks meanwhile.
-        let moment = Moment { writers: Writers::Several, ..source.moment };
+        let moment = ChangeWindow { writers: Writers::Several, ..source.moment };
         let source = Source { moment, ..source };
         Self { source, lookups: plan.view.lookups(source), words: &plan.words, _guard: guard }
     }
@@ -389,7 +389,7 @@ impl<Q: QueryData> Claim<'_, Q> {
         // SAFETY: the row is that of a live entity (I-1) in the chunk that was fetched. The view
         // behind this claim holds the right to all entities (I-10); the word, which the claim
         // holds, makes it exclusive for this one (I-12), and `self` is borrowed exclusively.
-        let right = unsafe { RowRight::new(self.row) };
+        let right = unsafe { RowToken::new(self.row) };
         Q::item(&self.fetch, right)
     }
 }

@@ -18,18 +18,18 @@ use crate::sync::{AtomicU64, Ordering};
 /// only read (I-11).
 #[doc(hidden)]
 #[derive(Clone, Copy)]
-pub struct RowRight<'a> {
+pub struct RowToken<'a> {
     row: usize,
     marker: PhantomData<&'a mut ()>,
 }
 
-impl fmt::Debug for RowRight<'_> {
+impl fmt::Debug for RowToken<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("RowRight").field(&self.row).finish()
+        f.debug_tuple("RowToken").field(&self.row).finish()
     }
 }
 
-impl RowRight<'_> {
+impl RowToken<'_> {
     /// # Safety
     /// It is shown only to the fetch of one chunk, of one query: the row is below the length of that
     /// chunk, the caller has the right to what the query's access names for `'a` (I-10), and no
@@ -47,23 +47,23 @@ impl RowRight<'_> {
     }
 }
 
-/// The right to a run of rows, as [`RowRight`] is to one.
+/// The right to a run of rows, as [`RowToken`] is to one.
 #[doc(hidden)]
 #[derive(Clone)]
-pub struct RunRight<'a> {
+pub struct RangeToken<'a> {
     rows: Range<usize>,
     marker: PhantomData<&'a mut ()>,
 }
 
-impl fmt::Debug for RunRight<'_> {
+impl fmt::Debug for RangeToken<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("RunRight").field(&self.rows).finish()
+        f.debug_tuple("RangeToken").field(&self.rows).finish()
     }
 }
 
-impl RunRight<'_> {
+impl RangeToken<'_> {
     /// # Safety
-    /// As for [`RowRight::new`], for each of the rows.
+    /// As for [`RowToken::new`], for each of the rows.
     #[inline]
     pub(crate) unsafe fn new(rows: Range<usize>) -> Self {
         Self { rows, marker: PhantomData }
@@ -76,12 +76,12 @@ impl RunRight<'_> {
     }
 }
 
-impl<'a> RunRight<'a> {
+impl<'a> RangeToken<'a> {
     /// The right to each of the rows.
     #[inline]
-    pub(crate) fn into_rows(self) -> impl Iterator<Item = RowRight<'a>> {
+    pub(crate) fn into_rows(self) -> impl Iterator<Item = RowToken<'a>> {
         // SAFETY: the maker of this vouched for each row (`new`, I-10); each comes up once (I-11).
-        self.rows.map(|row| unsafe { RowRight::new(row) })
+        self.rows.map(|row| unsafe { RowToken::new(row) })
     }
 }
 
@@ -127,7 +127,7 @@ impl<'w, T: Component> Values<'w, T> {
 
     /// The column that `run` has some rows of: those that the right is to.
     #[inline]
-    pub(crate) fn of_run(run: &'w [T], right: &RunRight<'w>) -> Self {
+    pub(crate) fn of_run(run: &'w [T], right: &RangeToken<'w>) -> Self {
         debug_assert_eq!(run.len(), right.rows.len());
         // SAFETY: the run was made by `read_run` with this right (`QueryData`), so as many rows as
         // the first one's number lie before it in the same block (I-3).
@@ -137,7 +137,7 @@ impl<'w, T: Component> Values<'w, T> {
 
     /// [`of_run`](Self::of_run) for one that is written.
     #[inline]
-    pub(crate) fn of_run_mut(run: &'w mut [T], right: &RunRight<'w>) -> Self {
+    pub(crate) fn of_run_mut(run: &'w mut [T], right: &RangeToken<'w>) -> Self {
         debug_assert_eq!(run.len(), right.rows.len());
         // SAFETY: the run was made by `write_run` with this right (`QueryData`), so as many rows as
         // the first one's number lie before it in the same block (I-3).
@@ -147,11 +147,11 @@ impl<'w, T: Component> Values<'w, T> {
 
     /// One value, to be read.
     #[inline]
-    pub(crate) fn read<'a>(self, right: RowRight<'a>) -> &'a T
+    pub(crate) fn read<'a>(self, right: RowToken<'a>) -> &'a T
     where
         'w: 'a,
     {
-        // SAFETY: the right is to a row of this chunk (`RowRight::new`), so it is inside the column
+        // SAFETY: the right is to a row of this chunk (`RowToken::new`), so it is inside the column
         // (I-3), which holds values of T (I-9).
         let value = unsafe { self.start.add(right.row) };
         // SAFETY: the row is initialised (I-2), and the right allows to read it (I-10).
@@ -160,11 +160,11 @@ impl<'w, T: Component> Values<'w, T> {
 
     /// One value, to be written. The query's access names `T` as written.
     #[inline]
-    pub(crate) fn write<'a>(self, right: RowRight<'a>) -> &'a mut T
+    pub(crate) fn write<'a>(self, right: RowToken<'a>) -> &'a mut T
     where
         'w: 'a,
     {
-        // SAFETY: the right is to a row of this chunk (`RowRight::new`), so it is inside the column
+        // SAFETY: the right is to a row of this chunk (`RowToken::new`), so it is inside the column
         // (I-3), which holds values of T (I-9).
         let mut value = unsafe { self.start.add(right.row) };
         // SAFETY: the row is initialised (I-2); the right allows to write it (I-10), and no other
@@ -174,11 +174,11 @@ impl<'w, T: Component> Values<'w, T> {
 
     /// A run of values, to be read.
     #[inline]
-    pub(crate) fn read_run<'a>(self, right: &RunRight<'a>) -> &'a [T]
+    pub(crate) fn read_run<'a>(self, right: &RangeToken<'a>) -> &'a [T]
     where
         'w: 'a,
     {
-        // SAFETY: the right is to rows of this chunk (`RunRight::new`), so they are inside the
+        // SAFETY: the right is to rows of this chunk (`RangeToken::new`), so they are inside the
         // column (I-3).
         let start = unsafe { self.start.add(right.rows.start) };
         // SAFETY: the rows are initialised (I-2) values of T (I-9) that may be read (I-10).
@@ -187,11 +187,11 @@ impl<'w, T: Component> Values<'w, T> {
 
     /// A run of values, to be written. The query's access names `T` as written.
     #[inline]
-    pub(crate) fn write_run<'a>(self, right: &RunRight<'a>) -> &'a mut [T]
+    pub(crate) fn write_run<'a>(self, right: &RangeToken<'a>) -> &'a mut [T]
     where
         'w: 'a,
     {
-        // SAFETY: the right is to rows of this chunk (`RunRight::new`), so they are inside the
+        // SAFETY: the right is to rows of this chunk (`RangeToken::new`), so they are inside the
         // column (I-3).
         let start = unsafe { self.start.add(right.rows.start) };
         // SAFETY: the rows are initialised (I-2) values of T (I-9) that may be written (I-10) and

@@ -12,12 +12,12 @@ use core::marker::PhantomData;
 
 use super::access::Access;
 use super::column::{
-    CacheToken, CachedColumn, CachedPlace, ChunkAddress, RowRight, RunRight, Values,
+    CacheToken, CachedColumn, CachedPlace, ChunkAddress, RangeToken, RowToken, Values,
 };
 use crate::archetype::Archetype;
 use crate::component::{ComponentId, IdSource};
 use crate::mask::Rows;
-use crate::storage::{ChunkVersions, Chunks, Moment};
+use crate::storage::{ChangeWindow, ChunkVersions, Chunks};
 
 pub use component::WriteFetch;
 pub use enabled::{BitsFetch, Enabled, EnabledBit, EnabledBitMut, EnabledMut};
@@ -98,7 +98,7 @@ pub trait QueryData: Sealed {
         slots: &Self::Slots,
         chunks: &'w Chunks,
         chunk: usize,
-        moment: Moment,
+        moment: ChangeWindow,
     ) -> Self::Fetch<'w>;
 
     /// Opens a chunk whose components count as there whether they are enabled or not.
@@ -107,7 +107,7 @@ pub trait QueryData: Sealed {
         slots: &Self::Slots,
         chunks: &'w Chunks,
         chunk: usize,
-        moment: Moment,
+        moment: ChangeWindow,
     ) -> Self::Fetch<'w> {
         Self::fetch(slots, chunks, chunk, moment)
     }
@@ -124,7 +124,7 @@ pub trait QueryData: Sealed {
     fn open_cached<'w>(
         cached: &Self::Cached,
         token: CacheToken<'w>,
-        moment: Moment,
+        moment: ChangeWindow,
     ) -> Self::Fetch<'w>;
 
     /// A fetch of no chunk, of which no row may be asked.
@@ -137,14 +137,14 @@ pub trait QueryData: Sealed {
     type Run<'w>;
 
     #[doc(hidden)]
-    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Run<'a>;
+    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Run<'a>;
 
     /// A fetch that goes by the references of a run of its rows. It is good for these rows alone.
     #[doc(hidden)]
     fn with_run<'a, 'w: 'a>(
         fetch: &Self::Fetch<'w>,
         run: Self::Run<'a>,
-        right: &RunRight<'a>,
+        right: &RangeToken<'a>,
     ) -> Self::Fetch<'a>;
 
     /// Calls `f` with each of these rows.
@@ -152,14 +152,14 @@ pub trait QueryData: Sealed {
     #[inline]
     fn visit<'a, 'w: 'a>(
         fetch: &Self::Fetch<'w>,
-        right: RunRight<'a>,
+        right: RangeToken<'a>,
         f: &mut impl FnMut(Self::Item<'a>),
     ) {
         right.into_rows().for_each(|right| f(Self::item(fetch, right)));
     }
 
     #[doc(hidden)]
-    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a>;
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a>;
 }
 
 /// The members of [`QueryData`] about what views keep, for data that keeps no address. It uses names
@@ -176,7 +176,7 @@ macro_rules! cached_place {
         fn open_cached<'w>(
             cached: &Self::Cached,
             token: CacheToken<'w>,
-            moment: Moment,
+            moment: ChangeWindow,
         ) -> Self::Fetch<'w> {
             Self::lookup(&cached.slots, cached.chunks(token), cached.chunk(), moment)
         }
@@ -237,7 +237,7 @@ pub trait ColumnData: QueryData {
     type Columns<'w>;
 
     #[doc(hidden)]
-    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Columns<'a>;
+    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Columns<'a>;
 }
 
 /// Query data that changes nothing: its access names no writes.

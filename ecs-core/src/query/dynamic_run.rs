@@ -11,7 +11,7 @@ use crate::archetype::Archetype;
 use crate::component::Component;
 use crate::entity::Entity;
 use crate::error::TermError;
-use crate::storage::{Moment, RowAddress};
+use crate::storage::{ChangeWindow, RowAddress};
 
 /// Rows of one chunk, with the right to what the query asks of them. Each row is in one run that
 /// exists (I-11); the runs behind the public types are never copied.
@@ -20,7 +20,7 @@ pub(super) struct Run<'w> {
     pub(super) archetype: &'w Archetype,
     pub(super) found: &'w DynamicMatch,
     pub(super) query: &'w DynamicQuery,
-    pub(super) moment: Moment,
+    pub(super) moment: ChangeWindow,
     pub(super) chunk: usize,
     pub(super) ordinal: usize,
     pub(super) rows: Range<usize>,

@@ -1,7 +1,7 @@
 //! Asking a query for entities by name.
 #![expect(unsafe_code, reason = "asks the rows of entities that were found to be different")]
 
-use super::column::RowRight;
+use super::column::RowToken;
 use super::data::{QueryData, ReadOnly};
 use super::filter::QueryFilter;
 use super::iter::Query;
@@ -33,7 +33,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         let fetch = self.open_place(place);
         // SAFETY: the place is a row of the chunk that was just opened (I-1); the rest is the
         // caller's word.
-        let right = unsafe { RowRight::new(place.1.row) };
+        let right = unsafe { RowToken::new(place.1.row) };
         Q::item(&fetch, right)
     }
 

@@ -17,7 +17,7 @@ use super::plan::MatchOf;
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError};
 use crate::mask::Rows;
-use crate::storage::{Moment, RowAddress, Slice};
+use crate::storage::{ChangeWindow, RowAddress, Slice};
 
 pub use borrowed::BorrowedQuery;
 
@@ -277,7 +277,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         let archetype = &self.source.archetypes[location.archetype.index()];
         let len = archetype.chunks.len(chunk);
         // What is asked about one entity is not narrowed to the slice.
-        let moment = Moment { slice: None, ..self.source.moment };
+        let moment = ChangeWindow { slice: None, ..self.source.moment };
         if rows::<Q, F>(archetype, &matches[found], chunk, moment).contains(row, len) {
             Ok((found, location.address))
         } else {

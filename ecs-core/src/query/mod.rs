@@ -30,7 +30,9 @@ pub use chunk::{Chunk, ChunkIter};
 pub(crate) use chunk::{Source, rows};
 pub use claims::{Claim, ExclusivePlan, ExclusiveView};
 #[doc(hidden)]
-pub use column::{CacheToken, CachedColumn, CachedPlace, ChunkAddress, RowRight, RunRight, Values};
+pub use column::{
+    CacheToken, CachedColumn, CachedPlace, ChunkAddress, RangeToken, RowToken, Values,
+};
 #[doc(hidden)]
 pub use data::{
     BitsFetch, BitsSlot, MutFetch, RefFetch, TermSlot, TermState, WrapState, WriteFetch,

@@ -4,13 +4,13 @@
 use core::ops::Range;
 
 use super::chunk::{Source, find_rows};
-use super::column::{RowRight, RunRight};
+use super::column::{RangeToken, RowToken};
 use super::data::{ColumnData, QueryData};
 use super::filter::QueryFilter;
 use super::plan::MatchOf;
 use crate::archetype::Archetype;
 use crate::mask::{RowMask, Rows};
-use crate::storage::Moment;
+use crate::storage::ChangeWindow;
 
 /// Calls `f` with every row that matches.
 ///
@@ -30,14 +30,14 @@ pub(crate) unsafe fn visit_rows<'w, Q: QueryData, F: QueryFilter>(
         |fetch, rows, f| {
             // SAFETY: rows of the chunk that was fetched, to which the caller has the right (I-10);
             // `visit` gives each once (I-11).
-            let right = unsafe { RunRight::new(rows) };
+            let right = unsafe { RangeToken::new(rows) };
             Q::visit(fetch, right, f);
         },
         |fetch, mask, f| {
             mask.for_each(|row| {
                 // SAFETY: rows of the chunk that was fetched, to which the caller has the right
                 // (I-10); `visit` gives each mask once, and a mask has no row twice (I-11).
-                let right = unsafe { RowRight::new(row) };
+                let right = unsafe { RowToken::new(row) };
                 f(Q::item(fetch, right));
             });
         },
@@ -61,14 +61,14 @@ pub(crate) unsafe fn visit_runs<'w, Q: ColumnData, F: QueryFilter>(
         |fetch, rows, f| {
             // SAFETY: rows of the chunk that was fetched, to which the caller has the right (I-10);
             // `visit` gives each once (I-11).
-            let right = unsafe { RunRight::new(rows) };
+            let right = unsafe { RangeToken::new(rows) };
             f(Q::columns(fetch, right));
         },
         |fetch, mask, f| {
             mask.for_each_run(|rows| {
                 // SAFETY: rows of the chunk that was fetched, to which the caller has the right
                 // (I-10); `visit` gives each mask once, and its runs do not overlap (I-11).
-                let right = unsafe { RunRight::new(rows) };
+                let right = unsafe { RangeToken::new(rows) };
                 f(Q::columns(fetch, right));
             });
         },
@@ -117,7 +117,7 @@ fn visit<'w, Q: QueryData, F: QueryFilter, V>(
 
 /// Whether all rows of every chunk come, whatever is in them.
 #[inline]
-fn is_dense<Q: QueryData, F: QueryFilter>(moment: Moment) -> bool {
+fn is_dense<Q: QueryData, F: QueryFilter>(moment: ChangeWindow) -> bool {
     !Q::NARROWS && !F::NARROWS && moment.slice.is_none()
 }
 
@@ -125,7 +125,7 @@ fn is_dense<Q: QueryData, F: QueryFilter>(moment: Moment) -> bool {
 struct Walk<'w, 'm, Q: QueryData, F: QueryFilter> {
     archetype: &'w Archetype,
     found: &'m MatchOf<Q, F>,
-    moment: Moment,
+    moment: ChangeWindow,
     /// The chunk after this one.
     next: usize,
     /// The rows to visit of this chunk.
@@ -134,7 +134,7 @@ struct Walk<'w, 'm, Q: QueryData, F: QueryFilter> {
 
 impl<'w, 'm, Q: QueryData, F: QueryFilter> Walk<'w, 'm, Q, F> {
     #[inline]
-    fn new(archetype: &'w Archetype, found: &'m MatchOf<Q, F>, moment: Moment) -> Self {
+    fn new(archetype: &'w Archetype, found: &'m MatchOf<Q, F>, moment: ChangeWindow) -> Self {
         Self { archetype, found, moment, next: 0, rows: Rows::None }
     }
 

@@ -5,14 +5,14 @@ use core::fmt;
 
 use super::access::BorrowGuard;
 use super::chunk::Source;
-use super::column::{CacheToken, RowRight};
+use super::column::{CacheToken, RowToken};
 use super::data::{EnabledMut, QueryData, ReadOnly};
 use super::entities::find_each;
 use super::view_plan::Lookups;
 use crate::component::Component;
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError, QueryManyError};
-use crate::storage::{Chunks, Moment, RowAddress, Writers};
+use crate::storage::{ChangeWindow, Chunks, RowAddress, Writers};
 
 /// Random access to some components of any entity, with their columns looked up beforehand.
 ///
@@ -161,7 +161,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
         let (fetch, row) = self.open(entity)?;
         // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right to
         // read, and lends it while it is borrowed.
-        let right = unsafe { RowRight::new(row) };
+        let right = unsafe { RowToken::new(row) };
         Ok(Q::item(&fetch, right))
     }
 
@@ -184,7 +184,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
         let (fetch, row) = self.open(entity)?;
         // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right,
         // and is borrowed exclusively for as long as the item is used.
-        let right = unsafe { RowRight::new(row) };
+        let right = unsafe { RowToken::new(row) };
         Ok(Q::item(&fetch, right))
     }
 }
@@ -219,7 +219,7 @@ impl<Q: QueryData> View<'_, Q> {
     pub fn shards(&mut self, count: u32) -> impl ExactSizeIterator<Item = ViewShard<'_, Q>> {
         assert!(count > 0, "a view has one part at least");
         // Others stamp rows of the same chunks meanwhile.
-        let moment = Moment { writers: Writers::Several, ..self.source.moment };
+        let moment = ChangeWindow { writers: Writers::Several, ..self.source.moment };
         let (source, lookups) = (Source { moment, ..self.source }, self.lookups);
         (0..count).map(move |which| ViewShard { source, lookups, count, which })
     }
@@ -254,7 +254,7 @@ impl<Q: QueryData> View<'_, Q> {
             let fetch = Q::lookup(slots, chunks, address.chunk, view.source.moment);
             // SAFETY: the rows of live entities (I-1), which are different (I-15); the view holds
             // the right, and is borrowed exclusively for as long as the items are used.
-            let right = unsafe { RowRight::new(address.row) };
+            let right = unsafe { RowToken::new(address.row) };
             Q::item(&fetch, right)
         }))
     }
@@ -319,7 +319,7 @@ impl<Q: QueryData> ViewShard<'_, Q> {
         // is borrowed exclusively by its parts (`shards`), of which this is the only one with this
         // entity, as was just seen; and the part is borrowed exclusively for as long as the item is
         // used.
-        let right = unsafe { RowRight::new(row) };
+        let right = unsafe { RowToken::new(row) };
         Ok(Q::item(&fetch, right))
     }
 }

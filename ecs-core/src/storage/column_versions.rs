@@ -6,7 +6,7 @@ use crate::sync::{AtomicU64, Ordering};
 /// When a query runs: what it stamps with, and what it has seen already. By default it stamps
 /// nothing, and everything is new.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Moment {
+pub struct ChangeWindow {
     /// What is written from now on is stamped with this.
     pub(crate) version: u64,
     /// What was stamped after this is new to the query.

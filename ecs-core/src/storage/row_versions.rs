@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-use super::column_versions::{Moment, Writers};
+use super::column_versions::{ChangeWindow, Writers};
 use crate::mask::Rows;
 use crate::sync::{AtomicU64, Ordering};
 
@@ -74,7 +74,7 @@ impl Default for Group {
 impl Group {
     /// Enters rows that are stamped with the version of this moment, which is not below `newest`.
     #[inline]
-    fn mark(&self, newest: u64, bits: u64, moment: Moment) {
+    fn mark(&self, newest: u64, bits: u64, moment: ChangeWindow) {
         let version = moment.version;
         if version > newest {
             self.newest.store(version, Ordering::Relaxed);
@@ -92,7 +92,7 @@ impl Group {
 
     /// Adds rows to the mask.
     #[inline]
-    fn add(&self, bits: u64, moment: Moment) {
+    fn add(&self, bits: u64, moment: ChangeWindow) {
         // Those who share a moment store the same.
         if moment.version < self.low.load(Ordering::Relaxed) {
             self.low.store(moment.version, Ordering::Relaxed);
@@ -152,7 +152,7 @@ impl Stamps {
 
     /// Stamps a row. One that was stamped later stays as it is.
     #[inline]
-    pub(crate) fn mark(&self, row: usize, moment: Moment) {
+    pub(crate) fn mark(&self, row: usize, moment: ChangeWindow) {
         let (stamp, group) = (&self.rows[row], &self.groups[row / GROUP]);
         let newest = group.newest.load(Ordering::Relaxed);
         if moment.version < newest {
@@ -166,7 +166,7 @@ impl Stamps {
 
     /// Stamps a row of a group in which rows have been stamped later: a turn that comes late.
     #[cold]
-    fn mark_late(&self, row: usize, moment: Moment) {
+    fn mark_late(&self, row: usize, moment: ChangeWindow) {
         let stamp = &self.rows[row];
         if stamp.load(Ordering::Relaxed) < moment.version {
             stamp.store(moment.version, Ordering::Relaxed);
@@ -175,7 +175,7 @@ impl Stamps {
     }
 
     /// Stamps a run of rows.
-    pub(crate) fn mark_run(&self, rows: core::ops::Range<usize>, moment: Moment) {
+    pub(crate) fn mark_run(&self, rows: core::ops::Range<usize>, moment: ChangeWindow) {
         let mut start = rows.start;
         while start < rows.end {
             let end = rows.end.min((start / GROUP + 1) * GROUP);
@@ -371,8 +371,13 @@ mod tests {
     fn several_writers_do_not_begin_a_new_mask_each() {
         let stamps = Stamps::new(LEN);
         (0..LEN).for_each(|row| stamps.set(row, 1));
-        let moment =
-            Moment { version: 5, since: 0, settled: 5, writers: Writers::Several, slice: None };
+        let moment = ChangeWindow {
+            version: 5,
+            since: 0,
+            settled: 5,
+            writers: Writers::Several,
+            slice: None,
+        };
         let group = &stamps.groups[0];
         let newest = group.newest.load(Ordering::Relaxed);
         for row in [3, 40] {
@@ -396,7 +401,7 @@ mod tests {
             };
             version += next(&mut random, 3) as u64;
             // A turn that comes late stamps with less than was stamped before.
-            let moment = Moment {
+            let moment = ChangeWindow {
                 version: version.saturating_sub(next(&mut random, 3) as u64).max(1),
                 since: 0,
                 settled: version.saturating_sub(next(&mut random, 6) as u64),

@@ -16,7 +16,7 @@ use crate::component::{ArchetypeFlags, Component};
 use crate::entity::Entity;
 use crate::mask::Rows;
 use crate::query::{MatchOf, QueryFilter, matches_once, rows};
-use crate::storage::{BlockPool, Moment, RowAddress};
+use crate::storage::{BlockPool, ChangeWindow, RowAddress};
 use crate::transfer::{MoveContext, RowMoves, Transition};
 
 /// All entities that pass a filter when a change is made to them, made by [`World::bulk`].
@@ -183,7 +183,7 @@ impl<F: QueryFilter> Bulk<'_, F> {
             let column = archetype.column_of(id).map(|column| &archetype.columns[column]);
             let Some(slot) = column.and_then(|column| column.enable_slot) else { continue };
             for chunk in 0..archetype.chunks.used_count() {
-                let rows = rows::<(), F>(archetype, found, chunk, Moment::default());
+                let rows = rows::<(), F>(archetype, found, chunk, ChangeWindow::default());
                 count += rows.count(archetype.chunks.len(chunk));
                 archetype.chunks.set_enabled(slot, chunk, &rows, enabled);
             }
@@ -240,7 +240,7 @@ fn each_run<F: QueryFilter, S>(
     for chunk in 0..archetype(state).chunks.used_count() {
         let here = archetype(state);
         let len = here.chunks.len(chunk);
-        let rows = rows::<(), F>(here, found, chunk, Moment::default());
+        let rows = rows::<(), F>(here, found, chunk, ChangeWindow::default());
         let mut from = 0;
         while let Some(run) = rows.next_run(from, len) {
             from = run.end;
@@ -392,7 +392,7 @@ fn hand_over<F: QueryFilter>(
     prepare: impl FnOnce(usize),
 ) -> bool {
     let passes = |chunk| {
-        let rows = rows::<(), F>(source, found, chunk, Moment::default());
+        let rows = rows::<(), F>(source, found, chunk, ChangeWindow::default());
         matches!(rows, Rows::All)
     };
     let all_pass = (0..source.chunks.used_count()).all(passes);

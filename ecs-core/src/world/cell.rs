@@ -13,7 +13,7 @@ use crate::query::{
     Access, BorrowGuard, BorrowedQuery, ExclusivePlan, ExclusiveView, Planned, Query, QueryData,
     QueryFilter, QueryPlan, Source, View, ViewPlan,
 };
-use crate::storage::{Moment, Writers};
+use crate::storage::{ChangeWindow, Writers};
 
 /// A world that is borrowed exclusively, in order to be shared: it can be copied to any number of
 /// threads, and each asks it for what it needs.
@@ -221,9 +221,9 @@ impl<'w> WorldCell<'w> {
     }
 
     /// The moment of this turn, for a user that asked the last time at `since`.
-    pub(super) fn moment(self, since: u64) -> Moment {
+    pub(super) fn moment(self, since: u64) -> ChangeWindow {
         let version = self.version();
-        Moment {
+        ChangeWindow {
             version,
             since,
             settled: self.first_version - 1,
@@ -232,7 +232,7 @@ impl<'w> WorldCell<'w> {
         }
     }
 
-    pub(super) fn source(self, moment: Moment) -> Source<'w> {
+    pub(super) fn source(self, moment: ChangeWindow) -> Source<'w> {
         Source { moment, ..self.world.source() }
     }
 

@@ -12,7 +12,7 @@ use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity};
 use crate::name::Name;
-use crate::storage::{Moment, RowAddress};
+use crate::storage::{ChangeWindow, RowAddress};
 use crate::transfer::{MoveContext, RowMove, Transition, column_starts};
 
 /// The entity is not in the world; the components that it was to be given are handed back.
@@ -107,7 +107,8 @@ impl World {
         let Self { bundles, registry, archetypes, blocks, entities, scratch, settled, .. } = self;
         let insertion = bundles.insertion::<B>(from.archetype, registry, archetypes);
         if insertion.target == from.archetype {
-            let moment = Moment { version, settled: *settled.get_mut(), ..Moment::default() };
+            let moment =
+                ChangeWindow { version, settled: *settled.get_mut(), ..ChangeWindow::default() };
             let archetype = archetypes.get(from.archetype);
             replace(archetype, insertion, from.address, bundle, moment);
             return archetype.flags;
@@ -323,7 +324,7 @@ pub(super) fn replace<B: Bundle>(
     insertion: &Transition,
     address: RowAddress,
     bundle: B,
-    moment: Moment,
+    moment: ChangeWindow,
 ) {
     let RowAddress { chunk, row } = address;
     for &column in &insertion.columns {

@@ -35,7 +35,7 @@ use crate::component::Registry;
 use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::query::{Borrows, PlanCache, PlanSource, Source, ViewCache};
-use crate::storage::{BlockPool, Moment, Writers};
+use crate::storage::{BlockPool, ChangeWindow, Writers};
 use crate::sync::{AtomicU64, Ordering, Serial};
 use crate::transfer::MoveScratch;
 use hooks::Hooks;
@@ -102,7 +102,7 @@ pub struct World {
     version: u64,
     /// Memory for moving runs of rows, empty in between.
     pub(crate) scratch: MoveScratch,
-    /// No border that a query asks with is above this, as a rule (see [`Moment::settled`]).
+    /// No border that a query asks with is above this, as a rule (see [`ChangeWindow::settled`]).
     settled: AtomicU64,
     /// Which list of archetypes this is (I-21): goes up when archetypes go or change places.
     epoch: u64,
@@ -310,9 +310,15 @@ impl World {
 
     /// What is written now is stamped with the current version; everything is new.
     #[inline]
-    pub(crate) fn moment(&self) -> Moment {
+    pub(crate) fn moment(&self) -> ChangeWindow {
         let settled = self.settled.load(Ordering::Relaxed);
-        Moment { version: self.version, since: 0, settled, writers: Writers::One, slice: None }
+        ChangeWindow {
+            version: self.version,
+            since: 0,
+            settled,
+            writers: Writers::One,
+            slice: None,
+        }
     }
 
     pub(crate) fn plan_source(&self) -> PlanSource<'_> {

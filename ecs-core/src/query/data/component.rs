@@ -1,9 +1,9 @@
 //! `&T` and `&mut T`.
 
 use super::{
-    Access, Archetype, CacheToken, CachedColumn, ChunkAddress, ChunkVersions, Chunks, ColumnData,
-    IdSource, Moment, QueryData, ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot,
-    TermState, Values,
+    Access, Archetype, CacheToken, CachedColumn, ChangeWindow, ChunkAddress, ChunkVersions, Chunks,
+    ColumnData, IdSource, QueryData, RangeToken, ReadOnly, RowToken, Rows, Sealed, SealedReads,
+    TermSlot, TermState, Values,
 };
 use crate::component::Component;
 
@@ -29,7 +29,7 @@ impl<T: Component> QueryData for &T {
     fn open_cached<'w>(
         cached: &Self::Cached,
         token: CacheToken<'w>,
-        _moment: Moment,
+        _moment: ChangeWindow,
     ) -> Self::Fetch<'w> {
         Values::at(*cached, token)
     }
@@ -61,7 +61,7 @@ impl<T: Component> QueryData for &T {
         slots: &TermSlot,
         chunks: &'w Chunks,
         chunk: usize,
-        _moment: Moment,
+        _moment: ChangeWindow,
     ) -> Self::Fetch<'w> {
         Values::open(chunks.record(chunk, slots.column()))
     }
@@ -72,7 +72,7 @@ impl<T: Component> QueryData for &T {
     }
 
     #[inline]
-    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> &'a [T] {
+    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> &'a [T] {
         fetch.read_run(&right)
     }
 
@@ -80,13 +80,13 @@ impl<T: Component> QueryData for &T {
     fn with_run<'a, 'w: 'a>(
         _fetch: &Self::Fetch<'w>,
         run: Self::Run<'a>,
-        right: &RunRight<'a>,
+        right: &RangeToken<'a>,
     ) -> Self::Fetch<'a> {
         Values::of_run(run, right)
     }
 
     #[inline]
-    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a> {
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
         fetch.read(right)
     }
 }
@@ -95,7 +95,7 @@ impl<T: Component> ColumnData for &T {
     type Columns<'w> = &'w [T];
 
     #[inline]
-    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Columns<'a> {
+    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Columns<'a> {
         fetch.read_run(&right)
     }
 }
@@ -107,7 +107,7 @@ impl<T: Component> ReadOnly for &T {}
 #[derive(Debug)]
 pub struct WriteFetch<'w, T> {
     values: Values<'w, T>,
-    stamps: Option<(&'w ChunkVersions, Moment)>,
+    stamps: Option<(&'w ChunkVersions, ChangeWindow)>,
 }
 
 impl<T> Clone for WriteFetch<'_, T> {
@@ -138,7 +138,7 @@ impl<T: Component> QueryData for &mut T {
     fn open_cached<'w>(
         cached: &Self::Cached,
         token: CacheToken<'w>,
-        moment: Moment,
+        moment: ChangeWindow,
     ) -> Self::Fetch<'w> {
         cached.mark(token, moment.version);
         let stamps = if T::TRACKED { cached.rows(token) } else { None };
@@ -173,7 +173,7 @@ impl<T: Component> QueryData for &mut T {
         slots: &TermSlot,
         chunks: &'w Chunks,
         chunk: usize,
-        moment: Moment,
+        moment: ChangeWindow,
     ) -> Self::Fetch<'w> {
         let record = chunks.record(chunk, slots.column());
         record.stamps().mark(moment.version);
@@ -187,7 +187,7 @@ impl<T: Component> QueryData for &mut T {
     }
 
     #[inline]
-    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> &'a mut [T] {
+    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> &'a mut [T] {
         fetch.values.write_run(&right)
     }
 
@@ -195,13 +195,13 @@ impl<T: Component> QueryData for &mut T {
     fn with_run<'a, 'w: 'a>(
         fetch: &Self::Fetch<'w>,
         run: Self::Run<'a>,
-        right: &RunRight<'a>,
+        right: &RangeToken<'a>,
     ) -> Self::Fetch<'a> {
         WriteFetch { values: Values::of_run_mut(run, right), stamps: fetch.stamps }
     }
 
     #[inline]
-    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a> {
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
         if T::TRACKED {
             if let Some((stamps, moment)) = fetch.stamps {
                 stamps.changed.mark(right.row(), moment);
@@ -215,7 +215,7 @@ impl<T: Component> ColumnData for &mut T {
     type Columns<'w> = &'w mut [T];
 
     #[inline]
-    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Columns<'a> {
+    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Columns<'a> {
         if T::TRACKED {
             if let Some((stamps, moment)) = fetch.stamps {
                 stamps.changed.mark_run(right.rows(), moment);

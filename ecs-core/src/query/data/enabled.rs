@@ -3,8 +3,8 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, CacheToken, ChunkAddress, Chunks, IdSource, Moment, QueryData, ReadOnly,
-    RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState,
+    Access, Archetype, CacheToken, ChangeWindow, ChunkAddress, Chunks, IdSource, QueryData,
+    RangeToken, ReadOnly, RowToken, Rows, Sealed, SealedReads, TermSlot, TermState,
 };
 use crate::component::Component;
 use crate::storage::RowBit;
@@ -176,7 +176,7 @@ macro_rules! enabled_data {
             fn open_cached<'w>(
                 cached: &Self::Cached,
                 token: CacheToken<'w>,
-                _moment: Moment,
+                _moment: ChangeWindow,
             ) -> Self::Fetch<'w> {
                 BitsFetch(cached.get(token))
             }
@@ -206,13 +206,13 @@ macro_rules! enabled_data {
                 slots: &TermSlot,
                 chunks: &'w Chunks,
                 chunk: usize,
-                _moment: Moment,
+                _moment: ChangeWindow,
             ) -> BitsFetch<'w> {
                 BitsFetch(words(slots, chunks, chunk))
             }
 
             #[inline]
-            fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RunRight<'a>) -> Self::Run<'a> {
+            fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RangeToken<'a>) -> Self::Run<'a> {
                 *fetch
             }
 
@@ -220,7 +220,7 @@ macro_rules! enabled_data {
             fn with_run<'a, 'w: 'a>(
                 _fetch: &Self::Fetch<'w>,
                 run: Self::Run<'a>,
-                _right: &RunRight<'a>,
+                _right: &RangeToken<'a>,
             ) -> Self::Fetch<'a> {
                 run
             }
@@ -231,7 +231,7 @@ macro_rules! enabled_data {
             }
 
             #[inline]
-            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a> {
+            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
                 ($make)(fetch.bit(right.row()))
             }
         }

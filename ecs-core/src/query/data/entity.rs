@@ -1,8 +1,8 @@
 //! The handle of the row's entity, and nothing at all.
 
 use super::{
-    Access, Archetype, CacheToken, CachedPlace, Chunks, ColumnData, IdSource, Moment, QueryData,
-    ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads,
+    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, Chunks, ColumnData, IdSource,
+    QueryData, RangeToken, ReadOnly, RowToken, Rows, Sealed, SealedReads,
 };
 use crate::entity::Entity;
 
@@ -35,12 +35,12 @@ impl QueryData for Entity {
     fn rows((): &(), _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
 
     #[inline]
-    fn fetch<'w>((): &(), chunks: &'w Chunks, chunk: usize, _moment: Moment) -> &'w [Self] {
+    fn fetch<'w>((): &(), chunks: &'w Chunks, chunk: usize, _moment: ChangeWindow) -> &'w [Self] {
         chunks.entities(chunk)
     }
 
     #[inline]
-    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RunRight<'a>) -> Self::Run<'a> {
+    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RangeToken<'a>) -> Self::Run<'a> {
         fetch
     }
 
@@ -48,7 +48,7 @@ impl QueryData for Entity {
     fn with_run<'a, 'w: 'a>(
         _fetch: &Self::Fetch<'w>,
         run: Self::Run<'a>,
-        _right: &RunRight<'a>,
+        _right: &RangeToken<'a>,
     ) -> Self::Fetch<'a> {
         run
     }
@@ -59,7 +59,7 @@ impl QueryData for Entity {
     }
 
     #[inline]
-    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a> {
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
         fetch[right.row()]
     }
 }
@@ -68,7 +68,7 @@ impl ColumnData for Entity {
     type Columns<'w> = &'w [Self];
 
     #[inline]
-    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Columns<'a> {
+    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Columns<'a> {
         &fetch[right.rows()]
     }
 }
@@ -99,16 +99,22 @@ impl QueryData for () {
     fn rows((): &(), _chunks: &Chunks, _chunk: usize, _rows: &mut Rows) {}
 
     #[inline]
-    fn fetch<'w>((): &(), _chunks: &'w Chunks, _chunk: usize, _moment: Moment) -> Self::Fetch<'w> {}
+    fn fetch<'w>(
+        (): &(),
+        _chunks: &'w Chunks,
+        _chunk: usize,
+        _moment: ChangeWindow,
+    ) -> Self::Fetch<'w> {
+    }
 
     #[inline]
-    fn run<'a, 'w: 'a>(_fetch: &Self::Fetch<'w>, _right: RunRight<'a>) -> Self::Run<'a> {}
+    fn run<'a, 'w: 'a>(_fetch: &Self::Fetch<'w>, _right: RangeToken<'a>) -> Self::Run<'a> {}
 
     #[inline]
     fn with_run<'a, 'w: 'a>(
         _fetch: &Self::Fetch<'w>,
         (): (),
-        _right: &RunRight<'a>,
+        _right: &RangeToken<'a>,
     ) -> Self::Fetch<'a> {
     }
 
@@ -116,7 +122,7 @@ impl QueryData for () {
     fn nothing<'w>() -> Self::Fetch<'w> {}
 
     #[inline]
-    fn item<'a, 'w: 'a>(_fetch: &Self::Fetch<'w>, _right: RowRight<'a>) -> Self::Item<'a> {}
+    fn item<'a, 'w: 'a>(_fetch: &Self::Fetch<'w>, _right: RowToken<'a>) -> Self::Item<'a> {}
 }
 
 impl ReadOnly for () {}

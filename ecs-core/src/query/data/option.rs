@@ -1,8 +1,8 @@
 //! Optional query data.
 
 use super::{
-    Access, Archetype, CacheToken, CachedPlace, Chunks, IdSource, Moment, QueryData, ReadOnly,
-    RowRight, Rows, RunRight, Sealed, SealedReads, WrapState,
+    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, Chunks, IdSource, QueryData,
+    RangeToken, ReadOnly, RowToken, Rows, Sealed, SealedReads, WrapState,
 };
 
 impl<Q: Sealed> Sealed for Option<Q> {}
@@ -40,7 +40,7 @@ impl<Q: QueryData> QueryData for Option<Q> {
         slots: &Self::Slots,
         chunks: &'w Chunks,
         chunk: usize,
-        moment: Moment,
+        moment: ChangeWindow,
     ) -> Self::Fetch<'w> {
         let slots = slots.as_ref()?;
         let mut rows = Rows::All;
@@ -55,14 +55,14 @@ impl<Q: QueryData> QueryData for Option<Q> {
         slots: &Self::Slots,
         chunks: &'w Chunks,
         chunk: usize,
-        moment: Moment,
+        moment: ChangeWindow,
     ) -> Self::Fetch<'w> {
         let slots = slots.as_ref()?;
         Some((Q::lookup(slots, chunks, chunk, moment), Rows::All, chunks.len(chunk)))
     }
 
     #[inline]
-    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Run<'a> {
+    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Run<'a> {
         fetch.as_ref().map(|(fetch, ..)| Q::run(fetch, right))
     }
 
@@ -70,7 +70,7 @@ impl<Q: QueryData> QueryData for Option<Q> {
     fn with_run<'a, 'w: 'a>(
         fetch: &Self::Fetch<'w>,
         run: Self::Run<'a>,
-        right: &RunRight<'a>,
+        right: &RangeToken<'a>,
     ) -> Self::Fetch<'a> {
         let (fetch, rows, len) = fetch.as_ref()?;
         Some((Q::with_run(fetch, run?, right), rows.clone(), *len))
@@ -81,7 +81,7 @@ impl<Q: QueryData> QueryData for Option<Q> {
     }
 
     #[inline]
-    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a> {
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
         let (fetch, rows, len) = fetch.as_ref()?;
         rows.contains(right.row(), *len).then(|| Q::item(fetch, right))
     }

@@ -3,8 +3,8 @@
 use core::marker::PhantomData;
 
 use super::{
-    Access, Archetype, CacheToken, Chunks, ColumnData, IdSource, Moment, QueryData, ReadOnly,
-    RowRight, Rows, RunRight, Sealed, SealedReads, WrapState,
+    Access, Archetype, CacheToken, ChangeWindow, Chunks, ColumnData, IdSource, QueryData,
+    RangeToken, ReadOnly, RowToken, Rows, Sealed, SealedReads, WrapState,
 };
 
 /// As data, `Present<&T>` or `Present<&mut T>`: the value, whatever the bit says. As a filter,
@@ -45,7 +45,7 @@ impl<Q: QueryData> QueryData for Present<Q> {
     fn open_cached<'w>(
         cached: &Self::Cached,
         token: CacheToken<'w>,
-        moment: Moment,
+        moment: ChangeWindow,
     ) -> Self::Fetch<'w> {
         Q::open_cached(cached, token, moment)
     }
@@ -72,7 +72,7 @@ impl<Q: QueryData> QueryData for Present<Q> {
         slots: &Self::Slots,
         chunks: &'w Chunks,
         chunk: usize,
-        moment: Moment,
+        moment: ChangeWindow,
     ) -> Self::Fetch<'w> {
         Q::lookup(slots, chunks, chunk, moment)
     }
@@ -83,7 +83,7 @@ impl<Q: QueryData> QueryData for Present<Q> {
     }
 
     #[inline]
-    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Run<'a> {
+    fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Run<'a> {
         Q::run(fetch, right)
     }
 
@@ -91,13 +91,13 @@ impl<Q: QueryData> QueryData for Present<Q> {
     fn with_run<'a, 'w: 'a>(
         fetch: &Self::Fetch<'w>,
         run: Self::Run<'a>,
-        right: &RunRight<'a>,
+        right: &RangeToken<'a>,
     ) -> Self::Fetch<'a> {
         Q::with_run(fetch, run, right)
     }
 
     #[inline]
-    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a> {
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
         Q::item(fetch, right)
     }
 }
@@ -106,7 +106,7 @@ impl<Q: ColumnData> ColumnData for Present<Q> {
     type Columns<'w> = Q::Columns<'w>;
 
     #[inline]
-    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Columns<'a> {
+    fn columns<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Columns<'a> {
         Q::columns(fetch, right)
     }
 }

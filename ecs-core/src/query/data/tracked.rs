@@ -4,8 +4,9 @@ use core::fmt;
 use core::ops::{Deref, DerefMut};
 
 use super::{
-    Access, Archetype, CacheToken, CachedPlace, ChunkVersions, Chunks, IdSource, Moment, QueryData,
-    ReadOnly, RowRight, Rows, RunRight, Sealed, SealedReads, TermSlot, TermState, Values,
+    Access, Archetype, CacheToken, CachedPlace, ChangeWindow, ChunkVersions, Chunks, IdSource,
+    QueryData, RangeToken, ReadOnly, RowToken, Rows, Sealed, SealedReads, TermSlot, TermState,
+    Values,
 };
 use crate::component::Component;
 use crate::storage::ColumnStamps;
@@ -15,11 +16,11 @@ use crate::storage::ColumnStamps;
 struct Versions<'w> {
     column: &'w ColumnStamps,
     rows: Option<&'w ChunkVersions>,
-    moment: Moment,
+    moment: ChangeWindow,
 }
 
 impl<'w> Versions<'w> {
-    fn open(slot: &TermSlot, chunks: &'w Chunks, chunk: usize, moment: Moment) -> Self {
+    fn open(slot: &TermSlot, chunks: &'w Chunks, chunk: usize, moment: ChangeWindow) -> Self {
         Self {
             column: chunks.stamps(chunk, slot.column()),
             rows: slot.row_versions(chunks, chunk),
@@ -397,7 +398,7 @@ macro_rules! versioned_data {
                 slots: &TermSlot,
                 chunks: &'w Chunks,
                 chunk: usize,
-                moment: Moment,
+                moment: ChangeWindow,
             ) -> Self::Fetch<'w> {
                 $fetch {
                     values: Values::open(chunks.record(chunk, slots.column())),
@@ -406,7 +407,7 @@ macro_rules! versioned_data {
             }
 
             #[inline]
-            fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RunRight<'a>) -> Self::Run<'a> {
+            fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, _right: RangeToken<'a>) -> Self::Run<'a> {
                 *fetch
             }
 
@@ -414,7 +415,7 @@ macro_rules! versioned_data {
             fn with_run<'a, 'w: 'a>(
                 _fetch: &Self::Fetch<'w>,
                 run: Self::Run<'a>,
-                _right: &RunRight<'a>,
+                _right: &RangeToken<'a>,
             ) -> Self::Fetch<'a> {
                 run
             }
@@ -424,7 +425,7 @@ macro_rules! versioned_data {
             }
 
             #[inline]
-            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, $right: RowRight<'a>) -> Self::Item<'a> {
+            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, $right: RowToken<'a>) -> Self::Item<'a> {
                 let $values = fetch.values;
                 let $versions = fetch.versions.expect("a chunk was opened");
                 $item

@@ -2,8 +2,8 @@
 //! checked when the plan is made (I-11).
 
 use super::{
-    Access, Archetype, CacheToken, Chunks, ColumnData, IdSource, Moment, QueryData, ReadOnly,
-    RowRight, Rows, RunRight, Sealed, SealedReads,
+    Access, Archetype, CacheToken, ChangeWindow, Chunks, ColumnData, IdSource, QueryData,
+    RangeToken, ReadOnly, RowToken, Rows, Sealed, SealedReads,
 };
 
 macro_rules! tuple_data {
@@ -30,7 +30,7 @@ macro_rules! tuple_data {
             fn open_cached<'w>(
                 cached: &Self::Cached,
                 token: CacheToken<'w>,
-                moment: Moment,
+                moment: ChangeWindow,
             ) -> Self::Fetch<'w> {
                 let ($($var,)*) = cached;
                 ($($name::open_cached($var, token, moment),)*)
@@ -61,7 +61,7 @@ macro_rules! tuple_data {
                 slots: &Self::Slots,
                 chunks: &'w Chunks,
                 chunk: usize,
-                moment: Moment,
+                moment: ChangeWindow,
             ) -> Self::Fetch<'w> {
                 let ($($var,)*) = slots;
                 ($($name::fetch($var, chunks, chunk, moment),)*)
@@ -72,7 +72,7 @@ macro_rules! tuple_data {
                 slots: &Self::Slots,
                 chunks: &'w Chunks,
                 chunk: usize,
-                moment: Moment,
+                moment: ChangeWindow,
             ) -> Self::Fetch<'w> {
                 let ($($var,)*) = slots;
                 ($($name::lookup($var, chunks, chunk, moment),)*)
@@ -84,7 +84,7 @@ macro_rules! tuple_data {
             }
 
             #[inline]
-            fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RunRight<'a>) -> Self::Run<'a> {
+            fn run<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RangeToken<'a>) -> Self::Run<'a> {
                 let ($($var,)*) = fetch;
                 ($($name::run($var, right.clone()),)*)
             }
@@ -94,7 +94,7 @@ macro_rules! tuple_data {
             fn with_run<'a, 'w: 'a>(
                 fetch: &Self::Fetch<'w>,
                 run: Self::Run<'a>,
-                right: &RunRight<'a>,
+                right: &RangeToken<'a>,
             ) -> Self::Fetch<'a> {
                 let ($($name,)*) = fetch;
                 let ($($var,)*) = run;
@@ -104,7 +104,7 @@ macro_rules! tuple_data {
             #[inline]
             fn visit<'a, 'w: 'a>(
                 fetch: &Self::Fetch<'w>,
-                right: RunRight<'a>,
+                right: RangeToken<'a>,
                 f: &mut impl FnMut(Self::Item<'a>),
             ) {
                 // A function of its own, and never inlined: only as arguments do references say
@@ -113,7 +113,7 @@ macro_rules! tuple_data {
                 fn apart<'a, 'w: 'a, $($name: QueryData,)* Visit: FnMut(($($name::Item<'a>,)*))>(
                     fetch: &<($($name,)*) as QueryData>::Fetch<'w>,
                     $($var: $name::Run<'a>,)*
-                    right: RunRight<'a>,
+                    right: RangeToken<'a>,
                     f: &mut Visit,
                 ) {
                     let fetch = <($($name,)*) as QueryData>::with_run(fetch, ($($var,)*), &right);
@@ -126,7 +126,7 @@ macro_rules! tuple_data {
             }
 
             #[inline]
-            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowRight<'a>) -> Self::Item<'a> {
+            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
                 let ($($var,)*) = fetch;
                 ($($name::item($var, right),)*)
             }
@@ -138,7 +138,7 @@ macro_rules! tuple_data {
             #[inline]
             fn columns<'a, 'w: 'a>(
                 fetch: &Self::Fetch<'w>,
-                right: RunRight<'a>,
+                right: RangeToken<'a>,
             ) -> Self::Columns<'a> {
                 let ($($var,)*) = fetch;
                 ($($name::columns($var, right.clone()),)*)
