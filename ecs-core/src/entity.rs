@@ -1,5 +1,4 @@
 //! The entity handle.
-#![expect(unsafe_code, reason = "tells bytemuck what the bytes of a handle are")]
 
 use core::fmt;
 use core::num::NonZeroU32;
@@ -16,7 +15,17 @@ use core::num::NonZeroU32;
 /// assert_eq!(size_of::<Entity>(), 8);
 /// assert_eq!(size_of::<Option<Entity>>(), 8);
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    PartialOrd,
+    Ord,
+    Hash,
+    bytemuck::NoUninit,
+    bytemuck::CheckedBitPattern,
+)]
 #[repr(C, align(8))]
 pub struct Entity {
     index: u32,
@@ -27,37 +36,7 @@ pub struct Entity {
 pub(crate) const GENERATION_MAX: u32 = 0x7FFF_FFFF;
 const DEFERRED: u32 = 0x8000_0000;
 
-// SAFETY: two 4-byte fields in an 8-byte struct leave no padding (asserted below), both are
-// `Copy`, and neither can hold uninitialised bytes.
-unsafe impl bytemuck::NoUninit for Entity {}
-
 const _: () = assert!(size_of::<Entity>() == 8 && align_of::<Entity>() == 8);
-
-/// The bytes of a handle before its generation was checked.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(8))]
-pub struct EntityBits {
-    index: u32,
-    generation: u32,
-}
-
-const _: () = assert!(size_of::<EntityBits>() == 8 && align_of::<EntityBits>() == 8);
-
-// SAFETY: two integers, which zeros are values of.
-unsafe impl bytemuck::Zeroable for EntityBits {}
-// SAFETY: two integers without padding (asserted above), which any bits are values of.
-unsafe impl bytemuck::AnyBitPattern for EntityBits {}
-
-// SAFETY: the same fields in the same order with the same alignment; what is a value of the one
-// and not of the other is a generation of zero.
-unsafe impl bytemuck::CheckedBitPattern for Entity {
-    type Bits = EntityBits;
-
-    fn is_valid_bit_pattern(bits: &EntityBits) -> bool {
-        bits.generation != 0
-    }
-}
 
 impl Entity {
     /// A handle from its two numbers, as the entity table issues them.

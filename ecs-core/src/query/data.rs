@@ -58,6 +58,7 @@ pub use tracked::{Mut, MutFetch, Ref, RefFetch};
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be asked for in a query",
     label = "not query data",
+    note = "a type that entities have as a component needs `#[derive(Component)]`",
     note = "a query asks for `&T` and `&mut T` of components, `Option` of these, `Entity`, `Ref<T>`, `Mut<T>`, `Enabled<T>`, or a tuple of such"
 )]
 pub trait QueryData: Sealed {
@@ -190,6 +191,7 @@ pub(super) use cached_place;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be asked for in a query",
     label = "not query data",
+    note = "a type that entities have as a component needs `#[derive(Component)]`",
     note = "a query asks for `&T` and `&mut T` of components, `Option` of these, `Entity`, `Ref<T>`, `Mut<T>`, `Enabled<T>`, or a tuple of such"
 )]
 #[expect(unnameable_types, reason = "who can name it can implement it")]
