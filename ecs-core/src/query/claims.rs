@@ -439,6 +439,18 @@ mod tests {
         assert_eq!(words.take(7, 198, false), Err(Refused::By(199)));
     }
 
+    /// The row itself has gone on to the second half: it holds nothing, and comes too late all the same.
+    #[test]
+    fn a_row_does_not_go_back_to_the_first_half_of_a_pass() {
+        let mut words = ClaimWords::default();
+        words.prepare(8);
+        let mine = words.take(5, 1, true).expect("free");
+        assert_eq!(words.take(5, 1, false), Err(Refused::Held));
+        words.leave(5, mine);
+        assert_eq!(words.take(5, 1, false), Err(Refused::By(1)));
+        assert_eq!(words.take(5, 1, true), Ok(mine));
+    }
+
     #[test]
     #[should_panic(expected = "fewer than 2^29 entity slots")]
     fn so_many_slots_that_no_pass_has_a_number_are_refused() {

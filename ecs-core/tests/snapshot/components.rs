@@ -29,6 +29,33 @@ fn a_component_that_cannot_be_saved_is_named() {
     world.restore(&saved).expect("its own");
 }
 
+/// A reader that stops early would have each later value begin in the middle of another.
+#[test]
+fn a_function_that_does_not_read_all_that_was_written_is_an_error() {
+    #[derive(Debug, PartialEq)]
+    struct Late(u32);
+    impl Component for Late {
+        const CODEC: Codec<Self> = Codec::custom(write, read);
+        const HASH: HashRule<Self> = HashRule::Codec(Codec::custom(write, read));
+    }
+    fn write(value: &Late, out: &mut Vec<u8>) -> Result<(), CodecError> {
+        out.extend([value.0.to_le_bytes(), [9; 4]].concat());
+        Ok(())
+    }
+    fn read(bytes: &mut &[u8]) -> Result<Late, CodecError> {
+        let (first, rest) = bytes.split_first_chunk().ok_or(CodecError)?;
+        *bytes = rest;
+        Ok(Late(u32::from_le_bytes(*first)))
+    }
+    let mut world = World::new();
+    let entity = world.spawn(Late(4));
+    let saved = world.snapshot().expect("it can be written");
+    world.get_mut::<Late>(entity).expect("alive").0 = 5;
+    let component = Late::name().to_string();
+    assert_eq!(world.restore(&saved), Err(RestoreError::InvalidValue { component }));
+    assert_eq!(world.get::<Late>(entity), Ok(&Late(5)), "as it was");
+}
+
 #[test]
 fn a_value_that_its_function_cannot_write_is_named() {
     let mut world = World::new();

@@ -220,10 +220,13 @@ impl<T> Scatter<'_, T> {
 impl<T: Send + Sync> Scatter<'_, T> {
     /// Adds an effect on an entity, after all that are there.
     pub fn push(&mut self, target: Entity, effect: T) {
+        // The number of the next loop's first batch, before which it comes: its slot is the first one,
+        // and its place in that is before.
         let number = self.state.next_batch;
-        self.state.next_batch += 1;
         let slot = self.state.lent[0].get_mut();
-        slot.begin(number);
+        if slot.batches.last().is_none_or(|batch| batch.number != number) {
+            slot.begin(number);
+        }
         slot.push(target, effect);
     }
 

@@ -385,3 +385,28 @@ fn systems_that_write_one_component_are_ordered_whatever_their_filters_say() {
         assert_eq!([plain, heavy, asleep].map(load), [37, 22, 37]);
     }
 }
+
+/// More chunks than a fold has batches, and numbers of which each order of adding has another sum.
+#[test]
+fn a_parallel_fold_of_numbers_that_round_is_the_same_on_any_number_of_threads() {
+    #[derive(Component)]
+    struct Weight(f64, [u64; 63]);
+    fn weigh(mut all: Query<&Weight>, mut sums: ResMut<Vec<f64>>) {
+        let sum = all.par_fold(|| 0.0, |sum, weight| *sum += weight.0, |sum, other| *sum += other);
+        let most = all.par_reduce(|weight| weight.0, |one, other| one / 2.0 + other);
+        sums.extend([sum, most.unwrap()]);
+    }
+    let mut expected = None;
+    for pool in pools() {
+        let mut world = World::new();
+        world.insert_resource(Vec::<f64>::new());
+        let count = if cfg!(miri) { 300 } else { 20_000 };
+        world.spawn_batch((0..count).map(|i| Weight(1.0 / (f64::from(i) + 0.1), [0; 63])));
+        for _ in 0..3 {
+            world.run_system(&pool, weigh);
+        }
+        let sums: Vec<u64> =
+            world.resource::<Vec<f64>>().unwrap().iter().map(|sum| sum.to_bits()).collect();
+        assert_eq!(*expected.get_or_insert(sums.clone()), sums, "{} threads", pool.parallelism());
+    }
+}

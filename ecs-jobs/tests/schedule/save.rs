@@ -349,6 +349,41 @@ fn a_resource_that_was_taken_out_is_not_there_in_the_loaded_game() {
     assert!(other.resource::<Weather>().is_err());
 }
 
+/// A resource that is saved as a whole, not put into one that is there.
+#[test]
+fn a_resource_has_changed_in_a_loaded_game_when_it_had_in_the_saved_one() {
+    fn count(mut diary: ResMut<Diary>) {
+        diary.0 += 1;
+    }
+    let build = || {
+        let mut world = World::new();
+        world.insert_resource(7_u64);
+        world.insert_resource(Diary::default());
+        SaveRules::of(&mut world).save(Codec::<u64>::plain()).save_part(
+            Codec::plain(),
+            |diary: &Diary| diary.0,
+            |diary, it: u64, _| diary.0 = it,
+        );
+        let system = count.run_if(resource_changed::<u64>());
+        let schedule = Schedule::builder().add(system).build(&mut world).unwrap();
+        (world, schedule)
+    };
+    let (mut world, mut schedule) = build();
+    for written in [true, false] {
+        (0..3).for_each(|_| drop(schedule.run(&mut world, &pool(0))));
+        if written {
+            *world.resource_mut::<u64>().unwrap() = 8;
+        }
+        let (mut other, mut its_schedule) = build();
+        let save = Save::of(&world, &schedule).unwrap();
+        save.load(&mut other, &mut its_schedule).unwrap();
+        let before = other.resource::<Diary>().unwrap().0;
+        (0..3).for_each(|_| drop(its_schedule.run(&mut other, &pool(0))));
+        let after = other.resource::<Diary>().unwrap().0;
+        assert_eq!(after - before, u64::from(written), "{before} before, {after} after");
+    }
+}
+
 #[test]
 fn the_host_can_attach_things_of_its_own() {
     let (world, schedule) = begin();

@@ -284,6 +284,24 @@ fn rows_that_never_meet_are_found_as_well() {
     assert!(text.contains("1v1 and 2v1") && text.contains("0v1"), "{text}");
 }
 
+/// As threads might: a larger target is contested first, and of the smallest the last row comes first.
+#[test]
+fn the_smallest_target_and_rows_are_named_whichever_came_first() {
+    fn feed(mut nurses: Query<(Entity, &Feeds)>, stomachs: ExclusiveLookup<&mut Stomach>) {
+        let mut rows: Vec<_> = nurses.query().map(|(nurse, feeds)| (nurse, feeds.0)).collect();
+        rows.sort_unstable_by_key(|&row| std::cmp::Reverse(row));
+        rows.iter().for_each(|&(nurse, larva)| drop(stomachs.claim(nurse, larva)));
+    }
+    let mut world = World::new();
+    let larvae = world.spawn_batch([Stomach::default(), Stomach::default()]);
+    let [first, second, third] = [(); 3].map(|()| world.spawn(Feeds(larvae[0])));
+    world.spawn_batch([Feeds(larvae[1]), Feeds(larvae[1])]);
+    let text = complaint(|| world.run_system(&pool(0), feed));
+    let named = format!("the rows of {first} and {second} both claim");
+    assert!(text.contains(&named) && text.contains(&format!("of {} in", larvae[0])), "{text}");
+    assert!(second < third, "it came before them");
+}
+
 #[test]
 fn a_row_may_claim_its_target_again_and_another_run_begins_anew() {
     fn feed(mut nurses: Query<(Entity, &Feeds)>, stomachs: ExclusiveLookup<&mut Stomach>) {
