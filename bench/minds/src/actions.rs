@@ -100,7 +100,7 @@ fn plain_count() -> Contender {
 /// Ten actions for each agent, none of which executes.
 fn asleep() -> Vec<Contender> {
     let mut world = World::new();
-    let plan = (0..10).fold(ActionSet::new(), |plan, it| plan.action(it.to_string(), Count(0)));
+    let actions = (0..10).fold(ActionSet::new(), |set, it| set.action(it.to_string(), Count(0)));
     for _ in 0..AGENTS {
         actions.spawn(&mut world, ()).expect("it has actions");
     }
