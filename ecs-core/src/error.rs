@@ -25,7 +25,7 @@
 //! | [`DynamicRow::get`], [`bytes`] and so on | [`TermError`] | ask for another term, or by another type; an optional one may be absent |
 //! | [`World::snapshot`] | [`SnapshotError`] | give the component a [`Codec`], or declare it `transient` |
 //! | [`Snapshot::from_bytes`] | [`MalformedSnapshot`] | the bytes were cut or changed: refuse them |
-//! | [`World::restore`] | [`RestoreError`] | register the component first; or the snapshot is of another version of the program |
+//! | [`World::restore`] | [`RestoreError`] | register the component first; or the snapshot is of [another version of the program](crate::Snapshot#between-two-versions-of-a-program) |
 //! | [`World::check`] | [`BrokenInvariant`] | report it: this crate has a bug |
 //! | a codec's own function | [`CodecError`] | becomes one of those of snapshots |
 //!
@@ -108,7 +108,9 @@ pub use by_id::{ByIdError, RegisterError, UnknownComponent};
 pub use dynamic::{DynamicQueryError, TermError};
 pub use query::{QueryEntityError, QueryManyError, QuerySingleError};
 pub use relation::RelationError;
-pub use snapshot::{MalformedSnapshot, RestoreError, SnapshotError};
+pub use snapshot::{
+    DroppedComponent, MalformedSnapshot, RestoreError, RestoreReport, SnapshotError,
+};
 
 /// The handle is stale or deferred.
 ///

@@ -112,9 +112,10 @@ pub use component::{
 pub use entity::Entity;
 pub use error::{
     AccessConflict, BrokenInvariant, ByIdError, ClaimError, CommandFailure, CommandFailureReason,
-    ComponentError, DynamicQueryError, InstantiateError, MalformedSnapshot, MissingComponent,
-    NoSuchEntity, QueryEntityError, QueryManyError, QuerySingleError, RegisterError, RelationError,
-    RestoreError, SnapshotError, TermError, UnknownComponent,
+    ComponentError, DroppedComponent, DynamicQueryError, InstantiateError, MalformedSnapshot,
+    MissingComponent, NoSuchEntity, QueryEntityError, QueryManyError, QuerySingleError,
+    RegisterError, RelationError, RestoreError, RestoreReport, SnapshotError, TermError,
+    UnknownComponent,
 };
 pub use flat::{flat, flat_mut};
 #[cfg(feature = "derive")]
@@ -140,7 +141,9 @@ pub use world::{
 #[doc(hidden)]
 pub mod __private {
     pub use crate::bundle::{Leftovers, Slot};
-    pub use crate::component::{IdSource, Probe, ProbeFallback, Registry};
+    pub use crate::component::{
+        FieldTexts, IdSource, Probe, ProbeFallback, Registry, enum_text, struct_text,
+    };
     pub use crate::entity::EntityBits;
     pub use crate::hash::{See, SeeBytes, SeeElements, SeeState, bytes_of_packed};
     pub use crate::mask::{RowMask, Rows};

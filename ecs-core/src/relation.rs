@@ -72,6 +72,9 @@ pub trait Relation: Send + Sync + Sized + 'static {
     const ACYCLIC: bool = false;
     /// What happens to its sources when a target is despawned.
     const ON_TARGET_DESPAWN: OnTargetDespawn = OnTargetDespawn::Unrelate;
+    /// The paths that the type had in earlier versions of the program, by which snapshots of those
+    /// are restored.
+    const WAS: &'static [&'static str] = &[];
 }
 
 /// What happens to the sources when their target is despawned.
@@ -250,6 +253,7 @@ macro_rules! side {
 
         impl<R: Relation> Component for $name<R> {
             const MANAGED: bool = true;
+            const WAS: &'static [&'static str] = R::WAS;
             const CLONE: Option<CloneFn<Self>> =
                 Some(|side| Self { list: side.list.clone(), _relation: PhantomData });
             const HASH: HashRule<Self> =

@@ -5,6 +5,7 @@ mod root;
 use proc_macro::TokenStream;
 use proc_macro2::{Ident, Span, TokenStream as Tokens};
 use quote::{format_ident, quote};
+use syn::ext::IdentExt;
 use syn::{
     Data, DeriveInput, Error, Field, Fields, LitInt, LitStr, Member, Path, Result,
     parse_macro_input, parse_quote,
@@ -63,6 +64,7 @@ const OPTIONS: &[&str] = &[
     "transient",
     "crate",
     "unhashed",
+    "was",
 ];
 
 fn expand(input: &DeriveInput) -> Result<Tokens> {
@@ -94,6 +96,11 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
         quote! { const #constant: bool = true; }
     });
     let name = name_fn(&options);
+    let fields = fields_fn(&input.data, &options)?;
+    let was = match options.was.as_slice() {
+        [] => Tokens::new(),
+        was => quote! { const WAS: &'static [&'static str] = &[#(#was),*]; },
+    };
     let implementation = quote! {
         #[automatically_derived]
         impl #impl_generics _formic_ecs::#implemented for #ident #type_generics #where_clause {
@@ -105,7 +112,9 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
             #map_entities
             #codec
             #hash
+            #was
             #name
+            #fields
         }
     };
     Ok(in_scope(options.root, &implementation))
@@ -161,13 +170,54 @@ fn codec(input: &DeriveInput, options: &Options) -> Tokens {
     quote! { const CODEC: _formic_ecs::Codec<Self> = #value; }
 }
 
+/// Writes the function that says what the fields are, unless serde saves values with the names of
+/// theirs.
+fn fields_fn(data: &Data, options: &Options) -> Result<Tokens> {
+    let texts = |fields: &Fields| {
+        let texts = fields.iter().map(|field| {
+            let kept = FieldOptions::read(field)?.name.map(|name| name.value());
+            let name = kept.or_else(|| field.ident.as_ref().map(|name| name.unraw().to_string()));
+            let (name, kind) = (name.unwrap_or_default(), &field.ty);
+            Ok(quote! { (#name, ::core::any::type_name::<#kind>()) })
+        });
+        texts.collect::<Result<Vec<Tokens>>>()
+    };
+    let text = match data {
+        Data::Struct(data) => {
+            let texts = texts(&data.fields)?;
+            quote! { struct_text(&[#(#texts),*]) }
+        }
+        Data::Enum(data) => {
+            let variants = data.variants.iter().map(|variant| {
+                let texts = texts(&variant.fields)?;
+                let number = variant.discriminant.iter().map(|(_, number)| number);
+                let ident = variant.ident.unraw();
+                let name = quote! { #ident #(= #number)* }.to_string();
+                Ok(quote! { (#name, &[#(#texts),*]) })
+            });
+            let variants = variants.collect::<Result<Vec<Tokens>>>()?;
+            quote! { enum_text(&[#(#variants),*]) }
+        }
+        Data::Union(_) => return Ok(Tokens::new()),
+    };
+    let has_none = matches!(data, Data::Struct(data) if data.fields.is_empty());
+    if options.saving.is_some() || has_none {
+        return Ok(Tokens::new());
+    }
+    Ok(quote! {
+        fn fields() -> _formic_ecs::Name {
+            _formic_ecs::__private::#text
+        }
+    })
+}
+
 /// Writes how the state hash sees values.
 fn hash(input: &DeriveInput, options: &Options, implemented: &Tokens) -> Result<Tokens> {
     let rule = quote! { _formic_ecs::HashRule };
     let otherwise = if options.unhashed {
         quote! { #rule::Unhashed }
     } else if matches!(options.saving, Some(Saving::Serde)) {
-        quote! { #rule::Codec(_formic_ecs::Codec::serde()) }
+        quote! { #rule::serde() }
     } else if is_packed(input) {
         // There are no references to its fields: it has to be plain data.
         quote! { #rule::Bytes(_formic_ecs::__private::bytes_of_packed::<Self>()) }
@@ -265,6 +315,8 @@ struct Options {
     /// Where `formic_ecs` is.
     root: Option<Path>,
     unhashed: bool,
+    /// Earlier names.
+    was: Vec<LitStr>,
 }
 
 /// How values are saved, if the type does not say it by itself.
@@ -299,6 +351,8 @@ impl Options {
                     options.unhashed = true;
                 } else if meta.path.is_ident("name") {
                     options.name = Some(meta.value()?.parse()?);
+                } else if meta.path.is_ident("was") {
+                    options.was.push(meta.value()?.parse()?);
                 } else if meta.path.is_ident("crate") {
                     options.root = Some(meta.value()?.call(Path::parse_mod_style)?);
                 } else if meta.path.is_ident("buffer") {
@@ -364,16 +418,34 @@ fn entity_members(fields: &Fields) -> Result<Vec<Member>> {
 }
 
 fn is_entity(field: &Field) -> Result<bool> {
-    let mut marked = false;
-    for attribute in field.attrs.iter().filter(|attribute| attribute.path().is_ident("component")) {
-        attribute.parse_nested_meta(|meta| {
-            if meta.path.is_ident("entity") {
-                marked = true;
+    Ok(FieldOptions::read(field)?.entity)
+}
+
+/// The options on a field.
+#[derive(Default)]
+struct FieldOptions {
+    entity: bool,
+    /// What snapshots call it.
+    name: Option<LitStr>,
+}
+
+impl FieldOptions {
+    fn read(field: &Field) -> Result<Self> {
+        let mut options = Self::default();
+        for attribute in
+            field.attrs.iter().filter(|attribute| attribute.path().is_ident("component"))
+        {
+            attribute.parse_nested_meta(|meta| {
+                if meta.path.is_ident("entity") {
+                    options.entity = true;
+                } else if meta.path.is_ident("name") {
+                    options.name = Some(meta.value()?.parse()?);
+                } else {
+                    return Err(meta.error("the options on a field are: entity, name"));
+                }
                 Ok(())
-            } else {
-                Err(meta.error("the options on a field are: entity"))
-            }
-        })?;
+            })?;
+        }
+        Ok(options)
     }
-    Ok(marked)
 }

@@ -263,28 +263,41 @@ impl<T> Codec<T> {
         Self::custom(|_, _| Ok(()), |_| Ok(T::default()))
     }
 
-    /// Values are saved by serde, in the format of the crate postcard.
+    /// Values are saved by serde, as CBOR: fields and variants go by their names, so that a type can
+    /// change between two versions of a program.
     ///
-    /// Reading recurses as deep as the type does, and counts as far as a list without anything in
-    /// its elements (`Vec<()>`) says it is long: types that contain themselves or such lists are for
-    /// bytes from a trusted source.
+    /// A field that is gone is skipped, fields may change their places, a new one is read by
+    /// `#[serde(default)]`, and one that was renamed by `#[serde(alias = "...")]`. The fields of a
+    /// tuple have no names: their number stays.
+    ///
+    /// As in JSON, an `Option` inside an `Option` is not told apart: `Some(None)` comes back as
+    /// `None`.
+    ///
+    /// Reading recurses as deep as the type does: types that contain themselves are for bytes from a
+    /// trusted source.
     ///
     /// ```
-    /// use formic_ecs::prelude::*;
-    /// use formic_ecs::{Codec, HashRule};
+    /// use formic_ecs::{Codec, CodecError};
     /// #[derive(serde::Serialize, serde::Deserialize)]
-    /// struct Song(Vec<String>);
-    /// impl Component for Song {
-    ///     const HASH: HashRule<Self> = HashRule::Codec(Self::CODEC);
-    ///     const CODEC: Codec<Self> = Codec::serde();
+    /// struct Song {
+    ///     words: Vec<String>,
+    ///     key: char,
     /// }
-    /// let mut world = World::new();
-    /// let bard = world.spawn(Song(vec!["la".into()]));
-    /// let saved = world.snapshot()?;
-    /// world.clear();
-    /// world.restore(&saved)?;
-    /// assert_eq!(world.get::<Song>(bard)?.0, ["la"]);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    ///
+    /// /// The next version of the program has other fields.
+    /// #[derive(serde::Serialize, serde::Deserialize, PartialEq, Debug)]
+    /// struct Tune {
+    ///     #[serde(default)]
+    ///     tempo: u32,
+    ///     #[serde(alias = "words")]
+    ///     lyrics: Vec<String>,
+    /// }
+    ///
+    /// let mut bytes = Vec::new();
+    /// Codec::serde().write(&Song { words: vec!["la".into()], key: 'g' }, &mut bytes)?;
+    /// let tune: Tune = Codec::serde().read(&mut bytes.as_slice())?;
+    /// assert_eq!(tune, Tune { tempo: 0, lyrics: vec!["la".into()] });
+    /// # Ok::<(), CodecError>(())
     /// ```
     #[cfg(feature = "serde")]
     #[must_use]
@@ -294,12 +307,14 @@ impl<T> Codec<T> {
     {
         Self::custom(
             |value, bytes| {
-                let flavor = Appended(bytes);
-                postcard::serialize_with_flavor(value, flavor).map_err(|_| CodecError)
+                let mut serializer = minicbor_serde::Serializer::new(bytes);
+                value.serialize(&mut serializer).map_err(|_| CodecError)
             },
             |bytes| {
-                let (value, rest) = postcard::take_from_bytes(bytes).map_err(|_| CodecError)?;
-                *bytes = rest;
+                let mut deserializer = minicbor_serde::Deserializer::new(bytes);
+                let value = T::deserialize(&mut deserializer).map_err(|_| CodecError)?;
+                let read = deserializer.decoder().position();
+                *bytes = bytes.get(read..).ok_or(CodecError)?;
                 Ok(value)
             },
         )
@@ -415,28 +430,5 @@ impl<T> Codec<T> {
         let (bytes, rest) = source.split_at_checked(len).ok_or(CodecError)?;
         *source = rest;
         if is_valid(bytes) { Ok(Some(bytes)) } else { Err(CodecError) }
-    }
-}
-
-/// Bytes that postcard writes behind what is there already.
-#[cfg(feature = "serde")]
-struct Appended<'a>(&'a mut Vec<u8>);
-
-#[cfg(feature = "serde")]
-impl postcard::ser_flavors::Flavor for Appended<'_> {
-    type Output = ();
-
-    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
-        self.0.push(byte);
-        Ok(())
-    }
-
-    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
-        self.0.extend_from_slice(bytes);
-        Ok(())
-    }
-
-    fn finalize(self) -> postcard::Result<()> {
-        Ok(())
     }
 }

@@ -9,8 +9,8 @@ use crate::hash::StateHasher;
 
 /// How the [state hash](crate::World::state_hash) sees the values of a component.
 ///
-/// The derive chooses one: their bytes for plain data, the codec for `#[component(serde)]`, nothing
-/// for `#[component(unhashed)]`, and otherwise each field. By hand it is the constant
+/// The derive chooses one: their bytes for plain data, what [serde](Self::serde) writes for
+/// `#[component(serde)]`, nothing for `#[component(unhashed)]`, and otherwise each field. By hand it is the constant
 /// [`Component::HASH`](super::Component::HASH), which has no default: a component that the hash does
 /// not see is one that says so.
 ///
@@ -63,6 +63,37 @@ impl<T> fmt::Debug for HashRule<T> {
 }
 
 impl<T> HashRule<T> {
+    /// By what serde writes, in the format of the crate postcard.
+    ///
+    /// That is not how [`Codec::serde`] saves values: the hash needs no names of fields, and tells
+    /// apart what CBOR does not. The order of a `HashMap` is part of the hash, and differs between
+    /// two runs: use a `BTreeMap`. A type whose length serde learns late, such as one with
+    /// `#[serde(flatten)]`, has no such hash.
+    ///
+    /// ```
+    /// use formic_ecs::{HashRule, StateHasher};
+    /// let hash = |value: Option<Option<u8>>| {
+    ///     let mut hasher = StateHasher::new();
+    ///     HashRule::serde().hash(&value, &mut hasher);
+    ///     hasher.finish()
+    /// };
+    /// assert_ne!(hash(None), hash(Some(None)));
+    /// ```
+    ///
+    /// # Panics
+    /// Its function panics if the format has no way to write a value.
+    #[cfg(feature = "serde")]
+    #[must_use]
+    pub const fn serde() -> Self
+    where
+        T: serde::Serialize,
+    {
+        Self::Fields(|value, hasher| match postcard::to_allocvec(value) {
+            Ok(bytes) => hasher.write(&bytes),
+            Err(error) => panic!("the state hash cannot see {}: {error}", type_name::<T>()),
+        })
+    }
+
     /// Whether the hash sees the whole value.
     ///
     /// ```

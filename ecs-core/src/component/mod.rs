@@ -4,6 +4,7 @@ mod buffer;
 mod codec;
 mod descriptor;
 mod erased;
+mod fields;
 mod flags;
 mod hash_rule;
 mod registry;
@@ -15,6 +16,7 @@ use core::marker::PhantomData;
 
 use crate::entity::Entity;
 use crate::hash::StateHasher;
+use crate::name::Name;
 
 pub use buffer::{Buffer, BufferElement, BufferIntoIter};
 pub(crate) use codec::CodecKind;
@@ -24,6 +26,9 @@ pub(crate) use erased::{
     CloneFn as CloneErasedFn, DebugFn as DebugErasedFn, DropFn as DropErasedFn, ErasedFns,
     MapFn as MapErasedFn,
 };
+pub(crate) use fields::are_still_values;
+#[doc(hidden)]
+pub use fields::{FieldTexts, enum_text, struct_text};
 pub(crate) use flags::ArchetypeFlags;
 pub use hash_rule::HashRule;
 pub use registry::{ComponentInfo, IdSource, Registry};
@@ -52,7 +57,11 @@ pub use tags::{Despawned, Prefab};
 /// * `unique`: an entity with it cannot be instantiated, though the type is `Clone`.
 /// * `name = "..."`: the component's name, in place of the type's path. It names the component in
 ///   the state hash and in snapshots, and stays when the type moves.
-/// * `serde`: values are saved in snapshots by serde, and hashed as they are saved; for this crate's
+/// * `was = "..."`: a name that the component had in an earlier version of the program: its
+///   `name`, or the path of its type. There may be several. Snapshots of that version are
+///   [restored](crate::World::restore) as if they had the new name.
+/// * `serde`: values are saved in snapshots by [serde](Codec::serde), so that fields can come and go
+///   between two versions of the program, and [hashed](HashRule::serde) by it; for this crate's
 ///   feature `serde`.
 /// * `transient`: values are not saved in snapshots; restoring puts the default value in place.
 /// * `unhashed`: the state hash leaves the values out, and [says so](crate::StateHash::uncovered).
@@ -64,6 +73,8 @@ pub use tags::{Despawned, Prefab};
 /// * `#[component(entity)]` on a field: it holds an [`Entity`], an `Option<Entity>`, or anything
 ///   that is [`MapEntities`], to be remapped when a prefab is instantiated or a command buffer
 ///   with deferred entities is played back. A type that is `MapEntities` itself needs no marks.
+/// * `#[component(name = "...")]` on a field of plain data: the name that the field has in
+///   snapshots, for one that was renamed. See [`fields`](Component::fields).
 ///
 /// What a *generic* type can do depends on its parameters, which the derive cannot see: implement
 /// the trait by hand for it, with the constants that apply.
@@ -163,6 +174,9 @@ pub trait Component: Send + Sync + Sized + 'static {
     const MANAGED: bool = false;
     /// How to save values in a snapshot.
     const CODEC: Codec<Self> = Codec::UNSAVED;
+    /// The [names](Self::name) that it had in earlier versions of the program, by which snapshots of
+    /// those are restored.
+    const WAS: &'static [&'static str] = &[];
 
     /// The name in messages, in the state hash and in snapshots. No two types of a world that are
     /// saved may have the same.
@@ -177,6 +191,25 @@ pub trait Component: Send + Sync + Sized + 'static {
     #[must_use]
     fn name() -> &'static str {
         core::any::type_name::<Self>()
+    }
+
+    /// The fields of plain data as text: names and types. A snapshot notes it, and is restored only
+    /// where it is the same; an empty text is not compared.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// #[derive(Component, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+    /// #[repr(C)]
+    /// struct Position {
+    ///     x: f32,
+    ///     #[component(name = "y")] // as it was called, and still is in snapshots
+    ///     height: f32,
+    /// }
+    /// assert_eq!(Position::fields().as_str(), "x: f32, y: f32");
+    /// ```
+    #[must_use]
+    fn fields() -> Name {
+        Name::from("")
     }
 }
 

@@ -47,6 +47,10 @@ pub struct ComponentInfo {
     pub(crate) enableable: bool,
     pub(crate) tracked: bool,
     pub(crate) erased: ErasedFns,
+    /// Its names in earlier versions of the program.
+    pub(crate) was: &'static [&'static str],
+    /// The fields of a value, as text.
+    pub(crate) fields: Name,
     /// What there is to do for entities with it. The copies in archetypes are not kept up.
     pub(crate) flags: ArchetypeFlags,
     /// Whether queries leave out entities with it.
@@ -205,6 +209,8 @@ pub struct Registry {
     ids: TypeMap<ComponentId>,
     /// The first of each name: two types may call themselves the same.
     names: hashbrown::HashMap<Name, ComponentId, BuildFibonacci>,
+    /// The names of components that the program has no more, which snapshots may have.
+    removed: Vec<Name>,
 }
 
 impl Registry {
@@ -214,7 +220,7 @@ impl Registry {
             return id;
         }
         // A name is user code: nothing has changed yet.
-        let name = Name::from(T::name());
+        let (name, fields) = (Name::from(T::name()), T::fields());
         let id = self.next_id().expect("fewer than 2^32 - 1 components");
         self.push(ComponentInfo {
             id,
@@ -224,6 +230,8 @@ impl Registry {
             enableable: T::ENABLEABLE,
             tracked: T::TRACKED,
             erased: ErasedFns::of::<T>(),
+            was: T::WAS,
+            fields,
             flags: if T::CLEANUP { ArchetypeFlags::CLEANUP } else { ArchetypeFlags::NONE },
             hides: T::HIDES,
             managed: T::MANAGED,
@@ -262,6 +270,8 @@ impl Registry {
             enableable,
             tracked,
             erased,
+            was: &[],
+            fields: Name::from(""),
             flags: ArchetypeFlags::NONE,
             hides: false,
             managed: false,
@@ -283,6 +293,17 @@ impl Registry {
     /// The component of this name; the first, should several types call themselves the same.
     pub(crate) fn by_name(&self, name: &str) -> Option<ComponentId> {
         self.names.get(name).copied()
+    }
+
+    pub(crate) fn register_removed(&mut self, name: Name) {
+        if !self.removed.contains(&name) {
+            self.removed.push(name);
+        }
+    }
+
+    /// The names of components that the program has no more.
+    pub(crate) fn removed(&self) -> &[Name] {
+        &self.removed
     }
 
     /// What is known of a component whose id a caller gave.

@@ -1,6 +1,7 @@
 //! Errors of snapshots.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 /// Why a world could not be saved.
@@ -29,7 +30,7 @@ pub enum SnapshotError {
         /// The name of the component.
         component: String,
     },
-    /// Two components of the world have the same name.
+    /// Two components of the world have the same name, or one has the name that another had.
     AmbiguousName {
         /// Their name.
         component: String,
@@ -48,9 +49,11 @@ impl fmt::Display for SnapshotError {
                  #[component(serde)] or #[component(transient)]"
             ),
             Self::Unwritable { component } => write!(f, "a value of {component} cannot be written"),
-            Self::AmbiguousName { component } => {
-                write!(f, "there are two components with the name {component}")
-            }
+            Self::AmbiguousName { component } => write!(
+                f,
+                "two components have or had the name {component}: give one of them another with \
+                 #[component(name = \"...\")]"
+            ),
             Self::InPlayback => {
                 f.write_str("commands that spawn entities are being played back at this moment")
             }
@@ -114,6 +117,43 @@ impl fmt::Display for MalformedSnapshot {
 
 impl core::error::Error for MalformedSnapshot {}
 
+/// What [`World::restore`](crate::World::restore) left out: nothing where the program has all
+/// components of the snapshot. It prints as lines.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RestoreReport {
+    /// The components that the program [has no more](crate::World::register_removed).
+    pub dropped: Vec<DroppedComponent>,
+}
+
+/// A component that was in a snapshot and that the program has no more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DroppedComponent {
+    /// Its name.
+    pub component: String,
+    /// How many entities had it.
+    pub count: usize,
+}
+
+impl fmt::Display for DroppedComponent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let entities = if self.count == 1 { "entity" } else { "entities" };
+        let Self { component, count } = self;
+        write!(f, "{component} of {count} {entities}: dropped, the program has it no more")
+    }
+}
+
+impl fmt::Display for RestoreReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, dropped) in self.dropped.iter().enumerate() {
+            f.write_str(if number > 0 { "\n" } else { "" })?;
+            dropped.fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
 /// Why a snapshot could not be restored. The world is as it was.
 ///
 /// ```
@@ -142,10 +182,21 @@ pub enum RestoreError {
         /// The name of the component.
         component: String,
     },
-    /// The world knows two components by the name of one in the snapshot.
+    /// The world knows two components by the name of one in the snapshot, or one by the names of
+    /// two.
     AmbiguousName {
         /// Their name.
         component: String,
+    },
+    /// The component is plain data and its fields have changed since it was saved, or their size.
+    /// [What to do](crate::Snapshot#between-two-versions-of-a-program).
+    ChangedFields {
+        /// The name of the component.
+        component: String,
+        /// The [fields](crate::Component::fields) that were saved, and their size.
+        saved: String,
+        /// The fields that there are now, and their size.
+        now: String,
     },
     /// The component of this name is another one than when it was saved.
     DifferentComponent {
@@ -171,11 +222,20 @@ impl fmt::Display for RestoreError {
             Self::UnknownComponent { component } => write!(
                 f,
                 "the snapshot has the component {component}, which this world does not know: \
-                 register it first"
+                 register it first, say how it is called now with #[component(was = \
+                 \"{component}\")], or that the program has it no more with \
+                 World::register_removed(\"{component}\")"
             ),
-            Self::AmbiguousName { component } => {
-                write!(f, "this world has two components with the name {component}")
-            }
+            Self::AmbiguousName { component } => write!(
+                f,
+                "two components, of this world or of the snapshot, have or had the name {component}"
+            ),
+            Self::ChangedFields { component, saved, now } => write!(
+                f,
+                "{component} was saved as {saved}, and is {now} now: keep the old type \
+                 under this name, give the new one another with #[component(name = \"...\")], and \
+                 turn the one into the other after loading"
+            ),
             Self::DifferentComponent { component, what } => {
                 write!(f, "{component} was saved differently: another {what}")
             }

@@ -6,7 +6,7 @@ use crate::error::MalformedSnapshot;
 use crate::hash::StateHasher;
 
 const MAGIC: [u8; 8] = *b"FormicWS";
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// Written as this machine writes numbers: plain components lie in a snapshot as they do in memory.
 const BYTE_ORDER: u32 = 0x0102_0304;
 pub(super) const HEADER_BYTES: usize = 32;
@@ -99,6 +99,12 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
+    pub(super) fn text(&mut self) -> Result<&'a str, MalformedSnapshot> {
+        let len = self.count()?;
+        core::str::from_utf8(self.bytes(len)?)
+            .map_err(|_| contradiction("what is said of a component is not text"))
+    }
+
     /// So many records of so many bytes each.
     pub(super) fn records(
         &mut self,
@@ -172,6 +178,11 @@ impl Writer<'_> {
 
     pub(super) fn long_count(&mut self, count: usize) {
         self.u64(count as u64);
+    }
+
+    pub(super) fn text(&mut self, text: &str) {
+        self.count(text.len());
+        self.0.extend_from_slice(text.as_bytes());
     }
 
     /// What `write` writes, behind its length.

@@ -33,6 +33,7 @@ pub(super) struct ComponentImage<'a> {
     pub(super) enableable: bool,
     pub(super) tracked: bool,
     pub(super) size: u64,
+    pub(super) fields: &'a str,
 }
 
 #[derive(Debug)]
@@ -184,10 +185,9 @@ impl ComponentImage<'_> {
 fn components<'a>(reader: &mut Reader<'a>) -> Result<Vec<ComponentImage<'a>>, MalformedSnapshot> {
     let mut components: Vec<ComponentImage<'a>> = Vec::new();
     for _ in 0..reader.count()? {
-        let len = reader.count()?;
-        let name = core::str::from_utf8(reader.bytes(len)?)
-            .map_err(|_| contradiction("the name of a component is not text"))?;
+        let name = reader.text()?;
         let (kind, flags, size) = (reader.u8()?, reader.u8()?, reader.u64()?);
+        let fields = reader.text()?;
         let (enableable, tracked) = (flags & ENABLEABLE != 0, flags & TRACKED != 0);
         if !matches!(kind, UNSAVED | PLAIN | CUSTOM) || flags & !(ENABLEABLE | TRACKED) != 0 {
             return Err(contradiction("a component of a kind that there is not"));
@@ -195,7 +195,7 @@ fn components<'a>(reader: &mut Reader<'a>) -> Result<Vec<ComponentImage<'a>>, Ma
         if components.last().is_some_and(|last| last.name >= name) {
             return Err(contradiction("the components are not in the order of their names"));
         }
-        components.push(ComponentImage { name, kind, enableable, tracked, size });
+        components.push(ComponentImage { name, kind, enableable, tracked, size, fields });
     }
     Ok(components)
 }

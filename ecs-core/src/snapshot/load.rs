@@ -17,12 +17,12 @@ use crate::component::{
 };
 use crate::entities::Entities;
 use crate::entity::Entity;
-use crate::error::{MalformedSnapshot, RestoreError};
+use crate::error::{DroppedComponent, MalformedSnapshot, RestoreError, RestoreReport};
 use crate::storage::{BlockPool, RowAddress};
 use crate::world::{Contents, RelationFns, World};
 
 /// Puts what is in the image in place of what is in the world.
-pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreError> {
+pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<RestoreReport, RestoreError> {
     if world.entities.has_reserved() {
         return Err(RestoreError::InPlayback);
     }
@@ -43,16 +43,19 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreEr
         entities,
         // Unused blocks. Should this come to nothing, they go back.
         pool: world.blocks.spare_blocks(),
+        finished: Vec::new(),
     };
     let loaded =
         image.archetypes.iter().try_for_each(|archetype| building.load_archetype(archetype));
     match loaded.and_then(|()| building.check(image, &world.relations)) {
         Ok(()) => {
-            let Building { archetypes, entities, pool, .. } = building;
+            let report = building.report(image);
+            let Building { archetypes, entities, pool, finished, .. } = building;
             let version = image.version;
             let contents = Contents { archetypes, entities, pool, version };
             world.replace_contents(contents);
-            Ok(())
+            finished.into_iter().for_each(|entity| world.finish_cleanup(entity));
+            Ok(report)
         }
         Err(error) => {
             let Building { archetypes, mut pool, .. } = building;
@@ -67,23 +70,19 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<(), RestoreEr
 struct Building<'a> {
     registry: &'a Registry,
     components: &'a [ComponentImage<'a>],
-    /// The world's ids of these.
-    ids: Vec<ComponentId>,
+    /// The world's ids of these, and none of those that the program has no more.
+    ids: Vec<Option<ComponentId>>,
     archetypes: Archetypes,
     entities: Entities,
     pool: BlockPool,
+    /// Despawned entities that have nothing left to clean up, since the program knows it no more.
+    finished: Vec<Entity>,
 }
 
 impl Building<'_> {
     /// Whether what was built can be.
     fn check(&self, image: &Image<'_>, relations: &[RelationFns]) -> Result<(), RestoreError> {
         check_complete(&self.entities)?;
-        let is_lost = |archetype: &Archetype| {
-            archetype.flags.any(ArchetypeFlags::CLEANUP_PENDING) && !archetype.is_empty()
-        };
-        if self.archetypes.list().iter().any(is_lost) {
-            return Err(contradiction("an entity waits to be cleaned up by nobody").into());
-        }
         let is_alive = |entity| self.entities.get(entity).is_some();
         for relation in relations {
             check_relation(image, relation, &self.ids, &is_alive)?;
@@ -91,22 +90,44 @@ impl Building<'_> {
         Ok(())
     }
 
+    /// What was not loaded.
+    fn report(&self, image: &Image<'_>) -> RestoreReport {
+        let is_gone = |&number: &usize| self.ids[number].is_none();
+        let dropped = (0..self.ids.len()).filter(is_gone).map(|number| {
+            let having = image.archetypes.iter().filter(|it| it.components.contains(&number));
+            let chunks = having.flat_map(|archetype| &archetype.chunks);
+            DroppedComponent {
+                component: self.components[number].name.to_string(),
+                count: chunks.map(|chunk| chunk.len).sum(),
+            }
+        });
+        RestoreReport { dropped: dropped.collect() }
+    }
+
     fn load_archetype(&mut self, image: &ArchetypeImage<'_>) -> Result<(), RestoreError> {
-        let ids: Vec<ComponentId> =
-            image.components.iter().map(|&component| self.ids[component]).collect();
-        let set = ComponentSet::new(ids.clone());
-        // For each column of the archetype, which of the image's it is.
-        let position = |id: &ComponentId| ids.iter().position(|mine| mine == id);
-        let order: Vec<usize> = set.ids().iter().filter_map(position).collect();
-        // The sets in an image are all different, and so are the ids of different components.
+        let numbered = image.components.iter().enumerate();
+        let mut order: Vec<(ComponentId, usize)> =
+            numbered.filter_map(|(at, &number)| Some((self.ids[number]?, at))).collect();
+        order.sort_unstable();
+        let set = ComponentSet::new(order.iter().map(|&(id, _)| id).collect());
+        // The sets in an image are all different, but two can be the same without what is gone.
         let archetype = self.archetypes.obtain(set, self.registry);
+        if self.archetypes.get(archetype).flags.any(ArchetypeFlags::CLEANUP_PENDING) {
+            let entities = image.chunks.iter().flat_map(ChunkImage::entities).flatten();
+            let before = self.finished.len();
+            self.finished.extend(entities);
+            if self.finished.len() > before && order.len() == image.components.len() {
+                return Err(contradiction("an entity waits to be cleaned up by nobody").into());
+            }
+        }
         for (index, chunk) in image.chunks.iter().enumerate() {
             let columns = image.columns_of(index);
-            let columns: Vec<ColumnImage<'_>> = order.iter().map(|&at| columns[at]).collect();
+            // For each column of the archetype, which of the image's it is.
+            let columns: Vec<ColumnImage<'_>> = order.iter().map(|&(_, at)| columns[at]).collect();
             let loaded = self.load_chunk(archetype, chunk, &columns);
             loaded.map_err(|failure| match failure {
                 Failure::Value(column) => {
-                    let component = &self.components[image.components[order[column]]];
+                    let component = &self.components[image.components[order[column].1]];
                     RestoreError::InvalidValue { component: component.name.to_string() }
                 }
                 Failure::Handle(error) => error.into(),

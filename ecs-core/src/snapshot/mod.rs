@@ -11,7 +11,7 @@ mod table;
 use alloc::vec::Vec;
 use core::fmt;
 
-use crate::error::{MalformedSnapshot, RestoreError, SnapshotError};
+use crate::error::{MalformedSnapshot, RestoreError, RestoreReport, SnapshotError};
 use crate::world::World;
 use image::Image;
 
@@ -47,6 +47,69 @@ use image::Image;
 /// other.register::<Gold>();
 /// other.restore(&read)?;
 /// assert_eq!(other.state_hash(), world.state_hash());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Between two versions of a program
+///
+/// A snapshot in a file is older than the program that reads it. What may have changed meanwhile,
+/// and what the program says so that the snapshot is [restored](World::restore) all the same:
+///
+/// * A component has another **name**, or its type another path: `#[component(was = "...")]` says
+///   how it was called. `#[component(name = "...")]` gives it a name that does not depend on where
+///   the type is.
+/// * A component is **new**: restored entities do not have it. Give it to them after the restore
+///   ([`World::query_filtered`] with [`Without`](crate::Without) finds them).
+/// * A component is **gone**: [`World::register_removed`] says so. Its values are dropped, and the
+///   [`RestoreReport`] says of how many entities.
+/// * The **fields** of a `#[component(serde)]` component have changed: serde says how, see
+///   [`Codec::serde`](crate::Codec::serde).
+/// * The **fields of plain data** have changed: that is
+///   [`RestoreError::ChangedFields`](crate::RestoreError::ChangedFields), since its bytes say nothing
+///   of them. Variants may be added at the end of an enum, and `#[component(name = "...")]` on a
+///   field says how it was called. For any other change keep the old type, under its name, beside
+///   the new one, and turn the one into the other after the restore:
+///
+/// ```
+/// use bytemuck::{Pod, Zeroable};
+/// use formic_ecs::prelude::*;
+/// use formic_ecs::Snapshot;
+///
+/// /// What the program had until now; only old snapshots have it.
+/// #[derive(Component, Clone, Copy, Pod, Zeroable)]
+/// #[component(name = "game.position")]
+/// #[repr(C)]
+/// struct FlatPosition {
+///     x: f32,
+///     y: f32,
+/// }
+///
+/// #[derive(Component, Clone, Copy, Pod, Zeroable, PartialEq, Debug)]
+/// #[component(name = "game.position.2")]
+/// #[repr(C)]
+/// struct Position {
+///     x: f32,
+///     y: f32,
+///     height: f32,
+/// }
+///
+/// fn load(bytes: &[u8]) -> Result<World, Box<dyn std::error::Error>> {
+///     let mut world = World::new();
+///     world.register::<FlatPosition>();
+///     world.register::<Position>();
+///     world.restore(&Snapshot::from_bytes(bytes)?)?;
+///     let old: Vec<_> = world.query::<(Entity, &FlatPosition)>().map(|(e, it)| (e, *it)).collect();
+///     for (entity, FlatPosition { x, y }) in old {
+///         world.remove::<FlatPosition>(entity)?;
+///         world.insert(entity, Position { x, y, height: 0.0 })?;
+///     }
+///     Ok(world)
+/// }
+///
+/// let mut old = World::new();
+/// let scout = old.spawn(FlatPosition { x: 1.0, y: 2.0 });
+/// let world = load(old.snapshot()?.as_bytes())?;
+/// assert_eq!(world.get::<Position>(scout)?, &Position { x: 1.0, y: 2.0, height: 0.0 });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, PartialEq, Eq)]
@@ -150,8 +213,10 @@ impl World {
     ///
     /// Components are found by their names, so the world has to know them: the one that was saved
     /// does, another is told by [`register`](Self::register) and
-    /// [`register_relation`](Self::register_relation). Resources stay as they are. The
-    /// [`version`](Self::version) goes back as well.
+    /// [`register_relation`](Self::register_relation). A snapshot of an earlier version of the
+    /// program [may have others](Snapshot#between-two-versions-of-a-program); what was dropped of it
+    /// is in the report. Resources stay as they are. The [`version`](Self::version) goes back as
+    /// well.
     ///
     /// It is all or nothing: everything is built before anything is replaced. The values of now
     /// are dropped last; should a drop panic, the world is restored all the same.
@@ -170,7 +235,7 @@ impl World {
     /// Returns an error if the world does not know a component, or knows another one by its name,
     /// or a value cannot be read; and while commands that spawn entities are being played back. The
     /// world is as it was.
-    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<(), RestoreError> {
+    pub fn restore(&mut self, snapshot: &Snapshot) -> Result<RestoreReport, RestoreError> {
         load::load(self, &Image::parse(format::reopen(&snapshot.bytes)?)?)
     }
 }

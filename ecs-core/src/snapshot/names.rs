@@ -1,16 +1,48 @@
 //! Finding the components of a snapshot in a world: by name, and as they were.
 
-use alloc::string::ToString;
+use alloc::format;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::format::PLAIN;
+use super::format::{PLAIN, UNSAVED};
 use super::image::ComponentImage;
 use super::table::mark;
-use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo, Registry};
+use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo, Registry, are_still_values};
 use crate::error::RestoreError;
+use crate::name::Name;
 
-/// The components that a world can restore, by name.
-pub(super) struct KnownComponents<'w>(Vec<&'w ComponentInfo>);
+/// The name of a component in snapshots. Those of the crate's own types that depend on a type of the
+/// program, such as `Buffer<game::Step>`, leave out in which module of the crate they are.
+pub(super) fn saved_name(info: &ComponentInfo) -> &str {
+    let name = info.name().as_str();
+    match name.split_once('<') {
+        Some((path, _)) if path.starts_with("formic_ecs::") => {
+            &name[path.rfind("::").map_or(0, |at| at + 2)..]
+        }
+        _ => name,
+    }
+}
+
+/// Whether the component had this name in an earlier version of the program; of `Buffer<new>` it
+/// is also enough that the element did.
+pub(super) fn was_called(info: &ComponentInfo, name: &str) -> bool {
+    let same_kind = || {
+        let (kind, _) = saved_name(info).split_once('<')?;
+        name.strip_prefix(kind)?.strip_prefix('<')?.strip_suffix('>')
+    };
+    info.was.contains(&name) || same_kind().is_some_and(|inner| info.was.contains(&inner))
+}
+
+fn described(fields: &str, size: u64) -> String {
+    let space = if fields.is_empty() { "" } else { " " };
+    format!("{fields}{space}({size} bytes)")
+}
+
+/// The components that a world can restore, by name, and those that it knows to be gone.
+pub(super) struct KnownComponents<'w> {
+    known: Vec<&'w ComponentInfo>,
+    removed: &'w [Name],
+}
 
 impl<'w> KnownComponents<'w> {
     pub(super) fn of(registry: &'w Registry) -> Self {
@@ -18,35 +50,65 @@ impl<'w> KnownComponents<'w> {
         let is_known = |info: &&ComponentInfo| {
             !info.managed || info.flags.any(ArchetypeFlags::RELATED.and(ArchetypeFlags::DESPAWNED))
         };
-        let mut all: Vec<_> = registry.infos().iter().filter(is_known).collect();
-        all.sort_unstable_by_key(|info| info.name().as_str());
-        Self(all)
+        let mut known: Vec<_> = registry.infos().iter().filter(is_known).collect();
+        known.sort_unstable_by_key(|info| saved_name(info));
+        Self { known, removed: registry.removed() }
     }
 
-    /// The world's id of each of these components.
+    /// The world's id of each of these components, and none of those that are gone.
     pub(super) fn find_all(
         &self,
         components: &[ComponentImage<'_>],
-    ) -> Result<Vec<ComponentId>, RestoreError> {
-        components.iter().map(|component| self.find(component)).collect()
+    ) -> Result<Vec<Option<ComponentId>>, RestoreError> {
+        let ids: Vec<_> =
+            components.iter().map(|component| self.find(component)).collect::<Result<_, _>>()?;
+        let mut seen: Vec<ComponentId> = ids.iter().flatten().copied().collect();
+        seen.sort_unstable();
+        if let Some(twice) = seen.windows(2).find(|pair| pair[0] == pair[1]) {
+            let is_it = |&at: &usize| ids[at] == Some(twice[0]);
+            let at = (0..ids.len()).find(is_it).unwrap_or_default();
+            let component = components[at].name.to_string();
+            return Err(RestoreError::AmbiguousName { component });
+        }
+        Ok(ids)
     }
 
-    fn find(&self, component: &ComponentImage<'_>) -> Result<ComponentId, RestoreError> {
+    fn find(&self, component: &ComponentImage<'_>) -> Result<Option<ComponentId>, RestoreError> {
         let name = || component.name.to_string();
-        let start = self.0.partition_point(|known| known.name().as_str() < component.name);
-        let rest = self.0[start..].iter();
-        let mut named = rest.take_while(|known| known.name().as_str() == component.name);
-        let known =
-            named.next().ok_or_else(|| RestoreError::UnknownComponent { component: name() })?;
-        if named.next().is_some() {
+        let start = self.known.partition_point(|known| saved_name(known) < component.name);
+        let rest = self.known[start..].iter();
+        let named = rest.take_while(|known| saved_name(known) == component.name);
+        let renamed = self.known.iter().filter(|known| {
+            !known.was.is_empty()
+                && saved_name(known) != component.name
+                && was_called(known, component.name)
+        });
+        let mut found = named.chain(renamed);
+        let Some(known) = found.next() else {
+            let is_removed = self.removed.iter().any(|removed| removed.as_str() == component.name);
+            return if is_removed {
+                Ok(None)
+            } else {
+                Err(RestoreError::UnknownComponent { component: name() })
+            };
+        };
+        if found.next().is_some() {
             return Err(RestoreError::AmbiguousName { component: name() });
         }
         let different = |what| Err(RestoreError::DifferentComponent { component: name(), what });
-        if component.kind != mark(known.erased.codec.kind) {
+        // Of a component that could not be saved there are no values.
+        if component.kind != UNSAVED && component.kind != mark(known.erased.codec.kind) {
             return different("way of saving it");
         }
-        if component.kind == PLAIN && component.size != known.layout().size() as u64 {
-            return different("size");
+        let has_other_size =
+            component.kind == PLAIN && component.size != known.layout().size() as u64;
+        let has_other_fields = !are_still_values(component.fields, &known.fields);
+        if component.kind != UNSAVED && (has_other_size || has_other_fields) {
+            return Err(RestoreError::ChangedFields {
+                component: name(),
+                saved: described(component.fields, component.size),
+                now: described(&known.fields, known.layout().size() as u64),
+            });
         }
         if component.enableable != known.is_enableable() {
             return different("answer to whether it is enableable");
@@ -54,6 +116,6 @@ impl<'w> KnownComponents<'w> {
         if component.tracked != known.is_tracked() {
             return different("answer to whether it is tracked");
         }
-        Ok(known.id())
+        Ok(Some(known.id()))
     }
 }

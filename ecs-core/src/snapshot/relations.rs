@@ -19,7 +19,7 @@ type Pair = (Entity, Entity);
 pub(super) fn check_relation(
     image: &Image<'_>,
     relation: &RelationFns,
-    ids: &[ComponentId],
+    ids: &[Option<ComponentId>],
     is_alive: &dyn Fn(Entity) -> bool,
 ) -> Result<(), MalformedSnapshot> {
     let mut forward = pairs(image, number(ids, relation.targets), |row, other| (row, other))?;
@@ -46,8 +46,8 @@ pub(super) fn check_relation(
 }
 
 /// The number in the table of a component.
-fn number(ids: &[ComponentId], of: ComponentId) -> Option<usize> {
-    ids.iter().position(|&id| id == of)
+fn number(ids: &[Option<ComponentId>], of: ComponentId) -> Option<usize> {
+    ids.iter().position(|&id| id == Some(of))
 }
 
 /// All pairs that one side lists.

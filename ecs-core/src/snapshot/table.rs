@@ -5,6 +5,7 @@ use alloc::string::ToString;
 use alloc::vec::Vec;
 
 use super::format::{CUSTOM, ENABLEABLE, PLAIN, TRACKED, UNSAVED, Writer};
+use super::names::{saved_name, was_called};
 use crate::component::{CodecKind, ComponentId, ComponentInfo};
 use crate::error::SnapshotError;
 use crate::world::World;
@@ -34,9 +35,19 @@ impl<'w> Table<'w> {
         let sets = world.archetypes().iter().flat_map(|archetype| archetype.components().ids());
         sets.for_each(|id| is_used[id.index()] = true);
         let mut infos: Vec<_> = all.iter().filter(|info| is_used[info.id.index()]).collect();
-        infos.sort_unstable_by_key(|info| info.name().as_str());
-        if let Some(pair) = infos.windows(2).find(|pair| pair[0].name() == pair[1].name()) {
-            return Err(SnapshotError::AmbiguousName { component: pair[0].name().to_string() });
+        infos.sort_unstable_by_key(|info| saved_name(info));
+        let ambiguous = |name: &str| SnapshotError::AmbiguousName { component: name.to_string() };
+        if let Some(pair) = infos.windows(2).find(|p| saved_name(p[0]) == saved_name(p[1])) {
+            return Err(ambiguous(saved_name(pair[0])));
+        }
+        // Restoring would not know which of the two it is.
+        for renamed in all.iter().filter(|info| !info.was.is_empty()) {
+            let is_confused = |info: &&&ComponentInfo| {
+                info.id != renamed.id && was_called(renamed, saved_name(info))
+            };
+            if let Some(info) = infos.iter().find(is_confused) {
+                return Err(ambiguous(saved_name(info)));
+            }
         }
         let mut numbers = Vec::from_iter(all.iter().map(|_| 0));
         for (number, info) in infos.iter().enumerate() {
@@ -53,8 +64,7 @@ impl<'w> Table<'w> {
     pub(super) fn write(&self, writer: &mut Writer<'_>) {
         writer.count(self.infos.len());
         for info in &self.infos {
-            writer.count(info.name().len());
-            writer.0.extend_from_slice(info.name().as_bytes());
+            writer.text(saved_name(info));
             let kind = mark(info.erased.codec.kind);
             writer.u8(kind);
             let enableable = if info.is_enableable() { ENABLEABLE } else { 0 };
@@ -62,6 +72,7 @@ impl<'w> Table<'w> {
             writer.u8(enableable | tracked);
             // A value that is saved by functions may have any size in memory.
             writer.long_count(if kind == PLAIN { info.layout().size() } else { 0 });
+            writer.text(&info.fields);
         }
     }
 }

@@ -3,6 +3,7 @@
 use super::World;
 use crate::component::{Component, ComponentDescriptor, ComponentId, ComponentInfo};
 use crate::error::{RegisterError, UnknownComponent};
+use crate::name::Name;
 
 impl World {
     /// The component types that this world has met, in order of first use.
@@ -54,6 +55,34 @@ impl World {
         descriptor: ComponentDescriptor,
     ) -> Result<ComponentId, RegisterError> {
         self.registry.register_dynamic(descriptor)
+    }
+
+    /// Says that snapshots may have a component which the program has no more:
+    /// [`restore`](Self::restore) drops its values, and reports how many there were. Without it a
+    /// component that the world does not know is an error, since more often its registration was
+    /// forgotten.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// #[derive(Component, Clone, Copy, bytemuck::Pod, bytemuck::Zeroable)]
+    /// #[component(name = "game.mana")]
+    /// #[repr(C)]
+    /// struct Mana(u32);
+    /// let mut old = World::new();
+    /// let wizard = old.spawn(Mana(7));
+    /// let saved = old.snapshot()?;
+    ///
+    /// // The next version of the program has no such type.
+    /// let mut world = World::new();
+    /// assert!(world.restore(&saved).is_err());
+    /// world.register_removed("game.mana");
+    /// let report = world.restore(&saved)?;
+    /// assert_eq!(report.to_string(), "game.mana of 1 entity: dropped, the program has it no more");
+    /// assert!(world.contains(wizard));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn register_removed(&mut self, name: impl Into<Name>) {
+        self.registry.register_removed(name.into());
     }
 
     /// The id of a component type, if the world has met it.

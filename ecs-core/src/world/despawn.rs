@@ -93,7 +93,7 @@ impl World {
 
     /// The last cleanup component of an entity was removed after it had been despawned.
     #[cold]
-    pub(super) fn finish_cleanup(&mut self, entity: Entity) {
+    pub(crate) fn finish_cleanup(&mut self, entity: Entity) {
         self.despawn_one(entity, false);
     }
 

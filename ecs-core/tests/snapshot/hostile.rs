@@ -65,6 +65,8 @@ fn one_chunk(count: u32) -> Vec<u8> {
     words(body, [1, 4]);
     body.extend(b"wear\x01\x03");
     longs(body, [4]);
+    // Its fields are not noted.
+    words(body, [0]);
     words(body, [2, 0, 0, 1, 0, 1, count]);
     longs(body, (0..u64::from(count)).map(|index| 1 << 32 | index));
     longs(body, [u64::from(count) + 1, 1]);
@@ -209,7 +211,7 @@ fn altered_snapshots_are_refused_or_make_a_world_in_order() {
         reseal(&mut bytes);
         let before = world.state_hash();
         let outcome = match Snapshot::from_bytes(bytes) {
-            Ok(altered) => world.restore(&altered).map(|()| altered),
+            Ok(altered) => world.restore(&altered).map(|_| altered),
             Err(error) => Err(error.into()),
         };
         match outcome {

@@ -2,6 +2,7 @@
 
 mod components;
 mod hostile;
+mod migration;
 mod panics;
 mod relations;
 mod restore;

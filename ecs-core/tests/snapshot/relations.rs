@@ -201,6 +201,8 @@ fn a_circle_of_parents_is_refused() {
     ];
     for (old, new) in renamed {
         let text = |name: &str| {
+            // Snapshots leave out the modules of the crate.
+            let name = &name[name.find("Targets").or(name.find("Sources")).expect("a side")..];
             let mut text = u32::try_from(name.len()).expect("short").to_le_bytes().to_vec();
             text.extend(name.as_bytes());
             text

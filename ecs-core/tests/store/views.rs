@@ -94,7 +94,7 @@ fn a_kept_view_finds_every_entity_whatever_became_of_the_chunks_meanwhile() {
             12 => _ = world.bulk::<Without<Exact>>().despawn(),
             13 => world.compact(),
             14 => _ = world.collect_archetypes(),
-            _ if step % 4 == 0 => world.restore(&saved).expect("as it was saved"),
+            _ if step % 4 == 0 => drop(world.restore(&saved).expect("as it was saved")),
             _ => world.clear(),
         }
         for _ in 0..3 {

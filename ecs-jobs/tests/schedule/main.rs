@@ -4,6 +4,7 @@ mod commands;
 mod conditions;
 mod divergence;
 mod events;
+mod migration;
 mod model;
 mod order;
 mod panics;

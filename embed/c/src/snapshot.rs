@@ -45,7 +45,7 @@ pub unsafe extern "C" fn fm_restore(world: fm_world, bytes: *const u8, len: usiz
         let snapshot = Snapshot::from_bytes(bytes).map_err(|error| bad(&error))?;
         with(world, |state| {
             state.expect_no_lease()?;
-            state.world.restore(&snapshot).map_err(|error| bad(&error))
+            state.world.restore(&snapshot).map(drop).map_err(|error| bad(&error))
         })
     })
 }

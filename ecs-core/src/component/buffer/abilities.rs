@@ -8,6 +8,7 @@ use super::{
 };
 use crate::entity::Entity;
 use crate::hash::StateHasher;
+use crate::name::Name;
 
 impl<T: BufferElement> Component for Buffer<T> {
     const ENABLEABLE: bool = T::ENABLEABLE;
@@ -27,8 +28,14 @@ impl<T: BufferElement> Component for Buffer<T> {
         CodecKind::Custom => Codec::custom(write_elements::<T>, read_elements::<T>),
     };
 
+    const WAS: &'static [&'static str] = T::WAS;
+
     fn name() -> &'static str {
         T::name()
+    }
+
+    fn fields() -> Name {
+        T::fields()
     }
 }
 

@@ -1,6 +1,7 @@
 //! The trait of a buffer's elements.
 
 use super::{Buffer, BytesFn, CloneFn, Codec, HashRule, MapEntitiesFn};
+use crate::name::Name;
 
 /// What [`Buffer`]s can hold: says how many elements lie in the chunk.
 ///
@@ -60,6 +61,8 @@ pub trait BufferElement: Send + Sync + Sized + 'static {
     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = None;
     /// How to save elements in a snapshot.
     const CODEC: Codec<Self> = Codec::UNSAVED;
+    /// The names that the buffer had in earlier versions of the program.
+    const WAS: &'static [&'static str] = &[];
 
     /// The name of the buffer in messages, in the state hash and in snapshots.
     ///
@@ -74,5 +77,20 @@ pub trait BufferElement: Send + Sync + Sized + 'static {
     #[must_use]
     fn name() -> &'static str {
         core::any::type_name::<Buffer<Self>>()
+    }
+
+    /// The fields of an element, as [`Component::fields`](crate::Component::fields) has them.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// use formic_ecs::BufferElement;
+    /// #[derive(Component)]
+    /// #[component(buffer = 4)]
+    /// struct Item(u32);
+    /// assert_eq!(Item::fields().as_str(), "u32");
+    /// ```
+    #[must_use]
+    fn fields() -> Name {
+        Name::from("")
     }
 }

@@ -62,6 +62,62 @@ use super::run::Schedule;
 /// }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Between two versions of a game
+///
+/// A save is often older than the game that loads it. Components that were renamed, removed, or
+/// have other fields are the [world's part](formic_ecs::Snapshot#between-two-versions-of-a-program):
+/// `#[component(was = "...")]`, [`World::register_removed`], and serde. The rest is said with the
+/// [`SaveRules`]:
+///
+/// * A type of a resource, a local or an event has another name or path:
+///   [`SaveRules::renamed`]. Their fields may change as those of components if they are saved by
+///   [`Codec::serde`](formic_ecs::Codec::serde).
+/// * A component is new: [`SaveRules::added`] gives the entities of older saves its default value.
+/// * Anything else has changed: [`SaveRules::migrate`] names a step that older saves go through.
+/// * A resource, a system or a local is new, or gone: nothing has to be said.
+///
+/// What was dropped, what is new, and which steps were done is in the [`LoadReport`].
+///
+/// ```
+/// use bytemuck::{Pod, Zeroable};
+/// use formic_jobs::prelude::*;
+/// use formic_jobs::{Save, SaveRules};
+///
+/// #[derive(Component, Clone, Copy, Pod, Zeroable)]
+/// #[component(name = "game.worker")]
+/// #[repr(C)]
+/// struct Worker(u32);
+/// # fn old_game() -> Result<Save, Box<dyn std::error::Error>> {
+/// #     let mut world = World::new();
+/// #     world.spawn_batch((0..3).map(Worker));
+/// #     let schedule = Schedule::builder().build(&mut world)?;
+/// #     Ok(Save::of(&world, &schedule)?)
+/// # }
+///
+/// /// This version of the game has it: workers get hungry.
+/// #[derive(Component, Clone, Copy, Default, Pod, Zeroable)]
+/// #[component(name = "game.hunger")]
+/// #[repr(C)]
+/// struct Hunger(u32);
+///
+/// let mut world = World::new();
+/// world.register::<Worker>();
+/// SaveRules::of(&mut world)
+///     .added::<Hunger, Worker>()
+///     .migrate("workers are numbered from 1", |world| {
+///         world.query::<&mut Worker>().for_each(|worker| worker.0 += 1);
+///     });
+/// let mut schedule = Schedule::builder().build(&mut world)?;
+/// let report = old_game()?.load(&mut world, &mut schedule)?;
+/// assert_eq!(report.migrated, ["game.hunger", "workers are numbered from 1"]);
+/// assert_eq!(world.query::<(&Worker, &Hunger)>().count(), 3);
+///
+/// // What is saved from now on needs neither.
+/// let report = Save::of(&world, &schedule)?.load(&mut world, &mut schedule)?;
+/// assert!(report.is_exact());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Save {
     sections: Vec<Section>,
@@ -76,6 +132,7 @@ impl fmt::Debug for Save {
 
 const WORLD: &str = "world";
 const TICK: &str = "tick";
+const MIGRATIONS: &str = "migrations";
 const RESOURCE: &str = "resource ";
 const EVENTS: &str = "events ";
 const SYSTEM: &str = "system ";
@@ -215,13 +272,15 @@ pub struct LoadReport {
     pub dropped: Vec<String>,
     /// What the game has and the save does not know: it is as the game was built.
     pub new: Vec<String>,
+    /// The [steps](SaveRules::migrate) that the save went through, since it is from before them.
+    pub migrated: Vec<String>,
 }
 
 impl LoadReport {
     /// Whether everything fitted: then the game goes on exactly as it would have gone on.
     #[must_use]
     pub fn is_exact(&self) -> bool {
-        self.dropped.is_empty() && self.new.is_empty()
+        self.dropped.is_empty() && self.new.is_empty() && self.migrated.is_empty()
     }
 }
 
@@ -235,7 +294,11 @@ impl fmt::Display for LoadReport {
             .new
             .iter()
             .map(|what| format!("{what}: as the game was built, the save does not know it"));
-        for (number, line) in dropped.chain(new).enumerate() {
+        let migrated = self
+            .migrated
+            .iter()
+            .map(|step| format!("{step}: the save is from before it and was migrated"));
+        for (number, line) in dropped.chain(new).chain(migrated).enumerate() {
             f.write_str(if number > 0 { "\n" } else { "" })?;
             f.write_str(&line)?;
         }
@@ -261,6 +324,9 @@ impl Save {
         let mut problems = unsaved_components(world);
         let mut save = Self { sections: Vec::new() };
         save.push(TICK, "", schedule.tick.to_le_bytes().into());
+        let mut migrations = Vec::new();
+        rules.migrations().for_each(|(name, _)| file::put_text(&mut migrations, name));
+        save.push(MIGRATIONS, "", migrations);
         save_resources(world, schedule, rules, &mut save, &mut problems);
         for events in &schedule.aging {
             match (events.save)(world, rules) {
@@ -286,7 +352,9 @@ impl Save {
     /// same code or by a newer version of it.
     ///
     /// The entities of the world are replaced, and so are resources that are saved; those that are
-    /// [rebuilt](SaveRules::rebuild) stay as they are.
+    /// [rebuilt](SaveRules::rebuild) stay as they are. A save of an
+    /// [earlier version of the game](Self#between-two-versions-of-a-game) goes through the
+    /// [steps](SaveRules::migrate) that it is from before, when everything else is in its place.
     ///
     /// # Errors
     /// Returns [`LoadError`] if something in the save does not fit. World and schedule are as they
@@ -306,7 +374,13 @@ impl Save {
         let version = world.resource_version::<SaveRules>().unwrap_or(0);
         let rules = world.remove_resource().unwrap_or_default();
         let loaded = self.load_by(&rules, world, schedule);
+        let pending = |report: &LoadReport| -> Vec<fn(&mut World)> {
+            let is_pending = |name: &str| report.migrated.iter().any(|step| step == name);
+            rules.migrations().filter(|(name, _)| is_pending(name)).map(|(_, step)| step).collect()
+        };
+        let steps = loaded.as_ref().map_or_else(|_| Vec::new(), pending);
         world.restore_resource(rules, version);
+        steps.into_iter().for_each(|step| step(world));
         loaded
     }
 
@@ -324,10 +398,16 @@ impl Save {
         let snapshot = snapshot.map_err(LoadError::World)?;
         // Everything is read before anything is changed.
         let mut report = LoadReport::default();
+        self.read_migrations(rules, &mut report).ok_or_else(|| bad(MIGRATIONS))?;
         let mut changes = self.read_resources(rules, world, &mut report)?;
         changes.extend(self.read_events(rules, schedule, &mut report)?);
         self.visit_systems(rules, schedule, None, &mut report)?;
-        world.restore(&snapshot).map_err(LoadError::World)?;
+        rules.registrations.iter().for_each(|register| register(world));
+        let restored = world.restore(&snapshot).map_err(LoadError::World)?;
+        let left_out = restored.dropped.iter();
+        report.dropped.extend(
+            left_out.map(|it| format!("the component {}, of {} entities", it.component, it.count)),
+        );
         changes.into_iter().for_each(|change| change(world));
         // It was read once already: nothing can be wrong with it now.
         self.visit_systems(rules, schedule, Some(world), &mut LoadReport::default())?;
@@ -352,6 +432,19 @@ impl Save {
         self.sections.iter().filter_map(of_kind)
     }
 
+    /// Finds out which steps the save is from before, and which are from after this version.
+    fn read_migrations(&self, rules: &SaveRules, report: &mut LoadReport) -> Option<()> {
+        let (mut reader, mut done) = (Reader(self.get(MIGRATIONS, "")?), Vec::new());
+        while !reader.0.is_empty() {
+            done.push(reader.text()?);
+        }
+        let names = || rules.migrations().map(|(name, _)| name);
+        report.migrated.extend(names().filter(|name| !done.contains(name)).map(str::to_owned));
+        done.retain(|&name| names().all(|known| known != name));
+        report.dropped.extend(done.into_iter().map(|name| format!("the migration {name:?}")));
+        Some(())
+    }
+
     fn read_resources(
         &self,
         rules: &SaveRules,
@@ -361,9 +454,8 @@ impl Save {
         let (mut changes, mut known) = (Vec::new(), Vec::new());
         for rule in rules.sorted() {
             let what = || format!("the resource {}", name::of_type(rule.name));
-            let names = std::iter::once(rule.name).chain(rule.earlier_names.iter().copied());
-            let mut named = names.filter_map(|name| Some((name, self.get(RESOURCE, name)?)));
-            let Some((saved_name, bytes)) = named.next() else {
+            let named = rule.names().find_map(|name| Some((name, self.get(RESOURCE, name)?)));
+            let Some((saved_name, bytes)) = named else {
                 // Else it may be the type of a local or an event.
                 let is_there = (rule.find)(world).is_some();
                 report.new.extend(is_there.then(what));
@@ -401,15 +493,18 @@ impl Save {
         schedule: &Schedule,
         report: &mut LoadReport,
     ) -> Result<Vec<Change>, LoadError> {
-        let mut changes = Vec::new();
+        let (mut changes, mut known) = (Vec::new(), Vec::new());
         for events in &schedule.aging {
-            match self.get(EVENTS, events.name) {
-                Some(bytes) => changes.push((events.load)(rules, bytes)?),
+            let names = rules.names(events.name);
+            match names.into_iter().find_map(|name| Some((name, self.get(EVENTS, name)?))) {
+                Some((name, bytes)) => {
+                    known.push(name);
+                    changes.push((events.load)(rules, bytes)?);
+                }
                 None => report.new.push(format!("events of {}", name::of_type(events.name))),
             }
         }
-        let is_known = |name: &str| schedule.aging.iter().any(|events| events.name == name);
-        let others = self.all(EVENTS).map(|(name, _)| name).filter(|name| !is_known(name));
+        let others = self.all(EVENTS).map(|(name, _)| name).filter(|name| !known.contains(name));
         report.dropped.extend(others.map(|name| format!("events of {}", name::of_type(name))));
         Ok(changes)
     }

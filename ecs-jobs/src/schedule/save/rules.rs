@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-use formic_ecs::{Codec, CodecError, World};
+use formic_ecs::{Archetype, Codec, CodecError, Component, Entity, World};
 
 use super::Unsaved;
 
@@ -34,7 +34,12 @@ use super::Unsaved;
 /// let save = Save::of(&world, &schedule)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct SaveRules(HashMap<TypeId, Rule>);
+pub struct SaveRules {
+    types: HashMap<TypeId, Rule>,
+    migrations: Vec<(&'static str, fn(&mut World))>,
+    /// Make components known that a save may have.
+    pub(super) registrations: Vec<fn(&mut World)>,
+}
 
 /// How the values of one type are saved.
 pub(in crate::schedule) struct Rule {
@@ -48,18 +53,26 @@ pub(in crate::schedule) struct Rule {
 
 impl fmt::Debug for SaveRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.0.values().map(|rule| rule.name)).finish()
+        f.debug_set().entries(self.types.values().map(|rule| rule.name)).finish()
     }
 }
 
 impl Default for SaveRules {
     fn default() -> Self {
-        let mut rules = Self(HashMap::new());
+        let mut rules =
+            Self { types: HashMap::new(), migrations: Vec::new(), registrations: Vec::new() };
         rules.save(Codec::<u32>::plain()).save(Codec::<u64>::plain());
         rules.save(Codec::<i32>::plain()).save(Codec::<i64>::plain());
         rules.save(Codec::<f32>::plain()).save(Codec::<f64>::plain());
         rules.save(Codec::<bool>::plain());
         rules
+    }
+}
+
+impl Rule {
+    /// What the type is and was called.
+    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> + '_ {
+        std::iter::once(self.name).chain(self.earlier_names.iter().copied())
     }
 }
 
@@ -101,25 +114,93 @@ impl SaveRules {
     /// # Panics
     /// Panics if there is no rule for `T` yet.
     pub fn renamed<T: 'static>(&mut self, was: &'static str) -> &mut Self {
-        let rule = self.0.get_mut(&TypeId::of::<T>());
+        let rule = self.types.get_mut(&TypeId::of::<T>());
         rule.expect("a type has a rule before it has another name").earlier_names.push(was);
         self
     }
 
+    /// The component `C` is new: in saves from before it was there, every entity that has an `Other`
+    /// gets the default value.
+    ///
+    /// That is a [step](Self::migrate) by the name of the component.
+    pub fn added<C: Component + Default, Other: Component>(&mut self) -> &mut Self {
+        self.registrations.push(|world| _ = world.register::<C>());
+        self.migrate(C::name(), |world| {
+            let (new, other) = (world.register::<C>(), world.register::<Other>());
+            let is_without = |archetype: &&Archetype| {
+                let set = archetype.components();
+                set.contains(other) && !set.contains(new)
+            };
+            let archetypes = world.archetypes().iter().filter(is_without);
+            let of_chunks = |archetype: &Archetype| -> Vec<Entity> {
+                (0..archetype.chunk_count())
+                    .flat_map(|at| archetype.entities(at).to_vec())
+                    .collect()
+            };
+            let entities: Vec<Entity> = archetypes.flat_map(of_chunks).collect();
+            // A hook may have despawned one of them meanwhile.
+            entities.into_iter().for_each(|entity| drop(world.insert(entity, C::default())));
+        })
+    }
+
+    /// A step that every save from before it goes through when it is loaded: once, when everything
+    /// else is in its place, and in the order in which steps were added here. A save lists the names
+    /// of the steps of the game that wrote it, and is from before all others.
+    ///
+    /// A step that has this name already is replaced. Should a step panic, the game is loaded and not
+    /// migrated to the end.
+    pub fn migrate(&mut self, name: &'static str, step: fn(&mut World)) -> &mut Self {
+        match self.migrations.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, known)) => *known = step,
+            None => self.migrations.push((name, step)),
+        }
+        self
+    }
+
+    pub(super) fn migrations(&self) -> impl Iterator<Item = (&'static str, fn(&mut World))> + '_ {
+        self.migrations.iter().copied()
+    }
+
+    /// What the type of this name is and was called.
+    pub(super) fn names(&self, name: &'static str) -> Vec<&'static str> {
+        let rule = self.types.values().find(|rule| rule.name == name);
+        rule.map_or_else(|| vec![name], |rule| rule.names().collect())
+    }
+
+    /// The text with the types in it as they are called now.
+    pub(super) fn with_new_names(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for rule in self.types.values() {
+            for earlier in &rule.earlier_names {
+                let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+                let places = text.match_indices(earlier).filter(|(at, _)| {
+                    let (before, rest) = (&text[..*at], &text[at + earlier.len()..]);
+                    !before.ends_with(is_part) && !rest.starts_with(is_part)
+                });
+                let places: Vec<usize> = places.map(|(at, _)| at).collect();
+                for at in places.into_iter().rev() {
+                    text.replace_range(at..at + earlier.len(), rule.name);
+                }
+            }
+        }
+        text
+    }
+
     fn set<T: Send + Sync + 'static>(&mut self, how: impl HowSaved + 'static) -> &mut Self {
+        let replaced = self.types.remove(&TypeId::of::<T>());
         let rule = Rule {
             name: type_name::<T>(),
-            earlier_names: Vec::new(),
+            earlier_names: replaced.map_or_else(Vec::new, |rule| rule.earlier_names),
             find: |world| world.resource::<T>().ok().map(|value| value as &dyn Any),
             remove: |world| drop(world.remove_resource::<T>()),
             how: Box::new(how),
         };
-        self.0.insert(TypeId::of::<T>(), rule);
+        self.types.insert(TypeId::of::<T>(), rule);
         self
     }
 
     pub(in crate::schedule) fn get(&self, id: TypeId) -> Option<&Rule> {
-        self.0.get(&id)
+        self.types.get(&id)
     }
 
     /// Whether values of this type are not saved by declaration.
@@ -158,7 +239,7 @@ impl SaveRules {
 
     /// By name, so that a save does not depend on the numbers of types.
     pub(super) fn sorted(&self) -> Vec<&Rule> {
-        let mut rules: Vec<&Rule> = self.0.values().collect();
+        let mut rules: Vec<&Rule> = self.types.values().collect();
         rules.sort_unstable_by_key(|rule| rule.name);
         rules
     }

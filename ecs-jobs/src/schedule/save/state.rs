@@ -36,8 +36,8 @@ enum Mode<'a> {
     },
 }
 
-/// The name and the bytes.
-type Entry<'a> = (&'a str, &'a [u8]);
+/// The name, with types as they are called now, and the bytes.
+type Entry<'a> = (String, &'a [u8]);
 
 impl<'a> StateArchive<'a> {
     pub(super) fn saving(
@@ -58,7 +58,7 @@ impl<'a> StateArchive<'a> {
     ) -> Option<Self> {
         let (mut reader, mut entries) = (Reader(bytes), Vec::new());
         while !reader.0.is_empty() {
-            entries.push(Some((reader.text()?, reader.counted()?)));
+            entries.push(Some((rules.with_new_names(reader.text()?), reader.counted()?)));
         }
         let mode = Mode::Load { entries, missing: Vec::new(), failed: None, world };
         Some(Self { rules, system, mode })
@@ -76,7 +76,7 @@ impl<'a> StateArchive<'a> {
         match self.mode {
             Mode::Load { failed: Some(error), .. } => Err(error),
             Mode::Load { entries, missing, .. } => {
-                let left = entries.into_iter().flatten().map(|(name, _)| name::of_type(name));
+                let left = entries.into_iter().flatten().map(|(name, _)| name::of_type(&name));
                 Ok((missing, left.collect()))
             }
             Mode::Save { .. } => Ok(Default::default()),
@@ -103,7 +103,9 @@ impl<'a> StateArchive<'a> {
                 put_bytes(out, &bytes);
             }
             Mode::Load { entries, missing, failed, world } => {
-                let found = entries.iter_mut().find(|it| it.is_some_and(|(name, _)| name == what));
+                let is_it =
+                    |it: &&mut Option<Entry<'_>>| it.as_ref().is_some_and(|it| it.0 == what);
+                let found = entries.iter_mut().find(is_it);
                 let Some((_, mut bytes)) = found.and_then(Option::take) else {
                     missing.push(name::of_type(what));
                     return;

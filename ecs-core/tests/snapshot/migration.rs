@@ -1,0 +1,441 @@
+//! Snapshots of earlier versions of a program: what has changed since is restored as the program
+//! says, or is an error that names it.
+//!
+//! The files in `saves` were written by the version of this crate that their names give, and stay as
+//! they are. For a new version of the format add files beside them: run these tests with the
+//! variable `FORMIC_WRITE_SAVES` set.
+
+use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
+use formic_ecs::prelude::*;
+use formic_ecs::{ChildOf, Despawned, Relation, RestoreError, Snapshot, SnapshotError};
+
+/// The program that wrote the files.
+mod then {
+    use super::*;
+
+    #[derive(Component, Clone, Copy, Pod, Zeroable)]
+    #[component(name = "game.position")]
+    #[repr(C)]
+    pub(super) struct Position {
+        pub(super) x: f32,
+        pub(super) y: f32,
+    }
+
+    #[derive(Component, Clone, Copy, Pod, Zeroable)]
+    #[component(tracked)]
+    #[repr(C)]
+    pub(super) struct Gold(pub(super) u64);
+
+    #[derive(Component, Clone, Copy, Pod, Zeroable)]
+    #[component(name = "game.mana", enableable)]
+    #[repr(C)]
+    pub(super) struct Mana(pub(super) u32);
+
+    #[derive(Component, Clone, Copy, Pod, Zeroable)]
+    #[component(name = "game.socket", cleanup)]
+    #[repr(C)]
+    pub(super) struct Socket(pub(super) u32);
+
+    #[derive(Component, Clone, Copy, NoUninit, CheckedBitPattern)]
+    #[component(name = "game.mood")]
+    #[repr(u8)]
+    pub(super) enum Mood {
+        Calm,
+        Angry = 7,
+    }
+
+    #[derive(Component, Clone, Copy, Pod, Zeroable)]
+    #[component(buffer = 2)]
+    #[repr(C)]
+    pub(super) struct Step(pub(super) u32);
+
+    #[derive(Component)]
+    #[component(enableable)]
+    pub(super) struct Awake;
+
+    pub(super) struct Likes;
+    impl Relation for Likes {}
+
+    pub(super) fn world() -> World {
+        let mut world = World::new();
+        let at = |x| Position { x, y: 0.5 };
+        let steps = |count: u32| (0..count).map(Step).collect::<Buffer<_>>();
+        // Of those with mana the archetype differs in nothing else from that of the next two.
+        let all = [
+            world.spawn((at(0.0), Mana(9))),
+            world.spawn((at(1.0), Mana(8))),
+            world.spawn(at(2.0)),
+            world.spawn(at(3.0)),
+            world.spawn((Gold(40), Mood::Angry, steps(4))),
+            world.spawn((Gold(50), Mood::Calm, Awake, steps(1))),
+            world.spawn(Socket(80)),
+        ];
+        world.set_enabled::<Mana>(all[1], false).expect("it has some");
+        world.set_enabled::<Awake>(all[5], false).expect("it is");
+        world.relate::<Likes>(all[2], all[4]).expect("alive");
+        world.set_parent(all[3], all[5]).expect("alive");
+        world.despawn(all[6]).expect("alive");
+        world.get_mut::<Gold>(all[5]).expect("some").0 += 1;
+        world
+    }
+}
+
+/// The program of today, in which everything was renamed, and mana and sockets are gone.
+mod now {
+    use super::*;
+
+    #[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+    #[component(name = "game.place", was = "game.location", was = "game.position")]
+    #[repr(C)]
+    pub(super) struct Place {
+        #[component(name = "x")]
+        pub(super) east: f32,
+        #[component(name = "y")]
+        pub(super) north: f32,
+    }
+
+    #[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+    #[component(tracked, was = "snapshot::migration::then::Gold")]
+    #[repr(C)]
+    pub(super) struct Coins(pub(super) u64);
+
+    #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
+    #[component(name = "game.mood")]
+    #[repr(u8)]
+    #[expect(dead_code, reason = "saves have the first two")]
+    pub(super) enum Mood {
+        Calm,
+        Angry = 7,
+        Bored,
+    }
+
+    #[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
+    #[component(buffer = 8, was = "snapshot::migration::then::Step")]
+    #[repr(C)]
+    pub(super) struct Pace(pub(super) u32);
+
+    #[derive(Component)]
+    #[component(enableable, name = "game.awake", was = "snapshot::migration::then::Awake")]
+    pub(super) struct Awake;
+
+    /// No save has it.
+    #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+    #[repr(C)]
+    pub(super) struct Hunger(pub(super) u32);
+
+    pub(super) struct Admires;
+    impl Relation for Admires {
+        const WAS: &'static [&'static str] = &["snapshot::migration::then::Likes"];
+    }
+
+    pub(super) fn world() -> World {
+        let mut world = World::new();
+        world.register::<Hunger>();
+        world.register::<Place>();
+        world.register::<Buffer<Pace>>();
+        world.register::<Mood>();
+        world.register::<Coins>();
+        world.register::<Awake>();
+        world.register_relation::<Admires>();
+        world.register_relation::<ChildOf>();
+        world.register_removed("game.socket");
+        world.register_removed("game.mana");
+        world
+    }
+}
+
+/// The bytes of a file that an earlier version wrote; `made` are those of this version.
+fn stored(name: &str, made: &[u8]) -> Snapshot {
+    let path = format!("{}/tests/snapshot/saves/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("FORMIC_WRITE_SAVES").is_some() {
+        std::fs::write(&path, made).expect("a folder that can be written to");
+    }
+    let bytes = std::fs::read(&path).expect("it stays in the repository");
+    assert_eq!(bytes, made, "{name} is what this version writes");
+    Snapshot::from_bytes(bytes).expect("every version reads it")
+}
+
+fn stored_plain() -> Snapshot {
+    stored("plain-4.snapshot", then::world().snapshot().expect("all can be saved").as_bytes())
+}
+
+#[test]
+fn a_snapshot_of_an_earlier_program_is_restored_into_one_where_everything_has_another_name() {
+    let mut world = now::world();
+    let report = world.restore(&stored_plain()).expect("all of it is known");
+    world.check().expect("in order");
+    assert_eq!(
+        report.to_string(),
+        "game.mana of 2 entities: dropped, the program has it no more\n\
+         game.socket of 1 entity: dropped, the program has it no more"
+    );
+    let east: Vec<_> = world.query::<&now::Place>().map(|place| place.east).collect();
+    assert_eq!(east, [0.0, 1.0, 2.0, 3.0], "those who had mana are among the others");
+    let rich = world.query::<(Entity, &now::Coins, &now::Mood, &Buffer<now::Pace>)>();
+    let rich: Vec<_> = rich.map(|(e, coins, mood, all)| (e, coins.0, *mood, all.len())).collect();
+    let &[(angry, 40, now::Mood::Angry, 4), (calm, 51, now::Mood::Calm, 1)] = &rich[..] else {
+        panic!("{rich:?}");
+    };
+    assert_eq!(world.is_enabled::<now::Awake>(calm), Ok(false));
+    assert_eq!(world.targets::<now::Admires>(world.sources::<now::Admires>(angry)[0]), [angry]);
+    assert_eq!(world.children(calm).len(), 1);
+    // The one that waited for its socket to be closed waits for nothing any more.
+    assert_eq!(world.len(), 6);
+    assert_eq!(world.query_filtered::<Entity, With<Despawned>>().count(), 0);
+    assert_eq!(world.query::<&now::Hunger>().count(), 0);
+    // It is a snapshot of the program of today from now on.
+    let again = world.snapshot().expect("all can be saved");
+    let mut other = now::world();
+    assert!(other.restore(&again).expect("its own").dropped.is_empty());
+    assert_eq!(other.state_hash(), world.state_hash());
+}
+
+#[test]
+fn a_component_that_the_program_does_not_know_is_an_error_that_says_what_to_do() {
+    let mut world = World::new();
+    world.register_relation::<then::Likes>();
+    world.register_relation::<ChildOf>();
+    let error = world.restore(&stored_plain()).expect_err("no component is known");
+    assert_eq!(
+        error,
+        RestoreError::UnknownComponent {
+            component: "Buffer<snapshot::migration::then::Step>".into()
+        }
+    );
+    let text = error.to_string();
+    for part in ["register it first", "#[component(was = ", "World::register_removed("] {
+        assert!(text.contains(part), "{text}");
+    }
+}
+
+#[test]
+fn plain_data_whose_fields_have_changed_is_an_error_that_names_them() {
+    macro_rules! changed {
+        ({ $($fields:tt)* }, $now:literal) => {{
+            #[derive(Component, Clone, Copy, Pod, Zeroable)]
+            #[component(name = "game.position.2", was = "game.position.1")]
+            #[repr(C)]
+            struct Position { $($fields)* }
+            let mut old = World::new();
+            {
+                #[derive(Component, Clone, Copy, Pod, Zeroable)]
+                #[component(name = "game.position.1")]
+                #[repr(C)]
+                struct Position { x: f32, y: f32 }
+                old.spawn(Position { x: 1.0, y: 2.0 });
+            }
+            let saved = old.snapshot().expect("plain data");
+            let mut world = World::new();
+            world.register::<Position>();
+            let error = world.restore(&saved).expect_err("the fields have changed");
+            assert!(matches!(error, RestoreError::ChangedFields { .. }), "{error}");
+            let text = error.to_string();
+            let what = concat!(
+                "game.position.1 was saved as x: f32, y: f32 (8 bytes), and is ", $now, " now"
+            );
+            assert!(text.starts_with(what), "{text}");
+        }};
+    }
+    changed!({ x: f32, y: f32, z: f32 }, "x: f32, y: f32, z: f32 (12 bytes)");
+    changed!({ y: f32, x: f32 }, "y: f32, x: f32 (8 bytes)");
+    changed!({ x: u32, y: f32 }, "x: u32, y: f32 (8 bytes)");
+    changed!({ x: f32 }, "x: f32 (4 bytes)");
+}
+
+#[test]
+fn the_elements_of_a_buffer_are_plain_data_as_well() {
+    #[derive(Component, Clone, Copy, Pod, Zeroable)]
+    #[component(buffer = 2, name = "game.steps")]
+    #[repr(C)]
+    struct Step(u32);
+    #[derive(Component, Clone, Copy, Pod, Zeroable)]
+    #[component(buffer = 2, name = "game.steps")]
+    #[repr(C)]
+    struct Stride(f32);
+
+    let mut old = World::new();
+    old.spawn(Buffer::from_iter([Step(1)]));
+    let mut world = World::new();
+    world.register::<Buffer<Stride>>();
+    let error = world.restore(&old.snapshot().expect("plain data")).expect_err("other elements");
+    assert!(matches!(error, RestoreError::ChangedFields { .. }), "{error}");
+}
+
+#[test]
+fn a_name_stands_for_one_component_only() {
+    #[derive(Component, Clone, Copy, Pod, Zeroable)]
+    #[component(name = "game.old")]
+    #[repr(C)]
+    struct Old(u32);
+    #[derive(Component, Clone, Copy, Pod, Zeroable)]
+    #[component(name = "game.new", was = "game.old")]
+    #[repr(C)]
+    struct New(u32);
+
+    let mut world = World::new();
+    world.spawn(Old(1));
+    let of_old = world.snapshot().expect("nothing else is known");
+    world.register::<New>();
+    // A program that has both would not know which of the two it saved.
+    let ambiguous = Err(SnapshotError::AmbiguousName { component: "game.old".into() });
+    assert_eq!(world.snapshot(), ambiguous);
+    let ambiguous = Err(RestoreError::AmbiguousName { component: "game.old".into() });
+    assert_eq!(world.restore(&of_old), ambiguous);
+    let mut world = World::new();
+    world.register::<New>();
+    assert_eq!(world.restore(&of_old).map(|report| report.dropped.len()), Ok(0));
+
+    // A snapshot that has both can only come from a program that was not this one.
+    let mut world = World::new();
+    world.spawn((Old(1), Renamed(2)));
+    #[derive(Component, Clone, Copy, Pod, Zeroable)]
+    #[component(name = "game.new")]
+    #[repr(C)]
+    struct Renamed(u32);
+    let of_both = world.snapshot().expect("two names");
+    let mut world = World::new();
+    world.register::<New>();
+    assert!(matches!(world.restore(&of_both), Err(RestoreError::AmbiguousName { .. })));
+}
+
+#[cfg(feature = "serde")]
+mod with_serde {
+    use super::*;
+    use serde::{Deserialize, Serialize};
+    use std::collections::BTreeMap;
+
+    mod then {
+        use super::*;
+
+        #[derive(Component, Serialize, Deserialize)]
+        #[component(serde, name = "game.inventory")]
+        pub(super) struct Inventory {
+            pub(super) items: BTreeMap<String, u32>,
+            pub(super) weight: f32,
+            pub(super) owner: Option<Entity>,
+            pub(super) wish: Wish,
+        }
+
+        #[derive(Serialize, Deserialize)]
+        pub(super) enum Wish {
+            Food(u8),
+            Sleep { until: u64 },
+        }
+
+        pub(super) fn world() -> World {
+            let mut world = World::new();
+            let owner = world.spawn(());
+            let items = |count: u32| (0..count).map(|i| (format!("item {i}"), i)).collect();
+            world.spawn(Inventory {
+                items: items(3),
+                weight: 1.5,
+                owner: None,
+                wish: Wish::Food(3),
+            });
+            let wish = Wish::Sleep { until: 700 };
+            world.spawn(Inventory { items: items(0), weight: -0.0, owner: Some(owner), wish });
+            world
+        }
+    }
+
+    mod now {
+        use super::*;
+
+        /// The weight is gone, the others have changed their places, and two are new.
+        #[derive(Component, Debug, PartialEq, Serialize, Deserialize)]
+        #[component(serde, name = "game.bag", was = "game.inventory")]
+        pub(super) struct Bag {
+            pub(super) wish: Wish,
+            #[serde(default = "four")]
+            pub(super) slots: u8,
+            #[serde(alias = "owner")]
+            pub(super) carried_by: Option<Entity>,
+            #[serde(default)]
+            pub(super) colour: Option<String>,
+            pub(super) items: BTreeMap<String, u32>,
+        }
+
+        #[derive(Debug, PartialEq, Serialize, Deserialize)]
+        pub(super) enum Wish {
+            Sleep {
+                #[serde(default)]
+                deep: bool,
+                until: u64,
+            },
+            Drink,
+            Food(u8),
+        }
+
+        fn four() -> u8 {
+            4
+        }
+    }
+
+    #[test]
+    fn fields_of_serde_components_come_and_go() {
+        let made = then::world().snapshot().expect("all can be saved");
+        let mut world = World::new();
+        world.register::<now::Bag>();
+        world.restore(&stored("serde-4.snapshot", made.as_bytes())).expect("serde says how");
+        let bags: Vec<&now::Bag> = world.query::<&now::Bag>().into_iter().collect();
+        let owner = bags[1].carried_by.expect("it has one");
+        let items = |count: u32| (0..count).map(|i| (format!("item {i}"), i)).collect();
+        let bag = |wish, carried_by, count| now::Bag {
+            wish,
+            slots: 4,
+            carried_by,
+            colour: None,
+            items: items(count),
+        };
+        assert_eq!(*bags[0], bag(now::Wish::Food(3), None, 3));
+        let wish = now::Wish::Sleep { deep: false, until: 700 };
+        assert_eq!(*bags[1], bag(wish, Some(owner), 0));
+        assert!(world.contains(owner));
+    }
+
+    #[test]
+    fn a_field_without_a_default_is_an_error_that_names_the_component() {
+        #[derive(Component, Serialize, Deserialize)]
+        #[component(serde, name = "game.inventory")]
+        struct Inventory {
+            items: BTreeMap<String, u32>,
+            colour: String,
+        }
+        let mut world = World::new();
+        world.register::<Inventory>();
+        let error = world.restore(&then::world().snapshot().expect("all can be saved"));
+        let component = "game.inventory".into();
+        assert_eq!(error, Err(RestoreError::InvalidValue { component }));
+    }
+
+    #[test]
+    fn the_hash_sees_every_field_of_a_serde_component() {
+        #[derive(Component, Clone, Serialize, Deserialize)]
+        #[component(serde)]
+        struct Bag {
+            items: BTreeMap<String, f32>,
+            owner: Option<Option<Entity>>,
+            open: bool,
+        }
+        let hash = |change: fn(&mut Bag)| {
+            let mut world = World::new();
+            let mut bag = Bag { items: BTreeMap::new(), owner: None, open: false };
+            change(&mut bag);
+            world.spawn(bag);
+            let hash = world.state_hash();
+            assert!(hash.uncovered().is_empty());
+            hash.value()
+        };
+        let same = hash(|_| {});
+        assert_eq!(hash(|_| {}), same);
+        let others = [
+            hash(|bag| bag.open = true),
+            hash(|bag| bag.owner = Some(None)),
+            hash(|bag| _ = bag.items.insert("bread".into(), 0.0)),
+            hash(|bag| _ = bag.items.insert("bread".into(), -0.0)),
+        ];
+        for (number, hash) in others.iter().enumerate() {
+            assert!(*hash != same && !others[..number].contains(hash), "number {number}");
+        }
+    }
+}
