@@ -23,6 +23,7 @@ const LAYERS: &[&[&str]] = &[
     &["archetype"],
     &["entities"],
     &["bundle"],
+    &["transfer"],
     &["relation"],
     &["query"],
     &["world"],
@@ -44,6 +45,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["hash_rule"],
             &["buffer"],
             &["flags"],
+            &["fields"],
             &["erased"],
             &["descriptor"],
             &["registry"],
@@ -64,10 +66,12 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
             &["column_versions"],
             &["column_records"],
             &["row_versions"],
+            &["plan"],
             &["chunks"],
         ],
     ),
     ("archetype", &[&["index"], &["rows"]]),
+    ("transfer", &[&["plan"], &["new_rows"], &["mover"]]),
     (
         "query",
         &[
@@ -95,7 +99,6 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
         &[
             &["edges"],
             &["bundles"],
-            &["moves"],
             &["resources"],
             &["rights"],
             &["event"],
@@ -141,7 +144,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
     ),
     (
         "snapshot",
-        &[&["format"], &["image"], &["table"], &["names"], &["relations"], &["save"], &["load"]],
+        &[&["format"], &["image"], &["names"], &["table"], &["relations"], &["save"], &["load"]],
     ),
 ];
 

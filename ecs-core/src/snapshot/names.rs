@@ -4,12 +4,22 @@ use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 
-use super::format::{PLAIN, UNSAVED};
+use super::format::{CUSTOM, PLAIN, UNSAVED};
 use super::image::ComponentImage;
-use super::table::mark;
-use crate::component::{ArchetypeFlags, ComponentId, ComponentInfo, Registry, are_still_values};
+use crate::component::{
+    ArchetypeFlags, CodecKind, ComponentId, ComponentInfo, Registry, are_still_values,
+};
 use crate::error::RestoreError;
 use crate::name::Name;
+
+/// What a snapshot notes for a way of saving values.
+pub(super) fn mark(kind: CodecKind) -> u8 {
+    match kind {
+        CodecKind::Unsaved => UNSAVED,
+        CodecKind::Plain => PLAIN,
+        CodecKind::Custom => CUSTOM,
+    }
+}
 
 /// The name of a component in snapshots. Those of the crate's own types that depend on a type of the
 /// program, such as `Buffer<game::Step>`, leave out in which module of the crate they are.

@@ -4,9 +4,9 @@
 use alloc::string::ToString;
 use alloc::vec::Vec;
 
-use super::format::{CUSTOM, ENABLEABLE, PLAIN, TRACKED, UNSAVED, Writer};
-use super::names::{saved_name, was_called};
-use crate::component::{CodecKind, ComponentId, ComponentInfo};
+use super::format::{ENABLEABLE, PLAIN, TRACKED, Writer};
+use super::names::{mark, saved_name, was_called};
+use crate::component::{ComponentId, ComponentInfo};
 use crate::error::SnapshotError;
 use crate::world::World;
 
@@ -17,15 +17,6 @@ pub(super) struct Table<'w> {
     /// By component id: the number that archetypes name it by. Of components that no archetype has
     /// it means nothing.
     numbers: Vec<usize>,
-}
-
-/// What a snapshot notes for a way of saving values.
-pub(super) fn mark(kind: CodecKind) -> u8 {
-    match kind {
-        CodecKind::Unsaved => UNSAVED,
-        CodecKind::Plain => PLAIN,
-        CodecKind::Custom => CUSTOM,
-    }
 }
 
 impl<'w> Table<'w> {

@@ -21,7 +21,7 @@ use super::column_records::{ColumnRecord, ColumnRecords};
 use super::column_versions::ColumnStamps;
 use super::directory::{Directory, Place, RowAddress};
 use super::layout::ChunkLayouts;
-use super::plan::{DropFn, RowPlan};
+use super::plan::{ColumnAction, ColumnStep, DropFn, RowPlan};
 use super::row_versions::{ChunkVersions, RowVersions};
 use crate::entity::Entity;
 use crate::mask::Rows;

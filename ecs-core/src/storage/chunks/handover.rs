@@ -2,8 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::{BlockPool, Chunks, ColumnStart, RowPlan, dangling};
-use crate::storage::plan::ColumnAction;
+use super::{BlockPool, Chunks, ColumnAction, ColumnStart, RowPlan, dangling};
 
 impl Chunks {
     /// Hands all chunks over to another archetype, which [is alike](Self::is_alike).

@@ -4,9 +4,8 @@
 //! its entity, its enabled bits and its versions, and what the records of its columns say of it.
 #![expect(unsafe_code, reason = "copies and swaps the values of rows")]
 
-use super::{BlockPool, Chunks, RowAddress, RowPlan, bytes};
+use super::{BlockPool, Chunks, ColumnAction, ColumnStep, RowAddress, RowPlan, bytes};
 use crate::entity::Entity;
-use crate::storage::plan::{ColumnAction, ColumnStep};
 
 /// What became of the rows that were taken out.
 #[derive(Debug)]
