@@ -9,7 +9,7 @@ use crate::hash::StateHasher;
 
 /// How the [state hash](crate::World::state_hash) sees the values of a component.
 ///
-/// The derive chooses one: their bytes for plain data, what [serde](Self::serde) writes for
+/// The derive chooses one: their bytes for plain data, what `HashRule::serde` writes for
 /// `#[component(serde)]`, nothing for `#[component(unhashed)]`, and otherwise each field. By hand it is the constant
 /// [`Component::HASH`](super::Component::HASH), which has no default: a component that the hash does
 /// not see is one that says so.

@@ -60,8 +60,8 @@ pub use tags::{Despawned, Prefab};
 /// * `was = "..."`: a name that the component had in an earlier version of the program: its
 ///   `name`, or the path of its type. There may be several. Snapshots of that version are
 ///   [restored](crate::World::restore) as if they had the new name.
-/// * `serde`: values are saved in snapshots by [serde](Codec::serde), so that fields can come and go
-///   between two versions of the program, and [hashed](HashRule::serde) by it; for this crate's
+/// * `serde`: values are saved in snapshots by `Codec::serde`, so that fields can come and go
+///   between two versions of the program, and hashed by it; for this crate's
 ///   feature `serde`.
 /// * `transient`: values are not saved in snapshots; restoring puts the default value in place.
 /// * `unhashed`: the state hash leaves the values out, and [says so](crate::StateHash::uncovered).

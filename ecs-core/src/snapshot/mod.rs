@@ -63,7 +63,7 @@ use image::Image;
 /// * A component is **gone**: [`World::register_removed`] says so. Its values are dropped, and the
 ///   [`RestoreReport`] says of how many entities.
 /// * The **fields** of a `#[component(serde)]` component have changed: serde says how, see
-///   [`Codec::serde`](crate::Codec::serde).
+///   `Codec::serde`.
 /// * The **fields of plain data** have changed: that is
 ///   [`RestoreError::ChangedFields`](crate::RestoreError::ChangedFields), since its bytes say nothing
 ///   of them. Variants may be added at the end of an enum, and `#[component(name = "...")]` on a

@@ -72,7 +72,7 @@ use super::run::Schedule;
 ///
 /// * A type of a resource, a local or an event has another name or path:
 ///   [`SaveRules::renamed`]. Their fields may change as those of components if they are saved by
-///   [`Codec::serde`](formic_ecs::Codec::serde).
+///   `formic_ecs::Codec::serde`, of the feature `serde`.
 /// * A component is new: [`SaveRules::added`] gives the entities of older saves its default value.
 /// * Anything else has changed: [`SaveRules::migrate`] names a step that older saves go through.
 /// * A resource, a system or a local is new, or gone: nothing has to be said.
