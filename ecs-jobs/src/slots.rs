@@ -132,7 +132,7 @@ impl Slots {
         Self {
             segments: [const { OnceLock::new() }; SEGMENT_COUNT],
             burst: BurstSlots::new(),
-            gone: Slot::of_generation(u32::MAX, 0),
+            gone: Slot::of_generation(u32::MAX),
             free: FreeSlots::new(),
             ledger: Ledger::new(PLACE_COUNT),
             failures: Failures::new(),
@@ -240,10 +240,9 @@ impl Slots {
     }
 
     fn forget_failure(&self, id: JobId) {
-        self.get(id).forget_failure(id.generation());
-        if id.index() >= KEPT_COUNT {
-            self.gone.forget_failure(id.generation());
-            self.burst.forget_failure(id.generation());
+        match id.index().checked_sub(KEPT_COUNT) {
+            None => self.get(id).forget_failure(id.generation()),
+            Some(index) => self.burst.forget_failure(index, id.generation()),
         }
     }
 
@@ -252,7 +251,10 @@ impl Slots {
     /// A failure that is remembered no more is still a failure, and so is taken to be any job that
     /// had the same slot before.
     pub(crate) fn panic_of(&self, id: JobId) -> Option<Arc<PanicSlot>> {
-        self.failures.panic_of(id, || self.get(id).has_forgotten(id.generation()))
+        self.failures.panic_of(id, || match id.index().checked_sub(KEPT_COUNT) {
+            None => self.get(id).has_forgotten(id.generation()),
+            Some(index) => self.burst.has_forgotten(index, id.generation()),
+        })
     }
 
     /// Takes the oldest payload of a panic that has not been taken.

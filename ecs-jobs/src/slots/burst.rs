@@ -30,8 +30,6 @@ struct Segments {
     /// Above the generation of every job that has ended here: that of the first jobs of a new segment,
     /// so that no old id stands for a new job.
     generation: u32,
-    /// The last generation of a job here whose failure is remembered by name no more.
-    forgotten: u32,
 }
 
 #[derive(Debug, Default)]
@@ -39,6 +37,9 @@ struct Segment {
     slots: Option<Shared>,
     /// The free ones.
     free: Vec<u32>,
+    /// For each slot the generation of the last job whose failure is not remembered by name any
+    /// more. Empty as long as there is none; it stays when the slots go.
+    forgotten: Vec<u32>,
 }
 
 impl Segment {
@@ -54,7 +55,6 @@ impl BurstSlots {
             first_free: 0,
             empty_count: 0,
             generation: JobId::GENERATION_FIRST,
-            forgotten: 0,
         }))
     }
 
@@ -104,13 +104,26 @@ impl BurstSlots {
             segments.empty_count = 1;
             return None;
         }
-        std::mem::take(&mut segments.list[number]).slots
+        let segment = &mut segments.list[number];
+        segment.free = Vec::new();
+        segment.slots.take()
     }
 
-    /// Notes that a failure in this generation is not remembered by name any more.
-    pub(super) fn forget_failure(&self, generation: u32) {
+    /// Notes that the failure of a slot's job in this generation is not remembered by name any more.
+    pub(super) fn forget_failure(&self, index: u32, generation: u32) {
         let mut segments = self.0.lock();
-        segments.forgotten = segments.forgotten.max(generation);
+        let forgotten = &mut segments.list[(index / LEN) as usize].forgotten;
+        forgotten.resize(LEN as usize, 0);
+        let last = &mut forgotten[(index % LEN) as usize];
+        *last = generation.max(*last);
+    }
+
+    /// Whether a failure of a job that had this slot, in this generation or a later one, was
+    /// forgotten.
+    pub(super) fn has_forgotten(&self, index: u32, generation: u32) -> bool {
+        let segments = self.0.lock();
+        let forgotten = &segments.list[(index / LEN) as usize].forgotten;
+        forgotten.get((index % LEN) as usize).is_some_and(|&last| last >= generation)
     }
 
     #[cfg(all(test, not(loom)))]
@@ -121,12 +134,13 @@ impl BurstSlots {
 
 impl Segments {
     fn make(&mut self, number: usize) {
-        let generation = self.generation.max(self.forgotten + 1);
-        let slot = |_| Slot::of_generation(generation, self.forgotten);
+        let generation = self.generation;
+        let slot = |_| Slot::of_generation(generation);
         let slots = (0..LEN).map(slot).collect();
         let first = LEN * u32::try_from(number).expect("there are a thousand");
         let free = (first..first + LEN).rev().collect();
-        self.list[number] = Segment { slots: Some(Arc::new(slots)), free };
+        let segment = &mut self.list[number];
+        (segment.slots, segment.free) = (Some(Arc::new(slots)), free);
         self.empty_count += 1;
     }
 }

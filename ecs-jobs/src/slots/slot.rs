@@ -191,12 +191,11 @@ impl std::fmt::Debug for Slot {
 
 impl Slot {
     pub(super) fn new() -> Self {
-        Self::of_generation(JobId::GENERATION_FIRST, 0)
+        Self::of_generation(JobId::GENERATION_FIRST)
     }
 
-    /// A slot whose first job is of this generation, and for which failures are `forgotten` up to
-    /// one before that.
-    pub(super) fn of_generation(generation: u32, forgotten: u32) -> Self {
+    /// A slot whose first job is of this generation.
+    pub(super) fn of_generation(generation: u32) -> Self {
         Self {
             head: AtomicU64::new(whole(generation, Edge::NONE.0)),
             state: AtomicU64::new(0),
@@ -207,7 +206,7 @@ impl Slot {
             failed_by: AtomicU64::new(0),
             walk: AtomicU64::new(0),
             external: AtomicU64::new(0),
-            forgotten: AtomicU32::new(forgotten),
+            forgotten: AtomicU32::new(0),
             cancelled: AtomicU32::new(0),
             kind: AtomicU32::new(0),
             next_free: AtomicU32::new(0),

@@ -165,6 +165,24 @@ fn a_failure_that_is_forgotten_is_one_after_its_slot_has_gone_and_come_again() {
 
 #[test]
 #[cfg_attr(miri, ignore = "too many jobs")]
+fn a_failure_that_is_forgotten_makes_no_other_job_a_failed_one() {
+    let slots = Slots::new();
+    let count = KEPT_COUNT + 3 * burst::LEN;
+    let ids = burst(&slots, count);
+    let failed = ids[ids.len() - 2];
+    slots.forget_failure(failed);
+    // The book is not empty.
+    slots.note_panic(JobId::new(0, 1), Box::new(()));
+    let fail = |id: &&JobId| slots.panic_of(**id).is_some();
+    let failing: Vec<_> = ids[1..].iter().filter(fail).collect();
+    assert_eq!(failing, [&failed], "the slots have gone");
+    let jobs: Vec<_> = (0..count).map(|_| claimed(&slots)).collect();
+    assert_eq!(ids[1..].iter().filter(fail).count(), 1, "the slots have come again");
+    assert!(jobs.iter().all(|job| slots.panic_of(job.id()).is_none()));
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "too many jobs")]
 fn a_job_more_and_less_at_the_border_of_a_segment_makes_none() {
     let slots = Slots::new();
     let jobs: Vec<_> = (0..KEPT_COUNT + burst::LEN).map(|_| claimed(&slots)).collect();
