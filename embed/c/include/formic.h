@@ -509,7 +509,8 @@ fm_status fm_world_free(fm_world world);
 fm_status fm_world_clear(fm_world world);
 
 // Gives the version of the world: what is written from now on has changed since it.
-// fm_query_lease() takes such a version.
+// fm_query_lease() takes such a version. FM_LEASED while a lease writes: its columns count as
+// changed from the moment they were leased.
 //
 // # Safety
 // `out` may be written.

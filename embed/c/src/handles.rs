@@ -59,8 +59,9 @@ pub(crate) struct Shared<T> {
     table: RwLock<Option<Table<Arc<Owned<T>>>>>,
 }
 
-/// By one thread at a time; a call inside of a call finds it taken.
-type Owned<T> = ReentrantMutex<RefCell<T>>;
+/// By one thread at a time; a call inside of a call finds it borrowed. `None` once it was freed, for
+/// a thread that found it in the table before that.
+type Owned<T> = ReentrantMutex<RefCell<Option<T>>>;
 
 impl<T> Shared<T> {
     pub(crate) const fn new(what: &'static str) -> Self {
@@ -70,7 +71,21 @@ impl<T> Shared<T> {
     pub(crate) fn insert(&self, value: T) -> u64 {
         let mut table = self.table.write();
         let table = table.get_or_insert_with(|| Table::new(self.what));
-        table.insert(Arc::new(ReentrantMutex::new(RefCell::new(value))))
+        table.insert(Arc::new(ReentrantMutex::new(RefCell::new(Some(value)))))
+    }
+
+    fn with_slot<R>(
+        &self,
+        handle: u64,
+        body: impl FnOnce(&mut Option<T>) -> Result<R, Failure>,
+    ) -> Result<R, Failure> {
+        let found = match &*self.table.read() {
+            Some(table) => Arc::clone(table.get(handle)?),
+            None => return Err(self.none(handle)),
+        };
+        let owned = found.lock();
+        let mut slot = owned.try_borrow_mut().map_err(|_| self.busy())?;
+        body(&mut slot)
     }
 
     pub(crate) fn with<R>(
@@ -78,27 +93,23 @@ impl<T> Shared<T> {
         handle: u64,
         body: impl FnOnce(&mut T) -> Result<R, Failure>,
     ) -> Result<R, Failure> {
-        let found = match &*self.table.read() {
-            Some(table) => Arc::clone(table.get(handle)?),
-            None => return Err(self.none(handle)),
-        };
-        let owned = found.lock();
-        let mut value = owned.try_borrow_mut().map_err(|_| self.busy())?;
-        body(&mut value)
+        self.with_slot(handle, |slot| body(slot.as_mut().ok_or_else(|| self.none(handle))?))
     }
 
-    /// Takes it out of the table; `ready` says whether it may go.
+    /// Frees it; `ready` says whether it may go, and no other call comes between.
     pub(crate) fn free(
         &self,
         handle: u64,
         ready: impl FnOnce(&T) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
-        self.with(handle, |value| ready(value))?;
-        let taken = match &mut *self.table.write() {
-            Some(table) => table.remove(handle)?,
-            None => return Err(self.none(handle)),
-        };
-        // The table is not locked any more while it is dropped.
+        let taken = self.with_slot(handle, |slot| {
+            ready(slot.as_ref().ok_or_else(|| self.none(handle))?)?;
+            Ok(slot.take())
+        })?;
+        if let Some(table) = &mut *self.table.write() {
+            table.remove(handle)?;
+        }
+        // No lock is held any more while it is dropped.
         drop(taken);
         Ok(())
     }

@@ -84,8 +84,8 @@ struct Column {
 pub(crate) struct Lease {
     columns: Vec<Column>,
     // The lists that the caller reads; they stay where they are until the lease goes.
-    runs: Box<[fm_run]>,
-    _addresses: Box<[*mut c_void]>,
+    runs: Vec<fm_run>,
+    _addresses: Vec<*mut c_void>,
 }
 
 // SAFETY: the addresses are kept for the caller and never followed here.
@@ -227,7 +227,6 @@ fn take(state: &mut WorldState, query: fm_query, since: u64) -> Result<Lease, Fa
             addresses.push(start.map_or(ptr::null_mut(), <*mut u8>::cast));
         }
     });
-    let addresses = addresses.into_boxed_slice();
     let run = |(place, &(rows, entities)): (usize, &(usize, *const formic_ecs::Entity))| fm_run {
         rows,
         entities: entities.cast(),

@@ -119,14 +119,18 @@ pub extern "C" fn fm_world_clear(world: fm_world) -> fm_status {
 }
 
 /// Gives the version of the world: what is written from now on has changed since it.
-/// fm_query_lease() takes such a version.
+/// fm_query_lease() takes such a version. FM_LEASED while a lease writes: its columns count as
+/// changed from the moment they were leased.
 ///
 /// # Safety
 /// `out` may be written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fm_world_version(world: fm_world, out: *mut u64) -> fm_status {
     call(|| {
-        let version = with(world, |state| Ok(state.world.version()))?;
+        let version = with(world, |state| {
+            state.expect_all_readable()?;
+            Ok(state.world.version())
+        })?;
         // SAFETY: the caller says that it may be written.
         unsafe { ffi::give("out", out, version) }
     })

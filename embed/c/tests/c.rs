@@ -71,6 +71,13 @@ fn bad_handles_arguments_and_bytes_are_errors_in_c() {
 }
 
 #[test]
+fn a_world_is_freed_or_leased_and_never_both() {
+    if let Some(said) = run("gcc", &["-std=c11", "-pthread"], &["tests/threads.c"], "threads-c") {
+        assert!(said.ends_with("ok\n"), "{said}");
+    }
+}
+
+#[test]
 fn the_header_of_cpp_frees_what_it_holds() {
     if let Some(said) = run("g++", &["-std=c++17"], &["tests/columns.cpp"], "columns-cpp") {
         assert!(said.ends_with("ok\n"), "{said}");

@@ -95,6 +95,8 @@ int main(void) {
     FAILS(FM_LEASED, fm_get(world, entities[0], number, (uint8_t *)&value, 4));
     FAILS(FM_LEASED, fm_state_hash(world, &hash, &uncovered));
     FAILS(FM_LEASED, fm_snapshot(world, &blob));
+    uint64_t version;
+    FAILS(FM_LEASED, fm_world_version(world, &version));
     OK(fm_query_free(world, writer)); /* the lease stays */
     FAILS(FM_BAD_HANDLE, fm_query_free(world, writer));
     ((uint32_t *)runs[0].columns[0])[0] = 77;
